@@ -1,4 +1,4 @@
-//! Compiles crates/dose into the library that is embedded here: servers load it, rqps itself must not.
+//! Compiles crates/dose into the library that is embedded here. Servers load it; rqps itself must not.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     let mut compiler = Command::new(variable("RUSTC"));
     compiler.args(["--crate-name", "rqps_dose", "--crate-type", "cdylib", "--edition", "2024"]);
     compiler.args(["-C", "opt-level=2", "-C", "panic=abort", "-C", "strip=symbols"]);
-    // The same instructions in every build of rqps: a dose is to be the same work.
+    // Fixed flags: a dose has to be the same instructions in every build of rqps.
     compiler.args(["--target", &variable("TARGET")]).arg("-o").arg(&library).arg(sources.join("lib.rs"));
     match compiler.status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,

@@ -1,8 +1,8 @@
-//! The build cache: `<cache>/<dbms>/<version>-<hash>/` with a manifest beside it, written only once complete.
+//! The build cache: `<cache>/<dbms>/<version>-<hash>/`, and next to it a manifest, written last.
 //!
-//! A build is unpacked into a temporary directory, hashed, renamed, and only then gets its manifest; a directory
-//! without a manifest is left from an interrupted install, and the next one removes it. Installs run one at a time.
-//! Content is hashed when a build is used; a list of builds checks only times and sizes.
+//! A build is unpacked into a temporary directory, hashed and renamed, and only then gets its manifest. A
+//! directory without a manifest is left from an interrupted install; the next install removes it. Installs
+//! run one at a time. Content is hashed when a build is used; listing builds checks only times and sizes.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -18,13 +18,13 @@ use crate::family;
 use crate::identity::ProgramFiles;
 use rqps_model::Family;
 
-/// Changes when the manifest's meaning does; others are not read.
+/// Increment when the manifest's meaning changes; manifests of other formats are ignored.
 const FORMAT: u32 = 1;
 
-/// Start of the name of a directory in which a build is being unpacked.
+/// Prefix of the directories for unpacking.
 const PARTIAL_PREFIX: &str = ".partial-";
 
-/// The part of a cached build that its hash covers, as a path from its top: all of it.
+/// Paths that a cached build's hash covers, from its top: everything.
 const ALL: [&str; 1] = [""];
 
 #[derive(Debug)]
@@ -32,25 +32,25 @@ pub(crate) struct Cache {
     dir: PathBuf,
 }
 
-/// What is known of a build, kept beside its directory.
+/// The metadata of a build, stored next to its directory.
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
     format: u32,
-    /// Of the archive it was unpacked from; of a build from source the key of what it was made of, and how.
+    /// Of the archive; for a build from source, the key of its source and build method.
     archive_sha256: String,
     /// See [`ProgramFiles::fingerprint`].
     fingerprint: String,
-    /// Of a build that was fitted to its place: the hash of its files as they lie there. The build's own hash is that
-    /// of the files as they came, which is the same everywhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    fitted_hash: Option<String>,
+    /// For a relocated build, the hash of its files after relocation. The build's own hash is that of the
+    /// original files, which is the same everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "fitted_hash")]
+    relocated_hash: Option<String>,
     build: Build,
 }
 
 impl Manifest {
-    /// Of the files as they lie there.
+    /// The hash that the files in the cache should have.
     fn content_hash(&self) -> &String {
-        self.fitted_hash.as_ref().unwrap_or(&self.build.hash)
+        self.relocated_hash.as_ref().unwrap_or(&self.build.hash)
     }
 }
 
@@ -59,7 +59,7 @@ impl Cache {
         Cache { dir: dirs.cache.join(dbms.name()) }
     }
 
-    /// The builds that were made here from source.
+    /// Builds compiled here from source.
     pub fn compiled(dirs: &Dirs, dbms: Dbms) -> Cache {
         Cache { dir: dirs.cache.join("source").join(dbms.name()) }
     }
@@ -68,39 +68,34 @@ impl Cache {
         &self.dir
     }
 
-    /// The intact cached build that was made from exactly this.
+    /// An intact build made from this archive or source key.
     pub fn find_made_from(&self, sha256: &str) -> Result<Option<Build>> {
         let is_made_from =
             |path: &PathBuf| read_manifest(path).is_some_and(|manifest| manifest.archive_sha256 == sha256);
-        Ok(self.manifests()?.iter().filter(|path| is_made_from(path)).find_map(|path| self.load_whole(path)))
+        Ok(self.manifests()?.iter().filter(|path| is_made_from(path)).find_map(|path| self.load_intact(path)))
     }
 
-    /// All intact builds; those whose directory is gone or damaged are skipped.
+    /// All builds that look intact; missing and damaged ones are skipped.
     pub fn builds(&self) -> Result<Vec<Build>> {
-        let mut builds = Vec::new();
-        for path in self.manifests()? {
-            if let Some(build) = self.load(&path) {
-                builds.push(build);
-            }
-        }
-        Ok(builds)
+        Ok(self.manifests()?.iter().filter_map(|path| self.load(path)).collect())
     }
 
-    /// The intact cached build of exactly this version.
+    /// An intact build of exactly this version.
     pub fn find(&self, version: &str) -> Result<Option<Build>> {
-        Ok(self.manifests_of(version)?.iter().find_map(|path| self.load_whole(path)))
+        Ok(self.manifests_of(version)?.iter().find_map(|path| self.load_intact(path)))
     }
 
-    /// Whether the content of a listed build is unchanged.
-    pub fn is_whole(&self, build: &Build) -> bool {
+    /// Verifies the content of a listed build.
+    pub fn is_intact(&self, build: &Build) -> bool {
         build.root.file_name().is_some_and(|name| {
             let mut name = name.to_os_string();
             name.push(".json");
-            self.load_whole(&self.dir.join(name)).is_some()
+            self.load_intact(&self.dir.join(name)).is_some()
         })
     }
 
-    /// Whether this version was installed once; with [`Cache::find`] finding nothing, its files are damaged.
+    /// Whether this version was ever installed. If so and [`Cache::find`] returns None, its files are
+    /// damaged.
     pub fn was_installed(&self, version: &str) -> Result<bool> {
         Ok(!self.manifests_of(version)?.is_empty())
     }
@@ -112,13 +107,13 @@ impl Cache {
         Ok(paths)
     }
 
-    /// Locks out other installs, of this and other rqps processes, until the returned file is dropped.
+    /// Locks out other installs, in this process and others, until the returned file is dropped.
     pub fn lock(&self) -> Result<File> {
         create_open_dir(&self.dir)?;
         lock_file(&self.dir.join(".lock"))
     }
 
-    /// A build that `find` finds in the cache, else one that `make` makes with the lock held.
+    /// Returns the build that `find` finds in the cache, or else makes it with the lock held.
     pub fn find_or_make(
         &self,
         find: impl Fn() -> Result<Option<Build>>,
@@ -128,12 +123,12 @@ impl Cache {
             return Ok(build);
         }
         let _lock = self.lock()?;
-        // Another process may have made it meanwhile.
+        // Another process may have made it in the meantime.
         find()?.map_or_else(make, Ok)
     }
 
-    /// An empty directory to unpack into, on the file system of the cache. Leftovers of interrupted installs
-    /// are removed. Call with the lock held.
+    /// Creates an empty directory to unpack into, on the file system of the cache. Removes leftovers of
+    /// interrupted installs. Call with the lock held.
     pub fn partial(&self) -> Result<Partial> {
         for entry in fs::read_dir(&self.dir).map_err(Error::file("list", &self.dir))?.flatten() {
             if entry.file_name().to_string_lossy().starts_with(PARTIAL_PREFIX) {
@@ -146,28 +141,27 @@ impl Cache {
         Ok(Partial { path })
     }
 
-    /// Moves an unpacked build to its place. `build` has everything but its place.
-    /// Call with the lock held.
+    /// Moves an unpacked build to its place in the cache and sets its paths. Call with the lock held.
     pub fn keep(&self, unpacked: &Path, build: Build, archive_sha256: String) -> Result<Build> {
-        self.keep_fitted(unpacked, build, archive_sha256, false, |_at_its_place| Ok(()))
+        self.keep_relocated(unpacked, build, archive_sha256, false, |_build| Ok(()))
     }
 
-    /// The same for a build that can be finished only at its place. `is_fitted`: `finish` changes files by where they
-    /// lie, so the build cannot be moved.
-    pub fn keep_fitted(
+    /// Like [`Cache::keep`] for a build that can be finished only at its place. `is_relocated`: `finish`
+    /// writes the location into the files, so the build cannot be moved.
+    pub fn keep_relocated(
         &self,
         unpacked: &Path,
         mut build: Build,
         archive_sha256: String,
-        is_fitted: bool,
+        is_relocated: bool,
         finish: impl FnOnce(&mut Build) -> Result<()>,
     ) -> Result<Build> {
         let name = format!("{}-{}", build.version, build.short_hash());
         let root = self.dir.join(&name);
         let manifest_path = self.dir.join(format!("{name}.json"));
-        // The same files from elsewhere: a server may be running from those that are here.
-        if let Some(here) = self.load_whole(&manifest_path) {
-            return Ok(here);
+        // The same files from another source; a server may be running from them.
+        if let Some(existing) = self.load_intact(&manifest_path) {
+            return Ok(existing);
         }
         if root.exists() {
             fs::remove_dir_all(&root).map_err(Error::file("remove", &root))?;
@@ -175,22 +169,22 @@ impl Cache {
         fs::set_permissions(unpacked, Permissions::from_mode(0o755))
             .map_err(Error::file("set permissions of", unpacked))?;
         fs::rename(unpacked, &root).map_err(Error::file("move the new build to", &root))?;
-        // What is not finished does not stay.
-        let at_its_place = Partial { path: root.clone() };
+        // Removed again on an error.
+        let in_place = Partial { path: root.clone() };
         build.bin_dir = moved(&build.bin_dir, unpacked, &root);
         build.root.clone_from(&root);
         finish(&mut build)?;
         let files = program_files(&root)?;
-        let fitted_hash = if is_fitted { Some(files.hash()?) } else { None };
+        let relocated_hash = is_relocated.then(|| files.hash()).transpose()?;
         let manifest = Manifest {
             format: FORMAT,
             archive_sha256,
             fingerprint: files.fingerprint(),
-            fitted_hash,
+            relocated_hash,
             build: build.clone(),
         };
         self.write_manifest(&manifest_path, &manifest)?;
-        at_its_place.stays();
+        in_place.keep();
         Ok(build)
     }
 
@@ -216,24 +210,24 @@ impl Cache {
         Ok(paths)
     }
 
-    /// The build of a manifest when the content of its files is as it was: a byte that a disk or somebody changed
-    /// leaves the time of its file.
-    fn load_whole(&self, manifest_path: &Path) -> Option<Build> {
+    /// The build of a manifest, if the content of its files is unchanged. A corrupted byte does not change
+    /// the time of its file.
+    fn load_intact(&self, manifest_path: &Path) -> Option<Build> {
         let manifest = read_manifest(manifest_path)?;
         let hash = program_files(&manifest_path.with_extension("")).ok()?.hash().ok()?;
         (hash == *manifest.content_hash()).then(|| self.load(manifest_path))?
     }
 
-    /// The build of a manifest when its files are as they were. When only their times differ (a copied cache), their
-    /// content decides.
+    /// The build of a manifest, if its files look unchanged. If only their times differ (a copied cache),
+    /// their content decides.
     fn load(&self, manifest_path: &Path) -> Option<Build> {
         let mut manifest = read_manifest(manifest_path)?;
         let root = manifest_path.with_extension("");
         let files = program_files(&root).ok()?;
         let fingerprint = files.fingerprint();
-        // By another way to the same place it is the same build.
-        let at_its_place = || fs::canonicalize(&manifest.build.root).ok() == fs::canonicalize(&root).ok();
-        if manifest.fitted_hash.is_some() && !at_its_place() {
+        // It may have been reached through a link.
+        let in_place = || fs::canonicalize(&manifest.build.root).ok() == fs::canonicalize(&root).ok();
+        if manifest.relocated_hash.is_some() && !in_place() {
             return None;
         }
         if fingerprint != manifest.fingerprint {
@@ -241,27 +235,27 @@ impl Cache {
                 return None;
             }
             manifest.fingerprint = fingerprint;
-            // Only saves hashing again next time; a cache that cannot be written is no obstacle.
-            let _not_needed = self.write_manifest(manifest_path, &manifest);
+            // Only saves hashing again next time; an unwritable cache is fine.
+            let _written = self.write_manifest(manifest_path, &manifest);
         }
         manifest.build.bin_dir = moved(&manifest.build.bin_dir, &manifest.build.root, &root);
         manifest.build.root = root;
-        // Manifests of earlier programs do not have it.
+        // Manifests of older versions of rqps lack it.
         if manifest.build.family == Family::default() {
             let build = &manifest.build;
-            manifest.build.family = family::of_build(&build.bin_dir, &build.root, &build.version_text);
-            let _not_needed = self.write_manifest(manifest_path, &manifest);
+            manifest.build.family = family::detect(&build.bin_dir, &build.root, &build.version_text);
+            let _written = self.write_manifest(manifest_path, &manifest);
         }
         Some(manifest.build)
     }
 }
 
-/// A path within one tree, in a copy of that tree.
+/// Translates a path in one tree to a copy of the tree.
 fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
     path.strip_prefix(from).map_or_else(|_| to.join("bin"), |relative| to.join(relative))
 }
 
-/// None unless it is a valid manifest.
+/// Returns None for an invalid manifest.
 fn read_manifest(path: &Path) -> Option<Manifest> {
     let manifest: Manifest = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
     (manifest.format == FORMAT).then_some(manifest)
@@ -274,21 +268,21 @@ pub(crate) fn program_files(root: &Path) -> Result<ProgramFiles> {
     })
 }
 
-/// A directory that is removed when this is dropped.
+/// A directory that is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub path: PathBuf,
 }
 
 impl Partial {
-    fn stays(self) {
+    fn keep(self) {
         std::mem::forget(self);
     }
 }
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // The next install or build removes what is left.
+        // The next install or build removes leftovers.
         let _left = fs::remove_dir_all(&self.path);
     }
 }
@@ -324,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_that_was_fitted_to_its_place_is_found_there_only() {
+    fn a_relocated_build_is_found_only_at_its_place() {
         let dir = tempfile::tempdir().unwrap();
         let dirs = |cache: &str| Dirs { cache: dir.path().join(cache), work: dir.path().join("work") };
         let cache = Cache::published(&dirs("one"), Dbms::Postgres);
@@ -337,7 +331,7 @@ mod tests {
             fs::write(&program, build.root.to_string_lossy().as_bytes())
                 .map_err(Error::file("write", &program))
         };
-        let kept = cache.keep_fitted(&unpacked, build, String::new(), true, fit).unwrap();
+        let kept = cache.keep_relocated(&unpacked, build, String::new(), true, fit).unwrap();
         drop(lock);
         assert_eq!(kept.hash, hash);
         std::os::unix::fs::symlink(dir.path().join("one"), dir.path().join("link")).unwrap();
@@ -349,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_build_is_not_found_a_copied_one_is() {
+    fn damaged_builds_are_not_found_but_copied_ones_are() {
         let dir = tempfile::tempdir().unwrap();
         let dirs = Dirs { cache: dir.path().to_path_buf(), work: dir.path().join("work") };
         let cache = Cache::published(&dirs, Dbms::Postgres);
@@ -360,12 +354,12 @@ mod tests {
         let program = build.bin_dir.join("postgres");
         fs::write(&program, "program").unwrap();
         assert_eq!(cache.find("18.1").unwrap(), Some(build.clone()));
-        // A changed byte, by whose time nothing is seen.
+        // A changed byte without a changed time.
         let time = fs::metadata(&program).unwrap().modified().unwrap();
         fs::write(&program, "progra!").unwrap();
         fs::File::options().write(true).open(&program).unwrap().set_modified(time).unwrap();
         assert!(cache.find("18.1").unwrap().is_none() && cache.find_made_from("").unwrap().is_none());
-        assert!(!cache.is_whole(&build));
+        assert!(!cache.is_intact(&build));
         fs::write(&program, "progra!").unwrap();
         assert!(cache.find("18.1").unwrap().is_none());
         assert!(cache.builds().unwrap().is_empty() && cache.was_installed("18.1").unwrap());

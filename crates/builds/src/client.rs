@@ -1,5 +1,5 @@
-//! Programs of this system that fetch and unpack builds: the ordinary clients of the registries. The machine's own
-//! settings tell them where those are, so rqps need not know.
+//! Runs the system's programs that fetch and unpack builds: the ordinary clients of the registries. The
+//! machine's own settings have the addresses, so rqps needs none.
 
 use std::ffi::OsStr;
 use std::process::{Command, Output, Stdio};
@@ -8,40 +8,40 @@ use crate::error::{Error, Result};
 use crate::guard;
 use rustix::process::Signal;
 
-/// Ends a program that hangs; of coreutils, which every system has.
+/// Ends programs that hang; part of coreutils, which every system has.
 const TIMEOUT: &str = "timeout";
 
-/// What `timeout` returns when the time is up.
+/// Exit code of `timeout` if the time is up.
 const TIMED_OUT: i32 = 124;
 
 /// Exit code of `timeout` for a missing program.
 const NOT_FOUND: i32 = 127;
 
-/// Lines of a program's output that are shown when it failed.
+/// Output lines that an error shows.
 const SHOWN_LINES_MAX: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Its exit code, if it has one.
+    /// The exit code, or None if a signal ended it.
     pub code: Option<i32>,
-    /// How it ended, and its last output.
+    /// Exit status and last output.
     pub reason: String,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Client {
     pub program: &'static str,
-    /// The Debian package that has it.
+    /// The Debian package of the program.
     pub package: &'static str,
-    /// What it is needed for, as a phrase after `to`.
+    /// Its purpose, as a phrase after `to`.
     pub purpose: &'static str,
-    /// More than the slowest use takes; then it is ended.
+    /// Time limit in seconds, above the slowest use.
     pub limit_s: u32,
 }
 
 impl Client {
-    /// Runs it and returns its output. The inner error is the program's own; the outer one says that it is not
-    /// installed.
+    /// Runs the program and returns its output. The inner error is a failure of the program; the outer one
+    /// means that it is not installed.
     pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<std::result::Result<String, Failure>> {
         let output = self.command()?.args(arguments).output();
         let output = output.map_err(|_| self.absent(TIMEOUT, "coreutils"))?;
@@ -54,14 +54,14 @@ impl Client {
             }
             code => {
                 let how = code.map_or_else(|| "a signal".to_owned(), |code| code.to_string());
-                let reason = format!("`{}` exited with {how}: {}", self.program, last_words(&output));
+                let reason = format!("`{}` exited with {how}: {}", self.program, last_output(&output));
                 Ok(Err(Failure { code, reason }))
             }
         }
     }
 
-    /// In the foreground: Ctrl-C in a terminal reaches it. It ends with us: `timeout` passes on the signal that it gets
-    /// then.
+    /// In the foreground, so that Ctrl-C in a terminal reaches it. It ends with rqps: `timeout` forwards the
+    /// signal that it gets then.
     fn command(&self) -> Result<Command> {
         let mut command = guard::shim_command(Signal::QUIT)?;
         command.args([TIMEOUT, "--foreground", "--kill-after=10", &self.limit_s.to_string(), self.program]);
@@ -74,17 +74,17 @@ impl Client {
     }
 }
 
-/// The end of what a program printed, on one line.
-fn last_words(output: &Output) -> String {
+/// The last lines of a program's output, on one line.
+fn last_output(output: &Output) -> String {
     let both = [output.stderr.as_slice(), output.stdout.as_slice()];
     let text = both.map(String::from_utf8_lossy).into_iter().find(|text| !text.trim().is_empty());
     let text = text.unwrap_or_default();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    without_addresses(&lines[lines.len().saturating_sub(SHOWN_LINES_MAX)..].join("; "))
+    hide_urls(&lines[lines.len().saturating_sub(SHOWN_LINES_MAX)..].join("; "))
 }
 
-/// A client's message without the addresses that it used.
-pub(crate) fn without_addresses(text: &str) -> String {
+/// Replaces the URLs in a client's message.
+pub(crate) fn hide_urls(text: &str) -> String {
     let words = text.split_whitespace().map(|word| if word.contains("://") { "its address" } else { word });
     words.collect::<Vec<_>>().join(" ")
 }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_does_is_told() {
+    fn output_failure_timeout_and_absence_are_reported() {
         let shell = client("sh", 20);
         assert_eq!(shell.run(&["-c", "echo out; echo err >&2"]).unwrap().unwrap(), "out\n");
         let failed = shell.run(&["-c", "echo no file at ftp://host/x >&2; exit 3"]).unwrap().unwrap_err();

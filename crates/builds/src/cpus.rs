@@ -1,5 +1,5 @@
-//! Sets of CPUs, and which of them a thread may run on: a client and the session that serves it on one CPU, everything
-//! else on the others, so that what is measured does not depend on where the kernel happens to put them.
+//! Sets of CPUs, and pinning threads to them: a client shares one CPU with the session that serves it,
+//! everything else runs on the others. So results don't depend on where the kernel schedules them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,51 +15,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Which CPUs the kernel has switched on.
+/// The CPUs that are online.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// At least one CPU, by the kernel's numbers; written `0` or `0-3,5`.
+/// A non-empty set of CPUs by the kernel's numbers, written `0` or `0-3,5`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuSet(BTreeSet<usize>);
 
 impl CpuSet {
-    /// The set of these; none when there are none, or one has a number that the kernel's masks do not hold.
+    /// None if there are no CPUs, or if a number exceeds the kernel's mask.
     pub fn of(cpus: impl IntoIterator<Item = usize>) -> Option<CpuSet> {
         let cpus: BTreeSet<usize> = cpus.into_iter().collect();
         let largest = *cpus.last()?;
         (largest < Mask::MAX_CPU).then_some(CpuSet(cpus))
     }
 
-    /// The CPUs that are switched on and that this program was allowed when it first asked, before it pinned any of its
-    /// threads.
+    /// The online CPUs that this program was allowed to use when it first asked, before it pinned any thread.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// If the kernel's list cannot be read.
     pub fn online() -> Result<CpuSet> {
-        static FIRST: OnceLock<CpuSet> = OnceLock::new();
-        if let Some(first) = FIRST.get() {
-            return Ok(first.clone());
+        static ONLINE_AT_START: OnceLock<CpuSet> = OnceLock::new();
+        if let Some(cpus) = ONLINE_AT_START.get() {
+            return Ok(cpus.clone());
         }
         let text = fs::read_to_string(ONLINE).map_err(Error::file("read", ONLINE))?;
         let online: CpuSet = text.parse()?;
         let allowed =
             sched_getaffinity(None).map_err(|error| online.refused("this program", error.into()))?;
         let usable = CpuSet::of(online.cpus().filter(|&cpu| allowed.is_set(cpu))).unwrap_or(online);
-        Ok(FIRST.get_or_init(|| usable).clone())
+        Ok(ONLINE_AT_START.get_or_init(|| usable).clone())
     }
 
     pub fn cpus(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().copied()
     }
 
-    /// How many: at least one.
     #[expect(clippy::len_without_is_empty, reason = "a set of CPUs is never empty")]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Those that are not in `others`; none when that leaves none.
+    /// The CPUs that are not in `others`; None if that leaves none.
     pub fn without(&self, others: &CpuSet) -> Option<CpuSet> {
         CpuSet::of(self.0.difference(&others.0).copied())
     }
@@ -70,7 +68,7 @@ impl CpuSet {
         mask
     }
 
-    /// Lets one process with one thread, or one thread, run on these only; what it forks later inherits that.
+    /// Pins a single-threaded process, or one thread, to these CPUs. Later children inherit that.
     pub fn place(&self, pid: u32) -> Result<()> {
         let who = || format!("process {pid}");
         let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
@@ -137,33 +135,33 @@ impl From<CpuSet> for String {
     }
 }
 
-/// Keeps the thread that made it on a set of CPUs, and the threads and processes it starts; where it could run before
-/// is restored when this is dropped.
+/// Keeps the thread that created it, and the threads and processes it starts, on a set of CPUs. Dropping it
+/// restores the previous set.
 #[derive(Debug)]
 #[must_use = "the thread is free again when this is dropped"]
 pub struct Pinned {
-    before: Mask,
-    /// It must be dropped by the thread it is about.
-    _of_this_thread: PhantomData<*const ()>,
+    previous: Mask,
+    /// Not `Send`: it must be dropped by the same thread.
+    _not_send: PhantomData<*const ()>,
 }
 
-/// Lets the calling thread run on these CPUs only.
+/// Pins the calling thread to these CPUs.
 ///
 /// # Errors
-/// When none of them is online or allowed to this program.
+/// If none of them is online and allowed.
 pub fn pin_this_thread(cpus: &CpuSet) -> Result<Pinned> {
-    // What this program may use must be asked for while it is not yet narrowed.
+    // Record the allowed CPUs before narrowing them.
     CpuSet::online()?;
     let refused = |error: rustix::io::Errno| cpus.refused("this thread", error.into());
-    let before = sched_getaffinity(None).map_err(refused)?;
+    let previous = sched_getaffinity(None).map_err(refused)?;
     sched_setaffinity(None, &cpus.mask()).map_err(refused)?;
-    Ok(Pinned { before, _of_this_thread: PhantomData })
+    Ok(Pinned { previous, _not_send: PhantomData })
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // It was allowed before; should the CPUs have been switched off since, the thread stays where it is.
-        let _restored = sched_setaffinity(None, &self.before);
+        // The set was allowed before. If its CPUs have gone offline since, the thread stays where it is.
+        let _restored = sched_setaffinity(None, &self.previous);
     }
 }
 
@@ -172,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_are_written_as_the_kernel_writes_them() {
+    fn sets_use_the_kernel_s_notation() {
         for (text, shown) in [("0", "0"), ("5,0-3", "0-3,5"), (" 1,0\n", "0-1"), ("2,2-2", "2")] {
             let set: CpuSet = text.parse().unwrap();
             assert_eq!(set.to_string(), shown);
@@ -189,20 +187,20 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_pinned_and_free_again() {
+    fn a_thread_is_pinned_and_unpinned() {
         let allowed = || {
             let status = fs::read_to_string("/proc/thread-self/status").unwrap();
             let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
             line.unwrap().parse::<CpuSet>().unwrap()
         };
-        let before = allowed();
+        let previous = allowed();
         let one = CpuSet::of(CpuSet::online().unwrap().cpus().last()).unwrap();
         let pinned = pin_this_thread(&one).unwrap();
         assert_eq!(allowed(), one);
         assert_ne!(CpuSet::online().unwrap().len(), 0);
         drop(pinned);
-        assert_eq!(allowed(), before);
+        assert_eq!(allowed(), previous);
         let message = pin_this_thread(&CpuSet::of([1000]).unwrap()).unwrap_err().to_string();
-        assert!(message.contains("on CPUs 1000"), "{message}");
+        assert!(message.contains("to CPUs 1000"), "{message}");
     }
 }

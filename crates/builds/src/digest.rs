@@ -1,10 +1,14 @@
-//! SHA-256 sums as hexadecimal digits.
+//! SHA-256 as lowercase hex.
 
+use std::fs::File;
 use std::io::{Read, Result};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// Hashes all that a reader has.
+use crate::error::Error;
+
+/// Hashes a reader to its end.
 pub(crate) fn feed(hasher: &mut Sha256, mut content: impl Read) -> Result<()> {
     let mut buffer = vec![0; 1 << 18];
     loop {
@@ -15,9 +19,10 @@ pub(crate) fn feed(hasher: &mut Sha256, mut content: impl Read) -> Result<()> {
     }
 }
 
-pub(crate) fn sha256_of(content: impl Read) -> Result<String> {
+pub(crate) fn sha256_of_file(path: &Path) -> crate::Result<String> {
+    let file = File::open(path).map_err(Error::file("open", path))?;
     let mut hasher = Sha256::new();
-    feed(&mut hasher, content)?;
+    feed(&mut hasher, file).map_err(Error::file("read", path))?;
     Ok(hex(&hasher.finalize()))
 }
 

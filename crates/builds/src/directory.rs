@@ -1,5 +1,5 @@
-//! Which files of a directory make up a build: all of its own prefix, or only what belongs to the DBMS in a prefix that
-//! it shares with other programs, such as `/usr`.
+//! Selects the files of a directory that make up a build: everything in a prefix of its own, but only what
+//! belongs to the DBMS in a shared prefix such as `/usr`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use crate::identity::ProgramFiles;
 pub(crate) struct BuildFiles<'a> {
     pub root: &'a Path,
     pub bin_dir: &'a Path,
-    /// How the names of the DBMS's programs begin.
+    /// Prefixes of the names of the DBMS's programs.
     pub own_programs: &'a [&'a str],
-    /// What belongs to the build in a prefix of its own.
+    /// Directories of the build in a prefix of its own.
     pub own_dirs: &'a [&'a str],
-    /// What belongs to the build in a shared prefix: directories and programs.
+    /// Directories of the build in a shared prefix. Its programs are in `programs`.
     pub shared_dirs: &'a [String],
     pub programs: &'a [PathBuf],
 }
 
 impl BuildFiles<'_> {
-    /// The files to hash, and a phrase that describes them.
+    /// Returns the files to hash, and a phrase that describes them.
     pub fn collect(&self) -> Result<(ProgramFiles, String)> {
-        if !self.shares_its_prefix()?
+        if !self.shares_prefix()?
             && let Some(files) = ProgramFiles::collect(self.root, self.own_dirs)?
         {
             let covers = format!(
@@ -48,8 +48,8 @@ impl BuildFiles<'_> {
         Ok((files, covers))
     }
 
-    /// Whether the server's directory also holds programs of others.
-    fn shares_its_prefix(&self) -> Result<bool> {
+    /// Whether the program directory also has programs of others.
+    fn shares_prefix(&self) -> Result<bool> {
         let entries = fs::read_dir(self.bin_dir).map_err(Error::file("list", self.bin_dir))?;
         Ok(entries.flatten().any(|entry| {
             let name = entry.file_name();

@@ -1,4 +1,4 @@
-//! Where builds are cached and where servers keep their data.
+//! The directories of cached builds and of servers' data.
 
 use std::env;
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The two directories rqps writes to beside a run's folder.
+/// The two directories that rqps writes to besides a run's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirs {
-    /// Builds, kept between runs.
+    /// Cached builds, kept between runs.
     pub cache: PathBuf,
-    /// Data directories of servers, kept while a run lasts.
+    /// Data directories of servers, kept during a run.
     pub work: PathBuf,
 }
 
 impl Dirs {
-    /// The directories for this user: `RQPS_CACHE` or `/var/cache/rqps` as root, else `$XDG_CACHE_HOME/rqps` or
-    /// `~/.cache/rqps`; `RQPS_WORK` or `/var/tmp/rqps-<uid>`. Nothing is created yet.
+    /// The directories for this user: `RQPS_CACHE` or `/var/cache/rqps` as root, else `$XDG_CACHE_HOME/rqps`
+    /// or `~/.cache/rqps`; `RQPS_WORK` or `/var/tmp/rqps-<uid>`. Creates nothing.
     pub fn from_env() -> Dirs {
         let uid = rustix::process::geteuid();
         let cache = env_path("RQPS_CACHE").unwrap_or_else(|| {
@@ -37,37 +37,38 @@ impl Dirs {
         Dirs { cache, work }
     }
 
-    /// Creates the work directory, or checks that the one there is ours, and as root that nobody else can put another
-    /// in its place: what lies in it is written and removed as this user.
+    /// Creates the work directory, or checks that the existing one belongs to this user. As root also checks
+    /// that nobody else could replace it, because files in it are written and removed as root.
     pub fn create_work(&self) -> Result<()> {
         create_open_dir(&self.work)?;
-        let bad = |reason: String| Error::BadWorkDir { path: self.work.clone(), reason };
-        let own = rustix::process::geteuid();
+        let refused = |reason: String| Error::BadWorkDir { path: self.work.clone(), reason };
+        let euid = rustix::process::geteuid();
         let link = fs::symlink_metadata(&self.work).map_err(Error::file("examine", &self.work))?;
-        if link.uid() != own.as_raw() {
-            return Err(bad("belongs to another user".to_owned()));
+        if link.uid() != euid.as_raw() {
+            return Err(refused("belongs to another user".to_owned()));
         }
         let real = fs::canonicalize(&self.work).map_err(Error::file("examine", &self.work))?;
         let meta = fs::metadata(&real).map_err(Error::file("examine", &real))?;
-        if meta.uid() != own.as_raw() {
-            return Err(bad(format!("points to {}, which belongs to another user", real.display())));
+        if meta.uid() != euid.as_raw() {
+            return Err(refused(format!("points to {}, which belongs to another user", real.display())));
         }
-        if !own.is_root() {
+        if !euid.is_root() {
             return Ok(());
         }
         for above in self.work.ancestors().chain(real.ancestors()) {
             let meta = fs::metadata(above).map_err(Error::file("examine", above))?;
-            // What others make in a directory with the sticky bit they cannot put in place of what is there, but names
-            // in the work directory itself can be foreseen. Where access lists are, the group's bits show their most.
+            // In a directory with the sticky bit others cannot replace existing entries; but names in the
+            // work directory itself are predictable, so it must not be writable at all. With access control
+            // lists, the group's bits show the most that any of them allows.
             let is_work = above == self.work || above == real;
             let may_write = if is_work || meta.mode() & 0o1000 == 0 { meta.mode() & 0o022 } else { 0 };
-            let why = match (meta.uid() == own.as_raw(), may_write) {
+            let why = match (meta.uid() == euid.as_raw(), may_write) {
                 (true, 0) => continue,
                 (true, 0o020) => "is writable by its group: chmod g-w",
                 (true, _) => "is writable by everybody: chmod go-w",
                 (false, _) => "belongs to another user",
             };
-            return Err(bad(format!(
+            return Err(refused(format!(
                 "can be replaced or written by others, because {} {why}",
                 above.display()
             )));
@@ -81,8 +82,8 @@ fn env_path(variable: &str) -> Option<PathBuf> {
     (!value.is_empty()).then(|| std::path::absolute(&value).unwrap_or_else(|_| value.into()))
 }
 
-/// Creates a directory and its missing parents so that every user can enter them, whatever the umask: as root, servers
-/// run as another user and must get to their programs and data.
+/// Creates a directory and missing parents that every user can enter, regardless of the umask: as root,
+/// servers run as another user and must reach their programs and data.
 pub fn create_open_dir(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -98,7 +99,7 @@ pub fn create_open_dir(path: &Path) -> Result<()> {
     }
 }
 
-/// Creates a file and locks it until it is dropped.
+/// Creates a file and locks it until the file is dropped.
 pub(crate) fn lock_file(path: &Path) -> Result<File> {
     let file = File::create(path).map_err(Error::file("create", path))?;
     file.lock().map_err(Error::file("lock", path))?;
@@ -111,7 +112,7 @@ mod tests {
     use std::os::unix::fs::{chown, symlink};
 
     #[test]
-    fn a_work_directory_that_another_user_has_or_could_replace_is_refused() {
+    fn a_work_directory_that_others_own_or_could_replace_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let dirs = |work: &Path| Dirs { cache: dir.path().join("cache"), work: work.to_path_buf() };
         let refusal = |work: &Path| dirs(work).create_work().map_err(|error| error.to_string());

@@ -1,5 +1,5 @@
-//! Errors of builds, and of what their programs need: users, directories, CPUs. Every message names the place and the
-//! remedy.
+//! Errors of builds and of what their programs need: users, directories, CPUs. Every message names the place
+//! and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     #[error("cannot {action} {path}: {source}")]
     File {
-        /// What was tried, as a verb: `read`, `create`.
+        /// The action, as a verb: `read`, `create`.
         action: &'static str,
         path: PathBuf,
         source: io::Error,
@@ -25,22 +25,22 @@ pub enum Error {
     UnknownVersion {
         dbms: Dbms,
         request: String,
-        /// The nearest ones that exist, as a phrase.
+        /// The nearest existing versions, as a phrase.
         nearest: String,
     },
 
-    #[error("rqps knows no published build of {dbms} {request}; {nearest}")]
+    #[error("no known published build of {dbms} {request}; {nearest}")]
     NotPublished {
         dbms: Dbms,
         request: String,
-        /// The nearest ones that are available, and from where others come, as phrases.
+        /// The nearest available versions and the source of others, as phrases.
         nearest: String,
     },
 
     #[error("cannot install {dbms} {request}: the registry is unreachable ({reason}); {cached}")]
     Unreachable { dbms: Dbms, request: String, reason: String, cached: String },
 
-    /// The download or its check failed. The cache is as it was before.
+    /// The download or its verification failed. The cache is unchanged.
     #[error("downloading {dbms} {version} failed: {reason}; nothing was kept, try again")]
     Download { dbms: Dbms, version: String, reason: String },
 
@@ -81,7 +81,7 @@ pub enum Error {
     )]
     NotReachable {
         user: String,
-        /// The first directory on the way that is closed.
+        /// The first directory on the path that this user cannot enter.
         blocked: PathBuf,
         path: PathBuf,
         other_remedy: &'static str,
@@ -90,7 +90,9 @@ pub enum Error {
     #[error("work directory {path} {reason}; remove it, or set RQPS_WORK to a directory of your own")]
     BadWorkDir { path: PathBuf, reason: String },
 
-    #[error("rqps runs as root and found no user to run servers as: create one with `useradd --system rqps`")]
+    #[error(
+        "rqps runs as root, but no user exists to run servers as: create one with `useradd --system rqps`"
+    )]
     NoServerUser,
 
     #[error(
@@ -102,7 +104,7 @@ pub enum Error {
     BadCpus { text: String },
 
     #[error(
-        "cannot place {who} on CPUs {cpus}: {source}; see `nproc --all` and `taskset -p $$` for the available ones"
+        "cannot pin {who} to CPUs {cpus}: {source}; see `nproc --all` and `taskset -p $$` for the available ones"
     )]
     Placing { who: String, cpus: String, source: io::Error },
 
@@ -133,7 +135,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// In one line, without the end of a log.
+    /// One line, without the end of a log.
     pub fn in_short(&self) -> String {
         match self {
             Self::BuildFailed { what, phase, status, .. } => {
@@ -143,7 +145,7 @@ impl Error {
         }
     }
 
-    /// The kind of a system error, if it is one.
+    /// The kind of an I/O error, if it is one.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         match self {
             Self::File { source, .. } => Some(source.kind()),
@@ -169,7 +171,7 @@ impl Error {
         )
     }
 
-    /// Whether somebody interrupted the work.
+    /// Whether the work was interrupted.
     pub fn is_interruption(&self) -> bool {
         matches!(self, Error::Interrupted { .. })
     }

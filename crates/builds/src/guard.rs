@@ -1,13 +1,14 @@
-//! Makes every server exit with rqps: a process started here ends when rqps does, even if rqps is killed and cannot
-//! clean up.
+//! Makes every server exit with rqps: a process started here ends when rqps does, even if rqps is killed and
+//! cannot clean up.
 //!
-//! Linux sends a process a chosen signal when its parent dies, but only the process itself can ask for that, after the
-//! fork, and a change of user would cancel it. So rqps starts itself again, as the server's user, with a hidden first
-//! argument; that second rqps, the shim, asks for the signal, checks that its parent is still there, and turns into the
-//! server by `exec`. A program without the shim (a test, say) uses `setpriv` of util-linux for the same.
+//! Linux can send a process a signal when its parent dies, but only the process itself can request that,
+//! after the fork, and a change of user cancels it. So rqps starts itself again as the server's user, with a
+//! hidden first argument. That second rqps, the shim, requests the signal, checks that its parent is still
+//! alive, and becomes the server by `exec`. A program without the shim, such as a test, uses util-linux's
+//! `setpriv` instead.
 //!
-//! The signal is tied to the parent *thread*, so all processes are started by one thread that lives as long
-//! as the program.
+//! The signal is tied to the parent *thread*, so one thread that lives as long as the program starts all
+//! processes.
 
 use std::ffi::OsString;
 use std::io;
@@ -27,17 +28,18 @@ use crate::user::ServerUser;
 
 const SHIM_ARGUMENT: &str = "__exec-server";
 
-/// Exit code of a shim that could not become its program (the shell's code for a command that cannot run).
+/// Exit code of a shim that could not become its program (the shell's code for a command that cannot be
+/// executed).
 const SHIM_FAILED: i32 = 126;
 
-static CARRIES_SHIM: AtomicBool = AtomicBool::new(false);
+static HAS_SHIM: AtomicBool = AtomicBool::new(false);
 
-/// Call it first in `main` of a program that starts servers. If the program was started as the shim, this turns it into
-/// the server and never returns; otherwise it records that this program has the shim.
+/// Call this first in `main` of a program that starts servers. In the shim it becomes the server and never
+/// returns; otherwise it records that this program has the shim.
 pub fn run_shim_if_asked() {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|first| first != SHIM_ARGUMENT) {
-        CARRIES_SHIM.store(true, Ordering::Relaxed);
+        HAS_SHIM.store(true, Ordering::Relaxed);
         return;
     }
     let reason = become_server(arguments);
@@ -45,7 +47,7 @@ pub fn run_shim_if_asked() {
     std::process::exit(SHIM_FAILED);
 }
 
-/// Arguments: pid of the parent, number of the signal, program, its arguments. Returns only on failure.
+/// Arguments: parent's pid, signal number, program, its arguments. Returns only on failure, with the reason.
 fn become_server(mut arguments: impl Iterator<Item = OsString>) -> String {
     let mut text = || arguments.next().and_then(|argument| argument.into_string().ok());
     let parent: Option<i32> = text().and_then(|pid| pid.parse().ok());
@@ -63,8 +65,8 @@ fn become_server(mut arguments: impl Iterator<Item = OsString>) -> String {
     format!("cannot run {}: {error}", Path::new(&program).display())
 }
 
-/// A program of a build, to be run as the server's user in a clean environment, in a process group of its own (so that
-/// Ctrl-C in a terminal reaches rqps alone), and not to outlive rqps.
+/// A program of a build that runs as the server's user in a clean environment, in its own process group (so
+/// Ctrl-C in a terminal reaches only rqps), and that does not outlive rqps.
 pub struct Guarded {
     command: Command,
     program: PathBuf,
@@ -73,8 +75,9 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// It gets `signal` when rqps dies: QUIT for servers that then shut down at once, children included, KILL for
-    /// programs without state to save. Standard streams are closed until set with [`Guarded::command`].
+    /// `signal` is sent when rqps dies: QUIT for servers that then shut down at once with their children,
+    /// KILL for programs without state to save. Standard streams are `/dev/null` until set with
+    /// [`Guarded::command`].
     pub fn new(program: &Path, user: &ServerUser, signal: Signal) -> Result<Guarded> {
         let mut command = shim_command(signal)?;
         command
@@ -93,12 +96,12 @@ impl Guarded {
         Ok(Guarded { command, program: program.to_path_buf(), user: user.clone(), cpus: None })
     }
 
-    /// To add arguments and streams.
+    /// For adding arguments and streams.
     pub fn command(&mut self) -> &mut Command {
         &mut self.command
     }
 
-    /// The CPUs for it and all that it starts, from its first instruction on.
+    /// Pins the program and its children to these CPUs from its first instruction on.
     pub fn place(&mut self, cpus: Option<&CpuSet>) {
         self.cpus = cpus.cloned();
     }
@@ -112,7 +115,7 @@ impl Guarded {
         })
     }
 
-    /// Runs it to its end and returns its output.
+    /// Runs the program to its end and returns its output.
     pub fn output(mut self) -> Result<Output> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let program = self.program.clone();
@@ -121,9 +124,9 @@ impl Guarded {
     }
 }
 
-/// The command up to the program's own name.
+/// The command up to the program's name.
 pub(crate) fn shim_command(signal: Signal) -> Result<Command> {
-    let shim = if CARRIES_SHIM.load(Ordering::Relaxed) {
+    let shim = if HAS_SHIM.load(Ordering::Relaxed) {
         Some(OsString::from("/proc/self/exe"))
     } else {
         std::env::var_os("RQPS_SHIM").filter(|path| !path.is_empty())
@@ -139,7 +142,7 @@ pub(crate) fn shim_command(signal: Signal) -> Result<Command> {
         .find(|path| Path::new(path).exists())
         .ok_or(Error::NoShim)?;
     let mut command = Command::new(setpriv);
-    // It knows signals by their names only.
+    // It accepts only signal names.
     let name = if signal == Signal::QUIT { "QUIT" } else { "KILL" };
     command.args(["--pdeathsig", name, "--"]);
     Ok(command)
@@ -157,22 +160,22 @@ fn permission_advice(error: &io::Error) -> String {
     )
 }
 
-/// The outer failure is that of placing it.
+/// The outer error is a failed pinning.
 type Spawned = Result<io::Result<Child>>;
 
 type SpawnRequest = (Command, Option<CpuSet>, Sender<Spawned>);
 
-/// Hands the command to the thread that starts everything.
+/// Sends the command to the thread that starts all processes.
 fn keeper_spawn(command: Command, cpus: Option<CpuSet>) -> Spawned {
     static KEEPER: OnceLock<Mutex<Sender<SpawnRequest>>> = OnceLock::new();
-    let gone = || Ok(Err(io::Error::other("the thread that starts processes has exited")));
+    let thread_gone = || Ok(Err(io::Error::other("the thread that starts processes has exited")));
     let keeper = KEEPER.get_or_init(|| {
         let (requests, inbox) = channel::<SpawnRequest>();
-        // Without the thread the channel is closed, and every request below is answered with an error.
+        // If the thread cannot start, the channel is closed and every request below fails.
         let _detached = thread::Builder::new().name("keeper".to_owned()).spawn(move || {
             for (mut command, cpus, reply) in inbox {
-                if let Err(unclaimed) = reply.send(spawn_placed(&mut command, cpus.as_ref()))
-                    && let Ok(Ok(mut child)) = unclaimed.0
+                if let Err(unsent) = reply.send(spawn_placed(&mut command, cpus.as_ref()))
+                    && let Ok(Ok(mut child)) = unsent.0
                 {
                     let _ended = child.kill().and_then(|()| child.wait());
                 }
@@ -181,14 +184,14 @@ fn keeper_spawn(command: Command, cpus: Option<CpuSet>) -> Spawned {
         Mutex::new(requests)
     });
     let (reply, answer) = channel();
-    let asked = keeper.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).send((command, cpus, reply));
-    match asked {
-        Ok(()) => answer.recv().unwrap_or_else(|_| gone()),
-        Err(_) => gone(),
+    let sent = keeper.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).send((command, cpus, reply));
+    match sent {
+        Ok(()) => answer.recv().unwrap_or_else(|_| thread_gone()),
+        Err(_) => thread_gone(),
     }
 }
 
-/// The child inherits where this thread may run at that moment.
+/// The child inherits this thread's CPUs.
 fn spawn_placed(command: &mut Command, cpus: Option<&CpuSet>) -> Spawned {
     let _pinned = cpus.map(pin_this_thread).transpose()?;
     Ok(command.spawn())

@@ -1,4 +1,4 @@
-//! What a build is, apart from its name: a hash over the files of its programs.
+//! The identity of a build: a hash over the files of its programs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,28 +10,28 @@ use sha2::{Digest, Sha256};
 use crate::digest::{feed, hex};
 use crate::error::{Error, Result};
 
-/// More files than any build has: a directory with more is a shared prefix such as `/usr`.
+/// More files than any build has; a directory with more is a shared prefix such as `/usr`.
 const FILES_MAX: usize = 20_000;
 
-/// The files that make up a build, by path relative to its root, sorted.
+/// The files of a build by path relative to its root, sorted.
 #[derive(Debug)]
 pub(crate) struct ProgramFiles {
     root: PathBuf,
     files: BTreeMap<PathBuf, Stamp>,
 }
 
-/// What changes when a file is replaced.
+/// File attributes that change when the file is replaced.
 #[derive(Debug)]
 struct Stamp {
     size_bytes: u64,
     modified_ns: i128,
-    /// Of a link to another file of the same build: that file is hashed once.
+    /// The target of a link to another file of the same build: that file is hashed once.
     link_to: Option<PathBuf>,
 }
 
 impl ProgramFiles {
-    /// All files in the existing ones of these subdirectories of `root`; none if there are too many for one build.
-    /// Links are followed to files outside of `root`, not to directories.
+    /// Collects all files in those of the subdirectories of `root` that exist; None if there are too many for
+    /// one build. Follows links to files outside of `root`, but not to directories.
     pub fn collect(root: &Path, subdirectories: &[&str]) -> Result<Option<ProgramFiles>> {
         let root = &fs::canonicalize(root).map_err(Error::file("examine", root))?;
         let mut files = BTreeMap::new();
@@ -58,7 +58,6 @@ impl ProgramFiles {
         Ok(Some(ProgramFiles { root: root.to_path_buf(), files }))
     }
 
-    /// Adds one file by its path relative to the root.
     pub fn add(&mut self, relative: &Path) -> Result<()> {
         let path = self.root.join(relative);
         if let Some(stamp) = Stamp::read(&self.root, &path)? {
@@ -75,7 +74,8 @@ impl ProgramFiles {
         self.files.values().map(|stamp| stamp.size_bytes).sum()
     }
 
-    /// Changes whenever a file is added, removed, resized or rewritten: a cheap check that the hash is still valid.
+    /// Changes whenever a file is added, removed, resized or rewritten: a cheap test whether the hash is
+    /// still valid.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for (path, stamp) in &self.files {
@@ -85,7 +85,7 @@ impl ProgramFiles {
         hex(&hasher.finalize())
     }
 
-    /// sha256 over path, size and content of every file, in the order of the paths.
+    /// SHA-256 over path, size and content of every file, in path order.
     pub fn hash(&self) -> Result<String> {
         let mut hasher = Sha256::new();
         for (relative, stamp) in &self.files {
@@ -104,23 +104,23 @@ impl ProgramFiles {
 }
 
 impl Stamp {
-    /// None for what is not a file, nor a link to one. `root` has no links in it.
+    /// None if it is neither a file nor a link to one. `root` must be canonical.
     fn read(root: &Path, path: &Path) -> Result<Option<Stamp>> {
-        let own = fs::symlink_metadata(path).map_err(Error::file("examine", path))?;
-        let meta = if own.is_symlink() {
+        let link_meta = fs::symlink_metadata(path).map_err(Error::file("examine", path))?;
+        let meta = if link_meta.is_symlink() {
             let (Ok(meta), Ok(target)) = (fs::metadata(path), fs::canonicalize(path)) else {
                 return Ok(None);
             };
             if meta.is_file() && target.starts_with(root) {
                 return Ok(Some(Stamp {
                     size_bytes: 0,
-                    modified_ns: modified_ns(&own),
+                    modified_ns: modified_ns(&link_meta),
                     link_to: Some(fs::read_link(path).map_err(Error::file("examine", path))?),
                 }));
             }
             meta
         } else {
-            own
+            link_meta
         };
         Ok(meta.is_file().then(|| Stamp {
             size_bytes: meta.size(),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_of_contents_and_names_only() {
+    fn the_hash_covers_contents_and_names() {
         let one = tree(&[("bin/postgres", "a"), ("lib/x/y.so", "b"), ("doc/z", "1")]);
         let same = tree(&[("lib/x/y.so", "b"), ("bin/postgres", "a"), ("doc/z", "2")]);
         assert_eq!(hash(&one), hash(&same));

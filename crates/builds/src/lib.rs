@@ -1,7 +1,7 @@
-//! Builds of databases: obtained, checked, unpacked, cached, compiled, identified; and the basis for running their
-//! programs: the user, directories, children that exit with rqps.
+//! Database builds: finds, verifies, unpacks, caches, compiles and identifies them. Also what running their
+//! programs needs: the user, the directories, and child processes that exit with rqps.
 //!
-//! Each DBMS has a folder for what differs between them.
+//! Each DBMS has its own folder.
 
 mod build;
 mod cache;

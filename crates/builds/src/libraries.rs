@@ -1,4 +1,4 @@
-//! Shared libraries that builds expect of this system: which of them it lacks, and where those come from.
+//! Shared libraries that builds need from this system: which are missing, and which packages have them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::guard::Guarded;
 use crate::user::ServerUser;
 use rustix::process::Signal;
 
-/// Libraries that published builds expect of the system, and the Debian packages that hold them.
+/// Libraries that published builds need from the system, and their Debian packages.
 const PACKAGES: [(&str, &str); 23] = [
     ("libpam.so.0", "libpam0g"),
     ("libkeyutils.so.1", "libkeyutils1"),
@@ -37,29 +37,29 @@ const PACKAGES: [(&str, &str); 23] = [
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Needed {
     pub name: String,
-    /// The file that the loader takes; none when it finds none.
+    /// The file that the loader uses; None if it finds none.
     pub file: Option<PathBuf>,
 }
 
-/// What a program needs, by the loader that it asks for itself: all of it, which a run that fails does not tell. The
-/// program is given `--version`, in case it is linked statically and runs.
+/// Lists all libraries that a program needs, by its own loader; a failed run names only one missing library.
+/// The program gets `--version` in case it is linked statically and runs.
 pub(crate) fn needed_by(program: &Path, user: &ServerUser) -> Result<Vec<Needed>> {
     let mut guarded = Guarded::new(Path::new("/usr/bin/env"), user, Signal::KILL)?;
     guarded.command().arg("LD_TRACE_LOADED_OBJECTS=1").arg(program).arg("--version");
     let output = guarded.output()?;
-    Ok(traced(&String::from_utf8_lossy(&output.stdout)))
+    Ok(parse_trace(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Refuses a program that lacks libraries, and names all of them.
+/// Refuses a program with missing libraries and names all of them.
 pub(crate) fn check(program: &Path, user: &ServerUser) -> Result<()> {
     let needed = needed_by(program, user)?;
-    let absent: Vec<String> =
+    let not_found: Vec<String> =
         needed.into_iter().filter(|library| library.file.is_none()).map(|library| library.name).collect();
-    if absent.is_empty() { Ok(()) } else { Err(missing(program, absent)) }
+    if not_found.is_empty() { Ok(()) } else { Err(missing(program, not_found)) }
 }
 
-/// The loader's lines: `name => file (address)` or `name => not found`.
-fn traced(text: &str) -> Vec<Needed> {
+/// Parses the loader's lines: `name => file (address)` or `name => not found`.
+fn parse_trace(text: &str) -> Vec<Needed> {
     let lines = text.lines().filter_map(|line| {
         let (name, rest) = line.trim().split_once(" => ")?;
         let file = rest.split(" (").next().filter(|file| file.starts_with('/'));
@@ -68,7 +68,7 @@ fn traced(text: &str) -> Vec<Needed> {
     lines.collect()
 }
 
-/// The error that names libraries, each once, and their packages.
+/// The error for missing libraries; names each once, and their packages.
 pub(crate) fn missing(program: &Path, mut libraries: Vec<String>) -> Error {
     libraries.sort();
     libraries.dedup();
@@ -107,18 +107,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_missing_library_is_named_with_its_package() {
+    fn all_missing_libraries_are_named_with_their_packages() {
         let text = "\tlinux-vdso.so.1 (0x00007ffe)\n\tlibaio.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6 \
-                    (0x00007f)\n\tlibnuma.so.1 => not found\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
-        let needed = traced(text);
-        let absent: Vec<String> = needed
+                    (0x00007f)\n\tlibnuma.so.1 => not found\n\tlibodd.so.3 => not found\n\
+                    \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
+        let needed = parse_trace(text);
+        let not_found: Vec<String> = needed
             .iter()
             .filter(|library| library.file.is_none())
             .map(|library| library.name.clone())
             .collect();
         assert_eq!(needed[1].file.as_deref(), Some(Path::new("/lib/libc.so.6")));
-        let message = missing(Path::new("/b/mysqld"), absent).to_string();
-        assert!(message.contains("lacks libaio.so.1, libnuma.so.1"), "{message}");
+        let message = missing(Path::new("/b/mysqld"), not_found).to_string();
+        assert!(message.contains("lacks libaio.so.1, libnuma.so.1, libodd.so.3"), "{message}");
         assert!(message.contains("apt-get install libaio1 libnuma1"), "{message}");
+        assert!(message.contains("holds libodd.so.3"), "{message}");
     }
 }

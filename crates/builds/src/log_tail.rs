@@ -1,13 +1,13 @@
-//! The end of a log, for an error to show.
+//! The last lines of a log, for errors.
 
 use std::fs::File;
 use std::io::{Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
-/// How much is read back at most.
+/// Bytes read at most from the end of the log.
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// The last lines of a log behind its first `behind_bytes`; a read error is shown instead of them.
+/// The last lines of a log, ignoring its first `behind_bytes`; a read error is returned as text.
 pub fn tail(log: &Path, behind_bytes: u64, lines: usize) -> String {
     let read = || -> Result<Vec<u8>> {
         let mut file = File::open(log)?;

@@ -1,4 +1,4 @@
-//! From the name of a build to the build: published, in a directory, or compiled from source.
+//! Resolves the name of a build to the build: published, in a directory, or compiled from source.
 
 use rqps_model::{BuildSource, BuildSpec, Dbms, SourceSpec};
 
@@ -10,28 +10,28 @@ use crate::products;
 use crate::source;
 use crate::source::watch::Watch;
 
-/// Obtains a published version: `18.1`, or `18` for the newest minor of that major. Downloaded once, checked
-/// against the registry's checksum before it is unpacked, and cached; an exact version that is cached needs
-/// no network.
+/// Installs a published version: `18.1`, or `18` for the newest minor of that major. Each version is
+/// downloaded once, verified against the registry's checksum before it is unpacked, and cached; a cached
+/// exact version needs no network.
 ///
-/// A newest minor is asked for each time; when the registry cannot be reached, the newest cached one is taken
-/// and a note says so. MySQL and MariaDB have two numbers in a series: `8.0`, `10.11`.
+/// The newest minor is looked up every time. If the registry is unreachable, the newest cached one is used,
+/// with a note. A series of MySQL or MariaDB has two numbers: `8.0`, `10.11`.
 pub fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     products::get(dbms).install(dirs, request)
 }
 
-/// Obtains an exact version from an address of the user's, whatever is cached of that version, unless it is the file of
-/// this sum that is.
+/// Installs an exact version from a user's address, even if that version is cached, unless the cached one was
+/// made from a file with this checksum.
 pub fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Address) -> Result<Build> {
     products::get(dbms).install_from(dirs, request, from)
 }
 
-/// The versions of a DBMS that rqps knows to be published, oldest first; none where only their registry knows them all.
+/// The known published versions of a DBMS, oldest first; None if only its registry has the list.
 pub fn published(dbms: Dbms) -> Result<Option<Vec<Published>>> {
     products::get(dbms).published()
 }
 
-/// Rejects what is not a build, without network access and without running anything: a version of an unsupported
+/// Rejects invalid builds without network access and without running anything: a version of an unsupported
 /// series, a directory without a server program.
 pub fn check_known(spec: &BuildSpec) -> Result<()> {
     let product = products::get(spec.dbms);
@@ -42,14 +42,14 @@ pub fn check_known(spec: &BuildSpec) -> Result<()> {
     }
 }
 
-/// The build that a plan names: a published version (see [`install`]), a directory, or source code that is compiled
-/// unless that was done before. Its programs have been run once, so a missing system library is an error here and not
-/// in the middle of a run.
+/// Resolves the build that a plan names: a published version (see [`install`]), a directory, or source code,
+/// which is compiled unless it is cached. Runs its programs once, so that a missing system library is an
+/// error here and not in the middle of a run.
 pub fn resolve(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {
     Watch::nobody(|watch| resolve_watched(dirs, spec, watch))
 }
 
-/// As [`resolve`], with an observer that may stop builds from source.
+/// Like [`resolve`], with progress reports and a way to stop builds from source.
 pub fn resolve_watched(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> Result<Build> {
     watch.report_idle();
     match &spec.source {
@@ -59,12 +59,12 @@ pub fn resolve_watched(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> 
     }
 }
 
-/// The build of some source code: from the cache when the very same was made before, else compiled now.
+/// Compiles source code, or returns the cached build of the same source and flavour.
 pub fn compile(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Build> {
     source::build(dirs, products::get(dbms), dbms, spec, watch)
 }
 
-/// The builds in the cache, by DBMS, then newest version first.
+/// The cached builds, by DBMS, then newest version first.
 pub fn list_builds(dirs: &Dirs) -> Result<Vec<Build>> {
     let mut builds = Vec::new();
     for dbms in Dbms::ALL {

@@ -1,5 +1,5 @@
-//! Reading files that a user names: a plan, a config, a flavour, source code. The file may be an endless device or a
-//! pipe without a writer, and its content may not be text.
+//! Reads files that a user names: a plan, a config, a flavour, source code. The file may be an endless device
+//! or a pipe without a writer, and may not be text.
 
 use std::fs::File;
 use std::io::{Error, Read, Result};
@@ -8,31 +8,32 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Most bytes of a text that a user writes: the stock `postgresql.conf` has 30 KB, a plan of 64 arms 10 KB.
+/// Size limit of a user's text file, in bytes: the stock `postgresql.conf` has 30 KB, a plan of 64 arms 10
+/// KB.
 pub const TEXT_BYTES_MAX: u64 = 1 << 20;
 
-/// The content of a regular file of at most `bytes_max`.
+/// Reads a regular file of at most `bytes_max`.
 pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
-    // To open a pipe would wait for a writer.
+    // Otherwise opening a pipe waits for a writer.
     let flags = OFlags::NONBLOCK.bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     let kind = file.metadata()?.file_type();
-    let unlike = [
+    let rejected_kinds = [
         (kind.is_dir(), "a directory"),
         (kind.is_fifo(), "a pipe"),
         (kind.is_char_device() || kind.is_block_device(), "a device"),
         (!kind.is_file(), "not a file"),
     ];
-    if let Some((_, what)) = unlike.iter().find(|(is, _)| *is) {
+    if let Some((_, what)) = rejected_kinds.iter().find(|(is, _)| *is) {
         return Err(Error::other(format!("it is {what}: name a regular file")));
     }
     content(file, bytes_max)
 }
 
-/// What is in an open file of at most `bytes_max`.
+/// Reads an open file of at most `bytes_max`.
 pub(crate) fn content(file: File, bytes_max: u64) -> Result<Vec<u8>> {
     let mut content = Vec::new();
-    // Not by the file's size: it may grow, and files of /proc say 0.
+    // The file's size is not enough: it may grow, and is 0 for files in /proc.
     file.take(bytes_max + 1).read_to_end(&mut content)?;
     if content.len() as u64 > bytes_max {
         return Err(Error::other(format!("it has more than {bytes_max} bytes: is it the right file?")));
@@ -40,10 +41,10 @@ pub(crate) fn content(file: File, bytes_max: u64) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// The text of a regular file of at most [`TEXT_BYTES_MAX`].
+/// Reads a text file of at most [`TEXT_BYTES_MAX`].
 ///
 /// # Errors
-/// Names the kind of a special file, or the place of the first byte that is not text.
+/// Names the kind of a special file, or the position of the first byte that is not text.
 pub fn read_text(path: &Path) -> Result<String> {
     let content = read(path, TEXT_BYTES_MAX)?;
     let (at, what) = match std::str::from_utf8(&content) {
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn only_regular_files_of_a_sensible_size_are_read() {
+    fn only_regular_files_up_to_the_size_limit_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         assert!(refused(Path::new("/dev/zero")).contains("it is a device"));
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_told_by_its_place() {
+    fn the_position_of_a_byte_that_is_not_text_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("plan.toml");
         fs::write(&path, b"name = \"a\"\n# \xc3\xa9t\xe9\n").unwrap();
@@ -98,7 +99,7 @@ mod tests {
         assert!(refused(&path).starts_with("line 1, column 1: byte 0xff"), "{}", refused(&path));
         fs::write(&path, b"a = 1\nb = \0").unwrap();
         assert!(refused(&path).starts_with("line 2, column 5: byte 0x00 is not text"), "{}", refused(&path));
-        // A character that the end of the file cuts off.
+        // A truncated character.
         fs::write(&path, b"ab\xc3").unwrap();
         assert!(refused(&path).starts_with("line 1, column 3: byte 0xc3"), "{}", refused(&path));
     }

@@ -1,5 +1,5 @@
-//! What this crate needs from a DBMS. The implementations are listed in `products`, which neither an implementation nor
-//! anything it depends on may use.
+//! What this crate needs from a DBMS. `products` lists the implementations; neither they nor their
+//! dependencies may use it.
 
 use std::path::Path;
 
@@ -8,12 +8,21 @@ use crate::dirs::Dirs;
 use crate::error::Result;
 use crate::source::code::SourceCode;
 
-/// A DBMS as what is published, installed and compiled.
+/// The numbers of a dotted version, each of at most `digits_max` digits; None if it has anything else.
+pub(crate) fn version_numbers(text: &str, digits_max: usize) -> Option<Vec<u64>> {
+    let number = |part: &str| {
+        let is_number = part.len() <= digits_max && part.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| part.parse().ok()).flatten()
+    };
+    text.split('.').map(number).collect()
+}
+
+/// How to install, find and compile builds of a DBMS.
 pub(crate) trait Product: SourceCode {
-    /// Refuses a version that rqps does not work with.
+    /// Refuses unsupported versions.
     fn check_version(&self, request: &str) -> Result<()>;
 
-    /// Refuses a directory without the programs of a build. Nothing of it is run.
+    /// Refuses a directory without the programs of a build. Runs none of them.
     fn check_directory(&self, path: &Path) -> Result<()>;
 
     /// See [`crate::install`].
@@ -25,6 +34,6 @@ pub(crate) trait Product: SourceCode {
     /// See [`crate::published`].
     fn published(&self) -> Result<Option<Vec<Published>>>;
 
-    /// A directory as a build, see [`crate::resolve`].
+    /// Resolves a directory to a build, see [`crate::resolve`].
     fn directory(&self, path: &Path) -> Result<Build>;
 }

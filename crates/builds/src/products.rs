@@ -1,4 +1,4 @@
-//! The one place of this crate that tells DBMSs apart.
+//! The only place in this crate that maps a DBMS to its implementation.
 
 use rqps_model::Dbms;
 

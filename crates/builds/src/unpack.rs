@@ -1,5 +1,5 @@
-//! Unpacking archives of builds: only what a server needs to run, readable for every user. Nothing beside the target is
-//! made, changed or read, whatever an archive holds.
+//! Unpacks archives of builds: only the files that a server needs, readable by every user. No archive can
+//! create, change or read anything outside the target.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
@@ -13,16 +13,16 @@ use tar::EntryType;
 
 use crate::held_dir::HeldDir;
 
-/// Longer than the target of any link in a build.
+/// Longer than any link target in a build.
 const LINK_BYTES_MAX: u64 = 4096;
 
-/// Files in these get the right to be executed: some archives do not keep it.
+/// Files in these directories become executable; some archives lose that bit.
 const PROGRAM_DIRS: [&str; 4] = ["bin", "sbin", "libexec", "scripts"];
 
-/// Whether a file is wanted, by its path below the top of the build.
+/// Selects files by their path below the top of the build.
 pub(crate) type Filter = fn(&Path) -> bool;
 
-/// Unpacks the files below `folder` of a zip archive (a jar is one).
+/// Unpacks the files below `folder` of a zip archive or jar.
 pub(crate) fn zip_folder(archive: &Path, folder: &str, target: &Path, wanted: Filter) -> io::Result<()> {
     let mut archive = open_zip(archive)?;
     let mut unpacking = Unpacking::to(target)?;
@@ -34,7 +34,7 @@ pub(crate) fn zip_folder(archive: &Path, folder: &str, target: &Path, wanted: Fi
         let Ok(relative) = path.strip_prefix(folder) else {
             continue;
         };
-        let relative = names(relative).collect::<PathBuf>();
+        let relative = normal_components(relative).collect::<PathBuf>();
         if entry.is_dir() || !wanted(&relative) {
             continue;
         }
@@ -50,14 +50,14 @@ pub(crate) fn zip_folder(archive: &Path, folder: &str, target: &Path, wanted: Fi
     unpacking.finish()
 }
 
-/// Unpacks a gzipped tarball that lies in a zip archive.
+/// Unpacks a gzipped tarball inside a zip archive.
 pub(crate) fn tarball_in_zip(archive: &Path, inner: &str, target: &Path, wanted: Filter) -> io::Result<()> {
     let mut archive = open_zip(archive)?;
     let entry = archive.by_name(inner).map_err(io::Error::other)?;
     tar_stream(GzDecoder::new(entry), 0, target, wanted)
 }
 
-/// Unpacks a tarball without its top directory. Compressed by gzip or xz, as the first bytes say.
+/// Unpacks a tarball without its top directory. The first bytes show whether it is gzip or xz.
 pub(crate) fn tarball(archive: &Path, target: &Path, wanted: Filter) -> io::Result<()> {
     let mut start = [0; 6];
     File::open(archive)?.read_exact(&mut start)?;
@@ -73,9 +73,9 @@ fn open_zip(archive: &Path) -> io::Result<zip::ZipArchive<BufReader<File>>> {
     zip::ZipArchive::new(BufReader::new(File::open(archive)?)).map_err(io::Error::other)
 }
 
-/// `strip`: how many directories are taken off the front of each path.
+/// Drops the first `strip` directories of each path.
 fn tar_stream(stream: impl Read, strip: usize, target: &Path, wanted: Filter) -> io::Result<()> {
-    let stripped = |path: &Path| names(path).skip(strip).collect::<PathBuf>();
+    let stripped = |path: &Path| normal_components(path).skip(strip).collect::<PathBuf>();
     let mut unpacking = Unpacking::to(target)?;
     for entry in tar::Archive::new(stream).entries()? {
         let mut entry = entry?;
@@ -90,24 +90,23 @@ fn tar_stream(stream: impl Read, strip: usize, target: &Path, wanted: Filter) ->
                 unpacking.file(&relative, &mut entry, mode)?;
             }
             (EntryType::Symlink, Some(link)) => unpacking.link(&relative, link)?,
-            (EntryType::Link, Some(link)) => unpacking.another_name(&relative, &stripped(&link))?,
-            // Directories are made for what lies in them; a build needs neither devices nor pipes.
+            (EntryType::Link, Some(link)) => unpacking.hard_link(&relative, &stripped(&link))?,
+            // Directories are created with their files; a build needs no devices or pipes.
             _ => {}
         }
     }
     unpacking.finish()
 }
 
-/// Everything but names (`..`, a leading `/`) is dropped from paths, so they cannot leave the target.
-fn names(path: &Path) -> impl Iterator<Item = Component<'_>> {
+/// Keeps only normal components: without `..` and a leading `/` a path cannot leave the target.
+fn normal_components(path: &Path) -> impl Iterator<Item = Component<'_>> {
     path.components().filter(|component| matches!(component, Component::Normal(_)))
 }
 
-/// A target that is being filled. Links are made when all files are there: until then there is none that anything
-/// could be written or read through.
+/// A target being filled. Links are created after all files, so no file is written or read through one.
 struct Unpacking {
     target: HeldDir,
-    /// Place and text of each link.
+    /// Link path to link text.
     links: BTreeMap<PathBuf, PathBuf>,
 }
 
@@ -118,7 +117,8 @@ impl Unpacking {
         Ok(Unpacking { target, links: BTreeMap::new() })
     }
 
-    /// Takes away what an earlier entry put there. Returns the directory and the last name; none for the top itself.
+    /// Removes what an earlier entry created there. Returns the directory and the file name, or None for the
+    /// top itself.
     fn place<'p>(&mut self, relative: &'p Path) -> io::Result<Option<(HeldDir, &'p Path)>> {
         if relative.as_os_str().is_empty() {
             return Ok(None);
@@ -133,7 +133,7 @@ impl Unpacking {
         let Some((dir, name)) = self.place(relative)? else { return Ok(()) };
         let mut file = dir.create_file(name, 0o644).map_err(io::Error::other)?;
         io::copy(content, &mut file)?;
-        open_up(&file, relative, mode)
+        set_mode(&file, relative, mode)
     }
 
     fn link(&mut self, relative: &Path, text: PathBuf) -> io::Result<()> {
@@ -143,45 +143,46 @@ impl Unpacking {
         Ok(())
     }
 
-    /// A hard link: the file's content once more.
-    fn another_name(&mut self, relative: &Path, of: &Path) -> io::Result<()> {
-        if relative == of {
+    /// A hard link, unpacked as a copy of the file.
+    fn hard_link(&mut self, relative: &Path, original: &Path) -> io::Result<()> {
+        if relative == original {
             return Ok(());
         }
-        if let Some(text) = self.links.get(of).cloned() {
+        if let Some(text) = self.links.get(original).cloned() {
             return self.link(relative, text);
         }
-        let mut content = self.target.open_file(of, None).map_err(io::Error::other)?;
+        let mut content = self.target.open_file(original, None).map_err(io::Error::other)?;
         let mode = content.metadata()?.permissions().mode();
         self.file(relative, &mut content, mode)
     }
 
-    /// Makes the links. One that leads out, or nowhere, is left out.
+    /// Creates the links, except those that point outside the target or nowhere.
     fn finish(self) -> io::Result<()> {
         let top = fs::canonicalize(self.target.path())?;
-        let mut made = Vec::new();
-        let outcome =
-            self.links.iter().filter(|(place, text)| stays_in(place, text)).try_for_each(|(place, text)| {
-                let (dir, name) = self.target.walk(place, true)?;
-                dir.make_link(name, text)?;
-                made.push(top.join(place));
-                Ok::<(), crate::Error>(())
-            });
-        // Several links may together lead where none does by its text; without one, another may lead nowhere.
+        let mut created = Vec::new();
+        let mut links = self.links.iter().filter(|(place, text)| text_stays_inside(place, text));
+        let result = links.try_for_each(|(place, text)| {
+            let (dir, name) = self.target.walk(place, true)?;
+            dir.make_link(name, text)?;
+            created.push(top.join(place));
+            Ok::<(), crate::Error>(())
+        });
+        // Several links together may lead outside although each text alone does not. Removing one may leave
+        // another dangling.
         loop {
-            let stays = |path: &PathBuf| fs::canonicalize(path).is_ok_and(|real| real.starts_with(&top));
-            let (kept, out): (Vec<_>, Vec<_>) = made.into_iter().partition(stays);
-            if out.is_empty() {
-                return outcome.map_err(io::Error::other);
+            let is_inside = |path: &PathBuf| fs::canonicalize(path).is_ok_and(|real| real.starts_with(&top));
+            let (inside, outside): (Vec<_>, Vec<_>) = created.into_iter().partition(is_inside);
+            if outside.is_empty() {
+                return result.map_err(io::Error::other);
             }
-            out.iter().try_for_each(fs::remove_file)?;
-            made = kept;
+            outside.iter().try_for_each(fs::remove_file)?;
+            created = inside;
         }
     }
 }
 
-/// Whether the text of a link at this place never goes above the target, as far as the text tells.
-fn stays_in(place: &Path, text: &Path) -> bool {
+/// Whether the link's text alone never goes above the target.
+fn text_stays_inside(place: &Path, text: &Path) -> bool {
     let mut depth = place.components().count() - 1;
     text.components().all(|component| match component {
         Component::Normal(_) => {
@@ -197,7 +198,7 @@ fn stays_in(place: &Path, text: &Path) -> bool {
     })
 }
 
-fn open_up(file: &File, relative: &Path, mode: u32) -> io::Result<()> {
+fn set_mode(file: &File, relative: &Path, mode: u32) -> io::Result<()> {
     let top = relative.components().next().and_then(|first| first.as_os_str().to_str());
     let is_program = top.is_some_and(|top| PROGRAM_DIRS.contains(&top)) || mode & 0o111 != 0;
     file.set_permissions(Permissions::from_mode(if is_program { 0o755 } else { 0o644 }))
@@ -216,7 +217,7 @@ mod tests {
             let mut header = tar::Header::new_gnu();
             header.set_entry_type(*kind);
             header.set_mode(0o640);
-            // Set by hand: the builder refuses paths that a malicious archive may have.
+            // Set directly: the builder refuses paths that a malicious archive may contain.
             header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
             if matches!(*kind, EntryType::Symlink | EntryType::Link) {
                 header.set_size(0);
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_open_to_all_and_programs_can_be_run() {
+    fn files_are_readable_and_programs_executable_by_all() {
         let dir = tempfile::tempdir().unwrap();
         let tar = tar_of(&[
             ("top/bin/mysqld", EntryType::Regular, "program"),
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_outside_through_a_link_of_the_archive() {
+    fn a_link_in_the_archive_does_not_redirect_files_outside() {
         let dir = tempfile::tempdir().unwrap();
         let (inside, outside) = (dir.path().join("inside"), dir.path().join("outside"));
         fs::create_dir_all(&outside).unwrap();
@@ -262,21 +263,21 @@ mod tests {
     }
 
     #[test]
-    fn no_file_outside_is_copied_by_a_hard_link_through_a_link() {
+    fn a_hard_link_through_a_symlink_copies_nothing_from_outside() {
         let dir = tempfile::tempdir().unwrap();
         let (inside, outside) = (dir.path().join("inside"), dir.path().join("outside"));
         fs::create_dir_all(&outside).unwrap();
         fs::write(outside.join("secret"), "secret").unwrap();
         let tar = tar_of(&[
-            ("way", EntryType::Symlink, outside.to_str().unwrap()),
-            ("bin/stolen", EntryType::Link, "way/secret"),
+            ("link", EntryType::Symlink, outside.to_str().unwrap()),
+            ("bin/stolen", EntryType::Link, "link/secret"),
         ]);
         tar_stream(tar.as_slice(), 0, &inside, |_| true).unwrap_err();
         assert!(!inside.join("bin/stolen").exists());
     }
 
     #[test]
-    fn links_stay_where_they_lead_to_something_inside() {
+    fn links_are_kept_if_they_point_to_a_file_inside() {
         let dir = tempfile::tempdir().unwrap();
         let tar = tar_of(&[
             ("lib/libx.so", EntryType::Symlink, "libx.so.1"),

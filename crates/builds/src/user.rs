@@ -1,4 +1,5 @@
-//! The user servers run as: database servers refuse root, and one that is broken into should own nothing else.
+//! The user that servers run as. Database servers refuse to run as root, and a compromised one should own
+//! nothing else.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -10,29 +11,29 @@ use std::sync::Mutex;
 
 use crate::error::{Error, Result};
 
-/// The name of the user that root creates for its servers.
+/// The user that root creates for its servers.
 const SERVER_USER: &str = "rqps";
 
-/// The remedy for a build that the servers' user cannot reach.
+/// Remedy for a build that the servers' user cannot reach.
 pub(crate) const MOVE_BUILD: &str =
     "move the build to a directory that everybody can enter (set RQPS_CACHE for the cache)";
 
-/// The remedy for a cache that the servers' user cannot reach.
+/// Remedy for a cache that the servers' user cannot reach.
 pub(crate) const MOVE_CACHE: &str = "set RQPS_CACHE to a directory that everybody can enter";
 
-/// The user servers run as.
+/// The user that servers run as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUser {
-    /// Its name, or its number when it has none.
+    /// The name, or the uid if it has none.
     pub name: String,
     pub uid: u32,
     pub gid: u32,
-    /// Whether it is another user than the one rqps runs as.
+    /// Whether it differs from the user that rqps runs as.
     pub switches: bool,
 }
 
-/// The user for servers. An ordinary user runs them as itself. Root runs them as `rqps`, created on first use as a
-/// system user without home or login; where that cannot be created, as `nobody`.
+/// The user for servers. An ordinary user runs them as itself. Root runs them as `rqps`, a system user
+/// without home or login that is created on first use; if that fails, as `nobody`.
 pub fn server_user() -> Result<ServerUser> {
     static CHOSEN: Mutex<Option<ServerUser>> = Mutex::new(None);
     let mut chosen = CHOSEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -56,16 +57,16 @@ fn choose() -> Result<ServerUser> {
             switches: false,
         });
     }
-    named(SERVER_USER)
+    find_by_name(SERVER_USER)
         .or_else(|| {
             create_user();
-            named(SERVER_USER)
+            find_by_name(SERVER_USER)
         })
-        .or_else(|| named("nobody"))
+        .or_else(|| find_by_name("nobody"))
         .ok_or(Error::NoServerUser)
 }
 
-/// Whether it worked is seen by looking the user up afterwards: another rqps may create it at the same moment.
+/// Ignores failure: the user is looked up afterwards, and another rqps may be creating it at the same moment.
 fn create_user() {
     let _status = Command::new("useradd")
         .args(["--system", "--no-create-home", "--home-dir", "/nonexistent"])
@@ -76,7 +77,7 @@ fn create_user() {
         .status();
 }
 
-fn named(name: &str) -> Option<ServerUser> {
+fn find_by_name(name: &str) -> Option<ServerUser> {
     passwd_entry(|entry_name, uid| entry_name == name && uid != 0)
 }
 
@@ -92,23 +93,23 @@ fn passwd_entry(wanted: impl Fn(&str, u32) -> bool) -> Option<ServerUser> {
 }
 
 impl ServerUser {
-    /// Makes a command run as this user, without root's other groups.
+    /// Makes a command run as this user, without root's supplementary groups.
     pub fn apply(&self, command: &mut Command) {
         if self.switches {
             command.uid(self.uid).gid(self.gid);
         }
     }
 
-    /// Makes this user the owner of an open file or directory. `path` is its name in errors.
-    pub fn give_open(&self, open: impl AsFd, path: &Path) -> Result<()> {
+    /// Makes this user the owner of an open file or directory. `path` is for errors.
+    pub fn chown_open(&self, open: impl AsFd, path: &Path) -> Result<()> {
         if self.switches {
             fchown(open, Some(self.uid), Some(self.gid)).map_err(Error::file("change the owner of", path))?;
         }
         Ok(())
     }
 
-    /// Checks that this user can enter `path` and every directory above it. `other_remedy` says in a clause what helps
-    /// besides opening a directory.
+    /// Checks that this user can enter `path` and every directory above it. `other_remedy` is a clause with
+    /// an alternative to opening the directory.
     pub fn check_reachable(&self, path: &Path, other_remedy: &'static str) -> Result<()> {
         if !self.switches {
             return Ok(());
@@ -141,8 +142,8 @@ impl ServerUser {
         meta.mode() & bit != 0
     }
 
-    /// Asks the kernel as that user whether it may `r`ead, `w`rite or enter (`x`): access control lists may allow what
-    /// the mode bits do not.
+    /// Runs `test` as that user to see whether it may `r`ead, `w`rite or enter (`x`): access control lists
+    /// may allow what the mode bits do not.
     pub fn may(&self, what: char, path: &Path) -> bool {
         let mut test = Command::new("/usr/bin/test");
         test.arg(format!("-{what}")).arg(path).current_dir("/");
@@ -158,7 +159,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_closed_directory_on_the_way_is_named() {
+    fn an_unreachable_directory_is_named() {
         let user = server_user().unwrap();
         let scratch =
             tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir().unwrap();

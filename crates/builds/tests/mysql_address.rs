@@ -1,5 +1,5 @@
-//! Tarballs from an address of the user's: a server of our own plays the file server, with the answers that real ones
-//! give when something is wrong.
+//! Tarballs from a user's address: our own server acts as the file server and gives the answers that real
+//! ones give when something is wrong.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -9,20 +9,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::thread;
 
 use liblzma::write::XzEncoder;
-use rqps_builds::{Address, Build, Dirs, Result, install, install_from, list_builds};
+use rqps_builds::{Address, Build, Dirs, Result, install, install_from, list_builds, sha256_hex};
 use rqps_model::Dbms;
-use sha2::{Digest, Sha256};
 
-/// A path's answer: status, length that is announced, content.
+/// By path: status, announced content length, content.
 type Files = BTreeMap<String, (u16, usize, Vec<u8>)>;
 
-/// Serves files on a free port until the test ends. Returns its address.
+/// Serves files on a free port until the test ends, and returns the address.
 fn serve(files: Files) -> io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = format!("http://{}", listener.local_addr()?);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // A client that goes away is the client's business.
+            // A client may disconnect.
             let _gone = answer(stream, &files);
         }
     });
@@ -40,7 +39,7 @@ fn answer(mut stream: TcpStream, files: &Files) -> io::Result<()> {
     stream.write_all(content)
 }
 
-/// A tarball as the makers pack theirs, with a program that says which version it is.
+/// A tarball like a vendor's, with a program that prints its version.
 fn tarball(version: &str, messages: &str) -> io::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(XzEncoder::new(Vec::new(), 0));
     let program =
@@ -55,10 +54,6 @@ fn tarball(version: &str, messages: &str) -> io::Result<Vec<u8>> {
         tar.append_data(&mut header, format!("mysql-{version}/{path}"), content.as_bytes())?;
     }
     tar.into_inner()?.finish()
-}
-
-fn sha256(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 struct Place {
@@ -90,12 +85,12 @@ impl Place {
 }
 
 #[test]
-fn a_tarball_is_found_by_its_makers_name_and_checked() {
+fn a_tarball_is_found_by_its_vendor_s_name_and_verified() {
     let content = tarball("8.4.3", "x").unwrap();
-    let sum = sha256(&content);
+    let sum = sha256_hex(&content);
     let name = "mysql-8.4.3-linux-glibc2.28-x86_64.tar.xz";
     let other = tarball("8.4.3", "messages of another build").unwrap();
-    let other_sum = sha256(&other);
+    let other_sum = sha256_hex(&other);
     let place = Place::new(Files::from([
         (format!("/{name}"), (200, content.len(), content)),
         ("/other.tar.xz".to_owned(), (200, other.len(), other)),
@@ -104,7 +99,7 @@ fn a_tarball_is_found_by_its_makers_name_and_checked() {
     let build = place.install("8.4.3", "/", Some(sum.to_uppercase())).unwrap();
     assert_eq!((build.origin, build.notes), (format!("tarball {name}"), vec![]));
     assert!(build.version_text.starts_with("Ver 8.4.3 for Linux") && !build.root.join("man").exists());
-    // From now on the version is known, as others are.
+    // The version is known now, like others.
     assert_eq!(install(&place.dirs(), Dbms::Mysql, "8.4.3").unwrap().hash, build.hash);
     assert_eq!(install(&place.dirs(), Dbms::Mysql, "8.4").unwrap().hash, build.hash);
     let other_version = place.install("8.4.4", "/", Some(sum.clone())).unwrap_err().to_string();
@@ -118,7 +113,7 @@ fn a_tarball_is_found_by_its_makers_name_and_checked() {
 }
 
 #[test]
-fn what_comes_damaged_leaves_nothing_behind() {
+fn a_damaged_tarball_leaves_nothing_behind() {
     let content = tarball("8.0.36", "x").unwrap();
     let page = b"<html>a page that says in words that there is no such file</html>".to_vec();
     let place = Place::new(Files::from([

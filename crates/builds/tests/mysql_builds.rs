@@ -1,4 +1,4 @@
-//! Builds of MySQL and MariaDB as they are obtained: the smallest of a Maven repository and of a suite of Debian, and
+//! Builds of MySQL and MariaDB: the smallest from a Maven repository and from a Debian suite, and
 //! directories.
 
 use std::fs::{self, Permissions};
@@ -21,7 +21,7 @@ fn builds_of_a_maven_repository_and_of_a_suite_of_debian() {
     assert!(debian.version_num() >= 101_118 && debian.version_num() < 101_200, "{debian:?}");
     assert!(debian.origin.starts_with("Debian bookworm mariadb-server-core 1:10.11."), "{}", debian.origin);
     assert!(debian.family.libc.starts_with("its own glibc 2.36"), "{:?}", debian.family);
-    // Its programs were fitted to their place, which does not make them another build.
+    // Relocation does not make it another build.
     assert_eq!(install(&dirs, Dbms::Mariadb, &debian.version).unwrap().hash, debian.hash);
 
     let by_path = resolve(&dirs, &BuildSpec::from_path(Dbms::Mysql, &maven.root)).unwrap();
@@ -42,7 +42,7 @@ fn all_missing_libraries_are_named_before_anything_is_run() {
     fs::create_dir_all(at("share/english")).unwrap();
     fs::write(at("share/english/errmsg.sys"), "").unwrap();
     fs::copy("/usr/bin/true", at("bin/mysqld")).unwrap();
-    lacks(&at("bin/mysqld"), &["libncurses.so.5", "libtinfo.so.5"]);
+    add_needed(&at("bin/mysqld"), &["libncurses.so.5", "libtinfo.so.5"]);
     check_known(&spec).unwrap();
     let dirs = Dirs { cache: at("cache"), work: at("work") };
     let message = resolve(&dirs, &spec).unwrap_err().to_string();
@@ -50,8 +50,8 @@ fn all_missing_libraries_are_named_before_anything_is_run() {
     assert!(message.contains("apt-get install libncurses5 libtinfo5"), "{message}");
 }
 
-/// Makes a program ask for libraries.
-fn lacks(program: &Path, libraries: &[&str]) {
+/// Makes a program need libraries.
+fn add_needed(program: &Path, libraries: &[&str]) {
     let needed = libraries.iter().flat_map(|library| ["--add-needed", library]);
     let status = Command::new("patchelf").args(needed).arg(program).status().expect("patchelf");
     assert!(status.success());

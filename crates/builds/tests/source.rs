@@ -1,6 +1,6 @@
-//! Builds from source: made once, told apart by commit and content, nothing kept of what fails or is cut off. The
-//! source is a tree of a few lines with Postgres' `configure` and make targets; real ones are built by
-//! `tools/build-from-source`.
+//! Builds from source: made once, distinguished by commit and content, nothing kept of failed or interrupted
+//! ones. The source is a tiny tree with Postgres's `configure` and make targets; `tools/build-from-source`
+//! builds real ones.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
@@ -38,7 +38,17 @@ const char text[] = "PostgreSQL 13.99 on x86_64-pc-linux-gnu, compiled by gcc 1.
 int main(void) { puts("postgres (PostgreSQL) 13.99"); return text[0] == 0; }
 "#;
 
-/// A cache, a source, a flavour.
+fn write(path: &Path, content: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+fn write_program(path: &Path, content: &str) {
+    write(path, content);
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A cache, a source tree and a flavour.
 struct Scene {
     dir: tempfile::TempDir,
     dirs: Dirs,
@@ -50,12 +60,11 @@ impl Scene {
         let dir = tempfile::Builder::new().permissions(open).tempdir().unwrap();
         let dirs = Dirs { cache: dir.path().join("cache"), work: dir.path().join("work") };
         let scene = Scene { dir, dirs };
-        scene.write("configure", CONFIGURE);
-        fs::set_permissions(scene.source().join("configure"), fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&scene.source().join("configure"), CONFIGURE);
         scene.write("Makefile.in", MAKEFILE);
         scene.write("postgres.c", POSTGRES);
         scene.write("initdb.c", "int main(void) { return 0; }\n");
-        // What bison, flex and perl would make.
+        // The output of bison, flex and perl.
         scene.write("src/backend/parser/gram.c", "");
         scene.write("src/backend/catalog/postgres.bki", "");
         fs::write(scene.dir.path().join("plain.toml"), "cflags = \"-O1 -g\"\n").unwrap();
@@ -67,16 +76,14 @@ impl Scene {
     }
 
     fn write(&self, path: &str, content: &str) {
-        let path = self.source().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
+        write(&self.source().join(path), content);
     }
 
     fn spec(&self, place: &str) -> SourceSpec {
         SourceSpec::parse(place, &self.dir.path().join("plain.toml").to_string_lossy())
     }
 
-    /// Builds, and says which phases that took.
+    /// Returns the build and the phases that were reported.
     fn build(&self, place: &str) -> (Result<Build, Error>, BTreeSet<&'static str>) {
         let mut phases = BTreeSet::new();
         let mut progress = |progress: &BuildProgress<'_>| {
@@ -92,7 +99,7 @@ impl Scene {
         self.build(&self.source().to_string_lossy()).0.unwrap()
     }
 
-    /// What lies in the cache of sources, but for locks.
+    /// Entries of the source cache, except locks.
     fn kept(&self) -> BTreeSet<String> {
         let dir = self.dirs.cache.join("source/postgres");
         let names =
@@ -124,7 +131,7 @@ impl Scene {
 }
 
 #[test]
-fn the_same_source_is_built_once_and_stays_as_it_was() {
+fn a_source_is_built_once_and_not_modified() {
     let scene = Scene::new();
     let first = scene.build_source();
     assert_eq!(first.version, "13.99");
@@ -151,7 +158,7 @@ fn the_same_source_is_built_once_and_stays_as_it_was() {
 }
 
 #[test]
-fn a_failure_is_shown_with_its_log_and_leaves_nothing_else() {
+fn a_failed_build_shows_its_log_and_leaves_nothing_else() {
     let scene = Scene::new();
     scene.write("postgres.c", "int main(void) { return no_such_name; }\n");
     let (outcome, _) = scene.build(&scene.source().to_string_lossy());
@@ -166,9 +173,9 @@ fn a_failure_is_shown_with_its_log_and_leaves_nothing_else() {
 }
 
 #[test]
-fn an_interrupted_build_ends_all_that_it_started() {
+fn an_interrupted_build_kills_all_its_processes() {
     let scene = Scene::new();
-    // A grandchild, as compilers are of make.
+    // A grandchild, like make's compilers.
     scene.write("Makefile.in", "all:\n\tsh -c 'sleep 3599; true'; true\n");
     let stop = AtomicBool::new(false);
     let mut progress = |progress: &BuildProgress<'_>| {
@@ -179,7 +186,7 @@ fn an_interrupted_build_ends_all_that_it_started() {
     let error = compile(&scene.dirs, Dbms::Postgres, &spec, &mut watch).unwrap_err();
     assert!(error.is_interruption(), "{error}");
     assert_eq!(scene.kept(), BTreeSet::new());
-    // What was killed may take a moment to go. Not asked to, it would be there for an hour.
+    // Killed processes may take a moment to exit; a surviving one would sleep for an hour.
     let below = |path: &Path| path.starts_with(scene.dir.path());
     let deadline = Instant::now() + Duration::from_secs(120);
     loop {
@@ -197,7 +204,7 @@ fn an_interrupted_build_ends_all_that_it_started() {
 }
 
 #[test]
-fn commits_of_one_repository_are_builds_of_their_own() {
+fn each_commit_is_a_separate_build() {
     let scene = Scene::new();
     scene.git(&["init", "--quiet"]);
     let first = scene.commit(POSTGRES);
@@ -220,7 +227,7 @@ fn commits_of_one_repository_are_builds_of_their_own() {
     assert!(bare.unwrap().hash == new.hash && !phases.contains("compiling"));
     let (elsewhere, phases) = scene.build(&format!("file://{}@main", scene.source().display()));
     assert!(elsewhere.unwrap().hash == new.hash && phases == BTreeSet::new());
-    // A checkout is what lies there, not what was committed, without what git is told to ignore.
+    // A checkout is built as it is in the directory, not as committed, and without ignored files.
     scene.write("postgres.c", &POSTGRES.replace("return text", "return 3 + text"));
     let dirty = scene.build_source();
     assert!(dirty.origin.contains("-dirty") && dirty.commit.is_none(), "{}", dirty.origin);
@@ -234,16 +241,15 @@ fn commits_of_one_repository_are_builds_of_their_own() {
     assert!(message.contains("no commit, tag or branch `no-such-branch`"), "{message}");
 }
 
-/// Sets a repository up to run a program wherever git runs one, and returns where that would leave its traces.
+/// Configures a repository to run a program wherever git runs one, and returns the directory of the program's
+/// traces.
 fn plant(scene: &Scene) -> PathBuf {
     let traces = scene.dir.path().join("traces");
     fs::create_dir(&traces).unwrap();
     fs::set_permissions(&traces, fs::Permissions::from_mode(0o1777)).unwrap();
     let trap = scene.dir.path().join("trap");
-    // Filters have to pass their input on, or git takes them for broken.
-    let script = format!("#!/bin/sh\nid -u >>{}/\"$1\"\ncat\nexit 0\n", traces.display());
-    fs::write(&trap, script).unwrap();
-    fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
+    // Filters must pass their input on, or git considers them broken.
+    write_program(&trap, &format!("#!/bin/sh\nid -u >>{}/\"$1\"\ncat\nexit 0\n", traces.display()));
     let git = scene.source().join(".git");
     let trap = trap.display();
     let config = format!(
@@ -266,16 +272,13 @@ fn plant(scene: &Scene) -> PathBuf {
     for hook in
         ["post-checkout", "pre-commit", "post-index-change", "reference-transaction", "fsmonitor-watchman"]
     {
-        let path = git.join("hooks").join(hook);
-        fs::create_dir_all(git.join("hooks")).unwrap();
-        fs::write(&path, format!("#!/bin/sh\n{trap} {hook}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&git.join("hooks").join(hook), &format!("#!/bin/sh\n{trap} {hook}\n"));
     }
     traces
 }
 
 #[test]
-fn nothing_that_a_repository_is_set_up_with_runs() {
+fn no_program_configured_in_a_repository_runs() {
     let scene = Scene::new();
     scene.write(".gitattributes", "*.c filter=t\n*.in filter=u\n");
     scene.git(&["init", "--quiet"]);
@@ -283,7 +286,7 @@ fn nothing_that_a_repository_is_set_up_with_runs() {
     let worktree = scene.dir.path().join("worktree");
     scene.git(&["worktree", "add", "--quiet", "--detach", &worktree.to_string_lossy()]);
     let traces = plant(&scene);
-    // Files whose times say that they may have changed are looked into.
+    // git reads files that may have changed according to their times.
     scene.write("initdb.c", "int main(void) { return 0; }\n");
     let bare = scene.dir.path().join("bare.git");
     let copied = Command::new("cp").arg("-a").arg(scene.source().join(".git")).arg(&bare).status();
@@ -307,13 +310,13 @@ fn nothing_that_a_repository_is_set_up_with_runs() {
 }
 
 #[test]
-fn an_index_that_names_a_file_elsewhere_is_refused() {
+fn an_index_with_a_path_outside_is_refused() {
     let scene = Scene::new();
     scene.write(".gitattributes", "*.x binary\n");
     scene.git(&["init", "--quiet"]);
     scene.commit(POSTGRES);
     fs::write(scene.dir.path().join("secret-file"), "secret").unwrap();
-    // Of the same length, so that no other byte of the index has to change.
+    // Of the same length, so that no other byte of the index changes.
     let index = scene.source().join(".git/index");
     let mut content = fs::read(&index).unwrap();
     let name = b".gitattributes";

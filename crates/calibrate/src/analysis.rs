@@ -1,5 +1,5 @@
-//! What a campaign has shown: verdicts against the truth, as they were called and as they would have been called with
-//! the same blocks in other orders.
+//! Compares a campaign's verdicts with the truth: the blind verdicts, and re-paired ones from the same blocks
+//! in other orders.
 
 use crate::DETECTORS;
 use crate::confusion::{Range, Row};
@@ -7,18 +7,18 @@ use crate::dose::Dose;
 use crate::error::Result;
 use crate::frozen::{Call, Frozen, FrozenVerdict};
 use crate::goals::{Goal, goals};
-use crate::pairing::{Look, Sample, repair};
+use crate::pairing::{Look, Sample, re_pair};
 use crate::share::Share;
 use crate::truth::{Size, Truth};
 use rqps_stats::{Detector, Experiment, Metric, Rules, TestData};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Draws that make shares of a thousandth visible.
+/// Enough draws to estimate shares of 0.1 %.
 pub const DRAWS: usize = 200;
-/// Of the draws: the same report from the same run.
+/// Seed of the draws: the same run gives the same report.
 const SEED: u64 = 20_260;
 
-/// What goes into an analysis.
+/// Input of an analysis.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
     pub experiment: &'a Experiment,
@@ -27,11 +27,11 @@ pub struct Input<'a> {
     /// Names of the experiment's arms.
     pub arms: &'a [String],
     pub doses: &'a [Dose],
-    /// What a multiplication is worth.
+    /// The true cost of a multiplication.
     pub truth: &'a Truth,
-    /// The verdicts as they were before the doses were known.
+    /// The verdicts before the doses were known.
     pub frozen: &'a Frozen,
-    /// How often base, control and the order of blocks are drawn.
+    /// Number of draws of base, control and the order of blocks.
     pub draws: usize,
 }
 
@@ -39,79 +39,76 @@ pub struct Input<'a> {
 #[derive(Debug, Clone)]
 pub struct AtLook {
     pub blocks: usize,
-    /// False changes among verdicts on arms without a dose, by detector and group of tests; no group: all of them.
+    /// False changes among verdicts on arms without a dose, by detector and group of tests; group `None`: all
+    /// tests.
     pub false_changes: BTreeMap<(Detector, Option<String>), Share>,
-    /// How often which metric called them.
+    /// False changes by detector and metric.
     pub false_by: BTreeMap<(Detector, Metric), usize>,
-    /// Those that were significant among all verdicts of their draw.
+    /// False changes that were significant among all verdicts of their draw.
     pub false_significant: BTreeMap<Detector, Share>,
     /// Regressions among verdicts on slower arms, by detector and true size.
     pub found: BTreeMap<(Detector, Range), Share>,
-    /// What was said, by detector and true size.
-    pub said: BTreeMap<(Detector, Range), Row>,
+    /// Verdicts by detector and true size.
+    pub verdicts: BTreeMap<(Detector, Range), Row>,
 }
 
-/// A test's noise, and what it can show.
+/// A test's noise and detectable changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestNoise {
     pub test: String,
     pub group: String,
-    /// Of the rate: standard deviation of one block's logarithm of the ratio, and the smallest change that would have
-    /// been shown with 80 % probability. Medians over arms.
+    /// For the rate: standard deviation of a block's log ratio, and the smallest change that would have been
+    /// detected with 80 % probability. Medians over arms.
     pub rate: Option<(f64, f64)>,
-    /// The same of the cost that decides, with its key.
+    /// The same for the metric of the cost, with its key.
     pub cost: Option<(String, f64, f64)>,
 }
 
-/// One column of one arm that waits, writes log and forces it to the disk.
+/// One metric's verdicts on the arms that sleep, write WAL and flush it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     pub metric: String,
-    /// Tests in which it was called worse.
+    /// Tests with a regression.
     pub called: Vec<String>,
-    /// Tests in which it was not.
+    /// Tests without one.
     pub missed: Vec<String>,
 }
 
-/// What the multiplications of an arm are worth in a test.
+/// The true size of an arm's multiplications in a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrueSize {
     pub arm: String,
     pub test: String,
-    /// How much more an operation costs.
+    /// Relative increase of the cost.
     pub cost: Option<Size>,
-    /// How much smaller the rate is.
+    /// Relative decrease of the rate.
     pub rate: Option<Size>,
 }
 
-/// What a campaign has shown.
 #[derive(Debug, Clone)]
 pub struct Analysis {
-    /// What was said blindly, by detector and true size.
+    /// Blind verdicts by detector and true size.
     pub blind: BTreeMap<(Detector, Range), Row>,
     pub goals: Vec<Goal>,
-    /// Verdicts of draws, by look.
+    /// Verdicts of the draws, by look.
     pub looks: Vec<AtLook>,
-    /// What each column says of the arms that wait and write.
+    /// Verdicts of each metric on the arms that sleep and write.
     pub columns: Vec<Column>,
-    /// Per test.
     pub noise: Vec<TestNoise>,
     /// True sizes of the arms with multiplications.
     pub sizes: Vec<TrueSize>,
-    /// Arms without a dose, base and control included.
+    /// Number of arms without a dose, including base and control.
     pub nulls: usize,
-    /// Blocks in which everything was measured.
+    /// Number of blocks in which everything was measured.
     pub blocks: usize,
 }
 
 impl Analysis {
-    /// Analyses a campaign.
-    ///
     /// # Errors
-    /// When there are too few blocks or arms.
+    /// Returns an error if there are too few blocks or arms.
     pub fn new(input: &Input<'_>) -> Result<Self> {
         let nulls: Vec<usize> = (0..input.doses.len()).filter(|arm| input.doses[*arm].is_null()).collect();
-        let looks = repair(input.experiment, &nulls, input.rules, input.draws, SEED)?;
+        let looks = re_pair(input.experiment, &nulls, input.rules, input.draws, SEED)?;
         let blocks = crate::pairing::complete_blocks(input.experiment).len();
         let noise: Vec<TestNoise> = input.experiment.tests.iter().map(|test| noise(input, test)).collect();
         Ok(Self {
@@ -127,7 +124,7 @@ impl Analysis {
     }
 }
 
-/// The range of the true size of what an arm does in a test; none where it was not measured.
+/// The range of the true size of an arm's dose in a test; `None` if it was not measured.
 pub(crate) fn range(input: &Input<'_>, test: &str, arm: usize, detector: Detector) -> Option<Range> {
     let dose = *input.doses.get(arm)?;
     if dose.is_null() {
@@ -147,7 +144,7 @@ fn size(truth: &Truth, test: &str, dose: Dose, detector: Detector) -> Option<Siz
             by_count.or_else(|| truth.size(test, Metric::CpuUs, dose.spin))
         }
         Detector::Cpu => truth.size(test, Metric::CpuUs, dose.spin),
-        // Multiplications need nothing else.
+        // Multiplications affect nothing else.
         _ => None,
     }
 }
@@ -170,10 +167,10 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
     let tests = &input.experiment.tests;
     let range_of = |sample: &Sample| range(input, &tests[sample.test].name, sample.arm, sample.detector);
     let ranges: Vec<Option<Range>> = look.samples.iter().map(range_of).collect();
-    let mut said: BTreeMap<(Detector, Range), Row> = BTreeMap::new();
+    let mut verdicts: BTreeMap<(Detector, Range), Row> = BTreeMap::new();
     for (sample, range) in look.samples.iter().zip(&ranges) {
         if let Some(range) = range {
-            said.entry((sample.detector, *range)).or_default().add(sample.class.into());
+            verdicts.entry((sample.detector, *range)).or_default().add(sample.class.into());
         }
     }
     let changed = |sample: &Sample| sample.class.is_change();
@@ -186,7 +183,7 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
         false_by: BTreeMap::new(),
         false_significant: BTreeMap::new(),
         found: BTreeMap::new(),
-        said,
+        verdicts,
     };
     for sample in look.samples.iter().filter(|sample| is_null(sample) && changed(sample)) {
         *at_look.false_by.entry((sample.detector, sample.metric)).or_default() += 1;
@@ -194,8 +191,8 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
     for detector in DETECTORS {
         for group in &groups {
             let wanted = |sample: &Sample| {
-                let its_group = &tests[sample.test].group;
-                let in_group = group.as_ref().is_none_or(|group| group == its_group);
+                let test_group = &tests[sample.test].group;
+                let in_group = group.as_ref().is_none_or(|group| group == test_group);
                 sample.detector == detector && in_group && is_null(sample)
             };
             if let Some(share) = Share::count(look, blocks, wanted, changed) {
@@ -209,7 +206,7 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
         }
     }
     let slower: Vec<(Detector, Range)> =
-        at_look.said.keys().filter(|(_, range)| *range != Range::Null).copied().collect();
+        at_look.verdicts.keys().filter(|(_, range)| *range != Range::Null).copied().collect();
     for (detector, range) in slower {
         let wanted = |sample: &Sample| sample.detector == detector && range_of(sample) == Some(range);
         let hit = |sample: &Sample| sample.class.is_regression();
@@ -221,14 +218,14 @@ fn at_look(input: &Input<'_>, look: &Look, blocks: usize) -> AtLook {
 }
 
 fn columns(input: &Input<'_>) -> Vec<Column> {
-    let is_other = |name: &str| {
-        let arm = input.arms.iter().position(|its| its == name);
+    let is_mixed_dose = |name: &str| {
+        let arm = input.arms.iter().position(|other| other == name);
         arm.and_then(|arm| input.doses.get(arm)).is_some_and(|dose| !dose.is_null() && !dose.is_spin())
     };
     let affected = [Metric::Rate, Metric::Instructions, Metric::CpuUs, Metric::WalBytes, Metric::Fsyncs];
     let column = |metric: Metric| {
         let mut column = Column { metric: metric.key().to_owned(), called: Vec::new(), missed: Vec::new() };
-        for verdict in input.frozen.verdicts.iter().filter(|verdict| is_other(&verdict.arm)) {
+        for verdict in input.frozen.verdicts.iter().filter(|verdict| is_mixed_dose(&verdict.arm)) {
             match verdict.call {
                 _ if verdict.metric != metric.key() => {}
                 Call::Regression => column.called.push(verdict.test.clone()),
@@ -271,7 +268,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 fn sizes(input: &Input<'_>) -> Vec<TrueSize> {
     let spins = input.arms.iter().zip(input.doses).filter(|(_, dose)| dose.is_spin() && !dose.is_null());
-    let of_arm = |(arm, dose): (&String, &Dose)| {
+    let sizes_of_arm = |(arm, dose): (&String, &Dose)| {
         let row = |test: &TestData| {
             let size = |detector| size(input.truth, &test.name, *dose, detector);
             TrueSize {
@@ -283,5 +280,5 @@ fn sizes(input: &Input<'_>) -> Vec<TrueSize> {
         };
         input.experiment.tests.iter().map(row).collect::<Vec<_>>()
     };
-    spins.flat_map(of_arm).collect()
+    spins.flat_map(sizes_of_arm).collect()
 }

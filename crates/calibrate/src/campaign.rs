@@ -1,8 +1,8 @@
-//! What is measured: a first run for the cost of a multiplication, a second one with doses that nobody knows.
+//! Plans the two runs of a campaign: the first measures the cost of a multiplication, the second has secret
+//! doses.
 //!
-//! Both are plans of the protocol `isolated` like any others. Every arm, base and control included, loads the same
-//! library and reads a file of the same length under a name of the same length, so that arms differ by their doses
-//! alone.
+//! Both are plans with protocol `isolated`. Every arm, including base and control, loads the same library and
+//! reads a file of the same length with a name of the same length, so that arms differ only in their doses.
 
 use crate::dose::Dose;
 use crate::draw::{ARMS, draw, secret};
@@ -14,14 +14,13 @@ use rqps_model::BuildSpec;
 use rqps_plan::{Arm, Plan, PlanContext};
 use rqps_stats::sim::Rng;
 use std::collections::BTreeMap;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Arms of the second run beside base and control, unless said otherwise.
+/// Default number of arms of the second run, without base and control.
 pub const ARMS_DEFAULT: usize = 6;
-/// What is measured unless said otherwise: cheap and dear reads, and a write.
+/// Default tests: cheap and expensive reads, and a write.
 pub const TESTS_DEFAULT: [&str; 6] = [
     "point-query",
     "points-covered-pk",
@@ -30,32 +29,31 @@ pub const TESTS_DEFAULT: [&str; 6] = [
     "read-only-count",
     "update-nonindex",
 ];
-/// Multiplications per message of the arms that tell what one costs. Many, since what is fitted to them is a line
-/// through 0, and noise is small beside a large change.
+/// Multiplications per message of the arms that measure their cost. Large numbers, since a line through 0 is
+/// fitted and noise is small relative to a large change.
 const RUNGS: [u64; 3] = [500, 1500, 4500];
 /// Blocks of the first run.
 const LADDER_BLOCKS: u32 = 4;
-/// Blocks of the second run: more than any budget pays for.
+/// Blocks of the second run: more than any budget allows.
 const BLIND_BLOCKS: u32 = 1_000;
-/// The variable that holds the digest of the doses.
+/// Environment variable with the digest of the doses.
 pub const SEAL_VARIABLE: &str = "RQPS_DOSE_SEAL";
-/// The variable that names an arm's dose.
+/// Environment variable with the path of an arm's dose.
 const FILE_VARIABLE: &str = "RQPS_DOSE_FILE";
-/// Name of the sealed file.
 const SEALED_FILE: &str = "sealed.json";
 
-/// What is to be calibrated.
+/// What to calibrate.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub build: BuildSpec,
     pub config: String,
     pub tests: Vec<String>,
-    /// Arms beside base and control; half of them have no dose.
+    /// Arms without base and control; half of them have no dose.
     pub arms: usize,
     /// Wall-clock time of the second run.
     pub budget: Duration,
     pub rows: u64,
-    /// Seconds of a window.
+    /// Length of a window in seconds.
     pub window_seconds: f64,
 }
 
@@ -66,23 +64,22 @@ pub struct Place {
 }
 
 impl Place {
-    /// Makes one in `work`, which servers can reach.
+    /// Creates one in `work`, which servers must be able to read.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn create(work: &Path) -> Result<Self> {
         let directory = work.join(format!("calibrate-{:08x}", secret()? as u32));
         fs::create_dir(&directory).map_err(Error::file("create", &directory))?;
-        let open = fs::set_permissions(&directory, Permissions::from_mode(0o755));
-        open.map_err(Error::file("set the rights of", &directory))?;
+        shim::set_mode(&directory, 0o755)?;
         shim::write_to(&directory)?;
         Ok(Self { directory })
     }
 
-    /// The one that an arm's environment names.
+    /// The directory that an arm's environment names.
     ///
     /// # Errors
-    /// When it names none.
+    /// Returns an error if the environment names none.
     pub fn from_env(env: &BTreeMap<String, String>, run: &Path) -> Result<Self> {
         let file = env.get(FILE_VARIABLE).map(PathBuf::from);
         match file.as_deref().and_then(Path::parent) {
@@ -98,16 +95,16 @@ impl Place {
         self.directory.join(SEALED_FILE)
     }
 
-    /// Removes it with the doses.
+    /// Deletes the directory with the doses.
     ///
     /// # Errors
-    /// When something of it stays.
+    /// Returns an error if anything cannot be deleted.
     pub fn remove(&self) -> Result<()> {
         fs::remove_dir_all(&self.directory).map_err(Error::file("remove", &self.directory))
     }
 
-    /// Writes doses and their seal; returns arms with the environment that makes servers take them. The first arm is
-    /// base and the second control.
+    /// Writes doses and their seal. Returns arms with the environment that applies them to servers; the first
+    /// arm is base, the second one control.
     fn arms(&self, options: &Options, (prefix, own_loads): (char, bool), doses: &[Dose]) -> Result<Vec<Arm>> {
         let name = |at: usize| format!("{prefix}{at:02}");
         let by_arm = doses.iter().enumerate().map(|(at, dose)| (name(at), *dose)).collect();
@@ -117,8 +114,7 @@ impl Place {
         let arm = |(at, dose): (usize, &Dose)| {
             let file = self.directory.join(name(at));
             fs::write(&file, dose.file_text()).map_err(Error::file("write", &file))?;
-            let open = fs::set_permissions(&file, Permissions::from_mode(0o644));
-            open.map_err(Error::file("set the rights of", &file))?;
+            shim::set_mode(&file, 0o644)?;
             let mut arm = Arm::new(options.build.clone(), options.config.clone());
             arm.name = name(at);
             arm.control = at == 1;
@@ -133,20 +129,19 @@ impl Place {
         doses.iter().enumerate().map(arm).collect()
     }
 
-    /// The first run: known numbers of multiplications.
+    /// The plan of the first run, with known numbers of multiplications.
     ///
     /// # Errors
-    /// When options contradict each other or files cannot be written.
+    /// Returns an error if the options are inconsistent or files cannot be written.
     pub fn ladder(&self, options: &Options) -> Result<Plan> {
-        let doses: Vec<Dose> = [0, 0].into_iter().chain(RUNGS).map(Dose::spin).collect();
+        let doses: Vec<Dose> = ladder_spins().into_iter().map(Dose::spin).collect();
         plan("calibrate-ladder", options, self.arms(options, ('r', false), &doses)?, (LADDER_BLOCKS, None))
     }
 
-    /// The second run: doses that nobody knows, sized by what the first run has shown. It takes as long as the budget
-    /// of the options says.
+    /// The plan of the second run, with secret doses sized by the first run. Its length is the options' budget.
     ///
     /// # Errors
-    /// When options contradict each other, files cannot be written, or the first run has shown nothing.
+    /// Returns an error if the options are inconsistent, files cannot be written, or the first run gave no cost.
     pub fn blind(&self, options: &Options, truth: &Truth) -> Result<Plan> {
         let Some(spins_per_share) = truth.spins_per_share() else {
             let what = "the first run did not show what a multiplication costs".to_owned();
@@ -162,13 +157,13 @@ impl Place {
     /// The doses of a run, checked against the digest in its arms' environment.
     ///
     /// # Errors
-    /// When they cannot be read or are not those that were sealed.
+    /// Returns an error if they cannot be read or differ from the sealed ones.
     pub fn open_seal(&self, committed: &str) -> Result<Sealed> {
         Sealed::open(&self.sealed_path(), committed)
     }
 }
 
-/// A plan that measures every test in this many blocks, or in as many as fit into a budget.
+/// A plan that measures every test in this many blocks, or in as many as fit into the budget.
 fn plan(
     name: &str,
     options: &Options,
@@ -193,7 +188,7 @@ fn plan(
         window = options.window_seconds,
     );
     let check = |text: &str| {
-        let parsed = Plan::parse(text, name, &PlanContext::trusting(&rqps_workloads::BENCHMARKS));
+        let parsed = Plan::parse(text, name, &PlanContext::trusting(rqps_workloads::BENCHMARKS));
         parsed.map(|checked| checked.plan).map_err(|problems| Error::Design(problems.to_string()))
     };
     let mut plan = check(&text)?;
@@ -203,7 +198,7 @@ fn plan(
     check(&plan.to_toml().map_err(|error| Error::Design(error.to_string()))?)
 }
 
-/// Multiplications of the arms of the first run, in its order.
+/// Multiplications of the first run's arms, in its order.
 pub fn ladder_spins() -> Vec<u64> {
     [0, 0].into_iter().chain(RUNGS).collect()
 }
@@ -226,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_names_doses_by_file_and_digest_alone() {
+    fn plan_does_not_reveal_doses() {
         let work = tempfile::tempdir().unwrap();
         let place = Place::create(work.path()).unwrap();
         let ladder = place.ladder(&options()).unwrap();
@@ -240,13 +235,13 @@ mod tests {
         let files: Vec<PathBuf> =
             plan.arms.iter().map(|arm| PathBuf::from(&arm.env[FILE_VARIABLE])).collect();
         let sizes: Vec<u64> = files.iter().map(|file| fs::metadata(file).unwrap().len()).collect();
-        assert!(sizes.iter().all(|size| *size == sizes[0]), "files tell doses by their length: {sizes:?}");
+        assert!(sizes.iter().all(|size| *size == sizes[0]), "length of files reveals doses: {sizes:?}");
         let sealed = Place::from_env(&plan.arms[3].env, work.path()).unwrap();
         let sealed = sealed.open_seal(&plan.arms[3].env[SEAL_VARIABLE]).unwrap();
         assert!(sealed.doses["a00"].is_null() && sealed.doses["a01"].is_null());
         assert_eq!(sealed.doses.values().filter(|dose| dose.is_null()).count(), 5);
         let text = plan.to_toml().unwrap();
-        // What is said of arms; a build's version and the keys of the workload are numbers, too.
+        // Only the arms: a build's version and the keys of the workload contain numbers too.
         let arms: Vec<&str> = text
             .lines()
             .skip_while(|line| *line != "[[arm]]")
@@ -262,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_planned_is_said() {
+    fn invalid_options_are_reported() {
         let work = tempfile::tempdir().unwrap();
         let place = Place::create(work.path()).unwrap();
         let message = |change: fn(&mut Options)| {

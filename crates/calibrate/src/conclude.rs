@@ -1,4 +1,4 @@
-//! From finished runs to the report: freeze the verdicts, then open the seal, then compare.
+//! Makes the report from finished runs: freezes the verdicts, then opens the seal, then compares.
 //!
 //! | in `calibration/` of the run folder | |
 //! | --- | --- |
@@ -27,19 +27,19 @@ use std::path::Path;
 const FOLDER: &str = "calibration";
 /// What is known before the second run.
 const KNOWN_FILE: &str = "campaign.json";
-/// How the note begins that holds the digest of the verdicts.
+/// Beginning of the note with the digest of the verdicts.
 const FROZEN_NOTE: &str = "calibration: verdicts written before the doses were read, SHA-256 ";
 
 /// What is known of a campaign before its second run begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Known {
-    /// The command line that makes such a campaign.
+    /// The command line that repeats the campaign.
     pub command: String,
     /// The cost of a multiplication.
     pub truth: Truth,
 }
 
-/// The figures that are calibrated.
+/// The metrics that are calibrated.
 fn rates_and_costs(run: &Run) -> Result<Experiment> {
     let mut experiment = rqps_verdicts::experiment(run)?;
     for test in &mut experiment.tests {
@@ -51,7 +51,7 @@ fn rates_and_costs(run: &Run) -> Result<Experiment> {
 /// The cost of a multiplication, from the first run of a campaign.
 ///
 /// # Errors
-/// When it cannot be read or has too few blocks.
+/// Returns an error if the run cannot be read or has too few blocks.
 pub fn learn(ladder: &Path) -> Result<Truth> {
     let run = RunFolder::open(ladder)?;
     let truth = Truth::fit(&rates_and_costs(&run)?, &ladder_spins(), &run.folder.name());
@@ -62,10 +62,10 @@ pub fn learn(ladder: &Path) -> Result<Truth> {
     Ok(truth)
 }
 
-/// Leaves in the folder of the second run what is known before it, for when it is done.
+/// Writes what is known before the second run into its folder.
 ///
 /// # Errors
-/// When it cannot be written.
+/// Returns an error if it cannot be written.
 pub fn keep(run: &Path, known: &Known) -> Result<()> {
     let folder = RunFolder::at(run)?.path().join(FOLDER);
     fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
@@ -73,11 +73,11 @@ pub fn keep(run: &Path, known: &Known) -> Result<()> {
     Ok(())
 }
 
-/// Makes the report of a campaign from the folder of its second run, and writes it there. What was frozen and opened
-/// before is checked and used again.
+/// Makes the report of a campaign from the folder of its second run, and writes it there. Verdicts that were frozen
+/// and doses that were opened earlier are checked and reused.
 ///
 /// # Errors
-/// When the run is no campaign's, or what it holds is not what was sealed or frozen.
+/// Returns an error if it is not a campaign's run, or if its verdicts or doses were changed.
 pub fn conclude(path: &Path) -> Result<String> {
     let run = RunFolder::open(path)?;
     let folder = run.folder.path().join(FOLDER);
@@ -88,7 +88,7 @@ pub fn conclude(path: &Path) -> Result<String> {
         return Err(Error::NoCalibration { path: path.to_owned(), reason });
     };
     let (rules, experiment) = (rules_of(&run)?, rates_and_costs(&run)?);
-    enough(&experiment, &rules)?;
+    require_blocks(&experiment, &rules)?;
     let (frozen, frozen_digest) = freeze(&run, &folder)?;
     let sealed = open(&Place::from_env(&env, path)?, &folder, &committed)?;
     let arms: Vec<String> = run.arms.iter().map(|arm| arm.name.clone()).collect();
@@ -115,8 +115,8 @@ pub fn conclude(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// A seal that is opened too early cannot be closed again.
-fn enough(experiment: &Experiment, rules: &Rules) -> Result<()> {
+/// Checked before the seal is opened, which cannot be undone.
+fn require_blocks(experiment: &Experiment, rules: &Rules) -> Result<()> {
     let blocks = complete_blocks(experiment).len();
     let least = rules.looks.first().map_or(1, |look| look.blocks);
     if blocks >= least {
@@ -141,7 +141,7 @@ fn read_known(folder: &Path, run: &Path) -> Result<Known> {
     serde_json::from_str(&text).map_err(|source| Error::Format { path, source })
 }
 
-/// The verdicts as they are before the doses are read, or as they were then.
+/// Writes the verdicts and their digest before the doses are read; or reads them if that was done before.
 fn freeze(run: &Run, folder: &Path) -> Result<(Frozen, String)> {
     let path = folder.join("verdicts.json");
     let noted = run.notes.iter().find_map(|note| note.text.strip_prefix(FROZEN_NOTE));
@@ -157,7 +157,8 @@ fn freeze(run: &Run, folder: &Path) -> Result<(Frozen, String)> {
     Ok((frozen, digest))
 }
 
-/// The doses: from the run folder where they were opened before, else from their place, which is removed then.
+/// The doses: from the run folder if they were opened before, otherwise from the campaign's directory, which
+/// is then deleted.
 fn open(place: &Place, folder: &Path, committed: &str) -> Result<Sealed> {
     let path = folder.join("doses.json");
     if path.exists() {

@@ -1,33 +1,32 @@
-//! What was said against what was true: one row for each range of true sizes.
+//! Counts verdicts by range of true sizes.
 
 use crate::frozen::Call;
 use crate::truth::Size;
 
-/// Where ranges of true sizes begin, as shares.
+/// Lower ends of the ranges of true sizes, as shares.
 const EDGES: [f64; 10] = [0.0, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10, 0.20];
 
 /// A range of true sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Range {
     Null,
-    /// Slower, from the edge of this index to the next.
+    /// Slower, from the edge with this index to the next.
     From(usize),
-    /// Waits, log and fsyncs: larger than whatever is looked for.
+    /// Sleep, WAL and fsyncs: larger than any size of interest.
     Others,
 }
 
 impl Range {
-    /// The range of a size.
     pub fn of_size(size: Size) -> Range {
         if size == Size::ZERO { Range::Null } else { Range::holding(size.share) }
     }
 
-    /// The range that a size of this share is in.
+    /// The range of a share.
     pub fn holding(share: f64) -> Range {
         Range::From(EDGES.iter().rposition(|edge| share >= *edge).unwrap_or(0))
     }
 
-    pub fn words(self) -> String {
+    pub fn label(self) -> String {
         let percent = |at: usize| EDGES[at] * 100.0;
         match self {
             Range::Null => "none".to_owned(),
@@ -39,7 +38,7 @@ impl Range {
     }
 }
 
-/// How often each thing was said.
+/// Number of verdicts by class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Row {
     /// In the order of [`Call::ALL`].
@@ -51,12 +50,10 @@ impl Row {
         self.counts[call as usize] += 1;
     }
 
-    /// How often this was said.
     pub fn count(&self, call: Call) -> usize {
         self.counts[call as usize]
     }
 
-    /// How often anything was said.
     pub fn all(&self) -> usize {
         self.counts.iter().sum()
     }
@@ -67,12 +64,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_on_an_edge_belong_above_it() {
+    fn edges_belong_to_the_range_above() {
         let size = |share| Size { share, low: share, high: share };
-        assert_eq!(Range::of_size(size(0.01)).words(), "1 to 2 %");
-        assert_eq!(Range::of_size(size(0.009_999)).words(), "0.5 to 1 %");
-        assert_eq!(Range::of_size(size(-0.001)).words(), "below 0.1 %");
-        assert_eq!(Range::of_size(size(0.5)).words(), "20 % or more");
+        assert_eq!(Range::of_size(size(0.01)).label(), "1 to 2 %");
+        assert_eq!(Range::of_size(size(0.009_999)).label(), "0.5 to 1 %");
+        assert_eq!(Range::of_size(size(-0.001)).label(), "below 0.1 %");
+        assert_eq!(Range::of_size(size(0.5)).label(), "20 % or more");
         assert_eq!(Range::of_size(Size::ZERO), Range::Null);
     }
 }

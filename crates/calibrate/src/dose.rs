@@ -1,16 +1,16 @@
-//! The extra work that a dosed server does.
+//! The extra work of a server.
 
 use serde::{Deserialize, Serialize};
 
-/// Extra work per message that a server receives; see `crates/dose`, which does it.
+/// Extra work per message that a server receives; `crates/dose` does it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dose {
     pub spin: u64,
     /// Microseconds of sleep.
     pub sleep_us: u64,
-    /// Bytes of write-ahead log, its header not counted.
+    /// Bytes of write-ahead log, without headers.
     pub wal_bytes: u64,
-    /// With every Nth message the log is forced to the disk; 0: never.
+    /// Every Nth message flushes the log; 0: never.
     pub fsync_every: u64,
 }
 
@@ -19,17 +19,18 @@ impl Dose {
         Self { spin, ..Self::default() }
     }
 
-    /// Whether it is no work at all.
+    /// Whether it does no work.
     pub fn is_null(self) -> bool {
         self == Self::default()
     }
 
-    /// Whether it consists of multiplications alone, so that its size is known.
+    /// Whether it consists only of multiplications, whose true size is known.
     pub fn is_spin(self) -> bool {
         self == Self::spin(self.spin)
     }
 
-    /// The file that the library reads: always of all four, so that no arm differs from another in how much it reads.
+    /// The file that the library reads: always all four values at fixed width, so that arms read equally long
+    /// files.
     pub fn file_text(self) -> String {
         let Self { spin, sleep_us, wal_bytes, fsync_every } = self;
         format!(

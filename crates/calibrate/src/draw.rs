@@ -1,4 +1,4 @@
-//! Draws doses that nobody knows before the verdicts are in.
+//! Draws secret doses.
 
 use crate::dose::Dose;
 use crate::error::{Error, Result};
@@ -9,15 +9,16 @@ use std::path::Path;
 
 /// The host's source of randomness.
 const RANDOM: &str = "/dev/urandom";
-/// Smallest and largest slowdown aimed at in the reference test, as shares of its instructions.
+/// Smallest and largest target slowdown of the reference test, as shares of its instructions.
 const TARGETS: (f64, f64) = (0.005, 0.05);
-/// Arms, without base and control, that make sense: one null and one dose at least, and what fits into a plan.
+/// Allowed number of arms without base and control: at least one without and one with a dose, at most what
+/// fits into a plan.
 pub const ARMS: std::ops::RangeInclusive<usize> = 2..=14;
 
-/// A number that nobody can guess.
+/// An unpredictable number.
 ///
 /// # Errors
-/// When the host has no randomness to give.
+/// Returns an error if the source of randomness cannot be read.
 pub fn secret() -> Result<u128> {
     let path = Path::new(RANDOM);
     let mut bytes = [0; 16];
@@ -26,8 +27,8 @@ pub fn secret() -> Result<u128> {
     Ok(u128::from_ne_bytes(bytes))
 }
 
-/// `wanted` of the numbers from 0 to `count`, in random order (Fisher and Yates).
-pub(crate) fn some_of(rng: &mut Rng, count: usize, wanted: usize) -> Vec<usize> {
+/// `wanted` of the numbers from 0 to `count` (exclusive), in random order (Fisher and Yates).
+pub(crate) fn random_subset(rng: &mut Rng, count: usize, wanted: usize) -> Vec<usize> {
     let mut all: Vec<usize> = (0..count).collect();
     for at in 0..wanted.min(count) {
         let other = at + rng.below(count - at);
@@ -37,15 +38,15 @@ pub(crate) fn some_of(rng: &mut Rng, count: usize, wanted: usize) -> Vec<usize> 
     all
 }
 
-/// Between two positive numbers, each factor as likely as the other.
+/// A log-uniform number between two positive ones.
 fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low * (high / low).powf(rng.uniform())
 }
 
-/// Doses for the arms, in random order: half of them nothing, one of them waits, log and fsyncs if there is
-/// room for it, the others multiplications. `spins_per_share`: multiplications per message that double the
-/// reference test's instructions. The range of targets is cut into as many parts as there are arms of that kind,
-/// each has one.
+/// Doses for the arms, in random order: half of them have none, one has sleep, WAL and fsyncs if at least two
+/// have a dose, the others have multiplications. `spins_per_share` is the number of multiplications per
+/// message that doubles the reference test's instructions. The range of targets is divided into as many parts
+/// as arms with multiplications; each part has one.
 pub fn draw(arms: usize, spins_per_share: f64, rng: &mut Rng) -> Vec<Dose> {
     let dosed = arms / 2;
     let others = usize::from(dosed >= 2);
@@ -65,7 +66,7 @@ pub fn draw(arms: usize, spins_per_share: f64, rng: &mut Rng) -> Vec<Dose> {
             fsync_every: between(rng, 20.0, 50.0) as u64,
         });
     }
-    some_of(rng, arms, arms).into_iter().map(|at| doses[at]).collect()
+    random_subset(rng, arms, arms).into_iter().map(|at| doses[at]).collect()
 }
 
 #[cfg(test)]
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_the_arms_get_nothing_and_the_rest_spread_over_the_range() {
+    fn half_the_arms_have_no_dose_and_the_rest_cover_the_range() {
         let mut places = std::collections::BTreeSet::new();
         for seed in 0..200 {
             let doses = draw(9, 100_000.0, &mut Rng::new(seed));
@@ -84,6 +85,6 @@ mod tests {
             assert!(spins[0] <= 1078 && spins[2] >= 2320, "a part without a dose: {spins:?}");
             places.extend(doses.iter().position(|dose| dose.wal_bytes > 0));
         }
-        assert_eq!(places.len(), 9, "the place of a dose must say nothing: {places:?}");
+        assert_eq!(places.len(), 9, "the position must not reveal a dose: {places:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Verdicts as they were before anybody knew the doses.
+//! Verdicts as written before the doses were known.
 
 use crate::DETECTORS;
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 rqps_model::words! {
-    /// What a verdict called, in the order of columns.
+    /// The class of a verdict, in the order of columns.
     Call {
         Regression = "regression",
         Improvement = "improvement",
@@ -33,27 +33,27 @@ pub struct FrozenVerdict {
     pub test: String,
     pub group: String,
     pub arm: String,
-    /// Key of what it is on.
+    /// Key of the detector.
     pub detector: String,
-    /// Key of the metric that it rests on.
+    /// Key of the metric that it is based on.
     pub metric: String,
     pub call: Call,
     /// Whether it is significant among all verdicts of the run.
     pub significant: bool,
-    /// Arm over base; none where it is infinite or unknown.
+    /// Arm over base; `None` if infinite or unknown.
     pub ratio: Option<f64>,
     /// Lower end of its interval.
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub blocks: usize,
-    /// Standard deviation of one block's logarithm of the ratio.
+    /// Standard deviation of a block's log ratio.
     pub block_sd: Option<f64>,
     /// Smallest change, as a share, that it would have shown with 80 % probability.
     pub mde80: Option<f64>,
 }
 
 impl FrozenVerdict {
-    /// What it is on; none where this version judges nothing of the name.
+    /// The detector; `None` if this version does not have it.
     pub fn detector(&self) -> Option<Detector> {
         Detector::ALL.into_iter().find(|detector| detector.key() == self.detector)
     }
@@ -67,16 +67,16 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    /// A judgement on arms of these names.
+    /// The verdicts on arms with these names.
     pub fn new(judgement: &Judgement, arms: &[String]) -> Self {
         let wanted = judgement.verdicts.iter().filter(|verdict| DETECTORS.contains(&verdict.detector));
         Self { verdicts: wanted.map(|verdict| frozen(verdict, arms)).collect() }
     }
 
-    /// Reads them; the file must have this digest.
+    /// Reads the file, which must have the digest `committed`.
     ///
     /// # Errors
-    /// When it cannot be read, or its digest is another.
+    /// Returns an error if it cannot be read or its digest differs.
     pub fn read(path: &Path, committed: &str) -> Result<Self> {
         read(path, committed, |path, found, committed| Error::VerdictsChanged { path, found, committed })
     }

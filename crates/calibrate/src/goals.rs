@@ -1,4 +1,4 @@
-//! The goals for verdicts, and whether they were met.
+//! The goals for verdicts, and whether they are met.
 
 use crate::analysis::{Input, TestNoise, range};
 use crate::confusion::Range;
@@ -6,28 +6,28 @@ use crate::pairing::{Look, Sample};
 use crate::share::Share;
 use rqps_stats::{Class, Detector};
 
-/// Rates of tests whose blocks differ by less are held to goals: standard deviation of one block's logarithm.
+/// Goals for rates apply to tests with a lower standard deviation of a block's log ratio than this.
 const QUIET_SD: f64 = 0.015;
 
-/// A goal, and which share of verdicts tells whether it is met.
+/// A goal, and the share of verdicts that decides whether it is met.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
     pub what: String,
-    /// The share aimed at.
+    /// The limit of the share.
     pub aim: f64,
-    /// Whether the share must be at least that large; else at most.
+    /// Whether the limit is a minimum; otherwise it is a maximum.
     pub at_least: bool,
-    /// The share; none where nothing of the kind was measured.
+    /// The share; `None` if no such verdicts exist.
     pub share: Option<Share>,
 }
 
 impl Goal {
-    /// Whether it was met, in a phrase: a share that meets the aim proves little when it rests on few verdicts.
-    pub fn stands(&self) -> String {
+    /// The status as a phrase: met or missed, and whether the share's interval proves it.
+    pub fn status(&self) -> String {
         let Some(share) = self.share else {
             return "not measured".to_owned();
         };
-        let meets = |its: f64| if self.at_least { its >= self.aim } else { its <= self.aim };
+        let meets = |share: f64| if self.at_least { share >= self.aim } else { share <= self.aim };
         let off = (share.share() - self.aim).abs() * 100.0;
         match (meets(share.share()), meets(share.low), meets(share.high)) {
             (true, true, true) => "met".to_owned(),
@@ -38,16 +38,16 @@ impl Goal {
     }
 }
 
-/// All goals. Unless they say otherwise they are about the verdicts after the most blocks.
+/// All goals. Unless stated otherwise they apply to the verdicts after the most blocks.
 pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], blocks: usize) -> Vec<Goal> {
     let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
         return Vec::new();
     };
     let tests = &input.experiment.tests;
-    let of = |look: &Look, detector: Detector, range_wanted: Range, in_test: &dyn Fn(usize) -> bool| {
+    let share_of = |look: &Look, detector: Detector, range_wanted: Range, in_test: &dyn Fn(usize) -> bool| {
         let wanted = |sample: &Sample| {
-            let its = || range(input, &tests[sample.test].name, sample.arm, detector);
-            sample.detector == detector && in_test(sample.test) && its() == Some(range_wanted)
+            let true_range = || range(input, &tests[sample.test].name, sample.arm, detector);
+            sample.detector == detector && in_test(sample.test) && true_range() == Some(range_wanted)
         };
         let is_null = range_wanted == Range::Null;
         let hit = |sample: &Sample| {
@@ -55,17 +55,17 @@ pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], bloc
         };
         Share::count(look, blocks, wanted, hit)
     };
-    // `same` where the change is as large as what is looked for.
+    // `same` although the change is at least the minimum effect of interest.
     let wrongly_same = |detector: Detector, least: f64| {
         let wanted = |sample: &Sample| {
-            let its = range(input, &tests[sample.test].name, sample.arm, detector);
+            let true_range = range(input, &tests[sample.test].name, sample.arm, detector);
             let large = |range: Range| range >= Range::holding(least) && range != Range::Null;
-            sample.detector == detector && its.is_some_and(large)
+            sample.detector == detector && true_range.is_some_and(large)
         };
         Share::count(last, blocks, wanted, |sample| sample.class == Class::Same)
     };
     let any = |_: usize| true;
-    // Those that write have starts of their own.
+    // Tests that write have their own starts.
     let reads = |test: usize| tests[test].starts.is_empty();
     let quiet = |test: usize| {
         let sd = noise.iter().find(|one| one.test == tests[test].name).and_then(|one| one.rate);
@@ -73,20 +73,40 @@ pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], bloc
     };
     let goal =
         |what: String, aim: f64, at_least: bool, share: Option<Share>| Goal { what, aim, at_least, share };
-    let found = |what: &str, share: f64| format!("{what}, {} detected", Range::holding(share).words());
-    let quiet_words = format!("rate, where blocks differ by less than {} %", QUIET_SD * 100.0);
+    let found = |what: &str, share: f64| format!("{what}, {} detected", Range::holding(share).label());
+    let quiet_label = format!("rate, where blocks differ by less than {} %", QUIET_SD * 100.0);
     vec![
-        goal("rate: false positives".to_owned(), 0.001, false, of(last, Detector::Rate, Range::Null, &any)),
-        goal("cost: false positives".to_owned(), 0.001, false, of(last, Detector::Cost, Range::Null, &any)),
+        goal(
+            "rate: false positives".to_owned(),
+            0.001,
+            false,
+            share_of(last, Detector::Rate, Range::Null, &any),
+        ),
+        goal(
+            "cost: false positives".to_owned(),
+            0.001,
+            false,
+            share_of(last, Detector::Cost, Range::Null, &any),
+        ),
         goal(
             found(&format!("cost, reads, {} blocks", first.blocks), 0.01),
             0.99,
             true,
-            of(first, Detector::Cost, Range::holding(0.01), &reads),
+            share_of(first, Detector::Cost, Range::holding(0.01), &reads),
         ),
-        goal(found("cost", 0.005), 0.95, true, of(last, Detector::Cost, Range::holding(0.005), &any)),
-        goal(found(&quiet_words, 0.05), 0.99, true, of(last, Detector::Rate, Range::holding(0.05), &quiet)),
-        goal(found(&quiet_words, 0.02), 0.95, true, of(last, Detector::Rate, Range::holding(0.02), &quiet)),
+        goal(found("cost", 0.005), 0.95, true, share_of(last, Detector::Cost, Range::holding(0.005), &any)),
+        goal(
+            found(&quiet_label, 0.05),
+            0.99,
+            true,
+            share_of(last, Detector::Rate, Range::holding(0.05), &quiet),
+        ),
+        goal(
+            found(&quiet_label, 0.02),
+            0.95,
+            true,
+            share_of(last, Detector::Rate, Range::holding(0.02), &quiet),
+        ),
         goal(
             "rate: \"same\" despite a true change of 2 % or more".to_owned(),
             0.05,
@@ -107,19 +127,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_goal_is_met_by_a_handful_of_verdicts() {
+    fn few_verdicts_do_not_prove_a_goal() {
         let share = |hits, tries, low, high| {
             Some(Share { hits, tries, independent: tries, low, high, bootstrap: None })
         };
-        let stands = |aim, at_least, share| Goal { what: String::new(), aim, at_least, share }.stands();
-        assert_eq!(stands(0.001, false, share(0, 5000, 0.0, 0.0007)), "met");
-        assert_eq!(stands(0.001, false, share(0, 100, 0.0, 0.036)), "met, but too few verdicts to prove it");
-        assert_eq!(stands(0.99, true, share(20, 20, 0.83, 1.0)), "met, but too few verdicts to prove it");
+        let status = |aim, at_least, share| Goal { what: String::new(), aim, at_least, share }.status();
+        assert_eq!(status(0.001, false, share(0, 5000, 0.0, 0.0007)), "met");
+        assert_eq!(status(0.001, false, share(0, 100, 0.0, 0.036)), "met, but too few verdicts to prove it");
+        assert_eq!(status(0.99, true, share(20, 20, 0.83, 1.0)), "met, but too few verdicts to prove it");
         assert_eq!(
-            stands(0.99, true, share(19, 20, 0.75, 0.999)),
+            status(0.99, true, share(19, 20, 0.75, 0.999)),
             "missed by 4.00 points, but too few verdicts to prove it"
         );
-        assert_eq!(stands(0.99, true, share(10, 20, 0.27, 0.73)), "missed by 49.00 points");
-        assert_eq!(stands(0.99, true, None), "not measured");
+        assert_eq!(status(0.99, true, share(10, 20, 0.27, 0.73)), "missed by 49.00 points");
+        assert_eq!(status(0.99, true, None), "not measured");
     }
 }

@@ -1,9 +1,10 @@
-//! Measures how often verdicts are wrong on this host: arms identical to base, and arms slowed down by a known dose,
-//! are judged without knowing which is which.
+//! Measures how often verdicts are wrong on this host: arms equal to base and arms slowed down by a known
+//! dose are judged blind.
 //!
-//! [`campaign`] plans two runs: one that measures the cost of a dose, one with doses that were drawn and sealed.
-//! [`conclude`] freezes the verdicts of the second, opens the seal and compares. Beside these verdicts, [`pairing`]
-//! makes many more from the same blocks: arms without a dose take turns as base, and blocks come in other orders.
+//! [`campaign`] plans two runs: one that measures the cost of a dose, and one with secret sealed doses.
+//! [`conclude`] freezes the verdicts of the second, opens the seal and compares. In addition, [`pairing`]
+//! makes many more verdicts from the same blocks: arms without a dose take turns as base, and blocks are
+//! reordered.
 
 pub mod analysis;
 pub mod campaign;
@@ -25,7 +26,7 @@ pub use error::{Error, Result};
 
 use rqps_stats::Detector;
 
-/// What doses change, and what is therefore calibrated. They stall nothing.
+/// The detectors that doses affect, which are calibrated. Doses do not stall.
 pub(crate) const DETECTORS: [Detector; 7] = [
     Detector::Rate,
     Detector::Cost,

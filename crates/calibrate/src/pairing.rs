@@ -1,11 +1,10 @@
-//! Many verdicts from the blocks of one run: arms without a dose take turns at being base and control, and blocks
-//! come in other orders.
+//! Re-pairs the blocks of one run into many verdicts.
 //!
-//! Each draw takes two arms without a dose for base and control and puts the blocks in a random order; then it is
-//! judged at every look that there are blocks for, as a run would be that had measured them in this order. Verdicts
-//! of different draws share blocks, so they are not independent: see [`crate::share`].
+//! Each draw takes two arms without a dose as base and control and puts the blocks in random order. It is
+//! judged at every look that the blocks reach, as a run with this order would have been. Verdicts of
+//! different draws share blocks, so they are not independent: see [`crate::share`].
 
-use crate::draw::some_of;
+use crate::draw::random_subset;
 use crate::error::{Error, Result};
 use rqps_stats::sim::Rng;
 use rqps_stats::{BlockData, Class, Detector, Experiment, Metric, MetricData, Rules, TestData, judge};
@@ -19,10 +18,9 @@ pub struct Sample {
     pub test: usize,
     /// Index of the arm in the experiment.
     pub arm: usize,
-    /// Rate or cost.
     pub detector: Detector,
     pub class: Class,
-    /// The metric that it rests on.
+    /// The metric that it is based on.
     pub metric: Metric,
     /// Whether it is significant among all verdicts of the draw.
     pub significant: bool,
@@ -34,17 +32,17 @@ pub struct Look {
     pub blocks: usize,
     /// Arms that were base in a draw.
     pub bases: BTreeSet<usize>,
-    /// The blocks' numbers, by draw.
+    /// Block numbers of each draw.
     pub draws: Vec<BTreeSet<u32>>,
-    /// The verdicts, of candidates alone: not of control.
+    /// The verdicts on candidates, without the control.
     pub samples: Vec<Sample>,
 }
 
 /// Makes `draws` draws of an experiment in which the arms `nulls` have no dose, and judges them.
 ///
 /// # Errors
-/// With fewer than three arms without a dose, or with too few blocks for the first look.
-pub fn repair(
+/// Returns an error for fewer than three arms without a dose, or too few blocks for the first look.
+pub fn re_pair(
     experiment: &Experiment,
     nulls: &[usize],
     rules: &Rules,
@@ -73,11 +71,11 @@ pub fn repair(
         })
         .collect();
     for draw in 0..draws {
-        let pair = some_of(&mut rng, nulls.len(), 2);
+        let pair = random_subset(&mut rng, nulls.len(), 2);
         let rest = (0..experiment.arms).filter(|arm| *arm != nulls[pair[0]] && *arm != nulls[pair[1]]);
         let arms: Vec<usize> = [nulls[pair[0]], nulls[pair[1]]].into_iter().chain(rest).collect();
         let order: Vec<u32> =
-            some_of(&mut rng, numbers.len(), numbers.len()).into_iter().map(|at| numbers[at]).collect();
+            random_subset(&mut rng, numbers.len(), numbers.len()).into_iter().map(|at| numbers[at]).collect();
         for look in &mut found {
             let blocks = &order[..look.blocks];
             look.samples.extend(verdicts(experiment, &arms, blocks, rules, draw)?);
@@ -88,7 +86,7 @@ pub fn repair(
     Ok(found)
 }
 
-/// The blocks in which every test has every metric on every arm, so that each may stand in for another.
+/// The blocks in which every test has every metric on every arm, so that blocks and arms are interchangeable.
 pub fn complete_blocks(experiment: &Experiment) -> Vec<u32> {
     let measured = |data: &MetricData| -> BTreeSet<u32> {
         let whole = data.blocks.iter().filter(|block| block.values.iter().all(Option::is_some));
@@ -124,12 +122,12 @@ fn verdicts(
     Ok(judgement.verdicts.iter().filter(|verdict| !verdict.is_control).filter_map(sample).collect())
 }
 
-/// The experiment with its arms and blocks in this order, the first arm base and the second control.
+/// The experiment with its arms and blocks in this order; the first arm is base, the second one control.
 fn rearranged(experiment: &Experiment, arms: &[usize], blocks: &[u32]) -> Experiment {
     let block = |(at, number): (usize, &u32), data: &MetricData| {
-        let its = data.blocks.iter().find(|block| block.block == *number)?;
+        let source = data.blocks.iter().find(|block| block.block == *number)?;
         let pick = |values: &[Option<f64>]| arms.iter().map(|arm| values[*arm]).collect();
-        Some(BlockData { block: at as u32, values: pick(&its.values), ln: pick(&its.ln) })
+        Some(BlockData { block: at as u32, values: pick(&source.values), ln: pick(&source.ln) })
     };
     let metric = |data: &MetricData| MetricData {
         metric: data.metric,

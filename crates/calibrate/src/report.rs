@@ -1,4 +1,4 @@
-//! The report of a campaign, in Markdown: what was found, how often, and how sure that is.
+//! The report of a campaign in Markdown: results, frequencies and their uncertainty.
 
 use crate::DETECTORS;
 use crate::analysis::{Analysis, AtLook, Input};
@@ -11,30 +11,29 @@ use rqps_stats::{Detector, Rules};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// What a report says of the run that it is about.
+/// Facts about the run that a report is about.
 #[derive(Debug, Clone, Default)]
 pub struct About {
     pub run: String,
     pub program_version: String,
     pub build: String,
     pub rows: u64,
-    /// Who counted instructions, as a phrase.
+    /// How instructions were counted, as a phrase.
     pub instructions: String,
     /// Mean length of a block, seconds.
     pub block_s: f64,
     pub blocks_done: usize,
-    /// Blocks that the host spoilt.
+    /// Number of void blocks.
     pub blocks_void: usize,
     /// SHA-256 of the doses.
     pub seal: String,
     /// SHA-256 of the verdicts.
     pub frozen: String,
     pub host: Vec<(String, String)>,
-    /// The command line that makes such a report.
+    /// The command line that repeats the campaign.
     pub command: String,
 }
 
-/// The report as a page.
 pub fn report(input: &Input<'_>, analysis: &Analysis, about: &About) -> String {
     let sections = [
         head(input, analysis, about),
@@ -105,7 +104,7 @@ fn interval(share: &Share) -> String {
     format!("{} to {}", percent(share.low), percent(share.high))
 }
 
-/// A table in Markdown; a column of numbers stands to the right.
+/// A table in Markdown; columns of numbers are right-aligned.
 fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!("| {} |\n|", heads.join(" | "));
     for at in 0..heads.len() {
@@ -130,7 +129,7 @@ fn goals(input: &Input<'_>, analysis: &Analysis) -> String {
         row.push(share.map(|share| percent(share.share())).unwrap_or_default());
         row.push(share.map(hits).unwrap_or_default());
         row.push(share.map(interval).unwrap_or_default());
-        row.push(goal.stands());
+        row.push(goal.status());
         row
     };
     let rows: Vec<Vec<String>> = analysis.goals.iter().map(row).collect();
@@ -157,12 +156,12 @@ fn rules(rules: &Rules) -> String {
     )
 }
 
-fn said(range: Range, row: &Row) -> Vec<String> {
+fn verdict_cells(range: Range, row: &Row) -> Vec<String> {
     let counts = Call::ALL.map(|call| row.count(call).to_string());
-    [range.words()].into_iter().chain(counts).chain([row.all().to_string()]).collect()
+    [range.label()].into_iter().chain(counts).chain([row.all().to_string()]).collect()
 }
 
-const SAID: [&str; 6] = ["true size", "regression", "improvement", "same", "inconclusive", "all"];
+const VERDICT_HEADS: [&str; 6] = ["true size", "regression", "improvement", "same", "inconclusive", "all"];
 
 fn blind(analysis: &Analysis) -> String {
     let mut text = "## Blind verdicts\n\nEvery verdict of the run, as it was written down before the doses \
@@ -170,9 +169,11 @@ fn blind(analysis: &Analysis) -> String {
                     `inconclusive` is never wrong."
         .to_owned();
     for detector in DETECTORS {
-        let of_detector = analysis.blind.iter().filter(|((its, _), _)| *its == detector);
-        let rows: Vec<Vec<String>> = of_detector.map(|((_, range), row)| said(*range, row)).collect();
-        let _written = write!(text, "\n\nBy {}:\n\n{}", detector.key(), table(&SAID, &rows).trim_end());
+        let of_detector = analysis.blind.iter().filter(|((other, _), _)| *other == detector);
+        let rows: Vec<Vec<String>> =
+            of_detector.map(|((_, range), row)| verdict_cells(*range, row)).collect();
+        let _written =
+            write!(text, "\n\nBy {}:\n\n{}", detector.key(), table(&VERDICT_HEADS, &rows).trim_end());
     }
     text
 }
@@ -185,7 +186,7 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
             look.false_changes.iter().filter(|((_, group), _)| is_last || group.is_none())
         {
             let significant = look.false_significant.get(detector).filter(|_| group.is_none());
-            let by = look.false_by.iter().filter(|((its, _), _)| its == detector && group.is_none());
+            let by = look.false_by.iter().filter(|((other, _), _)| other == detector && group.is_none());
             let by: Vec<String> = by.map(|((_, metric), count)| format!("{metric} {count}")).collect();
             let bootstrap = share
                 .bootstrap
@@ -233,7 +234,7 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
 
 fn found(analysis: &Analysis) -> String {
     let keys: BTreeSet<(Detector, Range)> =
-        analysis.looks.iter().flat_map(|look| look.said.keys().copied()).collect();
+        analysis.looks.iter().flat_map(|look| look.verdicts.keys().copied()).collect();
     let mut text = "## Detection\n\nThe same draws, by true size: how often a regression was called at each look, \
                     with the Clopper-Pearson interval for as many verdicts as can be independent, and the verdicts \
                     at the last look."
@@ -243,15 +244,15 @@ fn found(analysis: &Analysis) -> String {
         heads.extend(analysis.looks.iter().map(|look| format!("{} blocks", look.blocks)));
         heads.extend(Call::ALL.map(|call| call.key().to_owned()));
         let mut rows = Vec::new();
-        for (_, range) in keys.iter().filter(|(its, _)| *its == detector) {
+        for (_, range) in keys.iter().filter(|(other, _)| *other == detector) {
             let at = |look: &AtLook| match look.found.get(&(detector, *range)) {
                 Some(share) => format!("{} ({})", percent(share.share()), interval(share)),
                 None => String::new(),
             };
-            let row = analysis.looks.last().and_then(|look| look.said.get(&(detector, *range)));
+            let row = analysis.looks.last().and_then(|look| look.verdicts.get(&(detector, *range)));
             let counts = Call::ALL.map(|call| row.map_or(0, |row| row.count(call)).to_string());
             rows.push(
-                [range.words()].into_iter().chain(analysis.looks.iter().map(at)).chain(counts).collect(),
+                [range.label()].into_iter().chain(analysis.looks.iter().map(at)).chain(counts).collect(),
             );
         }
         let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
@@ -303,7 +304,7 @@ fn noise(analysis: &Analysis) -> String {
 }
 
 fn sizes(input: &Input<'_>, analysis: &Analysis) -> String {
-    let shown = |size: &Option<Size>| match size {
+    let size_text = |size: &Option<Size>| match size {
         Some(size) => format!("{} ({} to {})", percent(size.share), percent(size.low), percent(size.high)),
         None => "not measured".to_owned(),
     };
@@ -313,7 +314,7 @@ fn sizes(input: &Input<'_>, analysis: &Analysis) -> String {
     let row = |test: &&String| {
         let of_arm = |arm: &&String| {
             let size = analysis.sizes.iter().find(|size| size.arm == **arm && size.test == **test);
-            size.map_or_else(Default::default, |size| [shown(&size.cost), shown(&size.rate)])
+            size.map_or_else(Default::default, |size| [size_text(&size.cost), size_text(&size.rate)])
         };
         [(*test).clone()].into_iter().chain(arms.iter().flat_map(of_arm)).collect()
     };

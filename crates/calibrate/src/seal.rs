@@ -1,7 +1,7 @@
-//! Doses that nobody reads before the verdicts are in, and the proof that they were not chosen afterwards.
+//! Keeps doses secret until the verdicts are written, and proves that they were not chosen afterwards.
 //!
-//! The file of doses holds a number that nobody can guess, so its digest tells nothing of the doses. The digest is in
-//! every arm's environment, which a run folder records before anything is measured.
+//! The file of doses contains an unpredictable nonce, so its digest does not reveal the doses. The digest is
+//! in every arm's environment, which the run folder records before anything is measured.
 
 use crate::dose::Dose;
 use crate::error::{Error, Result};
@@ -21,10 +21,10 @@ pub struct Sealed {
 }
 
 impl Sealed {
-    /// Reads the file, which must have this digest.
+    /// Reads the file, which must have the digest `committed`.
     ///
     /// # Errors
-    /// When it cannot be read, or its digest is another.
+    /// Returns an error if it cannot be read or its digest differs.
     pub fn open(path: &Path, committed: &str) -> Result<Self> {
         read(path, committed, |path, found, committed| Error::SealBroken { path, found, committed })
     }
@@ -33,7 +33,7 @@ impl Sealed {
 /// Writes a value as JSON and returns the file's digest.
 ///
 /// # Errors
-/// When it cannot be written.
+/// Returns an error if it cannot be written.
 pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|source| Error::Format { path: path.to_owned(), source })?;
@@ -41,8 +41,8 @@ pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<String> {
     Ok(digest(text.as_bytes()))
 }
 
-/// Reads a value from a file that must have the digest `committed`; else the error is `changed`, of the path, the
-/// digest found and that committed to.
+/// Reads a value from a file that must have the digest `committed`. Otherwise `changed` makes the error from
+/// the path, the digest found and the committed one.
 pub(crate) fn read<T: DeserializeOwned>(
     path: &Path,
     committed: &str,
@@ -56,7 +56,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     serde_json::from_str(&text).map_err(|source| Error::Format { path: path.to_owned(), source })
 }
 
-/// SHA-256 as hexadecimal text.
+/// SHA-256 in hexadecimal.
 pub fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doses_changed_after_the_seal_are_refused() {
+    fn doses_changed_after_the_seal_are_rejected() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("doses.json");
         let doses =

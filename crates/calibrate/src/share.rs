@@ -1,10 +1,9 @@
-//! Shares of verdicts that share blocks, with honest intervals.
+//! Shares of verdicts that have blocks in common, with valid intervals.
 //!
-//! Two intervals, since neither is enough alone. The bootstrap draws whole blocks again and gives a verdict as much
-//! weight as its blocks were drawn (bootstrap of a U statistic, Arcones and Giné 1992); it says nothing where
-//! nothing was found, and is left out where the draws of a look are nearly all of the same blocks. Clopper and
-//! Pearson's takes as many tries as there can be independent ones: disjoint sets of blocks, times pairs of test and
-//! arm.
+//! There are two intervals, since neither suffices alone. The bootstrap resamples whole blocks and weights a
+//! verdict by how often its blocks were drawn (bootstrap of a U statistic, Arcones and Giné 1992); it gives
+//! nothing if there are no hits, and is omitted if a look's draws have most blocks in common. Clopper-Pearson
+//! assumes as many tries as can be independent: disjoint sets of blocks, times pairs of test and arm.
 
 use crate::pairing::{Look, Sample};
 use crate::truth::CONFIDENCE;
@@ -13,28 +12,29 @@ use rqps_stats::counts::clopper_pearson;
 use rqps_stats::sim::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often blocks are drawn again.
+/// Number of bootstrap resamples.
 const BOOTSTRAPS: usize = 1000;
-/// Of the bootstrap: the same report from the same run.
+/// Seed of the bootstrap: the same run gives the same report.
 const SEED: u64 = 1;
 
-/// A share with what it rests on.
+/// A share with its base and intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
-    /// Verdicts of the kind that is counted.
+    /// Verdicts that were counted.
     pub hits: usize,
     pub tries: usize,
-    /// How many of them can be independent at the most.
+    /// How many of the tries can be independent at most.
     pub independent: usize,
-    /// Clopper and Pearson's interval, for as many tries as are independent.
+    /// Lower end of the Clopper-Pearson interval for the independent tries.
     pub low: f64,
     pub high: f64,
     pub bootstrap: Option<(f64, f64)>,
 }
 
 impl Share {
-    /// Of the verdicts of a look that are `wanted`, how many are `hit`; `blocks` there were in all. None without any.
-    /// Of arms that take turns at being base, one comparison in each test follows from the others.
+    /// Counts the verdicts of a look that are `wanted`, and those among them that are a `hit`. `blocks` is
+    /// the total number of blocks. None if no verdict is wanted. If arms take turns as base, one comparison
+    /// per test follows from the others.
     pub fn count(
         look: &Look,
         blocks: usize,
@@ -64,7 +64,6 @@ impl Share {
         Some(Share { hits, tries, independent, low, high, bootstrap })
     }
 
-    /// The share itself.
     pub fn share(&self) -> f64 {
         self.hits as f64 / self.tries as f64
     }

@@ -1,9 +1,8 @@
-//! The true size of a dose, from a run of its own: arms with known numbers of multiplications, measured like any
-//! others.
+//! The true size of a dose, measured in a separate run of arms with known numbers of multiplications.
 //!
-//! What multiplications add to the cost of an operation is proportional to their number. So per block and test a line
-//! through 0 is fitted (least squares) to the costs relative to those without a dose; the slope is the mean over the
-//! blocks, its interval Student's. The cost that belongs to a rate is the time of an operation.
+//! Multiplications increase the cost of an operation in proportion to their number. So for each block and
+//! test, a line through 0 is fitted (least squares) to the costs relative to those without a dose. The slope
+//! is the mean over the blocks, with Student's interval. For the rate, the cost is the time of an operation.
 
 use rqps_stats::{BlockData, Experiment, Metric, t_upper};
 use serde::{Deserialize, Serialize};
@@ -27,12 +26,12 @@ impl Size {
     }
 }
 
-/// What one multiplication per message adds to the cost of an operation.
+/// The relative cost of one multiplication per message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Slope {
     pub test: String,
     pub metric: String,
-    /// The share that it adds.
+    /// The share by which it increases the cost of an operation.
     pub size: Size,
 }
 
@@ -41,13 +40,13 @@ pub struct Slope {
 pub struct Truth {
     pub slopes: Vec<Slope>,
     pub blocks: usize,
-    /// Folder of the run that it was measured in.
+    /// Folder of the run in which it was measured.
     pub run: String,
 }
 
 impl Truth {
-    /// Fits it to an experiment, of this run, whose arms have these numbers of multiplications; the others are relative
-    /// to the arms with 0.
+    /// Fits the cost to an experiment whose arms have these numbers of multiplications, relative to the arms
+    /// with 0. `run` is its folder's name.
     pub fn fit(ladder: &Experiment, spins: &[u64], run: &str) -> Truth {
         let mut truth = Truth { run: run.to_owned(), ..Truth::default() };
         for test in &ladder.tests {
@@ -68,11 +67,14 @@ impl Truth {
     }
 
     pub fn slope(&self, test: &str, metric: Metric) -> Option<Size> {
-        self.slopes.iter().find(|its| its.test == test && its.metric == metric.key()).map(|its| its.size)
+        self.slopes
+            .iter()
+            .find(|slope| slope.test == test && slope.metric == metric.key())
+            .map(|slope| slope.size)
     }
 
-    /// The change of this metric by `spin` multiplications per message: by how much the cost is larger, or the rate
-    /// smaller. None where the test or metric was not measured.
+    /// The effect of `spin` multiplications per message on a metric: by which share the cost is larger, or
+    /// the rate smaller. None if the test or metric was not measured.
     pub fn size(&self, test: &str, metric: Metric, spin: u64) -> Option<Size> {
         if spin == 0 {
             return Some(Size::ZERO);
@@ -81,15 +83,16 @@ impl Truth {
         Some(if metric == Metric::Rate { more.map(|more| more / (1.0 + more)) } else { more })
     }
 
-    /// Multiplications that double the instructions (without them: the CPU time) of the middle one of the tests.
+    /// Multiplications per message that double the instructions (or, if those are unknown, the CPU time) of
+    /// the median test.
     pub fn spins_per_share(&self) -> Option<f64> {
-        let of_metric = |metric: Metric| -> Vec<f64> {
-            let slopes = self.slopes.iter().filter(|its| its.metric == metric.key());
-            slopes.map(|its| its.size.share).filter(|share| *share > 0.0).collect()
+        let positive_slopes = |metric: Metric| -> Vec<f64> {
+            let slopes = self.slopes.iter().filter(|slope| slope.metric == metric.key());
+            slopes.map(|slope| slope.size.share).filter(|share| *share > 0.0).collect()
         };
-        let mut slopes = of_metric(Metric::Instructions);
+        let mut slopes = positive_slopes(Metric::Instructions);
         if slopes.is_empty() {
-            slopes = of_metric(Metric::CpuUs);
+            slopes = positive_slopes(Metric::CpuUs);
         }
         slopes.sort_by(f64::total_cmp);
         slopes.get(slopes.len() / 2).map(|slope| 1.0 / slope)
@@ -116,7 +119,7 @@ fn slope(block: &BlockData, metric: Metric, spins: &[u64]) -> Option<f64> {
     (squares > 0.0).then(|| products / squares)
 }
 
-/// The mean with Student's interval; none for fewer than two blocks.
+/// The mean with Student's interval; `None` for fewer than two blocks.
 fn mean(slopes: &[f64]) -> Option<Size> {
     let n = slopes.len() as f64;
     if n < 2.0 {
@@ -134,7 +137,7 @@ mod tests {
     use rqps_stats::sim::{Blocks, Rng};
 
     #[test]
-    fn known_slopes_come_back_within_their_intervals() {
+    fn intervals_cover_known_slopes() {
         let spins = [0, 0, 1000, 2000, 4000];
         let mut inside = 0;
         for seed in 0..200 {
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_operation_is_a_smaller_rate() {
+    fn longer_operations_reduce_the_rate() {
         let size = Size { share: 1e-3, low: 0.9e-3, high: 1.1e-3 };
         let slope = Slope { test: "t".to_owned(), metric: "rate".to_owned(), size };
         let truth = Truth { slopes: vec![slope], ..Truth::default() };

@@ -1,5 +1,5 @@
-//! A whole campaign on made-up data with known truth: what was put in must come out, and nothing that was changed
-//! afterwards may pass.
+//! A whole campaign on made-up data with known truth: the report finds it, and later changes of the files are
+//! detected.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
@@ -18,11 +18,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What one multiplication adds to the cost of an operation, and to its time.
+/// Relative increase of an operation's cost per multiplication, and of its time.
 const COST_PER_SPIN: f64 = 1e-5;
 const TIME_PER_SPIN: f64 = 1.5e-5;
 
-/// Blocks of arms with so many multiplications, rate and instructions.
+/// Blocks of arms with these numbers of multiplications: rate and instructions.
 fn simulated(spins: &[u64], rate_sd: f64, blocks: usize, seed: u64) -> Experiment {
     let mut rng = Rng::new(seed);
     let mut draw = |metric: Metric, block_sd: f64, ratio: &dyn Fn(f64) -> f64| {
@@ -39,14 +39,14 @@ fn simulated(spins: &[u64], rate_sd: f64, blocks: usize, seed: u64) -> Experimen
     experiment
 }
 
-/// The analysis of arms with so many multiplications, of which it is told `told`.
-fn analysed(spins: &[u64], told: &[u64], rate_sd: f64) -> Analysis {
+/// The analysis of arms with the multiplications `spins`, given `declared` as their doses.
+fn analysed(spins: &[u64], declared: &[u64], rate_sd: f64) -> Analysis {
     let experiment = simulated(spins, rate_sd, 8, 7);
     let ladder = simulated(&ladder_spins(), rate_sd, 8, 8);
     let truth = Truth::fit(&ladder, &ladder_spins(), "ladder");
     let (rules, arms) =
         (Rules::default(), (0..spins.len()).map(|arm| format!("a{arm:02}")).collect::<Vec<_>>());
-    let doses: Vec<Dose> = told.iter().copied().map(Dose::spin).collect();
+    let doses: Vec<Dose> = declared.iter().copied().map(Dose::spin).collect();
     let frozen = Frozen::new(&judge(&experiment, &rules).unwrap(), &arms);
     let input = Input {
         experiment: &experiment,
@@ -61,7 +61,7 @@ fn analysed(spins: &[u64], told: &[u64], rate_sd: f64) -> Analysis {
 }
 
 #[test]
-fn known_doses_are_found_and_arms_without_one_are_left_alone() {
+fn known_doses_are_detected_without_false_alarms() {
     let spins = [0, 0, 0, 0, 0, 700, 1500, 4000];
     let analysis = analysed(&spins, &spins, 0.005);
     assert_eq!((analysis.nulls, analysis.blocks), (5, 8));
@@ -71,13 +71,13 @@ fn known_doses_are_found_and_arms_without_one_are_left_alone() {
             assert!(share.share() <= 0.005 && share.high < 0.5, "{detector:?} {group:?}: {share:?}");
         }
     }
-    // 0.7 %, 1.5 % and 4 % more instructions at a block sd of 0.03 % are found at the first look.
+    // 0.7 %, 1.5 % and 4 % more instructions at a block sd of 0.03 % are detected at the first look.
     let first = &analysis.looks[0];
     for share in [0.007, 0.015, 0.04] {
         let found = first.found[&(Detector::Cost, Range::holding(share))];
         assert!(found.share() > 0.99, "{share}: {found:?}");
     }
-    // By rate, with a block sd of 0.5 %: 1 % is below the smallest change of interest, 6 % is plain.
+    // By rate, at a block sd of 0.5 %: 1 % is below the minimum effect of interest, 6 % is clear.
     let last = analysis.looks.last().unwrap();
     let six = last.found[&(Detector::Rate, Range::holding(0.057))];
     assert!(six.share() > 0.99, "{six:?}");
@@ -86,16 +86,16 @@ fn known_doses_are_found_and_arms_without_one_are_left_alone() {
 }
 
 #[test]
-fn an_arm_that_is_taken_for_a_null_and_is_none_shows_as_false_alarms() {
+fn undeclared_dose_shows_as_false_alarms() {
     let spins = [0, 0, 0, 3000, 4000];
     let analysis = analysed(&spins, &[0, 0, 0, 0, 4000], 0.005);
     let share = analysis.looks[0].false_changes[&(Detector::Cost, None)];
-    // Half of the draws have it as a candidate, or compare others with it.
+    // In half of the draws it is a candidate, or others are compared with it.
     assert!(share.share() > 0.4, "{share:?}");
     assert!(share.low > 0.2 && share.independent < share.tries, "{share:?}");
 }
 
-/// A made-up run whose arms have the doses of a campaign; its folder and the place of the doses.
+/// A made-up run whose arms have the doses of a campaign: its folder and the campaign's directory.
 fn made_up_run(results: &std::path::Path, blocks: u32) -> (PathBuf, Place) {
     let work = results.join("work");
     fs::create_dir(&work).unwrap();
@@ -111,11 +111,11 @@ fn made_up_run(results: &std::path::Path, blocks: u32) -> (PathBuf, Place) {
     };
     let ladder = simulated(&ladder_spins(), 0.002, 6, 3);
     let mut truth = Truth::fit(&ladder, &ladder_spins(), "calibrate-ladder-x");
-    let learnt = truth.slopes.clone();
+    let measured = truth.slopes.clone();
     truth.slopes = TESTS
         .iter()
         .flat_map(|(test, ..)| {
-            let of_first = learnt.iter().filter(|slope| slope.test == "test-0");
+            let of_first = measured.iter().filter(|slope| slope.test == "test-0");
             of_first.map(|slope| rqps_calibrate::truth::Slope { test: (*test).to_owned(), ..slope.clone() })
         })
         .collect();
@@ -146,7 +146,7 @@ fn made_up_run(results: &std::path::Path, blocks: u32) -> (PathBuf, Place) {
 }
 
 #[test]
-fn a_campaign_is_concluded_once_and_nothing_changed_afterwards_passes() {
+fn conclusion_is_reproducible_and_later_changes_are_detected() {
     let results = tempfile::tempdir().unwrap();
     let (folder, place) = made_up_run(results.path(), 8);
     let report = conclude(&folder).unwrap();
@@ -177,7 +177,7 @@ fn a_campaign_is_concluded_once_and_nothing_changed_afterwards_passes() {
 }
 
 #[test]
-fn a_run_with_too_few_blocks_keeps_its_seal() {
+fn run_with_too_few_blocks_keeps_its_seal() {
     let results = tempfile::tempdir().unwrap();
     let (folder, place) = made_up_run(results.path(), 2);
     let error = conclude(&folder).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The library that makes servers slower, in real servers: each dose does what it says, and dose 0 does nothing.
+//! The dose library in real servers: each dose has its effect, and dose 0 has none.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const MESSAGES: u32 = 2_000;
 
-/// A directory that the server's user can enter, with the library in it.
+/// A directory with the library that the server's user can read.
 fn place() -> TempDir {
     let place = tempfile::Builder::new().permissions(Permissions::from_mode(0o755)).tempdir().unwrap();
     shim::write_to(place.path()).unwrap();
@@ -30,15 +30,15 @@ fn dosed(version: &str, place: &Path, doses: &[(&str, &str)]) -> rqps_servers::R
     })
 }
 
-/// What [`MESSAGES`] queries of one session took.
-struct Took {
+/// Resources used by [`MESSAGES`] queries of one session.
+struct Usage {
     cpu_us: f64,
     wall_us: f64,
     wal_bytes: f64,
     wal_fsyncs: Option<f64>,
 }
 
-fn measure(server: &Scratch) -> Took {
+fn measure(server: &Scratch) -> Usage {
     let endpoint = by_socket(server);
     let mut monitor = Connection::connect(&endpoint, "monitor").unwrap();
     let mut session = Connection::connect(&endpoint, "session").unwrap();
@@ -51,7 +51,7 @@ fn measure(server: &Scratch) -> Took {
     } else {
         "SELECT pg_xlog_location_diff(pg_current_xlog_insert_location(), '0/0')"
     };
-    // The WAL writer's own are the more the longer this takes.
+    // Excludes those of the WAL writer, which depend on time.
     let fsyncs =
         "SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal' AND backend_type = 'client backend'";
     let pid = number(&mut session, "SELECT pg_backend_pid()");
@@ -67,7 +67,7 @@ fn measure(server: &Scratch) -> Took {
     }
     let (wall_us, cpu_us) = (began.elapsed().as_secs_f64() * 1e6, cpu_us() - cpu_before);
     let wal_bytes = number(&mut monitor, position) - wal_before;
-    // A session hands its statistics in when it ends.
+    // A session reports its statistics when it ends.
     drop(session);
     let mut wal_fsyncs = None;
     if let Some(before) = fsyncs_before {
@@ -75,11 +75,11 @@ fn measure(server: &Scratch) -> Took {
         while number(&mut monitor, &gone) > 0.0 {}
         wal_fsyncs = Some(number(&mut monitor, fsyncs) - before);
     }
-    Took { cpu_us, wall_us, wal_bytes, wal_fsyncs }
+    Usage { cpu_us, wall_us, wal_bytes, wal_fsyncs }
 }
 
 #[test]
-fn each_dose_is_seen_where_it_should_be_and_a_dose_of_nothing_is_not() {
+fn each_dose_has_only_its_effect() {
     let place = place();
     for version in ["18", "9.6"] {
         let none = measure(&dosed(version, place.path(), &[("RQPS_DOSE_SPIN", "0")]).unwrap());
@@ -112,7 +112,7 @@ fn each_dose_is_seen_where_it_should_be_and_a_dose_of_nothing_is_not() {
 }
 
 #[test]
-fn a_dose_that_cannot_be_read_is_no_dose_of_nothing() {
+fn unreadable_doses_stop_the_server() {
     let place = place();
     for (name, value) in [("RQPS_DOSE_SPIN", "many"), ("RQPS_DOSE_FILE", "/nowhere/dose")] {
         let error = dosed("18", place.path(), &[(name, value)]).err().unwrap().to_string();

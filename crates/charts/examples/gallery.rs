@@ -1,4 +1,4 @@
-//! Every kind of chart with made-up figures, as SVG and PNG files, to be looked at before a changed drawing is kept.
+//! Writes every kind of chart with synthetic data as SVG and PNG, to inspect changes to drawings.
 //!
 //! `cargo run -p rqps-charts --features png --example gallery -- FOLDER`
 
@@ -8,7 +8,7 @@ use rqps_charts::{
 };
 use std::path::PathBuf;
 
-/// A number between 0 and 1 that depends on its arguments alone.
+/// A pseudo-random number between 0 and 1, determined by the arguments.
 fn noise(a: usize, b: usize) -> f64 {
     let mixed =
         (a as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (b as u64).wrapping_mul(0xd1b5_4a32_d192_ed03);

@@ -1,7 +1,7 @@
 //! Flamegraphs of CPU profiles, drawn by `inferno` with our options and colours.
 //!
-//! The name of a frame determines its colour, so it is the same in every graph. Kernel frames are blue, frames without
-//! a symbol grey, the role of a process darker grey, and the rest warm.
+//! A frame's name determines its colour, so it is the same in every graph. Kernel frames are blue, frames
+//! without a symbol grey, process roles darker grey, all others orange to yellow.
 
 use crate::{Error, Result};
 use inferno::differential;
@@ -9,26 +9,26 @@ use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{self as inferno_flamegraph, Options};
 use std::fmt::Write;
 
-/// Frames below this share of all samples, in percent, are left out: they are a pixel wide.
+/// Frames below this percentage of all samples are left out: they would be at most about a pixel wide.
 const WIDTH_MIN_PERCENT: f64 = 0.1;
 
-/// A flamegraph of folded stacks: lines of `frame;frame count`.
+/// Draws a flamegraph of folded stacks: lines of `frame;frame count`.
 ///
 /// # Errors
 /// If no stack can be drawn.
 pub fn flamegraph(folded: &str, title: &str) -> Result<String> {
     let folded = cleaned(folded);
     let mut palette = palette(&folded);
-    let mut options = options(title);
+    let mut options = drawing_options(title);
     options.palette_map = Some(&mut palette);
     draw(&folded, title, options)
 }
 
-/// A differential flamegraph of the arm's profile: red frames took more self time than on base, blue ones less. Frames
-/// that only base has are not shown.
+/// Draws a differential flamegraph of the arm's profile: red frames took more self time than on base, blue
+/// ones less. Frames that only base has are not shown.
 ///
-/// `operations` are those of base and arm; the difference is per operation. Without them both profiles are scaled to
-/// the same total, and the difference is one of shares.
+/// With the `operations` of base and arm, the difference is per operation. Without them, both profiles are
+/// scaled to the same total and the difference is between shares.
 ///
 /// # Errors
 /// If no stack can be drawn.
@@ -41,19 +41,19 @@ pub fn flamegraph_difference(
     let failed = |reason: String| Error::Flamegraph { title: title.to_owned(), reason };
     let (base, arm) = (cleaned(base), cleaned(arm));
     let base = match operations {
-        Some((of_base, of_arm)) if of_base > 0.0 && of_arm > 0.0 => scaled(&base, of_arm / of_base),
+        Some((base_ops, arm_ops)) if base_ops > 0.0 && arm_ops > 0.0 => scaled(&base, arm_ops / base_ops),
         _ => base,
     };
-    let how = differential::Options { normalize: operations.is_none(), strip_hex: false };
+    let options = differential::Options { normalize: operations.is_none(), strip_hex: false };
     let mut both = Vec::new();
-    differential::from_readers(how, base.as_bytes(), arm.as_bytes(), &mut both)
+    differential::from_readers(options, base.as_bytes(), arm.as_bytes(), &mut both)
         .map_err(|error| failed(error.to_string()))?;
     let both = String::from_utf8(both).map_err(|error| failed(error.to_string()))?;
-    draw(&both, title, options(title))
+    draw(&both, title, drawing_options(title))
 }
 
-/// Options for `inferno`, without colours. The drawing has no script: it is embedded in a page that has its own.
-fn options<'a>(title: &str) -> Options<'a> {
+/// Options without frame colours. The drawing has no script: it is embedded in a page that has its own.
+fn drawing_options<'a>(title: &str) -> Options<'a> {
     let mut options = Options::default();
     options.title = crate::text::replaced(title);
     options.subtitle = Some(format!("frames below {WIDTH_MIN_PERCENT} % of the samples are left out"));
@@ -77,12 +77,12 @@ fn draw(folded: &str, title: &str, mut options: Options<'_>) -> Result<String> {
     String::from_utf8(drawing).map_err(|error| failed(error.to_string()))
 }
 
-/// The stacks without characters that XML forbids, which a symbol may hold.
+/// Replaces characters that XML forbids; symbols may contain them.
 fn cleaned(folded: &str) -> String {
     folded.lines().map(|line| crate::text::replaced(line) + "\n").collect()
 }
 
-/// The stacks with their counts times a factor, rounded.
+/// Multiplies the sample counts by a factor and rounds them.
 fn scaled(folded: &str, factor: f64) -> String {
     let mut scaled = String::new();
     for (stack, count) in folded.lines().filter_map(|line| line.rsplit_once(' ')) {
@@ -93,10 +93,9 @@ fn scaled(folded: &str, factor: f64) -> String {
     scaled
 }
 
-/// A colour for each frame.
 fn palette(folded: &str) -> PaletteMap {
     let mut palette = PaletteMap::default();
-    // The frame below all others has no name.
+    // The root frame has no name.
     palette.insert("", colour("", 0));
     for stack in folded.lines().filter_map(|line| line.rsplit_once(' ')).map(|(stack, _)| stack) {
         for (depth, frame) in stack.split(';').enumerate() {
@@ -109,7 +108,7 @@ fn palette(folded: &str) -> PaletteMap {
 }
 
 fn colour(frame: &str, depth: usize) -> Color {
-    // FNV-1a, 64 bits: the same colour wherever a name appears.
+    // FNV-1a, 64 bits.
     let hash = frame.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

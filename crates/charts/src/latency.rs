@@ -1,5 +1,5 @@
-//! Latency by percentile. The percentile axis is logarithmic in the share of slower statements, so each decade of the
-//! tail gets the same width.
+//! Latency by percentile. The percentile axis is logarithmic in the share of slower statements, so each
+//! decade of the tail gets the same width.
 
 use crate::legend::{Legend, Sample};
 use crate::line::Pen;
@@ -9,7 +9,7 @@ use crate::svg::{PADDING, Svg};
 use crate::text::{self, SMALL};
 
 const PLOT: f64 = 220.0;
-/// Percentiles on the axis with the share of statements that are slower.
+/// Percentiles on the axis, each with the share of slower statements.
 const PERCENTILES: [(&str, f64); 8] = [
     ("p50", 0.5),
     ("p90", 0.1),
@@ -21,13 +21,12 @@ const PERCENTILES: [(&str, f64); 8] = [
     ("p99.99999", 1e-7),
 ];
 
-/// Latencies of arms by percentile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LatencyChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
     pub title: String,
-    /// Curves, drawn in their order.
+    /// In drawing order.
     pub curves: Vec<Curve>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
@@ -36,24 +35,23 @@ pub struct LatencyChart {
 /// A curve of a [`LatencyChart`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub label: String,
-    /// Number of the arm, which gives colour, dashes and marker.
+    /// Number of the arm; determines colour, dashes and marker.
     pub arm: usize,
-    /// Share of slower statements, from 1 down to that of the slowest, and latency in microseconds. A logarithmic axis
-    /// leaves out points whose share or latency is not above zero.
+    /// Share of slower statements, descending from 1, and latency in microseconds. The axes are logarithmic:
+    /// points whose share or latency is not positive are left out.
     pub points: Vec<(f64, f64)>,
 }
 
-/// The axes: `share` from all statements on the left to the slowest on the right.
 struct Axes {
-    /// Of one over the share of slower statements, which grows to the right.
+    /// Horizontal: 1 / (share of slower statements), so the slowest are on the right.
     share: Log,
     us: Log,
 }
 
 impl LatencyChart {
-    /// The drawing: one `<svg>` element.
+    /// Returns one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
         let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
         let width = svg.width;
@@ -81,7 +79,7 @@ impl LatencyChart {
         let slowest = points().map(|(_, us)| us).fold(0.0, f64::max);
         let (low, high) = if slowest > 0.0 { round_range(fastest, slowest) } else { (1.0, 10.0) };
         let us = Log::between(low, high, (bottom, top));
-        let widest = us.decades().iter().map(|us| text::width(&time_label(*us), SMALL)).fold(0.0, f64::max);
+        let widest = text::widest(us.decades().into_iter().map(time_label), SMALL);
         let share = Log::between(1.0, rarest, (PADDING + widest + 6.0, width - PADDING - 20.0));
         Axes { share, us }
     }
@@ -89,30 +87,29 @@ impl LatencyChart {
     fn description(&self) -> String {
         let describe = |curve: &Curve| {
             let quantile = |share: f64| {
-                let reached = drawn(&curve.points).filter(|(its, _)| *its <= share * 1.0001);
-                reached.map(|(_, us)| us).fold(f64::INFINITY, f64::min)
+                let slower = drawn(&curve.points).filter(|(slower, _)| *slower <= share * 1.0001);
+                slower.map(|(_, us)| us).fold(f64::INFINITY, f64::min)
             };
-            let named = [("median", 0.5), ("p99", 0.01), ("p99.9", 0.001)];
-            let known: Vec<String> = named
+            let quantiles: Vec<String> = [("median", 0.5), ("p99", 0.01), ("p99.9", 0.001)]
                 .into_iter()
                 .map(|(name, share)| (name, quantile(share)))
                 .filter(|(_, us)| us.is_finite())
                 .map(|(name, us)| format!("{name} {}", time_label(us)))
                 .collect();
-            let known = if known.is_empty() { "no value".to_owned() } else { known.join(", ") };
-            format!("{}: {known}", curve.label)
+            let quantiles = if quantiles.is_empty() { "no value".to_owned() } else { quantiles.join(", ") };
+            format!("{}: {quantiles}", curve.label)
         };
         let curves: Vec<String> = self.curves.iter().map(describe).collect();
         format!("Latency by percentile of statements. {}.", curves.join("; "))
     }
 }
 
-/// The nearest values of 1, 2 and 5 times powers of ten around a range.
+/// Extends a range to the nearest 1, 2 or 5 times a power of ten at both ends.
 fn round_range(low: f64, high: f64) -> (f64, f64) {
     let power = |value: f64| 10f64.powf(value.log10().floor());
     let round = |value: f64| [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power(value));
-    let below = round(low).into_iter().rfind(|its| *its <= low * (1.0 + 1e-9)).unwrap_or(low);
-    let above = round(high).into_iter().find(|its| *its >= high * (1.0 - 1e-9)).unwrap_or(high);
+    let below = round(low).into_iter().rfind(|value| *value <= low * (1.0 + 1e-9)).unwrap_or(low);
+    let above = round(high).into_iter().find(|value| *value >= high * (1.0 - 1e-9)).unwrap_or(high);
     (below, above)
 }
 
@@ -127,24 +124,24 @@ impl Axes {
         let colours = svg.colours;
         let ((left, right), (bottom, top)) = (self.share.place, self.us.place);
         svg.tag("g").a("class", "axis").begin();
-        let mut free = bottom + 20.0;
+        let mut lowest_free = bottom + 20.0;
         for us in self.us.decades() {
             let at = self.us.at(us);
             svg.line((left, at), (right, at), &colours.grid()).end();
-            if free - at >= 15.0 {
+            if lowest_free - at >= 15.0 {
                 svg.label(left - 6.0, at + SMALL * 0.36, "end").content(&time_label(us));
-                free = at;
+                lowest_free = at;
             }
         }
         svg.line((left, bottom), (right, bottom), &colours.muted()).end();
-        // Both ends are labelled even if other labels are dropped.
+        // The ends come first: labels that would overlap them are dropped.
         let half = |label: &str| text::width(label, SMALL) / 2.0 + 3.0;
         let mut taken = Vec::new();
         for (label, at) in [("min", left), ("max", right)] {
             svg.label(at, bottom + 16.0, "middle").content(label);
             taken.push((at - half(label), at + half(label)));
         }
-        for (label, share) in PERCENTILES.iter().filter(|(_, share)| self.share.holds(1.0 / share)) {
+        for (label, share) in PERCENTILES.iter().filter(|(_, share)| self.share.contains(1.0 / share)) {
             let at = self.share.at(1.0 / share);
             svg.line((at, top), (at, bottom + 4.0), &colours.grid()).end();
             let (from, to) = (at - half(label), at + half(label));
@@ -155,17 +152,18 @@ impl Axes {
         }
         svg.close("g");
         svg.caption(PADDING, top - 9.0, "start").content("latency");
-        let below = "percentile of statements; each step to the right is ten times rarer";
-        let below = if right - left > 400.0 { below } else { "percentile of statements" };
-        svg.caption((left + right) / 2.0, bottom + 31.0, "middle").content(below);
+        let title = match right - left > 400.0 {
+            true => "percentile of statements; each step to the right is ten times rarer",
+            false => "percentile of statements",
+        };
+        svg.caption((left + right) / 2.0, bottom + 31.0, "middle").content(title);
     }
 
     fn draw_curve(&self, svg: &mut Svg, curve: &Curve, phase: f64) {
-        const MARKER_APART: f64 = 110.0;
         let places: Vec<Option<(f64, f64)>> = drawn(&curve.points)
             .map(|(share, us)| Some((self.share.at(1.0 / share), self.us.at(us))))
             .collect();
-        let pen = Pen { width: 1.8, marker_apart: MARKER_APART, left: self.share.place.0 };
+        let pen = Pen { width: 1.8, marker_distance: 110.0, left: self.share.place.0 };
         pen.draw(svg, (curve.arm, &curve.label), &places, phase);
     }
 }

@@ -1,32 +1,31 @@
-//! The legend: samples with their names, in rows as wide as the chart.
+//! The legend: samples and names, wrapped to the width of the chart.
 
 use crate::marks::{Mark, Shape};
 use crate::palette::dash;
 use crate::svg::{PADDING, Svg};
 use crate::text::{self, SMALL};
 
-/// Height of a row of the legend.
+/// Height of a row.
 const ROW: f64 = 17.0;
 /// Free space after an entry.
 const GAP: f64 = 14.0;
-/// Width of the sample of a line, an area, and a mark.
+/// Widths of samples.
 const LINE: f64 = 26.0;
 const AREA: f64 = 18.0;
 const MARK: f64 = 12.0;
 
-/// The sample beside an entry's name.
+/// The symbol next to an entry's name.
 pub(crate) enum Sample {
-    /// Line, dashes and marker of an arm.
+    /// An arm's line, dashes and marker.
     Arm(usize),
-    /// A whisker of an arm, in charts whose marks show verdicts.
+    /// An arm's whisker, in charts whose marks show verdicts.
     Whisker(usize),
-    /// Shape and colour of what was decided.
+    /// A verdict's shape, and its colour.
     Mark(Mark, String),
-    /// A filled area: its fill, and its outline if it has one.
+    /// A filled area: fill and optional outline.
     Area(String, Option<String>),
 }
 
-/// Entries of a legend in their order.
 #[derive(Default)]
 pub(crate) struct Legend {
     entries: Vec<(Sample, String)>,
@@ -37,18 +36,18 @@ impl Legend {
         self.entries.push((sample, name.into()));
     }
 
-    /// Width of a column where the entries need several rows, so that they stand under each other.
+    /// Column width that aligns the entries if they need several rows; None if one row suffices.
     fn column(&self, width: f64) -> Option<f64> {
         let widths = || {
-            let of =
+            let entry =
                 |(sample, name): &(Sample, String)| sample.width() + 4.0 + text::width(name, SMALL) + GAP;
-            self.entries.iter().map(of)
+            self.entries.iter().map(entry)
         };
         let widest = widths().fold(0.0, f64::max);
         (widths().sum::<f64>() - GAP > width).then_some(widest.min(width + GAP))
     }
 
-    /// Draws it from `top` on and returns where it ends: `top` if it is empty.
+    /// Draws the legend below `top` and returns its lower end: `top` if it is empty.
     pub(crate) fn draw(&self, svg: &mut Svg, top: f64, width: f64) -> f64 {
         if self.entries.is_empty() {
             return top;

@@ -1,7 +1,7 @@
-//! Charts as SVG, for a file of their own or for embedding in a page, and as PNG.
+//! Charts as SVG, standalone or embedded in a page, and as PNG.
 //!
-//! Charts take plain numbers and names and do not know what they mean. A chart contains no script, keeps its text as
-//! text, and can be read without colours.
+//! The input is plain numbers and names; nothing here depends on their meaning. Charts contain no script,
+//! keep text as text, and are readable without colour.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -37,10 +37,10 @@ pub use versions::{VersionChart, VersionLine};
 
 /// Default width of a chart in units of its viewBox; font sizes are 11 to 14 units.
 pub const WIDTH_DEFAULT: f64 = 720.0;
-/// Minimum width of a chart: that of a phone with margins.
+/// Minimum width of a chart: a phone with margins.
 pub(crate) const WIDTH_MIN: f64 = 280.0;
 
-/// The width to draw with.
-pub(crate) fn width_of(asked: f64) -> f64 {
-    if asked.is_finite() && asked > 0.0 { asked.clamp(WIDTH_MIN, 4000.0) } else { WIDTH_DEFAULT }
+/// Clamps a requested width to the supported range; [`WIDTH_DEFAULT`] if it is not positive and finite.
+pub(crate) fn width_of(requested: f64) -> f64 {
+    if requested.is_finite() && requested > 0.0 { requested.clamp(WIDTH_MIN, 4000.0) } else { WIDTH_DEFAULT }
 }

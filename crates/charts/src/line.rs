@@ -1,4 +1,4 @@
-//! The line of one arm with its markers, as timelines and latencies draw it.
+//! An arm's line with its markers, in timelines and latency charts.
 
 use crate::marks::Shape;
 use crate::palette::dash;
@@ -7,14 +7,14 @@ use crate::svg::{Svg, number};
 /// How lines of a chart are drawn.
 pub(crate) struct Pen {
     pub width: f64,
-    /// Distance of the markers that tell lines apart without colour.
-    pub marker_apart: f64,
+    /// Distance between the markers, which distinguish lines without colour.
+    pub marker_distance: f64,
     pub left: f64,
 }
 
 impl Pen {
-    /// Draws the line of `arm`; none is a gap. `phase`, from 0 to 1, has its markers stand at other places than those
-    /// of its neighbours.
+    /// Draws the line of `arm`; a None place is a gap. `phase`, from 0 to 1, offsets its markers from those
+    /// of other lines.
     pub fn draw(
         &self,
         svg: &mut Svg,
@@ -34,21 +34,22 @@ impl Pen {
             .a("stroke-linecap", "round")
             .some("stroke-dasharray", dash(arm))
             .end();
-        let mut next = self.left + self.marker_apart * phase;
+        let mut next = self.left + self.marker_distance * phase;
         let mut markers = String::new();
         for (x, y) in places.iter().flatten() {
             if *x >= next {
                 markers.push_str(&Shape::for_arm(arm).path(*x, *y, 4.0));
-                next += self.marker_apart * ((x - next) / self.marker_apart).floor() + self.marker_apart;
+                next +=
+                    self.marker_distance * ((x - next) / self.marker_distance).floor() + self.marker_distance;
             }
         }
-        // Their edge lifts them off lines that go up and down all the time.
+        // The edge keeps markers visible on a line that oscillates.
         let edge = colours.background();
         svg.tag("path").a("class", "markers").a("d", &markers).a("fill", &colour).a("stroke", &edge).end();
     }
 }
 
-/// A path that begins anew after each gap; a value between two gaps is a dot.
+/// A path that is interrupted at gaps; a value between two gaps is a dot.
 pub(crate) fn path(places: &[Option<(f64, f64)>]) -> String {
     let mut path = String::new();
     for run in places.split(|place| place.is_none()) {

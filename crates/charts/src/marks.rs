@@ -1,4 +1,4 @@
-//! A ratio with its interval and verdict: the point that ratio charts share, and its shapes.
+//! Points of ratio charts: a ratio with its interval and verdict, and the shapes that mark it.
 
 use crate::palette::Colours;
 use crate::scale::ratio_label;
@@ -43,7 +43,7 @@ impl Mark {
         self == Self::Unknown
     }
 
-    /// Its outline around a place; a triangle is larger than a disc so that both cover the same area.
+    /// The outline around a point. Triangles are larger than discs so that both cover the same area.
     pub(crate) fn path(self, x: f64, y: f64, radius: f64) -> String {
         match self {
             Self::Worse => Shape::DOWN.path(x, y, radius * 1.25),
@@ -56,21 +56,16 @@ impl Mark {
 /// A ratio to base with its interval and verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioPoint {
-    /// The candidate's figure over base's, without unit. A ratio that is not above zero is drawn at the axis' end.
+    /// Candidate / base. A ratio that is not positive is drawn at the end of the axis.
     pub ratio: f64,
-    /// Lower end of the interval, as a ratio; NaN where there is none.
+    /// Lower end of the interval; NaN if there is none.
     pub low: f64,
-    /// Upper end of the interval, as a ratio; NaN where there is none.
+    /// Upper end of the interval; NaN if there is none.
     pub high: f64,
     pub mark: Mark,
 }
 
 impl RatioPoint {
-    /// Whether there is a ratio at all.
-    pub(crate) fn is_drawable(&self) -> bool {
-        !self.ratio.is_nan()
-    }
-
     pub(crate) fn has_interval(&self) -> bool {
         !self.low.is_nan() && !self.high.is_nan()
     }
@@ -85,36 +80,47 @@ impl RatioPoint {
         }
     }
 
-    /// Every value that an axis has to hold.
+    /// The values that an axis must cover.
     pub(crate) fn values(&self) -> [f64; 3] {
         [self.ratio, self.low, self.high]
     }
 }
 
-/// Counts of marks in words: `3 worse, 2 better, 7 the same`.
-pub(crate) fn counted(marks: impl Iterator<Item = Mark>) -> String {
-    let marks: Vec<Mark> = marks.collect();
-    let count = |mark: Mark| marks.iter().filter(|its| **its == mark).count();
-    let words = Mark::ALL.map(|mark| (count(mark), mark.word()));
-    let said: Vec<String> =
-        words.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
-    if said.is_empty() { "nothing to show".to_owned() } else { said.join(", ") }
+/// Points that have a ratio, each with its index, up to `count`: more have no name.
+pub(crate) fn drawable(
+    points: &[Option<RatioPoint>],
+    count: usize,
+) -> impl Iterator<Item = (usize, &RatioPoint)> {
+    let named = points.iter().take(count).enumerate();
+    named.filter_map(|(index, point)| Some((index, point.as_ref().filter(|point| !point.ratio.is_nan())?)))
 }
 
-/// A shape that tells lines apart without colour: corners around a middle, or a disc.
+/// Counts of marks in words: `3 worse, 2 better, 7 same`.
+pub(crate) fn counted(marks: impl Iterator<Item = Mark>) -> String {
+    let marks: Vec<Mark> = marks.collect();
+    let counts = Mark::ALL.map(|mark| (marks.iter().filter(|other| **other == mark).count(), mark.word()));
+    let words: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    if words.is_empty() { "nothing to show".to_owned() } else { words.join(", ") }
+}
+
+/// A shape that distinguishes lines without colour: corners around a centre, or a disc.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// 0: a disc.
     corners: usize,
-    /// By what part of a whole turn it is rotated; one that is not has a corner at its top.
+    /// Rotation as a fraction of a full turn; 0 has a corner at the top.
     turn: f64,
-    /// Distance of its corners for a disc of radius 1 and about the same area.
+    /// Distance of the corners from the centre, for about the area of a disc of radius 1.
     size: f64,
-    /// How near every other corner is, as a share: below 1 it is a star.
+    /// Distance of every other corner relative to `size`; below 1 it is a star.
     inner: f64,
 }
 
-/// How near the inner corners of a star are.
+/// Relative distance of a star's inner corners.
 const INNER: f64 = 0.42;
 
 impl Shape {
@@ -140,21 +146,21 @@ impl Shape {
         Self { corners, turn, size, inner }
     }
 
-    /// Shape of an arm. Eleven shapes against ten colours, so that pairs do not repeat before 110 arms.
+    /// The shape of an arm. With 11 shapes and 10 colours, pairs repeat after 110 arms.
     pub(crate) fn for_arm(arm: usize) -> Self {
         Self::FOR_ARMS[arm % Self::FOR_ARMS.len()]
     }
 
-    /// Its outline around a place, `radius` being that of a disc of about the same area.
+    /// The outline around a point; `radius` is that of a disc of about the same area.
     pub(crate) fn path(self, x: f64, y: f64, radius: f64) -> String {
         if self.corners == 0 {
             let (r, left, width) = (number(radius), number(x - radius), number(radius * 2.0));
             return format!("M{left},{}a{r},{r} 0 1 0 {width},0a{r},{r} 0 1 0 -{width},0z", number(y));
         }
-        let corner = |place: usize| {
-            let angle = (place as f64 / self.corners as f64 + self.turn) * std::f64::consts::TAU;
-            let far = radius * self.size * if place.is_multiple_of(2) { 1.0 } else { self.inner };
-            format!("{},{}", number(x + far * angle.sin()), number(y - far * angle.cos()))
+        let corner = |index: usize| {
+            let angle = (index as f64 / self.corners as f64 + self.turn) * std::f64::consts::TAU;
+            let distance = radius * self.size * if index.is_multiple_of(2) { 1.0 } else { self.inner };
+            format!("{},{}", number(x + distance * angle.sin()), number(y - distance * angle.cos()))
         };
         format!("M{}z", (0..self.corners).map(corner).collect::<Vec<_>>().join("L"))
     }

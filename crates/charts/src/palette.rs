@@ -1,19 +1,19 @@
-//! Colours, dashes and markers: arms must be distinguishable for the colour-blind, on paper, and if there are twelve.
+//! Colours and dashes. A dozen arms must be distinguishable, also for the colour-blind and on paper.
 //!
-//! The hues are those of Okabe and Ito (Color Universal Design, 2008), made darker or lighter until each stands out of
-//! its background by 3:1 (WCAG 2.1, 1.4.11), and filled up to ten.
+//! The hues are from Okabe and Ito (Color Universal Design, 2008), extended to ten, with the lightness
+//! adjusted for a contrast of 3:1 to the background (WCAG 2.1, 1.4.11).
 
 use std::borrow::Cow;
 
-/// Where a chart will be seen.
+/// Where a chart is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     Light,
-    /// A file on dark grey.
+    /// Dark grey background.
     Dark,
-    /// Part of an HTML page: no background and no visible title, and each colour is a variable of the page
-    /// (`--chart-fg`, `--chart-muted`, `--chart-grid`, `--chart-band`, `--chart-bg`, `--arm-0` to `--arm-9`, `--worse`,
-    /// `--better`, `--same`), with the light colour where the page has none.
+    /// Part of an HTML page: no background and no visible title; each colour is a CSS variable of the page
+    /// (`--chart-fg`, `--chart-muted`, `--chart-grid`, `--chart-band`, `--chart-bg`, `--arm-0` to `--arm-9`,
+    /// `--worse`, `--better`, `--same`), with the light colour as fallback.
     Page,
 }
 
@@ -31,7 +31,7 @@ const ARMS_DARK: [&str; 10] = [
 const DASHES: [Option<&str>; 7] =
     [None, Some("7 3"), Some("2 2"), Some("9 3 2 3"), Some("4 2"), Some("12 3 2 2 2 3"), Some("1 3")];
 
-/// A method for each colour: its name, the page's variable, its value on white and on dark grey.
+/// A method per colour: name, CSS variable, value on white, value on dark grey.
 macro_rules! named_colours {
     ($($name:ident: $variable:literal $light:literal $dark:literal,)*) => {
         $(pub(crate) fn $name(self) -> Cow<'static, str> {
@@ -40,7 +40,7 @@ macro_rules! named_colours {
     };
 }
 
-/// A theme's colours, as values of attributes.
+/// A theme's colours, as attribute values.
 #[derive(Clone, Copy)]
 pub(crate) struct Colours {
     pub theme: Theme,
@@ -66,14 +66,14 @@ impl Colours {
         same: "same" "#6b6b6b" "#a3a9b1",
     }
 
-    /// Colour of an arm; the eleventh has the first one's, and another dash and marker.
+    /// Colour of an arm. The eleventh repeats the first colour with another dash and marker.
     pub(crate) fn arm(self, arm: usize) -> Cow<'static, str> {
         let place = arm % ARMS_LIGHT.len();
         self.pick(&format!("arm-{place}"), ARMS_LIGHT[place], ARMS_DARK[place])
     }
 }
 
-/// Dashes of an arm: seven of them against ten colours, so that pairs repeat after seventy arms.
+/// Dashes of an arm. With 7 dashes and 10 colours, pairs repeat after 70 arms.
 pub(crate) fn dash(arm: usize) -> Option<&'static str> {
     DASHES[arm % DASHES.len()]
 }

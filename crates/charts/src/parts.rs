@@ -1,4 +1,4 @@
-//! Stacked bars of what a figure consists of, arm by arm: the time per operation by part.
+//! Stacked bars of a figure's parts per arm, such as the time per operation.
 
 use crate::legend::{Legend, Sample};
 use crate::palette::Theme;
@@ -8,10 +8,10 @@ use crate::text::{self, LABEL, SMALL};
 
 /// Height of a bar, and the gap to the next.
 const BAR: f64 = 24.0;
-const APART: f64 = 10.0;
+const GAP: f64 = 10.0;
 /// Width of the column of sums.
 const SUMS: f64 = 56.0;
-/// Patterns that tell parts apart without colour: outlines in a square of eight units.
+/// Patterns that distinguish parts without colour: outlines in a square of 8 units.
 const PATTERNS: [&str; 6] = ["", "M0,8L8,0", "M4,2v4M2,4h4", "M0,0L8,8", "M0,4h8", "M0,8L8,0M0,0L8,8"];
 
 /// Figures of arms as stacked bars from zero.
@@ -22,15 +22,15 @@ pub struct PartsChart {
     pub title: String,
     /// Unit of the figures: `us/query`.
     pub unit: String,
-    /// Name of each arm with the names of its parts and their sizes in [`PartsChart::unit`]. A part looks the same in
-    /// all bars; negative parts are left of zero.
+    /// Each arm's name with the names and sizes of its parts, in [`PartsChart::unit`]. A part looks the same
+    /// in all bars; negative parts are left of zero.
     pub bars: Vec<(String, Vec<(String, f64)>)>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
 }
 
 impl PartsChart {
-    /// The drawing: one `<svg>` element.
+    /// Returns one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
         let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
         let width = svg.width;
@@ -41,17 +41,17 @@ impl PartsChart {
             legend.add(Sample::Area(self.fill(place), Some(svg.colours.arm(place).into_owned())), *name);
         }
         let top = legend.draw(&mut svg, top, width) + 4.0;
-        let bottom = top + (BAR + APART) * self.bars.len().max(1) as f64;
+        let bottom = top + (BAR + GAP) * self.bars.len().max(1) as f64;
         let (labels, axis) = self.axis(width);
         self.draw_axis(&mut svg, &axis, (top, bottom));
         for (place, bar) in self.bars.iter().enumerate() {
-            let y = top + (BAR + APART) * place as f64 + APART / 2.0;
+            let y = top + (BAR + GAP) * place as f64 + GAP / 2.0;
             self.draw_bar(&mut svg, (&axis, labels), &names, y, bar);
         }
         svg.finish("parts", bottom + 36.0, &self.description(), &[])
     }
 
-    /// Names of parts in the order of their first appearance.
+    /// Names of parts by first appearance.
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in self.bars.iter().flat_map(|(_, parts)| parts) {
@@ -97,12 +97,12 @@ impl PartsChart {
 
     fn axis(&self, width: f64) -> (f64, Linear) {
         let sum = |parts: &[(String, f64)], sign: f64| {
-            parts.iter().map(|(_, size)| *size).filter(|its| drawable(*its) && its * sign > 0.0).sum::<f64>()
+            let sizes = parts.iter().map(|(_, size)| *size);
+            sizes.filter(|size| drawable(*size) && size * sign > 0.0).sum::<f64>()
         };
         let high = self.bars.iter().map(|(_, parts)| sum(parts, 1.0)).fold(0.0, f64::max);
         let low = self.bars.iter().map(|(_, parts)| sum(parts, -1.0)).fold(0.0, f64::min);
-        let widest = self.bars.iter().map(|(name, _)| text::width(name, LABEL)).fold(0.0, f64::max);
-        let labels = widest.min(width * 0.3);
+        let labels = text::widest(self.bars.iter().map(|(name, _)| name), LABEL).min(width * 0.3);
         let high = if high > low { high } else { 1.0 };
         let place = (PADDING + labels + 10.0, width - PADDING - SUMS);
         (labels, Linear { value: (low, high), place })
@@ -140,7 +140,7 @@ impl PartsChart {
             let start: &mut f64 = if *size < 0.0 { &mut below } else { &mut above };
             let (from, to) = (axis.at(*start), axis.at(*start + size));
             *start += size;
-            let place = names.iter().position(|its| its == name).unwrap_or_default();
+            let place = names.iter().position(|other| other == name).unwrap_or_default();
             let (left, width) = (from.min(to), (to - from).abs());
             let value = three_digits(*size);
             svg.tag("rect")

@@ -1,22 +1,22 @@
-//! PNG of a drawing. Fonts are built in, because servers often have none.
+//! Converts a drawing to PNG. Fonts are built in, because servers often have none.
 
 use crate::{Error, Result};
 use resvg::{tiny_skia, usvg};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
-/// Maximum pixels per side: some renderers and sites refuse more, and a pixel takes four bytes of memory.
+/// Maximum pixels per side: some renderers and sites refuse more, and a pixel takes 4 bytes of memory.
 const SIDE_PX_MAX: u32 = 16_000;
 /// The font family used for all others.
 const FAMILY: &str = "DejaVu Sans";
 
-/// The SVG as PNG, `scale` pixels per unit of its viewBox: 2 is sharp on most screens.
+/// Renders an SVG at `scale` pixels per unit of its viewBox; 2 is sharp on most screens.
 ///
 /// # Errors
 /// If the SVG cannot be parsed, or one side would exceed 16,000 pixels.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
     let failed = |reason: String| Error::Png { reason };
     let options =
-        usvg::Options { fontdb: fonts(), font_family: FAMILY.to_owned(), ..usvg::Options::default() };
+        usvg::Options { fontdb: FONTS.clone(), font_family: FAMILY.to_owned(), ..usvg::Options::default() };
     let tree = usvg::Tree::from_str(svg, &options).map_err(|error| failed(error.to_string()))?;
     let pixels = |units: f32| (units * scale).ceil();
     let (width, height) = (pixels(tree.size().width()), pixels(tree.size().height()));
@@ -28,21 +28,18 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
     }
     let mut canvas = tiny_skia::Pixmap::new(width as u32, height as u32)
         .ok_or_else(|| failed(format!("no memory for {width} x {height} pixels")))?;
-    // Stretched by less than a pixel, so that the last row and column are covered whole.
-    let whole = tiny_skia::Transform::from_scale(width / tree.size().width(), height / tree.size().height());
-    resvg::render(&tree, whole, &mut canvas.as_mut());
+    // Stretches by less than a pixel, so that the last row and column are fully covered.
+    let stretch =
+        tiny_skia::Transform::from_scale(width / tree.size().width(), height / tree.size().height());
+    resvg::render(&tree, stretch, &mut canvas.as_mut());
     canvas.encode_png().map_err(|error| failed(error.to_string()))
 }
 
-fn fonts() -> Arc<usvg::fontdb::Database> {
-    static FONTS: OnceLock<Arc<usvg::fontdb::Database>> = OnceLock::new();
-    let load = || {
-        let mut fonts = usvg::fontdb::Database::new();
-        fonts.load_font_data(dejavu::sans::regular().to_vec());
-        fonts.load_font_data(dejavu::sans::bold().to_vec());
-        fonts.set_sans_serif_family(FAMILY);
-        fonts.set_monospace_family(FAMILY);
-        Arc::new(fonts)
-    };
-    FONTS.get_or_init(load).clone()
-}
+static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
+    let mut fonts = usvg::fontdb::Database::new();
+    fonts.load_font_data(dejavu::sans::regular().to_vec());
+    fonts.load_font_data(dejavu::sans::bold().to_vec());
+    fonts.set_sans_serif_family(FAMILY);
+    fonts.set_monospace_family(FAMILY);
+    Arc::new(fonts)
+});

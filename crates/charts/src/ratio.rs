@@ -1,25 +1,24 @@
-//! Ratios to base, one row per test: how much slower or faster, and how certain that is.
+//! Ratios to base with their intervals, one row per test.
 //!
-//! The axis is logarithmic with 1 in its middle, so that half and double are equally far from it, and extends beyond
-//! all ratios and intervals.
+//! The axis is logarithmic with 1 in the middle, so that 0.5 and 2 are equally far from it, and covers all
+//! ratios and intervals.
 
 use crate::legend::{Legend, Sample};
-use crate::marks::{Mark, RatioPoint, counted};
+use crate::marks::{self, Mark, RatioPoint, counted};
 use crate::palette::{Colours, Theme, dash};
 use crate::scale::{Log, ratio_label};
 use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, LABEL, SMALL};
 
-/// From this many rows on, the axis is labelled above the plot too.
+/// Charts with at least this many rows have axis labels above the plot too.
 const ROWS_OF_TWO_AXES: usize = 12;
-/// In a narrower chart, as on a phone, row labels go above their lanes and are not shortened.
+/// Narrower charts, as on a phone, have row labels above the lanes, not shortened.
 const WIDTH_OF_LABELS_BESIDE: f64 = 480.0;
 /// Width of the column of figures.
 const FIGURES: f64 = 44.0;
-/// Up to this many arms, lanes are high enough for a figure each.
+/// With more arms, lanes are too low for a figure each.
 const ARMS_WITH_FIGURES: usize = 3;
 
-/// Ratios of arms to base by test, with intervals and verdicts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RatioChart {
     /// Prefix of the ids in the drawing.
@@ -27,13 +26,12 @@ pub struct RatioChart {
     pub title: String,
     /// Label of the axis: `rQPS against pg17`.
     pub axis: String,
-    /// Names of the arms that are compared with base.
+    /// Names of the arms compared with base.
     pub arms: Vec<String>,
-    /// Numbers of these arms, which determine colours and dashes in all charts. Empty: 0, 1, 2…
+    /// Numbers of these arms; they determine colours and dashes. Empty: 0, 1, 2…
     pub arm_numbers: Vec<usize>,
-    /// Rows from top to bottom.
     pub rows: Vec<RatioRow>,
-    /// Range of the ratios of base measured against itself.
+    /// Range of base's ratios to itself (A/A).
     pub band: Option<(f64, f64)>,
     /// Whether a ratio below 1 is an improvement.
     pub lower_is_better: bool,
@@ -44,7 +42,6 @@ pub struct RatioChart {
 /// A row of a [`RatioChart`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RatioRow {
-    /// Its name, left of the plot.
     pub label: String,
     /// Link target of the label: `#test-scan`.
     pub href: Option<String>,
@@ -56,7 +53,7 @@ struct Layout {
     axis: Log,
     top: f64,
     row: f64,
-    /// Height of a row's name where it stands above its lanes, else 0.
+    /// Height of a row's label above its lanes; 0 if it is left of them.
     heading: f64,
     lane: f64,
     labels: f64,
@@ -65,7 +62,7 @@ struct Layout {
 }
 
 impl RatioChart {
-    /// The drawing: one `<svg>` element.
+    /// Returns one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
         let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
         let width = svg.width;
@@ -81,11 +78,9 @@ impl RatioChart {
         svg.finish("ratio", layout.bottom + 36.0, &self.description(), &[])
     }
 
-    /// Points of rows whose arm is named, with the place of the arm.
+    /// The points of a row with the indexes of their arms.
     fn points<'a>(&self, row: &'a RatioRow) -> impl Iterator<Item = (usize, &'a RatioPoint)> + use<'a> {
-        let arms = self.arms.len();
-        let points = row.points.iter().take(arms).enumerate();
-        points.filter_map(|(arm, point)| point.as_ref().filter(|its| its.is_drawable()).map(|its| (arm, its)))
+        marks::drawable(&row.points, self.arms.len())
     }
 
     fn arm_number(&self, arm: usize) -> usize {
@@ -95,7 +90,7 @@ impl RatioChart {
     fn description(&self) -> String {
         let marks_of = |arm: usize| {
             let marks = self.rows.iter().flat_map(move |row| self.points(row));
-            counted(marks.filter(move |(its, _)| *its == arm).map(|(_, point)| point.mark))
+            counted(marks.filter(move |(other, _)| *other == arm).map(|(_, point)| point.mark))
         };
         let arms = self.arms.iter().enumerate();
         let arms: Vec<String> = arms.map(|(arm, name)| format!("{name}: {}", marks_of(arm))).collect();
@@ -113,7 +108,7 @@ impl RatioChart {
         )
     }
 
-    /// Empty with one arm: the title names it.
+    /// Empty for one arm: the title names it.
     fn legend_of_arms(&self) -> Legend {
         let mut legend = Legend::default();
         for (arm, name) in self.arms.iter().enumerate().filter(|_| self.arms.len() > 1) {
@@ -123,7 +118,7 @@ impl RatioChart {
         legend
     }
 
-    /// Whether lanes show the number of their arm: colours alone do not distinguish so many arms.
+    /// Whether lanes show the number of their arm: colours alone do not distinguish many arms.
     fn has_numbers(&self) -> bool {
         self.arms.len() > ARMS_WITH_FIGURES
     }
@@ -159,7 +154,7 @@ impl RatioChart {
         };
         let heading = if width < WIDTH_OF_LABELS_BESIDE { 17.0 } else { 0.0 };
         let row = heading + lane * arms as f64 + if arms == 1 { 0.0 } else { 8.0 };
-        let widest = self.rows.iter().map(|row| text::width(&row.label, LABEL)).fold(0.0, f64::max);
+        let widest = text::widest(self.rows.iter().map(|row| &row.label), LABEL);
         let labels = if heading > 0.0 { 0.0 } else { widest.min(width * 0.36) + 10.0 };
         let numbers = if self.has_numbers() { 18.0 } else { 0.0 };
         let has_figures = arms <= ARMS_WITH_FIGURES;
@@ -190,8 +185,8 @@ impl RatioChart {
         }
         let ends =
             if self.lower_is_better { ["← better", "worse →"] } else { ["← worse", "better →"] };
-        let has_two = self.rows.len() >= ROWS_OF_TWO_AXES;
-        let ends_y = top - 5.0 - if has_two { 14.0 } else { 0.0 };
+        let has_top_axis = self.rows.len() >= ROWS_OF_TWO_AXES;
+        let ends_y = top - 5.0 - if has_top_axis { 14.0 } else { 0.0 };
         svg.label(left, ends_y, "start").content(ends[0]);
         svg.label(right, ends_y, "end").content(ends[1]);
         svg.tag("g").a("class", "axis").begin();
@@ -199,7 +194,7 @@ impl RatioChart {
             let stroke = if tick.value == 1.0 { colours.muted() } else { colours.grid() };
             svg.line((tick.at, *top), (tick.at, bottom + 4.0), &stroke).end();
             svg.label(tick.at, bottom + 16.0, "middle").content(&tick.label);
-            if has_two {
+            if has_top_axis {
                 svg.label(tick.at, top - 5.0, "middle").content(&tick.label);
             }
         }
@@ -222,8 +217,8 @@ impl RatioChart {
         if let Some(href) = &row.href {
             svg.tag("a").a("href", href).begin();
         }
-        let room = if is_above { width - 2.0 * PADDING } else { layout.labels - 10.0 };
-        let shown = text::shorten(&row.label, LABEL, room);
+        let width_max = if is_above { width - 2.0 * PADDING } else { layout.labels - 10.0 };
+        let shown = text::shorten(&row.label, LABEL, width_max);
         svg.text(PADDING, middle + LABEL * 0.36, "start", LABEL, &colours.foreground())
             .some("stroke", is_above.then(|| colours.background()).as_deref())
             .some("stroke-width", is_above.then_some("3"))
@@ -259,7 +254,7 @@ impl RatioChart {
         if point.has_interval() {
             let dashes = if is_one { None } else { dash(arm_number) };
             let (line, bars) = whisker(&layout.axis, point, y);
-            // Dashes would break the bars up.
+            // The bars stay solid: dashes would break them up.
             let paths = if dashes.is_some() {
                 vec![(line, dashes), (bars, None)]
             } else {
@@ -278,7 +273,7 @@ impl RatioChart {
         }
         let radius = if is_one { 4.6 } else { 4.0 };
         let x = layout.axis.at(point.ratio);
-        let outline = match layout.axis.holds(point.ratio) {
+        let outline = match layout.axis.contains(point.ratio) {
             true => point.mark.path(x, y, radius),
             false => arrow(x, y, radius, point.ratio > 1.0),
         };
@@ -298,7 +293,7 @@ impl RatioChart {
     }
 }
 
-/// A ratio for a column of figures, where digits stand under each other.
+/// A ratio for the column of figures, with decimals aligned.
 fn figure(ratio: f64) -> String {
     match ratio {
         _ if (ratio - 1.0).abs() < 0.1 => format!("{ratio:.3}"),
@@ -307,20 +302,20 @@ fn figure(ratio: f64) -> String {
     }
 }
 
-/// A line over the interval with a bar at each end, except at an end beyond the axis.
+/// A line over the interval, and a bar at each end that is on the axis.
 fn whisker(axis: &Log, point: &RatioPoint, y: f64) -> (String, String) {
     let (from, to) = (axis.at(point.low), axis.at(point.high));
     let line = format!("M{},{}H{}", number(from), number(y), number(to));
     let mut bars = String::new();
     for (value, x) in [(point.low, from), (point.high, to)] {
-        if axis.holds(value) {
+        if axis.contains(value) {
             bars.push_str(&format!("M{},{}v7", number(x), number(y - 3.5)));
         }
     }
     (line, bars)
 }
 
-/// A triangle that points out of the axis.
+/// A triangle at the end of the axis that points outwards.
 fn arrow(x: f64, y: f64, radius: f64, is_right: bool) -> String {
     let back = if is_right { -2.0 * radius } else { 2.0 * radius };
     let (up, down) = (number(y - radius), number(y + radius));

@@ -1,19 +1,19 @@
-//! From values to places in the drawing, and the round values that an axis shows.
+//! Axes: maps values to coordinates and selects round values for ticks.
 
-/// Ratios are drawn between a thousandth of a percent and a hundred thousand: beyond, an arrow points out of the axis.
+/// Ratios are drawn between 1e-5 and 1e5; beyond, an arrow points out of the axis.
 const RATIO_FARTHEST: f64 = 1e5;
-/// Values of a linear axis that are larger than this are no measurement of anything.
+/// Larger values cannot be measurements.
 const VALUE_MAX: f64 = 1e15;
 
-/// Whether a figure can be drawn on a linear axis.
+/// Whether a value can be drawn on a linear axis.
 pub(crate) fn drawable(value: f64) -> bool {
     value.is_finite() && value.abs() < VALUE_MAX
 }
 
-/// A value of an axis, where it is, and how it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tick {
     pub value: f64,
+    /// Coordinate in the drawing.
     pub at: f64,
     pub label: String,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    /// An axis from zero to a round value that is not below `top`, with `ticks_max` steps at most.
+    /// An axis from zero to a round value of at least `top`, with at most `ticks_max` steps.
     pub(crate) fn from_zero(top: f64, place: (f64, f64), ticks_max: usize) -> Self {
         let top = if top > 0.0 { top } else { 1.0 };
         let step = nice_step(top, ticks_max);
@@ -39,12 +39,12 @@ impl Linear {
         self.place.0 + share.clamp(0.0, 1.0) * (self.place.1 - self.place.0)
     }
 
-    /// Round values inside the axis, `ticks_max` steps at most.
+    /// Ticks at round values, with at most `ticks_max` steps.
     pub(crate) fn ticks(&self, ticks_max: usize) -> Vec<Tick> {
         self.ticks_by(nice_step(self.value.1 - self.value.0, ticks_max))
     }
 
-    /// Round values of time: multiples of 1, 2, 5, 10, 15 and 30 seconds, then of minutes, then of hours.
+    /// Ticks at round times: multiples of 1, 2, 5, 10, 15 or 30 seconds or minutes, or of 1, 2 or 4 hours.
     pub(crate) fn ticks_s(&self, ticks_max: usize) -> Vec<Tick> {
         const STEPS_S: [f64; 15] = [
             1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
@@ -61,15 +61,15 @@ impl Linear {
     fn ticks_by(&self, step: f64) -> Vec<Tick> {
         let (low, high) = self.value;
         let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
-        let tick = |place: i64| {
-            let value = place as f64 * step;
+        let tick = |multiple: i64| {
+            let value = multiple as f64 * step;
             Tick { value, at: self.at(value), label: short(value, step) }
         };
         (first..=last).map(tick).collect()
     }
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten that divides `span` into `steps_max` at most.
+/// The smallest 1, 2 or 5 times a power of ten that divides `span` into at most `steps_max` steps.
 fn nice_step(span: f64, steps_max: usize) -> f64 {
     let rough = (span / steps_max.max(1) as f64).max(1e-9);
     let power = 10f64.powf(rough.log10().floor());
@@ -77,7 +77,7 @@ fn nice_step(span: f64, steps_max: usize) -> f64 {
     power * factors.into_iter().find(|factor| factor * power >= rough * (1.0 - 1e-9)).unwrap_or(10.0)
 }
 
-/// A value in as many digits as tell it from its neighbour `step` away: `1.5k`, `20k`, `0.25`.
+/// A value with just enough digits to distinguish multiples of `step`: `12.5k`, `20k`, `0.25`.
 pub(crate) fn short(value: f64, step: f64) -> String {
     let (divisor, suffix) = match value.abs() {
         v if v >= 1e12 => (1e12, "T"),
@@ -92,7 +92,7 @@ pub(crate) fn short(value: f64, step: f64) -> String {
     format!("{}{suffix}", if text == "-0" { "0" } else { text })
 }
 
-/// A value by itself, in three digits.
+/// A value rounded to three significant digits.
 pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -109,21 +109,21 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// An axis with 1 in the middle that reaches beyond each of `ratios`, and beyond 5 % in any case.
+    /// An axis with 1 in the middle that covers all `ratios`, and at least ± 5 %.
     pub(crate) fn around_one(ratios: impl Iterator<Item = f64>, place: (f64, f64)) -> Self {
-        let usable = ratios.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
-        let farthest = usable.map(|ratio| ratio.ln().abs()).fold(1.05f64.ln(), f64::max);
+        let positive = ratios.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+        let farthest = positive.map(|ratio| ratio.ln().abs()).fold(1.05f64.ln(), f64::max);
         let reach = (farthest * 1.06).min(RATIO_FARTHEST.ln()).exp();
         Self { value: (1.0 / reach, reach), place }
     }
 
-    /// An axis between two values above zero.
+    /// An axis between two positive values.
     pub(crate) fn between(low: f64, high: f64, place: (f64, f64)) -> Self {
         Self { value: (low, if high > low { high } else { low * 10.0 }), place }
     }
 
-    /// Whether a value lies on the axis; one that does not is drawn at its end, as an arrow.
-    pub(crate) fn holds(&self, value: f64) -> bool {
+    /// Whether a value lies on the axis.
+    pub(crate) fn contains(&self, value: f64) -> bool {
         value >= self.value.0 * (1.0 - 1e-9) && value <= self.value.1 * (1.0 + 1e-9)
     }
 
@@ -133,13 +133,14 @@ impl Log {
         self.place.0 + share.clamp(0.0, 1.0) * (self.place.1 - self.place.0)
     }
 
-    /// 1 and pairs of round ratios whose labels are `apart` or more from each other, the outermost first.
-    pub(crate) fn ratio_ticks(&self, apart: f64) -> Vec<Tick> {
+    /// Ticks at 1 and at pairs of round ratios, at least `distance_min` apart; outer pairs take precedence.
+    pub(crate) fn ratio_ticks(&self, distance_min: f64) -> Vec<Tick> {
         let one = Tick { value: 1.0, at: self.at(1.0), label: "1".to_owned() };
         let mut ticks = vec![one];
         for (low, high) in ratio_pairs().filter(|(_, high)| *high <= self.value.1) {
             let pair = [low, high].map(|value| Tick { value, at: self.at(value), label: ratio_label(value) });
-            let free = pair.iter().all(|tick| ticks.iter().all(|other| (tick.at - other.at).abs() >= apart));
+            let free =
+                pair.iter().all(|tick| ticks.iter().all(|other| (tick.at - other.at).abs() >= distance_min));
             if free {
                 ticks.extend(pair);
             }
@@ -148,17 +149,17 @@ impl Log {
         ticks
     }
 
-    /// Powers of ten, and 2 and 5 times them where the axis is short.
+    /// Powers of ten; if the axis is short, also 2 and 5 times powers of ten.
     pub(crate) fn decades(&self) -> Vec<f64> {
         let (low, high) = self.value;
         let factors: &[f64] = if high / low > 2e3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
         let values = powers.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
-        values.filter(|value| self.holds(*value)).collect()
+        values.filter(|value| self.contains(*value)).collect()
     }
 }
 
-/// Ratios and their reciprocals that are round on one side at least, from the farthest to the nearest.
+/// Pairs of reciprocal ratios of which at least one is round, from the farthest to the nearest.
 fn ratio_pairs() -> impl Iterator<Item = (f64, f64)> {
     let far = [1e5, 1e4, 1e3, 100.0, 50.0, 20.0, 10.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.25]
         .map(|high| (1.0 / high, high));
@@ -166,7 +167,7 @@ fn ratio_pairs() -> impl Iterator<Item = (f64, f64)> {
     far.into_iter().chain(near)
 }
 
-/// A ratio in digits that fit its size: `0.87`, `1.25`, `12.5`, `0.001`.
+/// A ratio with two decimals at most; below 0.1, with three digits: `0.87`, `12.5`, `0.001`.
 pub(crate) fn ratio_label(ratio: f64) -> String {
     if ratio > 0.0 && ratio < 0.1 {
         return three_digits(ratio);
@@ -176,7 +177,7 @@ pub(crate) fn ratio_label(ratio: f64) -> String {
     text.to_owned()
 }
 
-/// Microseconds as people say them: `250 µs`, `1.5 ms`, `2 s`.
+/// Microseconds in a readable unit: `250 µs`, `1.5 ms`, `2 s`.
 pub(crate) fn time_label(us: f64) -> String {
     match us {
         us if us >= 1e6 => format!("{} s", three_digits(us / 1e6)),
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn ratio_axis_is_symmetric_and_reaches_beyond_the_data() {
+    fn ratio_axis_is_symmetric_and_covers_the_data() {
         let axis = Log::around_one([0.4, 1.1].into_iter(), (0.0, 400.0));
         assert!((axis.at(1.0) - 200.0).abs() < 1e-9);
         assert!((axis.at(0.5) + axis.at(2.0) - 400.0).abs() < 1e-9);
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn linear_axis_begins_at_zero_and_ends_round() {
+    fn linear_axis_begins_at_zero_and_ends_at_a_round_value() {
         let axis = Linear::from_zero(17_300.0, (200.0, 0.0), 5);
         assert_eq!(axis.value, (0.0, 20_000.0));
         assert_eq!(labels(&axis.ticks(5)), ["0", "5000", "10k", "15k", "20k"]);
@@ -213,13 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_divided_as_clocks_are() {
+    fn time_ticks_are_round_on_a_clock() {
         let axis = Linear { value: (0.0, 600.0), place: (0.0, 100.0) };
         assert_eq!(labels(&axis.ticks_s(6)), ["0", "120", "240", "360", "480", "600"]);
     }
 
     #[test]
-    fn values_are_written_short_and_keep_what_tells_them_apart() {
+    fn values_are_short_but_distinguishable() {
         assert_eq!(short(1500.0, 500.0), "1500");
         assert_eq!(short(12_500.0, 500.0), "12.5k");
         assert_eq!(short(0.25, 0.05), "0.25");

@@ -1,24 +1,24 @@
-//! Writes SVG: elements with escaped text and short numbers, and the outermost element that every chart has.
+//! Writes SVG: elements with escaped text and short numbers, and the root element of every chart.
 
 use crate::palette::{Colours, Theme};
 use crate::text::{self, escape};
 use std::fmt::Write;
 
-/// Fonts of a reader's own system; the last one is always there.
+/// The reader's system fonts, with a generic fallback.
 const FONTS: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 
-/// A chart that is being drawn.
+/// A chart under construction.
 pub(crate) struct Svg {
     pub colours: Colours,
     pub width: f64,
     id: String,
     title: String,
     out: String,
-    /// Whether it contains links: then it is a group, because an image has no parts for a screen reader.
+    /// A chart with links has role `group`: screen readers treat the content of an `img` as opaque.
     has_links: bool,
 }
 
-/// An element whose attributes are being written; it is finished by one of its closing methods.
+/// An element whose start tag is open for attributes; a closing method completes it.
 #[must_use]
 pub(crate) struct Tag<'a> {
     out: &'a mut String,
@@ -26,7 +26,8 @@ pub(crate) struct Tag<'a> {
 }
 
 impl Svg {
-    /// An empty chart with its title, unless the page around it shows that, and where the next thing can begin.
+    /// Starts a chart and returns it with the y coordinate for its content. Draws the title, except on a
+    /// page, which shows it itself.
     pub(crate) fn new(theme: Theme, id: &str, title: &str, width: f64) -> (Self, f64) {
         let (id, title, out) = (text::identifier(id), title.to_owned(), String::new());
         let (colours, width) = (Colours { theme }, crate::width_of(width));
@@ -44,8 +45,8 @@ impl Svg {
         (svg, y + 4.0)
     }
 
-    /// The whole element. The second class is `kind`: `ratio` gives `chart-ratio`; `description` says in a sentence
-    /// what the chart shows, for those who do not see it; `data` are more attributes.
+    /// Returns the complete `<svg>` element, with class `chart-{kind}`, a `description` for screen readers,
+    /// and `data` as additional attributes.
     pub(crate) fn finish(
         self,
         kind: &str,
@@ -54,7 +55,7 @@ impl Svg {
         data: &[(&str, String)],
     ) -> String {
         let id = &self.id;
-        // Whole units: a fraction would leave an edge of a pixel without background.
+        // Whole units: a fraction would leave part of a pixel without background at the edge.
         let (width, height) = (self.width.ceil(), height.ceil());
         let mut out = Self { out: String::new(), id: String::new(), title: String::new(), ..self };
         let mut tag = out
@@ -88,19 +89,19 @@ impl Svg {
         Tag { out: &mut self.out, name }
     }
 
-    /// A line of text with its middle (`middle`), beginning (`start`) or end (`end`) at `x` and its baseline at `y`.
+    /// A line of text with its `start`, `middle` or `end`, as `anchor` says, at `x` and its baseline at `y`.
     pub(crate) fn text(&mut self, x: f64, y: f64, anchor: &str, size: f64, fill: &str) -> Tag<'_> {
         let tag = self.tag("text").n("x", x).n("y", y).n("font-size", size).a("fill", fill);
         if anchor == "start" { tag } else { tag.a("text-anchor", anchor) }
     }
 
-    /// Small text, as ticks and axes have it.
+    /// Small muted text for ticks.
     pub(crate) fn label(&mut self, x: f64, y: f64, anchor: &str) -> Tag<'_> {
         let fill = self.colours.muted();
         self.text(x, y, anchor, text::SMALL, &fill)
     }
 
-    /// Small text that stands out: names of axes, figures.
+    /// Small text in the foreground colour, for axis titles and figures.
     pub(crate) fn caption(&mut self, x: f64, y: f64, anchor: &str) -> Tag<'_> {
         let fill = self.colours.foreground();
         self.text(x, y, anchor, text::SMALL, &fill)
@@ -110,65 +111,65 @@ impl Svg {
         self.tag("line").n("x1", from.0).n("y1", from.1).n("x2", to.0).n("y2", to.1).a("stroke", stroke)
     }
 
-    /// Ends the element that was last left open.
+    /// Closes the innermost open element, which must be `name`.
     pub(crate) fn close(&mut self, name: &str) {
         let _ = write!(self.out, "</{name}>");
     }
 }
 
 impl Tag<'_> {
-    /// An attribute with a length or coordinate, to a tenth.
+    /// Adds a length or coordinate, rounded to 0.1.
     pub(crate) fn n(self, key: &str, value: f64) -> Self {
         let _ = write!(self.out, " {key}=\"{}\"", number(value));
         self
     }
 
-    /// An attribute with a text.
+    /// Adds a text attribute.
     pub(crate) fn a(self, key: &str, value: &str) -> Self {
         let _ = write!(self.out, " {key}=\"{}\"", escape(value));
         self
     }
 
-    /// An attribute only where there is a value.
+    /// Adds an attribute if there is a value.
     pub(crate) fn some(self, key: &str, value: Option<&str>) -> Self {
         if let Some(value) = value { self.a(key, value) } else { self }
     }
 
-    /// The element has no content.
+    /// Closes the element without content.
     pub(crate) fn end(self) {
         self.out.push_str("/>");
     }
 
-    /// The element stays open: [`Svg::close`] ends it.
+    /// Leaves the element open for children, until [`Svg::close`].
     pub(crate) fn begin(self) {
         self.out.push('>');
     }
 
-    /// The element's content is text.
+    /// Closes the element with text as its content.
     pub(crate) fn content(self, text: &str) {
         let _ = write!(self.out, ">{}</{}>", escape(text), self.name);
     }
 
-    /// The element says `title` when the pointer rests on it.
+    /// Closes the element with a tooltip.
     pub(crate) fn titled(self, title: &str) {
         let _ = write!(self.out, "><title>{}</title></{}>", escape(title), self.name);
     }
 
-    /// Text that may have been shortened, with the whole of it for the pointer.
-    pub(crate) fn shortened(self, shown: &str, whole: &str) {
-        if shown == whole {
+    /// Closes the element with text; if it was shortened, the full text is the tooltip.
+    pub(crate) fn shortened(self, shown: &str, full: &str) {
+        if shown == full {
             return self.content(shown);
         }
-        let (shown, whole) = (escape(shown), escape(whole));
-        let _ = write!(self.out, ">{shown}<title>{whole}</title></{}>", self.name);
+        let (shown, full) = (escape(shown), escape(full));
+        let _ = write!(self.out, ">{shown}<title>{full}</title></{}>", self.name);
     }
 }
 
-/// A coordinate to a tenth, in as few characters as that takes.
+/// A coordinate rounded to 0.1, in as few characters as possible.
 pub(crate) fn number(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
     if rounded == 0.0 { "0".to_owned() } else { format!("{rounded}") }
 }
 
-/// Free space at the edges of a chart.
+/// Margin inside the edges of a chart.
 pub(crate) const PADDING: f64 = 8.0;

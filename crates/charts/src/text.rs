@@ -1,7 +1,7 @@
-//! Text in a chart: how wide it will be, how to shorten it, and what makes any name safe inside XML.
+//! Text in a chart: estimates widths, shortens, and escapes for XML.
 //!
-//! A drawing cannot ask the browser for widths, so they come from a table of a wide font: text in any usual font of a
-//! system is as wide at most, and nothing overlaps that did not in the table.
+//! Widths come from a table of a wide font, because the reader's font is unknown here. Common system fonts
+//! are at most as wide, so text that fits by the table does not overlap.
 
 use std::borrow::Cow;
 
@@ -13,9 +13,9 @@ const WIDTHS: [u16; 95] = [
     500, 500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521,
     392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
 ];
-/// Width of a character outside ASCII: that of an ideograph, the widest usual one.
+/// Width of characters outside ASCII: an ideograph, the widest common one.
 const WIDTH_OTHER: u16 = 1000;
-/// Bold letters are wider than regular ones by this factor at most.
+/// Maximum width of bold letters relative to regular ones.
 const BOLD: f64 = 1.17;
 
 /// Font size of the title, in units of the viewBox.
@@ -26,14 +26,19 @@ pub(crate) const SMALL: f64 = 11.0;
 
 /// Width of a text in units of the viewBox.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
-    let of = |character: char| {
-        let place = (character as usize).wrapping_sub(' ' as usize);
-        f64::from(*WIDTHS.get(place).unwrap_or(&WIDTH_OTHER))
+    let advance = |character: char| {
+        let index = (character as usize).wrapping_sub(' ' as usize);
+        f64::from(*WIDTHS.get(index).unwrap_or(&WIDTH_OTHER))
     };
-    text.chars().map(of).sum::<f64>() * size / 1000.0
+    text.chars().map(advance).sum::<f64>() * size / 1000.0
 }
 
-/// The text, or its beginning with an ellipsis where it is wider than `width_max`.
+/// Width of the widest text; 0 if there are none.
+pub(crate) fn widest(texts: impl IntoIterator<Item = impl AsRef<str>>, size: f64) -> f64 {
+    texts.into_iter().map(|text| width(text.as_ref(), size)).fold(0.0, f64::max)
+}
+
+/// Cuts a text wider than `width_max` and appends an ellipsis.
 pub(crate) fn shorten(text: &str, size: f64, width_max: f64) -> Cow<'_, str> {
     if width(text, size) <= width_max {
         return Cow::Borrowed(text);
@@ -50,7 +55,7 @@ pub(crate) fn shorten(text: &str, size: f64, width_max: f64) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Lines of a bold title, broken between words; a word wider than a line is shortened.
+/// Wraps a bold text between words; a word wider than a line is shortened.
 pub(crate) fn wrap_bold(text: &str, size: f64, width_max: f64) -> Vec<String> {
     let width_max = width_max / BOLD;
     let mut lines: Vec<String> = Vec::new();
@@ -66,24 +71,24 @@ pub(crate) fn wrap_bold(text: &str, size: f64, width_max: f64) -> Vec<String> {
     lines
 }
 
-/// A text without the characters that XML forbids: each is replaced.
+/// Replaces each character that XML forbids with U+FFFD.
 pub(crate) fn replaced(text: &str) -> String {
     let allowed = |character: char| match character {
         '\t' | '\n' | '\r' => true,
         '\u{fffe}' | '\u{ffff}' => false,
         _ => !character.is_control(),
     };
-    text.chars().map(|its| if allowed(its) { its } else { '\u{fffd}' }).collect()
+    text.chars().map(|c| if allowed(c) { c } else { '\u{fffd}' }).collect()
 }
 
-/// A text as XML may hold it: marked characters escaped, and forbidden ones replaced.
+/// Escapes a text for XML; forbidden characters are replaced.
 pub(crate) fn escape(text: &str) -> String {
     quick_xml::escape::escape(replaced(text)).into_owned()
 }
 
-/// An identifier for use as a fragment: what is not a letter, digit, `-` or `_` becomes `-`.
+/// An identifier that can be a URL fragment: all but ASCII letters, digits, `-` and `_` become `-`.
 pub(crate) fn identifier(text: &str) -> String {
-    let safe = |its: char| if its.is_ascii_alphanumeric() || its == '-' || its == '_' { its } else { '-' };
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let safe: String = text.chars().map(safe).collect();
     if safe.is_empty() { "chart".to_owned() } else { safe }
 }
@@ -100,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_forbids_is_replaced() {
+    fn forbidden_characters_are_replaced() {
         assert_eq!(escape("<a\0\u{1b}&\"'>"), "&lt;a\u{fffd}\u{fffd}&amp;&quot;&apos;&gt;");
         assert_eq!(identifier("a b<'\""), "a-b---");
     }
 
     #[test]
-    fn lines_of_a_title_are_no_wider_than_asked() {
+    fn wrapped_titles_fit() {
         let lines = wrap_bold("rQPS of point queries, pg18 and pg17 against pg16", TITLE, 200.0);
         assert!(lines.len() > 1);
         assert!(lines.iter().all(|line| width(line, TITLE) * BOLD <= 200.0), "{lines:?}");

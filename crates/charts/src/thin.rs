@@ -1,10 +1,10 @@
-//! Thinning of long lines: fewer points, but every peak and every dip is kept.
+//! Downsamples long lines without losing peaks and dips.
 
-/// At most `points_max` of the points, in their order: of each stretch of the line the lowest and the highest, and the
-/// first and the last point of all.
+/// Returns at most `points_max` points, in order: the first, the last, and the lowest and highest of each
+/// stretch.
 ///
-/// A point whose value is NaN is a gap; one of each stretch is kept, so that a gap is still one. Five points
-/// are kept in any case: both ends, both extremes and a gap.
+/// A NaN value is a gap; one per stretch is kept, so that gaps stay visible. At least five points can be
+/// kept: both ends, both extremes and a gap.
 pub fn thin(points: &[(f64, f64)], points_max: usize) -> Vec<(f64, f64)> {
     let points_max = points_max.max(5);
     if points.len() <= points_max {
@@ -25,7 +25,7 @@ pub fn thin(points: &[(f64, f64)], points_max: usize) -> Vec<(f64, f64)> {
     kept.into_iter().map(|place| points[place]).collect()
 }
 
-/// Places of the lowest and the highest value and of the first gap between `from` and `to`, in their order.
+/// Indexes of the lowest value, the highest value and the first gap in `from..to`, in ascending order.
 fn extremes(points: &[(f64, f64)], from: usize, to: usize) -> Vec<usize> {
     let values = || (from..to).filter(|place| !points[*place].1.is_nan());
     let by_value = |a: &usize, b: &usize| points[*a].1.total_cmp(&points[*b].1);

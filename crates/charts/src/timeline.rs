@@ -1,6 +1,7 @@
-//! Time series of all arms in one plot: stalls, drifts and cycles that a mean hides.
+//! Time series of all arms in one plot: shows stalls, drifts and cycles that a mean hides.
 //!
-//! The axis begins at zero and holds every value. Long lines are thinned by [`crate::thin`], which keeps the peaks.
+//! The y axis begins at zero and covers all values. Long lines are downsampled by [`crate::thin`], which
+//! keeps peaks.
 
 use crate::legend::{Legend, Sample};
 use crate::line::Pen;
@@ -9,28 +10,25 @@ use crate::scale::{Linear, drawable, three_digits};
 use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, SMALL};
 
-/// Maximum points per line: more than about one per unit of width makes no visible difference.
+/// Maximum points per line: more than about one per unit of width is not visible.
 const POINTS_MAX: usize = 600;
-/// Distance of the markers of a line.
-const MARKER_APART: f64 = 130.0;
-/// Height of the plot, and its growth with each line after the third.
+/// Height of the plot, its growth with each line after the third, and its maximum.
 const PLOT: f64 = 200.0;
 const PLOT_PER_LINE: f64 = 10.0;
 const PLOT_MAX: f64 = 320.0;
 
-/// Figures of arms over the seconds of their windows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimelineChart {
     /// Prefix of the ids in the drawing.
     pub id: String,
     pub title: String,
-    /// Unit of the values, above the axis: `queries/s`.
+    /// Unit of the values: `queries/s`.
     pub unit: String,
-    /// What the horizontal axis counts where that is not seconds, such as windows.
+    /// Unit of the horizontal axis if it is not seconds, such as windows.
     pub x_title: Option<String>,
-    /// Lines, drawn in their order.
+    /// In drawing order.
     pub lines: Vec<Line>,
-    /// Where one window ends and the next begins, in seconds.
+    /// Boundaries between windows, in seconds.
     pub breaks: Vec<f64>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
@@ -39,16 +37,16 @@ pub struct TimelineChart {
 /// A line of a [`TimelineChart`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub label: String,
-    /// Number of the arm, which gives colour, dashes and marker.
+    /// Number of the arm; determines colour, dashes and marker.
     pub arm: usize,
-    /// Seconds and value; a value that is NaN is a gap.
+    /// Seconds and value; a NaN value is a gap.
     pub points: Vec<(f64, f64)>,
 }
 
 impl TimelineChart {
-    /// The drawing: one `<svg>` element.
+    /// Returns one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
         let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
         let width = svg.width;
@@ -73,15 +71,17 @@ impl TimelineChart {
     fn axes(&self, width: f64, top: f64, bottom: f64) -> (Linear, Linear) {
         let points = || self.lines.iter().flat_map(|line| drawn(&line.points));
         let highest = points().map(|(_, value)| value).fold(0.0, f64::max);
-        let seconds = points()
+        let breaks = self.breaks.iter().copied().filter(|second| drawable(*second));
+        let (first, last) = points()
             .map(|(second, _)| second)
-            .chain(self.breaks.iter().copied().filter(|its| drawable(*its)));
-        let (first, last) = seconds
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), its| (low.min(its), high.max(its)));
+            .chain(breaks)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), second| {
+                (first.min(second), last.max(second))
+            });
         let (first, last) = if last > first { (first, last) } else { (0.0, 1.0) };
         let y = Linear::from_zero(highest, (bottom, top), 5);
-        let widest = y.ticks(5).iter().map(|tick| text::width(&tick.label, SMALL)).fold(0.0, f64::max);
-        // A window that begins in its first second begins at zero.
+        let widest = text::widest(y.ticks(5).into_iter().map(|tick| tick.label), SMALL);
+        // The first point lies within the first second; the window began at 0.
         let first = if first > 0.0 && first <= 1.0 { 0.0 } else { first };
         (Linear { value: (first, last), place: (PADDING + widest + 6.0, width - PADDING - 6.0) }, y)
     }
@@ -104,7 +104,7 @@ impl TimelineChart {
         svg.close("g");
         svg.caption(PADDING, top - 9.0, "start").content(&self.unit);
         svg.caption((left + right) / 2.0, bottom + 31.0, "middle").content(x_title);
-        for second in self.breaks.iter().filter(|its| drawable(**its)) {
+        for second in self.breaks.iter().filter(|second| drawable(**second)) {
             let at = x.at(*second);
             svg.line((at, top), (at, bottom), &colours.muted())
                 .a("class", "break")
@@ -130,12 +130,12 @@ impl TimelineChart {
     }
 }
 
-/// Points that are no gap.
+/// Points that are not gaps.
 fn drawn(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     points.iter().copied().filter(|(second, value)| drawable(*second) && drawable(*value))
 }
 
-/// Attributes that the page's script needs to turn positions into values.
+/// Attributes from which the page's script computes values at pointer positions.
 fn domain(x: &Linear, y: &Linear, unit: &str, x_title: &str) -> Vec<(&'static str, String)> {
     vec![
         ("data-x0", x.value.0.to_string()),
@@ -151,13 +151,12 @@ fn domain(x: &Linear, y: &Linear, unit: &str, x_title: &str) -> Vec<(&'static st
     ]
 }
 
-/// A line with its markers, offset from those of its neighbours.
 fn draw_line(svg: &mut Svg, (x, y): (&Linear, &Linear), line: &Line, phase: f64) {
     let points_max = POINTS_MAX.min((x.place.1 - x.place.0) as usize);
     let places: Vec<Option<(f64, f64)>> = crate::thin(&line.points, points_max)
         .into_iter()
         .map(|(second, value)| (drawable(second) && drawable(value)).then(|| (x.at(second), y.at(value))))
         .collect();
-    let pen = Pen { width: 1.6, marker_apart: MARKER_APART, left: x.place.0 };
+    let pen = Pen { width: 1.6, marker_distance: 130.0, left: x.place.0 };
     pen.draw(svg, (line.arm, &line.label), &places, phase);
 }

@@ -1,20 +1,22 @@
-//! Ratios across versions: in which release something became slower or faster.
+//! Ratios across versions: shows which release became slower or faster.
 
 use crate::legend::{Legend, Sample};
 use crate::line::path;
-use crate::marks::{RatioPoint, Shape};
+use crate::marks::{self, RatioPoint, Shape};
 use crate::palette::{Theme, dash};
-use crate::scale::Log;
+use crate::scale::{Log, ratio_label};
 use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, SMALL};
 
 const PLOT: f64 = 260.0;
-/// Points of neighbouring lines are offset by this much so that all whiskers are visible, at most by a share of the
+/// Horizontal offset between lines, so that all whiskers are visible, and the maximum total as a share of the
 /// distance between versions.
 const OFFSET: f64 = 5.0;
 const OFFSET_SHARE_MAX: f64 = 0.5;
+/// Slanted version names are shortened to this width.
+const NAME_MAX: f64 = 190.0;
 
-/// Ratios of tests or groups to the first version, over versions in their order.
+/// Ratios of tests or groups to the first version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VersionChart {
     /// Prefix of the ids in the drawing.
@@ -24,7 +26,7 @@ pub struct VersionChart {
     pub axis: String,
     /// Versions from left to right.
     pub versions: Vec<String>,
-    /// Lines, drawn in their order.
+    /// In drawing order.
     pub lines: Vec<VersionLine>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
@@ -33,7 +35,7 @@ pub struct VersionChart {
 /// A line of a [`VersionChart`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VersionLine {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub label: String,
     /// A point per version, in the order of [`VersionChart::versions`].
     pub points: Vec<Option<RatioPoint>>,
@@ -51,7 +53,7 @@ struct Layout {
 }
 
 impl VersionChart {
-    /// The drawing: one `<svg>` element.
+    /// Returns one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
         let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
         let width = svg.width;
@@ -71,12 +73,9 @@ impl VersionChart {
         svg.finish("versions", height, &self.description(), &[])
     }
 
-    /// Points whose version is named, with the place of the version.
+    /// The points of a line with the indexes of their versions.
     fn points<'a>(&self, line: &'a VersionLine) -> impl Iterator<Item = (usize, &'a RatioPoint)> + use<'a> {
-        let points = line.points.iter().take(self.versions.len()).enumerate();
-        points.filter_map(|(place, point)| {
-            point.as_ref().filter(|its| its.is_drawable()).map(|its| (place, its))
-        })
+        marks::drawable(&line.points, self.versions.len())
     }
 
     fn layout(&self, width: f64, top: f64) -> Layout {
@@ -85,7 +84,7 @@ impl VersionChart {
         let axis = Log::around_one(values, (top + PLOT, top));
         let (left, right) = (PADDING + 38.0, width - PADDING - 6.0);
         let step = (right - left) / self.versions.len().max(1) as f64;
-        let widest = self.versions.iter().map(|name| text::width(name, SMALL)).fold(0.0, f64::max);
+        let widest = text::widest(&self.versions, SMALL);
         let is_level = widest + 8.0 <= step;
         let names = if is_level { 18.0 } else { widest.min(NAME_MAX) * 0.71 + 20.0 };
         // A slanted name extends to the left of its version.
@@ -123,9 +122,9 @@ impl VersionChart {
     fn draw_line(&self, svg: &mut Svg, layout: &Layout, number: usize, line: &VersionLine) {
         let colours = svg.colours;
         let colour = colours.arm(number);
-        let neighbours = self.lines.len().saturating_sub(1).max(1) as f64;
-        let apart = OFFSET.min(layout.step * OFFSET_SHARE_MAX / neighbours);
-        let offset = (number as f64 - (self.lines.len() as f64 - 1.0) / 2.0) * apart;
+        let gaps = self.lines.len().saturating_sub(1).max(1) as f64;
+        let distance = OFFSET.min(layout.step * OFFSET_SHARE_MAX / gaps);
+        let offset = (number as f64 - (self.lines.len() as f64 - 1.0) / 2.0) * distance;
         let x_of = |place: usize| layout.left + layout.step * (place as f64 + 0.5) + offset;
         let mut places = vec![None; self.versions.len()];
         for (place, point) in self.points(line) {
@@ -147,14 +146,12 @@ impl VersionChart {
                 let (from, to) = (layout.axis.at(point.low), layout.axis.at(point.high));
                 svg.line((x, from), (x, to), &colour).a("class", "whisker").n("stroke-width", 1.2).end();
             }
+            let fill = if point.mark.is_hollow() { colours.background() } else { colour.clone() };
             let title = format!("{}, {}: {}", line.label, self.versions[place], point.in_words());
             svg.tag("path")
                 .a("class", &format!("mark {}", point.mark.word()))
                 .a("d", &Shape::for_arm(number).path(x, y, 3.6))
-                .a(
-                    "fill",
-                    if point.mark.is_hollow() { colours.background() } else { colour.clone() }.as_ref(),
-                )
+                .a("fill", &fill)
                 .a("stroke", &colour)
                 .titled(&title);
         }
@@ -164,9 +161,7 @@ impl VersionChart {
         let describe = |line: &VersionLine| {
             let points: Vec<String> = self
                 .points(line)
-                .map(|(place, point)| {
-                    format!("{} in {}", crate::scale::ratio_label(point.ratio), self.versions[place])
-                })
+                .map(|(place, point)| format!("{} in {}", ratio_label(point.ratio), self.versions[place]))
                 .collect();
             let points = if points.is_empty() { "no value".to_owned() } else { points.join(", ") };
             format!("{}: {points}", line.label)
@@ -175,6 +170,3 @@ impl VersionChart {
         format!("{} over {} versions. {}.", self.axis, self.versions.len(), lines.join("; "))
     }
 }
-
-/// Slanted version names are shortened to this width.
-const NAME_MAX: f64 = 190.0;

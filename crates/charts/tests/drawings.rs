@@ -1,4 +1,4 @@
-//! Drawings of whatever may come: well-formed, inside their frame, without a figure that is none, unbroken by names.
+//! Drawings of arbitrary data: well-formed XML, inside the viewBox, without NaN, with hostile names escaped.
 
 use proptest::prelude::*;
 use quick_xml::Reader;
@@ -11,17 +11,15 @@ use rqps_charts::{
 /// A name that ends an attribute, an element and a document, with characters that XML forbids.
 const HOSTILE: &str = "\"><script>alert('x')</script>&amp;\0\u{1b}]]>--><!--\u{fffe}";
 
-/// Elements of an XML document, in their order.
-struct Read {
-    /// Names of elements with their attributes.
-    elements: Vec<(String, Vec<(String, String)>)>,
-}
+/// An element's name and attributes.
+type Element = (String, Vec<(String, String)>);
 
+/// Parses an XML document into its elements. Panics if it is malformed or has forbidden characters.
 #[track_caller]
-fn read(svg: &str) -> Read {
+fn elements(svg: &str) -> Vec<Element> {
     let mut reader = Reader::from_str(svg);
     reader.config_mut().check_end_names = true;
-    let mut read = Read { elements: Vec::new() };
+    let mut elements = Vec::new();
     let mut open = 0;
     loop {
         let event = reader.read_event().unwrap_or_else(|error| panic!("{error} in {svg}"));
@@ -30,65 +28,64 @@ fn read(svg: &str) -> Read {
                 open += usize::from(matches!(event, Event::Start(_)));
                 let name = element.name();
                 let name = AsRef::<str>::as_ref(&name).to_owned();
-                let attribute = |its: quick_xml::events::attributes::Attribute<'_>| {
-                    (AsRef::<str>::as_ref(&its.key).to_owned(), its.value.into_owned())
-                };
-                let attributes =
-                    element.attributes().map(|its| attribute(its.expect("an attribute is well-formed")));
-                read.elements.push((name, attributes.collect()));
+                let attributes = element.attributes().map(|attribute| {
+                    let attribute = attribute.expect("an attribute is well-formed");
+                    (AsRef::<str>::as_ref(&attribute.key).to_owned(), attribute.value.into_owned())
+                });
+                elements.push((name, attributes.collect()));
             }
             Event::End(_) => open -= 1,
             Event::Eof => break,
             _ => {}
         }
     }
-    assert_eq!(open, 0, "an element stays open in {svg}");
-    let forbidden = |its: char| its.is_control() && !"\n\r\t".contains(its) || its == '\u{fffe}';
-    assert!(!svg.chars().any(forbidden), "a character that XML forbids in {svg}");
-    read
+    assert_eq!(open, 0, "an element is not closed in {svg}");
+    let forbidden = |c: char| c.is_control() && !"\n\r\t".contains(c) || c == '\u{fffe}';
+    assert!(!svg.chars().any(forbidden), "forbidden character in {svg}");
+    elements
 }
 
 fn value<'a>(attributes: &'a [(String, String)], key: &str) -> Option<&'a str> {
-    attributes.iter().find(|(its, _)| its == key).map(|(_, value)| value.as_str())
+    attributes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
 
-/// Numbers of a path that are places, `h`, `v` and arcs being relative.
+/// The absolute coordinates of a path's `M` and `L` commands.
 fn places(path: &str) -> Vec<(f64, f64)> {
     let mut places = Vec::new();
     for piece in path.split(['M', 'L']).skip(1) {
         let absolute = piece.split(['a', 'v', 'h', 'H', 'z']).next().unwrap_or_default();
-        let mut numbers = absolute.split(',').map(|its| its.parse::<f64>());
+        let mut numbers = absolute.split(',').map(str::parse::<f64>);
         if let (Some(Ok(x)), Some(Ok(y))) = (numbers.next(), numbers.next()) {
             places.push((x, y));
         } else {
-            panic!("`{piece}` of `{path}` is no place");
+            panic!("`{piece}` of `{path}` has no coordinates");
         }
     }
     places
 }
 
-/// Fails where a drawing is not well-formed, has a place outside its frame, or shows what is no number.
+/// Panics if a drawing is malformed, draws outside its viewBox, or contains NaN.
 #[track_caller]
-fn sound(svg: &str) {
-    let read = read(svg);
-    let (name, root) = &read.elements[0];
+fn check(svg: &str) {
+    let elements = elements(svg);
+    let (name, root) = &elements[0];
     assert_eq!(name, "svg");
     let frame: Vec<f64> = value(root, "viewBox")
         .unwrap_or_default()
         .split(' ')
-        .map(|its| its.parse().expect("a number"))
+        .map(|number| number.parse().expect("a number"))
         .collect();
     let (width, height) = (frame[2], frame[3]);
     let inside = |x: f64, y: f64| (-1.0..=width + 1.0).contains(&x) && (-1.0..=height + 1.0).contains(&y);
-    for (name, attributes) in &read.elements {
-        let number = |key: &str| value(attributes, key).and_then(|its| its.parse::<f64>().ok());
+    for (name, attributes) in &elements {
+        let number = |key: &str| value(attributes, key).and_then(|text| text.parse::<f64>().ok());
         for (x, y) in [("x", "y"), ("x1", "y1"), ("x2", "y2")] {
             if let (Some(x), Some(y)) = (number(x), number(y)) {
                 assert!(inside(x, y), "{name} at {x},{y} is outside {width} x {height}: {attributes:?}");
             }
         }
-        if let (Some(x), Some(its_width), "rect") = (number("x"), number("width"), name.as_str()) {
-            assert!(its_width >= 0.0 && x + its_width <= width + 1.0, "rect is outside: {attributes:?}");
+        if let (Some(x), Some(rect_width), "rect") = (number("x"), number("width"), name.as_str()) {
+            assert!(rect_width >= 0.0 && x + rect_width <= width + 1.0, "rect is outside: {attributes:?}");
         }
         let in_pattern = value(attributes, "stroke-opacity").is_some();
         if let Some(path) = value(attributes, "d").filter(|_| !in_pattern) {
@@ -98,16 +95,16 @@ fn sound(svg: &str) {
         }
         assert!(
             !attributes.iter().any(|(key, value)| !key.starts_with("data-label") && value.contains("NaN")),
-            "{name} has what is no number: {attributes:?}"
+            "{name} has a NaN attribute: {attributes:?}"
         );
     }
     assert!(!svg.contains("NaN"), "NaN in {svg}");
-    let ids: Vec<&str> = read.elements.iter().filter_map(|(_, attributes)| value(attributes, "id")).collect();
+    let ids: Vec<&str> = elements.iter().filter_map(|(_, attributes)| value(attributes, "id")).collect();
     assert!(
         ids.iter().all(|id| id.starts_with(ids[0])),
-        "ids of different charts would be mixed up: {ids:?}"
+        "an id lacks the chart's prefix and could clash with another chart's: {ids:?}"
     );
-    assert!(!read.elements.iter().any(|(name, _)| name == "script"), "a name became a script in {svg}");
+    assert!(!elements.iter().any(|(name, _)| name == "script"), "a name became a script in {svg}");
 }
 
 fn figure() -> impl Strategy<Value = f64> {
@@ -164,7 +161,7 @@ proptest! {
             width,
             ..RatioChart::default()
         };
-        sound(&chart.svg(Theme::Page));
+        check(&chart.svg(Theme::Page));
         let line = |points: &Vec<_>| VersionLine { label: HOSTILE.to_owned(), points: points.clone() };
         let chart = VersionChart {
             id: "v".to_owned(),
@@ -174,7 +171,7 @@ proptest! {
             lines: points.iter().map(line).collect(),
             width,
         };
-        sound(&chart.svg(Theme::Dark));
+        check(&chart.svg(Theme::Dark));
     }
 
     #[test]
@@ -193,26 +190,26 @@ proptest! {
             width,
             ..TimelineChart::default()
         };
-        sound(&chart.svg(Theme::Light));
+        check(&chart.svg(Theme::Light));
         let curve = |(arm, points): (usize, &Vec<_>)| Curve { label: name(arm), arm, points: points.clone() };
         let (id, title) = ("l".to_owned(), HOSTILE.to_owned());
         let curves = lines.iter().enumerate().map(curve).collect();
-        sound(&LatencyChart { id, title, curves, width }.svg(Theme::Light));
+        check(&LatencyChart { id, title, curves, width }.svg(Theme::Light));
         let part = |(place, (_, size)): (usize, &(f64, f64))| (name(place), *size);
         let bar = |points: &Vec<_>| (HOSTILE.to_owned(), points.iter().enumerate().map(part).collect());
         let (id, title, unit) = ("p".to_owned(), HOSTILE.to_owned(), HOSTILE.to_owned());
         let bars = lines.iter().map(bar).collect();
-        sound(&PartsChart { id, title, unit, bars, width }.svg(Theme::Page));
+        check(&PartsChart { id, title, unit, bars, width }.svg(Theme::Page));
     }
 
     #[test]
     fn thinned_lines_keep_ends_peaks_and_order(
         values in proptest::collection::vec(-1e6..1e6, 1..2000),
-        most in 5..300usize,
+        points_max in 5..300usize,
     ) {
         let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(x, y)| (x as f64, *y)).collect();
-        let thinned = thin(&points, most);
-        prop_assert!(thinned.len() <= most.max(5), "{} of {}", thinned.len(), most);
+        let thinned = thin(&points, points_max);
+        prop_assert!(thinned.len() <= points_max, "{} of {}", thinned.len(), points_max);
         prop_assert!(thinned.windows(2).all(|two| two[0].0 < two[1].0));
         prop_assert_eq!(thinned.first(), points.first());
         prop_assert_eq!(thinned.last(), points.last());
@@ -224,7 +221,7 @@ proptest! {
 }
 
 #[test]
-fn a_gap_of_a_long_line_is_still_one() {
+fn thinning_keeps_gaps() {
     let mut points: Vec<(f64, f64)> = (0..5000).map(|x| (f64::from(x), 100.0)).collect();
     points[2500].1 = f64::NAN;
     let thinned = thin(&points, 200);
@@ -239,51 +236,40 @@ fn frames_of_hostile_names_are_text() {
         flamegraph(&folded, HOSTILE).unwrap(),
         flamegraph_difference(&folded, &folded, HOSTILE, None).unwrap(),
     ] {
-        // `inferno` writes one script of its own, with what it was asked for.
-        let scripts = read(&svg).elements.iter().filter(|(name, _)| name == "script").count();
+        // `inferno` always writes one script element, with its options.
+        let scripts = elements(&svg).iter().filter(|(name, _)| name == "script").count();
         assert_eq!(scripts, 1, "a frame became a script: {svg}");
     }
 }
 
-/// Frames of differential graphs with their colours: `(name, fill)`.
-fn frames(svg: &str) -> Vec<(String, String)> {
-    let mut frames = Vec::new();
-    for piece in svg.split("<g><title>").skip(1) {
-        let name = piece.split(" (").next().unwrap_or_default().to_owned();
-        let fill = piece.split("fill=\"").nth(1).and_then(|its| its.split('"').next()).unwrap_or_default();
-        frames.push((name, fill.to_owned()));
-    }
-    frames
+/// The fill colour of a frame in a flamegraph.
+fn frame_colour<'a>(svg: &'a str, name: &str) -> &'a str {
+    let mut frames = svg.split("<g><title>").skip(1);
+    let frame = frames.find(|frame| frame.split(" (").next() == Some(name)).expect("the frame is drawn");
+    frame.split("fill=\"").nth(1).and_then(|fill| fill.split('"').next()).expect("it has a colour")
 }
 
 #[test]
 fn a_difference_per_operation_shows_growth_that_shares_hide() {
-    // Twice the samples for as many operations: shares are the same, cost per operation is double.
+    // Twice the samples for the same number of operations: equal shares, double cost per operation.
     let (base, arm) = ("backend;lookup 100\nbackend;sort 100\n", "backend;lookup 200\nbackend;sort 200\n");
-    let colour = |svg: &str, name: &str| {
-        frames(svg)
-            .into_iter()
-            .find(|(its, _)| its == name)
-            .map(|(_, fill)| fill)
-            .expect("the frame is drawn")
-    };
     let shares = flamegraph_difference(base, arm, "scan", None).unwrap();
-    assert_eq!(colour(&shares, "lookup"), "rgb(250,250,250)");
+    assert_eq!(frame_colour(&shares, "lookup"), "rgb(250,250,250)");
     let per_operation = flamegraph_difference(base, arm, "scan", Some((1000.0, 1000.0))).unwrap();
-    assert_ne!(colour(&per_operation, "lookup"), "rgb(250,250,250)");
-    // Twice the operations took twice the samples: nothing changed.
+    assert_ne!(frame_colour(&per_operation, "lookup"), "rgb(250,250,250)");
+    // Twice the samples for twice the operations: no change.
     let same = flamegraph_difference(base, arm, "scan", Some((1000.0, 2000.0))).unwrap();
-    assert_eq!(colour(&same, "lookup"), "rgb(250,250,250)");
+    assert_eq!(frame_colour(&same, "lookup"), "rgb(250,250,250)");
 }
 
 #[test]
-fn nothing_to_draw_is_said_with_the_title() {
+fn the_error_for_empty_stacks_names_the_title() {
     let error = flamegraph("", "scan on pg18").unwrap_err().to_string();
     assert!(error.contains("scan on pg18") && error.contains("frame;frame count"), "{error}");
 }
 
 #[test]
-fn a_profile_has_the_same_drawing_each_time_and_says_what_is_left_out() {
+fn flamegraphs_are_deterministic_and_leave_out_narrow_frames() {
     let stack =
         |n: usize| format!("backend;exec_{};sort_{};compare_[k] {}\n", n % 7, n % 31, 1 + 5000 / (n + 1));
     let folded: String = (0..3000).map(stack).collect();

@@ -1,4 +1,4 @@
-//! PNG of drawings: text is painted on a machine without fonts, and what cannot be painted is said.
+//! PNG rendering: text is drawn with the built-in fonts, and unusable input is an error.
 #![cfg(feature = "png")]
 
 use rqps_charts::png;
@@ -10,7 +10,7 @@ fn svg(content: &str) -> String {
 }
 
 #[test]
-fn text_is_painted_with_the_fonts_that_come_along() {
+fn text_is_drawn_with_the_built_in_fonts() {
     let empty = png(&svg(""), 2.0).unwrap();
     assert_eq!(&empty[..8], b"\x89PNG\r\n\x1a\n");
     // Width and height follow the signature and the name of the first chunk.
@@ -18,14 +18,14 @@ fn text_is_painted_with_the_fonts_that_come_along() {
     let written = png(&svg(r#"<text x="2" y="15">rQPS</text>"#), 2.0).unwrap();
     assert!(
         written.len() > empty.len() + 100,
-        "{} and {} bytes: no letter was painted",
+        "{} and {} bytes: no letter was drawn",
         empty.len(),
         written.len()
     );
 }
 
 #[test]
-fn what_cannot_be_painted_is_said() {
+fn unusable_input_is_an_error() {
     assert!(png(&svg(""), 1e6).unwrap_err().to_string().contains("a smaller scale"));
     assert!(png(&svg(""), f32::NAN).is_err());
     assert!(png("<svg", 1.0).is_err());

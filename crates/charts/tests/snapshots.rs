@@ -1,8 +1,8 @@
-//! What small drawings consist of, so that a change of one shows in the diff.
+//! Snapshots of small drawings.
 
 use rqps_charts::{Line, Mark, PartsChart, RatioChart, RatioPoint, RatioRow, Theme, TimelineChart};
 
-/// One element a line.
+/// One element per line.
 fn lines(svg: &str) -> String {
     svg.replace("><", ">\n<")
 }

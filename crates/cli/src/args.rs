@@ -61,7 +61,7 @@ impl Cli {
 /// The flag `--json`.
 const JSON: &str = "as-json";
 
-/// Adds `--json` to every verb but `gate`, where it names a file. That is why it is not a global option.
+/// Adds `--json` to every verb except `gate`, whose `--json` takes a file. So it cannot be a global option.
 fn with_json(command: Command) -> Command {
     let flag = Arg::new(JSON).long("json").action(ArgAction::SetTrue).help("Short for --format json");
     let command = if command.get_name() == "gate" { command } else { command.arg(flag) };
@@ -91,7 +91,7 @@ const FORMATS: [(&str, Format, &str); 4] = [
     ("json", Format::Json, "For a program"),
 ];
 
-/// Whether to colour text; none: on a terminal.
+/// Whether to colour text; `None`: on a terminal.
 pub type Color = Option<bool>;
 
 const COLORS: [(&str, Color, &str); 3] = [
@@ -367,7 +367,7 @@ pub struct GateArgs {
     pub inconclusive_is_failure: bool,
 }
 
-/// What the gate can fail on; none: mixed changes.
+/// What the gate can fail on; `None`: mixed changes.
 pub type FailOn = Option<Detector>;
 
 const FAIL_ON: [(&str, FailOn, &str); 9] = [
@@ -567,7 +567,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quick_gate_judges_no_rates_unless_told_to() {
+    fn a_quick_gate_judges_rates_only_on_request() {
         let fails_on = |more: &[&str]| {
             let words = ["rqps", "gate", "--quick", "--base", "postgres-17", "--head", "postgres-18"];
             let parsed = Cli::try_parse_from(words.iter().chain(more)).unwrap();

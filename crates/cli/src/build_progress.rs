@@ -1,4 +1,4 @@
-//! Progress of downloading and compiling builds. Ctrl-C ends a compilation in an orderly way and a download at once.
+//! Progress of downloading and compiling builds. Ctrl-C stops a compilation with cleanup, a download immediately.
 
 use crate::context::Context;
 use crate::out;
@@ -6,10 +6,10 @@ use crate::progress::spinner;
 use indicatif::ProgressBar;
 use rqps_builds::{BuildProgress, FETCHING, Watch};
 
-/// Seconds between two lines about the same phase, without a terminal.
+/// Interval of lines about the same phase, without a terminal.
 const REPORT_INTERVAL_S: f64 = 30.0;
 
-/// Does `work`, announced as `what`, and shows the progress of builds from source.
+/// Runs `work`, announced as `what`, and shows the progress of builds from source.
 pub fn with_build_progress<T>(
     context: &Context,
     what: &str,
@@ -21,7 +21,7 @@ pub fn with_build_progress<T>(
     let mut reported = LastReport::default();
     let mut progress = |progress: &BuildProgress<'_>| {
         match progress.phase {
-            // A download can simply be aborted: the next one replaces whatever it leaves.
+            // A download needs no cleanup: the next one replaces its leftovers.
             "" | FETCHING => context.release_signals(),
             _ => context.catch_signals(),
         }
@@ -37,7 +37,7 @@ pub fn with_build_progress<T>(
     done
 }
 
-/// The phase that was reported last, and when.
+/// The last reported phase, and when.
 #[derive(Default)]
 struct LastReport {
     phase: String,

@@ -1,4 +1,4 @@
-//! What every verb works with: folders, output format, interruption.
+//! Shared by all verbs: folders, output format, interruption.
 
 use crate::args::{Cli, Verb};
 use crate::{EXIT_INTERRUPTED, Usage};
@@ -10,23 +10,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Signals that end a run in an orderly way; a second one ends rqps and its servers at once.
+/// Signals that stop a run with cleanup; a second one ends rqps and its servers immediately.
 const STOP_SIGNALS: [i32; 3] =
     [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
 
-/// What every verb works with.
 pub struct Context {
     pub results: PathBuf,
-    /// Where builds and data directories are kept.
+    /// Directories of builds and data.
     pub dirs: Dirs,
     pub format: Format,
     pub color: bool,
-    /// Columns of the terminal; none if standard output is not a terminal.
+    /// Columns of the terminal; `None` if standard output is not a terminal.
     pub width: Option<usize>,
     /// Set on interruption.
     pub stop: Arc<AtomicBool>,
-    /// Whether a signal ends the program at once: unless cleanup is needed, or on the second signal.
-    end_at_once: Arc<AtomicBool>,
+    /// Whether a signal ends the program immediately: if no cleanup is needed, or on the second signal.
+    exit_immediately: Arc<AtomicBool>,
 }
 
 impl Context {
@@ -36,8 +35,8 @@ impl Context {
         let format = cli.format.unwrap_or(default);
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let color = cli.color.unwrap_or_else(|| !no_color && std::io::stdout().is_terminal());
-        let (stop, end_at_once) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
-        register_signals(&stop, &end_at_once)?;
+        let (stop, exit_immediately) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+        register_signals(&stop, &exit_immediately)?;
         Ok(Self {
             results: cli.results.clone(),
             dirs: Dirs::from_env(),
@@ -45,23 +44,23 @@ impl Context {
             color: color && format == Format::Text,
             width: terminal_width(),
             stop,
-            end_at_once,
+            exit_immediately,
         })
     }
 
     /// Makes signals set `stop` instead of ending the program, for work that needs cleanup.
     pub fn catch_signals(&self) {
-        self.end_at_once.store(self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.exit_immediately.store(self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Whether signals set `stop`.
     pub fn catches_signals(&self) -> bool {
-        !self.end_at_once.load(Ordering::Relaxed)
+        !self.exit_immediately.load(Ordering::Relaxed)
     }
 
     /// Makes signals end the program again.
     pub fn release_signals(&self) {
-        self.end_at_once.store(true, Ordering::Relaxed);
+        self.exit_immediately.store(true, Ordering::Relaxed);
     }
 
     /// Rejects formats that the verb's output does not support.
@@ -103,8 +102,8 @@ impl Context {
     }
 }
 
-/// For all verbs: the first process of a container ignores every signal that it does not handle.
-fn register_signals(stop: &Arc<AtomicBool>, end_at_once: &Arc<AtomicBool>) -> anyhow::Result<()> {
+/// Handlers are needed for all verbs: the first process of a container ignores every signal that it does not handle.
+fn register_signals(stop: &Arc<AtomicBool>, exit_immediately: &Arc<AtomicBool>) -> anyhow::Result<()> {
     let ignored = ignored_signals();
     for signal in STOP_SIGNALS {
         // Under `nohup` a run continues when its terminal closes.
@@ -112,9 +111,9 @@ fn register_signals(stop: &Arc<AtomicBool>, end_at_once: &Arc<AtomicBool>) -> an
             continue;
         }
         let code = i32::from(EXIT_INTERRUPTED);
-        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(end_at_once))?;
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(exit_immediately))?;
         signal_hook::flag::register(signal, Arc::clone(stop))?;
-        signal_hook::flag::register(signal, Arc::clone(end_at_once))?;
+        signal_hook::flag::register(signal, Arc::clone(exit_immediately))?;
     }
     Ok(())
 }
@@ -125,7 +124,7 @@ fn terminal_width() -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// The signals ignored when this program started, one bit each from signal 1; none if unknown.
+/// The signals that were ignored when this program started, one bit each from signal 1; 0 if unknown.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,13 +1,12 @@
 //! Lists of things (runs, builds, configs) in every output format: aligned and no wider than the terminal, Markdown,
 //! CSV.
 //!
-//! Text that does not fit loses its optional columns, then the end of the one elastic column, marked `…`. Other formats
-//! are complete. Each verb builds its own JSON, which holds more than a line can.
+//! If text does not fit, optional columns are dropped, then the one elastic column is truncated with `…`. Other formats
+//! are complete. Each verb builds its own JSON, which has more fields than the list.
 
 use crate::context::Context;
 use crate::out;
-use rqps_report::Format;
-use rqps_report::tame;
+use rqps_report::{Format, tame};
 use serde_json::Value;
 
 const GAP: &str = "  ";
@@ -139,23 +138,23 @@ impl Listing {
         lines.map(|cells| self.line(&cells, &widths, color)).collect::<Vec<_>>().join("\n")
     }
 
-    /// The width of each column; none if it is dropped.
+    /// The width of each column; `None` if it is dropped.
     fn widths(&self, width: Option<usize>) -> Vec<Option<usize>> {
-        let of_column = |index: usize, column: &Column| {
+        let natural_width = |index: usize, column: &Column| {
             let cells = self.rows.iter().filter_map(|row| row.get(index));
             cells.map(|cell| cell.text.chars().count()).chain([column.name.len()]).max()
         };
         let mut widths: Vec<Option<usize>> =
-            self.columns.iter().enumerate().map(|(index, column)| of_column(index, column)).collect();
+            self.columns.iter().enumerate().map(|(index, column)| natural_width(index, column)).collect();
         let Some(width) = width else {
             return widths;
         };
         let elastic = self.columns.iter().position(|column| column.is_elastic);
         // By how much a line is too long with the elastic column at its minimum.
         let excess_of = |widths: &[Option<usize>]| {
-            let narrow = |(index, of_column): (usize, &Option<usize>)| {
-                let of_column = (*of_column)?;
-                let least = if Some(index) == elastic { of_column.min(ELASTIC_MIN) } else { of_column };
+            let narrow = |(index, width): (usize, &Option<usize>)| {
+                let width = (*width)?;
+                let least = if Some(index) == elastic { width.min(ELASTIC_MIN) } else { width };
                 Some(least + GAP.len())
             };
             let total: usize = widths.iter().enumerate().filter_map(narrow).sum();
@@ -244,16 +243,16 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_as_wide_as_the_terminal_at_most_and_ends_without_blanks() {
+    fn lines_fit_the_terminal_and_have_no_trailing_blanks() {
         let whole = "name     size  what\na        1 kB  the first, of | two\nsecond  12 MB  ends";
         assert_eq!(listing().text(None, false), whole);
         assert_eq!(listing().text(Some(80), false), whole);
         let narrow = listing().text(Some(28), false);
         assert_eq!(narrow, "name     size  what\na        1 kB  the first, o…\nsecond  12 MB  ends");
-        let mut dispensed = listing();
-        dispensed.columns[1].drop_order = 1;
-        assert_eq!(dispensed.text(Some(28), false), narrow, "no need");
-        assert_eq!(dispensed.text(Some(24), false), "name    what\na       the first, of |…\nsecond  ends");
+        let mut droppable = listing();
+        droppable.columns[1].drop_order = 1;
+        assert_eq!(droppable.text(Some(28), false), narrow, "dropped without need");
+        assert_eq!(droppable.text(Some(24), false), "name    what\na       the first, of |…\nsecond  ends");
         assert_eq!(listing().text(Some(3), false).lines().nth(1), Some("a        1 kB  the first,…"));
     }
 
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn other_formats_are_whole_and_escaped() {
+    fn other_formats_are_complete_and_escaped() {
         assert_eq!(
             listing().markdown(),
             "| name | size | what |\n| --- | ---: | --- |\n| a | 1 kB | the first, of \\| two |\n| second | 12 MB | ends |"

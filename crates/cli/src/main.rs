@@ -1,4 +1,4 @@
-//! The command line: arguments in, one verb run, an exit code out. Every verb is a file in `verbs/`.
+//! The command line: parses arguments, runs one verb, returns an exit code. Every verb is a file in `verbs/`.
 
 mod args;
 mod build_progress;
@@ -15,16 +15,16 @@ use args::{Cli, Verb};
 use context::Context;
 use std::process::ExitCode;
 
-/// Something got slower or more expensive.
+/// A test got slower or more expensive.
 const EXIT_REGRESSION: u8 = 1;
 /// Usage or plan error.
 const EXIT_USAGE: u8 = 2;
 const EXIT_FAILED: u8 = 3;
-/// Verdicts that were asked for are missing.
+/// Required verdicts are missing.
 const EXIT_INCONCLUSIVE: u8 = 4;
 const EXIT_INTERRUPTED: u8 = 130;
 
-/// An error that is the user's to mend: a plan with mistakes, an unknown run.
+/// A mistake of the user: a plan with mistakes, an unknown run.
 #[derive(Debug)]
 struct Usage(String);
 
@@ -76,7 +76,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The error and its causes in one paragraph, each said once.
+/// The error and its causes in one paragraph, without repetitions.
 fn chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {

@@ -1,5 +1,5 @@
-//! Standard output: results only. Standard error: everything else. A closed pipe or a lost terminal is no error and
-//! ends no run. Text from plans and servers never controls the terminal.
+//! Standard output: results only. Standard error: everything else. A closed pipe or a lost terminal is not an error and
+//! does not end a run. Control sequences in text from plans and servers are escaped.
 
 use anyhow::Context;
 use rqps_report::tame;
@@ -7,16 +7,16 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// How every colour begins, and the colours used here.
+/// Start of every colour sequence, and the colours used here.
 const ESCAPE: char = '\x1b';
 const COLORS: [&str; 6] = ["[31m", "[32m", "[33m", "[90m", "[2m", "[0m"];
 
-/// Prints text; of all control sequences only our colours are kept.
+/// Prints text; escapes all control sequences except rqps' own colours.
 pub fn print(text: &str) -> anyhow::Result<()> {
     print_as_is(&tame_but_colors(text))
 }
 
-/// Prints our own text unchanged.
+/// Prints trusted text unchanged.
 pub fn print_as_is(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -36,7 +36,7 @@ pub fn message(text: &str) {
     let _written = writeln!(std::io::stderr().lock(), "{}", tame(text));
 }
 
-/// Writes a file atomically: it is complete, or as it was before.
+/// Writes a file atomically: it is replaced completely or not at all.
 pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let failed = || format!("cannot write {}", path.display());
     // Something like a pipe cannot be replaced by renaming.
@@ -46,7 +46,7 @@ pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> 
     let partial = path.with_added_extension("partial");
     let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
     if written.is_err() {
-        // The first error is the one to report.
+        // Only the first error is reported.
         let _removed = fs::remove_file(&partial);
     }
     written.with_context(failed)
@@ -70,24 +70,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_of_ours_stay_and_nothing_else_commands() {
+    fn only_our_colours_are_kept() {
         let text = "\x1b[31mred\x1b[0m \x1b[2J\x1b]0;x\x07";
         assert_eq!(tame_but_colors(text), "\x1b[31mred\x1b[0m \\u001b[2J\\u001b]0;x\\u0007");
         assert_eq!(tame_but_colors("plain\n"), "plain\n");
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_is_named_and_stays_what_it_was() {
+    fn a_failed_write_names_the_file_and_leaves_it_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("report.md");
         write_file(&path, "whole").unwrap();
-        // Something is in the way of what is written beside it.
+        // A directory blocks the temporary file.
         fs::create_dir(dir.path().join("report.md.partial")).unwrap();
-        let said = format!("{:#}", write_file(&path, "other").unwrap_err());
-        assert!(said.contains(&path.display().to_string()), "{said}");
+        let error = format!("{:#}", write_file(&path, "other").unwrap_err());
+        assert!(error.contains(&path.display().to_string()), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
         write_file(Path::new("/dev/null"), "gone").unwrap();
-        let said = format!("{:#}", write_file(Path::new("/dev/full"), "x").unwrap_err());
-        assert!(said.contains("/dev/full") && said.contains("No space left"), "{said}");
+        let error = format!("{:#}", write_file(Path::new("/dev/full"), "x").unwrap_err());
+        assert!(error.contains("/dev/full") && error.contains("No space left"), "{error}");
     }
 }

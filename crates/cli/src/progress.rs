@@ -25,7 +25,7 @@ pub struct Progress {
     name_width: usize,
     arm_width: usize,
     /// Share done and seconds left, in a run without a fixed number of actions.
-    standing: Option<(f64, Option<f64>)>,
+    overall: Option<(f64, Option<f64>)>,
 }
 
 impl Progress {
@@ -52,7 +52,7 @@ impl Progress {
             title: String::new(),
             name_width: names.max().unwrap_or(0),
             arm_width: plan.arms.iter().map(|arm| arm.name.len()).max().unwrap_or(0),
-            standing: None,
+            overall: None,
         }
     }
 
@@ -72,16 +72,16 @@ impl Progress {
     fn remaining_s(&self) -> f64 {
         let pending = self.estimates.iter().enumerate().filter(|(i, _)| !self.done.contains(&(*i as u32)));
         let ahead: f64 = pending.map(|(_, s)| s).sum();
-        let inside = self.current.map_or(0.0, |(seq, since)| {
+        let current = self.current.map_or(0.0, |(seq, since)| {
             since.elapsed().as_secs_f64().min(self.estimates.get(seq as usize).copied().unwrap_or(0.0))
         });
         // Actual over estimated time of finished actions, shrunk towards 1 while there are few.
         let pace = (self.taken_s + 10.0) / (self.expected_s + 10.0);
-        (ahead - inside).max(0.0) * pace
+        (ahead - current).max(0.0) * pace
     }
 
     fn draw(&self, detail: &str) {
-        if let Some((share, left)) = self.standing {
+        if let Some((share, left)) = self.overall {
             self.bar.set_position((1000.0 * share.clamp(0.0, 1.0)) as u64);
             let left = left.map(|seconds| format!("  {} left", duration_text(seconds))).unwrap_or_default();
             self.bar.set_message(tame(&format!("{}  {detail}{left}", self.title)).into_owned());
@@ -100,7 +100,7 @@ impl Progress {
 impl RunProgress for Progress {
     fn action_started(&mut self, seq: u32, arm: &str, action: &str) {
         self.current = Some((seq, Instant::now()));
-        self.title = match self.standing {
+        self.title = match self.overall {
             Some(_) => format!("{arm} {action}"),
             None => format!("{}/{} {arm} {action}", seq + 1, self.estimates.len()),
         };
@@ -128,7 +128,7 @@ impl RunProgress for Progress {
     }
 
     fn overall(&mut self, share: f64, seconds_left: Option<f64>) {
-        self.standing = Some((share, seconds_left));
+        self.overall = Some((share, seconds_left));
         self.draw("");
     }
 

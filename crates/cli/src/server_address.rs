@@ -1,5 +1,5 @@
-//! The address of a running server: from the arguments, else from the environment variables of its DBMS's programs,
-//! else from those that `rqps serve` sets for its command.
+//! The address of a running server: from the arguments, otherwise from the environment variables of its DBMS's
+//! programs, otherwise from those that `rqps serve` sets for its command.
 
 use crate::Usage;
 use crate::args::DriveArgs;
@@ -9,7 +9,7 @@ use std::env::var;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// File name of the Unix socket of MySQL and MariaDB, whose clients give it with the directory.
+/// File name of the Unix socket of MySQL and MariaDB; their clients take the full path.
 const MYSQL_SOCKET: &str = "mysqld.sock";
 
 /// Environment variables with a server's address. Empty if the DBMS's programs have none.
@@ -68,7 +68,7 @@ fn names(dbms: Dbms) -> &'static Names {
     }
 }
 
-/// The DBMS of the server that `drive` loads.
+/// The DBMS of the server for `drive`.
 pub(crate) fn dbms(args: &DriveArgs) -> Result<Dbms, Usage> {
     match args.dbms.clone().or_else(|| env_value(DBMS)) {
         Some(name) => name.parse().map_err(|error| Usage(format!("--dbms: {error}"))),
@@ -78,17 +78,18 @@ pub(crate) fn dbms(args: &DriveArgs) -> Result<Dbms, Usage> {
 
 pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> {
     let names = names(dbms);
-    let own = |given: &Option<String>, own: &str, serve: &str| {
-        given.clone().or_else(|| env_value(own)).or_else(|| env_value(serve))
+    let lookup = |argument: &Option<String>, name: &str, serve: &str| {
+        argument.clone().or_else(|| env_value(name)).or_else(|| env_value(serve))
     };
-    let host = args.host.clone().or_else(|| socket_dir(dbms)).or_else(|| own(&None, names.host, SERVE.host));
+    let host =
+        args.host.clone().or_else(|| socket_dir(dbms)).or_else(|| lookup(&None, names.host, SERVE.host));
     let missing = |what: &str| {
         Usage(format!(
             "no server address: give --{what}, or run this under `rqps serve`, which sets it in the environment"
         ))
     };
     let host = host.ok_or_else(|| missing("host"))?;
-    let port = match own(&args.port.map(|port| port.to_string()), names.port, SERVE.port) {
+    let port = match lookup(&args.port.map(|port| port.to_string()), names.port, SERVE.port) {
         Some(text) => text.parse().map_err(|_| Usage(format!("--port {text} is not a port")))?,
         None => match dbms {
             Dbms::Postgres => 5432,
@@ -98,16 +99,16 @@ pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> 
     Ok(Endpoint {
         host: address(&host).map_or_else(|| Host::Unix(host.into()), Host::Tcp),
         port,
-        user: own(&args.user, names.user, SERVE.user).ok_or_else(|| missing("user"))?,
-        password: own(&args.password, names.password, SERVE.password).unwrap_or_default(),
-        database: own(&args.database, names.database, SERVE.database).unwrap_or_else(|| match dbms {
+        user: lookup(&args.user, names.user, SERVE.user).ok_or_else(|| missing("user"))?,
+        password: lookup(&args.password, names.password, SERVE.password).unwrap_or_default(),
+        database: lookup(&args.database, names.database, SERVE.database).unwrap_or_else(|| match dbms {
             Dbms::Postgres => "postgres".to_owned(),
             Dbms::Mysql | Dbms::Mariadb => "test".to_owned(),
         }),
     })
 }
 
-/// The socket's directory, from the environment of MySQL and MariaDB clients.
+/// The socket's directory, from the environment variable of MySQL and MariaDB clients.
 fn socket_dir(dbms: Dbms) -> Option<String> {
     let socket = env_value("MYSQL_UNIX_PORT").filter(|_| dbms != Dbms::Postgres)?;
     let path = Path::new(&socket).parent().filter(|_| Path::new(&socket).ends_with(MYSQL_SOCKET))?;

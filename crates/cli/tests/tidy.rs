@@ -1,6 +1,6 @@
-//! The house rules that a program can check: shape of the sources, and documents that agree with what is there.
+//! Project rules that a program can check: shape of the sources, and documents that agree with the code.
 //!
-//! Every check lists all its findings at once, each with its file and line.
+//! Every check lists all its findings, each with file and line.
 
 use rqps_workloads::microbenchmarks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 
 /// Lines of a source file.
 const LINES_MAX: usize = 600;
-/// Characters of a source line. Doc tables and lines with a text in quotes may be longer: nothing can break those.
+/// Characters of a source line. Doc tables and lines with a string literal may be longer: they cannot be wrapped.
 const COLUMNS_MAX: usize = 120;
-/// What is not written by us.
+/// Generated files.
 const NOT_OURS: [&str; 6] =
     [".git", "target", "results", "Cargo.lock", "orasort/target", "orasort/Cargo.lock"];
 /// Cargo workspaces, each with its crates.
 const WORKSPACES: [&str; 2] = ["crates", "orasort"];
 
-/// The crates that cannot do without unsafe code, which the lints of their workspaces forbid. The first stands in for a
-/// function of the C library; the sort moves entries unchecked where a check would cost as much as the move; the other
-/// two read what C and Python pass them.
+/// The crates with unsafe code, which the lints of their workspaces forbid. The first replaces a function of the C
+/// library; the sort moves entries unchecked because a check would cost as much as the move; the other two read data
+/// passed from C and Python.
 const WITH_UNSAFE_CODE: [&str; 4] = [
     "crates/dose/Cargo.toml",
     "orasort/orasort/Cargo.toml",
@@ -29,14 +29,14 @@ const WITH_UNSAFE_CODE: [&str; 4] = [
 
 /// A text file of the repository.
 struct Text {
-    /// From the repository's root.
+    /// Relative to the repository's root.
     path: String,
     content: String,
 }
 
 impl Text {
     fn has_extension(&self, extension: &str) -> bool {
-        Path::new(&self.path).extension().is_some_and(|its| its == extension)
+        Path::new(&self.path).extension().is_some_and(|found| found == extension)
     }
 
     /// Its lines with `path:number`.
@@ -83,7 +83,7 @@ fn document(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Fails with everything found.
+/// Panics with all findings, if any.
 #[track_caller]
 fn none(findings: Vec<String>) {
     assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
@@ -118,7 +118,7 @@ fn sources_stay_short_and_narrow() {
 
 #[test]
 fn nothing_is_left_for_later() {
-    // In pieces, or this file would find itself.
+    // In pieces, or this file would match itself.
     let marks =
         [["TO", "DO"], ["FIX", "ME"], ["XX", "X:"], ["db", "g!("], ["to", "do!("], ["unimpl", "emented!("]];
     let marks = marks.map(|pieces| pieces.concat());
@@ -130,8 +130,8 @@ fn nothing_is_left_for_later() {
     none(found);
 }
 
-/// Files that read what other programs print, and whose text it is. All others decide by fields: a better sentence must
-/// change nothing but the sentence.
+/// Files that parse the output of other programs, and whose output it is. All others decide by fields: rewording a
+/// message must not change behaviour.
 const FOREIGN_TEXT: [(&str, &str); 13] = [
     ("crates/builds/src/postgres/programs.rs", "the loader's, and Postgres' version"),
     ("crates/builds/src/source/twin.rs", "git's"),
@@ -172,8 +172,8 @@ fn nothing_is_decided_by_a_sentence() {
     none(found);
 }
 
-/// Files that may name a benchmark beside its own in `workloads`: the drivers that run it, the file that composes the
-/// program, and verbs that are for single tests of the microbenchmarks.
+/// Files outside `workloads` that may name a benchmark: the drivers that run it, the file that composes the program,
+/// and verbs for single tests of the microbenchmarks.
 const NAMES_A_BENCHMARK: [&str; 6] = [
     "crates/workloads/",
     "crates/executor/src/sql/",
@@ -206,7 +206,7 @@ fn only_its_own_files_ask_which_benchmark_system_or_driver_it_is() {
     none(found);
 }
 
-/// Whether nothing of it is in the program.
+/// Whether a file is test code.
 fn is_test(path: &str) -> bool {
     path.contains("/tests") || path.contains("/testing") || path.ends_with("tests.rs")
 }
@@ -228,7 +228,7 @@ fn no_blank_ends_a_line_and_no_tab_is_in_a_source() {
 
 #[test]
 fn no_registry_is_named() {
-    // In pieces, for the same reason. How registries are reached is the business of the clients that are used.
+    // In pieces, for the same reason. Only the registries' own clients know their addresses.
     let hosts = [
         ["crates", ".io"],
         ["maven", ".org"],
@@ -303,7 +303,7 @@ fn documents_point_at_what_is_there() {
     none(found);
 }
 
-/// The texts between pairs of marks.
+/// The substrings between pairs of marks.
 fn between<'a>(line: &'a str, open: &str, close: &str) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut rest = line;
@@ -317,7 +317,7 @@ fn between<'a>(line: &'a str, open: &str, close: &str) -> Vec<&'a str> {
     found
 }
 
-/// Whether a text in backquotes is the path of a file of ours: no placeholder, no glob, no command.
+/// Whether a text in backquotes is a path in this repository: not a placeholder, glob or command.
 fn is_repository_path(text: &str) -> bool {
     let folders = ["crates/", "configs/", "docs/", "plans/", "tools/", "orasort/", ".ci/"];
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
@@ -421,8 +421,7 @@ fn every_shipped_plan_and_section_is_described() {
     none(found);
 }
 
-/// Modules of one crate that need one another, directly or round others, are hard to change one by one: no more than so
-/// many may form a circle.
+/// Maximum number of modules of a crate in a dependency cycle, since they are hard to change one by one.
 const CIRCLE_MAX: usize = 3;
 
 #[test]
@@ -450,7 +449,7 @@ fn no_circle_of_modules_is_large() {
         for (name, others) in &reach {
             let circle: Vec<&str> =
                 others.iter().copied().filter(|other| reach[other].contains(name)).collect();
-            // Told once, by its first module.
+            // Reported once, for its first module.
             if circle.len() > CIRCLE_MAX && circle.first() == Some(name) {
                 found.push(format!("{folder}: {}", circle.join(", ")));
             }
@@ -459,7 +458,7 @@ fn no_circle_of_modules_is_large() {
     none(found);
 }
 
-/// The modules that a module's paths from `crate`, `self` and `super` lead to.
+/// The modules that a module refers to by paths from `crate`, `self` and `super`.
 fn needed<'a>(name: &str, code: &str, modules: &'a BTreeMap<String, String>) -> BTreeSet<&'a str> {
     let own: Vec<&str> = name.split("::").filter(|part| !part.is_empty()).collect();
     let mut needed = BTreeSet::new();
@@ -486,7 +485,7 @@ fn needed<'a>(name: &str, code: &str, modules: &'a BTreeMap<String, String>) -> 
     needed
 }
 
-/// The paths that begin here: one, or all of a list in braces.
+/// The paths that begin here: one, or a list in braces.
 fn paths(text: &str) -> Vec<String> {
     let is_of_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':');
     let end = text.find(|c| !is_of_path(c)).unwrap_or(text.len());

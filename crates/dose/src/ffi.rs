@@ -1,4 +1,4 @@
-//! The few functions of the C library that are needed, so that the library depends on nothing else.
+//! The few C library functions that are needed; avoids any dependency.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 
@@ -34,18 +34,18 @@ unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// What the last failed call of this thread left.
+/// The thread's `errno`.
 pub fn errno() -> c_int {
     // SAFETY: the C library returns the address of this thread's own `errno`, valid as long as the thread.
     unsafe { *__errno_location() }
 }
 
 pub fn set_errno(errno: c_int) {
-    // SAFETY: as in `errno`; nothing else writes to it meanwhile, as it is this thread's own.
+    // SAFETY: as in `errno`; the variable is thread-local, so nothing else writes to it concurrently.
     unsafe { *__errno_location() = errno }
 }
 
-/// The type of a socket; none where the descriptor is no socket.
+/// The type of a socket; `None` if the descriptor is not a socket.
 pub fn socket_type(socket: c_int) -> Option<c_int> {
     let mut kind: c_int = 0;
     let mut length = size_of::<c_int>() as u32;
@@ -55,27 +55,28 @@ pub fn socket_type(socket: c_int) -> Option<c_int> {
     (!failed).then_some(kind)
 }
 
-/// Sleeps at least so long, through any signal.
+/// Sleeps at least this long, even if interrupted by signals.
 pub fn sleep_us(microseconds: u64) {
     let mut left = Timespec {
         seconds: (microseconds / 1_000_000) as i64,
         nanoseconds: (microseconds % 1_000_000 * 1000) as c_long,
     };
     let place = &raw mut left;
-    // SAFETY: request and remaining may be the same, which lives until the loop ends. It fails when a signal came.
+    // SAFETY: request and remaining may be the same variable, which lives until the loop ends. The call fails
+    // if a signal arrives.
     while unsafe { nanosleep(place, place) } != 0 {}
 }
 
-/// A variable of the environment.
+/// The value of an environment variable.
 pub fn variable(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: `name` ends in 0. It is called before `main`, when nobody changes the environment, and what it returns
-    // is used before then.
+    // SAFETY: `name` ends in 0. This is called before `main`, when nothing changes the environment, and the
+    // result is only used before then.
     let value = unsafe { getenv(name.as_ptr()) };
-    // SAFETY: what is not null is a string of the environment, which ends in 0.
+    // SAFETY: a non-null result is a string of the environment, which ends in 0.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
-/// The first bytes of a file; none where it cannot be read.
+/// Reads a file into `buffer` and returns what was read, at most its length; `None` if it cannot be read.
 pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     // SAFETY: `path` ends in 0.
     let file = unsafe { open(path.as_ptr(), O_RDONLY_CLOEXEC) };
@@ -91,18 +92,19 @@ pub fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     buffer.get(..usize::try_from(length).ok()?)
 }
 
-/// Says why on the standard error, where a server has its log, and ends the program.
-pub fn refuse(texts: &[&[u8]]) -> ! {
+/// Writes a message to standard error, which is the server's log, and ends the process.
+pub fn exit_with(texts: &[&[u8]]) -> ! {
     for text in texts {
-        // SAFETY: `text` has the given length. Where nothing can be written there is nobody to tell.
+        // SAFETY: `text` has the given length. If the write fails there is nowhere to report it.
         unsafe { write(2, text.as_ptr().cast(), text.len()) };
     }
-    // SAFETY: it ends the process and needs nothing.
+    // SAFETY: it ends the process and has no preconditions.
     unsafe { _exit(127) }
 }
 
-/// The address of a function or variable that the program or a library of it exports; null where none does.
+/// The address of a function or variable exported by the program or one of its libraries; null if none
+/// exports it.
 pub fn symbol(name: &CStr) -> *mut c_void {
-    // SAFETY: a null handle asks for the first in the usual order of search; `name` ends in 0.
+    // SAFETY: a null handle searches in the default order; `name` ends in 0.
     unsafe { dlsym(core::ptr::null_mut(), name.as_ptr()) }
 }

@@ -1,8 +1,9 @@
-//! Makes a server slower by a known dose: a library for `LD_PRELOAD` that does extra work for each message received.
+//! Slows down a server by a known dose: a library for `LD_PRELOAD` that does extra work for each message
+//! received.
 //!
-//! It stands in for `recv`, through which every release of Postgres reads what a client sends; a client that sends
-//! its statement in one piece makes one message of it. Each call that brought bytes in from a stream socket counts
-//! as a message and is followed by the dose:
+//! It replaces `recv`, through which every release of Postgres reads from clients; a client that sends its
+//! statement in one piece sends one message. Each call that received bytes from a stream socket counts as a
+//! message and is followed by the dose:
 //!
 //! | variable | the dose per message |
 //! | --- | --- |
@@ -14,14 +15,14 @@
 //! | `RQPS_DOSE_STALL_EVERY` | every Nth message of a session stalls: time that the mean hides |
 //! | `RQPS_DOSE_FILE` | a file with the same in lines of `NAME=number`, read instead of the variables |
 //!
-//! What is not given is 0. A server with all doses 0 takes the same path through this library and does nothing there:
-//! compare a dosed server with that. A dose that cannot be read ends the program at its start, since a server that
-//! silently lacks its dose would be worse than none.
+//! Missing values are 0. A server with all doses 0 takes the same path through this library without extra
+//! work: compare a dosed server with that. A dose that cannot be read ends the process at its start, since a
+//! server that silently lacks its dose would be worse than none.
 //!
-//! The log is written by the server itself (`LogLogicalMessage`, not transactional, and `XLogFlush`, which programs
-//! of Postgres export for their extensions), so that it counts it like any other; recovery passes such records by.
-//! Signal handlers and threads may call it: it takes no lock, allocates nothing and leaves `errno` as `recv` set
-//! it.
+//! The log is written by the server itself (`LogLogicalMessage`, not transactional, and `XLogFlush`, which
+//! Postgres exports for extensions), so that it is counted like any other log; recovery ignores such records.
+//! `recv` may be called by signal handlers and threads: it takes no lock, allocates nothing and preserves
+//! `errno`.
 
 mod ffi;
 mod settings;
@@ -35,49 +36,50 @@ use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 static SPIN: AtomicU64 = AtomicU64::new(0);
 /// Microseconds of sleep per message.
 static SLEEP_US: AtomicU64 = AtomicU64::new(0);
-/// Bytes of log per message.
+/// Bytes of WAL per message.
 static WAL_BYTES: AtomicU64 = AtomicU64::new(0);
-/// Messages per forced write of the log.
+/// Messages per flush of the WAL.
 static FSYNC_EVERY: AtomicU64 = AtomicU64::new(0);
 /// Microseconds of a stall.
 static STALL_US: AtomicU64 = AtomicU64::new(0);
 /// Messages per stall.
 static STALL_EVERY: AtomicU64 = AtomicU64::new(0);
-/// Messages so far, for what comes with some of them.
+/// Messages so far, for doses of every Nth message.
 static MESSAGES: AtomicU64 = AtomicU64::new(0);
-/// The descriptor last seen to be a stream socket, so that the kernel is asked once per session and not per message.
+/// The descriptor that was last found to be a stream socket, to query the kernel once per session instead of
+/// per message.
 static STREAM: AtomicI32 = AtomicI32::new(-1);
 
-/// The dynamic linker calls what stands in this section before the program's `main`.
+/// The dynamic linker calls the functions in this section before `main`.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static BEGIN: extern "C" fn() = begin;
+static INIT: extern "C" fn() = init;
 
-extern "C" fn begin() {
+extern "C" fn init() {
     settings::read();
     wal::find();
 }
 
-/// In place of the C library's: receives, then takes the dose.
+/// Replaces the C library's function: receives, then applies the dose.
 ///
 /// # Safety
-/// As `recv(2)`: `buffer` has room for `length` bytes.
+/// As for `recv(2)`: `buffer` has room for `length` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn recv(socket: c_int, buffer: *mut c_void, length: usize, flags: c_int) -> isize {
-    // SAFETY: the caller's promise about `buffer` is passed on; POSIX defines `recv` as this call without an address.
+    // SAFETY: the caller guarantees `buffer`; POSIX defines `recv` as this call without an address.
     let received =
         unsafe { ffi::recvfrom(socket, buffer, length, flags, core::ptr::null_mut(), core::ptr::null_mut()) };
     if received > 0 {
         let errno = ffi::errno();
         if is_stream(socket) {
-            take_dose();
+            apply_dose();
         }
         ffi::set_errno(errno);
     }
     received
 }
 
-/// Older servers receive their own statistics over a datagram socket: those are nobody's messages.
+/// Older servers receive their own statistics over a datagram socket, which are not clients' messages.
 fn is_stream(socket: c_int) -> bool {
     if STREAM.load(Relaxed) == socket {
         return true;
@@ -89,7 +91,7 @@ fn is_stream(socket: c_int) -> bool {
     is_stream
 }
 
-fn take_dose() {
+fn apply_dose() {
     let mut x = 1_u64;
     for _ in 0..SPIN.load(Relaxed) {
         x = black_box(x.wrapping_mul(6_364_136_223_846_793_005));

@@ -4,10 +4,10 @@ use crate::{FSYNC_EVERY, SLEEP_US, SPIN, STALL_EVERY, STALL_US, WAL_BYTES, ffi, 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// More than six lines of a name and a number can be.
+/// More than six lines of a name and a number.
 const FILE_BYTES_MAX: usize = 512;
 
-/// Each dose with its largest value. A second of work for one message is no small slowdown any more.
+/// Each dose with its maximum. More than a second of work per message is no small slowdown.
 const DOSES: [(&CStr, &AtomicU64, u64); 6] = [
     (c"RQPS_DOSE_SPIN", &SPIN, 1_000_000_000),
     (c"RQPS_DOSE_SLEEP_US", &SLEEP_US, 1_000_000),
@@ -17,7 +17,7 @@ const DOSES: [(&CStr, &AtomicU64, u64); 6] = [
     (c"RQPS_DOSE_STALL_EVERY", &STALL_EVERY, u64::MAX),
 ];
 
-/// Reads the doses, or ends the program.
+/// Reads the doses, or ends the process.
 pub fn read() {
     let Some(path) = ffi::variable(c"RQPS_DOSE_FILE") else {
         for (name, dose, max) in DOSES {
@@ -29,20 +29,24 @@ pub fn read() {
     };
     let mut buffer = [0; FILE_BYTES_MAX];
     let Some(text) = ffi::read_file(path, &mut buffer) else {
-        ffi::refuse(&[b"dose: RQPS_DOSE_FILE names ", path.to_bytes(), b", which this user cannot read\n"]);
+        ffi::exit_with(&[
+            b"dose: RQPS_DOSE_FILE names ",
+            path.to_bytes(),
+            b", which this user cannot read\n",
+        ]);
     };
     for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        take_line(line);
+        parse_line(line);
     }
 }
 
-fn take_line(line: &[u8]) {
+fn parse_line(line: &[u8]) {
     let (name, value) = match line.iter().position(|byte| *byte == b'=') {
         Some(at) => (&line[..at], &line[at + 1..]),
         None => (line, &[][..]),
     };
     let Some((_, dose, max)) = DOSES.into_iter().find(|(known, ..)| known.to_bytes() == name) else {
-        ffi::refuse(&[b"dose: the file has `", line, b"`; write NAME=number with the name of a dose\n"]);
+        ffi::exit_with(&[b"dose: the file has `", line, b"`; write NAME=number with the name of a dose\n"]);
     };
     dose.store(number(name, value, max), Relaxed);
 }
@@ -52,7 +56,7 @@ fn number(name: &[u8], text: &[u8], max: u64) -> u64 {
     match parsed.filter(|number| *number <= max) {
         Some(number) => number,
         None => {
-            ffi::refuse(&[b"dose: ", name, b" is `", text, b"`, which is not a number or is too large\n"])
+            ffi::exit_with(&[b"dose: ", name, b" is `", text, b"`, which is not a number or is too large\n"])
         }
     }
 }

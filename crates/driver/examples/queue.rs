@@ -1,15 +1,15 @@
-//! Runs one step of the Insert Benchmark on the server of `rqps serve`, and nothing else: the program whose CPU time
-//! and instructions `tools/insert-client-cost` takes. Two runs of different length give the cost of a row or of a
-//! query.
+//! Runs one step of the Insert Benchmark on the server of `rqps serve`, and nothing else.
+//! `tools/insert-client-cost` measures its CPU time and instructions: two runs of different length give the
+//! cost of a row or query.
 //!
 //! ```sh
 //! cargo build --release -p rqps-driver --example queue
 //! rqps serve postgres-18 -- target/release/examples/queue l.i0 100000
 //! ```
 //!
-//! `l.i0 ROWS` begins with an empty table. Every other step is done on the table that earlier ones have left, `l.x`
-//! with any number of rows, `qr100 SECONDS` and its like for so many seconds. The line it prints ends with the number
-//! of rows inserted, of statements of all kinds, and of queries.
+//! `l.i0 ROWS` starts with an empty table. Every other step uses the table that earlier steps left: `l.x`
+//! with any number of rows, `qr100 SECONDS` and the like for that many seconds. The printed line ends with
+//! the numbers of rows inserted, of statements of all kinds, and of queries.
 
 use rqps_driver::Observer;
 use rqps_driver::queue::{Positions, QueueSpec, Role, run_queue};
@@ -75,15 +75,14 @@ fn run<S: Session>(
     if let Some(why) = result.invalid {
         return Err(format!("invalid: {why}").into());
     }
-    let of = |role| queue.streams.iter().find(|stream| stream.role == role);
-    let (inserted, asked) =
-        (of(Role::Insert).map_or(0, |s| s.rows), of(Role::Query).map_or(0, |s| s.statements));
+    let stream = |role| queue.streams.iter().find(|stream| stream.role == role);
+    let rows = stream(Role::Insert).map_or(0, |s| s.rows);
+    let queries = stream(Role::Query).map_or(0, |s| s.statements);
     let seconds = result.elapsed.as_secs_f64();
-    println!("{step} in {seconds:.3} s: rows, statements, queries: {inserted} {} {asked}", result.statements);
+    println!("{step} in {seconds:.3} s: rows, statements, queries: {rows} {} {queries}", result.statements);
     Ok(())
 }
 
-/// Watches nothing.
 struct Nobody;
 
 impl Observer for Nobody {

@@ -1,13 +1,12 @@
--- Holds sysbench's threads still at both ends of a run, so that the window has exact ends: a test's script is loaded,
--- its functions are wrapped. Each thread, once it is connected and has prepared its statements, says so on standard
--- output and waits for a byte on standard input; the same again when it has done its last event, before its session
--- ends. rqps reads and writes the other ends (crates/driver/src/sysbench/).
+-- Makes sysbench's threads wait at both ends of a run, so that the window has exact ends: loads a test's script and
+-- wraps its functions. Once a thread is connected and has prepared its statements, it prints a line to standard output
+-- and waits for a byte on standard input; the same again after its last event, before its session ends. rqps is at the
+-- other ends (crates/driver/src/sysbench/).
 --
--- From the environment: RQPS_SCRIPT, the test's script (a path, or the name of one of sysbench's own);
--- RQPS_CONNECT_SQL, what a session runs before anything else, if anything; RQPS_SESSION_SQL, a query for its id;
--- RQPS_FLUSH_SQL, what a session runs before the window to hand in its statistics, if anything, and
--- RQPS_FLUSH_IDLE_US, how long it stands still before that; RQPS_SECONDS, the length of a run that is not of whole
--- seconds.
+-- Environment: RQPS_SCRIPT, the test's script (a path, or the name of one of sysbench's own);
+-- RQPS_CONNECT_SQL (optional), run first in each session; RQPS_SESSION_SQL, a query for the session's id;
+-- RQPS_FLUSH_SQL (optional), run by each session before the window to flush its statistics, after an idle time of
+-- RQPS_FLUSH_IDLE_US; RQPS_SECONDS, the length of a run if it is not whole seconds.
 
 local ffi = require("ffi")
 
@@ -37,34 +36,34 @@ local function now()
    return tonumber(time.s) + tonumber(time.ns) / 1e9
 end
 
--- In one write, so that lines of several threads don't mix.
-local function tell(...)
+-- One write, so that lines of several threads don't mix.
+local function print_line(...)
    io.stdout:write("rqps " .. table.concat({...}, " ") .. "\n")
    io.stdout:flush()
 end
 
-local function stand(...)
-   tell(...)
+local function wait_at_gate(...)
+   print_line(...)
    if io.stdin:read(1) == nil then
       error("the program that led this run is gone", 0)
    end
 end
 
--- What went wrong, on one line.
-local function words(problem)
+-- The error message in one line.
+local function message(problem)
    local text = type(problem) == "table" and problem.sql_errmsg or problem
    return (tostring(text):gsub("%s+", " "))
 end
 
--- Passes an error on, after the other threads' leader knows of it.
-local function heed(ok, problem)
+-- Prints an error, then raises it again.
+local function check(ok, problem)
    if not ok then
-      tell("failed", sysbench.tid, words(problem))
+      print_line("failed", sysbench.tid, message(problem))
       error(problem, 0)
    end
 end
 
--- Scripts connect before they prepare, so what sets the session up has to come with the connection.
+-- Scripts prepare right after they connect, so the session must be set up when it connects.
 local driver_of_sysbench = sysbench.sql.driver
 function sysbench.sql.driver()
    local driver = driver_of_sysbench()
@@ -103,14 +102,14 @@ function sysbench.hooks.before_restart_event(problem)
 end
 
 function thread_init(thread)
-   heed(pcall(function()
+   check(pcall(function()
       connect_and_prepare(thread)
       local session = con:query_row(session_sql)
       if flush_sql then
          ffi.C.rqps_sleep_us(flush_idle_us)
          con:query(flush_sql)
       end
-      stand("waits", sysbench.tid, session)
+      wait_at_gate("waits", sysbench.tid, session)
    end))
 end
 
@@ -119,15 +118,15 @@ function thread_run(thread)
    if seconds then
       deadline = start + seconds
    end
-   heed(pcall(run, thread))
+   check(pcall(run, thread))
    local took = now() - start
    for state, count in pairs(restarts) do
-      tell("restarted", sysbench.tid, state, count)
+      print_line("restarted", sysbench.tid, state, count)
    end
-   stand("done", sysbench.tid, events, string.format("%.9f", took))
+   wait_at_gate("done", sysbench.tid, events, string.format("%.9f", took))
 end
 
--- Statements are left to the end of the session: closing them would be one more thing that the server counts.
+-- Does not close the statements: the server would count that too.
 function thread_done()
    con:disconnect()
 end

@@ -1,12 +1,12 @@
--- Tests of one statement an event, for which sysbench brings no script. What the statement is comes with the options:
+-- Tests with one statement per event for which sysbench has no script. Options:
 --
 --   --statement  SQL with {t} for the table, ? for a parameter, {list} for as many parameters as --range
---   --params     what the parameters are, separated by commas: key, range-end (key + range - 1), list (uniform keys,
---                one may come twice), hot-list (the same keys in the middle of the table), c (a fresh string)
+--   --params     the parameters, separated by commas: key, range-end (key + range - 1), list (uniform keys, drawn with
+--                replacement), hot-list (fixed keys in the middle of the table), c (a random string)
 --   --range      length of the list, or of the range
---   --keys       how key is drawn: uniform, or zipf with exponent 0.8
+--   --keys       distribution of key: uniform, or zipf with exponent 0.8
 --   --text       sent as text, without parameters
---   --own-table  thread i always takes table i mod tables + 1; else tables are drawn
+--   --own-table  thread i always uses table i mod tables + 1; otherwise tables are drawn
 
 sysbench.cmdline.options = {
    tables = {"Number of tables", 1},
@@ -26,8 +26,8 @@ function init()
    assert(sysbench.opt.statement ~= "", "--statement is missing")
 end
 
--- Rejection-inversion (Hoermann and Derflinger 1996): key i is drawn in proportion to i^-0.8, and hot keys are
--- neighbours.
+-- Rejection-inversion (Hoermann and Derflinger 1996): the probability of key i is proportional to i^-0.8, and hot keys
+-- are neighbours.
 local function zipf(rows)
    local exponent = 0.8
    local power = 1 - exponent
@@ -61,7 +61,7 @@ local fill = {
    c = function(bind) bind:set_rand_str(C_TEMPLATE) end
 }
 
--- One entry a parameter, lists at their length: what fills it, its type, its place in the list.
+-- One entry per parameter, lists expanded: the function that fills it, its type, its position in the list.
 local function parameters()
    local all = {}
    for kind in sysbench.opt.params:gmatch("[^,]+") do

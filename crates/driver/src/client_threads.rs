@@ -1,25 +1,23 @@
-//! The threads of a step: started together, led through the phases by the caller's thread, joined, and their failures
-//! sorted out.
+//! The threads of a step: starts and joins them, and picks the error to report if some failed.
 
 use crate::control::{Control, Phase};
 use crate::error::StepError;
 use rqps_wire::Error;
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// Stack of a client's thread.
 const CLIENT_STACK_BYTES: usize = 512 * 1024;
 
-/// Why a thread gave up, for the step's error.
+/// Why a client thread failed.
 pub(crate) struct Failure {
     pub client: u32,
     pub doing: &'static str,
     pub source: Box<Error>,
 }
 
-/// Why the coordinator stopped leading.
+/// Why the coordinator stopped early.
 pub(crate) enum Stop {
     Cancelled,
-    /// A client has the error.
+    /// The client's thread returns the error.
     ClientFailed,
     Thread {
         client: u32,
@@ -27,29 +25,28 @@ pub(crate) enum Stop {
     },
 }
 
-/// Which threads a step has.
+/// The threads that a step needs.
 pub(crate) struct ClientThreads<'a> {
-    /// What they and their coordinator agree by.
     pub control: &'a Control,
-    /// Clients of the step, for messages.
+    /// Number of clients, for messages.
     pub clients: u32,
-    /// The client that each thread works for, and the thread's name.
+    /// Each thread's client and name.
     pub threads: Vec<(u32, String)>,
 }
 
-/// Threads that were started, in their order.
+/// Started threads, in order.
 pub(crate) type Started<'scope, R> = Vec<ScopedJoinHandle<'scope, Result<R, Failure>>>;
-/// What came of each.
+/// Outcome of each thread.
 pub(crate) type Joined<R> = Vec<std::thread::Result<Result<R, Failure>>>;
 
-/// Waits for threads whose last phase is open.
+/// Joins threads whose last phase is open.
 pub(crate) fn join<R>(started: Started<'_, R>) -> Joined<R> {
     started.into_iter().map(ScopedJoinHandle::join).collect()
 }
 
 impl ClientThreads<'_> {
-    /// Runs `work` with its number in every thread while `lead` leads them; returns when all are gone. What they
-    /// counted is in the order of the threads.
+    /// Runs `work` with its number in every thread while `lead` coordinates them in this one; returns when
+    /// all have ended. Reports are in the order of the threads.
     pub fn run<R: Send, L: Default>(
         &self,
         work: impl Fn(u32) -> Result<R, Failure> + Sync,
@@ -61,10 +58,10 @@ impl ClientThreads<'_> {
             self.control.open(Phase::Tail);
             (outcome, join(started))
         });
-        self.sort_out(joined, outcome)
+        self.collect(joined, outcome)
     }
 
-    /// Starts the threads, until one can't be started.
+    /// Starts the threads; stops at the first that can't be started.
     pub fn start<'scope, R: Send + 'scope>(
         &self,
         scope: &'scope Scope<'scope, '_>,
@@ -84,9 +81,9 @@ impl ClientThreads<'_> {
         (started, Ok(()))
     }
 
-    /// What the threads counted, or the first real failure: a cancelled step's clients may have had their statements
-    /// ended from outside.
-    pub fn sort_out<R, L>(
+    /// Returns the threads' reports, or the error to report: not that of a client whose statement was
+    /// cancelled because the step was.
+    pub fn collect<R, L>(
         &self,
         joined: Joined<R>,
         outcome: Result<L, Stop>,
@@ -114,7 +111,7 @@ impl ClientThreads<'_> {
     }
 }
 
-/// Tells the gate that a thread is gone, however it went.
+/// Calls [`Control::leave`] when a thread ends, also by a panic.
 pub(crate) struct LeaveOnDrop<'a>(pub &'a Control);
 
 impl Drop for LeaveOnDrop<'_> {

@@ -1,21 +1,21 @@
-//! The clients' clock: nanoseconds as one number. The clock is read around every statement, and readings are
-//! subtracted from each other more than once; between two `std::time::Instant`s that costs some forty instructions
-//! each time, here it costs them once, in the reading.
+//! The clients' clock: nanoseconds in one `u64`. It is read around every statement, and each reading is
+//! subtracted several times. Subtracting two `std::time::Instant`s costs about forty instructions each time;
+//! here they are spent once per reading.
 
 use nix::time::{ClockId, clock_gettime};
 use std::ops::Add;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-const NS_PER_S: u64 = 1_000_000_000;
+pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
-/// When the clock was first read.
+/// The first reading: the epoch of [`Moment`].
 static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// A reading of the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
-    /// Since the first reading; 64 bits last for 584 years.
+    /// Nanoseconds since the first reading; 64 bits last for 584 years.
     ns: u64,
 }
 
@@ -26,7 +26,7 @@ impl Moment {
         Self { ns: time.as_secs() * NS_PER_S + u64::from(time.subsec_nanos()) }
     }
 
-    /// Nanoseconds since `earlier`, 0 when that is later.
+    /// Nanoseconds since `earlier`, or 0 if that is later.
     #[inline]
     pub fn ns_since(self, earlier: Self) -> u64 {
         self.ns.saturating_sub(earlier.ns)
@@ -42,7 +42,7 @@ impl Add<Duration> for Moment {
     }
 }
 
-/// CPU time of the calling thread so far, nanoseconds.
+/// CPU time of the calling thread, in ns.
 pub(crate) fn thread_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from);
     time.as_secs() * NS_PER_S + u64::from(time.subsec_nanos())

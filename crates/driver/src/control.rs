@@ -1,4 +1,4 @@
-//! How the coordinator and the clients agree on phases: clients work while a phase is open, then stand still at the
+//! A barrier between the coordinator and the clients: clients work while a phase is open, then wait at the
 //! gate until the next one opens.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,23 +7,23 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// Connect and prepare; then stand still.
+    /// Connect and prepare.
     Connect,
-    /// Work, unmeasured.
+    /// Unmeasured work.
     Warmup,
-    /// Hand statistics in; then stand still.
+    /// Flush statistics before the window.
     FlushBefore,
-    /// Work, measured.
+    /// Measured work.
     Window,
-    /// A part of that work; others' parts come between this one and the next.
+    /// One turn of the measured work; other arms take their turns between two slices.
     Slice,
-    /// Hand statistics in; then stand still.
+    /// Flush statistics after the window.
     FlushAfter,
-    /// Finish the events that are owed.
+    /// Finish the remaining events of fixed work.
     Tail,
 }
 
-/// A client's counter, alone in its cache line so that clients don't slow each other down.
+/// A client's event counter, padded to its own cache line to avoid false sharing.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Progress(AtomicU64);
@@ -40,20 +40,21 @@ impl Progress {
 
 #[derive(Debug)]
 struct Gate {
-    /// What is open, and how many phases were opened so far: slices follow each other.
+    /// The open phase and its number from 1: two slices in a row differ only by number.
     open: Option<(Phase, u64)>,
-    standing: u32,
+    /// Clients that have finished the open phase or left.
+    arrived: u32,
 }
 
 /// Shared by the coordinator and all clients of a step.
 #[derive(Debug)]
 pub(crate) struct Control {
     gate: Mutex<Gate>,
-    moved: Condvar,
+    changed: Condvar,
     clients: u32,
-    /// The phase is over: finish the event in hand.
+    /// Ends the phase: clients finish their current event.
     stop: AtomicBool,
-    /// The step is over: something failed or it was cancelled.
+    /// Ends the step: it failed or was cancelled.
     abort: AtomicBool,
     pub progress: Vec<Progress>,
 }
@@ -61,8 +62,8 @@ pub(crate) struct Control {
 impl Control {
     pub fn new(clients: u32) -> Self {
         Self {
-            gate: Mutex::new(Gate { open: None, standing: 0 }),
-            moved: Condvar::new(),
+            gate: Mutex::new(Gate { open: None, arrived: 0 }),
+            changed: Condvar::new(),
             clients,
             stop: AtomicBool::new(false),
             abort: AtomicBool::new(false),
@@ -71,53 +72,53 @@ impl Control {
     }
 
     fn lock(&self) -> MutexGuard<'_, Gate> {
-        // A client that panicked can't have left the two words half written.
+        // No panic can happen between the two assignments that change the gate.
         self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Coordinator: lets the clients into `phase`.
+    /// Coordinator: opens `phase` to all clients.
     pub fn open(&self, phase: Phase) {
         let mut gate = self.lock();
         self.stop.store(false, Ordering::Relaxed);
-        gate.standing = 0;
+        gate.arrived = 0;
         let opened = gate.open.map_or(0, |(_, number)| number);
         gate.open = Some((phase, opened + 1));
-        self.moved.notify_all();
+        self.changed.notify_all();
     }
 
-    /// Coordinator: true once every client stands still, waiting at most `wait`.
-    pub fn all_stand(&self, wait: Duration) -> bool {
+    /// Coordinator: waits until all clients have arrived at the gate; false on timeout.
+    pub fn wait_for_all(&self, timeout: Duration) -> bool {
         let gate = self.lock();
-        let all = |gate: &mut Gate| gate.standing < self.clients;
+        let missing = |gate: &mut Gate| gate.arrived < self.clients;
         let (gate, _) =
-            self.moved.wait_timeout_while(gate, wait, all).unwrap_or_else(PoisonError::into_inner);
-        gate.standing >= self.clients
+            self.changed.wait_timeout_while(gate, timeout, missing).unwrap_or_else(PoisonError::into_inner);
+        gate.arrived >= self.clients
     }
 
-    /// Client: says that the phase number `done` is over (`None` at the start), and waits for one after it.
+    /// Client: arrives after phase number `done` (`None` at the start), and waits for a later one.
     pub fn next_phase(&self, done: Option<u64>) -> (Phase, u64) {
         let mut gate = self.lock();
         if done.is_some() {
-            gate.standing += 1;
-            self.moved.notify_all();
+            gate.arrived += 1;
+            self.changed.notify_all();
         }
         loop {
             match gate.open {
                 Some((phase, number)) if Some(number) > done => return (phase, number),
                 _ => {
-                    gate = self.moved.wait(gate).unwrap_or_else(PoisonError::into_inner);
+                    gate = self.changed.wait(gate).unwrap_or_else(PoisonError::into_inner);
                 }
             }
         }
     }
 
-    /// Client: says that it is gone for good, whatever phases follow.
+    /// Client: arrives for the last time.
     pub fn leave(&self) {
-        self.lock().standing += 1;
-        self.moved.notify_all();
+        self.lock().arrived += 1;
+        self.changed.notify_all();
     }
 
-    /// Ends the phase: clients stop after the event in hand.
+    /// Ends the phase: clients stop after their current event.
     pub fn end_phase(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

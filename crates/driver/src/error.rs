@@ -1,11 +1,11 @@
-//! Why a step has no result.
+//! The error of a step.
 
 /// Why a step has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
     #[error("client {client} of {clients}, {doing}: {source}")]
     Client { client: u32, clients: u32, doing: &'static str, source: Box<rqps_wire::Error> },
-    /// The observer asked for the end.
+    /// By the observer.
     #[error("cancelled")]
     Cancelled,
     /// A thread could not be started.
@@ -13,16 +13,15 @@ pub enum StepError {
         "can't start a thread for client {client}: {source}; lower the plan's `clients` or raise the limit of processes"
     )]
     Thread { client: u32, source: std::io::Error },
-    /// A client's thread panicked: a defect of the program.
+    /// A client thread panicked: a bug.
     #[error("client {0} panicked; please report this with the message above")]
     Panicked(u32),
-    /// The step is sysbench's, and it gave no result.
     #[error(transparent)]
     Sysbench(#[from] crate::sysbench::error::Error),
-    /// The queue's engine was given a test that has no queue: a defect of the program.
-    #[error("test `{0}` is no step of the Insert Benchmark")]
+    /// [`crate::queue::run_queue`] was called with a test of another benchmark: a bug.
+    #[error("test `{0}` is not a step of the Insert Benchmark")]
     NoQueue(&'static str),
-    /// Histograms of unlike bounds: a defect of the program.
+    /// Histograms with different bounds: a bug.
     #[error("can't add up histograms: {0}")]
     Histogram(String),
 }

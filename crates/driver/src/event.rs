@@ -1,7 +1,9 @@
-//! A test made ready for one session, and the hot path: draw, send, count.
+//! A test's statements prepared on one session, and the hot path: draw, send, count.
 
 use crate::clock::Moment;
-use crate::result::worked;
+use crate::error::StepError;
+use crate::result::{KindResult, worked};
+use crate::spec::StepSpec;
 use hdrhistogram::Histogram;
 use rqps_model::random::{C_LEN, PAD_LEN, Stream};
 use rqps_wire::{Encoding, Error, ParamType, Params, Session};
@@ -9,31 +11,24 @@ use rqps_workloads::expect::{Answers, TableState, bounds};
 use rqps_workloads::zipf::{EXPONENT, Zipf};
 use rqps_workloads::{Key, Param, Protocol, Statement, Table, Test, dialect};
 
-use crate::spec::StepSpec;
-
-/// Longest latency that is told apart, in ns: an hour.
+/// Longest latency that histograms distinguish, in ns: an hour.
 const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
-/// Finest latency that is told apart, in ns.
+/// Shortest latency that histograms distinguish, in ns.
 const LATENCY_NS_MIN: u64 = 256;
 
-/// An empty latency histogram, in ns, three significant digits.
-pub(crate) fn latency_histogram() -> Result<Histogram<u64>, hdrhistogram::CreationError> {
+/// An empty latency histogram, in ns, with three significant digits.
+pub(crate) fn latency_histogram() -> Result<Histogram<u64>, StepError> {
     Histogram::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, 3)
+        .map_err(|e| StepError::Histogram(e.to_string()))
 }
 
-/// Counts of one statement kind.
-#[derive(Debug, Clone)]
-pub(crate) struct Tally {
-    pub kind: &'static str,
-    pub answers: Answers,
-    pub sent_ns: Histogram<u64>,
-}
-
+/// Counts of one client.
 #[derive(Debug, Clone)]
 pub(crate) struct Tallies {
     /// In the order of the test's statements.
-    pub statements: Vec<Tally>,
-    pub control: Vec<Tally>,
+    pub statements: Vec<KindResult>,
+    /// BEGIN and COMMIT, if the test has them.
+    pub control: Vec<KindResult>,
     pub noop_statements: u64,
     pub rows: u64,
     pub changed_rows: u64,
@@ -41,7 +36,7 @@ pub(crate) struct Tallies {
 
 impl Tallies {
     pub fn new(test: &'static Test, no_latency: &Histogram<u64>) -> Self {
-        let tally = |kind| Tally { kind, answers: Answers::default(), sent_ns: no_latency.clone() };
+        let tally = |kind| KindResult { kind, answers: Answers::default(), sent_ns: no_latency.clone() };
         let control: &[&'static str] = if test.transaction { &["begin", "commit"] } else { &[] };
         Self {
             statements: test.statements().map(|s| tally(s.kind)).collect(),
@@ -52,7 +47,11 @@ impl Tallies {
         }
     }
 
-    /// Forgets everything that was counted.
+    /// The statements', then BEGIN and COMMIT.
+    pub fn iter(&self) -> impl Iterator<Item = &KindResult> {
+        self.statements.iter().chain(&self.control)
+    }
+
     pub fn clear(&mut self) {
         for tally in self.statements.iter_mut().chain(&mut self.control) {
             tally.answers = Answers::default();
@@ -65,7 +64,7 @@ impl Tallies {
 /// How a statement is sent, one entry per table.
 enum Sender<P> {
     Prepared(Vec<P>),
-    /// The text around the values.
+    /// The SQL text split at its values.
     Text(Vec<Vec<String>>),
 }
 
@@ -74,7 +73,7 @@ struct Ready<P> {
     sender: Sender<P>,
 }
 
-/// One session with a test's statements prepared.
+/// A session with a test's statements prepared.
 pub(crate) struct Client<S: Session> {
     session: S,
     test: &'static Test,
@@ -129,12 +128,12 @@ impl<S: Session> Client<S> {
         self.session.backend_id()
     }
 
-    /// Runs SQL outside the counts.
+    /// Runs SQL that is not counted.
     pub fn run(&mut self, sql: &str) -> Result<(), Error> {
         self.session.simple(sql).map(|_| ())
     }
 
-    /// Rolls back the transaction that a failed event left open.
+    /// Rolls back the transaction of a failed event, if one is open.
     pub fn roll_back(&mut self) -> Result<(), Error> {
         if std::mem::take(&mut self.in_transaction) {
             self.session.simple("ROLLBACK")?;
@@ -142,8 +141,8 @@ impl<S: Session> Client<S> {
         Ok(())
     }
 
-    /// One event. `sent` is when it starts; returns when its last answer was complete. On an error the caller rolls
-    /// back and may try the event again with the stream as it was.
+    /// Runs one event that starts at `sent`; returns when its last answer was complete. On an error the
+    /// caller rolls back and may retry the event with the stream reset.
     pub fn event(
         &mut self,
         stream: &mut Stream,
@@ -267,7 +266,7 @@ fn prepare<S: Session>(
         .collect()
 }
 
-/// The SQL of each table, cut at its values.
+/// The SQL for each table, split at its values.
 fn text_pieces(spec: &StepSpec, statement: &'static Statement) -> Vec<Vec<String>> {
     let range = spec.test.range;
     let marks = vec!["\0".to_owned(); dialect::value_count(statement, range)];
@@ -298,13 +297,13 @@ fn fill_params<E: Encoding>(
     }
 }
 
-/// Out of line: floating-point work that would slow down the tests without it.
+/// Out of line: its floating-point code would slow down tests that don't use it.
 #[inline(never)]
 fn draw_zipf(zipf: &Zipf, stream: &mut Stream) -> u64 {
     zipf.draw(stream)
 }
 
-/// The parameters that need draws or are many. Out of line: it would slow down the statements that have none of them.
+/// Pushes parameters that need draws or are lists. Out of line: it would slow down statements without them.
 #[inline(never)]
 fn push_drawn<E: Encoding>(
     params: &mut Params<E>,
@@ -327,12 +326,12 @@ fn push_drawn<E: Encoding>(
         Param::K => params.push_int(stream.key(rows) as i64),
         Param::C => push_digits::<C_LEN, E>(params, stream),
         Param::Pad => push_digits::<PAD_LEN, E>(params, stream),
-        // The caller's.
+        // Handled by the caller.
         Param::Key | Param::RangeEnd => {}
     }
 }
 
-/// The i-th of the hot keys (from 1): the middle of the table, wrapped in tables too small to have them all there.
+/// The i-th hot key (from 1): neighbours in the middle of the table, which wrap around in small tables.
 fn hot_key(rows: u64, i: u64) -> u64 {
     (rows / 2 + i - 1) % rows + 1
 }
@@ -343,7 +342,7 @@ fn push_digits<const LEN: usize, E: Encoding>(params: &mut Params<E>, stream: &m
     params.push_text(&text);
 }
 
-/// Out of line: it would slow down the tests without text statements.
+/// Out of line: it would slow down tests without text statements.
 #[inline(never)]
 fn fill_text(
     text: &mut String,

@@ -1,4 +1,4 @@
-//! The coordinator: opens phases, waits for the clients, and gives up on those that don't come back.
+//! The coordinator: opens phases, waits for the clients, and gives up on those that hang.
 
 use crate::client_threads::Stop;
 use crate::control::{Control, Phase};
@@ -6,13 +6,13 @@ use crate::spec::{Flush, Observer};
 use crate::warmup::{Detector, SAMPLE};
 use std::time::{Duration, Instant};
 
-/// How often the coordinator looks up while clients work.
+/// How often the coordinator polls while clients work.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
-/// How long clients may take to finish the statement in hand when a step is lost, and again once their statements
-/// were ended.
+/// How long clients may take to finish their current statement after a failure, and again after their
+/// statements were cancelled.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Leads the clients of one step.
+/// Coordinates the clients of one step.
 pub(crate) struct Lead<'a> {
     pub control: &'a Control,
     pub flush: Option<&'a Flush>,
@@ -20,29 +20,30 @@ pub(crate) struct Lead<'a> {
 }
 
 impl Lead<'_> {
-    /// Opens `phase` and waits until every client stands; ends it after `time`.
+    /// Opens `phase` and waits until all clients have finished it; ends it after `time`.
     pub fn phase(&mut self, phase: Phase, name: &'static str, time: Option<Duration>) -> Result<(), Stop> {
         self.control.open(phase);
         self.wait(name, time, None)
     }
 
-    /// A phase in which sessions hand their statistics in.
+    /// Waits out the idle time, then has sessions flush their statistics.
     pub fn flush(&mut self, phase: Phase) -> Result<(), Stop> {
         std::thread::sleep(self.flush_idle());
-        self.hand_in(phase)
+        self.flush_now(phase)
     }
 
-    /// How long sessions must have stood still before they hand their statistics in.
+    /// How long sessions must be idle before they flush their statistics.
     pub fn flush_idle(&self) -> Duration {
         self.flush.map(|flush| flush.idle).unwrap_or_default()
     }
 
-    /// The same phase once they have.
-    pub fn hand_in(&mut self, phase: Phase) -> Result<(), Stop> {
+    /// [`Lead::flush`] without the idle time.
+    pub fn flush_now(&mut self, phase: Phase) -> Result<(), Stop> {
         self.phase(phase, "statistics", None)
     }
 
-    /// Waits until every client stands, ending the phase after `time` or when the detector says so.
+    /// Waits until all clients have finished the phase; ends it after `time` or once `detector` finds the
+    /// rate settled.
     pub fn wait(
         &mut self,
         name: &'static str,
@@ -60,8 +61,8 @@ impl Lead<'_> {
             if time.is_some() && left.is_zero() {
                 self.control.end_phase();
             }
-            let patience = if left.is_zero() { TICK } else { left.min(TICK) };
-            if self.control.all_stand(patience) {
+            let timeout = if left.is_zero() { TICK } else { left.min(TICK) };
+            if self.control.wait_for_all(timeout) {
                 return if self.control.aborted() { Err(Stop::ClientFailed) } else { Ok(()) };
             }
             let events = self.control.events();
@@ -87,13 +88,14 @@ impl Lead<'_> {
         }
     }
 
-    /// Waits for clients to come back from the statement in hand, then has the observer end it, gently at first.
+    /// Gives clients time to finish their current statement, then has the observer cancel it, by force if
+    /// need be.
     fn give_up(&mut self) {
-        if self.control.all_stand(GRACE) {
+        if self.control.wait_for_all(GRACE) {
             return;
         }
         self.observer.end_statements();
-        if !self.control.all_stand(GRACE) {
+        if !self.control.wait_for_all(GRACE) {
             self.observer.force();
         }
     }

@@ -1,10 +1,10 @@
-//! The load engine: one thread and one connection per client, closed or open loop, fixed time or fixed work, latency
-//! per statement kind, and windows whose ends no statement straddles.
+//! The load engine: one thread and one connection per client, closed or open loop, fixed time or fixed work,
+//! latency per statement kind. No statement is in flight when a window opens or closes.
 //!
-//! It knows tests ([`rqps_workloads`]) and sessions ([`rqps_wire::Session`]), but no DBMS. [`run_step`] is the door;
-//! [`run_in_turns`] that of several arms whose turns follow each other by milliseconds;
-//! [`sysbench::run`] leads the real sysbench through the same step; [`queue::run_queue`] runs the steps of the Insert
-//! Benchmark.
+//! It depends on tests ([`rqps_workloads`]) and sessions ([`rqps_wire::Session`]), but on no DBMS. Entry
+//! points: [`run_step`]; [`run_in_turns`] for several arms that take turns of some milliseconds;
+//! [`sysbench::run`], which runs the same step with the real sysbench; [`queue::run_queue`] for the steps of
+//! the Insert Benchmark.
 
 mod client_threads;
 mod clock;

@@ -1,10 +1,11 @@
-//! The open loop: events are due at even intervals whether or not earlier ones are answered.
+//! The open loop: events are due at even intervals, whether or not earlier ones are answered.
 
 use crate::clock::Moment;
 use crate::spec::Pace;
 use std::time::Duration;
 
-/// One client's timetable. Clients are offset against each other, so that all together are even too.
+/// One client's schedule. Clients are offset from each other, so that the events of all clients are evenly
+/// spaced too.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     start: Moment,
@@ -14,7 +15,7 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// The timetable of client `client` of `clients`, or `None` in the closed loop.
+    /// The schedule of client `client` of `clients`; `None` in the closed loop.
     pub fn new(pace: Pace, client: u32, clients: u32, start: Moment) -> Option<Self> {
         let Pace::EventsPerSecond(rate) = pace else {
             return None;
@@ -28,7 +29,7 @@ impl Pacer {
         })
     }
 
-    /// When the next event is due.
+    /// Returns when the next event is due.
     pub fn next(&mut self) -> Moment {
         let due_s = self.offset_s + self.interval_s * self.sent as f64;
         self.sent += 1;
@@ -36,7 +37,7 @@ impl Pacer {
     }
 }
 
-/// Sleeps until `due` in short naps, so that `stop` is noticed. False when it was.
+/// Sleeps until `due`, and checks `stop` every 50 ms. Returns false if stopped.
 pub(crate) fn sleep_until(due: Moment, mut stop: impl FnMut() -> bool) -> bool {
     const NAP: Duration = Duration::from_millis(50);
     loop {

@@ -1,5 +1,6 @@
 //! What a step measured.
 
+use crate::error::StepError;
 use hdrhistogram::Histogram;
 use rqps_model::{EndedBy, FixedWork, Metrics, Series, Slice};
 use rqps_workloads::expect::Answers;
@@ -10,52 +11,67 @@ use std::time::Duration;
 /// The figures of one window.
 #[derive(Debug, Clone)]
 pub struct StepResult {
-    /// Events divided by [`StepResult::events_per_s`]: the mean over clients of the time from the opening of the window
-    /// to the client's own last event in it.
+    /// Events divided by [`StepResult::events_per_s`]: the mean over clients of the time from the opening of
+    /// the window to the end of the client's own last event in it.
     pub elapsed: Duration,
     pub warmup: Duration,
     pub ended_by: EndedBy,
     pub events: u64,
-    /// Events per second: the sum over clients of events / (time to the client's own last event), so that a client
-    /// that waits for another's last event doesn't dilute the rate.
+    /// Events per second: the sum over clients of events / (time to the client's own last event), so that a
+    /// client that waits for another's last event doesn't dilute the rate.
     pub events_per_s: f64,
     /// Statements sent, BEGIN and COMMIT included.
     pub queries: u64,
     /// Statements sent without BEGIN and COMMIT.
     pub statements: u64,
-    /// Statements that found or changed nothing although that was their aim.
+    /// Statements that found or changed nothing although they should have.
     pub noop_statements: u64,
     pub rows: u64,
     pub changed_rows: u64,
-    /// Rows removed for good since the step's start, warm-up and the clients' last events outside the window included.
+    /// Rows removed since the step's start, including warm-up and tail.
     pub removed_rows: u64,
-    /// Events that were rolled back and tried again, by SQLSTATE.
+    /// Events that were rolled back and retried, by SQLSTATE.
     pub retries: BTreeMap<String, u64>,
-    /// One value for each second of the window, the last of which may be cut off: what was completed in it.
+    /// Per second of the window: what was completed in it. The last second may be cut off.
     pub series: Vec<Series>,
-    /// What each turn came to, where arms took turns.
+    /// Figures of each turn, if arms took turns.
     pub slices: Vec<Slice>,
-    /// Totals that only this kind of step has, by name with the unit in it.
+    /// Totals specific to this kind of step, by name with unit.
     pub totals: Metrics,
-    /// What each session was for and its client, in the order in which [`crate::Observer::window_opens`] got the ids;
-    /// empty where every client has one.
+    /// Each session's role and client, in the order of the ids given to [`crate::Observer::window_opens`];
+    /// empty if every client has one session.
     pub sessions: Vec<(String, u32)>,
     /// Figures per statement kind, in the order of the test; BEGIN and COMMIT last.
     pub kinds: Vec<KindResult>,
     /// Latency of events in ns, from sending the first statement.
     pub event_ns: Histogram<u64>,
-    /// Latency of events in ns from the time they were due, in the open loop.
+    /// In the open loop: latency of events in ns from the time they were due.
     pub scheduled_ns: Option<Histogram<u64>>,
     /// Why the answers can't be right, if so.
     pub invalid: Option<String>,
-    /// The events each client did: another run can do the same.
+    /// The events that each client did, for another run to repeat.
     pub work: FixedWork,
 }
 
-/// What was counted in each second, as a series.
+/// The value of [`StepResult::elapsed`].
+pub(crate) fn elapsed(events: u64, events_per_s: f64) -> Duration {
+    Duration::from_secs_f64(if events == 0 { 0.0 } else { events as f64 / events_per_s })
+}
+
+/// A series of what was counted in each second.
 pub(crate) fn each_second(name: &str, unit: &str, counts: &[u64]) -> Series {
     let values = counts.iter().map(|count| *count as f64).collect();
     Series { name: name.to_owned(), unit: unit.to_owned(), values }
+}
+
+/// Adds `other` to `sum` second by second.
+pub(crate) fn add_each_second(sum: &mut Vec<u64>, other: &[u64], add: impl Fn(u64, u64) -> u64) {
+    if sum.len() < other.len() {
+        sum.resize(other.len(), 0);
+    }
+    for (sum, other) in sum.iter_mut().zip(other) {
+        *sum = add(*sum, *other);
+    }
 }
 
 /// The figures of one statement kind.
@@ -63,24 +79,27 @@ pub(crate) fn each_second(name: &str, unit: &str, counts: &[u64]) -> Series {
 pub struct KindResult {
     /// `point`, `update-index`, `begin`, …
     pub kind: &'static str,
-    /// What its answers added up to.
     pub answers: Answers,
-    /// Latency from sending to the whole answer, in nanoseconds.
+    /// Latency from sending the statement to the end of its answer, in ns.
     pub sent_ns: Histogram<u64>,
 }
 
-impl StepResult {
-    /// Queries per second: events per second times queries per event as measured.
-    pub fn queries_per_s(&self) -> f64 {
-        per_event(self.queries, self.events) * self.events_per_s
+impl KindResult {
+    pub(crate) fn add(&mut self, other: &Self) -> Result<(), StepError> {
+        self.answers += other.answers;
+        self.sent_ns.add(&other.sent_ns).map_err(|e| StepError::Histogram(e.to_string()))
     }
 }
 
-fn per_event(count: u64, events: u64) -> f64 {
-    if events == 0 { 0.0 } else { count as f64 / events as f64 }
+impl StepResult {
+    /// Queries per second: events per second times measured queries per event.
+    pub fn queries_per_s(&self) -> f64 {
+        let per_event = if self.events == 0 { 0.0 } else { self.queries as f64 / self.events as f64 };
+        per_event * self.events_per_s
+    }
 }
 
-/// True where an answer of `rows` rows means that the statement did what it is for.
+/// Whether a statement with `rows` rows found or changed what it should have.
 #[inline]
 pub(crate) fn worked(statement: &Statement, rows: u64) -> bool {
     rows > 0 || statement.expect == Expect::Rows(0)

@@ -1,4 +1,4 @@
-//! What a step is asked to do, and who watches it.
+//! The parameters of a step, and the interface to its observer.
 
 use rqps_model::{Limit, Warmup};
 use rqps_workloads::expect::TableState;
@@ -10,98 +10,102 @@ use std::time::Duration;
 pub struct StepSpec {
     /// The test whose events are repeated.
     pub test: &'static Test,
-    /// The step's name: part of the seed, so that two steps of one test don't repeat the same keys.
+    /// The step's name; part of the seed, so that two steps of one test draw different keys.
     pub step: String,
     pub dialect: Dialect,
     pub tables: u32,
-    /// Clients: threads, each with one session.
+    /// Threads, each with one session.
     pub clients: u32,
     pub seed: u64,
-    /// Part of the seed. A step that is repeated on data which a first attempt has already changed takes
-    /// another number, so as not to meet its own traces; two steps that are to do the same take the same one.
+    /// Part of the seed. A step that is repeated on data that a first attempt has changed gets another
+    /// number, so that it does not hit the same keys again; steps that must do the same work get the same
+    /// number.
     pub draws: u32,
     pub warmup: Warmup,
     pub limit: Limit,
-    /// End the window when one client has removed its share of this many rows (all clients together).
+    /// The window ends once one client has removed its share of this many rows (total over all clients).
     pub removed_rows_max: Option<u64>,
-    /// Closed or open loop.
     pub pace: Pace,
-    /// What is known of the tables.
+    /// The tables' expected content.
     pub state: TableState,
-    /// How sessions hand in their statistics before the window, and after it when they go on.
+    /// How sessions flush their statistics before the window, and after it if they stay connected.
     pub flush: Option<Flush>,
-    /// What a turn is, where arms take turns ([`crate::run_in_turns`]).
+    /// The length of a turn, if arms take turns ([`crate::run_in_turns`]).
     pub slice: Option<SliceSpec>,
 }
 
 /// What each client does in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SliceSpec {
-    /// Events; the last slice of a window has what is left.
+    /// Events per slice; the last slice of a window may have fewer.
     pub events: u64,
-    /// Of these, how many come first and are not part of the slice's figures: caches are cold after another arm's turn.
+    /// The first of these events are excluded from the slice's figures: caches are cold after another arm's
+    /// turn.
     pub guard_events: u64,
 }
 
-/// Reads the CPU time that a process or thread has used, in nanoseconds.
+/// Reads the CPU time of a process or thread, in ns.
 pub type CpuClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// How sessions that go on are made to hand their statistics to the server. Sessions that end do so by themselves.
+/// How sessions that stay connected flush their statistics to the server. Sessions that end do so anyway.
 #[derive(Debug, Clone)]
 pub struct Flush {
-    /// Stand still for this long after the last statement.
+    /// Idle time after the last statement.
     pub idle: Duration,
-    /// Then each session runs this.
+    /// Run by each session after the idle time.
     pub sql: String,
 }
 
 /// Closed or open loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
-    /// Each client sends its next event when the last is answered.
+    /// Each client sends its next event when the last one is answered.
     Closed,
-    /// Events are due at even intervals, whatever the answers take; all clients together reach this rate.
+    /// Events are due at even intervals, however long answers take; the rate is the total of all clients.
     EventsPerSecond(f64),
 }
 
-/// Called from the thread that runs the step, while all clients stand still unless said otherwise.
+/// Callbacks of a step, called from the thread that runs it. Unless stated otherwise, all clients wait
+/// meanwhile.
 pub trait Observer {
-    /// The clients are not this process but another one, which lives from before the window opens until after it has
+    /// The clients run in another process, which exists from before the window opens until after it has
     /// closed.
     fn client_process(&mut self, _pid: u32) {}
-    /// The clients are these threads of this process, by their ids in the kernel.
+    /// The clients run in these threads of this process (kernel thread ids).
     fn client_threads(&mut self, _threads: &[u32]) {}
-    /// The window is open. Gives the clocks of the processes or threads that serve the sessions, one for each; none
-    /// where there are none for them. Clients' threads read them at both ends of each slice.
+    /// The window is open. Returns a clock for the process or thread that serves each session, or nothing if
+    /// there are no such clocks. Client threads read them at both ends of each slice.
     fn session_clocks(&mut self) -> Vec<CpuClock> {
         Vec::new()
     }
-    /// It is this arm's turn: its clients go on when this returns.
+    /// This arm's turn begins: its clients run once this returns.
     fn slice_begins(&mut self) {}
-    /// Its clients stand again. Gives the CPU time that other processes of the instance used meanwhile, microseconds.
+    /// This arm's turn is over. Returns the CPU time that other processes of the instance used during it, in
+    /// us.
     fn slice_ends(&mut self) -> f64 {
         0.0
     }
-    /// The warm-up's sessions have ended, and the window has others.
+    /// The warm-up's sessions have ended; the window will use new ones.
     fn sessions_ended(&mut self, _sessions: &[u32]) {}
-    /// All sessions are connected and warm; `sessions` are their ids on the server, client by client. The window opens
-    /// when this returns.
+    /// All sessions are connected and warm; `sessions` are their ids on the server, in client order. The
+    /// window opens when this returns.
     fn window_opens(&mut self, sessions: &[u32]);
     /// The window has just closed.
     fn window_closes(&mut self);
-    /// The sessions of all arms that take turns have handed in their statistics; `window_opens` or
-    /// `statistics_complete` of each arm follows. What all arms have to wait for can pass meanwhile.
+    /// Only for arms that take turns: the sessions of all arms have flushed their statistics; `window_opens`
+    /// or `statistics_complete` of each arm follows. An observer can do here what all arms would otherwise
+    /// wait for in turn.
     fn sessions_handed_in(&mut self) {}
-    /// All sessions have handed in their statistics: by [`Flush`] when they still owe events, else by ending.
+    /// All sessions have flushed their statistics: by [`Flush`] if events remain to be done, else by ending.
     fn statistics_complete(&mut self);
-    /// Clients are at work: called several times a second with the phase's name, the seconds since it began and the
-    /// events so far.
+    /// Called several times a second while clients work, with the phase's name, the seconds since it began
+    /// and the events so far.
     fn progress(&mut self, phase: &'static str, elapsed_s: f64, events: u64);
-    /// True when the step must stop soon.
+    /// Returns true if the step must stop soon.
     fn cancelled(&mut self) -> bool;
-    /// Clients don't come back although the step was cancelled or has failed: ask the server to end their statements.
-    /// Must not block.
+    /// Clients still run statements after the step was cancelled or has failed: ask the server to cancel
+    /// them. Must not block.
     fn end_statements(&mut self) {}
-    /// They still don't: end their statements, if need be by stopping the server.
+    /// Clients still hang: end their statements, if need be by stopping the server.
     fn force(&mut self);
 }

@@ -1,38 +1,38 @@
-//! A step of events: leads the clients through its phases and adds up what they counted.
+//! A step of events: leads the clients through its phases and sums what they counted.
 
 use crate::client_threads::{Failure, Stop};
 use crate::control::Phase;
 use crate::error::StepError;
 use crate::lead::Lead;
-use crate::result::{KindResult, StepResult, each_second};
+use crate::result::{KindResult, StepResult, add_each_second, each_second, elapsed};
 use crate::spec::{Observer, StepSpec};
 use crate::warmup::Detector;
 use crate::worker::{self, Quota, Report, Shared};
 use hdrhistogram::Histogram;
 use rqps_model::{EndedBy, FixedWork, Limit, Metrics, Slice, Warmup};
 use rqps_wire::Session;
-use rqps_workloads::expect::{Answers, verify};
+use rqps_workloads::expect::verify;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Who runs a step: clients whose sessions are of one kind.
-pub struct Clients<'a>(Box<ClientLife<'a>>);
+/// The clients of a step, all with the same type of session.
+pub struct Clients<'a>(Box<RunClient<'a>>);
 
-type ClientLife<'a> = dyn Fn(&Shared<'_>, u32) -> Result<Report, Failure> + Sync + 'a;
+type RunClient<'a> = dyn Fn(&Shared<'_>, u32) -> Result<Report, Failure> + Sync + 'a;
 
 impl<'a> Clients<'a> {
-    /// `connect` gives client number i its session.
+    /// `connect` opens the session of client number i.
     pub fn new<S: Session>(connect: impl Fn(u32) -> Result<S, rqps_wire::Error> + Sync + 'a) -> Self {
         Self(Box::new(move |shared, number| worker::run(shared, number, &connect)))
     }
 
-    /// The life of one client, from its connection to its report.
-    pub(crate) fn live(&self, shared: &Shared<'_>, number: u32) -> Result<Report, Failure> {
+    /// Runs one client, from its connection to its report.
+    pub(crate) fn run(&self, shared: &Shared<'_>, number: u32) -> Result<Report, Failure> {
         (self.0)(shared, number)
     }
 }
 
-/// Runs one step. Blocks until all clients are gone.
+/// Runs one step. Blocks until all clients have ended.
 pub fn run_step(
     spec: &StepSpec,
     clients: &Clients<'_>,
@@ -41,74 +41,76 @@ pub fn run_step(
     let shared = Shared::new(spec)?;
     let threads = shared.threads();
     let lead = Lead { control: &shared.control, flush: spec.flush.as_ref(), observer };
-    let (stretches, reports) =
-        threads.run(|number| clients.live(&shared, number), || all_phases(&shared, lead))?;
-    add_up(&shared, &reports, &stretches)
+    let (warmup, reports) =
+        threads.run(|number| clients.run(&shared, number), || all_phases(&shared, lead))?;
+    add_up(&shared, &reports, warmup)
 }
 
-/// Warm-up that is detected ends after this time at the latest.
-const WARMUP_DETECT_MOST: Duration = Duration::from_secs(60);
+/// Time limit of a warm-up that ends when the rate has settled.
+const WARMUP_DETECT_MAX: Duration = Duration::from_secs(60);
 
-/// How long the phases took.
-#[derive(Debug, Default)]
-pub(crate) struct Stretches {
-    warmup: Duration,
-}
-
-fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Stretches, Stop> {
-    let stretches = warm_up(shared, &mut lead)?;
+/// Returns how long the warm-up took.
+fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Duration, Stop> {
+    let warmup = warm_up(shared, &mut lead)?;
     lead.flush(Phase::FlushBefore)?;
     lead.observer.window_opens(&shared.backends());
     lead.phase(Phase::Window, "measure", shared.spec.limit.time())?;
     lead.observer.window_closes();
-    if !shared.owes_events() {
-        // The sessions end, which hands everything in.
-        lead.phase(Phase::FlushAfter, "statistics", None)?;
+    if !shared.has_tail() {
+        // The sessions end, which flushes their statistics.
+        lead.flush_now(Phase::FlushAfter)?;
         lead.observer.statistics_complete();
-        return Ok(stretches);
+        return Ok(warmup);
     }
     lead.flush(Phase::FlushAfter)?;
     lead.observer.statistics_complete();
     lead.phase(Phase::Tail, "finish", None)?;
-    Ok(stretches)
+    Ok(warmup)
 }
 
-/// From the first connection to the end of the warm-up.
-pub(crate) fn warm_up(shared: &Shared<'_>, lead: &mut Lead<'_>) -> Result<Stretches, Stop> {
+/// Has the clients connect and warm up; returns how long the warm-up took.
+pub(crate) fn warm_up(shared: &Shared<'_>, lead: &mut Lead<'_>) -> Result<Duration, Stop> {
     let spec = shared.spec;
     lead.phase(Phase::Connect, "connect", None)?;
     let start = Instant::now();
     let (warmup_time, detect) = match (&spec.limit, &spec.warmup) {
         (Limit::Work(_), _) => (None, false),
         (_, Warmup::Time(time)) => (Some(*time), false),
-        (_, Warmup::Detect) => (Some(WARMUP_DETECT_MOST), true),
+        (_, Warmup::Detect) => (Some(WARMUP_DETECT_MAX), true),
     };
     if warmup_time != Some(Duration::ZERO) {
         lead.control.open(Phase::Warmup);
         let detector = detect.then(Detector::default);
         lead.wait("warm-up", warmup_time, detector)?;
     }
-    Ok(Stretches { warmup: start.elapsed() })
+    Ok(start.elapsed())
 }
 
-/// Fewer events than this say nothing of a rate.
+/// Fewer events than this give no usable rate.
 const EVENTS_LEFT_MIN: u64 = 50;
 
-/// What all clients counted.
+/// Sums what all clients counted.
 pub(crate) fn add_up(
     shared: &Shared<'_>,
     reports: &[Report],
-    stretches: &Stretches,
+    warmup: Duration,
 ) -> Result<StepResult, StepError> {
-    let (spec, no_latency) = (shared.spec, &shared.no_latency);
+    let spec = shared.spec;
     let sum = |field: fn(&Report) -> u64| reports.iter().map(field).sum::<u64>();
     let events = sum(|r| r.window_events);
-    let kinds = kinds(reports, no_latency)?;
+    let mut kinds: Vec<KindResult> = shared.no_tallies.iter().cloned().collect();
+    for report in reports {
+        kinds.iter_mut().zip(report.tallies.iter()).try_for_each(|(kind, tally)| kind.add(tally))?;
+    }
     let queries: u64 = kinds.iter().map(|kind| kind.answers.count).sum();
     let control: u64 = kinds[spec.test.statements().count()..].iter().map(|kind| kind.answers.count).sum();
     let quota = reports.iter().find_map(|r| r.quota);
     let invalid = too_few(quota, events).or_else(|| invalid(spec, &kinds, events));
     let events_per_s = rate(reports);
+    let mut queries_each_second = Vec::new();
+    for report in reports {
+        add_each_second(&mut queries_each_second, &report.queries_each_second, |a, b| a + b);
+    }
     let mut retries = BTreeMap::new();
     for (state, count) in reports.iter().flat_map(|r| &r.retries) {
         *retries.entry(state.clone()).or_default() += count;
@@ -118,8 +120,8 @@ pub(crate) fn add_up(
         None => kinds[0].sent_ns.clone(),
     };
     Ok(StepResult {
-        elapsed: Duration::from_secs_f64(if events == 0 { 0.0 } else { events as f64 / events_per_s }),
-        warmup: stretches.warmup,
+        elapsed: elapsed(events, events_per_s),
+        warmup,
         ended_by: match quota {
             Some(Quota::RemovedRows) => EndedBy::Share,
             Some(Quota::Events) => EndedBy::Work,
@@ -134,7 +136,7 @@ pub(crate) fn add_up(
         changed_rows: sum(|r| r.tallies.changed_rows),
         removed_rows: sum(|r| r.removed_rows),
         retries,
-        series: vec![each_second("queries", "queries", &queries_each_second(reports))],
+        series: vec![each_second("queries", "queries", &queries_each_second)],
         slices: slices(reports),
         totals: Metrics::new(),
         sessions: Vec::new(),
@@ -156,18 +158,7 @@ fn rate(reports: &[Report]) -> f64 {
     reports.iter().map(rate).sum()
 }
 
-fn queries_each_second(reports: &[Report]) -> Vec<u64> {
-    let longest = reports.iter().map(|r| r.queries_each_second.len()).max().unwrap_or(0);
-    let mut seconds = vec![0; longest];
-    for report in reports {
-        for (sum, queries) in seconds.iter_mut().zip(&report.queries_each_second) {
-            *sum += queries;
-        }
-    }
-    seconds
-}
-
-/// The clients' slices of each round together.
+/// For each round, the sum of the clients' slices.
 fn slices(reports: &[Report]) -> Vec<Slice> {
     let rounds = reports.iter().map(|report| report.slices.len()).max().unwrap_or(0);
     let of_round = |round: usize| {
@@ -183,7 +174,7 @@ fn slices(reports: &[Report]) -> Vec<Slice> {
     (0..rounds).map(of_round).collect()
 }
 
-/// The sum of histograms; nothing where there is none.
+/// The sum of histograms; `None` if there are none.
 pub(crate) fn merge<'a>(
     mut histograms: impl Iterator<Item = &'a Histogram<u64>>,
 ) -> Result<Option<Histogram<u64>>, StepError> {
@@ -197,29 +188,7 @@ pub(crate) fn merge<'a>(
     Ok(Some(sum))
 }
 
-fn kinds(reports: &[Report], no_latency: &Histogram<u64>) -> Result<Vec<KindResult>, StepError> {
-    let mut kinds: Vec<KindResult> = Vec::new();
-    for report in reports {
-        let tallies = report.tallies.statements.iter().chain(&report.tallies.control);
-        for (index, tally) in tallies.enumerate() {
-            if kinds.len() <= index {
-                kinds.push(KindResult {
-                    kind: tally.kind,
-                    answers: Answers::default(),
-                    sent_ns: no_latency.clone(),
-                });
-            }
-            let kind = &mut kinds[index];
-            kind.answers.count += tally.answers.count;
-            kind.answers.rows += tally.answers.rows;
-            kind.answers.violations += tally.answers.violations;
-            kind.sent_ns.add(&tally.sent_ns).map_err(|e| StepError::Histogram(e.to_string()))?;
-        }
-    }
-    Ok(kinds)
-}
-
-/// Where the warm-up has left the window next to nothing that it may remove.
+/// Invalid if the warm-up left the window next to nothing to remove.
 fn too_few(quota: Option<Quota>, events: u64) -> Option<String> {
     (quota == Some(Quota::RemovedRows) && events < EVENTS_LEFT_MIN).then(|| {
         format!(

@@ -1,9 +1,9 @@
-//! A step of several arms at once: in each round every arm has a turn of some milliseconds, in drawn order, while the
-//! clients of all others stand still. What changes on the machine from one second to the next then meets all arms
-//! alike.
+//! A step of several arms that take turns: in each round every arm runs for some milliseconds, in random
+//! order, while the clients of all others wait. Changes of the machine from one second to the next then
+//! affect all arms alike.
 //!
-//! Interleaved trials: A. Abedi, T. Brecht, Conducting Repeatable Experiments in Highly Variable Cloud Computing
-//! Environments, ICPE 2017; L. Bulej and others, Duet Benchmarking, ICPE 2020.
+//! Interleaved trials: A. Abedi, T. Brecht, Conducting Repeatable Experiments in Highly Variable Cloud
+//! Computing Environments, ICPE 2017; L. Bulej and others, Duet Benchmarking, ICPE 2020.
 
 use crate::client_threads::{Stop, join};
 use crate::control::Phase;
@@ -11,25 +11,25 @@ use crate::error::StepError;
 use crate::lead::{Lead, TICK};
 use crate::result::StepResult;
 use crate::spec::{Observer, StepSpec};
-use crate::step::{Clients, Stretches, add_up, warm_up};
+use crate::step::{Clients, add_up, warm_up};
 use crate::worker::Shared;
 use rqps_model::random::{Stream, name_word};
 use std::time::{Duration, Instant};
 
-/// Keeps the order of turns apart from draws of keys.
+/// Part of the seed: separates the order of turns from draws of keys.
 const TURNS_WORD: u64 = 0x0074_7572_6e73;
 
-/// One arm of a step that several run in turns.
+/// One of several arms that take turns in a step.
 pub struct Member<'a> {
-    /// Its fixed work and its slice are those of all members.
+    /// All members have the same fixed work and slice.
     pub spec: StepSpec,
     pub clients: Clients<'a>,
 }
 
-/// Runs one step of several arms in turns; each has its own observer. Blocks until all clients are gone.
+/// Runs one step of several arms in turns, each with its own observer. Blocks until all clients have ended.
 ///
 /// # Errors
-/// With the member, by its place, that a failure is of.
+/// With the index of the member that failed.
 pub fn run_in_turns(
     members: &[Member<'_>],
     observers: &mut [&mut dyn Observer],
@@ -38,10 +38,10 @@ pub fn run_in_turns(
     for (at, member) in members.iter().enumerate() {
         shared.push(Shared::new(&member.spec).map_err(|error| (at, error))?);
     }
-    let lives: Vec<_> = members
+    let work: Vec<_> = members
         .iter()
         .zip(&shared)
-        .map(|(member, shared)| move |number: u32| member.clients.live(shared, number))
+        .map(|(member, shared)| move |number: u32| member.clients.run(shared, number))
         .collect();
     let threads: Vec<_> = shared.iter().map(Shared::threads).collect();
     let mut leads: Vec<Lead<'_>> = shared
@@ -55,8 +55,8 @@ pub fn run_in_turns(
         .collect();
     let (led, joined) = std::thread::scope(|scope| {
         let (mut started, mut all) = (Vec::new(), Ok(()));
-        for (at, (threads, life)) in threads.iter().zip(&lives).enumerate() {
-            let (some, outcome) = threads.start(scope, life);
+        for (at, (threads, work)) in threads.iter().zip(&work).enumerate() {
+            let (some, outcome) = threads.start(scope, work);
             started.push(some);
             if let Err(stop) = outcome {
                 all = Err((at, stop));
@@ -73,39 +73,37 @@ pub fn run_in_turns(
         (led, started.into_iter().map(join).collect::<Vec<_>>())
     });
     drop(leads);
-    let (stretches, slices) = match led {
+    let (warmups, others_cpu_us) = match led {
         Ok(led) => led,
         Err((at, stop)) => {
             let joined = joined.into_iter().nth(at).unwrap_or_default();
-            let error = threads[at].sort_out::<_, ()>(joined, Err(stop)).err();
+            let error = threads[at].collect::<_, ()>(joined, Err(stop)).err();
             return Err((at, error.unwrap_or(StepError::Cancelled)));
         }
     };
     let mut results = Vec::new();
-    for (at, (joined, stretches)) in joined.into_iter().zip(stretches).enumerate() {
-        let result = threads[at]
-            .sort_out(joined, Ok(stretches))
-            .and_then(|(stretches, reports)| add_up(&shared[at], &reports, &stretches))
+    for (at, (joined, warmup)) in joined.into_iter().zip(warmups).enumerate() {
+        let mut result = threads[at]
+            .collect(joined, Ok(warmup))
+            .and_then(|(warmup, reports)| add_up(&shared[at], &reports, warmup))
             .map_err(|error| (at, error))?;
-        results.push(result);
-    }
-    for (result, others_cpu_us) in results.iter_mut().zip(slices) {
-        for (slice, others_cpu_us) in result.slices.iter_mut().zip(others_cpu_us) {
-            slice.others_cpu_us = others_cpu_us;
+        for (slice, others_cpu_us) in result.slices.iter_mut().zip(&others_cpu_us[at]) {
+            slice.others_cpu_us = *others_cpu_us;
         }
+        results.push(result);
     }
     Ok(results)
 }
 
-/// How long each member's phases took, and the CPU time that other processes used in each of its slices.
-type Led = (Vec<Stretches>, Vec<Vec<f64>>);
+/// Per member: the duration of its warm-up, and the CPU time that other processes used in each of its slices.
+type Led = (Vec<Duration>, Vec<Vec<f64>>);
 
 fn lead_in_turns(shared: &[Shared<'_>], leads: &mut [Lead<'_>]) -> Result<Led, (usize, Stop)> {
-    let mut stretches = Vec::new();
+    let mut warmups = Vec::new();
     for (at, (shared, lead)) in shared.iter().zip(leads.iter_mut()).enumerate() {
-        stretches.push(warm_up(shared, lead).map_err(|stop| (at, stop))?);
+        warmups.push(warm_up(shared, lead).map_err(|stop| (at, stop))?);
     }
-    hand_in(leads, Phase::FlushBefore)?;
+    flush(leads, Phase::FlushBefore)?;
     for (shared, lead) in shared.iter().zip(leads.iter_mut()) {
         let backends = shared.backends();
         let threads = shared.client_threads.lock().map(|threads| threads.clone()).unwrap_or_default();
@@ -113,28 +111,29 @@ fn lead_in_turns(shared: &[Shared<'_>], leads: &mut [Lead<'_>]) -> Result<Led, (
         lead.observer.window_opens(&backends);
         let _ = shared.session_clocks.set(lead.observer.session_clocks());
     }
-    let slices = rounds(shared, leads)?;
+    let others_cpu_us = rounds(shared, leads)?;
     for lead in leads.iter_mut() {
         lead.observer.window_closes();
     }
-    hand_in(leads, Phase::FlushAfter)?;
+    flush(leads, Phase::FlushAfter)?;
     for (at, lead) in leads.iter_mut().enumerate() {
         lead.observer.statistics_complete();
         lead.phase(Phase::Tail, "finish", None).map_err(|stop| (at, stop))?;
     }
-    Ok((stretches, slices))
+    Ok((warmups, others_cpu_us))
 }
 
-/// All sessions stand still at the same time before they hand their statistics in.
-fn hand_in(leads: &mut [Lead<'_>], phase: Phase) -> Result<(), (usize, Stop)> {
+/// Flushes the statistics of all members' sessions after one idle time for all.
+fn flush(leads: &mut [Lead<'_>], phase: Phase) -> Result<(), (usize, Stop)> {
     std::thread::sleep(leads.iter().map(Lead::flush_idle).max().unwrap_or_default());
     for (at, lead) in leads.iter_mut().enumerate() {
-        lead.hand_in(phase).map_err(|stop| (at, stop))?;
+        lead.flush_now(phase).map_err(|stop| (at, stop))?;
     }
     leads.iter_mut().for_each(|lead| lead.observer.sessions_handed_in());
     Ok(())
 }
 
+/// Runs all rounds; returns each member's [`Observer::slice_ends`].
 fn rounds(shared: &[Shared<'_>], leads: &mut [Lead<'_>]) -> Result<Vec<Vec<f64>>, (usize, Stop)> {
     let mut others_cpu_us = vec![Vec::new(); leads.len()];
     let Some(first) = shared.first() else {
@@ -144,7 +143,7 @@ fn rounds(shared: &[Shared<'_>], leads: &mut [Lead<'_>]) -> Result<Vec<Vec<f64>>
     let words = [spec.seed, name_word(&spec.step), u64::from(spec.draws), TURNS_WORD];
     let mut order = Stream::new(&words);
     let mut spent = vec![Duration::ZERO; leads.len()];
-    let mut looked = Instant::now();
+    let mut polled = Instant::now();
     for round in 0..spec.rounds() {
         for at in order.permutation(leads.len()) {
             let lead = &mut leads[at];
@@ -154,10 +153,10 @@ fn rounds(shared: &[Shared<'_>], leads: &mut [Lead<'_>]) -> Result<Vec<Vec<f64>>
             others_cpu_us[at].push(lead.observer.slice_ends());
             spent[at] += began.elapsed();
         }
-        if looked.elapsed() < TICK {
+        if polled.elapsed() < TICK {
             continue;
         }
-        looked = Instant::now();
+        polled = Instant::now();
         let events = (round + 1) * spec.slice_events();
         for (at, (lead, spent)) in leads.iter_mut().zip(&spent).enumerate() {
             lead.observer.progress("measure", spent.as_secs_f64(), events);
@@ -171,7 +170,7 @@ fn rounds(shared: &[Shared<'_>], leads: &mut [Lead<'_>]) -> Result<Vec<Vec<f64>>
 }
 
 impl StepSpec {
-    /// Turns until every client has done its part of a fixed work.
+    /// Rounds until every client has done its fixed work.
     fn rounds(&self) -> u64 {
         let (Some(slice), rqps_model::Limit::Work(work)) = (self.slice, &self.limit) else {
             return 0;

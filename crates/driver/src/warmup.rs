@@ -1,22 +1,23 @@
-//! When is a rate warm? When the last stretch of it runs as fast as the stretch before.
+//! Detects the end of warm-up: the rate of the last stretch equals that of the stretch before.
 
 use std::time::Duration;
 
-/// Length of a sample of the rate.
+/// How often the rate is sampled.
 pub(crate) const SAMPLE: Duration = Duration::from_millis(250);
+/// Samples in a stretch.
 const STRETCH: usize = 4;
-/// How much two neighbouring stretches may differ.
+/// Maximum relative difference of two consecutive stretches.
 const TOLERANCE: f64 = 0.02;
 
-/// Watches event counts, one per [`SAMPLE`].
+/// Fed with event counts, one per [`SAMPLE`].
 #[derive(Debug, Default)]
 pub(crate) struct Detector {
     counts: Vec<u64>,
 }
 
 impl Detector {
-    /// Takes the events of the next sample; true when the rate has settled. A rate of less than one event per sample
-    /// is never called settled: the cap ends such a warm-up.
+    /// Adds the events of the next sample; returns true once the rate has settled. A sample without events
+    /// never counts as settled: such a warm-up runs into its time limit.
     pub fn settled(&mut self, events: u64) -> bool {
         self.counts.push(events);
         let Some(start) = self.counts.len().checked_sub(2 * STRETCH) else {

@@ -1,4 +1,4 @@
-//! One client: a thread with a session that goes through the phases of a step.
+//! One client: a thread with a session that runs the phases of a step.
 
 use crate::client_threads::{ClientThreads, Failure, LeaveOnDrop};
 use crate::clock::{Moment, thread_cpu_ns};
@@ -16,30 +16,30 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// Tries of one event before its error counts as the step's.
+/// Attempts at one event before the step fails with its error.
 pub(crate) const EVENT_TRIES_MAX: u32 = 1000;
 
 pub(crate) struct Report {
     pub warmup_events: u64,
     pub window_events: u64,
-    /// Events that were owed when the window closed, and done after it.
+    /// Events done after the window.
     pub tail_events: u64,
     /// From the opening of the window to the end of the client's last event in it.
     pub window_s: f64,
     pub tallies: Tallies,
-    /// Latency of events of several statements, from the first one's sending.
+    /// Latency of events, from sending the first statement; only if events have several statements.
     pub event_ns: Option<Histogram<u64>>,
-    /// Latency of events in the open loop, from the time they were due.
+    /// Latency of events, from the time they were due; only in the open loop.
     pub scheduled_ns: Option<Histogram<u64>>,
     pub queries_each_second: Vec<u64>,
     pub retries: BTreeMap<String, u64>,
     pub removed_rows: u64,
-    /// What made this client end the window, if it did.
+    /// Set if this client ended its window by reaching a quota.
     pub quota: Option<Quota>,
     pub slices: Vec<Slice>,
 }
 
-/// What a client ran out of.
+/// The quota that a client reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quota {
     Events,
@@ -50,20 +50,21 @@ pub(crate) enum Quota {
 pub(crate) struct Shared<'a> {
     pub spec: &'a StepSpec,
     pub control: Control,
-    /// Session ids on the server, client by client.
+    /// Session ids on the server, in client order.
     backends: Mutex<Vec<u32>>,
-    /// The clients' threads, by their ids in the kernel.
+    /// Kernel thread ids, in client order.
     pub client_threads: Mutex<Vec<u32>>,
-    /// What the sessions' CPU time is read from, client by client, once that is known.
+    /// CPU clocks of the sessions, in client order.
     pub session_clocks: OnceLock<Vec<CpuClock>>,
-    /// What a client starts counting with.
-    no_tallies: Tallies,
-    pub no_latency: Histogram<u64>,
+    /// Empty; cloned by each client.
+    pub no_tallies: Tallies,
+    /// Empty; cloned by each client.
+    no_latency: Histogram<u64>,
 }
 
 impl<'a> Shared<'a> {
     pub fn new(spec: &'a StepSpec) -> Result<Self, StepError> {
-        let no_latency = latency_histogram().map_err(|e| StepError::Histogram(e.to_string()))?;
+        let no_latency = latency_histogram()?;
         Ok(Self {
             spec,
             control: Control::new(spec.clients),
@@ -75,20 +76,19 @@ impl<'a> Shared<'a> {
         })
     }
 
-    /// The clients' threads, to be started.
     pub fn threads(&self) -> ClientThreads<'_> {
         let clients = self.spec.clients;
         let threads = (0..clients).map(|number| (number, format!("client-{number}"))).collect();
         ClientThreads { control: &self.control, clients, threads }
     }
 
-    /// Session ids on the server, once all are connected.
+    /// Session ids on the server, once all clients are connected.
     pub fn backends(&self) -> Vec<u32> {
         self.backends.lock().map(|backends| backends.clone()).unwrap_or_default()
     }
 
-    /// True where clients may have to finish events after the window: fixed work.
-    pub fn owes_events(&self) -> bool {
+    /// Whether clients may have to finish events after the window: with fixed work.
+    pub fn has_tail(&self) -> bool {
         !matches!(self.spec.limit, Limit::Time(_))
     }
 }
@@ -99,32 +99,32 @@ struct Worker<'a, S: Session> {
     client: Client<S>,
     stream: Stream,
     report: Report,
-    second: Seconds,
-    /// Since when this client waits for its next turn.
-    stood_since: Option<Moment>,
+    per_second: Seconds,
+    /// The end of this client's last turn.
+    paused_at: Option<Moment>,
 }
 
-/// How far a client goes on.
+/// When a client stops working, at the latest at the end of the phase.
 #[derive(Clone, Copy)]
 struct Until {
-    /// Events, unless only the phase's end is one.
+    /// Number of events.
     quota: Option<u64>,
-    /// Whether it is counted second by second.
+    /// Whether queries are counted per second.
     is_window: bool,
-    /// Whether the first client that has its quota ends the phase for all.
+    /// Whether the first client to reach its quota ends the phase for all.
     ends_phase: bool,
 }
 
-/// How far it went.
 #[derive(Clone, Copy)]
 struct Done {
     events: u64,
-    /// The end of the last event, and how long all of them took.
+    /// The end of the last event.
     at: Moment,
+    /// Duration of all events.
     ns: u64,
 }
 
-/// Counts queries into seconds of the window without a division per event.
+/// Counts queries per second of the window without a division per event.
 struct Seconds {
     start: Moment,
     end_ns: u64,
@@ -136,7 +136,7 @@ impl Seconds {
         Self { start, end_ns: 1_000_000_000, current: 0 }
     }
 
-    /// Leaves a stretch out in which the client stood still.
+    /// Excludes a pause of the client.
     fn skip(&mut self, ns: u64) {
         self.start = self.start + Duration::from_nanos(ns);
     }
@@ -152,8 +152,8 @@ impl Seconds {
     }
 }
 
-/// The life of client `number`: returns when the step is over. Sessions are kept until then, so that the server's
-/// processes can be read at the window's end.
+/// Runs client `number` until the step is over. Its session stays open until then, so that the observer can
+/// read the server's processes at the window's end.
 pub(crate) fn run<S: Session>(
     shared: &Shared<'_>,
     number: u32,
@@ -185,14 +185,14 @@ pub(crate) fn run<S: Session>(
         match phase {
             Phase::Connect => {}
             Phase::Warmup => worker.warm_up().map_err(failed("warming up"))?,
-            Phase::FlushAfter if !shared.owes_events() => return Ok(worker.report),
+            Phase::FlushAfter if !shared.has_tail() => return Ok(worker.report),
             Phase::FlushBefore | Phase::FlushAfter => {
-                worker.flush().map_err(failed("handing statistics in"))?;
+                worker.flush().map_err(failed("flushing statistics"))?;
             }
             Phase::Window => worker.window().map_err(failed("in the window"))?,
             Phase::Slice => worker.slice().map_err(failed("in the window"))?,
             Phase::Tail => {
-                worker.tail().map_err(failed("finishing its events"))?;
+                worker.tail().map_err(failed("finishing remaining events"))?;
                 return Ok(worker.report);
             }
         }
@@ -218,11 +218,11 @@ impl<'a, S: Session> Worker<'a, S> {
             quota: None,
             slices: Vec::new(),
         };
-        let second = Seconds::new(Moment::now());
-        Self { shared, number, client, stream: Stream::new(&[]), report, second, stood_since: None }
+        let per_second = Seconds::new(Moment::now());
+        Self { shared, number, client, stream: Stream::new(&[]), report, per_second, paused_at: None }
     }
 
-    /// Its own draws for each phase: the window's don't depend on how far warm-up came.
+    /// Seeds the draws of a phase: the window's don't depend on how many the warm-up made.
     fn seed(&mut self, phase: u64) {
         let spec = self.shared.spec;
         self.stream = Stream::new(&[
@@ -234,14 +234,15 @@ impl<'a, S: Session> Worker<'a, S> {
         ]);
     }
 
-    fn my_part(&self, events: u64) -> u64 {
+    /// This client's share of `events`.
+    fn share(&self, events: u64) -> u64 {
         let clients = u64::from(self.shared.spec.clients);
         let extra = u64::from(u64::from(self.number) < events % clients);
         events / clients + extra
     }
 
     fn removed_rows_max(&self) -> Option<u64> {
-        self.shared.spec.removed_rows_max.map(|all| self.my_part(all).max(1))
+        self.shared.spec.removed_rows_max.map(|all| self.share(all).max(1))
     }
 
     fn warm_up(&mut self) -> Result<(), Error> {
@@ -270,16 +271,16 @@ impl<'a, S: Session> Worker<'a, S> {
         Ok(())
     }
 
-    /// A turn of the window: of all its events, those that are next.
+    /// Runs the next slice of the window's events.
     fn slice(&mut self) -> Result<(), Error> {
         let (Some(slice), Some(all)) = (self.shared.spec.slice, self.quota()) else {
             return Ok(());
         };
-        let start = match self.stood_since {
+        let start = match self.paused_at {
             None => self.begin_window(),
             Some(since) => {
                 let now = Moment::now();
-                self.second.skip(now.ns_since(since));
+                self.per_second.skip(now.ns_since(since));
                 now
             }
         };
@@ -298,9 +299,8 @@ impl<'a, S: Session> Worker<'a, S> {
             client_cpu_us,
             others_cpu_us: 0.0,
         });
-        self.stood_since = Some(done.at);
-        let both = Done { events: cold.events + done.events, at: done.at, ns: done.at.ns_since(start) };
-        self.end_window(both);
+        self.paused_at = Some(done.at);
+        self.end_window(Done { events: cold.events + done.events, ns: done.at.ns_since(start), ..done });
         Ok(())
     }
 
@@ -309,11 +309,11 @@ impl<'a, S: Session> Worker<'a, S> {
         clocks.get(self.number as usize).map(|clock| clock())
     }
 
-    /// The client's own events of the window, where their number is given.
+    /// This client's number of events in the window, if it is fixed.
     fn quota(&self) -> Option<u64> {
         match &self.shared.spec.limit {
             Limit::Work(work) => work.window.get(self.number as usize).copied(),
-            Limit::Events(events) => Some(self.my_part(*events)),
+            Limit::Events(events) => Some(self.share(*events)),
             Limit::Rows(rows) => Some(*rows),
             Limit::Time(_) => None,
         }
@@ -322,33 +322,32 @@ impl<'a, S: Session> Worker<'a, S> {
     fn begin_window(&mut self) -> Moment {
         self.seed(1);
         let start = Moment::now();
-        self.second = Seconds::new(start);
+        self.per_second = Seconds::new(start);
         start
     }
 
-    /// The window ends here, or its first slices do.
+    /// Called at the end of the window, or of each slice of it.
     fn end_window(&mut self, done: Done) {
         self.report.window_events += done.events;
         self.report.window_s += done.ns as f64 / 1e9;
         let is_last = self.quota().is_none_or(|all| self.report.window_events >= all);
-        if (is_last || self.stood_since.is_none()) && self.second.current > 0 {
-            let last = std::mem::take(&mut self.second.current);
+        if (is_last || self.paused_at.is_none()) && self.per_second.current > 0 {
+            let last = std::mem::take(&mut self.per_second.current);
             self.report.queries_each_second.push(last);
         }
     }
 
-    /// The events that are owed after the window: only fixed work leaves any.
+    /// Does the events of fixed work that the window left over.
     fn tail(&mut self) -> Result<(), Error> {
-        let owed = self.quota().unwrap_or(0);
-        let owed = owed.saturating_sub(self.report.window_events);
-        if owed == 0 {
+        let left = self.quota().unwrap_or(0).saturating_sub(self.report.window_events);
+        if left == 0 {
             return Ok(());
         }
-        // What is counted here belongs to no window, but for the rows that are gone.
-        let outside = self.shared.no_tallies.clone();
-        let tallies = std::mem::replace(&mut self.report.tallies, outside);
+        // Nothing is counted here except removed rows.
+        let discarded = self.shared.no_tallies.clone();
+        let tallies = std::mem::replace(&mut self.report.tallies, discarded);
         let retries = std::mem::take(&mut self.report.retries);
-        for _ in 0..owed {
+        for _ in 0..left {
             if self.shared.control.aborted() {
                 break;
             }
@@ -362,7 +361,7 @@ impl<'a, S: Session> Worker<'a, S> {
         Ok(())
     }
 
-    /// Repeats events until the phase ends or the quota is used up.
+    /// Repeats events until the phase ends or the quota is reached.
     fn work(&mut self, until: Until, start: Moment) -> Result<Done, Error> {
         let quota = until.quota;
         let spec = self.shared.spec;
@@ -399,7 +398,7 @@ impl<'a, S: Session> Worker<'a, S> {
                 histogram.saturating_record(now.ns_since(sent));
             }
             if until.is_window {
-                self.second.count(now, queries, &mut self.report.queries_each_second);
+                self.per_second.count(now, queries, &mut self.report.queries_each_second);
             }
             if let (Some(due), Some(histogram)) = (due, &mut self.report.scheduled_ns) {
                 histogram.saturating_record(now.ns_since(due));
@@ -419,7 +418,7 @@ impl<'a, S: Session> Worker<'a, S> {
         }
     }
 
-    /// One event; after a deadlock or a lost race it is rolled back and the same one tried again.
+    /// Runs one event; after a retryable error, rolls it back and retries it with the same draws.
     #[inline]
     fn event_with_retries(&mut self, sent: Moment) -> Result<Moment, Error> {
         let drawn = self.stream.clone();

@@ -1,81 +1,52 @@
-//! The real sysbench on a real server: every test runs, windows have exact ends, figures add up, errors are told in
-//! sysbench's own words.
+//! The real sysbench on real servers: every test runs, windows have exact ends, figures add up, errors
+//! contain sysbench's own messages.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap in a helper fails the test")]
+
+mod common;
 
 use rqps_driver::sysbench::{Target, run};
-use rqps_driver::{Observer, Pace, StepError, StepResult, StepSpec};
+use rqps_driver::{Observer, StepError, StepResult, StepSpec};
 use rqps_model::{Dbms, EndedBy, FixedWork, Limit, Warmup};
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::mysql;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Host};
-use rqps_workloads::expect::TableState;
-use rqps_workloads::microbenchmarks::{test_by_name, tests};
+use rqps_workloads::microbenchmarks::tests;
 use rqps_workloads::{Dialect, dialect};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 const ROWS: u64 = 2_000;
 const NAME: &str = "rqps client";
-/// Longest wait for what has to come.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// A window that would take longer than any test.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// A window that takes longer than any test.
 const ENDLESS: Duration = Duration::from_secs(3600);
 
 /// A server with two loaded tables.
 fn loaded() -> (Scratch, Endpoint, Connection) {
-    let server = Scratch::start("18").unwrap();
-    let endpoint = by_socket(&server);
-    let mut admin = Connection::connect(&endpoint, "test").unwrap();
-    for table in 1..=2 {
-        let name = dialect::table_name(table);
-        let rows = format!(
-            "INSERT INTO {name} SELECT n, n, repeat('1', 119), repeat('2', 59) FROM generate_series(1, {ROWS}) n"
-        );
-        let sql = dialect::create_table(Dialect::Postgres, table);
-        for sql in sql.into_iter().chain([rows]).chain(dialect::finish_table(Dialect::Postgres, table, ROWS))
-        {
-            admin.query(&sql).unwrap();
-        }
-    }
-    (server, endpoint, admin)
+    common::loaded(2, ROWS)
 }
 
 fn spec(test: &str, limit: Limit) -> StepSpec {
-    StepSpec {
-        test: test_by_name(test).unwrap(),
-        step: test.to_owned(),
-        dialect: Dialect::Postgres,
-        tables: 2,
-        clients: 2,
-        seed: 1,
-        draws: 1,
-        warmup: Warmup::Time(Duration::ZERO),
-        limit,
-        removed_rows_max: None,
-        pace: Pace::Closed,
-        state: TableState { rows: ROWS, complete: true, concurrent_writes: true },
-        flush: None,
-        slice: None,
-    }
+    StepSpec { limit, ..common::spec(test, 2, ROWS) }
 }
 
-/// Looks at the sessions at both ends of the window.
-struct Looks<'a> {
+/// Checks the sessions at both ends of the window.
+struct SessionCheck<'a> {
     admin: &'a mut Connection,
     client: u32,
     sessions: Vec<u32>,
     warm_sessions: Vec<u32>,
     closed: bool,
-    /// Asks for the end once the window is this old, in seconds.
+    /// Cancels the step this many seconds after the window opened.
     cancels_at: f64,
-    /// Has the server end a session once the window is open.
-    ends_a_session: bool,
+    /// Has the server terminate a session once the window is open.
+    terminates_a_session: bool,
     asked_to_end_statements: bool,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> SessionCheck<'a> {
     fn new(admin: &'a mut Connection) -> Self {
         Self {
             admin,
@@ -84,25 +55,25 @@ impl<'a> Looks<'a> {
             warm_sessions: Vec::new(),
             closed: false,
             cancels_at: f64::INFINITY,
-            ends_a_session: false,
+            terminates_a_session: false,
             asked_to_end_statements: false,
         }
     }
 
-    /// A client has its answer a moment before its session says that it is idle. When each has said so, none changes
-    /// any more.
-    fn all_stand_still(&mut self) {
+    /// Waits until all sessions are idle, which they report a moment after the client has its answer, and
+    /// checks that they stay so.
+    fn all_stay_idle(&mut self) {
         let sql = format!(
             "SELECT pid, state, state_change FROM pg_stat_activity WHERE application_name = '{NAME}' ORDER BY pid"
         );
         let mut expected = self.sessions.clone();
         expected.sort_unstable();
-        let deadline = Instant::now() + PATIENCE;
-        let stands = loop {
+        let deadline = Instant::now() + TIMEOUT;
+        let idle = loop {
             let seen = self.admin.query(&sql).unwrap().rows;
             let is_idle = |row: &Vec<Option<String>>| row[1].as_deref() == Some("idle");
             let pids = seen.iter().map(|row| row[0].clone().unwrap().parse::<u32>().unwrap());
-            // Those of the warm-up may still be on their way out.
+            // Sessions of the warm-up may not have ended yet.
             if pids.eq(expected.iter().copied()) && seen.iter().all(is_idle) {
                 break seen;
             }
@@ -110,13 +81,13 @@ impl<'a> Looks<'a> {
             std::thread::sleep(Duration::from_millis(5));
         };
         std::thread::sleep(Duration::from_millis(20));
-        assert_eq!(self.admin.query(&sql).unwrap().rows, stands);
+        assert_eq!(self.admin.query(&sql).unwrap().rows, idle);
         let command = std::fs::read_to_string(format!("/proc/{}/cmdline", self.client)).unwrap();
         assert!(command.contains("--config-file=") && !command.contains("-password="), "{command}");
     }
 }
 
-impl Observer for Looks<'_> {
+impl Observer for SessionCheck<'_> {
     fn client_process(&mut self, pid: u32) {
         self.client = pid;
     }
@@ -125,11 +96,11 @@ impl Observer for Looks<'_> {
     }
     fn window_opens(&mut self, sessions: &[u32]) {
         self.sessions = sessions.to_vec();
-        self.all_stand_still();
+        self.all_stay_idle();
     }
     fn window_closes(&mut self) {
         self.closed = true;
-        self.all_stand_still();
+        self.all_stay_idle();
     }
     fn statistics_complete(&mut self) {
         assert!(!Path::new(&format!("/proc/{}", self.client)).exists());
@@ -138,7 +109,7 @@ impl Observer for Looks<'_> {
         if phase == "measure" && elapsed_s >= self.cancels_at {
             self.cancels_at = 0.0;
         }
-        if phase == "measure" && std::mem::take(&mut self.ends_a_session) {
+        if phase == "measure" && std::mem::take(&mut self.terminates_a_session) {
             self.admin.query(&format!("SELECT pg_terminate_backend({})", self.sessions[0])).unwrap();
         }
     }
@@ -173,7 +144,7 @@ fn loaded_mysql(dbms: Dbms, version: &str) -> (Scratch, Endpoint) {
     (server, endpoint)
 }
 
-/// Runs every test; `delete` comes before `insert` in their order, and nothing reads between the two.
+/// Runs every test, in an order in which only `insert` runs after `delete`.
 fn every_test_runs(mut step: impl FnMut(&StepSpec) -> Result<StepResult, StepError>) {
     for test in tests() {
         let result = step(&spec(test.name, Limit::Events(7)));
@@ -186,7 +157,7 @@ fn every_test_runs(mut step: impl FnMut(&StepSpec) -> Result<StepResult, StepErr
             assert_eq!(result.statements, 7 * u64::from(test.statements_per_event()), "{}", test.name);
         }
         if test.writes() && test.name != "delete" {
-            // Of two clients, one may delete the row that the other has just deleted.
+            // A client may delete the row that the other has just deleted.
             assert!(result.noop_statements <= 2 && result.changed_rows > 0, "{}: {result:?}", test.name);
         }
         assert_eq!(each_second(&result).iter().sum::<f64>(), result.queries as f64, "{}", test.name);
@@ -194,10 +165,10 @@ fn every_test_runs(mut step: impl FnMut(&StepSpec) -> Result<StepResult, StepErr
 }
 
 #[test]
-fn every_test_runs_on_postgres_between_sessions_that_stand_still() {
+fn every_test_runs_on_postgres_with_idle_sessions_at_both_ends() {
     let (_server, endpoint, mut admin) = loaded();
     let target = Target::postgres(&endpoint, NAME);
-    every_test_runs(|spec| run(spec, &target, &mut Looks::new(&mut admin)));
+    every_test_runs(|spec| run(spec, &target, &mut SessionCheck::new(&mut admin)));
 }
 
 #[test]
@@ -206,13 +177,13 @@ fn every_test_runs_on_mysql_and_mariadb() {
         let (_server, endpoint) = loaded_mysql(dbms, version);
         let target = Target::mysql(&endpoint);
         every_test_runs(|spec| run(spec, &target, &mut Quiet));
-        let words =
-            run(&StepSpec { tables: 3, ..spec("update-inlist", Limit::Events(9)) }, &target, &mut Quiet);
-        assert!(words.unwrap_err().to_string().contains("sbtest3' doesn't exist"));
+        let missing = StepSpec { tables: 3, ..spec("update-inlist", Limit::Events(9)) };
+        let error = run(&missing, &target, &mut Quiet).unwrap_err();
+        assert!(error.to_string().contains("sbtest3' doesn't exist"), "{error}");
     }
 }
 
-/// Looks at nothing but the sessions' ids.
+/// Checks only the sessions' ids.
 struct Quiet;
 
 impl Observer for Quiet {
@@ -229,10 +200,10 @@ impl Observer for Quiet {
 }
 
 #[test]
-fn a_window_of_time_is_as_long_as_it_should_be_and_its_warm_up_does_not_count() {
+fn a_window_by_time_has_the_right_length_and_excludes_the_warm_up() {
     let (_server, endpoint, mut admin) = loaded();
     let calls = "SELECT sum(idx_scan)::bigint FROM pg_stat_user_indexes WHERE indexrelname = 'sbtest1_pkey'";
-    let mut looks = Looks::new(&mut admin);
+    let mut looks = SessionCheck::new(&mut admin);
     let mut one = spec("point-query", Limit::Time(Duration::from_millis(1300)));
     (one.tables, one.warmup) = (1, Warmup::Time(Duration::from_millis(300)));
     let result = run(&one, &Target::postgres(&endpoint, NAME), &mut looks).unwrap();
@@ -243,28 +214,28 @@ fn a_window_of_time_is_as_long_as_it_should_be_and_its_warm_up_does_not_count() 
     assert_eq!((result.ended_by, result.queries), (EndedBy::Time, result.events));
     let seconds = each_second(&result).len();
     assert!(seconds >= 2 && seconds <= elapsed.ceil() as usize, "{elapsed} s: {:?}", each_second(&result));
-    // Two clients are in an event nearly all the time.
+    // The two clients are busy nearly all the time.
     let (mean, all) = (result.event_ns.mean(), elapsed * 2e9 / result.events as f64);
     assert!(mean < all * 1.05 && mean > all * 0.3, "{mean} {all}");
-    // The server has met exactly the events of both.
+    // The server has counted exactly the events of warm-up and window.
     let warm: u64 = result.work.warmup.iter().sum();
     assert!(warm > 0);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
-        let met: u64 = admin.query(calls).unwrap().value().unwrap().parse().unwrap();
-        if met == warm + result.events {
+        let scans: u64 = admin.query(calls).unwrap().value().unwrap().parse().unwrap();
+        if scans == warm + result.events {
             break;
         }
-        assert!(Instant::now() < deadline, "{met} index scans, {warm} + {} events", result.events);
+        assert!(Instant::now() < deadline, "{scans} index scans, {warm} + {} events", result.events);
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
 #[test]
-fn work_is_repeated_and_deletes_end_at_their_share() {
+fn fixed_work_is_repeated_and_deletes_end_at_their_share() {
     let (_server, endpoint, mut admin) = loaded();
     let work = FixedWork { warmup: vec![3, 8], window: vec![40, 60] };
-    let mut looks = Looks::new(&mut admin);
+    let mut looks = SessionCheck::new(&mut admin);
     let result =
         run(&spec("update-index", Limit::Work(work)), &Target::postgres(&endpoint, NAME), &mut looks);
     let result = result.unwrap();
@@ -272,10 +243,10 @@ fn work_is_repeated_and_deletes_end_at_their_share() {
     let mut deletes = spec("delete", Limit::Time(ENDLESS));
     deletes.removed_rows_max = Some(ROWS);
     deletes.warmup = Warmup::Time(Duration::from_millis(20));
-    let mut looks = Looks::new(&mut admin);
+    let mut looks = SessionCheck::new(&mut admin);
     let result = run(&deletes, &Target::postgres(&endpoint, NAME), &mut looks).unwrap();
     assert_eq!(result.ended_by, EndedBy::Share);
-    // Half of both tables, give or take what chance does.
+    // Half of both tables, within random variation.
     let removed = result.removed_rows as f64 / ROWS as f64;
     assert!((0.93..1.07).contains(&removed), "{removed}");
     let left = admin.query("SELECT (SELECT count(*) FROM sbtest1) + (SELECT count(*) FROM sbtest2)").unwrap();
@@ -284,10 +255,10 @@ fn work_is_repeated_and_deletes_end_at_their_share() {
 }
 
 #[test]
-fn errors_are_sysbenchs_own_words_and_a_cancelled_step_leaves_no_client() {
+fn errors_contain_sysbenchs_messages_and_a_cancelled_step_leaves_no_client() {
     let (_server, endpoint, mut admin) = loaded();
-    let mut looks = Looks::new(&mut admin);
-    // Each event draws one of three tables: so many do not all miss the one that is not there.
+    let mut looks = SessionCheck::new(&mut admin);
+    // Each event draws one of three tables, so some of 1,000 hit the missing one.
     let mut missing = spec("update-inlist", Limit::Events(1_000));
     missing.tables = 3;
     let error = run(&missing, &Target::postgres(&endpoint, NAME), &mut looks).unwrap_err();
@@ -302,9 +273,9 @@ fn errors_are_sysbenchs_own_words_and_a_cancelled_step_leaves_no_client() {
     assert!(matches!(cancelled, Err(StepError::Cancelled)), "{cancelled:?}");
     assert!(looks.asked_to_end_statements && !looks.closed);
     assert!(!Path::new(&format!("/proc/{}", looks.client)).exists());
-    // A session that is lost in the window: the others do not go on without it.
+    // A session lost in the window fails the step.
     looks.cancels_at = f64::INFINITY;
-    looks.ends_a_session = true;
+    looks.terminates_a_session = true;
     let lost =
         run(&spec("point-query", Limit::Time(ENDLESS)), &Target::postgres(&endpoint, NAME), &mut looks);
     assert!(matches!(&lost, Err(StepError::Sysbench(error)) if error.lost_server()), "{lost:?}");

@@ -1,13 +1,14 @@
-//! Which arms of a sequence begin anew when it is resumed, from their load.
+//! Which arms of a sequence start over from their load when it is resumed.
 //!
-//! A test that writes and was cut off has changed some of its rows, and nobody knows which: what runs after it would
-//! run on other data than on the other arms. To keep a copy from before each such test would take as much disk again,
-//! and stopping the server for it would change what is measured. Loading again and doing the same work again takes time
-//! alone, and gives the same rows.
+//! An interrupted test that writes has changed an unknown part of its rows: what follows would run on other
+//! data than on the other arms. Keeping a copy from before each such test would take as much disk again, and
+//! stopping the server for it would change what is measured. Loading and repeating the same work takes time
+//! alone and gives the same rows.
 //!
-//! The queue of the Insert Benchmark is another case: its tables say where a step was, so that the rest of its rows can
-//! be written, and later steps find what they should. Only the figures of that step are lost. They are measured, with
-//! all else on that arm, when a run that is complete is resumed: a load may take hours, so that is for the user to say.
+//! The Insert Benchmark does not need this: its tables show how far a step came, so that the rest of its rows
+//! can be written, and later steps find the data they expect. Only the figures of the interrupted step are
+//! lost. Resuming the complete run measures them again, with everything else on that arm. A load may take
+//! hours, so this is left to the user.
 
 use crate::error::Result;
 use crate::run::Execution;
@@ -15,40 +16,43 @@ use rqps_plan::{Action, ActionKind, Plan, Schedule};
 use rqps_store::{ActionRecord, Outcome, Run, Status, counted};
 use std::collections::BTreeSet;
 
-/// Whether a step was cut off and what was left of it gave no result.
-fn lost(action: &ActionRecord) -> bool {
+/// Whether a step was interrupted and, when continued, gave no valid result.
+fn lacks_result(action: &ActionRecord) -> bool {
     action.kind == "measure" && action.outcome == Outcome::Invalid && action.attempt > 1
 }
 
-/// Whether a run that is complete has steps that can be measured all the same.
+/// Whether a complete run has steps without a result, which can be measured again.
 pub(crate) fn lacks_results(run: &Run) -> bool {
-    run.actions.iter().any(lost)
+    run.actions.iter().any(lacks_result)
 }
 
-/// What is to be done again because of these steps of an arm.
-struct Anew<'a> {
+/// Actions to repeat because of these steps of an arm.
+struct Restart<'a> {
     arm: usize,
     steps: Vec<&'a str>,
     seqs: BTreeSet<u32>,
 }
 
 impl Execution {
-    /// Forgets what has to be done again, and returns the run as it is then.
-    pub(crate) fn begin_anew(&mut self, run: &Run) -> Result<Option<Run>> {
+    /// Removes the actions that must be repeated from the journal. Returns the run without them, or `None` if
+    /// there are none.
+    pub(crate) fn restart_arms(&mut self, run: &Run) -> Result<Option<Run>> {
         let steps = match run.status.status {
-            Status::Complete => run.actions.iter().filter(|action| lost(action)).map(|a| a.seq).collect(),
+            Status::Complete => {
+                run.actions.iter().filter(|action| lacks_result(action)).map(|a| a.seq).collect()
+            }
             Status::Running | Status::Failed | Status::Interrupted => {
                 let cut_off = self.writer().cut_off_actions()?;
-                cut_writes(self.plan(), self.schedule(), &cut_off)
+                interrupted_writes(self.plan(), self.schedule(), &cut_off)
             }
         };
         if steps.is_empty() {
             return Ok(None);
         }
-        // Before anything is forgotten: a run with actions to be done never says that it is complete.
+        // First of all: a run with actions left must never be recorded as complete.
         self.writer().set_status(Status::Running, None)?;
         let schedule = self.schedule().clone();
-        for Anew { arm, steps, seqs } in anew(self.plan(), &schedule, &steps) {
+        for Restart { arm, steps, seqs } in restarts(self.plan(), &schedule, &steps) {
             let done = run.actions.iter().filter(|action| seqs.contains(&action.seq));
             let measured = done.filter(|action| action.kind == "measure").count();
             let steps = steps.join(", ");
@@ -59,35 +63,35 @@ impl Execution {
             let name = self.plan().arms[arm].name.clone();
             self.writer().forget_actions(&seqs)?;
             self.writer().add_note(Some(&name), &text)?;
-            self.tell(format!("arm {name} {text}"));
+            self.add_note(format!("arm {name} {text}"));
         }
         Ok(Some(self.writer().run()?))
     }
 }
 
-/// Of the steps that were cut off, those that leave data which nobody knows.
-fn cut_writes(plan: &Plan, schedule: &Schedule, cut_off: &BTreeSet<u32>) -> BTreeSet<u32> {
+/// Those of the interrupted steps that leave their tables in an unknown state.
+fn interrupted_writes(plan: &Plan, schedule: &Schedule, cut_off: &BTreeSet<u32>) -> BTreeSet<u32> {
     if plan.work.can_continue() {
         return BTreeSet::new();
     }
     let changes_rows = |action: &&Action| matches!(&action.kind, ActionKind::Measure(step) if step.writes);
-    let of_schedule = schedule.actions.iter().filter(|action| cut_off.contains(&action.seq));
-    of_schedule.filter(changes_rows).map(|action| action.seq).collect()
+    let interrupted = schedule.actions.iter().filter(|action| cut_off.contains(&action.seq));
+    interrupted.filter(changes_rows).map(|action| action.seq).collect()
 }
 
-/// What has to be done again for these steps: all of the arm's pass; of all arms where it is base's work that they
-/// repeat.
-fn anew<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>) -> Vec<Anew<'a>> {
-    let mut all: Vec<Anew<'a>> = Vec::new();
-    for of in schedule.actions.iter().filter(|action| steps.contains(&action.seq)) {
-        if let Some(earlier) = all.iter_mut().find(|one| one.seqs.contains(&of.seq)) {
-            earlier.steps.push(of.kind.name());
+/// The actions to repeat because of these steps: the whole pass of the step's arm, or of all arms if they
+/// repeat the work that base did in it.
+fn restarts<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>) -> Vec<Restart<'a>> {
+    let mut all: Vec<Restart<'a>> = Vec::new();
+    for step in schedule.actions.iter().filter(|action| steps.contains(&action.seq)) {
+        if let Some(earlier) = all.iter_mut().find(|one| one.seqs.contains(&step.seq)) {
+            earlier.steps.push(step.kind.name());
             continue;
         }
-        let sets_work = of.arm == plan.base_index() && of.pass == 1 && plan.work.repeats_base();
-        let again = |action: &&Action| action.pass == of.pass && (sets_work || action.arm == of.arm);
-        let seqs = schedule.actions.iter().filter(again).map(|action| action.seq).collect();
-        all.push(Anew { arm: of.arm, steps: vec![of.kind.name()], seqs });
+        let sets_work = step.arm == plan.base_index() && step.pass == 1 && plan.work.repeats_base();
+        let repeats = |action: &&Action| action.pass == step.pass && (sets_work || action.arm == step.arm);
+        let seqs = schedule.actions.iter().filter(repeats).map(|action| action.seq).collect();
+        all.push(Restart { arm: step.arm, steps: vec![step.kind.name()], seqs });
     }
     all
 }
@@ -102,16 +106,18 @@ mod tests {
         for name in ["a", "b"] {
             text += &format!("[[arm]]\nname = \"{name}\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n");
         }
-        Plan::parse(&text, "t.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap().plan
+        Plan::parse(&text, "t.toml", &PlanContext::trusting(rqps_workloads::BENCHMARKS)).unwrap().plan
     }
 
-    /// The arm, pass and name of what is done again after this step of an arm, in this pass, was cut off.
-    fn again(plan: &Plan, (arm, pass, step): (usize, u32, &str)) -> Vec<(usize, u32, String)> {
+    /// Arm, pass and name of the actions that are repeated after this step, of an arm in a pass, was
+    /// interrupted.
+    fn repeated(plan: &Plan, (arm, pass, step): (usize, u32, &str)) -> Vec<(usize, u32, String)> {
         let schedule = schedule(plan);
-        let mut of_step = schedule.actions.iter();
-        let cut = of_step.find(|a| (a.arm, a.pass, a.kind.name()) == (arm, pass, step)).unwrap().seq;
-        let anew = anew(plan, &schedule, &cut_writes(plan, &schedule, &BTreeSet::from([cut])));
-        let seqs: BTreeSet<u32> = anew.into_iter().flat_map(|one| one.seqs).collect();
+        let mut actions = schedule.actions.iter();
+        let cut_off = actions.find(|a| (a.arm, a.pass, a.kind.name()) == (arm, pass, step)).unwrap().seq;
+        let writes = interrupted_writes(plan, &schedule, &BTreeSet::from([cut_off]));
+        let restarts = restarts(plan, &schedule, &writes);
+        let seqs: BTreeSet<u32> = restarts.into_iter().flat_map(|one| one.seqs).collect();
         let named = |seq: u32| {
             let action = &schedule.actions[seq as usize];
             (action.arm, action.pass, action.kind.name().to_owned())
@@ -122,26 +128,26 @@ mod tests {
     const STEPS: &str = "rows = 1000\nsteps = [\"point-query\", \"update-index\", \"settle\", \"scan\"]";
 
     #[test]
-    fn only_a_step_that_writes_and_does_not_tell_its_place_has_its_arm_begin_anew() {
+    fn an_interrupted_write_restarts_its_arm_unless_the_step_can_continue() {
         let whole = ["start", "load", "point-query", "update-index", "settle-1", "scan", "stop"];
-        let plan_of_one_pass = plan("", STEPS);
+        let one_pass = plan("", STEPS);
         let of_b: Vec<_> = whole.iter().map(|name| (1, 1, (*name).to_owned())).collect();
-        assert_eq!(again(&plan_of_one_pass, (1, 1, "update-index")), of_b);
+        assert_eq!(repeated(&one_pass, (1, 1, "update-index")), of_b);
         for step in ["start", "load", "point-query", "settle-1", "scan", "stop"] {
-            assert_eq!(again(&plan_of_one_pass, (1, 1, step)), [], "{step}");
+            assert_eq!(repeated(&one_pass, (1, 1, step)), [], "{step}");
         }
         let queue = plan(
             "",
             "benchmark = \"insert\"\nsteps = [\"l.i0\", \"l.x\", \"l.i1\"]\n[insert]\nsize = \"smoke\"",
         );
-        assert_eq!(again(&queue, (1, 1, "l.i1")), []);
+        assert_eq!(repeated(&queue, (1, 1, "l.i1")), []);
     }
 
     #[test]
-    fn in_several_passes_only_what_hangs_on_base_s_work_takes_the_others_along() {
-        let count = |plan: &Plan, cut| {
-            let again = again(plan, cut);
-            let of = |arm, pass| again.iter().filter(|(a, p, _)| (*a, *p) == (arm, pass)).count();
+    fn only_base_s_first_pass_restarts_other_arms_and_only_if_they_repeat_its_work() {
+        let count = |plan: &Plan, cut_off| {
+            let repeated = repeated(plan, cut_off);
+            let of = |arm, pass| repeated.iter().filter(|(a, p, _)| (*a, *p) == (arm, pass)).count();
             [of(0, 1), of(1, 1), of(0, 2), of(1, 2)]
         };
         let as_base = plan("passes = 2", STEPS);

@@ -1,7 +1,7 @@
-//! An arm at work: its server, and what is needed to talk to it and to watch it.
+//! A running arm: its server, how to reach it and its counters.
 
 use crate::control::RunControl;
-use crate::error::{Death, Error, Result, tells_of_full_disk};
+use crate::error::{Death, Error, Result, mentions_full_disk};
 use crate::system::{ADMIN_NAME, Admin, Instance, System};
 use rqps_builds::Build;
 use rqps_model::{ServerSetting, Setting};
@@ -10,13 +10,12 @@ use rqps_servers::{Applied, Config, ServerSpec};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long it may take until the end of a server's main process shows, after its sessions have ended.
-const DEATH_NOTICE: Duration = Duration::from_secs(2);
-/// How often that is looked at.
-const DEATH_POLL: Duration = Duration::from_millis(20);
-const ASKING_FACTS: &str = "asking the server what it is";
+/// How long after the loss of a session a server's main process may take to exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+const EXIT_POLL: Duration = Duration::from_millis(20);
+const ASKING_FACTS: &str = "reading the server's version and settings";
 
-/// What an arm is made of, resolved once before the run begins.
+/// Build, config and system of an arm, resolved once before the run begins.
 #[derive(Clone)]
 pub struct Ingredients {
     pub build: Build,
@@ -24,7 +23,7 @@ pub struct Ingredients {
     pub system: &'static dyn System,
 }
 
-/// What an arm's instance says of itself.
+/// What an arm's instance reports about itself.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InstanceFacts {
     pub version_text: String,
@@ -32,20 +31,21 @@ pub(crate) struct InstanceFacts {
     pub settings: Vec<ServerSetting>,
 }
 
-/// An arm at work.
+/// An arm whose instance runs.
 pub struct ActiveArm {
+    /// Index in the plan's arms.
     pub(crate) index: usize,
     pub name: String,
     pub system: &'static dyn System,
     pub instance: Box<dyn Instance>,
-    /// None where nothing is charged to the instance.
+    /// `None` if the instance has no process of its own.
     pub(crate) perf: Option<PerfCounters>,
     pub data_dir: PathBuf,
 }
 
 impl ActiveArm {
-    /// Starts the instance on a data directory that is ready, and attaches the counters before any client comes. Given
-    /// up when the user wants to stop.
+    /// Starts the instance on an existing data directory and attaches hardware counters before any client
+    /// connects. Gives up when the user wants to stop.
     pub(crate) fn start(
         index: usize,
         name: &str,
@@ -56,7 +56,7 @@ impl ActiveArm {
         Ok(Self::with_instance(index, name, (system, spec), instance, control))
     }
 
-    /// The same with an instance that has just started.
+    /// As [`ActiveArm::start`], with an instance that has just started.
     pub(crate) fn with_instance(
         index: usize,
         name: &str,
@@ -67,19 +67,19 @@ impl ActiveArm {
         let perf = instance.pid().map(PerfCounters::attach);
         let data_dir = spec.data_dir.clone();
         let arm = Self { index, name: name.to_owned(), system, instance, perf, data_dir };
-        control.serve(&arm);
+        control.set_current(&arm);
         arm
     }
 
-    /// A session for administration; `doing` says what for.
+    /// Opens an admin session; `doing` names its purpose in errors.
     ///
     /// # Errors
-    /// When the instance gives none.
+    /// If the instance refuses the session.
     pub fn admin(&self, doing: &str) -> Result<Box<dyn Admin>> {
         self.instance.admin(ADMIN_NAME).map_err(Error::session(&self.name, doing))
     }
 
-    /// What a probe is to watch, at this moment; none where nothing is charged to the instance.
+    /// The processes and threads that a probe measures; `None` if the instance has no process of its own.
     pub(crate) fn target(&self, admin: &mut dyn Admin) -> Result<Option<ServerTarget>> {
         let Some(pid) = self.instance.pid() else {
             return Ok(None);
@@ -87,27 +87,32 @@ impl ActiveArm {
         Ok(Some(ServerTarget { pid, work_in: admin.work_in()? }))
     }
 
-    /// Has what finished work changed written to where it is found after a crash.
+    /// See [`Admin::make_durable`].
     pub(crate) fn make_durable(&self) -> Result<()> {
         let doing = "making a step's changes durable";
         self.admin(doing)?.make_durable().map_err(Error::session(&self.name, doing))
     }
 
-    /// What a failure in a step amounts to: a full disk, a dead server, or just what it says.
-    pub(crate) fn judge(&mut self, step: &str, failure: Error) -> Error {
-        let words = failure.to_string();
-        if failure.is_full_disk() && !failure.lost_server() {
+    /// The error of a step: an interruption if the user wants to stop, else as [`ActiveArm::diagnose`].
+    pub(crate) fn failed(&mut self, step: &str, error: Error, control: &RunControl<'_>) -> Error {
+        if control.stopped() { Error::Interrupted } else { self.diagnose(step, error) }
+    }
+
+    /// Replaces a step's error by its cause, if that is a full disk or a dead server.
+    pub(crate) fn diagnose(&mut self, step: &str, error: Error) -> Error {
+        let words = error.to_string();
+        if error.is_full_disk() && !error.lost_server() {
             return self.disk_full(step, words);
         }
-        let how = match failure.is_silence() && self.instance.exit_text().is_none() {
+        let how = match error.is_timeout() && self.instance.exit_text().is_none() {
             true => Some("it hangs: it does not answer a login".to_owned()),
-            false => self.death(failure.lost_server()),
+            false => self.death(error.lost_server()),
         };
         let Some(how) = how else {
-            return failure.about(&self.name, step);
+            return error.with_arm(&self.name, step);
         };
         let log = self.instance.telling_lines();
-        if tells_of_full_disk(&log) {
+        if mentions_full_disk(&log) {
             return self.disk_full(step, log);
         }
         Error::ServerDied {
@@ -126,10 +131,11 @@ impl ActiveArm {
         }
     }
 
-    /// How the server died, if it did. A lost session is a sign of it: either all goes down, which may take a moment to
-    /// be seen, or a process crashed and the server ends all others before it goes on, with its statistics gone.
+    /// How the server died, or `None` if it lives. A lost session is a sign of death: either the whole server
+    /// goes down, which may take a moment to show, or one process crashed and the server restarts all others,
+    /// losing its statistics.
     fn death(&mut self, lost_session: bool) -> Option<String> {
-        let deadline = Instant::now() + DEATH_NOTICE;
+        let deadline = Instant::now() + EXIT_TIMEOUT;
         loop {
             if let Some(status) = self.instance.exit_text() {
                 return Some(format!("its main process ended ({status})"));
@@ -138,26 +144,22 @@ impl ActiveArm {
                 return None;
             }
             if Instant::now() >= deadline {
-                return Some(self.lost_session().to_owned());
+                let how = match self.system.session_is_a_process() {
+                    true => "one of its processes crashed, or was ended from outside",
+                    false => "it dropped a session while its process went on",
+                };
+                return Some(how.to_owned());
             }
-            std::thread::sleep(DEATH_POLL);
+            std::thread::sleep(EXIT_POLL);
         }
     }
 
-    /// What it means that a session is lost while the main process goes on.
-    fn lost_session(&self) -> &'static str {
-        match self.system.session_is_a_process() {
-            true => "one of its processes crashed, or was ended from outside",
-            false => "it dropped a session while its process went on",
-        }
-    }
-
-    /// What the instance says of itself.
+    /// Asks the instance about itself.
     pub(crate) fn facts(&mut self) -> Result<InstanceFacts> {
-        self.asked_facts().map_err(|failure| self.judge(ASKING_FACTS, failure))
+        self.read_facts().map_err(|error| self.diagnose(ASKING_FACTS, error))
     }
 
-    fn asked_facts(&self) -> Result<InstanceFacts> {
+    fn read_facts(&self) -> Result<InstanceFacts> {
         let mut admin = self.admin(ASKING_FACTS)?;
         let version_text = admin.version_text().map_err(Error::session(&self.name, ASKING_FACTS))?;
         let (facts, settings) = (admin.build_facts()?, admin.settings()?);
@@ -166,7 +168,7 @@ impl ActiveArm {
     }
 }
 
-/// Wraps what kept a server from being made or started with whose it was.
+/// Adds the arm to an error of creating, copying, starting or stopping its server.
 pub(crate) fn not_started(arm: &str, data_dir: &Path) -> impl FnOnce(rqps_servers::Error) -> Error {
     move |source| {
         if matches!(source, rqps_servers::Error::Interrupted { .. }) {

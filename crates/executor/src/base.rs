@@ -1,4 +1,4 @@
-//! What the base arm did in each step, for the arms that are to do the same.
+//! The events that base did in each step, for the arms that repeat them.
 
 use crate::error::Result;
 use crate::observe::{WORK_WARMUP, WORK_WINDOW};
@@ -6,16 +6,15 @@ use rqps_model::FixedWork;
 use rqps_store::Run;
 use std::collections::BTreeMap;
 
-/// How many events each client of base did, by step.
+/// Events of each of base's clients, by step.
 pub(crate) type BaseSteps = BTreeMap<String, FixedWork>;
 
-/// Reads back what base did in an earlier process. An invalid step counts too: it changed rows like any other.
+/// Reads what base did in an earlier process. An invalid step counts too: it changed rows like any other.
 pub(crate) fn read(run: &Run, base: &str) -> Result<BaseSteps> {
     let mut steps = BaseSteps::new();
-    let measured = |kind: &str| kind == "measure";
-    // The first pass is what all others repeat.
+    // In reverse, so that the first pass, which all others repeat, is inserted last.
     for action in run.actions.iter().rev() {
-        if action.arm != base || !measured(&action.kind) {
+        if action.arm != base || action.kind != "measure" {
             continue;
         }
         let series = run.series(action.seq)?;

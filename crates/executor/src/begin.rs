@@ -1,4 +1,4 @@
-//! Beginning a run, and taking one up again.
+//! Begins a run, resumes one, and opens one for CPU profiles.
 
 use crate::anew::lacks_results;
 use crate::arm::{Ingredients, record};
@@ -9,23 +9,22 @@ use crate::kit::{Host, Kit};
 use crate::place::Place;
 use crate::run::Execution;
 use crate::setup::Setup;
-use crate::spec::memory_bytes_max;
 use rqps_builds::{Build, Dirs, Watch};
 use rqps_model::BuildSource;
 use rqps_plan::{Arm, Plan, PlanContext, ProfileAfter, Protocol};
 use rqps_probe::profile::Perf;
 use rqps_servers::HostLimits;
 use rqps_store::{Run, RunFolder, RunWriter, Status};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-/// Obtains every arm's build and reads its config, in the plan's order. Builds from source take minutes: `watch`
-/// hears of them and may end them.
+/// Obtains every arm's build and reads its config, in the plan's order. Builds from source take minutes: they
+/// report to `watch`, which can stop them.
 pub fn resolve(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Ingredients>> {
     let builds = resolve_builds(kit, plan, dirs, watch)?;
     let mut limits = HostLimits::of(&dirs.work).shared_by(resident(plan));
-    if let Some(most) = memory_bytes_max(plan) {
-        limits.memory_bytes = limits.memory_bytes.min(most);
+    if let Some(bytes_max) = plan.work.server_memory_bytes_max() {
+        limits.memory_bytes = limits.memory_bytes.min(bytes_max);
     }
     let with_config = |(arm, build): (&Arm, Build)| {
         let system = kit.system(build.dbms)?;
@@ -35,7 +34,7 @@ pub fn resolve(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Re
     plan.arms.iter().zip(builds).map(with_config).collect()
 }
 
-/// How many servers hold their memory at the same time.
+/// How many servers run at the same time.
 fn resident(plan: &Plan) -> u64 {
     match plan.protocol {
         Protocol::Sequence if plan.passes == 1 => 1,
@@ -48,7 +47,7 @@ fn resolve_builds(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) ->
     plan.arms.iter().map(&mut build).collect()
 }
 
-/// Makes a run folder for a plan below `results`.
+/// Creates a run folder for a plan in `results`.
 pub fn begin(
     kit: &Kit,
     mut plan: Plan,
@@ -58,7 +57,7 @@ pub fn begin(
     program_version: &str,
 ) -> Result<Execution> {
     if plan.profile.after != ProfileAfter::Never {
-        // Better known before hours of measuring than after.
+        // Fails before hours of measuring, not after.
         Perf::find()?;
     }
     let driver = kit.driver(&plan)?;
@@ -74,12 +73,12 @@ pub fn begin(
         .arms
         .iter()
         .zip(&ingredients)
-        .map(|(arm, made_of)| record(arm, arm.name == plan.base, made_of, None, None))
+        .map(|(arm, ingredients)| record(arm, arm.name == plan.base, ingredients, None, None))
         .collect();
     let meta = meta(&plan, &ingredients, driver_text, program_version);
     pin_configs(&plan, &ingredients, &folder)?;
     let configs = plan.arms.iter().zip(&ingredients);
-    let configs = configs.map(|(arm, made_of)| (format!("configs/{}.conf", arm.name), &*made_of.config.text));
+    let configs = configs.map(|(arm, ingredients)| (pinned_config(&arm.name), &*ingredients.config.text));
     let files: Vec<_> = [("plan.toml".to_owned(), &*toml)].into_iter().chain(configs).collect();
     inputs::keep(&folder, &files)?;
     writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host)?;
@@ -87,21 +86,21 @@ pub fn begin(
     Ok(Execution::new(Setup { plan, driver, ingredients, place, host: kit.host }, writer))
 }
 
-/// How a run is taken up again.
+/// Options of [`resume`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Resume {
-    /// The host may be another one.
+    /// Allows another host than the one the run began on.
     pub other_host: bool,
-    /// Time that a run of blocks gets from now on, whatever its plan's budget.
+    /// Measures blocks for this much longer, whatever the plan's budget.
     pub more: Option<Duration>,
 }
 
-/// Takes a run up again. Builds, configs and host must be those it began with; `other_host` lets the host differ.
-/// A run that is complete is taken up only when it has blocks and is to get `more` time, or when it lacks results of
-/// steps that were cut off.
+/// Resumes a run. Builds, configs and host must be those it began with; `other_host` allows another host. A
+/// complete run is resumed only if it has blocks and `more` is given, or if it lacks results of interrupted
+/// steps.
 pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watch<'_>) -> Result<Execution> {
     let Resume { other_host, more } = how;
-    // What is read is what the next step stands on: nobody else may be writing from here on.
+    // Locks the folder before reading: the next action depends on what is read.
     let folder = RunFolder::at(path)?;
     let writer = RunFolder::open_for_writing(folder.path())?;
     let run = writer.run()?;
@@ -113,18 +112,18 @@ pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watc
         _ => {}
     }
     let mut execution = reopened(kit, &run, writer, (dirs, other_host), watch)?;
-    execution.take_up(&run)?;
+    execution.restore(&run)?;
     if let Some(more) = more {
         execution.give_time(more);
     }
     Ok(execution)
 }
 
-/// Takes a run up for CPU profiles, complete or not. Builds, configs and host must be those it began with;
-/// `other_host` lets the host differ.
+/// Opens a run for CPU profiles, complete or not. Builds, configs and host must be those it began with;
+/// `other_host` allows another host.
 ///
 /// # Errors
-/// As [`resume`], and when this host cannot take profiles.
+/// If builds, configs or host have changed, and if this host or benchmark does not allow profiles.
 pub fn reopen(
     kit: &Kit,
     path: &Path,
@@ -160,15 +159,14 @@ fn reopened(
     let plan = Plan::parse(&text, &plan_path.to_string_lossy(), &PlanContext::trusting(kit.benchmarks))
         .map_err(|problem| Error::Plan { path: plan_path, problem: problem.to_string() })?
         .plan;
-    let mut ingredients = resolve_builds(kit, &plan, dirs, watch)?;
     let ingredients = plan
         .arms
         .iter()
-        .zip(ingredients.drain(..))
+        .zip(resolve_builds(kit, &plan, dirs, watch)?)
         .zip(&run.arms)
         .map(|((arm, build), then)| {
             same_build(then, &build)?;
-            let pinned = pinned_config(&run.folder, &arm.name);
+            let pinned = run.folder.path().join(pinned_config(&arm.name));
             let system = kit.system(build.dbms)?;
             let mut config = system.config(build.dbms, &pinned.to_string_lossy(), None)?;
             config.name.clone_from(&then.config_name);
@@ -190,11 +188,10 @@ fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {
     Err(Error::Changed { arm: then.name.clone(), then: then.build_hash.clone(), now: now.hash.clone() })
 }
 
-/// Names the exact version where the plan asks for the newest of a series, and the commit where it asks for a branch: a
-/// resumed run must not get newer ones. A source without a commit may change meanwhile: what was built from it stays.
+/// Replaces "newest of a series" by the exact version and a branch by its commit: a resumed run must not get
+/// newer ones. A source tree without a commit may change, so the plan names the finished build instead.
 fn pin_versions(plan: &mut Plan, ingredients: &[Ingredients]) {
-    for (arm, made_of) in plan.arms.iter_mut().zip(ingredients) {
-        let build = &made_of.build;
+    for (arm, Ingredients { build, .. }) in plan.arms.iter_mut().zip(ingredients) {
         match (&mut arm.build.source, &build.commit) {
             (BuildSource::Version(version), _) => version.clone_from(&build.version),
             (BuildSource::Source(source), Some(commit)) => source.reference = Some(commit.clone()),
@@ -204,17 +201,17 @@ fn pin_versions(plan: &mut Plan, ingredients: &[Ingredients]) {
     }
 }
 
-/// Where a run keeps an arm's config as it was when the run began: a file may be edited meanwhile, and `sized` depends
-/// on the free space of the disk.
-fn pinned_config(folder: &RunFolder, arm: &str) -> PathBuf {
-    folder.path().join("configs").join(format!("{arm}.conf"))
+/// Path in the run folder of an arm's config as it was when the run began: its file may be edited, and
+/// `sized` depends on the free space of the disk.
+fn pinned_config(arm: &str) -> String {
+    format!("configs/{arm}.conf")
 }
 
 fn pin_configs(plan: &Plan, ingredients: &[Ingredients], folder: &RunFolder) -> Result<()> {
-    for (arm, made_of) in plan.arms.iter().zip(ingredients) {
-        let path = pinned_config(folder, &arm.name);
+    for (arm, Ingredients { config, .. }) in plan.arms.iter().zip(ingredients) {
+        let path = folder.path().join(pinned_config(&arm.name));
         let dir = path.parent().unwrap_or(&path);
-        let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, &made_of.config.text));
+        let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, &config.text));
         written.map_err(|source| Error::File { action: "write", path: path.clone(), source })?;
     }
     Ok(())

@@ -1,6 +1,8 @@
-//! Whom a run tells, who tells it to end, and that it ends soon even where a server doesn't answer.
+//! A run's progress display and stop flag, and the watchdog that ends a stopped run even if a server does not
+//! answer.
 
 use crate::arm::ActiveArm;
+use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::system::Handle;
 use rustix::fs::statvfs;
@@ -9,22 +11,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
 
-/// How often the wish to end is looked at, and how long a statement may go on after it. Rare enough to cost a measured
-/// window nothing.
-const LOOK: Duration = Duration::from_millis(1000);
-/// After so many looks that found the wish, all servers are killed: a shutdown in good order takes less, and what else
-/// is waited for would take more than anybody waits.
-const STOPPED_LOOKS_MAX: u32 = 7;
+/// How often the watchdog checks the stop flag, and how long a statement may run on after it is set. Rare
+/// enough not to disturb a measured window.
+const POLL: Duration = Duration::from_millis(1000);
+/// Polls with the stop flag set after which all servers are killed. A clean shutdown takes less, and nobody
+/// would wait longer for anything else.
+const STOPPED_POLLS_MAX: u32 = 7;
 
-/// A disk with less room than this is full, where a server says that it waits for some.
+/// Free bytes below which a disk counts as full if a server reports that it waits for space.
 const FULL_BELOW_BYTES: u64 = 4 << 20;
-/// So many looks in a row have to find it waiting before it is ended.
-const FULL_LOOKS: u32 = 10;
+/// Consecutive polls that must find a server waiting for space before it is killed.
+const FULL_POLLS: u32 = 10;
 
-/// Instances that run, as others than their owners see them.
+/// Handles of the running instances.
 pub(crate) type Instances = Vec<Arc<dyn Handle>>;
 
-/// Whether an instance stands still until somebody makes room on its disk.
+/// Whether an instance waits for space on a full disk.
 fn waits_for_room(instance: &dyn Handle) -> bool {
     let Ok(disk) = statvfs(instance.data_dir()) else {
         return false;
@@ -32,82 +34,87 @@ fn waits_for_room(instance: &dyn Handle) -> bool {
     disk.f_bavail * disk.f_frsize < FULL_BELOW_BYTES && instance.waits_for_room()
 }
 
-/// What a run tells, and what can end it.
+/// Where a run reports its progress, and what stops it.
 pub struct RunControl<'a> {
     pub progress: &'a mut dyn Progress,
+    /// Set when the user wants the run to stop.
     pub stop: &'a AtomicBool,
-    /// The instances that run, the one at work last.
+    /// The running instances; the last one is being measured or worked on.
     pub(crate) instances: &'a Mutex<Instances>,
 }
 
 impl RunControl<'_> {
-    /// Whether the user wants the run to end.
+    /// Whether the user wants the run to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Says which instance is at work.
-    pub(crate) fn serve(&self, arm: &ActiveArm) {
+    /// Fails with [`Error::Interrupted`] if the user wants the run to stop.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.stopped() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Makes this arm's instance the last of the running ones.
+    pub(crate) fn set_current(&self, arm: &ActiveArm) {
         let mut instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
         instances.retain(|other| other.is_alive() && other.data_dir() != arm.data_dir);
         instances.extend(arm.instance.handle());
     }
 }
 
-/// Does `work`, whose thread waits for servers' answers. Once `stop` is set, statements of that thread are ended: some
-/// wait for a lock, or for hours. Those of load and clients are ended by the threads that wait for them. When that has
-/// not ended the work, its servers are killed. A server that would wait for room on a full disk for ever is ended too,
-/// so that the step ends with what its log says.
-pub(crate) fn unless_stopped<T>(
+/// Runs `work` beside a watchdog thread. Once `stop` is set, the watchdog cancels the statements of admin
+/// sessions, which may wait for a lock or run for hours; those of loads and clients are cancelled by the
+/// threads that wait for them. If the work does not end by that, its servers are killed. A server that would
+/// wait forever for space on a full disk is killed too, so that the step fails with what its log says.
+pub(crate) fn with_watchdog<T>(
     stop: &AtomicBool,
     instances: &Mutex<Instances>,
     work: impl FnOnce() -> T,
 ) -> T {
-    let over = AtomicBool::new(false);
+    let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let look = || {
-            let (mut stopped_looks, mut full_looks) = (0, 0);
-            while !over.load(Ordering::Relaxed) {
-                std::thread::park_timeout(LOOK);
+        let watch = || {
+            let (mut stopped_polls, mut full_polls) = (0, 0);
+            while !done.load(Ordering::Relaxed) {
+                std::thread::park_timeout(POLL);
                 let instances = instances.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 if stop.load(Ordering::Relaxed) {
-                    stopped_looks += 1;
-                    end(&instances, stopped_looks);
+                    stopped_polls += 1;
+                    interrupt(&instances, stopped_polls);
                 }
-                let Some(at_work) = instances.last() else {
+                let Some(current) = instances.last() else {
                     continue;
                 };
-                full_looks = if waits_for_room(&**at_work) { full_looks + 1 } else { 0 };
-                if full_looks == FULL_LOOKS {
-                    at_work.kill();
+                full_polls = if waits_for_room(&**current) { full_polls + 1 } else { 0 };
+                if full_polls == FULL_POLLS {
+                    current.kill();
                 }
             }
         };
-        let looking = scope.spawn(look);
-        let _over = Over { over: &over, looking: looking.thread().clone() };
+        let watchdog = scope.spawn(watch);
+        let _done = EndWatchdog { done: &done, thread: watchdog.thread().clone() };
         work()
     })
 }
 
-/// Ends the looking, also when the work panics: the scope would wait for ever else.
-struct Over<'a> {
-    over: &'a AtomicBool,
-    looking: Thread,
+/// Ends the watchdog when dropped, also when the work panics: the scope would otherwise wait forever.
+struct EndWatchdog<'a> {
+    done: &'a AtomicBool,
+    thread: Thread,
 }
 
-impl Drop for Over<'_> {
+impl Drop for EndWatchdog<'_> {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        self.looking.unpark();
+        self.done.store(true, Ordering::Relaxed);
+        self.thread.unpark();
     }
 }
 
-/// What is done to instances after so many looks that found the wish to end.
-fn end(instances: &Instances, stopped_looks: u32) {
+fn interrupt(instances: &Instances, stopped_polls: u32) {
     for instance in instances.iter().filter(|instance| instance.is_alive()) {
-        if stopped_looks > STOPPED_LOOKS_MAX {
+        if stopped_polls > STOPPED_POLLS_MAX {
             instance.kill();
-        } else if stopped_looks > 1 {
+        } else if stopped_polls > 1 {
             instance.end_admin_statements();
         }
     }

@@ -1,4 +1,4 @@
-//! What a run says of itself before it begins: its parameters and its steps.
+//! The parameters and planned steps that a run records before it begins.
 
 use crate::arm::Ingredients;
 use rqps_model::{Limit, Setting};
@@ -6,7 +6,7 @@ use rqps_plan::{ActionKind, Plan, Protocol, Step, schedule};
 use rqps_store::{Meta, PlannedStep, now_ms};
 use std::collections::BTreeSet;
 
-/// The run's parameters; `driver` is what it says of its driver, if anything.
+/// The run's parameters; `driver` is [`crate::Driver::described`].
 pub(crate) fn meta(
     plan: &Plan,
     ingredients: &[Ingredients],
@@ -19,9 +19,9 @@ pub(crate) fn meta(
         plan.work.method(plan).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     method.extend(driver.map(|described| ("driver".to_owned(), described)));
     if plan.isolated.is_some() {
-        let of_arms = ingredients.iter().map(|made_of| made_of.system.method_of_blocks());
-        let undisturbed: BTreeSet<_> = of_arms.collect();
-        method.extend(undisturbed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let of_arms = ingredients.iter().map(|ingredients| ingredients.system.method_of_blocks());
+        let distinct: BTreeSet<_> = of_arms.collect();
+        method.extend(distinct.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
     Meta {
         name: plan.name.clone(),
@@ -65,7 +65,7 @@ fn isolated_steps(plan: &Plan) -> Vec<PlannedStep> {
     steps.filter_map(step).collect()
 }
 
-/// The steps as planned for the base arm; the others have the same.
+/// The steps as planned for base; the other arms have the same.
 pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
     if plan.protocol == Protocol::Isolated {
         return isolated_steps(plan);
@@ -93,7 +93,7 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
             ActionKind::Settle(settle) => PlannedStep {
                 amount: match settle.seconds_min {
                     0 => format!("at most {} s", settle.seconds_max),
-                    least => format!("{least} to {} s", settle.seconds_max),
+                    seconds_min => format!("{seconds_min} to {} s", settle.seconds_max),
                 },
                 ..step(&settle.step, "settle")
             },

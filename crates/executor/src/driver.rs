@@ -1,40 +1,55 @@
-//! Who asks: a driver sends the load of one benchmark to instances of the systems whose addresses it knows.
+//! The load generator: a [`Driver`] runs the steps of one benchmark against instances of the systems whose
+//! [`Address`](crate::Address) type it supports.
 
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
 use crate::error::Result;
 use crate::observe::StepFindings;
-use crate::system::Admin;
+use crate::system::{ADMIN_NAME, Admin, Asked, Instance};
 use rqps_driver::{Member, Observer, SliceSpec, StepError, StepResult};
 use rqps_model::{FixedWork, Limit, Metrics, Pacer, Unit, Warmup};
 use rqps_plan::{Plan, StepDef};
 use rqps_store::Load;
+use std::time::Duration;
 
 /// A program whose clients run a benchmark.
 pub trait Driver: Sync {
-    /// Its word in plans.
+    /// Its name in plans.
     fn id(&self) -> &'static str;
 
-    /// The benchmark that it runs, by its word in plans.
+    /// The id of the benchmark that it runs.
     fn benchmark(&self) -> &'static str;
 
-    /// What a run says of it, unless that goes without saying.
+    /// Describes the driver in the run's method; `None` if there is nothing to note.
     ///
     /// # Errors
-    /// Where it is not installed.
+    /// If its program is not installed.
     fn described(&self) -> Result<Option<String>> {
         Ok(None)
     }
 
-    /// Whether windows of several arms can share a stretch of time, in which arms take turns of some milliseconds.
+    /// Whether windows of several arms can run interleaved, in turns of some milliseconds. If true,
+    /// [`Window::member`] must return a member for windows of this step.
     fn takes_turns(&self, _step: &StepDef) -> bool {
         false
     }
 
-    /// Makes the benchmark's tables as they are before its first step.
+    /// Creates the tables as the first step expects them. A load that takes long must check
+    /// `control.stopped()` and then return [`Error::Interrupted`](crate::Error::Interrupted).
     fn load(&self, plan: &Plan, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded>;
 
-    /// Gets ready for one window: `admin` is a session on the arm's instance.
+    /// Reads at most `rows_max` rows of each table, and its indexes, once, so that no window reads from disk
+    /// what another arm's window finds in memory. By default in SQL, and without indexes.
+    fn warm(&self, plan: &Plan, instance: &dyn Instance, rows_max: u64) -> Asked<()> {
+        let mut admin = instance.admin(ADMIN_NAME)?;
+        plan.work.table_names().iter().try_for_each(|table| {
+            admin
+                .query(&format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {rows_max}) AS read"))
+                .map(drop)
+        })
+    }
+
+    /// Prepares one window; `admin` is a session on the arm's instance.
     fn prepare<'a>(
         &self,
         job: Job<'a>,
@@ -43,36 +58,37 @@ pub trait Driver: Sync {
     ) -> Result<Box<dyn Window + 'a>>;
 }
 
-/// What a load made.
+/// Result of a load.
 pub struct Loaded {
     pub load: Load,
-    /// The result in a few words.
+    /// The result in a few words, for the progress display.
     pub summary: String,
 }
 
-/// What is to be run.
+/// One window to run.
 #[derive(Clone)]
 pub struct Job<'a> {
     pub plan: &'a Plan,
     pub step: &'a StepDef,
-    /// Steps of the same number repeat the same operations.
+    /// Part of the seed: windows of a step with equal `draws` repeat the same operations.
     pub draws: u32,
     pub limit: Limit,
     pub warmup: Warmup,
-    /// It also ends when so many rows are gone.
+    /// The window also ends once this many rows have been removed.
     pub removed_rows_max: Option<u64>,
-    /// Whether the step was cut off before.
+    /// Whether an earlier attempt at the step was interrupted.
     pub repeats: bool,
-    /// Whether clients let the instance go first on the CPU that they share.
+    /// Whether clients yield to the instance on the CPU that they share.
     pub gives_way: bool,
-    /// Whether the instance's counters are read around the window, so that sessions hand theirs in at its end.
+    /// Whether the instance's counters are read around the window, so that sessions must flush their
+    /// statistics before and after it.
     pub reads_counters: bool,
-    /// What a turn is, where arms take turns.
+    /// The size of a turn; `None` if arms do not take turns.
     pub slice: Option<SliceSpec>,
 }
 
 impl<'a> Job<'a> {
-    /// A step with this much work, in a first attempt.
+    /// A first attempt at a step, with everything optional off.
     pub(crate) fn of(plan: &'a Plan, step: &'a StepDef, draws: u32, limit: Limit, warmup: Warmup) -> Self {
         Self {
             plan,
@@ -88,55 +104,54 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A step with a fixed number of events for each client.
+    /// As [`Job::of`], with a fixed number of events for each client and no timed warm-up.
     pub(crate) fn of_work(plan: &'a Plan, step: &'a StepDef, draws: u32, work: FixedWork) -> Self {
-        Self::of(plan, step, draws, Limit::Work(work), Warmup::Time(std::time::Duration::ZERO))
+        Self::of(plan, step, draws, Limit::Work(work), Warmup::Time(Duration::ZERO))
     }
 }
 
 /// One window that is ready to run.
 pub trait Window {
-    /// Statements that the instance is asked to explain, with their kinds.
+    /// Statements to explain, each after its kind.
     fn examples(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// How it is watched.
     fn watch_options(&self) -> WatchOptions;
 
     /// Runs it. Called once.
     fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError>;
 
-    /// What is run where arms take turns; every driver that says it does so has it.
+    /// The window's part in a run of several arms in turns; see [`Driver::takes_turns`].
     fn member(&self) -> Option<Member<'_>> {
         None
     }
 
-    /// What came of it, once its sessions have ended.
+    /// Computes the result. Called after the window's sessions have ended.
     fn finish(self: Box<Self>, arm: &ActiveArm, findings: &StepFindings) -> Result<Finished>;
 }
 
-/// How a window is watched.
+/// What the executor observes during a window.
 pub struct WatchOptions {
-    /// Sessions stay after the window.
+    /// Whether sessions still run events after the window closes; otherwise they end with it.
     pub owes_events: bool,
-    /// Operations that an event, as progress counts them, stands for, and what the rate counts.
+    /// Operations per event that [`Observer::progress`] reports, and the unit of the displayed rate.
     pub progress: (f64, &'static Unit),
-    /// Whether the instance's debt is looked at each second.
+    /// Whether the instance's debt is sampled every second.
     pub debt: bool,
 }
 
-/// What a window came to, beside what every step's result says.
+/// The result of a window, beside its [`StepResult`].
 pub struct Finished {
     pub unit: Unit,
     /// In the unit of the rate.
     pub operations: f64,
-    /// Read or changed.
+    /// Rows read or changed.
     pub rows: u64,
     pub pacer: Option<Pacer>,
     pub metrics: Metrics,
-    /// Why the result must not be used, if so.
+    /// Why the result must not be used, if it must not.
     pub invalid: Option<String>,
-    /// What the summary adds to the rate.
+    /// Text that follows the rate in the summary.
     pub remark: String,
 }

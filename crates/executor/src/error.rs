@@ -1,4 +1,4 @@
-//! What can stop a run, and what a user does about it.
+//! Errors that stop a run, with their remedies.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -16,39 +16,39 @@ pub enum Error {
     Store(#[from] rqps_store::Error),
     #[error(transparent)]
     Probe(#[from] rqps_probe::Error),
-    /// The program that is to send the load.
+    /// The driver's program could not be used.
     #[error(transparent)]
     Sysbench(rqps_driver::sysbench::Error),
-    /// A session that administers or loads.
+    /// A session other than the measured ones failed.
     #[error("arm {arm}, {doing}: {source}")]
     Session { arm: String, doing: String, source: Box<rqps_wire::Error> },
-    /// A measured step failed though its server lives.
+    /// A measured step failed while its server lives.
     #[error("arm {arm}, step {step}: {source}")]
     Step { arm: String, step: String, source: rqps_driver::StepError },
     #[error("this rqps was built without {0}")]
     NoSystem(rqps_model::Dbms),
     #[error("the driver {driver} does not run the benchmark {benchmark}")]
     NoDriver { driver: &'static str, benchmark: &'static str },
-    #[error("arm {arm}: the driver {driver} has no way to reach its system")]
+    #[error("arm {arm}: the driver {driver} does not support this system")]
     NoAddress { arm: String, driver: &'static str },
-    /// A step that no clients can run: a defect of the program.
+    /// The driver cannot run the step: a bug in rqps.
     #[error("step {step}: the driver {driver} has no clients for it")]
     NoClients { step: String, driver: &'static str },
-    /// Something about an arm's server could not be found out.
+    /// Reading something from an arm's server, or managing it, failed.
     #[error("arm {arm}, {doing}: {source}")]
     Unmeasured {
         arm: String,
-        /// The step, or what else was being done.
+        /// The step or other work.
         doing: String,
         source: Box<Error>,
     },
-    /// Somebody has stopped a server's processes.
+    /// Someone stopped a server's processes (SIGSTOP).
     #[error("arm {arm}: its server is paused: something stopped one of its processes (SIGSTOP)")]
-    StandsStill { arm: String },
-    /// A server could not be made or started.
+    ServerPaused { arm: String },
+    /// A server could not be created or started.
     #[error("arm {arm}: {source}")]
     NotStarted { arm: String, source: Box<rqps_servers::Error> },
-    /// A server ended by itself, or ended all its sessions because one of its processes did.
+    /// A server exited, or ended all its sessions because one of its processes crashed.
     #[error(
         "arm {arm}: the server died in step {step}: {}; `rqps resume` restarts it and continues\n{death}",
         death.how
@@ -59,13 +59,13 @@ pub enum Error {
         "arm {arm}, {doing}: no space left for {place}; free some on that disk, then `rqps resume`\n{words}"
     )]
     DiskFull { arm: String, doing: String, place: PathBuf, words: String },
-    /// The data of an arm in progress are not where they were left.
+    /// The data directory of an arm in progress is missing.
     #[error(
-        "arm {arm}: its data are gone from {place}; a run goes on only with the data it left: put them back, set RQPS_WORK \
+        "arm {arm}: data directory {place} is missing; a run can continue only with its data: put it back, set RQPS_WORK \
          to what it was, move the run folder back to where it was, or start a new run"
     )]
     DataGone { arm: String, place: PathBuf },
-    /// What is to be removed is not where its path says.
+    /// A path to be removed leads through a symbolic link.
     #[error(
         "{path} is a symbolic link, and rqps creates none: nothing was deleted; delete the link yourself"
     )]
@@ -73,10 +73,10 @@ pub enum Error {
     /// Ctrl-C or SIGTERM.
     #[error("interrupted; `rqps resume` continues")]
     Interrupted,
-    /// Judging the blocks so far.
+    /// The blocks so far could not be judged.
     #[error(transparent)]
     Verdicts(#[from] rqps_verdicts::Error),
-    /// The instrumenting program left no count behind.
+    /// The instrumenting program wrote no count.
     #[error(
         "arm {arm}, counting instructions of {step}: what served the session left no count; see logs/{arm}, or set \
          count_instructions = false in [isolated] of the plan"
@@ -85,7 +85,7 @@ pub enum Error {
     /// The run folder's plan is not readable.
     #[error("{path}: {problem}; the folder can't be resumed, but its results can still be shown")]
     Plan { path: PathBuf, problem: String },
-    /// A build is not what it was when the run began.
+    /// A build has changed since the run began.
     #[error(
         "arm {arm}: the build was {then} when the run began and is {now} now; name the exact version, restore the old build, or start a new run"
     )]
@@ -97,13 +97,13 @@ pub enum Error {
     OtherHost(String),
     #[error("{0} is complete: there is nothing to resume")]
     Complete(PathBuf),
-    /// A run of blocks has ended by itself.
+    /// A run of blocks is complete, and no more time was given.
     #[error("{0} is complete; `rqps resume RUN --more 20m` measures more blocks for that long")]
     Ended(PathBuf),
-    /// A run that is no run of blocks was to get more time.
+    /// More time was given to a run of a sequence.
     #[error("--more extends runs with protocol = \"isolated\"; {0} is a sequence")]
     NoMore(PathBuf),
-    /// A test or arm that was asked for is not in the run.
+    /// A requested test or arm is not in the run.
     #[error("the run has no {what} \"{name}\"; it has {known}")]
     NotInRun {
         /// `test` or `arm`.
@@ -111,7 +111,7 @@ pub enum Error {
         name: String,
         known: String,
     },
-    /// A run whose steps can't be repeated one by one.
+    /// Steps of this benchmark can't be run one by one.
     #[error(
         "no step of the Insert Benchmark can be run without the steps before it, so there are no CPU profiles of it: `perf \
          record` on the server's processes takes one while the run goes on"
@@ -124,13 +124,13 @@ pub enum Error {
     File { action: &'static str, path: PathBuf, source: std::io::Error },
 }
 
-/// What is known of a server's death.
+/// How a server died.
 #[derive(Debug)]
 pub struct Death {
     pub how: String,
     pub cause: String,
     pub log_path: PathBuf,
-    /// The lines of its log that tell why, or its last ones.
+    /// The lines of its log that explain why, or the last ones.
     pub log: String,
 }
 
@@ -147,13 +147,14 @@ impl fmt::Display for Death {
     }
 }
 
-/// Short for results of this crate.
+/// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// SQLSTATEs of sessions that end because their server does: shutdown, crash of another process, not accepting.
+/// SQLSTATEs of sessions that end with their server: shutdown, crash of another process, not accepting
+/// connections.
 const DYING: [&str; 4] = ["57P01", "57P02", "57P03", "08S01"];
 
-/// How servers and the system call a disk that takes no more.
+/// Messages of servers and of the OS for a full disk.
 const DISK_FULL_WORDS: [&str; 7] = [
     "No space left on device",
     "Disk quota exceeded",
@@ -165,7 +166,7 @@ const DISK_FULL_WORDS: [&str; 7] = [
 ];
 
 impl Error {
-    /// Wraps a session's error with what it was for.
+    /// Adds the arm and the purpose of the session to its error.
     pub(crate) fn session<'a>(arm: &'a str, doing: &'a str) -> impl FnOnce(rqps_wire::Error) -> Self + 'a {
         move |source| Error::Session {
             arm: arm.to_owned(),
@@ -188,14 +189,14 @@ impl Error {
         }
     }
 
-    /// The same without the arm's name at its head, for where that stands anyway.
+    /// As [`Error::in_short`] without the leading arm name, for places that show it anyway.
     pub(crate) fn in_short_of(&self, arm: &str) -> String {
         let text = self.in_short();
         let rest = text.strip_prefix(&format!("arm {arm}")).filter(|rest| rest.starts_with([':', ',']));
         rest.map_or(text.clone(), |rest| rest.trim_start_matches([':', ',', ' ']).to_owned())
     }
 
-    /// Whether what was asked for is at fault, not how it went: nothing was carried out.
+    /// Whether the request itself is wrong, so that nothing was executed.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Plan { .. }
@@ -216,7 +217,7 @@ impl Error {
         }
     }
 
-    /// The arm whose own fault it is, so that others may fare better.
+    /// The arm that caused it, if other arms may succeed.
     pub(crate) fn faulty_arm(&self) -> Option<&str> {
         use rqps_builds::Error as Builds;
         use rqps_servers::Error as Servers;
@@ -225,7 +226,7 @@ impl Error {
             | Self::Session { arm, .. }
             | Self::Step { arm, .. }
             | Self::Unmeasured { arm, .. }
-            | Self::StandsStill { arm }
+            | Self::ServerPaused { arm }
             | Self::NotCounted { arm, .. } => Some(arm),
             Self::NotStarted { arm, source } => matches!(
                 **source,
@@ -244,13 +245,13 @@ impl Error {
         }
     }
 
-    /// Whether the same may go well when it is tried again: a server that was killed, not a statement that was refused.
-    pub(crate) fn may_pass(&self) -> bool {
-        matches!(self, Self::ServerDied { .. } | Self::StandsStill { .. } | Self::NotStarted { .. })
+    /// Whether a retry may succeed: after a killed server, but not after a rejected statement.
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(self, Self::ServerDied { .. } | Self::ServerPaused { .. } | Self::NotStarted { .. })
     }
 
-    /// With the arm that it is about, where it names none itself.
-    pub(crate) fn about(self, arm: &str, doing: &str) -> Self {
+    /// Adds arm and work if the error does not name its arm.
+    pub(crate) fn with_arm(self, arm: &str, doing: &str) -> Self {
         match self {
             Self::Builds(error) if error.is_interruption() => Self::Interrupted,
             Self::Servers(error) if error.is_interruption() => Self::Interrupted,
@@ -261,7 +262,7 @@ impl Error {
         }
     }
 
-    /// Whether a session found its server gone or going.
+    /// Whether a session found its server gone or shutting down.
     pub(crate) fn lost_server(&self) -> bool {
         use rqps_wire::Error as Wire;
         match self.wire() {
@@ -276,11 +277,11 @@ impl Error {
         }
     }
 
-    /// Whether a disk takes no more: the system says so, or a server or its client.
+    /// Whether a disk is full, as reported by the OS, a server or its client.
     pub(crate) fn is_full_disk(&self) -> bool {
         use rqps_wire::Error as Wire;
         let refused = |error: &rqps_servers::Error| {
-            error.io_kind().is_some_and(is_full) || error.last_words().is_some_and(tells_of_full_disk)
+            error.io_kind().is_some_and(is_full) || error.last_words().is_some_and(mentions_full_disk)
         };
         match self {
             Self::File { source, .. } => is_full(source.kind()),
@@ -288,20 +289,20 @@ impl Error {
             Self::NotStarted { source, .. } => refused(source),
             Self::Unmeasured { source, .. } => source.is_full_disk(),
             Self::Step { source: rqps_driver::StepError::Sysbench(error), .. } => {
-                error.words().is_some_and(tells_of_full_disk)
+                error.words().is_some_and(mentions_full_disk)
             }
             _ => match self.wire() {
                 Some(Wire::Db { message, detail, .. }) => {
-                    tells_of_full_disk(message) || detail.as_deref().is_some_and(tells_of_full_disk)
+                    mentions_full_disk(message) || detail.as_deref().is_some_and(mentions_full_disk)
                 }
-                Some(Wire::Closed { last_words: Some(words), .. }) => tells_of_full_disk(words),
+                Some(Wire::Closed { last_words: Some(words), .. }) => mentions_full_disk(words),
                 _ => false,
             },
         }
     }
 
-    /// Whether a server takes sessions and does not answer them.
-    pub(crate) fn is_silence(&self) -> bool {
+    /// Whether a server accepts connections but does not answer.
+    pub(crate) fn is_timeout(&self) -> bool {
         let kind = match self.wire() {
             Some(rqps_wire::Error::Connect { source, .. }) => source.kind(),
             Some(rqps_wire::Error::Closed { cause, .. }) => cause.kind(),
@@ -310,7 +311,7 @@ impl Error {
         matches!(kind, ErrorKind::TimedOut | ErrorKind::WouldBlock)
     }
 
-    /// What a session met, if this is about one.
+    /// The session's error, if a session failed.
     fn wire(&self) -> Option<&rqps_wire::Error> {
         match self {
             Self::Unmeasured { source, .. } => source.wire(),
@@ -322,9 +323,9 @@ impl Error {
     }
 }
 
-/// Whether a server's words say that its disk takes no more.
-pub(crate) fn tells_of_full_disk(words: &str) -> bool {
-    DISK_FULL_WORDS.iter().any(|sign| words.contains(sign))
+/// Whether a server's message reports a full disk.
+pub(crate) fn mentions_full_disk(message: &str) -> bool {
+    DISK_FULL_WORDS.iter().any(|sign| message.contains(sign))
 }
 
 fn is_full(kind: ErrorKind) -> bool {
@@ -336,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_short_an_error_has_no_log() {
+    fn the_short_form_omits_the_log() {
         let source = rqps_servers::Error::Died {
             path: "/data".into(),
             status: "exit status: 1".to_owned(),

@@ -1,16 +1,14 @@
-//! Sums of a run's plan and configs, kept when it begins, so that what is resumed is what began: half a run by one plan
-//! and half by another would stand in one table.
+//! Checksums of a run's plan and configs, kept when it begins and checked when it is resumed: otherwise
+//! results of two different plans could share one table.
 
 use crate::error::{Error, Result};
 use rqps_builds::sha256_hex;
 use rqps_store::RunFolder;
 use std::fs;
-use std::path::Path;
-
-/// In the run folder, in the form of `sha256sum`.
+/// File in the run folder, in the format of `sha256sum`.
 const SUMS: &str = "plan.sha256";
 
-/// Keeps the sums of files of a run folder, each by its name from there and its text.
+/// Writes the checksums of files, given by their path in the run folder and their text.
 pub(crate) fn keep(folder: &RunFolder, files: &[(String, &str)]) -> Result<()> {
     let path = folder.path().join(SUMS);
     let lines: String =
@@ -18,14 +16,16 @@ pub(crate) fn keep(folder: &RunFolder, files: &[(String, &str)]) -> Result<()> {
     fs::write(&path, lines).map_err(|source| Error::File { action: "write", path, source })
 }
 
-/// Refuses a run whose plan or configs are not what they were. Runs of earlier versions kept no sums.
+/// Fails if the plan or a config has changed since the run began. Runs of earlier versions of rqps have no
+/// checksums.
 pub(crate) fn check(folder: &RunFolder) -> Result<()> {
     let Ok(sums) = fs::read_to_string(folder.path().join(SUMS)) else {
         return Ok(());
     };
     for (then, name) in sums.lines().filter_map(|line| line.split_once("  ")) {
         let path = folder.path().join(name);
-        let content = read(&path)?;
+        let content =
+            fs::read(&path).map_err(|source| Error::File { action: "read", path: path.clone(), source })?;
         if sha256_hex(&content) != then {
             let problem =
                 "it was changed after the run began: undo that, or measure what it says now by a new run";
@@ -33,10 +33,6 @@ pub(crate) fn check(folder: &RunFolder) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|source| Error::File { action: "read", path: path.to_owned(), source })
 }
 
 #[cfg(test)]
@@ -53,8 +49,8 @@ mod tests {
         keep(&folder, &[("plan.toml".to_owned(), "seed = 1\n")]).unwrap();
         check(&folder).unwrap();
         fs::write(&plan, "seed = 2\n").unwrap();
-        let said = check(&folder).unwrap_err().to_string();
-        assert!(said.contains("plan.toml: it was changed after the run began: undo that"), "{said}");
+        let message = check(&folder).unwrap_err().to_string();
+        assert!(message.contains("plan.toml: it was changed after the run began: undo that"), "{message}");
         fs::remove_file(&plan).unwrap();
         assert!(check(&folder).unwrap_err().to_string().contains("can't read"));
     }

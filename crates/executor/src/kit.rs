@@ -1,4 +1,4 @@
-//! What a run can be made of. Who composes the program lists it; the executor names none of it.
+//! The parts that a program is composed of. The program lists them; the executor names none.
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use rqps_probe::{Canaries, HostFacts};
 use rqps_store::Fact;
 use std::path::Path;
 
-/// Systems, benchmarks and drivers, and the host that they run on.
+/// Systems, benchmarks, drivers, and the host that they run on.
 #[derive(Clone, Copy)]
 pub struct Kit {
     pub systems: &'static [&'static dyn System],
@@ -19,32 +19,32 @@ pub struct Kit {
 }
 
 impl Kit {
-    /// The system of these builds.
+    /// The system that runs builds of `dbms`.
     ///
     /// # Errors
-    /// Where the program was composed without it.
+    /// If the program was composed without it.
     pub fn system(&self, dbms: Dbms) -> Result<&'static dyn System> {
         let found = self.systems.iter().copied().find(|system| system.runs(dbms));
         found.ok_or(Error::NoSystem(dbms))
     }
 
-    /// The driver that a plan wants for its benchmark.
+    /// The driver that a plan names, for its benchmark.
     ///
     /// # Errors
-    /// Where the program was composed without it.
+    /// If the program was composed without it.
     pub fn driver(&self, plan: &Plan) -> Result<&'static dyn Driver> {
         let (id, benchmark) = (plan.workload.driver.key(), plan.work.benchmark().id());
-        let its = |driver: &&dyn Driver| driver.id() == id && driver.benchmark() == benchmark;
-        self.drivers.iter().copied().find(its).ok_or(Error::NoDriver { driver: id, benchmark })
+        let matches = |driver: &&dyn Driver| driver.id() == id && driver.benchmark() == benchmark;
+        self.drivers.iter().copied().find(matches).ok_or(Error::NoDriver { driver: id, benchmark })
     }
 }
 
 /// The machine that a run is measured on.
 pub trait Host: Sync {
-    /// What it is; `dir` is on the disk of the data.
+    /// Facts about the host; `dir` is on the disk of the data.
     fn facts(&self, dir: &Path) -> Result<Vec<Fact>>;
 
-    /// How fast it is at this moment, by fixed small pieces of work.
+    /// Measures how fast the host is now, by small fixed pieces of work, each with its name.
     fn canaries(&self, dir: &Path) -> Result<Vec<(&'static str, f64)>>;
 }
 
@@ -58,7 +58,7 @@ impl Host for ThisHost {
         let fact = |(key, value): (&str, String)| Fact {
             key: key.to_owned(),
             value,
-            // The kernel keeps a varying bit of the memory for itself: it is compared in whole GB, below.
+            // The kernel reserves a varying part of the memory, so `memory_gb` below is compared instead.
             comparable: key != "memory_bytes"
                 && comparable.iter().any(|fact| fact.split('=').next() == Some(key)),
         };

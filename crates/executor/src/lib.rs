@@ -1,9 +1,9 @@
-//! Carries a plan out: walks the schedule, starts and stops servers, loads, settles, measures, and journals each
+//! Runs a plan: walks the schedule, starts and stops servers, loads, settles, measures, and journals each
 //! finished action before the next one begins.
 //!
-//! [`begin`] makes a run folder for a plan, [`resume`] takes one up again, [`Execution::run`] does the work;
-//! [`reopen`] takes up a run that has ended for [`Execution::profile`]. Servers
-//! are started from the calling thread and die with it, so that thread must live as long as the run.
+//! [`begin`] creates a run folder for a plan, [`resume`] reopens an unfinished one, [`Execution::run`] does
+//! the work. [`reopen`] opens a run for [`Execution::profile`], finished or not. Servers are started from the
+//! calling thread and die with it, so that thread must live as long as the run.
 
 mod anew;
 mod arm;

@@ -1,4 +1,4 @@
-//! From what driver and probe measured to what the run folder keeps.
+//! Converts what driver and probe measured into what the run folder stores.
 
 use crate::driver::Finished;
 use rqps_driver::StepResult;
@@ -8,26 +8,26 @@ use rqps_probe::work::Work;
 use rqps_probe::{Column, WindowCost};
 use rqps_store::{Histogram, LatencyFrom, Measured, Observation, Window};
 
-/// Series that hold one value per client instead of one per second: the events each client did, which other
-/// arms repeat.
+/// Series with one value per client instead of one per second: the events each client did, which other arms
+/// repeat.
 pub(crate) const WORK_WARMUP: &str = "work-warmup";
 pub(crate) const WORK_WINDOW: &str = "work-window";
 const WORK_UNIT: &str = "events per client";
 
-/// What a window's result and its probes came to.
+/// A window's result and what probes and samplers measured.
 pub struct StepFindings {
     pub result: StepResult,
     pub(crate) cost: WindowCost,
     pub(crate) samples: Vec<Column>,
     pub(crate) counters: Vec<Counter>,
     pub(crate) work: Work,
-    /// The instance's debt, one value a second, where it was looked at.
+    /// The instance's debt, one value per second; empty if not sampled.
     pub(crate) debt: Vec<f64>,
     pub(crate) started_at_ms: i64,
 }
 
 impl StepFindings {
-    /// Of a step whose counters nobody read.
+    /// A result and its cost, without counters and samples.
     pub(crate) fn of_result(result: StepResult, cost: WindowCost) -> Self {
         Self {
             result,
@@ -41,7 +41,7 @@ impl StepFindings {
     }
 }
 
-/// What is kept of a measured step, without fingerprint and plans.
+/// What is stored for a measured step, without fingerprint and query plans.
 pub(crate) fn observation(measured: Measured, findings: &StepFindings, debt_name: &str) -> Observation {
     let mut observation = Observation::new(measured);
     observation.metrics = findings.cost.metrics().into_iter().collect();
@@ -55,8 +55,8 @@ pub(crate) fn observation(measured: Measured, findings: &StepFindings, debt_name
     observation
 }
 
-/// CPU of each session; nothing where the server does not tell what serves each, or one was gone too early: a part of
-/// them can't be compared.
+/// CPU time of each session. Empty if any is unknown, because the server does not report what serves it or it
+/// ended early: a part of the sessions can't be compared.
 pub(crate) fn connections(cost: &WindowCost, sessions: &[(String, u32)]) -> Vec<ConnectionCpu> {
     let backends = &cost.server.backends;
     let each: Option<Vec<f64>> = backends.iter().map(|backend| backend.cpu_us.map(|us| us as f64)).collect();
@@ -152,8 +152,8 @@ fn histograms(result: &StepResult) -> Vec<Histogram> {
         .collect()
 }
 
-/// HdrHistogram's V2 encoding, values in ns. Writing to memory fails only for histograms beyond its format's limits,
-/// which ours are not.
+/// HdrHistogram's V2 encoding, values in ns. Writing to memory fails only beyond the format's limits, which
+/// our histograms keep.
 fn encoded(histogram: &hdrhistogram::Histogram<u64>) -> Vec<u8> {
     use hdrhistogram::serialization::{Serializer, V2Serializer};
     let mut bytes = Vec::new();

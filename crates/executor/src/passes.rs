@@ -1,5 +1,5 @@
-//! Sequences of several passes: every pass is a replicate, and its arms advance in lockstep, all servers running and
-//! all but one held still.
+//! Sequences of several passes: every pass is a replicate. All servers stay running and all but one are
+//! frozen, so that arms advance in lockstep.
 
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
@@ -10,7 +10,7 @@ use rqps_model::random::Stream;
 use rqps_store::{Block, BlockArm, BlockStatus, Run, now_ms};
 use std::collections::BTreeMap;
 
-/// The servers that run, by index of the plan's arms.
+/// The running servers, by index in the plan's arms.
 #[derive(Default)]
 pub(crate) struct Servers {
     arms: BTreeMap<usize, ActiveArm>,
@@ -29,7 +29,7 @@ impl Servers {
         self.arms.get_mut(&arm)
     }
 
-    /// Those of these arms that run, in this order.
+    /// The running ones of these arms, in this order.
     pub fn in_order(&mut self, order: &[usize]) -> Vec<&mut ActiveArm> {
         let mut found: Vec<&mut ActiveArm> = self.arms.values_mut().collect();
         found.retain(|arm| order.contains(&arm.index));
@@ -45,13 +45,8 @@ impl Servers {
         self.arms.remove(&arm)
     }
 
-    /// Stops an arm's server, if it runs.
-    pub fn drop_arm(&mut self, arm: usize) {
-        self.arms.remove(&arm);
-    }
-
-    /// Holds all servers still but this arm's.
-    pub fn only(&mut self, arm: usize, control: &RunControl<'_>) -> Result<()> {
+    /// Freezes all servers but this arm's.
+    pub fn run_only(&mut self, arm: usize, control: &RunControl<'_>) -> Result<()> {
         for (index, other) in &mut self.arms {
             if *index != arm {
                 other.instance.freeze()?;
@@ -59,7 +54,7 @@ impl Servers {
         }
         if let Some(active) = self.arms.get_mut(&arm) {
             active.instance.thaw();
-            control.serve(active);
+            control.set_current(active);
         }
         Ok(())
     }
@@ -70,7 +65,7 @@ impl Execution {
         self.plan().passes > 1
     }
 
-    /// Notes that a pass has begun, unless it is noted.
+    /// Records that a pass has begun, if that is not recorded yet.
     pub(crate) fn begin_pass(&mut self, pass: u32) -> Result<()> {
         if self.writer().last_block()?.unwrap_or(0) >= pass {
             return Ok(());
@@ -98,8 +93,8 @@ impl Execution {
         Ok(self.writer().begin_block(&block)?)
     }
 
-    /// Notes that a pass is done, once all of its actions are.
-    pub(crate) fn end_pass(&mut self, pass: u32) -> Result<()> {
+    /// Records that a pass is done once all of its actions are.
+    pub(crate) fn finish_pass(&mut self, pass: u32) -> Result<()> {
         let mut of_pass = self.schedule().actions.iter().filter(|action| action.pass == pass);
         if of_pass.all(|action| self.done().contains(&action.seq)) {
             self.writer().finish_block(pass, BlockStatus::Done, None)?;
@@ -107,13 +102,9 @@ impl Execution {
         Ok(())
     }
 
-    /// Passes whose end was not noted: an earlier process was killed just before.
-    pub(crate) fn end_passes(&mut self, run: &Run) -> Result<()> {
-        let running = run.blocks.iter().filter(|block| block.status == BlockStatus::Running);
-        running
-            .map(|block| block.number)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .try_for_each(|pass| self.end_pass(pass))
+    /// Finishes passes that an earlier process completed but was killed before it recorded it.
+    pub(crate) fn finish_passes(&mut self, run: &Run) -> Result<()> {
+        let mut running = run.blocks.iter().filter(|block| block.status == BlockStatus::Running);
+        running.try_for_each(|block| self.finish_pass(block.number))
     }
 }

@@ -12,16 +12,16 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Within a place, says to which run folder it belongs.
+/// File in a place that names the run folder it belongs to.
 const OWNER_FILE: &str = "run-folder";
 
-/// Directories of throw-away servers begin so and go on with the id of the process that has them.
+/// Prefix of directories of `rqps serve`, followed by the PID of their rqps.
 const SERVE: &str = "serve-";
 
-/// Within a place, where counts of instructions are put.
+/// Directory in a place for files with instruction counts.
 const COUNTS_DIR: &str = "counts";
 
-/// The place of one run's data.
+/// The directory in the work directory that holds one run's data.
 #[derive(Debug, Clone)]
 pub struct Place {
     root: PathBuf,
@@ -29,7 +29,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of the run in this folder. Nothing is created.
+    /// The place of the run in this folder. Creates nothing.
     pub fn of(dirs: &Dirs, folder: &RunFolder) -> Self {
         let owner = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_owned());
         let name = owner.file_name().unwrap_or_default().to_string_lossy();
@@ -37,7 +37,7 @@ impl Place {
         Self { root, owner }
     }
 
-    /// The directory itself, when it is there.
+    /// The directory, or `None` if it does not exist.
     pub fn path(&self) -> Option<&Path> {
         is_directory(&self.root).then_some(&self.root)
     }
@@ -47,7 +47,8 @@ impl Place {
         self.root.join(arm).join("data")
     }
 
-    /// An empty directory for what an instrumenting program counts; who starts that gives it to its user.
+    /// Creates an empty directory for the output of an instrumenting program. Whoever starts the program
+    /// makes the directory writable for its user.
     pub(crate) fn counts_dir(&self) -> Result<PathBuf> {
         let path = self.root.join(COUNTS_DIR);
         self.remove_counts()?;
@@ -55,7 +56,6 @@ impl Place {
         Ok(path)
     }
 
-    /// Removes it, if it is there.
     pub(crate) fn remove_counts(&self) -> Result<()> {
         let path = self.root.join(COUNTS_DIR);
         match fs::remove_dir_all(&path) {
@@ -64,23 +64,24 @@ impl Place {
         }
     }
 
-    /// Notes whose place it is, once it is there.
-    pub(crate) fn sign(&self) -> Result<()> {
+    /// Writes the file that names the run folder, and identifies the directory in which it is.
+    pub(crate) fn write_owner(&self) -> Result<()> {
         let path = self.root.join(OWNER_FILE);
         let results = results_of(&self.owner).map(|id| format!("{id}\n")).unwrap_or_default();
         let text = format!("{}\n{results}", self.owner.display());
         fs::write(&path, text).map_err(failed("write", &path))
     }
 
-    /// The place that is signed so, whatever has become of its run. None for what is no place.
-    fn signed(root: PathBuf) -> Option<(Self, Signature)> {
+    /// Reads a place from its owner file, with the id of the directory in which the run folder was (`None` if
+    /// an earlier rqps wrote the file). `None` for any other directory.
+    fn read(root: PathBuf) -> Option<(Self, Option<String>)> {
         let text = is_directory(&root).then(|| fs::read_to_string(root.join(OWNER_FILE)).ok())??;
         let mut lines = text.lines();
         let owner = PathBuf::from(lines.next()?);
-        Some((Self { root, owner }, Signature { results: lines.next().map(str::to_owned) }))
+        Some((Self { root, owner }, lines.next().map(str::to_owned)))
     }
 
-    /// Removes an arm's data, and the place with the last arm's.
+    /// Removes an arm's data; with the last arm's also the place.
     pub(crate) fn remove_arm(&self, arm: &str) -> Result<()> {
         let data_dir = self.data_dir(arm);
         remove_data_dir(&data_dir)?;
@@ -104,7 +105,8 @@ impl Place {
         Ok(())
     }
 
-    /// Removes the data of all arms; servers left on them are ended before. Refused while a running rqps uses them.
+    /// Removes the data of all arms, and stops servers that were left on them. Fails while a running rqps
+    /// uses them.
     pub(crate) fn remove(&self) -> Result<()> {
         self.remove_counts()?;
         let entries = fs::read_dir(&self.root).map_err(failed("list", &self.root))?;
@@ -119,25 +121,20 @@ impl Place {
     }
 }
 
-/// Who signed a place, beside the run folder.
-struct Signature {
-    /// The directory in which the run folder was; none where an earlier rqps signed.
-    results: Option<String>,
-}
-
-/// Which directory a run folder is in, not only by its name: where a disk is not mounted, another one has that.
+/// Identifies the directory that a run folder is in by device and inode: while a disk is not mounted, another
+/// directory has the same path.
 fn results_of(owner: &Path) -> Option<String> {
     let meta = fs::metadata(owner.parent()?).ok()?;
     Some(format!("{}:{}", meta.dev(), meta.ino()))
 }
 
-/// Whether it is a directory, and no link to one.
+/// Whether it is a directory and not a symbolic link to one.
 fn is_directory(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }
 
-/// Removes the data that an unfinished run has left, which ends its resumability. The run's folder may be gone: its
-/// path names it. Returns where they were, if any.
+/// Removes the data of an unfinished run, which can then no longer be resumed. `path` may name a run folder
+/// that was deleted. Returns the directory of the data, or `None` if there were none.
 pub fn clean(path: &Path, dirs: &Dirs) -> Result<Option<PathBuf>> {
     let place = match RunFolder::at(path) {
         Ok(folder) => {
@@ -160,23 +157,23 @@ pub fn clean(path: &Path, dirs: &Dirs) -> Result<Option<PathBuf>> {
     Ok(Some(root))
 }
 
-/// What became of data whose run folder was not found.
+/// Data whose run folder was not found.
 #[derive(Debug, Default)]
 pub struct Orphans {
-    /// Where data were that are removed now.
+    /// Data directories that were removed.
     pub removed: Vec<PathBuf>,
-    /// Run folders of data that were left alone: the directory that they were in is not there either, or is another one
-    /// by now, as when a disk is not mounted.
+    /// Run folders whose data were kept: the directory that contained the run folder is gone too or is
+    /// another one now, as when a disk is not mounted.
     pub unsure: Vec<PathBuf>,
 }
 
-/// Where this process puts a server that is thrown away when it ends.
+/// Directory of this process's `rqps serve` server, which is removed when the process ends.
 pub fn serve_dir(dirs: &Dirs) -> PathBuf {
     dirs.work.join(format!("{SERVE}{}", std::process::id()))
 }
 
-/// Removes what throw-away servers have left whose rqps was killed.
-fn clean_served(dirs: &Dirs) -> Result<Vec<PathBuf>> {
+/// Removes the directories of `rqps serve` whose rqps was killed.
+fn clean_serve_dirs(dirs: &Dirs) -> Result<Vec<PathBuf>> {
     let mut removed = Vec::new();
     for entry in entries(dirs)? {
         let name = entry.file_name();
@@ -192,11 +189,11 @@ fn clean_served(dirs: &Dirs) -> Result<Vec<PathBuf>> {
     Ok(removed)
 }
 
-/// Removes the data of runs whose folder is gone from a directory that is still there, and what throw-away servers have
-/// left.
+/// Removes the data of runs whose folder was deleted from a directory that still exists, and leftovers of
+/// `rqps serve`.
 pub fn clean_orphans(dirs: &Dirs) -> Result<Orphans> {
-    let mut orphans = Orphans { removed: clean_served(dirs)?, unsure: Vec::new() };
-    for (place, Signature { results }) in places(dirs)? {
+    let mut orphans = Orphans { removed: clean_serve_dirs(dirs)?, unsure: Vec::new() };
+    for (place, results) in places(dirs)? {
         if !matches!(place.owner.try_exists(), Ok(false)) {
             continue;
         }
@@ -210,12 +207,12 @@ pub fn clean_orphans(dirs: &Dirs) -> Result<Orphans> {
     Ok(orphans)
 }
 
-/// All places below the work directory.
-fn places(dirs: &Dirs) -> Result<Vec<(Place, Signature)>> {
-    Ok(entries(dirs)?.into_iter().filter_map(|entry| Place::signed(entry.path())).collect())
+/// All places in the work directory, as [`Place::read`] returns them.
+fn places(dirs: &Dirs) -> Result<Vec<(Place, Option<String>)>> {
+    Ok(entries(dirs)?.into_iter().filter_map(|entry| Place::read(entry.path())).collect())
 }
 
-/// What is in the work directory.
+/// Entries of the work directory.
 fn entries(dirs: &Dirs) -> Result<Vec<fs::DirEntry>> {
     match fs::read_dir(&dirs.work) {
         Ok(entries) => Ok(entries.flatten().collect()),
@@ -224,7 +221,7 @@ fn entries(dirs: &Dirs) -> Result<Vec<fs::DirEntry>> {
     }
 }
 
-/// Removes a directory unless something is in it.
+/// Removes a directory unless it has entries.
 fn remove_empty(path: &Path) -> Result<()> {
     match fs::remove_dir(path) {
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
@@ -243,7 +240,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// A work directory with the data of a run in `results/run`, which is there.
+    /// A work directory with the data of a run in `results/run`, which exists.
     fn scene() -> (tempfile::TempDir, Dirs, Place) {
         let dir = tempfile::tempdir().unwrap();
         let dirs = Dirs { cache: dir.path().join("cache"), work: dir.path().join("work") };
@@ -251,14 +248,14 @@ mod tests {
         fs::create_dir_all(&owner).unwrap();
         let place = Place { root: dirs.work.join("run-1"), owner };
         fs::create_dir_all(place.root.join("a")).unwrap();
-        place.sign().unwrap();
+        place.write_owner().unwrap();
         (dir, dirs, place)
     }
 
     #[test]
-    fn what_a_killed_serve_has_left_is_removed_and_a_living_one_s_is_not() {
+    fn serve_dirs_are_removed_unless_their_process_runs() {
         let (_dir, dirs, _) = scene();
-        // No process has this id: it is above what Linux gives.
+        // Above the largest PID that Linux assigns.
         let (left, own) = (dirs.work.join("serve-4194305"), serve_dir(&dirs));
         for root in [&left, &own, &dirs.work.join("serve-me")] {
             fs::create_dir_all(root.join("logs")).unwrap();
@@ -268,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn data_are_left_alone_while_the_results_may_only_be_elsewhere() {
+    fn data_are_kept_while_their_results_directory_is_missing_or_replaced() {
         let (dir, dirs, place) = scene();
         assert!(clean_orphans(&dirs).unwrap().unsure.is_empty());
         let (results, away) = (dir.path().join("results"), dir.path().join("away"));
@@ -281,13 +278,13 @@ mod tests {
             fs::create_dir_all(&results).unwrap();
         }
         fs::remove_dir(&results).unwrap();
-        // Named, they are removed.
+        // Removed if the run is named.
         assert_eq!(clean(&place.owner, &dirs).unwrap(), Some(place.root.clone()));
         assert!(!place.root.exists() && clean(&place.owner, &dirs).is_err());
     }
 
     #[test]
-    fn data_whose_folder_is_gone_from_its_results_are_removed() {
+    fn data_are_removed_if_their_run_folder_was_deleted() {
         let (_dir, dirs, place) = scene();
         fs::remove_dir(&place.owner).unwrap();
         assert_eq!(clean_orphans(&dirs).unwrap().removed, std::slice::from_ref(&place.root));
@@ -295,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_removed_through_a_link() {
+    fn nothing_is_removed_through_a_symbolic_link() {
         let (dir, dirs, place) = scene();
         let precious = dir.path().join("precious");
         fs::create_dir_all(precious.join("data")).unwrap();

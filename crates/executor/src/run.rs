@@ -1,8 +1,8 @@
-//! Walking the schedule: one action after the other, each journaled before the next begins.
+//! Walks the schedule: one action after the other, each journaled before the next begins.
 
 use crate::arm::{ActiveArm, not_started, record};
 use crate::base::{self, BaseSteps};
-use crate::control::{RunControl, unless_stopped};
+use crate::control::{RunControl, with_watchdog};
 use crate::driver::Job;
 use crate::error::{Error, Result};
 use crate::isolated::Blocks;
@@ -24,27 +24,29 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How a run ended that did not fail as a whole.
+/// How a run ended, unless it failed as a whole.
 #[derive(Debug)]
 pub enum Finish {
     Complete,
-    /// Blocks were measured as long as it was of use, or as the budget allowed: which, in a phrase.
+    /// Blocks ended, for this reason: no verdict is left to decide, or the budget is used up.
     Ended(String),
-    /// Some arms were given up, for these reasons; what is left of them can be resumed.
+    /// Some arms were given up because of these errors. They can be resumed.
     Partly(Vec<Error>),
 }
 
+/// A run in progress.
 pub struct Execution {
     setup: Setup,
     schedule: Schedule,
     writer: RunWriter,
+    /// Numbers of the actions that are done.
     done: BTreeSet<u32>,
     base_steps: BaseSteps,
     keep_data: bool,
     notes: Vec<String>,
     /// Time that earlier processes spent on blocks and loads.
     spent: Duration,
-    /// Time that is given to it now, whatever the plan's budget.
+    /// Budget of this process, in place of the rest of the plan's.
     more: Option<Duration>,
 }
 
@@ -63,17 +65,16 @@ impl Execution {
         }
     }
 
-    /// Gives a run of blocks so much time from now on, whatever its plan's budget.
+    /// Sets how long blocks may be measured from now on, whatever the plan's budget.
     pub fn give_time(&mut self, more: Duration) {
         self.more = Some(more);
     }
 
-    /// Data directories stay when their arm is finished.
+    /// Keeps data directories when their arm is finished.
     pub fn keep_data(&mut self) {
         self.keep_data = true;
     }
 
-    /// The plan that is carried out.
     pub fn plan(&self) -> &Plan {
         &self.setup.plan
     }
@@ -82,17 +83,17 @@ impl Execution {
         &self.schedule
     }
 
-    /// Numbers of the actions that need not be done again.
+    /// Numbers of the actions that are done.
     pub fn done(&self) -> &BTreeSet<u32> {
         &self.done
     }
 
-    /// What the user should know before it goes on.
+    /// What the user should know before the run continues.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    pub(crate) fn tell(&mut self, text: String) {
+    pub(crate) fn add_note(&mut self, text: String) {
         self.notes.push(text);
     }
 
@@ -100,47 +101,48 @@ impl Execution {
         &mut self.writer
     }
 
-    /// Where the run is kept.
+    /// Path of the run folder.
     pub fn folder(&self) -> PathBuf {
         self.writer.folder().path().to_owned()
     }
 
-    /// Where its servers' data are, while there are any.
+    /// Directory of its servers' data; `None` if there are none.
     pub fn data_place(&self) -> Option<&Path> {
         self.setup.place.path()
     }
 
-    /// Reads back what an earlier process finished.
-    pub(crate) fn take_up(&mut self, run: &Run) -> Result<()> {
-        // Profiles may have been taken of a run that is not complete: they are no part of its schedule.
-        let left = self.begin_anew(run)?;
-        let run = left.as_ref().unwrap_or(run);
-        let of_schedule = |seq: &u32| *seq < self.schedule.actions.len() as u32;
-        self.done = self.writer.done_actions()?.into_iter().filter(of_schedule).collect();
+    /// Restores the state that earlier processes left.
+    pub(crate) fn restore(&mut self, run: &Run) -> Result<()> {
+        let restarted = self.restart_arms(run)?;
+        let run = restarted.as_ref().unwrap_or(run);
+        // Profiles of an unfinished run are journaled too, but not part of its schedule.
+        let is_scheduled = |seq: &u32| *seq < self.schedule.actions.len() as u32;
+        self.done = self.writer.done_actions()?.into_iter().filter(is_scheduled).collect();
         if self.setup.plan.protocol == Protocol::Isolated {
             self.spent = spent(run);
         } else {
             self.base_steps = base::read(run, &self.setup.plan.base)?;
             if self.several_passes() {
-                self.end_passes(run)?;
+                self.finish_passes(run)?;
             }
         }
         self.writer.add_note(None, "resumed")?;
         Ok(())
     }
 
-    /// Does what is not done yet. Servers are stopped however it ends, and the run folder says why it ended.
+    /// Does all actions that are not done. However it ends, servers are stopped and the run folder records
+    /// why.
     pub fn run(&mut self, progress: &mut dyn Progress, stop: &AtomicBool) -> Result<Finish> {
         self.writer.set_status(Status::Running, None)?;
         let instances = Mutex::new(Vec::new());
-        let outcome = unless_stopped(stop, &instances, || {
+        let outcome = with_watchdog(stop, &instances, || {
             let mut control = RunControl { progress, stop, instances: &instances };
             match self.setup.plan.protocol {
                 Protocol::Sequence => self.walk(&mut control),
                 Protocol::Isolated => self.measure_blocks(&mut control),
             }
         });
-        // What fails after the wish to stop fails because of it.
+        // Errors after the user's stop are consequences of it.
         let outcome = outcome.map_err(|error| if stopped(stop) { Error::Interrupted } else { error });
         let (status, reason) = match &outcome {
             Ok(Finish::Complete) => (Status::Complete, None),
@@ -161,12 +163,12 @@ impl Execution {
         Ok(finish)
     }
 
-    /// Takes CPU profiles if the plan wants them. The run is complete: what keeps them from being taken is a note.
+    /// Takes CPU profiles if the plan asks for them. The run is complete, so a failure is only noted.
     fn profile_at_the_end(&mut self, progress: &mut dyn Progress, stop: &AtomicBool) -> Result<()> {
-        let Some(wanted) = ProfileRequest::of(&self.setup.plan) else {
+        let Some(request) = ProfileRequest::of(&self.setup.plan) else {
             return Ok(());
         };
-        if let Err(error) = self.profile(&wanted, progress, stop) {
+        if let Err(error) = self.profile(&request, progress, stop) {
             let note = format!("CPU profiles: {}; `rqps profile` takes them", error.in_short());
             progress.note(&note);
             self.writer.add_note(None, &note)?;
@@ -174,13 +176,13 @@ impl Execution {
         Ok(())
     }
 
-    /// Takes CPU profiles of a run that has ended, in servers of their own on data of their own. Returns how many.
+    /// Takes CPU profiles, on servers and data of their own. Returns their number.
     ///
     /// # Errors
-    /// When one cannot be taken; those before it are kept.
+    /// If one cannot be taken; those before it are kept.
     pub fn profile(
         &mut self,
-        wanted: &ProfileRequest,
+        request: &ProfileRequest,
         progress: &mut dyn Progress,
         stop: &AtomicBool,
     ) -> Result<usize> {
@@ -190,8 +192,8 @@ impl Execution {
             writer: &mut self.writer,
             first_seq: self.schedule.actions.len() as u32,
         };
-        let taken = unless_stopped(stop, &instances, || {
-            profiles.run(wanted, &mut RunControl { progress, stop, instances: &instances })
+        let taken = with_watchdog(stop, &instances, || {
+            profiles.run(request, &mut RunControl { progress, stop, instances: &instances })
         });
         taken.map_err(|error| if stopped(stop) { Error::Interrupted } else { error })
     }
@@ -224,15 +226,11 @@ impl Execution {
             if self.done.contains(&action.seq) || given_up.contains_key(&action.arm) {
                 continue;
             }
-            let outcome = if control.stopped() {
-                Err(Error::Interrupted)
-            } else {
-                self.one_action(action, &mut active, control)
-            };
+            let outcome = control.check().and_then(|()| self.run_action(action, &mut active, control));
             match outcome {
                 Ok(()) => {}
-                Err(error) if error.faulty_arm().is_some() && self.may_go_on(action.arm) => {
-                    active.drop_arm(action.arm);
+                Err(error) if error.faulty_arm().is_some() && self.may_give_up(action.arm) => {
+                    drop(active.take(action.arm));
                     self.note_given_up(action.arm, &error, control)?;
                     given_up.insert(action.arm, error);
                 }
@@ -251,7 +249,7 @@ impl Execution {
         Ok(Finish::Partly(given_up.into_values().collect()))
     }
 
-    /// Starts every arm once before the first action. Returns those that can't be started.
+    /// Starts every arm once before the first action. Returns the arms that did not start, with their errors.
     fn try_arms(&mut self, control: &mut RunControl<'_>) -> Result<BTreeMap<usize, Error>> {
         if !self.done.is_empty() {
             return Ok(BTreeMap::new());
@@ -263,7 +261,7 @@ impl Execution {
         let mut given_up = BTreeMap::new();
         for (arm, error) in failures {
             control.progress.note(&error.to_string());
-            if !compares || !self.may_go_on(arm) {
+            if !compares || !self.may_give_up(arm) {
                 return Err(error);
             }
             self.note_given_up(arm, &error, control)?;
@@ -279,15 +277,16 @@ impl Execution {
         Ok(self.writer.add_note(Some(name), &note)?)
     }
 
-    /// Whether the next arm may follow when this one can't be measured: not when it still owes the others their work.
-    fn may_go_on(&self, arm: usize) -> bool {
+    /// Whether the run may continue without this arm. It may not without base if the others repeat base's
+    /// work.
+    fn may_give_up(&self, arm: usize) -> bool {
         let sets_work = arm == self.setup.plan.base_index()
             && self.setup.plan.work.repeats_base()
             && self.setup.plan.arms.len() > 1;
         self.setup.plan.on_server_death == OnServerDeath::NextArm && !sets_work
     }
 
-    fn one_action(
+    fn run_action(
         &mut self,
         action: &Action,
         active: &mut Servers,
@@ -298,19 +297,15 @@ impl Execution {
             self.begin_pass(action.pass)?;
         }
         control.progress.action_started(action.seq, &arm, action.kind.name());
-        let begun = self.make_ready(action, active, control).and_then(|()| {
+        let done = self.prepare(action, active, control).and_then(|()| {
             let attempt = self.writer.begin_action(action.seq)?;
-            Ok((attempt, now_ms()))
+            let started_at_ms = now_ms();
+            let done = self.execute(action, attempt, active, control)?;
+            Ok((attempt, started_at_ms, done))
         });
-        let done = begun.and_then(|begun| {
-            let done = self.carry_out(action, begun.0, active, control)?;
-            Ok((begun, done))
-        });
-        // What ended early, well or not, because the user wants to stop, has no result.
-        if control.stopped() {
-            return Err(Error::Interrupted);
-        }
-        let ((attempt, started_at_ms), done) = done?;
+        // A stop may have cut the action short, even if it reports success.
+        control.check()?;
+        let (attempt, started_at_ms, done) = done?;
         let outcome = match &done.invalid {
             Some(_) => Outcome::Invalid,
             None => Outcome::Done,
@@ -333,28 +328,28 @@ impl Execution {
         self.writer.finish_action(&record, done.observation.as_ref())?;
         self.done.insert(action.seq);
         if self.several_passes() {
-            self.end_pass(action.pass)?;
+            self.finish_pass(action.pass)?;
         }
         control.progress.action_finished(action.seq, &arm, action.kind.name(), &result);
         Ok(())
     }
 
-    /// Has the arm's server run for an action that needs one. What fails here has not begun the action.
-    fn make_ready(&mut self, action: &Action, active: &mut Servers, control: &RunControl<'_>) -> Result<()> {
-        active.only(action.arm, control)?;
+    /// Starts the arm's server if the action needs one. The action has not begun if this fails.
+    fn prepare(&mut self, action: &Action, active: &mut Servers, control: &RunControl<'_>) -> Result<()> {
+        active.run_only(action.arm, control)?;
         if active.has(action.arm) {
             return Ok(());
         }
         match &action.kind {
             ActionKind::Start | ActionKind::Stop => {}
-            // A load may have been cut off: it begins anew, from an empty directory.
+            // An interrupted load starts over from an empty directory.
             ActionKind::Load => active.put(self.start_fresh(action.arm, control)?),
             _ => active.put(self.start_again(action.arm, control)?),
         }
         Ok(())
     }
 
-    fn carry_out(
+    fn execute(
         &mut self,
         action: &Action,
         attempt: u32,
@@ -375,8 +370,8 @@ impl Execution {
         let outcome = match &action.kind {
             ActionKind::Load => load(&task, control),
             ActionKind::Vacuum => vacuum(&task, control),
-            ActionKind::Settle(what) => settle(&task, (what.seconds_min, what.seconds_max), control),
-            ActionKind::Measure(what) => self.measure(arm, what, (action.pass, attempt), control),
+            ActionKind::Settle(step) => settle(&task, (step.seconds_min, step.seconds_max), control),
+            ActionKind::Measure(step) => self.measure(arm, step, (action.pass, attempt), control),
             ActionKind::Start | ActionKind::Stop => Ok(Done::plain("")),
         };
         let durable = outcome.and_then(|done| {
@@ -385,34 +380,33 @@ impl Execution {
             }
             Ok(done)
         });
-        durable.map_err(|failure| {
-            if control.stopped() { Error::Interrupted } else { arm.judge(action.kind.name(), failure) }
-        })
+        durable.map_err(|error| arm.failed(action.kind.name(), error, control))
     }
 
     fn measure(
         &mut self,
         arm: &mut ActiveArm,
-        what: &StepDef,
+        step: &StepDef,
         (pass, attempt): (u32, u32),
         control: &mut RunControl<'_>,
     ) -> Result<Done> {
         let sets_work = arm.name == self.setup.plan.base && pass == 1;
-        let base = self.base_steps.get(&what.name).filter(|_| !sets_work).cloned();
-        let lacks_work = what.as_base && matches!(what.limit, Limit::Time(_)) && base.is_none();
-        let as_base = base.filter(|_| what.as_base);
-        let limit = as_base.map_or_else(|| what.limit.clone(), Limit::Work);
+        let base = self.base_steps.get(&step.name).filter(|_| !sets_work).cloned();
+        let lacks_work = step.as_base && matches!(step.limit, Limit::Time(_)) && base.is_none();
+        let as_base = base.filter(|_| step.as_base);
+        let limit = as_base.map_or_else(|| step.limit.clone(), Limit::Work);
         let plan = &self.setup.plan;
-        let removed = what.removed_share_max.map(|share| (plan.work.rows_total() as f64 * share) as u64);
+        let removed_rows_max =
+            step.removed_share_max.map(|share| (plan.work.rows_total() as f64 * share) as u64);
         let job = Job {
-            removed_rows_max: removed,
+            removed_rows_max,
             repeats: attempt > 1,
             reads_counters: true,
-            ..Job::of(plan, what, 1, limit, what.warmup)
+            ..Job::of(plan, step, 1, limit, step.warmup)
         };
         let output = measure(arm, self.setup.driver, job, true, control)?;
         if sets_work {
-            self.base_steps.insert(what.name.clone(), output.work);
+            self.base_steps.insert(step.name.clone(), output.work);
         }
         let mut observation = output.observation;
         observation.placement =
@@ -430,13 +424,13 @@ impl Execution {
         server_spec(&self.setup.plan, arm, &self.setup.ingredients[arm], data_dir, self.writer.folder())
     }
 
-    /// A new data directory and a server on it.
+    /// Creates a data directory and starts a server on it.
     fn start_fresh(&mut self, index: usize, control: &RunControl<'_>) -> Result<ActiveArm> {
         let spec = self.spec(index);
         let arm = &self.setup.plan.arms[index];
         let system = self.setup.ingredients[index].system;
         let applied = system.create(&spec, control.stop).map_err(not_started(&arm.name, &spec.data_dir))?;
-        self.setup.place.sign()?;
+        self.setup.place.write_owner()?;
         let mut active = ActiveArm::start(index, &arm.name, (system, &spec), control)?;
         let entry = record(
             arm,
@@ -449,7 +443,7 @@ impl Execution {
         Ok(active)
     }
 
-    /// A server on the data directory that an earlier process left.
+    /// Starts a server on the data directory that an earlier process left.
     fn start_again(&mut self, index: usize, control: &RunControl<'_>) -> Result<ActiveArm> {
         let name = &self.setup.plan.arms[index].name;
         let spec = self.spec(index);
@@ -461,7 +455,7 @@ impl Execution {
         Ok(active)
     }
 
-    /// Every result of the arm is in: how its server ends changes none of them.
+    /// Stops the arm's server. All results of the arm are journaled, so an unclean shutdown is only noted.
     fn stop(&mut self, index: usize, active: Option<ActiveArm>, control: &RunControl<'_>) -> Result<Done> {
         let arm = &self.setup.plan.arms[index].name;
         if !self.keep_data {
@@ -484,7 +478,7 @@ fn stopped(stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed)
 }
 
-/// Time that blocks and loads of a run took, and what followed loads on single arms.
+/// Time that a run spent on blocks, on loads and on settles after arms' own statements.
 fn spent(run: &Run) -> Duration {
     let blocks = run.blocks.iter().filter_map(|block| Some(block.finished_at_ms? - block.started_at_ms));
     let loads = run.loads.iter().map(|load| &load.action);

@@ -1,4 +1,4 @@
-//! What all parts of a run work with, resolved before it begins.
+//! What all parts of a run use, resolved before it begins.
 
 use crate::arm::Ingredients;
 use crate::driver::Driver;
@@ -9,9 +9,8 @@ use rqps_plan::Plan;
 pub(crate) struct Setup {
     pub plan: Plan,
     pub driver: &'static dyn Driver,
-    /// By index of the plan's arms.
+    /// By index in the plan's arms.
     pub ingredients: Vec<Ingredients>,
-    /// Where data directories are.
     pub place: Place,
     pub host: &'static dyn Host,
 }

@@ -1,4 +1,4 @@
-//! What an arm's server is started with, and on which CPUs its sessions run.
+//! The server spec of an arm, and the CPUs of its sessions.
 
 use crate::arm::Ingredients;
 use rqps_builds::CpuSet;
@@ -7,15 +7,15 @@ use rqps_servers::ServerSpec;
 use rqps_store::RunFolder;
 use std::path::PathBuf;
 
-/// The server of an arm of a plan, on data in this place. Its log goes to the run folder.
+/// The server spec of an arm with data in `data_dir`. Its log goes to the run folder.
 pub(crate) fn server_spec(
     plan: &Plan,
     arm: usize,
-    made_of: &Ingredients,
+    ingredients: &Ingredients,
     data_dir: PathBuf,
     folder: &RunFolder,
 ) -> ServerSpec {
-    let Ingredients { build, config, .. } = made_of.clone();
+    let Ingredients { build, config, .. } = ingredients.clone();
     let planned = &plan.arms[arm];
     ServerSpec {
         build,
@@ -27,16 +27,11 @@ pub(crate) fn server_spec(
         env: planned.env.clone(),
         cpus: None,
         instrument: None,
-        memory_bytes_max: memory_bytes_max(plan),
+        memory_bytes_max: plan.work.server_memory_bytes_max(),
     }
 }
 
-/// The most memory that a server may have, where the plan limits it.
-pub(crate) fn memory_bytes_max(plan: &Plan) -> Option<u64> {
-    plan.work.server_memory_bytes_max()
-}
-
-/// Sessions of the step that has most.
+/// The largest number of sessions that any step has.
 fn clients_max(plan: &Plan) -> u32 {
     match plan.protocol {
         Protocol::Sequence => schedule(plan).clients_max() * plan.work.sessions_per_client(),
@@ -47,8 +42,8 @@ fn clients_max(plan: &Plan) -> u32 {
     }
 }
 
-/// The CPU that a single client and its session share, since they take turns; which one changes with `turn`. None for
-/// more clients, or where there is one CPU.
+/// The CPU that a single client shares with its session, since only one of them runs at a time; it rotates
+/// with `turn`. `None` with several clients or a single CPU.
 pub(crate) fn session_cpus(online: &CpuSet, clients: u32, turn: u32) -> Option<CpuSet> {
     if clients > 1 || online.len() < 2 {
         return None;

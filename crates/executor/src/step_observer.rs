@@ -1,4 +1,5 @@
-//! What watches a step: counters at both ends of its window, samples in between, and the wish to end it.
+//! Observes a step: reads counters at both ends of its window, samples in between, and cancels it when the
+//! user stops.
 
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
@@ -17,41 +18,40 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long sessions may take to leave the server.
-const LEAVE_MOST: Duration = Duration::from_secs(10);
+/// How long the processes of ended sessions may take to exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// After so long without an event it is looked whether the server's processes were stopped, and again.
-const STILL_AFTER: Duration = Duration::from_secs(8);
+/// After this long without an event, checks whether the server's processes were stopped; again after the same
+/// time.
+const CHECK_PAUSED_AFTER: Duration = Duration::from_secs(8);
 
-/// What is known of an open window.
 struct OpenWindow {
     probe: WindowProbe,
     start: WindowStart,
-    /// Looks at host and server each second, where they work for one arm alone.
+    /// Samples host and server every second; `None` if arms take turns.
     sampler: Option<Sampler>,
-    /// Clocks of the sessions, where arms take turns.
+    /// CPU clocks of the sessions, if arms take turns.
     clocks: Vec<Arc<CpuClock>>,
 }
 
-/// Watches a step: counters at both ends of the window, samples in between.
 pub(crate) struct StepObserver<'a, 'b> {
     admin: Box<dyn Admin>,
     arm: &'a mut ActiveArm,
     control: &'a RefCell<&'a mut RunControl<'b>>,
-    how: WatchOptions,
+    options: WatchOptions,
     reads_counters: bool,
-    /// How sessions hand their statistics in; none where the server has them at any time, or nobody asks.
+    /// How sessions flush their statistics; `None` if the server always has them, or counters are not read.
     flush: Option<FlushProcedure>,
-    /// When the session that reads counters did so, where that was before it reads them.
-    handed_in_at: Option<Instant>,
-    /// The processes or threads that serve the sessions that are measured.
-    sessions: Vec<u32>,
-    /// The process of the clients, where that is not ours.
+    /// When `admin` flushed its own statistics, if it did so before reading counters.
+    flushed_at: Option<Instant>,
+    /// OS ids of the processes or threads that serve the measured sessions.
+    served_by: Vec<u32>,
+    /// PID of the clients, if that is another process.
     client_pid: Option<u32>,
-    /// The clients' threads, where arms take turns.
+    /// The clients' threads, if arms take turns.
     client_threads: Option<Vec<u32>>,
     open: Option<OpenWindow>,
-    /// A session that looks at the debt, until the window opens.
+    /// Session for the debt sampler, until the window opens.
     debt_admin: Option<Box<dyn Admin>>,
     debt_sampler: Option<DebtSampler>,
     counters_before: Option<CounterSet>,
@@ -60,31 +60,31 @@ pub(crate) struct StepObserver<'a, 'b> {
     counters: Vec<Counter>,
     debt: Vec<f64>,
     started_at_ms: i64,
-    /// The last event that was heard of: phase, number, when.
-    heard: (&'static str, u64, Instant),
-    /// The first thing that went wrong with the counters: the step then has no result.
-    trouble: Option<Error>,
+    /// The last progress: phase, number of events, and when they last changed.
+    last_progress: (&'static str, u64, Instant),
+    /// The first error of the observer itself: the step then has no result.
+    error: Option<Error>,
 }
 
 impl<'a, 'b> StepObserver<'a, 'b> {
-    /// On an arm's instance, through this session, which is ready.
+    /// Observes an arm's instance through `admin`.
     pub fn new(
         admin: Box<dyn Admin>,
         arm: &'a mut ActiveArm,
         control: &'a RefCell<&'a mut RunControl<'b>>,
-        how: WatchOptions,
+        options: WatchOptions,
         reads_counters: bool,
     ) -> Result<Self> {
-        let debt_admin = how.debt.then(|| arm.admin("looking at the debt")).transpose()?;
+        let debt_admin = options.debt.then(|| arm.admin("reading the debt")).transpose()?;
         Ok(Self {
             flush: admin.flush().filter(|_| reads_counters),
-            handed_in_at: None,
+            flushed_at: None,
             reads_counters,
             admin,
             arm,
             control,
-            how,
-            sessions: Vec::new(),
+            options,
+            served_by: Vec::new(),
             client_pid: None,
             client_threads: None,
             open: None,
@@ -96,34 +96,34 @@ impl<'a, 'b> StepObserver<'a, 'b> {
             counters: Vec::new(),
             debt: Vec::new(),
             started_at_ms: 0,
-            heard: ("", 0, Instant::now()),
-            trouble: None,
+            last_progress: ("", 0, Instant::now()),
+            error: None,
         })
     }
 
-    /// Notes when the server stands still: its clients would wait for ever.
-    fn look_whether_it_stands_still(&mut self) {
-        if self.heard.2.elapsed() < STILL_AFTER {
+    /// Records an error if the server's processes were stopped: its clients would wait forever.
+    fn check_paused(&mut self) {
+        if self.last_progress.2.elapsed() < CHECK_PAUSED_AFTER {
             return;
         }
-        self.heard.2 = Instant::now();
+        self.last_progress.2 = Instant::now();
         if self.arm.instance.is_paused() {
-            self.trouble.get_or_insert(Error::StandsStill { arm: self.arm.name.clone() });
+            self.error.get_or_insert(Error::ServerPaused { arm: self.arm.name.clone() });
         }
     }
 
-    fn note_trouble<T>(&mut self, result: Result<T>) -> Option<T> {
+    fn keep_error<T>(&mut self, result: Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(error) => {
-                self.trouble.get_or_insert(error);
+                self.error.get_or_insert(error);
                 None
             }
         }
     }
 
     fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
-        self.sessions = self.admin.served_by(sessions)?;
+        self.served_by = self.admin.served_by(sessions)?;
         let target = self.arm.target(&mut *self.admin)?;
         if self.reads_counters {
             self.counters_before = Some(self.counters_now()?);
@@ -131,7 +131,7 @@ impl<'a, 'b> StepObserver<'a, 'b> {
         self.started_at_ms = now_ms();
         if let Some(target) = target {
             let perf = self.arm.perf.clone();
-            let mut probe = WindowProbe::new(target, self.sessions.clone(), perf.clone());
+            let mut probe = WindowProbe::new(target, self.served_by.clone(), perf.clone());
             if let Some(pid) = self.client_pid {
                 probe = probe.client(pid);
             }
@@ -146,23 +146,23 @@ impl<'a, 'b> StepObserver<'a, 'b> {
         Ok(())
     }
 
-    /// The server's counters, once all sessions have handed theirs in; the last to do so is the one that asks.
+    /// The server's counters after all measured sessions have flushed their statistics; `admin` does so last.
     fn counters_now(&mut self) -> Result<CounterSet> {
         if let Some(flush) = self.flush {
-            if self.handed_in_at.is_none() {
-                self.hand_in(flush)?;
+            if self.flushed_at.is_none() {
+                self.flush_admin(flush)?;
             }
-            let since = self.handed_in_at.take().map(|at| at.elapsed()).unwrap_or_default();
+            let since = self.flushed_at.take().map(|at| at.elapsed()).unwrap_or_default();
             std::thread::sleep(Duration::from_millis(flush.settle_ms).saturating_sub(since));
         }
         self.admin.counters()
     }
 
-    /// The session that reads counters is counted, too.
-    fn hand_in(&mut self, flush: FlushProcedure) -> Result<()> {
-        let doing = "handing statistics in";
+    /// Flushes the statistics of `admin`, which are counted too.
+    fn flush_admin(&mut self, flush: FlushProcedure) -> Result<()> {
+        let doing = "flushing statistics";
         self.admin.query(flush.session_sql).map_err(Error::session(&self.arm.name, doing))?;
-        self.handed_in_at = Some(Instant::now());
+        self.flushed_at = Some(Instant::now());
         Ok(())
     }
 
@@ -179,8 +179,8 @@ impl<'a, 'b> StepObserver<'a, 'b> {
 
     fn read_counters(&mut self) -> Result<()> {
         let Some(before) = self.counters_before.take() else { return Ok(()) };
-        if self.flush.is_some() && !self.how.owes_events {
-            wait_for_sessions_to_leave(&self.sessions);
+        if self.flush.is_some() && !self.options.owes_events {
+            wait_for_exit(&self.served_by);
         }
         let after = self.counters_now()?;
         self.counters = CounterSet::difference(&before, &after);
@@ -188,12 +188,12 @@ impl<'a, 'b> StepObserver<'a, 'b> {
     }
 }
 
-/// Sessions that have ended hand in their statistics as their processes go. Asking the server whether
-/// they have gone would be counted.
-fn wait_for_sessions_to_leave(sessions: &[u32]) {
+/// Waits until the processes of ended sessions have exited, which flushes their statistics. Asking the server
+/// whether they are gone would be counted.
+fn wait_for_exit(pids: &[u32]) {
     let start = Instant::now();
-    let is_there = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();
-    while sessions.iter().any(is_there) && start.elapsed() < LEAVE_MOST {
+    let exists = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();
+    while pids.iter().any(exists) && start.elapsed() < EXIT_TIMEOUT {
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -217,55 +217,55 @@ impl Observer for StepObserver<'_, '_> {
 
     fn slice_begins(&mut self) {
         let began = self.open.as_mut().map(|window| window.probe.slice_begins());
-        self.note_trouble(began.transpose().map_err(Error::from));
+        self.keep_error(began.transpose().map_err(Error::from));
     }
 
     fn slice_ends(&mut self) -> f64 {
         let ended = self.open.as_mut().map(|window| window.probe.slice_ends());
-        self.note_trouble(ended.transpose().map_err(Error::from)).flatten().unwrap_or(0.0)
+        self.keep_error(ended.transpose().map_err(Error::from)).flatten().unwrap_or(0.0)
     }
 
     fn sessions_ended(&mut self, sessions: &[u32]) {
         if self.flush.is_some() {
-            wait_for_sessions_to_leave(sessions);
+            wait_for_exit(sessions);
         }
     }
 
     fn sessions_handed_in(&mut self) {
         if let Some(flush) = self.flush {
-            let handed_in = self.hand_in(flush);
-            self.note_trouble(handed_in);
+            let flushed = self.flush_admin(flush);
+            self.keep_error(flushed);
         }
     }
 
     fn window_opens(&mut self, sessions: &[u32]) {
         let opened = self.open_window(sessions);
-        self.note_trouble(opened);
+        self.keep_error(opened);
     }
 
     fn window_closes(&mut self) {
         let closed = self.close_window();
-        self.note_trouble(closed);
+        self.keep_error(closed);
     }
 
     fn statistics_complete(&mut self) {
         let read = self.read_counters();
-        self.note_trouble(read);
+        self.keep_error(read);
     }
 
     fn progress(&mut self, phase: &'static str, elapsed_s: f64, events: u64) {
-        if (phase, events) != (self.heard.0, self.heard.1) {
-            self.heard = (phase, events, Instant::now());
+        if (phase, events) != (self.last_progress.0, self.last_progress.1) {
+            self.last_progress = (phase, events, Instant::now());
         }
-        let (operations_per_event, unit) = self.how.progress;
+        let (operations_per_event, unit) = self.options.progress;
         let rate = events as f64 * operations_per_event / elapsed_s.max(1e-3);
         let rate = (events > 0 && elapsed_s > 0.2).then_some((rate, &*unit.key));
         self.control.borrow_mut().progress.action_progress(phase, elapsed_s, rate);
     }
 
     fn cancelled(&mut self) -> bool {
-        self.look_whether_it_stands_still();
-        self.control.borrow().stopped() || self.trouble.is_some()
+        self.check_paused();
+        self.control.borrow().stopped() || self.error.is_some()
     }
 
     fn end_statements(&mut self) {
@@ -278,16 +278,15 @@ impl Observer for StepObserver<'_, '_> {
 }
 
 impl StepObserver<'_, '_> {
-    /// Everything the step gave, or why it gave nothing.
+    /// The findings of the step, or why it has none.
     pub fn into_findings(
-        mut self,
+        self,
         step: &str,
         outcome: std::result::Result<StepResult, StepError>,
     ) -> Result<StepFindings> {
-        let trouble = self.trouble.take();
-        let result = match (outcome, trouble) {
-            // The trouble is why it was cancelled.
-            (Ok(_) | Err(StepError::Cancelled), Some(trouble)) => return Err(trouble),
+        let result = match (outcome, self.error) {
+            // The observer's own error has cancelled the step.
+            (Ok(_) | Err(StepError::Cancelled), Some(error)) => return Err(error),
             (Err(StepError::Cancelled), None) => return Err(Error::Interrupted),
             (Err(source), _) => {
                 return Err(Error::Step { arm: self.arm.name.clone(), step: step.to_owned(), source });
@@ -296,10 +295,10 @@ impl StepObserver<'_, '_> {
         };
         Ok(StepFindings {
             work: self.arm.system.work(&self.counters),
-            cost: self.cost.take().unwrap_or_default(),
-            samples: std::mem::take(&mut self.samples),
-            counters: std::mem::take(&mut self.counters),
-            debt: std::mem::take(&mut self.debt),
+            cost: self.cost.unwrap_or_default(),
+            samples: self.samples,
+            counters: self.counters,
+            debt: self.debt,
             started_at_ms: self.started_at_ms,
             result,
         })

@@ -1,5 +1,6 @@
-//! What is measured: a system makes data directories and starts instances on them; an instance is administered, watched
-//! and stopped. Nothing here names a system: which there are, the caller says in a [`Kit`](crate::Kit).
+//! The system under test: a [`System`] creates data directories and starts [`Instance`]s on them; an
+//! [`Admin`] session administers an instance, a [`Handle`] watches it from other threads. No system is named
+//! here: a [`Kit`](crate::Kit) lists those of the program.
 
 use crate::error::Result;
 use rqps_builds::{Build, CpuSet, Dirs, Watch};
@@ -17,58 +18,64 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Name by which instances know the sessions that administer.
+/// Session name of the executor's admin sessions.
 pub(crate) const ADMIN_NAME: &str = "rqps admin";
 
-/// What making, copying, starting and stopping instances gives.
+/// Result of creating, copying, starting and stopping instances.
 pub type Managed<T> = rqps_servers::Result<T>;
-/// What a session gives.
+/// Result of a request on a session.
 pub type Asked<T> = std::result::Result<T, Wire>;
-/// Called several times a second; the work ends early when it returns false.
+/// Progress callback of long work. Call it several times a second; end the work early when it returns false.
 pub type Look<'a> = dyn FnMut() -> bool + 'a;
-/// The same with what is being done and the seconds since the beginning.
+/// As [`Look`], with the name of the current phase and the seconds since the work began.
 pub type SettleTick<'a> = dyn FnMut(&'static str, f64) -> bool + 'a;
 
-/// Programs of one kind that can be measured.
+/// A kind of program that can be measured.
 pub trait System: Sync {
-    /// Whether builds of this name are its.
+    /// Whether this system runs builds of `dbms`.
     fn runs(&self, dbms: Dbms) -> bool;
 
-    /// Obtains a build; one from source takes minutes, which `watch` hears of and may end.
+    /// Obtains a build. Compiling one from source takes minutes: report to `watch.progress`, and give up once
+    /// `watch.stop` is set.
     fn build(&self, dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> rqps_builds::Result<Build>;
 
-    /// Reads a config by its name or path; without limits, as it was written.
+    /// Reads a config by name or path. `limits` are for values that depend on the host; with `None` the
+    /// config is read as written.
     fn config(&self, dbms: Dbms, name_or_path: &str, limits: Option<&HostLimits>) -> Managed<Config>;
 
-    /// The config without what runs when the clock says so, for blocks.
+    /// Returns the config for protocol `isolated`: the same without background work that starts by the clock,
+    /// which would run in one arm's windows and not in another's.
     fn config_of_blocks(&self, dbms: Dbms, config: &Config) -> Managed<Config>;
 
-    /// The same for people: what it is about, and what becomes of it in blocks.
+    /// Describes what [`System::config_of_blocks`] changes, as name and text of a row in the run's method.
     fn method_of_blocks(&self) -> (&'static str, &'static str);
 
-    /// Instances of equal keys can start on each other's data.
+    /// Key of the data format. Arms with equal keys may start on each other's data and share their loads.
     fn data_key(&self, build: &Build, config: &Config) -> String;
 
-    /// Makes an empty data directory, replacing what rqps made there before.
+    /// Creates an empty data directory, replacing one that rqps created there before. Gives up once `stop` is
+    /// set.
     fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> Managed<Applied>;
 
-    /// Starts an instance on a data directory that is ready. Given up once `stop` is set.
+    /// Starts an instance on an existing data directory and waits until it accepts sessions. Gives up once
+    /// `stop` is set, with [`rqps_servers::Error::Interrupted`].
     fn open(&self, spec: &ServerSpec, stop: &AtomicBool) -> Managed<Box<dyn Instance>>;
 
-    /// Copies the data of an instance that was stopped, on disk when this returns.
+    /// Copies the data directory of a stopped instance, replacing one that rqps put at `to` before. The copy
+    /// is on disk when this returns.
     fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> Managed<HowCopied>;
 
-    /// Whether each session is served by a process of its own.
+    /// Whether a process of its own serves each session. If false, a thread does.
     fn session_is_a_process(&self) -> bool;
 
-    /// What [`Admin::debt`] counts: a name for metrics, which is the unit too.
+    /// Name of what [`Admin::debt`] counts, used both as metric name and as unit: `dead_rows`.
     fn debt_name(&self) -> &'static str;
 
-    /// What the counters of a window come to.
+    /// Computes the work of a window from its counters' differences.
     fn work(&self, deltas: &[Counter]) -> Work;
 }
 
-/// How drivers reach an instance. Which type is inside is between its system and them.
+/// How drivers reach an instance. The type inside is agreed between a system and its drivers.
 #[derive(Clone)]
 pub struct Address(Arc<dyn Any + Send + Sync>);
 
@@ -77,70 +84,71 @@ impl Address {
         Self(Arc::new(address))
     }
 
-    /// The address of one kind of system; none of another.
+    /// The address as type `A`; `None` if it is of another type.
     pub fn of<A: Any>(&self) -> Option<&A> {
         self.0.downcast_ref()
     }
 }
 
-/// A system at work on a data directory.
+/// A system running on a data directory.
 pub trait Instance: Send + Sync {
     fn address(&self) -> Address;
 
-    /// How its config became its options.
+    /// How the config was turned into the instance's options.
     fn applied(&self) -> &Applied;
 
-    /// Its first process; none where it has none of its own, so that nothing is charged to it.
+    /// PID of its main process. `None` if it has no process of its own: no CPU time is then charged to it.
     fn pid(&self) -> Option<u32>;
 
-    /// How it ended, when it has.
+    /// How its main process ended; `None` while it runs.
     fn exit_text(&mut self) -> Option<String>;
 
-    /// Whether somebody else has stopped one of its processes.
+    /// Whether something other than [`Instance::freeze`] has stopped one of its processes (SIGSTOP).
     fn is_paused(&self) -> bool;
 
-    /// Stops all its processes where they are, until [`Instance::thaw`].
+    /// Stops all its processes until [`Instance::thaw`], so that they use no CPU while another arm is
+    /// measured.
     fn freeze(&mut self) -> Managed<()>;
 
+    /// Resumes its processes. No effect if they run.
     fn thaw(&mut self);
 
-    /// Lets sessions that begin from now on run on these CPUs only.
+    /// Restricts sessions that begin from now on to these CPUs.
     fn place_sessions(&self, cpus: &CpuSet) -> Managed<()>;
 
-    /// Ends it at once, as a crash would.
+    /// Ends it at once, as a crash would. Its data directory stays.
     fn end_now(&mut self);
 
-    /// Shuts it down in good order, with less patience once `stop` is set.
+    /// Shuts it down cleanly. Once `stop` is set, waits a shorter time before it kills it.
+    ///
+    /// # Errors
+    /// If the shutdown was not clean. The instance is gone all the same.
     fn stop(self: Box<Self>, stop: &AtomicBool) -> Managed<()>;
 
-    /// Ends it at once, for data that are not needed again.
+    /// Ends it at once; its data are not needed again.
     fn discard(self: Box<Self>);
 
-    /// What another thread needs to look after it; none when it has ended.
+    /// A handle for other threads; `None` if it has ended.
     fn handle(&self) -> Option<Arc<dyn Handle>>;
 
     fn log_path(&self) -> &Path;
 
-    /// The part of its log that says why it died.
+    /// The lines of its log that explain why it died.
     fn telling_lines(&self) -> String;
 
-    /// A session for administration, under this name.
+    /// Opens an admin session under this name.
     fn admin(&self, name: &str) -> Asked<Box<dyn Admin>>;
 
-    /// Asks it to end the statements of measured sessions. Returns at once: an instance that hangs must not hang who
-    /// wants to be rid of it.
+    /// Cancels the running statements of client sessions. Must not block, even if the instance hangs.
     fn end_statements(&self);
 
-    /// Has it look through every table after a load: what it does by command so that plans and reads start from known
-    /// ground. False when `look` asked for the end.
+    /// Processes every table once after a load, so that plans and reads start from a defined state: VACUUM
+    /// and ANALYZE on Postgres. Returns false if `look` ended it early.
     fn vacuum(&self, tables: &[String], look: &mut Look<'_>) -> Asked<bool>;
 
-    /// Has it pay its debts, and waits until its figures say so or the cap is reached. `None` when `tick` asked for the
-    /// end.
+    /// Pays deferred work and waits until its conditions are met or `debt.cap` is reached. `None` if `tick`
+    /// ended it early.
     fn settle(&self, debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>>;
-
-    /// Reads the first rows of so many tables and their indexes once.
-    fn warm(&self, tables: u32, rows: u64) -> Asked<()>;
 }
 
 /// An instance as seen by a thread that does not own it.
@@ -149,65 +157,69 @@ pub trait Handle: Send + Sync {
 
     fn is_alive(&self) -> bool;
 
-    /// Ends all its processes at once. The owner sees that it has died.
+    /// Kills all its processes. [`Instance::exit_text`] then shows it to the owner.
     fn kill(&self);
 
-    /// Asks it to end the statements of sessions that administer. Returns at once.
+    /// Cancels the running statements of admin sessions. Must not block.
     fn end_admin_statements(&self);
 
-    /// Whether it says that it stands still until there is room on its disk, instead of failing.
+    /// Whether the instance reports that it is waiting for disk space instead of failing.
     fn waits_for_room(&self) -> bool;
 }
 
-/// What is to come to rest.
+/// What a settle step works on, and its limits.
 pub struct Debt<'a> {
     pub arm: &'a str,
     pub tables: &'a [String],
+    /// Rows of all tables together.
     pub rows_total: u64,
-    /// Rows that a sample for statistics may hold: the instance keeps them in memory.
+    /// Rows that a sample for statistics may have: the instance keeps them in memory.
     pub sample_rows_max: u64,
-    /// Give up waiting after this time, everything included.
+    /// Time limit of the whole step.
     pub cap: Duration,
 }
 
-/// What a change to a page has with it in the log.
+/// Whether changes to pages write full-page images to the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageImages {
-    /// An image of the whole page, since it is the first change to any page after a checkpoint.
+    /// The next change to any page writes its image, as after a checkpoint.
     Dense,
-    /// None, as late in a checkpoint cycle.
+    /// No change does, as late in a checkpoint cycle.
     Bare,
 }
 
-/// A session for administration. What a system has no word for stays as it is here.
+/// An admin session. Methods with a default are for features that not every system has.
 pub trait Admin: Send {
-    /// Runs a statement and keeps the answer.
+    /// Runs a statement and returns its result.
     fn query(&mut self, statement: &str) -> Asked<Table>;
 
-    /// The session's number, which is what a client's session says of itself too.
+    /// The session's id on the instance, of the same kind as the ids that [`Admin::served_by`] takes.
     fn backend_id(&self) -> u32 {
         0
     }
 
-    /// What is done before each measured step.
+    /// Called before each measured step.
     fn begin_step(&mut self) -> Asked<()> {
         Ok(())
     }
 
-    /// Has what finished work changed written to where it is found after a crash.
+    /// Makes the changes of finished work durable: they must survive a crash. Called after every action that
+    /// changes data.
     fn make_durable(&mut self) -> Asked<()> {
         Ok(())
     }
 
-    /// What is left to do before an instance that has loaded and come to rest is stopped and its data are kept.
+    /// Called after load and settle, before the instance is stopped and its data directory is kept as a
+    /// snapshot.
     fn before_keeping(&mut self) -> Asked<()> {
         Ok(())
     }
 
-    /// Its version in its own words.
+    /// The version as the instance reports it.
     fn version_text(&mut self) -> Asked<String>;
 
-    /// How it was built.
+    /// How the program was built, as names and values. `cflags`, if present, decides how CPU profiles unwind
+    /// stacks.
     fn build_facts(&mut self) -> Result<Vec<(String, String)>> {
         Ok(Vec::new())
     }
@@ -216,66 +228,69 @@ pub trait Admin: Send {
         Ok(Vec::new())
     }
 
-    /// The state that a step starts from.
+    /// The state that a step starts from, as names and values.
     fn fingerprint(&mut self) -> Result<Vec<(String, String)>>;
 
-    /// Sizes of all tables together.
+    /// Total sizes of all tables and of all indexes.
     fn sizes(&mut self) -> Result<Sizes> {
         Ok(Sizes::default())
     }
 
-    /// What deletes have left behind that is still to be cleaned up; the system knows what that is called. Asked for
-    /// each second of a window, so it costs little.
+    /// What deletes have left to clean up, counted in [`System::debt_name`]. Read every second of a window,
+    /// so it must be cheap.
     fn debt(&mut self) -> Result<f64> {
         Ok(0.0)
     }
 
-    /// What planning a statement takes, without executing it; none where that is not told.
+    /// The cost of planning a statement without executing it; `None` if the system does not report it.
     fn planning(&mut self, _statement: &str) -> Result<Option<Planning>> {
         Ok(None)
     }
 
-    /// The plan of one statement of this kind; none where that is not told.
+    /// The query plan of a statement of this kind; `None` if the system does not report it.
     fn explain(&mut self, _kind: &str, _statement: &str) -> Result<Option<QueryPlan>> {
         Ok(None)
     }
 
-    /// Keeps what cleans up behind sessions from changing what they find: it works by its own clock, so that sessions
-    /// would do more or less by chance. Lasts as long as this session.
+    /// Holds back background cleaning for as long as this session lives. Cleaning runs by its own clock:
+    /// sessions would find more or less of it done by chance, and their instruction counts would vary.
     fn hold_cleaning(&mut self, _arm: &str) -> Result<()> {
         Ok(())
     }
 
-    /// Has changes come with images of their pages, or without. False where none are written anyway.
+    /// Makes later changes write page images, or none. Returns false if the system writes none anyway, or did
+    /// not follow in time.
     fn page_images(&mut self, _images: PageImages) -> Asked<bool> {
         Ok(false)
     }
 
-    /// Bytes of the log of changes that were ever written; none where that is not told.
+    /// Total bytes ever written to the log of changes (WAL, redo); `None` if the system does not report them.
     fn log_bytes(&mut self) -> Asked<Option<f64>> {
         Ok(None)
     }
 
-    /// How sessions hand their statistics in; none where they are there at any time.
+    /// How sessions flush their statistics; `None` if counters always include them.
     fn flush(&self) -> Option<FlushProcedure> {
         None
     }
 
+    /// A snapshot of the instance's counters.
     fn counters(&mut self) -> Result<CounterSet> {
         Ok(CounterSet { values: Vec::new() })
     }
 
-    /// The kernel's numbers of what serves these sessions: processes or threads; 0 where that is not told.
+    /// OS ids of the processes or threads that serve these sessions, in the same order; 0 where unknown.
     fn served_by(&mut self, sessions: &[u32]) -> Result<Vec<u32>> {
         Ok(vec![0; sessions.len()])
     }
 
-    /// What the work is done in, and what for, at this moment.
+    /// Whether the instance works in processes or in threads, and what each thread is for.
     fn work_in(&mut self) -> Result<WorkIn> {
         Ok(WorkIn::Processes)
     }
 
-    /// Looks many times a second what these sessions wait for, from now on; none where that is not told.
+    /// Starts sampling, many times a second, what these sessions wait for; `None` if the system does not
+    /// report it.
     fn watch_waits(self: Box<Self>, _sessions: &[u32]) -> Result<Option<WaitSampler>> {
         Ok(None)
     }

@@ -1,10 +1,10 @@
-//! Starting every arm once before the first is measured: a library that is not there, or a value that a server refuses,
+//! Starts every arm once before the first is measured: a missing library, or a setting that a server rejects,
 //! shows in the first minute and not after hours of other arms.
 
-use crate::arm::not_started;
+use crate::arm::{Ingredients, not_started};
 use crate::control::RunControl;
 use crate::error::{Error, Result};
-use crate::isolated::undisturbed;
+use crate::isolated::with_config_of_blocks;
 use crate::setup::Setup;
 use crate::spec::server_spec;
 use rqps_plan::Protocol;
@@ -13,23 +13,23 @@ use rqps_store::RunFolder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Name of the data directory and of the folder of logs; no arm has one that begins so.
+/// Name of the data directory and of the log folder. No arm's name begins with an underscore.
 const TRIAL: &str = "_trial";
 
-/// A run whose arms are to be tried.
+/// Starts the arms of a run once.
 pub(crate) struct Trial<'a> {
     pub setup: &'a Setup,
     pub folder: &'a RunFolder,
 }
 
 impl Trial<'_> {
-    /// Makes a data directory for each kind of arm and starts its server on it, one after the other. Returns what keeps
-    /// arms from being started, by index. Arms that are alike are tried once, and the plan's first not at all: it is
-    /// started right after this.
+    /// Creates a data directory for each kind of arm and starts its server on it, one after the other.
+    /// Returns the errors of arms that did not start, by index. Equal arms are tried once, and the plan's
+    /// first not at all: it is started right after this.
     pub fn failures(&self, control: &mut RunControl<'_>) -> Result<BTreeMap<usize, Error>> {
         let arms = 0..self.setup.plan.arms.len();
         let mut tried = BTreeSet::new();
-        // Blocks load without the environment of arms.
+        // Blocks load without the arm's environment, so their first start does not try it.
         if self.setup.plan.protocol == Protocol::Sequence || self.setup.plan.arms[0].env.is_empty() {
             tried.insert(self.kind(0));
         }
@@ -45,7 +45,7 @@ impl Trial<'_> {
             self.setup.place.remove_arm(TRIAL)?;
             match outcome {
                 Err(error) if error.faulty_arm().is_some() => {
-                    // The next of its kind says so under its own name.
+                    // The next arm of this kind gets an error with its own name.
                     tried.remove(&self.kind(arm));
                     failures.insert(arm, error);
                 }
@@ -55,10 +55,10 @@ impl Trial<'_> {
         Ok(failures)
     }
 
-    /// Arms of one kind are started from the same files with the same options.
+    /// Build, config and environment: arms with equal ones start alike.
     fn kind(&self, arm: usize) -> (&str, &str, &BTreeMap<String, String>) {
-        let made_of = &self.setup.ingredients[arm];
-        (&made_of.build.hash, &made_of.config.hash, &self.setup.plan.arms[arm].env)
+        let Ingredients { build, config, .. } = &self.setup.ingredients[arm];
+        (&build.hash, &config.hash, &self.setup.plan.arms[arm].env)
     }
 
     fn start(&self, arm: usize, control: &RunControl<'_>) -> Result<()> {
@@ -67,9 +67,9 @@ impl Trial<'_> {
         let failed = || not_started(name, &spec.data_dir);
         let system = self.setup.ingredients[arm].system;
         system.create(&spec, control.stop).map_err(failed())?;
-        self.setup.place.sign()?;
+        self.setup.place.write_owner()?;
         system.open(&spec, control.stop).map_err(failed())?.discard();
-        // It went well: nobody needs its log.
+        // The server started: its log is of no use.
         let logs = self.logs_dir(arm);
         std::fs::remove_dir_all(&logs).map_err(|source| Error::File { action: "remove", path: logs, source })
     }
@@ -80,7 +80,7 @@ impl Trial<'_> {
         let spec = ServerSpec { log_dir: self.logs_dir(arm), ..spec };
         match self.setup.plan.protocol {
             Protocol::Sequence => Ok(spec),
-            Protocol::Isolated => undisturbed(self.setup.ingredients[arm].system, spec),
+            Protocol::Isolated => with_config_of_blocks(self.setup.ingredients[arm].system, spec),
         }
     }
 

@@ -1,4 +1,4 @@
-//! CPU time connection by connection, and background process by background process: which of them changed.
+//! CPU time by connection and by background process: which of them changed.
 
 use crate::context::Context;
 use crate::decompose::time_per_op;
@@ -6,24 +6,25 @@ use crate::figures::{CONNECTIONS, ROLE};
 use crate::model::{Cause, Evidence, Finding, Shows, Word};
 use crate::words;
 
-/// How much more than the median connection the busiest has to use to be reported, on one arm alone.
+/// Minimum CPU time of the busiest connection, relative to the median one, that is reported if only one arm
+/// has it.
 const UNEVEN: f64 = 1.5;
-/// Share of the time per operation that a background process has to change by.
+/// Minimum change of a background process, as a share of the time per operation.
 const SHARE_MIN: f64 = 0.02;
-/// Role of workers that were gone when the window ended.
+/// Role of workers that exited before the end of the window.
 pub(crate) const ENDED: &str = "ended_within_the_window";
-/// Roles that other findings report.
+/// Roles that other findings cover.
 const REPORTED_ELSEWHERE: [&str; 5] =
     ["autovacuum_worker", "checkpointer", "page_cleaner", "purge", "purge_worker"];
 
-/// Roles that read for sessions.
+/// Roles that read blocks for sessions.
 const READERS: [&str; 2] = ["io_worker", "io_read"];
 
 pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     uneven(cx).into_iter().chain(roles(cx)).collect()
 }
 
-/// One connection that uses more CPU time than the others, on one of the arms only.
+/// One connection that uses more CPU time than the others, on only one of the arms.
 fn uneven(cx: &Context<'_>) -> Option<Finding> {
     let found = cx.figures.quantity(|cell| cell.metric(CONNECTIONS))?;
     let (higher, lower) = (found.base.max(found.arm), found.base.min(found.arm));
@@ -43,7 +44,7 @@ fn uneven(cx: &Context<'_>) -> Option<Finding> {
     Some(Finding { weight: found.clearness() / 2.0, ..finding })
 }
 
-/// Background processes whose CPU time changed by a share of the time per operation.
+/// Background processes whose CPU time changed by a noticeable share of the time per operation.
 fn roles(cx: &Context<'_>) -> Vec<Finding> {
     let Some(time) = cx.figures.quantity(time_per_op) else { return Vec::new() };
     let names = cx.figures.metrics_of(ROLE);
@@ -68,7 +69,7 @@ fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
         cx.operation(),
         words::than(&found, base)
     );
-    // Workers that read for sessions work because those miss blocks in the buffers.
+    // Readers work because sessions miss blocks in the buffers.
     let cause = if READERS.contains(&name) { Cause::Reads } else { Cause::Background };
     let evidence = Evidence::figure(format!("CPU time of {role}"), cx.per_op("us"), &found)
         .showing(Shows::Role(name.to_owned()));

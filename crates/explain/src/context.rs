@@ -1,4 +1,4 @@
-//! What every search for a cause is given: the run, the two arms of one test, and their figures.
+//! The input of every search for a cause: the run, the two arms of one test, and their figures.
 
 use rqps_stats::{Detector, Verdict};
 use rqps_store::{Arm, Profile, Recorded, Run, Window};
@@ -8,19 +8,19 @@ use crate::figures::Figures;
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 
-/// One test on one arm, held against base.
+/// One test on one arm, compared with base.
 pub(crate) struct Context<'a> {
     pub run: &'a Run,
-    /// Its verdicts, relative to `base`; none in runs without blocks.
+    /// Verdicts relative to `base`; `None` in runs without blocks.
     pub judged: Option<&'a RunVerdicts>,
     pub test: &'a str,
-    /// The arm, as numbered in [`Run::arms`].
+    /// Index into [`Run::arms`].
     pub arm: usize,
-    /// What it is compared with.
+    /// Index of the arm that it is compared with.
     pub base: usize,
-    /// What was measured of the two in this test.
+    /// Measurements of this test on both arms.
     pub figures: &'a Figures,
-    /// Where the time of an operation goes; none where times are missing.
+    /// Where the time of an operation goes; `None` if times are missing.
     pub decomposition: Option<Decomposition>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Context<'a> {
         (&self.candidate().name, &self.base_arm().name)
     }
 
-    /// A finding that rests on the change of one figure: as certain, and as weighty, as that is.
+    /// A finding that rests on the change of one figure, with that figure's certainty and weight.
     pub fn finding(
         &self,
         word: Word,
@@ -51,7 +51,7 @@ impl<'a> Context<'a> {
         Finding { word, cause, sentence, weight: found.clearness(), share: None, certainty, evidence }
     }
 
-    /// How well a quantity's change is known.
+    /// How certain a quantity's change is.
     pub fn certainty(&self, found: &Quantity) -> Certainty {
         match found.half_width.is_nan() {
             true => Certainty::SinglePass,
@@ -59,32 +59,31 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Windows of this test on one arm that count, in the order they were measured. In `isolated` runs only the first
-    /// has query plans and a fingerprint.
+    /// Valid windows of this test on one arm, in the order they were measured. In `isolated` runs only the
+    /// first has query plans and a fingerprint.
     pub fn windows(&self, arm: usize) -> Vec<&'a Recorded<Window>> {
         crate::figures::windows_of(self.run, self.test, arm)
     }
 
-    /// The newest profile of this test on one arm.
+    /// The newest valid profile of this test on one arm.
     pub fn profile(&self, arm: usize) -> Option<&'a Recorded<Profile>> {
         let name = &self.run.arms[arm].name;
-        let is_its =
+        let matches =
             |profile: &&Recorded<Profile>| profile.action.arm == *name && profile.result.test == self.test;
-        self.run.profiles.iter().rev().filter(|profile| profile.valid()).find(is_its)
+        self.run.profiles.iter().rev().filter(|profile| profile.valid()).find(matches)
     }
 
-    /// The verdict of a detector; none in runs without blocks.
+    /// The verdict of a detector; `None` in runs without blocks.
     pub fn verdict(&self, detector: Detector) -> Option<&'a Verdict> {
         self.judged.and_then(|judged| judged.verdict(self.test, self.arm, detector))
     }
 
-    /// Whether the two are of one kind of DBMS, so that settings and query plans of one mean something for the other.
-    /// MariaDB came from MySQL.
+    /// Whether settings and query plans of the two DBMSs are comparable. MariaDB is a fork of MySQL.
     pub fn of_one_kind(&self) -> bool {
         crate::of_one_kind(&self.base_arm().dbms, &self.candidate().dbms)
     }
 
-    /// Whether a change of rate or cost is shown; in runs without blocks, whether the rate differs by more than 5 %.
+    /// Whether a verdict shows a change; in runs without blocks, whether the rate differs by more than 5 %.
     pub fn changed(&self) -> bool {
         match self.judged {
             None => self
@@ -97,7 +96,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether a change of the rate is shown; in runs without blocks, whether it differs by more than 5 %.
+    /// Whether the rate changed; in runs without blocks, whether it differs by more than 5 %.
     pub fn is_rate_changed(&self) -> bool {
         match self.judged {
             None => self.changed(),
@@ -105,12 +104,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Unit of a figure per operation of this test: `blocks` gives `blocks/query`.
+    /// The unit per operation of this test: `blocks` gives `blocks/query`.
     pub fn per_op(&self, what: &str) -> String {
         format!("{what}/{}", self.operation())
     }
 
-    /// What an operation of this test is called.
+    /// What this test counts as an operation.
     pub fn operation(&self) -> &str {
         self.figures.operation()
     }

@@ -1,5 +1,5 @@
-//! Server counters in the words of those who run servers: which of them mean something, and whether more of one is
-//! work or waiting. A counter without an entry is never reported: most follow from others.
+//! Server counters in operators' terms: which of them are meaningful, and whether more of one is work or
+//! waiting. Counters without an entry are never reported: most follow from others.
 
 mod mysql;
 mod postgres;
@@ -13,7 +13,7 @@ use crate::model::Finding;
 use crate::quantity::Quantity;
 use crate::words;
 
-/// Work that differs by less than this share is called the same.
+/// Work that differs by less than this relative change counts as the same.
 const SAME_SHARE: f64 = 0.01;
 
 /// Blocks of tables and indexes touched per operation.
@@ -22,12 +22,12 @@ pub(crate) fn blocks_touched(cx: &Context<'_>) -> Option<Quantity> {
     cx.figures.quantity(|cell| Some(touched(cell)? / cell.operations()))
 }
 
-/// Blocks or pages that were not in the buffers.
+/// Blocks or pages that were not in the buffer pool.
 pub(crate) fn misses(cell: Cell<'_>) -> Option<f64> {
     postgres::misses(cell).or_else(|| mysql::misses(cell))
 }
 
-/// What stands out among counters, in the words of the DBMS that they are about.
+/// Counters that changed, in the terms of the candidate's DBMS.
 pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     let entries = match cx.candidate().dbms.as_str() {
         "mysql" | "mariadb" => &mysql::ENTRIES[..],
@@ -36,7 +36,7 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     entries.iter().filter_map(|entry| entry.finding(cx)).collect()
 }
 
-/// Work that is the same on both arms, in words: `rows, blocks and WAL`; empty where nothing is known to be.
+/// Names the work that is the same on both arms: `rows, blocks and WAL`; empty if none is known to be.
 pub(crate) fn same_work(cx: &Context<'_>) -> String {
     let per_op = |metric: &str| cx.figures.per_op(metric);
     let log = if cx.candidate().dbms == "postgres" { "WAL" } else { "redo" };

@@ -1,8 +1,8 @@
-//! The state in which a step starts: what earlier steps left on one arm and not on the other.
+//! The state in which a step starts: debt that earlier steps left on one arm but not on the other.
 //!
-//! A state alone is no cause. It is reported where it differs by more than a little and the test does the work that
-//! such a state makes: touches more blocks, or executes more instructions, on the arm that has it. Where the query plan
-//! changed, blocks and instructions follow from that, and nothing is reported here.
+//! A state alone is no cause. It is reported if it differs clearly and the arm that has it also does the work
+//! that such a state causes: touches more blocks, or executes more instructions. If the query plan changed,
+//! it explains blocks and instructions, and nothing is reported here.
 
 use rqps_store::{Recorded, Run, Window};
 
@@ -15,10 +15,10 @@ use crate::model::{Cause, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
 
-/// Log since the checkpoint: by how much more it has to be on one arm, and how many times as much.
+/// Minimum difference of log since the checkpoint: a factor and a number of bytes.
 const LOG_DIFFERS: Differs = Differs::Times { ratio: 2.0, by: 64.0 * 1024.0 * 1024.0 };
 
-/// What a fingerprint says of the data, over all tables.
+/// The state of the data in a fingerprint, over all tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct State {
     live_rows: f64,
@@ -28,14 +28,14 @@ struct State {
     visible_pages: f64,
     wal_bytes: f64,
     vacuums: f64,
-    /// Transactions on InnoDB's history list. 5.6 leaves there what is purged.
+    /// Transactions on InnoDB's history list. MySQL 5.6 leaves purged ones on it.
     history: f64,
-    /// Those of them that the purge has not come to, where that is known.
+    /// Those that are not purged yet, if known.
     unpurged: Option<f64>,
     dirty_pages: f64,
     /// Pages of the buffer pool.
     pool_pages: f64,
-    /// Redo log since the place from which InnoDB would recover.
+    /// Redo log since the position from which InnoDB would recover.
     redo_bytes: f64,
 }
 
@@ -64,8 +64,8 @@ impl State {
         state
     }
 
-    /// Transactions whose old row versions wait for purge.
-    fn waiting_for_purge(&self) -> f64 {
+    /// Transactions whose old row versions are not purged yet.
+    fn unpurged_transactions(&self) -> f64 {
         self.unpurged.map_or(self.history, |unpurged| unpurged.min(self.history))
     }
 
@@ -82,42 +82,42 @@ impl State {
     }
 }
 
-/// What has to lie between two states for them to differ.
+/// The minimum difference between two states.
 enum Differs {
     By(f64),
-    /// One is `ratio` times the other, and larger by this much.
+    /// One is at least `ratio` times the other, and larger by at least `by`.
     Times {
         ratio: f64,
         by: f64,
     },
 }
 
-/// A kind of debt: how much of it a state has, and what it makes a test do.
+/// A kind of debt: how much of it a state has, and which work it causes.
 struct Kind {
     cause: Cause,
-    /// Name and unit of the state, as evidence has them.
+    /// Name and unit of the state in evidence.
     name: &'static str,
     unit: &'static str,
     value: fn(&State) -> f64,
-    /// What states are compared by, and what has to lie between them.
+    /// The amount that is compared, and its minimum difference.
     amount: fn(&State) -> f64,
     differs: Differs,
     /// Whether the state with the smaller amount is the one in debt.
     less_is_debt: bool,
-    /// As the sentence says it of the arm in debt: `{more}` and `{less}` are the values on it and on the other arm,
-    /// which is `{other}`.
-    says: &'static str,
+    /// The sentence about the arm in debt: `{more}` and `{less}` are the values on it and on the other arm,
+    /// whose name is `{other}`.
+    phrase: &'static str,
     effects: &'static [Entry],
-    /// A kind of node that a plan of the test must have for the debt to act.
+    /// A node type that a plan of the test must contain for the debt to have an effect.
     node: Option<&'static str>,
 }
 
 const INDEX_ENTRIES: Entry = work(Cause::DeadRows, "index entries read", "entries", 0.1)
-    .says("reads {} index entries")
-    .is(|cell| cell.counter("pg_stat_all_indexes", ALL, "idx_tup_read"));
+    .phrase("reads {} index entries")
+    .value(|cell| cell.counter("pg_stat_all_indexes", ALL, "idx_tup_read"));
 const INSTRUCTIONS: Entry = work(Cause::Instructions, "instructions", "instructions", 1.0)
-    .says("executes {} instructions")
-    .is(|cell| cell.instructions());
+    .phrase("executes {} instructions")
+    .value(|cell| cell.instructions());
 const FLUSHED: Entry = PAGES_FLUSHED.above(0.005);
 
 const KINDS: [Kind; 7] = [
@@ -127,10 +127,10 @@ const KINDS: [Kind; 7] = [
         unit: "rows",
         value: |state| state.dead_rows,
         amount: State::dead_share,
-        // Of the live rows; autovacuum itself waits for 5 to 20 %.
+        // As a share of the live rows; autovacuum starts at 5 to 20 %.
         differs: Differs::By(0.02),
         less_is_debt: false,
-        says: "starts with {more} dead rows, {dead_share} of the live rows ({other}: {less})",
+        phrase: "starts with {more} dead rows, {dead_share} of the live rows ({other}: {less})",
         effects: &[INDEX_ENTRIES, TABLE_BLOCKS, INDEX_BLOCKS, INSTRUCTIONS],
         node: None,
     },
@@ -142,7 +142,7 @@ const KINDS: [Kind; 7] = [
         amount: |state| state.bytes,
         differs: Differs::Times { ratio: 1.05, by: 0.0 },
         less_is_debt: false,
-        says: "starts with {more} MB of tables and indexes ({other}: {less} MB)",
+        phrase: "starts with {more} MB of tables and indexes ({other}: {less} MB)",
         effects: &[TABLE_BLOCKS, INDEX_BLOCKS, PAGES_TOUCHED],
         node: None,
     },
@@ -150,11 +150,11 @@ const KINDS: [Kind; 7] = [
         cause: Cause::DeadRows,
         name: "history list length at the start of the step",
         unit: "transactions",
-        value: State::waiting_for_purge,
-        amount: State::waiting_for_purge,
+        value: State::unpurged_transactions,
+        amount: State::unpurged_transactions,
         differs: Differs::Times { ratio: 2.0, by: 10_000.0 },
         less_is_debt: false,
-        says: "starts with {more} transactions not yet purged (history list length; {other}: {less}): reads may have \
+        phrase: "starts with {more} transactions not yet purged (history list length; {other}: {less}): reads may have \
                to step over their old row versions while purge threads remove them",
         effects: &[PAGES_TOUCHED, INSTRUCTIONS],
         node: None,
@@ -167,7 +167,7 @@ const KINDS: [Kind; 7] = [
         amount: State::dirty_share,
         differs: Differs::By(0.10),
         less_is_debt: false,
-        says: "starts with {more} of its buffer pool dirty ({other}: {less})",
+        phrase: "starts with {more} of its buffer pool dirty ({other}: {less})",
         effects: &[FLUSHED],
         node: None,
     },
@@ -179,7 +179,7 @@ const KINDS: [Kind; 7] = [
         amount: |state| state.redo_bytes,
         differs: LOG_DIFFERS,
         less_is_debt: false,
-        says: "starts with {more} MB of redo log since its checkpoint ({other}: {less} MB); the nearer that comes to \
+        phrase: "starts with {more} MB of redo log since its checkpoint ({other}: {less} MB); the nearer that comes to \
                the size of the log, the faster pages are flushed",
         effects: &[FLUSHED],
         node: None,
@@ -192,7 +192,7 @@ const KINDS: [Kind; 7] = [
         amount: State::visible_share,
         differs: Differs::By(0.10),
         less_is_debt: true,
-        says: "starts with {more} of its pages all-visible ({other}: {less}); for the rest index-only scans visit the \
+        phrase: "starts with {more} of its pages all-visible ({other}: {less}); for the rest index-only scans visit the \
                table",
         effects: &[TABLE_BLOCKS],
         node: Some("Index Only Scan"),
@@ -205,7 +205,7 @@ const KINDS: [Kind; 7] = [
         amount: |state| state.wal_bytes,
         differs: LOG_DIFFERS,
         less_is_debt: true,
-        says: "starts {more} MB of WAL after its last checkpoint ({other}: {less} MB); the first change of a page after \
+        phrase: "starts {more} MB of WAL after its last checkpoint ({other}: {less} MB); the first change of a page after \
                a checkpoint writes a full-page image",
         effects: &[PAGE_IMAGES.above(0.001)],
         node: None,
@@ -213,7 +213,8 @@ const KINDS: [Kind; 7] = [
 ];
 
 impl Kind {
-    /// How much more of the debt `second` has than `first`, 1 where it begins to count; negative where it has less.
+    /// How much more of the debt `second` has than `first`, in units of the minimum difference; negative if
+    /// it has less.
     fn more(&self, first: &State, second: &State) -> f64 {
         let (first, second) = ((self.amount)(first), (self.amount)(second));
         let more = match self.differs {
@@ -224,13 +225,13 @@ impl Kind {
         if self.less_is_debt { -more } else { more }
     }
 
-    fn said(&self, state: &State) -> String {
+    fn formatted(&self, state: &State) -> String {
         let value = (self.value)(state);
         if self.unit == "%" { words::percent(value / 100.0) } else { words::number(value) }
     }
 }
 
-/// Debts that one arm starts this test with, where its work shows them.
+/// Debts with which one arm starts this test, if its work shows their effect.
 pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     let (Some(base), Some(arm)) = (Start::find(cx, cx.base)?, Start::find(cx, cx.arm)?) else {
         return Ok(Vec::new());
@@ -239,8 +240,8 @@ pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     for kind in &KINDS {
         let more = kind.more(&base.state, &arm.state);
         let effects = if more.abs() < 1.0 { Vec::new() } else { effects(cx, kind, more > 0.0) };
-        let can_act = || kind.node.map_or(Ok(true), |node| crate::plans::has_node(cx, node));
-        if !effects.is_empty() && can_act()? {
+        let can_have_effect = || kind.node.map_or(Ok(true), |node| crate::plans::has_node(cx, node));
+        if !effects.is_empty() && can_have_effect()? {
             let since = since(cx.run, kind, &base, &arm)?;
             findings.push(finding(cx, kind, [&base, &arm], &effects, since));
         }
@@ -251,7 +252,6 @@ pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// How a test started on one arm.
 struct Start<'a> {
     window: &'a Recorded<Window>,
     state: State,
@@ -268,28 +268,28 @@ impl<'a> Start<'a> {
     }
 }
 
-/// The state that a window started with; none where it was not looked at.
+/// The state at the start of a window; `None` if it was not recorded.
 fn state(run: &Run, window: &Recorded<Window>) -> Result<Option<State>> {
     let fingerprint = run.fingerprint(window.action.seq)?;
     Ok((!fingerprint.is_empty()).then(|| State::from_fingerprint(&fingerprint)))
 }
 
-/// What the arm with more debt does more of, beyond noise.
+/// Work that the arm with more debt does more of, beyond noise.
 fn effects<'k>(cx: &Context<'_>, kind: &'k Kind, arm_has_more: bool) -> Vec<(&'k Entry, Quantity)> {
     let effects = kind.effects.iter().filter_map(|effect| Some((effect, effect.quantity(cx)?)));
     effects.filter(|(_, found)| found.matters() && found.rose() == arm_has_more).collect()
 }
 
-/// From when on the arms differ.
+/// Since when the arms have differed.
 struct Since<'a> {
-    /// The step before which they did not; none when they differ since the first step.
+    /// The last step before which they did not; `None` if they have differed since the first step.
     after: Option<&'a str>,
-    /// Whether the arm in debt was vacuumed since.
+    /// Whether the arm in debt was vacuumed since then.
     vacuumed: bool,
 }
 
-/// Walks back over the steps of both arms as long as they differ by at least half of what they differ by now. None
-/// where there is no earlier step.
+/// Walks back over the steps of both arms while they differ by at least half of the current difference. None
+/// if there is no earlier step.
 fn since<'a>(run: &'a Run, kind: &Kind, base: &Start<'_>, arm: &Start<'_>) -> Result<Option<Since<'a>>> {
     let now = kind.more(&base.state, &arm.state);
     let in_debt = |base: &State, arm: &State| if now > 0.0 { arm.vacuums } else { base.vacuums };
@@ -310,7 +310,7 @@ fn since<'a>(run: &'a Run, kind: &Kind, base: &Start<'_>, arm: &Start<'_>) -> Re
     Ok((!after.is_empty()).then_some(Since { after: None, vacuumed: vacuums > first_vacuums }))
 }
 
-/// The windows of the same arm and block that came before.
+/// Earlier windows of the same arm and block.
 fn earlier<'a>(run: &'a Run, of: &Recorded<Window>) -> Vec<&'a Recorded<Window>> {
     let block = |window: &Recorded<Window>| window.placement.map(|at| at.block);
     run.windows
@@ -332,17 +332,18 @@ fn finding(
         true => (arm_name, base_name, &arm.state, &base.state),
         false => (base_name, arm_name, &base.state, &arm.state),
     };
-    let says = kind
-        .says
-        .replace("{more}", &kind.said(more))
-        .replace("{less}", &kind.said(less))
+    let phrase = kind
+        .phrase
+        .replace("{more}", &kind.formatted(more))
+        .replace("{less}", &kind.formatted(less))
         .replace("{dead_share}", &words::percent(more.dead_share()))
         .replace("{other}", other);
-    // What one was loaded with is no debt of earlier steps; and in blocks no test leaves anything to another.
+    // A state from the load is not a debt of earlier steps, and with protocol `isolated` tests leave nothing
+    // behind.
     let left_by = since.and_then(|since| Some((since.after?, since.vacuumed)));
     let left_by = left_by.filter(|_| cx.run.meta.protocol != "isolated");
     let mut sentence = format!(
-        "{debtor} {says}; the two have differed in this since {}",
+        "{debtor} {phrase}; the two have differed in this since {}",
         left_by.map_or("the load", |(step, _)| step)
     );
     if more.dead_rows > 0.0 && kind.cause == Cause::DeadRows && left_by.is_some_and(|(_, vacuumed)| !vacuumed)
@@ -350,18 +351,17 @@ fn finding(
         sentence.push_str(", and no vacuum has run on it since");
     }
     let (effect, found) = &effects[0];
-    let does = effect.phrase.replace("{}", &words::number(found.arm));
+    let work = effect.phrase.replace("{}", &words::number(found.arm));
     let than = words::than(found, base_name);
-    sentence.push_str(&format!("; {arm_name} {does} per {}, {than}", cx.operation()));
-    let of_state = Evidence {
+    sentence.push_str(&format!("; {arm_name} {work} per {}, {than}", cx.operation()));
+    let state = Evidence {
         what: kind.name.to_owned(),
         unit: kind.unit.to_owned(),
         base: Some((kind.value)(&base.state)),
         arm: Some((kind.value)(&arm.state)),
         ..Evidence::default()
     };
-    let evidence =
-        effects.iter().map(|(effect, found)| effect.evidence(cx, found)).chain([of_state]).collect();
+    let evidence = effects.iter().map(|(effect, found)| effect.evidence(cx, found)).chain([state]).collect();
     let word = if left_by.is_some() { Word::InheritedDebt } else { Word::work(found.rose()) };
     Finding {
         weight: effects.iter().map(|(_, found)| found.clearness()).fold(0.0, f64::max),

@@ -1,21 +1,21 @@
-//! Where the time of one operation goes, and what its change is made of.
+//! Splits the time of an operation and its change.
 //!
-//! The time per operation is clients x window / operations: with a closed loop, how long a client waits for one. It
-//! is CPU time of its backend, CPU time of the client, and waiting: time in which neither is on a CPU, some of it for
-//! reasons that somebody measures. The CPU time of the backend is a product of instructions, cycles per instruction
-//! and time per cycle; its change is split into what each factor contributes by logarithmic mean weights, which leave
-//! no remainder (LMDI: Ang, Energy Policy 33, 2005). Each block gives one such split; figures are means over blocks,
-//! so they add up too.
+//! The time per operation is clients x window / operations: in a closed loop, how long a client waits for one
+//! operation. It consists of CPU time of the backend, CPU time of the client, and waiting, when neither is on
+//! a CPU; some kinds of waiting are measured. The CPU time of the backend is a product of instructions,
+//! cycles per instruction and time per cycle. Its change is split into the contributions of the factors with
+//! logarithmic mean weights, which leave no remainder (LMDI: Ang, Energy Policy 33, 2005). Each block gives
+//! one split; figures are means over blocks, so they sum too.
 
 use crate::figures::{BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, Cell, Figures, INSTRUCTIONS};
 use crate::model::{Decomposition, Evidence, Part, PartName};
 use crate::quantity::half_width;
 
-/// CPU time of all windows of an arm below which its split into user and kernel time, made of ticks of 10 ms, says
-/// nothing: 1000 ticks tell a share to 1.6 % of the whole.
+/// Minimum CPU time of all windows of an arm for its split into user and kernel time, which counts ticks of
+/// 10 ms: 1000 ticks give a share to 1.6 % of the whole.
 const SPLIT_US_MIN: f64 = 10e6;
 
-/// Time that backends were ready to run and had no CPU.
+/// Metric: time that backends were runnable but had no CPU.
 const QUEUED: &str = "server_backends_queued_us";
 
 /// A part of one block's split.
@@ -40,7 +40,7 @@ fn part(name: PartName, base: f64, arm: f64, change: f64, half_width: f64) -> Pa
     }
 }
 
-/// What is known about CPU time in this test.
+/// Which figures of CPU time this test has.
 #[derive(Clone, Copy)]
 struct Known {
     instructions: Option<&'static str>,
@@ -48,7 +48,7 @@ struct Known {
     kernel: bool,
 }
 
-/// Splits the time per operation; none where CPU times are missing.
+/// Splits the time per operation; `None` if CPU times are missing.
 pub(crate) fn decompose(figures: &Figures) -> Option<Decomposition> {
     let time = figures.quantity(time_per_op)?;
     figures.quantity(backends_per_op)?;
@@ -79,41 +79,41 @@ pub(crate) fn decompose(figures: &Figures) -> Option<Decomposition> {
 
 /// Time per operation, microseconds.
 pub(crate) fn time_per_op(cell: Cell<'_>) -> Option<f64> {
-    Some(cell.metric(CLIENT_TIME)? / cell.operations())
+    cell.per_op(CLIENT_TIME)
 }
 
 fn backends_per_op(cell: Cell<'_>) -> Option<f64> {
-    Some(cell.metric(BACKENDS)? / cell.operations()).filter(|us| *us > 0.0)
+    positive_per_op(cell, BACKENDS)
 }
 
-/// Time per operation that neither backend nor client spends on a CPU, microseconds.
+/// Time per operation that neither backend nor client is on a CPU, microseconds.
 pub(crate) fn off_cpu_per_op(cell: Cell<'_>) -> Option<f64> {
-    Some(time_per_op(cell)? - backends_per_op(cell)? - cell.metric(CLIENT_CPU_US)? / cell.operations())
+    Some(time_per_op(cell)? - backends_per_op(cell)? - cell.per_op(CLIENT_CPU_US)?)
 }
 
-/// Log per operation, in bytes, from which on a test is one that writes.
+/// A test that writes at least this much log per operation, in bytes, is a writing test.
 const WRITES_BYTES: f64 = 16.0;
 
-/// Change of counted instructions, as a share, from which on it is not the same work that took another time.
+/// From this relative change of counted instructions on, the work is not the same.
 const SAME_WORK: f64 = 0.02;
 
-/// Whether instructions are known by a count alone, and what they do not share with the CPU time of windows says
-/// nothing of how fast these worked. What a write costs depends on how long ago the last checkpoint was and on what the
-/// pages hold by then, which a count comes near to and no more; and where the number of instructions is another one, so
-/// is their kind.
+/// Whether instructions were only counted outside the windows and do not match the windows' CPU time well
+/// enough to compute a speed. The cost of a write depends on the time since the last checkpoint and on the
+/// contents of the pages, which a count only approximates; and if the number of instructions differs, so does
+/// their mix.
 pub(crate) fn is_counted_apart(figures: &Figures) -> bool {
     let writes =
         || figures.per_op("server_wal_bytes").is_none_or(|found| found.base.max(found.arm) >= WRITES_BYTES);
     let is_other_work =
-        || figures.per_op(COUNTED).is_some_and(|found| found.stands_out() && found.share() >= SAME_WORK);
+        || figures.per_op(COUNTED).is_some_and(|found| found.exceeds_noise() && found.share() >= SAME_WORK);
     instructions_metric(figures) == Some(COUNTED) && (writes() || is_other_work())
 }
 
-/// The metric that holds instructions; the processor's go before those of a program.
+/// The metric that holds instructions; the processor's count takes precedence over a counting program's.
 pub(crate) fn instructions_metric(figures: &Figures) -> Option<&'static str> {
     let multiplexed = figures.per_op("server_perf_multiplexed").is_some();
     let candidates = [(INSTRUCTIONS, multiplexed), (COUNTED, false)];
-    let usable = candidates.into_iter().filter(|(_, is_spoilt)| !is_spoilt).map(|(name, _)| name);
+    let usable = candidates.into_iter().filter(|(_, is_unusable)| !is_unusable).map(|(name, _)| name);
     usable.into_iter().find(|name| is_positive(figures, name))
 }
 
@@ -134,10 +134,9 @@ fn known(figures: &Figures) -> Known {
     }
 }
 
-/// One block's parts; none where something is missing in it.
+/// The parts of one block; `None` if a figure is missing.
 fn pieces(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Vec<Part>> {
-    let per_op = |cell: Cell<'_>, name: &str| Some(cell.metric(name)? / cell.operations());
-    let client = piece(PartName::Client, per_op(base, CLIENT_CPU_US)?, per_op(arm, CLIENT_CPU_US)?);
+    let client = piece(PartName::Client, base.per_op(CLIENT_CPU_US)?, arm.per_op(CLIENT_CPU_US)?);
     Some(vec![server(base, arm, known)?, client, waiting(base, arm)?])
 }
 
@@ -145,7 +144,7 @@ fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Part> {
     let (base_us, arm_us) = (backends_per_op(base)?, backends_per_op(arm)?);
     let mut whole = piece(PartName::Server, base_us, arm_us);
     let Some(instructions) = known.instructions else { return Some(whole) };
-    // The split into user and kernel time is known for the whole server; backends are nearly all of it.
+    // User and kernel time are known for the whole server only; backends use nearly all of it.
     let kernel_share = |cell: Cell<'_>| {
         let (user, system) = (cell.metric("server_user_us")?, cell.metric("server_system_us")?);
         (user > 0.0).then_some(system / (user + system))
@@ -155,7 +154,7 @@ fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Part> {
         false => (0.0, 0.0),
     };
     let (base_user, arm_user) = (base_us - base_kernel, arm_us - arm_kernel);
-    let both = |metric: &str| Some((positive(base, metric)?, positive(arm, metric)?));
+    let both = |metric: &str| Some((positive_per_op(base, metric)?, positive_per_op(arm, metric)?));
     let (base_count, arm_count) = both(instructions)?;
     let mut factors = vec![(PartName::Instructions, base_count, arm_count)];
     if known.cycles {
@@ -173,12 +172,12 @@ fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Part> {
     Some(whole)
 }
 
-fn positive(cell: Cell<'_>, metric: &str) -> Option<f64> {
-    Some(cell.metric(metric)? / cell.operations()).filter(|value| *value > 0.0)
+fn positive_per_op(cell: Cell<'_>, metric: &str) -> Option<f64> {
+    cell.per_op(metric).filter(|value| *value > 0.0)
 }
 
-/// Waiting by the kinds that somebody measures: the kernel, or a server with timing switched on (`track_io_timing`,
-/// `track_wal_io_timing`).
+/// Waiting by its measured kinds: by the kernel, or by a server with `track_io_timing` or
+/// `track_wal_io_timing`.
 fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Option<Part> {
     let mut whole = piece(PartName::Waiting, off_cpu_per_op(base)?, off_cpu_per_op(arm)?);
     let (mut base_us, mut arm_us) = (whole.base_us_per_op, whole.arm_us_per_op);
@@ -195,13 +194,13 @@ fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Option<Part> {
     Some(whole)
 }
 
-/// Time that client and backend had no CPU though one of them was ready to run; none where nobody measured it.
+/// Time that client or backend was runnable but neither had a CPU; `None` if not measured.
 pub(crate) fn queued_us(cell: Cell<'_>) -> Option<f64> {
     cell.metric(QUEUED).map(|_| queue_us(cell))
 }
 
-/// A client that is woken by the first rows of an answer waits for a CPU while its backend still runs on it. That is no
-/// time off the CPU, so no more than what is left of that counts.
+/// A client woken by the first rows of an answer waits for a CPU while its backend still runs. That is not
+/// time off the CPU, so the result is limited to the rest of that time.
 fn queue_us(cell: Cell<'_>) -> f64 {
     let queued = [QUEUED, "client_queued_us"].map(|name| cell.metric(name).unwrap_or(0.0));
     let off_us = off_cpu_per_op(cell).map_or(0.0, |us| us * cell.operations());
@@ -219,7 +218,8 @@ fn log_us(cell: Cell<'_>) -> f64 {
     1000.0 * by_io.into_iter().chain(of_all).flatten().sum::<f64>()
 }
 
-/// Mean of two positive numbers with which a difference of products splits without remainder.
+/// Logarithmic mean of two positive numbers, the weight that splits a difference of products without
+/// remainder.
 fn logarithmic_mean(a: f64, b: f64) -> f64 {
     let log = (a / b).ln();
     if log.abs() < 1e-9 { f64::midpoint(a, b) } else { (a - b) / log }
@@ -244,7 +244,7 @@ fn combine(own: &[&Part], null: &[&Part], replicated: bool) -> Part {
     Part { of: of.filter(is_there).collect(), ..whole }
 }
 
-/// What an operation does that shows in no part of its own: what it is, its unit, and where its total is.
+/// Figures of an operation that belong to no part: name, unit, metric, and divisor.
 const BESIDE: [(&str, &str, &str, f64); 5] = [
     ("context switches of the host", "switches", "host_context_switches", 1.0),
     ("voluntary context switches of the server (waiting)", "switches", "server_voluntary_switches", 1.0),
@@ -257,7 +257,7 @@ const BESIDE: [(&str, &str, &str, f64); 5] = [
     ("kB read from storage", "kB", "server_read_bytes", 1024.0),
     ("kB written to storage", "kB", "server_write_bytes", 1024.0),
 ];
-/// Less than so much an operation is chance.
+/// Less than this per operation is chance.
 const BESIDE_MIN: f64 = 0.001;
 
 fn beside(figures: &Figures) -> Vec<Evidence> {
@@ -270,11 +270,11 @@ fn beside(figures: &Figures) -> Vec<Evidence> {
 }
 
 fn background(figures: &Figures) -> Option<Part> {
-    let of_cell = |cell: Cell<'_>| {
+    let roles_per_op = |cell: Cell<'_>| {
         let roles: f64 = cell.roles()?.iter().filter_map(|name| cell.metric(name)).sum();
         Some(roles / cell.operations())
     };
-    let found = figures.quantity(of_cell)?;
+    let found = figures.quantity(roles_per_op)?;
     (found.base > 0.0 || found.arm > 0.0)
         .then(|| part(PartName::Background, found.base, found.arm, found.change(), found.half_width))
 }
@@ -305,9 +305,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was measured: parts are the whole, and what a part is made of is the part.
         #[test]
-        fn the_parts_add_up(
+        fn parts_sum_to_the_whole(
             values in prop::collection::vec(prop::collection::vec(1e6f64..1e9, METRICS.len()), 9),
             known in 4usize..=METRICS.len(),
         ) {
@@ -325,8 +324,8 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_gets_what_it_causes() {
-        // Twice the instructions at the same speed: all of the change is theirs.
+    fn a_change_is_attributed_to_its_factor() {
+        // Twice the instructions at the same speed: they account for all of the change.
         let totals = |work: f64, speed: f64| {
             let values = [
                 (CLIENT_TIME, 100.0 * work * speed + 50.0),

@@ -1,5 +1,5 @@
-//! One measured figure as findings speak of it: its name and unit, its words in a sentence, and which of its changes
-//! count. Tables of these are what counters, inherited debt and the host are searched with.
+//! One measured figure as findings report it: its name, unit and sentence, and which of its changes count.
+//! The searches of counters, inherited debt and the host are tables of these.
 
 use crate::context::Context;
 use crate::figures::Cell;
@@ -7,17 +7,17 @@ use crate::model::{Cause, Evidence, Finding, Shows, Word};
 use crate::quantity::Quantity;
 use crate::words;
 
-/// Events that a single pass has to have seen on one arm before their number is compared.
+/// Minimum number of events on one arm before a single pass compares them.
 const EVENTS_MIN: f64 = 100.0;
 
-/// What the value of an entry is.
+/// How an entry's value is reported.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Per {
-    /// A total, reported per operation.
+    /// A total, divided by operations.
     Operation,
-    /// A share or a ratio: the value itself.
+    /// A share or a ratio, as it is.
     Itself,
-    /// A number of rare events in all windows.
+    /// The number of rare events over all windows.
     Windows,
 }
 
@@ -26,19 +26,19 @@ pub(crate) enum Per {
 enum Rise {
     Work,
     Waiting,
-    /// The higher it is the less work: HOT updates.
+    /// More of it means less work: HOT updates.
     LessWork,
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub cause: Cause,
-    /// Names of the figure and of its unit, as evidence has them.
+    /// Names of the figure and of its unit in evidence.
     pub name: &'static str,
     pub unit: &'static str,
-    /// As a sentence says it, `{}` being the figure.
+    /// The sentence's verb phrase; `{}` is replaced by the figure.
     pub phrase: &'static str,
-    /// At or below this value both arms have next to none of it.
+    /// If both arms are at or below this value, the entry is ignored.
     pub floor: f64,
     rise: Rise,
     per: Per,
@@ -46,28 +46,28 @@ pub(crate) struct Entry {
     shows: &'static Shows,
 }
 
-/// A figure of which more is more work. Its value is a total per operation unless the entry says otherwise.
+/// A figure that grows with work. By default its value is a total, reported per operation.
 pub(crate) const fn work(cause: Cause, name: &'static str, unit: &'static str, floor: f64) -> Entry {
     let (rise, per, shows) = (Rise::Work, Per::Operation, &Shows::Itself);
     Entry { cause, name, unit, phrase: "", floor, rise, per, value: |_| None, shows }
 }
 
-/// A figure of which more is more waiting.
+/// A figure that grows with waiting.
 pub(crate) const fn waiting(cause: Cause, name: &'static str, unit: &'static str, floor: f64) -> Entry {
     Entry { rise: Rise::Waiting, ..work(cause, name, unit, floor) }
 }
 
-/// A figure of which more is less work.
+/// A figure that falls with work.
 pub(crate) const fn less_work(cause: Cause, name: &'static str, unit: &'static str, floor: f64) -> Entry {
     Entry { rise: Rise::LessWork, ..work(cause, name, unit, floor) }
 }
 
 impl Entry {
-    pub const fn says(self, phrase: &'static str) -> Self {
+    pub const fn phrase(self, phrase: &'static str) -> Self {
         Self { phrase, ..self }
     }
 
-    pub const fn is(self, value: fn(Cell<'_>) -> Option<f64>) -> Self {
+    pub const fn value(self, value: fn(Cell<'_>) -> Option<f64>) -> Self {
         Self { value, ..self }
     }
 
@@ -83,27 +83,28 @@ impl Entry {
         Self { shows, ..self }
     }
 
-    /// Its values on both arms; none where it was not measured or both have next to none of it.
+    /// Its values on both arms. None if it was not measured or both are at or below the floor.
     pub fn quantity(&self, cx: &Context<'_>) -> Option<Quantity> {
-        let of_cell = |cell: Cell<'_>| {
-            let value = (self.value)(cell)?;
-            Some(if self.per == Per::Operation { value / cell.operations() } else { value })
+        let value = |cell: Cell<'_>| {
+            let total = (self.value)(cell)?;
+            Some(if self.per == Per::Operation { total / cell.operations() } else { total })
         };
-        cx.figures.quantity(of_cell).filter(|found| found.base.max(found.arm) > self.floor)
+        cx.figures.quantity(value).filter(|found| found.base.max(found.arm) > self.floor)
     }
 
-    /// The finding that it changed; none where it did not.
+    /// The finding that it changed, if it did.
     pub fn finding(&self, cx: &Context<'_>) -> Option<Finding> {
-        let found = self.quantity(cx).filter(|found| found.matters() && self.is_plenty(cx, found))?;
+        let found = self.quantity(cx).filter(|found| found.matters() && self.is_frequent(cx, found))?;
         let (arm, base) = cx.names();
-        let said = self.said(cx, &found);
-        let figure = if self.per == Per::Windows { words::number(said.arm) } else { words::count(said.arm) };
+        let reported = self.reported(cx, &found);
+        let figure =
+            if self.per == Per::Windows { words::number(reported.arm) } else { words::count(reported.arm) };
         let phrase = self.phrase.replace("{}", &figure);
-        let than = words::than(&said, base);
+        let than = words::than(&reported, base);
         let sentence = match self.per {
             Per::Operation => format!("{arm} {phrase} per {}, {than}", cx.operation()),
             Per::Itself => format!("{arm} {phrase}, {than}"),
-            Per::Windows => format!("{phrase} on {arm}, {} on {base}", words::number(said.base)),
+            Per::Windows => format!("{phrase} on {arm}, {} on {base}", words::number(reported.base)),
         };
         Some(cx.finding(
             self.word(found.rose()),
@@ -116,12 +117,13 @@ impl Entry {
 
     pub fn evidence(&self, cx: &Context<'_>, found: &Quantity) -> Evidence {
         let unit = if self.per == Per::Operation { cx.per_op(self.unit) } else { self.unit.to_owned() };
-        let said = Evidence::figure(self.name, unit, &self.said(cx, found)).showing(self.shows.clone());
-        Evidence { noise: found.noise(), ..said }
+        let evidence =
+            Evidence::figure(self.name, unit, &self.reported(cx, found)).showing(self.shows.clone());
+        Evidence { noise: found.noise(), ..evidence }
     }
 
-    /// Rare events are reported as their number in all windows, though their noise is that of one block's.
-    fn said(&self, cx: &Context<'_>, found: &Quantity) -> Quantity {
+    /// Rare events are reported as their number over all windows, but their noise is that of single blocks.
+    fn reported(&self, cx: &Context<'_>, found: &Quantity) -> Quantity {
         if self.per != Per::Windows {
             return *found;
         }
@@ -129,8 +131,9 @@ impl Entry {
         Quantity { base: total(false), arm: total(true), ..*found }
     }
 
-    /// In one pass a few events more or less are chance. Rare events are counted whole: one is a fact.
-    fn is_plenty(&self, cx: &Context<'_>, found: &Quantity) -> bool {
+    /// In a single pass, a few events more or less are chance. A rare event counts even if it is the only
+    /// one.
+    fn is_frequent(&self, cx: &Context<'_>, found: &Quantity) -> bool {
         let events = |of_arm, per_op: f64| {
             per_op * cx.figures.total(of_arm, |cell| Some(cell.operations())).unwrap_or(0.0)
         };

@@ -1,17 +1,17 @@
-//! What can go wrong while evidence is gathered: the run folder, or what was asked for.
+//! Errors while evidence is gathered: in the run folder or in the request.
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why there is no explanation.
+/// Why no explanation was made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The run's details cannot be read.
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
-    /// A test was asked for that the run does not have.
+    /// The run does not have the requested test.
     #[error("no test '{test}' in run {run}; it has: {known}")]
     NoSuchTest { test: String, run: String, known: String },
-    /// An arm was asked for that the run does not have.
+    /// The run does not have the requested arm.
     #[error("run {run} has no arm {arm}; it has {arms}, numbered from 0")]
     NoSuchArm { arm: usize, run: String, arms: usize },
 }

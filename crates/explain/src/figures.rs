@@ -1,8 +1,8 @@
-//! What was measured of one test on two arms and on the control, block by block, as totals over the block's windows.
+//! Measurements of one test on base, arm and control: totals by block.
 //!
-//! A quantity is any function of one arm's totals in one block. Its change is the mean over blocks of arm minus base
-//! within the block; its noise is what this difference varies from block to block, and what the control differs from
-//! base, pooled. Blocks are the units, as in verdicts; windows are not.
+//! A quantity is any function of one arm's totals in one block. Its change is the mean over blocks of arm
+//! minus base within the block. Its noise pools how much this difference varies between blocks and how much
+//! the control differs from base. The sampling units are blocks, as in verdicts, not windows.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,30 +16,30 @@ use crate::error::Result;
 use crate::foreground::Foreground;
 use crate::quantity::{Quantity, quantity};
 
-/// Key of the CPU time of the client program.
+/// Metric: CPU time of the client program.
 pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
-/// Key of the measured time of all clients together, microseconds.
+/// Metric: measured time summed over all clients, microseconds.
 pub(crate) const CLIENT_TIME: &str = "client_time_us";
-/// Key of the CPU time of the processes that serve measured clients.
+/// Metric: CPU time of the processes that serve measured clients.
 pub(crate) const BACKENDS: &str = "backends_cpu_us";
-/// Key of the CPU time of background work, before its role and the unit.
+/// Prefix of metrics with the CPU time of background work; the role and the unit follow.
 pub(crate) const ROLE: &str = "server_role.";
-/// The object that stands for all objects of a view.
+/// The pseudo-object that stands for all objects of a view.
 pub(crate) const ALL: &str = "all";
-/// Key of the CPU time of threads that nothing is known of.
+/// Metric: CPU time of threads without a name.
 const UNNAMED: &str = "server_role.other_thread_us";
-/// Key of the instructions that the processor counted.
+/// Metric: instructions counted by the processor.
 pub(crate) const INSTRUCTIONS: &str = "server_instructions_user";
-/// Key of the instructions of a count, scaled to the operations of the windows.
+/// Metric: instructions of a count, scaled to the operations of the windows.
 pub(crate) const COUNTED: &str = "counted_instructions";
-/// Key of the CPU time of the busiest client's backend over that of the median one.
+/// Metric: CPU time of the busiest client's backend over that of the median one.
 pub(crate) const CONNECTIONS: &str = "connections_unevenness";
-/// Key of transactions that were repeated.
+/// Metric: repeated transactions.
 pub(crate) const RETRIES: &str = "retries";
-/// Key of the length of the windows.
+/// Metric: length of the windows.
 pub(crate) const ELAPSED: &str = "elapsed_us";
 
-/// Numbers of counters by view, object and column.
+/// Counter ids by view, object and column.
 type Names = HashMap<(String, String, String), u32>;
 
 /// Totals of one arm in one block.
@@ -51,20 +51,20 @@ pub(crate) struct Totals {
     counters: HashMap<u32, f64>,
 }
 
-/// Both arms' totals in one test.
+/// Measurements of one test on both arms and the control.
 pub(crate) struct Figures {
-    /// What rates count and costs are divided by; none where the test has no window.
+    /// The unit of rates and costs; `None` if the test has no window.
     pub unit: Option<Unit>,
     /// Clients of the arm's windows.
     pub clients: u32,
-    /// Whether there are blocks, so that noise is known.
+    /// Whether there are blocks to estimate noise from.
     pub replicated: bool,
     names: Rc<Names>,
     /// For each block: base, arm, control.
     blocks: Vec<[Option<Rc<Totals>>; 3]>,
 }
 
-/// One arm's totals in one block, as functions of quantities see them.
+/// One arm's totals in one block: the argument of a quantity's function.
 #[derive(Clone, Copy)]
 pub(crate) struct Cell<'a> {
     figures: &'a Figures,
@@ -76,24 +76,29 @@ impl Cell<'_> {
         self.totals.operations
     }
 
-    /// A metric's total; none where it was not measured.
+    /// A metric's total; `None` if it was not measured.
     pub fn metric(&self, name: &str) -> Option<f64> {
         self.totals.metrics.get(name).copied()
     }
 
-    /// What a server counter rose by; none where this server has no such counter.
+    /// A metric per operation; `None` if it was not measured.
+    pub fn per_op(&self, name: &str) -> Option<f64> {
+        Some(self.metric(name)? / self.operations())
+    }
+
+    /// How much a server counter rose; `None` if this server lacks it.
     pub fn counter(&self, view: &str, object: &str, column: &str) -> Option<f64> {
         let key = (view.to_owned(), object.to_owned(), column.to_owned());
         self.totals.counters.get(self.figures.names.get(&key)?).copied()
     }
 
-    /// The sum of two columns of one object; none where this server lacks one of them.
+    /// The sum of two columns of one object; `None` if this server lacks either.
     pub fn sum(&self, view: &str, object: &str, columns: [&str; 2]) -> Option<f64> {
         let [one, other] = columns.map(|column| self.counter(view, object, column));
         Some(one? + other?)
     }
 
-    /// The sum of a column over those objects of a view that `matches` accepts; none where there is none of them.
+    /// The sum of a column over the objects of a view that `matches` accepts; `None` if there are none.
     pub fn counter_sum(&self, view: &str, column: &str, matches: impl Fn(&str) -> bool) -> Option<f64> {
         let wanted = self.figures.names.iter().filter(|((its_view, object, its_column), _)| {
             its_view == view && its_column == column && matches(object)
@@ -102,7 +107,7 @@ impl Cell<'_> {
         (!values.is_empty()).then(|| values.iter().sum())
     }
 
-    /// Instructions in user mode; the processor's count goes before that of a program.
+    /// Instructions in user mode; the processor's count takes precedence over a counting program's.
     pub fn instructions(&self) -> Option<f64> {
         self.metric(INSTRUCTIONS).or(self.metric(COUNTED))
     }
@@ -112,15 +117,15 @@ impl Cell<'_> {
         self.totals.metrics.keys().filter(|name| name.starts_with(prefix)).map(String::as_str).collect()
     }
 
-    /// The metrics with the CPU time of background work by role. None where the measured sessions cannot be told from
-    /// the rest (MySQL 5.6 names no threads): the roles then hold their work too.
+    /// The metrics with the CPU time of background work by role. None if the measured sessions cannot be
+    /// separated from the rest: MySQL 5.6 does not name threads, so the roles include the sessions' work.
     pub fn roles(&self) -> Option<Vec<&str>> {
         let roles = self.metrics_of(ROLE);
-        let told = self.metric(BACKENDS).is_some() || !roles.contains(&UNNAMED);
-        (told && !roles.is_empty()).then_some(roles)
+        let separable = self.metric(BACKENDS).is_some() || !roles.contains(&UNNAMED);
+        (separable && !roles.is_empty()).then_some(roles)
     }
 
-    /// CPU time of background work in these roles; 0 where roles are known and none of these was on a CPU.
+    /// CPU time of background work in these roles; 0 if roles are known and none of these used a CPU.
     pub fn roles_us(&self, roles: &[&str]) -> Option<f64> {
         self.roles()?;
         let us = |role: &&str| self.metric(&format!("{ROLE}{role}_us")).unwrap_or(0.0);
@@ -128,7 +133,7 @@ impl Cell<'_> {
     }
 }
 
-/// Reads figures, what several arms of a test share once.
+/// Reads figures and caches the totals that several arms of a test share.
 pub(crate) struct Reader<'a> {
     run: &'a Run,
     names: Rc<Names>,
@@ -138,7 +143,6 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of one run.
     pub fn new(run: &'a Run) -> Result<Self> {
         let ids = run.counter_names()?.into_iter();
         let names = ids.map(|(id, CounterName { view, object, column })| ((view, object, column), id));
@@ -146,7 +150,7 @@ impl<'a> Reader<'a> {
         Ok(Self { run, names, totals, test: String::new() })
     }
 
-    /// What is there of `test` on both arms, and on the control where it repeats `base`.
+    /// Measurements of `test` on both arms, and on the control if it repeats `base`.
     pub fn figures(
         &mut self,
         test: &str,
@@ -192,12 +196,9 @@ impl Figures {
         self.unit.as_ref().map_or("operation", |unit| &unit.per)
     }
 
-    /// The change of a quantity; none where no block has it for both arms.
+    /// Evaluates `value` on every block; `None` if no block has it for both arms.
     pub fn quantity(&self, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
-        let value = |totals: &Option<Rc<Totals>>| {
-            let totals = totals.as_ref().filter(|totals| totals.operations > 0.0)?;
-            value(Cell { figures: self, totals }).filter(|value| value.is_finite())
-        };
+        let value = |totals: &Option<Rc<Totals>>| value(self.cell(totals)?).filter(|value| value.is_finite());
         let triples =
             self.blocks.iter().map(|[base, arm, control]| [value(base), value(arm), value(control)]);
         quantity(&triples.collect::<Vec<_>>(), self.replicated)
@@ -205,7 +206,7 @@ impl Figures {
 
     /// A metric per operation.
     pub fn per_op(&self, metric: &str) -> Option<Quantity> {
-        self.quantity(|cell| Some(cell.metric(metric)? / cell.operations()))
+        self.quantity(|cell| cell.per_op(metric))
     }
 
     /// The arm's rate over base's.
@@ -214,17 +215,21 @@ impl Figures {
         Some(time.base / time.arm)
     }
 
-    /// The change that a block shows in something that needs both arms at once, such as a product's factors: one
-    /// value a block, and the same of the control against base.
+    /// Evaluates a change that needs both arms of a block at once, such as the split of a product: one value
+    /// per block, and the same for the control against base.
     pub fn pairs<T>(&self, change: impl Fn(Cell<'_>, Cell<'_>) -> Option<T>) -> (Vec<T>, Vec<T>) {
-        let cell = |totals: &Rc<Totals>| totals.operations > 0.0;
         let pair = |base: &Option<Rc<Totals>>, other: &Option<Rc<Totals>>| {
-            let (base, other) = (base.as_ref().filter(|t| cell(t))?, other.as_ref().filter(|t| cell(t))?);
-            change(Cell { figures: self, totals: base }, Cell { figures: self, totals: other })
+            change(self.cell(base)?, self.cell(other)?)
         };
         let own = self.blocks.iter().filter_map(|[base, arm, _]| pair(base, arm)).collect();
         let null = self.blocks.iter().filter_map(|[base, _, control]| pair(base, control)).collect();
         (own, null)
+    }
+
+    /// None if nothing was measured or no operation was done.
+    fn cell<'a>(&'a self, totals: &'a Option<Rc<Totals>>) -> Option<Cell<'a>> {
+        let totals = totals.as_ref().filter(|totals| totals.operations > 0.0)?;
+        Some(Cell { figures: self, totals })
     }
 
     /// Names of the metrics of any arm that begin with `prefix`.
@@ -237,7 +242,7 @@ impl Figures {
             .collect()
     }
 
-    /// Totals over all blocks of the arm (`true`) or base.
+    /// Sums a value over all blocks of the arm (`true`) or of base.
     pub fn total(&self, of_arm: bool, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<f64> {
         let totals = self.blocks.iter().filter_map(|block| block[usize::from(of_arm)].as_ref());
         let values: Vec<f64> = totals.filter_map(|totals| value(Cell { figures: self, totals })).collect();
@@ -247,7 +252,6 @@ impl Figures {
 
 #[cfg(test)]
 impl Totals {
-    /// Totals of metrics, for tests.
     pub fn made(operations: f64, metrics: BTreeMap<String, f64>) -> Self {
         Self { operations, metrics, counters: HashMap::new() }
     }
@@ -255,14 +259,14 @@ impl Totals {
 
 #[cfg(test)]
 impl Figures {
-    /// Figures of one client, block by block: base, arm, control.
+    /// Figures with one client, from blocks of base, arm and control.
     pub fn made(blocks: Vec<[Option<Totals>; 3]>) -> Self {
         let blocks = blocks.into_iter().map(|block| block.map(|totals| totals.map(Rc::new))).collect();
         Self { unit: None, clients: 1, replicated: true, names: Rc::default(), blocks }
     }
 }
 
-/// Windows of a step on one arm that count, in the order they were measured.
+/// Valid windows of a step on one arm, in the order they were measured.
 pub(crate) fn windows_of<'a>(run: &'a Run, test: &str, arm: usize) -> Vec<&'a Recorded<Window>> {
     let name = &run.arms[arm].name;
     let counts = |window: &&Recorded<Window>| {
@@ -272,15 +276,15 @@ pub(crate) fn windows_of<'a>(run: &'a Run, test: &str, arm: usize) -> Vec<&'a Re
         };
         in_block && window.valid() && window.result.ended_by != EndedBy::Error
     };
-    let its = |window: &&Recorded<Window>| window.action.step == test && &window.action.arm == name;
-    run.windows.iter().filter(its).filter(counts).collect()
+    let matches = |window: &&Recorded<Window>| window.action.step == test && &window.action.arm == name;
+    run.windows.iter().filter(matches).filter(counts).collect()
 }
 
 fn is_done(run: &Run, number: u32) -> bool {
     run.blocks.iter().any(|block| block.number == number && block.status == BlockStatus::Done)
 }
 
-/// Totals by block; without blocks all is block 0.
+/// Totals by block; in runs without blocks, all are block 0.
 fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>> {
     let mut blocks: BTreeMap<u32, Totals> = BTreeMap::new();
     for window in windows_of(run, test, arm) {
@@ -288,13 +292,14 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
         totals.operations += window.result.operations;
         let elapsed_us = window.result.elapsed_us as f64;
         let foreground = Foreground::from_window(window);
-        let connections = foreground.as_ref().map_or(window.result.clients, |its| its.connections);
+        let connections =
+            foreground.as_ref().map_or(window.result.clients, |foreground| foreground.connections);
         let backends = match &foreground {
-            Some(its) => Some(its.server_us),
+            Some(foreground) => Some(foreground.server_us),
             None => (!window.connections.is_empty())
                 .then(|| window.connections.iter().map(|one| one.cpu_us).sum()),
         };
-        let own_client_us = foreground.as_ref().and_then(|its| its.client_us);
+        let own_client_us = foreground.as_ref().and_then(|foreground| foreground.client_us);
         let made = [
             (ELAPSED, Some(elapsed_us)),
             (CLIENT_TIME, Some(elapsed_us * f64::from(connections))),
@@ -304,9 +309,12 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
         ];
         let made = made.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let stored = window.metrics.iter().map(|(name, value)| (name.as_str(), *value));
-        // Beside queries others insert and delete: their CPU time is no part of a query's time.
+        // Other clients insert and delete beside the queries: their CPU time is not part of a query's time.
         let stored = stored.filter(|(name, _)| own_client_us.is_none() || *name != CLIENT_CPU_US);
-        let of_roles = foreground.iter().flat_map(|its| &its.totals).map(|(name, us)| (name.as_str(), *us));
+        let of_roles = foreground
+            .iter()
+            .flat_map(|foreground| &foreground.totals)
+            .map(|(name, us)| (name.as_str(), *us));
         for (name, value) in stored.chain(made).chain(of_roles) {
             *totals.metrics.entry(name.to_owned()).or_default() += value;
         }
@@ -331,10 +339,10 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
     Ok(blocks)
 }
 
-/// How much more than the median one the busiest of several backends used, by block.
+/// CPU time of the busiest backend over that of the median one, by block.
 fn unevenness(run: &Run, test: &str, arm: usize) -> BTreeMap<u32, f64> {
     let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    // Connections that do different things are not alike.
+    // Connections with roles do different work, so they are not comparable.
     let is_even = |window: &&Recorded<Window>| {
         window.connections.len() > 1 && window.connections.iter().all(|one| one.role.is_empty())
     };

@@ -1,22 +1,23 @@
-//! Steps whose clients have several connections each: which of these an operation's time is made of.
+//! Steps whose clients have several connections each: which of these make up an operation's time.
 
 use rqps_store::{Recorded, Window};
 
-/// Key of the CPU time of all connections of a role, before the role.
+/// Prefix of metrics with the CPU time of all connections of a role; the role follows.
 pub(crate) const SESSIONS: &str = "sessions_cpu_us.";
-/// Key of the number of windows.
+/// Metric: number of windows.
 pub(crate) const WINDOWS: &str = "queue_windows";
-/// Role of connections that query.
+/// Role of connections that run queries.
 const QUERY: &str = "query";
 
-/// What a window of such a step adds to an arm's totals: CPU time by role, and what an operation's time is made of,
-/// which is that of connections that query or, where none does, insert and delete.
+/// What a window of such a step adds to an arm's totals: CPU time by role, and that of its foreground
+/// connections, which make up an operation's time. Those are the querying ones or, if there are none, the
+/// inserting and deleting ones.
 pub(crate) struct Foreground {
-    /// Connections whose time an operation takes.
+    /// Number of foreground connections.
     pub connections: u32,
     /// CPU time of the server for them, microseconds.
     pub server_us: f64,
-    /// CPU time of the client's threads that use them, microseconds; none where it is not known.
+    /// CPU time of the client's threads that use them, microseconds; `None` if unknown.
     pub client_us: Option<f64>,
     pub totals: Vec<(String, f64)>,
 }
@@ -28,13 +29,13 @@ impl Foreground {
         }
         let queries = window.connections.iter().any(|one| one.role == QUERY);
         let roles: &[&str] = if queries { &[QUERY] } else { &["insert", "delete"] };
-        let its = || window.connections.iter().filter(|one| roles.contains(&one.role.as_str()));
+        let foreground = || window.connections.iter().filter(|one| roles.contains(&one.role.as_str()));
         let threads: Vec<f64> =
             roles.iter().filter_map(|role| window.metric(&format!("client_{role}_cpu_us"))).collect();
         let by_role = window.connections.iter().map(|one| (format!("{SESSIONS}{}", one.role), one.cpu_us));
         Some(Self {
-            connections: its().count() as u32,
-            server_us: its().map(|one| one.cpu_us).sum(),
+            connections: foreground().count() as u32,
+            server_us: foreground().map(|one| one.cpu_us).sum(),
             client_us: (!threads.is_empty()).then(|| threads.iter().sum()),
             totals: by_role.chain([(WINDOWS.to_owned(), 1.0)]).collect(),
         })

@@ -1,7 +1,7 @@
-//! The machine while one arm was measured and while the other was: other programs, other guests, paging.
+//! The machine while each arm was measured: other programs, other guests, paging.
 //!
-//! What the whole run had in common (canaries, frequency of the processor over all arms) is no difference between arms
-//! and belongs to the remarks of verdicts.
+//! What affected the whole run (canaries, CPU frequency over all arms) is not a difference between arms and
+//! is covered by the remarks of verdicts.
 
 use crate::context::Context;
 use crate::decompose::{queued_us, time_per_op};
@@ -11,50 +11,51 @@ use crate::model::{Cause, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
 
-/// CPU time of the whole machine, by what it was spent on.
+/// CPU time of the whole machine by state.
 const ALL_CPU: [&str; 5] =
     ["host_user_us", "host_system_us", "host_iowait_us", "host_steal_us", "host_idle_us"];
 
-/// Share of the change in time per operation that something has to account for to be reported.
+/// Minimum share of the change in time per operation that an entry has to account for.
 const PART_MIN: f64 = 0.1;
-/// Change of the client's own CPU time, as a share, from which on the machine was another.
+/// From this relative change of the client's CPU time on, the machine behaved differently.
 const CLIENT_SHARE_MIN: f64 = 0.05;
 
-/// What else the machine did. By the floor the arms have to differ; a page that is read takes about 0.1 ms.
+/// Other activity of the machine. The arms have to differ by at least the floor; reading a page takes about
+/// 0.1 ms.
 const ENTRIES: [Entry; 4] = [
     work(Cause::OtherLoad, "machine CPU used by neither server nor client", "%", 3.0)
         .per(Per::Itself)
-        .says("other programs, kernel threads included, took {} of the machine's CPU")
-        .is(|cell| of_all(cell, "rest_us")),
+        .phrase("other programs, kernel threads included, took {} of the machine's CPU")
+        .value(|cell| percent_of_cpu(cell, "rest_us")),
     work(Cause::CpuSteal, "machine CPU taken by other guests (steal)", "%", 1.0)
         .per(Per::Itself)
-        .says("other guests of the host took {} of the machine's CPU (steal)")
-        .is(|cell| of_all(cell, "host_steal_us")),
+        .phrase("other guests of the host took {} of the machine's CPU (steal)")
+        .value(|cell| percent_of_cpu(cell, "host_steal_us")),
     work(Cause::Swap, "pages swapped in and out", "pages/s", 100.0)
         .per(Per::Itself)
-        .says("the machine swapped {}")
-        .is(|cell| {
+        .phrase("the machine swapped {}")
+        .value(|cell| {
             let pages = cell.metric("host_swap_in_pages")? + cell.metric("host_swap_out_pages")?;
             per_second(cell, pages)
         }),
     work(Cause::Swap, "major page faults", "faults/s", 200.0)
         .per(Per::Itself)
-        .says("the machine took {} from disk (major page faults)")
-        .is(|cell| per_second(cell, cell.metric("host_major_faults")?)),
+        .phrase("the machine took {} from disk (major page faults)")
+        .value(|cell| per_second(cell, cell.metric("host_major_faults")?)),
 ];
 
 fn per_second(cell: Cell<'_>, total: f64) -> Option<f64> {
     Some(total / (cell.metric(ELAPSED)? / 1e6))
 }
 
-/// A metric as percent of all CPU time there was.
-fn of_all(cell: Cell<'_>, metric: &str) -> Option<f64> {
+/// A metric as percent of the machine's CPU time.
+fn percent_of_cpu(cell: Cell<'_>, metric: &str) -> Option<f64> {
     let all = ALL_CPU.iter().filter_map(|name| cell.metric(name)).sum::<f64>();
     (all > 0.0).then_some(100.0 * cell.metric(metric)? / all)
 }
 
-/// What the machine did more of while the slower of the two was measured. What slowed the faster one down explains
-/// nothing.
+/// What the machine did more of while the slower arm was measured. Activity that slowed down the faster arm
+/// explains nothing.
 pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     let Some(time) = cx.figures.quantity(time_per_op).filter(Quantity::matters) else {
         return Vec::new();
@@ -62,8 +63,8 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     let found = ENTRIES.iter().filter_map(|entry| Some((entry, entry.quantity(cx)?)));
     found
         .filter(|(entry, found)| {
-            had_a_part(cx, entry.cause, &time)
-                && found.stands_out()
+            can_account(cx, entry.cause, &time)
+                && found.exceeds_noise()
                 && found.change().abs() >= entry.floor
                 && found.rose() == time.rose()
         })
@@ -71,9 +72,10 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Microseconds per operation that something else on the machine can account for; none where nobody measured that.
-/// Other programs also use what a server that waits leaves them, so their share alone says nothing: what counts is how
-/// much longer backends and clients queued for a CPU. Other guests account for the time they took.
+/// Microseconds per operation that other activity on the machine can account for; `None` if not measured.
+/// Other programs also use CPU time that a waiting server leaves idle, so their share alone means nothing:
+/// what counts is how much longer backends and clients queued for a CPU. Other guests account for the time
+/// that they took.
 pub(crate) fn accounts_for_us(cx: &Context<'_>, cause: Cause) -> Option<f64> {
     let per_op = |value: fn(Cell<'_>) -> Option<f64>| {
         cx.figures.quantity(|cell| Some(value(cell)? / cell.operations())).map(|found| found.change().abs())
@@ -85,14 +87,15 @@ pub(crate) fn accounts_for_us(cx: &Context<'_>, cause: Cause) -> Option<f64> {
     }
 }
 
-/// Whether the client, whose work is the same on both arms, took another time for it: then the machine was another.
+/// Whether the CPU time of the client, whose work is the same on both arms, changed: then the machine behaved
+/// differently.
 pub(crate) fn slowed_the_client(cx: &Context<'_>) -> bool {
     let client = cx.figures.per_op(CLIENT_CPU_US);
     client.is_some_and(|client| client.matters() && client.share() >= CLIENT_SHARE_MIN)
 }
 
-/// Whether it can have had a part in the change.
-fn had_a_part(cx: &Context<'_>, cause: Cause, time: &Quantity) -> bool {
+/// Whether it can account for a part of the change.
+fn can_account(cx: &Context<'_>, cause: Cause, time: &Quantity) -> bool {
     let accounts = accounts_for_us(cx, cause);
     accounts.is_none_or(|us| us >= PART_MIN * time.change().abs()) || slowed_the_client(cx)
 }

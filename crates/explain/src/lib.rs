@@ -1,7 +1,8 @@
-//! Why an arm is slower or faster than base: findings with their evidence, from a run folder and its verdicts alone.
+//! Explains why an arm is slower or faster than base: findings with their evidence, from a run folder and its
+//! verdicts alone.
 //!
-//! [`explain`] looks at one test of one arm after the other. A finding names a cause only where that cause's own
-//! evidence exceeds what base differs from itself by; the rest is reported as unexplained.
+//! [`explain`] looks at each test of each arm. A finding names a cause only if that cause's own evidence
+//! differs by more than base differs from itself; the rest is reported as unexplained.
 
 mod connections;
 mod context;
@@ -41,11 +42,11 @@ pub use model::{
 };
 pub use plans::{Fingerprint, changes as plan_changes, shortened as shortened_plan};
 
-/// Explains what is asked for, ordered by group, test and arm. `judged` are the verdicts relative to the base that is
-/// asked for; none in a run without blocks.
+/// Explains the requested tests and arms, ordered by group, test and arm. `judged` holds the verdicts
+/// relative to the requested base; `None` for a run without blocks.
 ///
 /// # Errors
-/// When a test or an arm that is asked for is not in the run, or the run cannot be read.
+/// Returns an error if the run lacks a requested test or arm, or cannot be read.
 pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result<Vec<Explanation>> {
     let base =
         asked.base.unwrap_or_else(|| run.arms.iter().position(|arm| arm.role == Role::Base).unwrap_or(0));
@@ -59,16 +60,16 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
     for (group, test) in steps.iter().filter(|(_, test)| asked.tests.is_empty() || asked.tests.contains(test))
     {
         for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
-            let is_its_arm =
+            let is_selected =
                 if asked.arms.is_empty() { Some(arm) != control } else { asked.arms.contains(&arm) };
             let missed = || queue::missed(run, test, arm) || queue::missed(run, test, base);
-            if !is_its_arm || (asked.tests.is_empty() && is_same(judged, test, arm) && !missed()) {
+            if !is_selected || (asked.tests.is_empty() && is_same(judged, test, arm) && !missed()) {
                 continue;
             }
             let figures = reader.figures(test, base, arm, control.filter(|control| *control != arm))?;
             let decomposition = decompose::decompose(&figures);
             let cx = Context { run, judged, test, arm, base, figures: &figures, decomposition };
-            if judged.is_some() || !asked.tests.is_empty() || stands_out(&cx) {
+            if judged.is_some() || !asked.tests.is_empty() || is_changed(&cx) {
                 explanations.push(of_test(&cx, group)?);
             }
         }
@@ -76,23 +77,23 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result
     Ok(explanations)
 }
 
-/// Whether two DBMSs, by their names, have query plans and settings of one kind.
+/// Whether two DBMSs, given by name, have the same kind of query plans and settings.
 pub fn of_one_kind(one: &str, other: &str) -> bool {
     let kind = |name: &str| if name == "mariadb" { "mysql".to_owned() } else { name.to_owned() };
     kind(one) == kind(other)
 }
 
-/// Whether verdicts say that there is nothing to explain. That stalls or resources are not decided is no reason to
-/// look for causes.
+/// Whether the verdicts leave nothing to explain. Undecided stalls or resources are no reason to look for
+/// causes.
 fn is_same(judged: Option<&RunVerdicts>, test: &str, arm: usize) -> bool {
-    let is_nothing = |verdict: &Verdict| match verdict.detector {
+    let is_unchanged = |verdict: &Verdict| match verdict.detector {
         Detector::Rate | Detector::Cost => verdict.class == Class::Same,
         _ => !verdict.class.is_change(),
     };
-    judged.is_some_and(|judged| judged.of_arm(arm).filter(|verdict| verdict.test == test).all(is_nothing))
+    judged.is_some_and(|judged| judged.of_arm(arm).filter(|verdict| verdict.test == test).all(is_unchanged))
 }
 
-/// Measured steps that are no warm-up, with their groups, in the order of tables.
+/// Measured steps other than warm-ups, with their groups, in the order of tables.
 fn steps(run: &Run) -> Vec<(String, String)> {
     let is_measured = |step: &&PlannedStep| {
         run.windows.iter().any(|window| window.action.step == step.name)
@@ -126,8 +127,8 @@ fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> R
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
     let differences = settings::differences(cx)?;
     let suspects = mechanisms::Suspects::find(cx, &differences)?;
-    let searched = is_shown(cx);
-    // That the plan is another one is a fact; some figures always stand out by chance.
+    let searched = cx.judged.is_none() || is_changed(cx);
+    // A different query plan is a fact; among many figures some always exceed noise by chance.
     let (mut findings, remarks) =
         if searched { findings(cx, &suspects)? } else { (plans::findings(cx)?, Vec::new()) };
     suspects.attach(&mut findings);
@@ -144,21 +145,17 @@ fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
     })
 }
 
-/// Whether there is something to explain: a verdict that shows a change, or a run that has none.
-fn is_shown(cx: &Context<'_>) -> bool {
-    cx.judged.is_none() || stands_out(cx)
-}
-
-/// Whether something is worth an explanation that nobody asked for.
-fn stands_out(cx: &Context<'_>) -> bool {
+/// Whether there is a change to explain: a verdict, a missed rate of background writes, or a more expensive
+/// queue.
+fn is_changed(cx: &Context<'_>) -> bool {
     let missed = [cx.arm, cx.base].into_iter().any(|arm| queue::missed(cx.run, cx.test, arm));
     missed || cx.changed() || queue::is_more_expensive(cx)
 }
 
-/// What was found, and what could not be looked at.
+/// Findings, and remarks on what was not measured.
 fn findings(cx: &Context<'_>, suspects: &mechanisms::Suspects) -> Result<(Vec<Finding>, Vec<String>)> {
     let mut found = queue::findings(cx);
-    // Where the two did not do the same, the time of an operation says nothing.
+    // If the arms did different work, their times per operation are not comparable.
     if found.iter().all(|finding| finding.word != Word::NotComparable) {
         found.extend(time::findings(cx));
     }
@@ -173,11 +170,11 @@ fn findings(cx: &Context<'_>, suspects: &mechanisms::Suspects) -> Result<(Vec<Fi
     Ok((rank::ranked(cx, found, suspects), remarks))
 }
 
-/// What could not be looked at, and what would make it visible.
+/// What was not measured, and how to measure it.
 fn remarks(cx: &Context<'_>) -> Vec<String> {
     let one_pass = "one pass: only differences of 10 % or more are reported, and any of them may be noise; protocol \
                     \"isolated\" or `passes` measures the noise";
-    let of_time = match decompose::instructions_metric(cx.figures) {
+    let time_remark = match decompose::instructions_metric(cx.figures) {
         _ if cx.decomposition.is_none() => {
             Some("no CPU times per session, so the time per operation is not split")
         }
@@ -192,5 +189,5 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
         Some(_) => None,
     };
     let one_pass = (!cx.figures.replicated).then_some(one_pass);
-    one_pass.into_iter().chain(of_time).map(str::to_owned).collect()
+    one_pass.into_iter().chain(time_remark).map(str::to_owned).collect()
 }

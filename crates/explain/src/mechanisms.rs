@@ -1,8 +1,10 @@
-//! By what a setting or another difference between two arms can act on a test, and which findings it is named beside.
+//! Which causes a setting or another difference between two arms can affect in a test, and which findings
+//! name it.
 //!
-//! A difference alone is no finding. One that can act in a test, since what it acts by was at work there, is a
-//! suspect. It is named beside findings of what it acts by. Where the arms are of one build, nothing else was varied:
-//! there findings that a suspect accounts for go first, and where none does, the suspects themselves are listed.
+//! A difference alone is no finding. A difference that can have an effect in a test, because what it needs
+//! was active there, is a suspect, and findings of causes that it can affect name it. If the arms run the
+//! same build, nothing else varied: then findings that a suspect accounts for come first, and if there are
+//! none, the suspects themselves are listed.
 
 mod mysql;
 mod needs;
@@ -22,66 +24,67 @@ use rule::{Rule, fits};
 use statements::Statement;
 use way::Way;
 
-/// More differences than these are not named in a sentence.
+/// Maximum number of differences named in a sentence.
 const NAMED_MAX: usize = 4;
-/// Longer texts are cut in a sentence.
+/// Maximum length of a text in a sentence; longer ones are clipped.
 const TEXT_MAX: usize = 90;
 
-/// What another program, or code brought in from outside, can act by.
-const OF_CODE: [Cause; 5] =
+/// Causes that another program, or code loaded into it, can affect.
+const CODE_CAUSES: [Cause; 5] =
     [Cause::Instructions, Cause::Cycles, Cause::CpuTime, Cause::KernelTime, Cause::Function];
 
-/// What the environment can act by besides: it loads libraries, and configures them, and they can do anything.
-const OF_LIBRARY: [Cause; 3] = [Cause::Waiting, Cause::Fsync, Cause::Wal];
+/// Further causes that the environment can affect: it loads and configures libraries, which can do anything.
+const LIBRARY_CAUSES: [Cause; 3] = [Cause::Waiting, Cause::Fsync, Cause::Wal];
 
-/// Whether two versions differ by it whatever their settings: a default that changed along is not named for it.
-fn is_of_versions(cause: Cause) -> bool {
+/// Whether any two versions differ in this cause regardless of their settings, so that a changed default is
+/// not named for it.
+fn differs_between_versions(cause: Cause) -> bool {
     use Cause::{Background, CpuQueue, Locks, Planning, Unknown, Waiting};
-    OF_CODE.contains(&cause) || matches!(cause, Planning | Waiting | CpuQueue | Locks | Background | Unknown)
+    CODE_CAUSES.contains(&cause)
+        || matches!(cause, Planning | Waiting | CpuQueue | Locks | Background | Unknown)
 }
 
-/// Whether a difference can act by it without a counter or a plan that would have shown it.
-fn is_unseen(cause: Cause) -> bool {
-    OF_CODE.contains(&cause) || matches!(cause, Cause::Planning | Cause::Fsync | Cause::Waiting)
+/// Whether a difference can affect this cause without a visible change of a counter or plan.
+fn is_uncounted(cause: Cause) -> bool {
+    CODE_CAUSES.contains(&cause) || matches!(cause, Cause::Planning | Cause::Fsync | Cause::Waiting)
 }
 
 fn rule_of(setting: &str) -> Option<&'static Rule> {
     rule::rule_of(mysql::SETTINGS.iter().chain(&postgres::SETTINGS), setting)
 }
 
-/// What a suspect can act by, and whether it makes more of that on the arm; none where it can go either way.
-type Act = (Cause, Option<bool>);
+/// A cause that a suspect can affect, and whether the arm has more of it; `None` if either is possible.
+type Effect = (Cause, Option<bool>);
 
-/// What is moved by a difference that rose on the arm, or fell, or neither.
-fn acts(causes: &[Cause], way: Way, rose: Option<bool>) -> Vec<Act> {
+/// The effects of a difference that increased on the arm (`Some(true)`), decreased, or neither.
+fn effects(causes: &[Cause], way: Way, rose: Option<bool>) -> Vec<Effect> {
     causes.iter().map(|cause| (*cause, way.is_more(*cause, rose))).collect()
 }
 
-/// A difference that can act in the test.
+/// A difference that can have an effect in the test.
 #[derive(Debug)]
 struct Suspect {
-    /// Of statements: one of them.
+    /// For statements run after the load: one statement.
     difference: Difference,
-    /// What it can act by.
-    acts: Vec<Act>,
-    /// Whether somebody chose it, and no version brought it along.
+    effects: Vec<Effect>,
+    /// Whether it was chosen for the arm, as opposed to coming with the version.
     chosen: bool,
 }
 
-/// What can act in a test of what differs between its two arms.
+/// The differences between two arms that can have an effect in a test.
 #[derive(Debug, Default)]
 pub(crate) struct Suspects {
     list: Vec<Suspect>,
-    /// Whether both arms run the same program: then nothing but these was varied.
-    alone: bool,
+    /// Whether both arms run the same build, so that nothing but the suspects varied.
+    same_build: bool,
 }
 
 impl Suspects {
-    /// Those of the differences that can act.
+    /// Selects the differences that can have an effect.
     pub fn find(cx: &Context<'_>, differences: &[Difference]) -> Result<Self> {
         let (base, arm) = (cx.base_arm(), cx.candidate());
         let same_build = base.build_hash == arm.build_hash && base.dbms == arm.dbms;
-        // What one config comes to on two builds, nobody chose.
+        // If one config results in different settings on two builds, that was not chosen.
         let same_config = base.config_hash == arm.config_hash;
         let mut list = Vec::new();
         for difference in differences {
@@ -95,73 +98,74 @@ impl Suspects {
                 _ => list.extend(suspect(cx, difference.clone(), chosen)?),
             }
         }
-        Ok(Self { list, alone: same_build })
+        Ok(Self { list, same_build })
     }
 
-    /// Whether a finding is what one of them makes, where nothing else was varied.
+    /// Whether a suspect can cause a finding and nothing else varied.
     pub fn account_for(&self, finding: &Finding) -> bool {
-        self.alone && self.list.iter().any(|suspect| suspect.acts_by(finding))
+        self.same_build && self.list.iter().any(|suspect| suspect.can_cause(finding))
     }
 
-    /// Whether findings that none of them can account for are to give way to those that one can.
-    pub fn are_alone(&self) -> bool {
-        self.alone && !self.list.is_empty()
+    /// Whether findings that a suspect accounts for take precedence over the others.
+    pub fn are_only_difference(&self) -> bool {
+        self.same_build && !self.list.is_empty()
     }
 
     fn differences(&self, wanted: impl Fn(&Suspect) -> bool) -> Vec<&Difference> {
         self.list.iter().filter(|suspect| wanted(suspect)).map(|suspect| &suspect.difference).collect()
     }
 
-    /// A clause that lists them where no measured figure explains a change, and nothing else was varied;
-    /// `more`, whether operations take longer on the arm.
-    pub fn remain(&self, more: Option<bool>) -> Option<String> {
-        self.alone.then(|| phrase(&self.differences(|suspect| suspect.is_unseen(more)))).flatten()
+    /// A clause that lists suspects if no measured figure explains a change and nothing else varied. `more`:
+    /// whether operations take longer on the arm.
+    pub fn unseen(&self, more: Option<bool>) -> Option<String> {
+        self.same_build.then(|| phrase(&self.differences(|suspect| suspect.is_unseen(more)))).flatten()
     }
 
-    /// Names in each finding's sentence the differences that can act by its cause; in one that is not explained, those
-    /// that could act on it unseen and are in no other finding.
+    /// Adds to each finding's sentence the differences that can affect its cause. An unexplained finding gets
+    /// those that can act unseen and are named by no other finding.
     pub fn attach(&self, findings: &mut [Finding]) {
         let mut named: Vec<&Difference> = Vec::new();
         for finding in findings.iter_mut().filter(|finding| finding.cause != Cause::Unknown) {
-            let theirs = self.differences(|suspect| suspect.acts_by(finding));
-            named.extend(&theirs);
-            add(finding, phrase(&theirs), "");
+            let matching = self.differences(|suspect| suspect.can_cause(finding));
+            named.extend(&matching);
+            add(finding, phrase(&matching), "");
         }
-        // Where nothing else was varied and none of them is in a finding, what remains is listed already.
-        if self.alone && named.is_empty() {
+        // If nothing else varied and no finding names a suspect, the suspects are already listed.
+        if self.same_build && named.is_empty() {
             return;
         }
         for finding in findings.iter_mut().filter(|finding| finding.cause == Cause::Unknown) {
             let more = finding.direction();
-            let theirs = self.differences(|suspect| {
+            let matching = self.differences(|suspect| {
                 suspect.chosen && suspect.is_unseen(more) && !named.contains(&&suspect.difference)
             });
-            add(finding, phrase(&theirs), ", which may contribute");
+            add(finding, phrase(&matching), ", which may contribute");
         }
     }
 }
 
 impl Suspect {
-    fn acts_by(&self, finding: &Finding) -> bool {
+    fn can_cause(&self, finding: &Finding) -> bool {
         let name = &self.difference.name;
         let is_setting = self.difference.kind != DifferenceKind::AfterLoad;
-        let moves = |(cause, more): &Act| *cause == finding.cause && goes(*more, finding.direction());
-        self.acts.iter().any(moves)
-            && (self.chosen || !is_of_versions(finding.cause))
-            && (!is_setting || is_its_evidence(name, finding))
+        let matches = |(cause, more): &Effect| *cause == finding.cause && agrees(*more, finding.direction());
+        self.effects.iter().any(matches)
+            && (self.chosen || !differs_between_versions(finding.cause))
+            && (!is_setting || evidence_matches(name, finding))
     }
 
-    /// Whether it can make operations longer, or shorter, without a counter or a plan that would have shown it.
-    /// Statements change what is stored, and of that little is counted.
+    /// Whether it can make operations longer or shorter without a visible change of a counter or plan.
+    /// Statements change what is stored, and little of that is counted.
     fn is_unseen(&self, more: Option<bool>) -> bool {
-        let is_seen = |cause: &Cause| self.difference.kind != DifferenceKind::AfterLoad && !is_unseen(*cause);
-        self.acts.iter().any(|(cause, its)| !is_seen(cause) && goes(*its, more))
+        let is_visible =
+            |cause: &Cause| self.difference.kind != DifferenceKind::AfterLoad && !is_uncounted(*cause);
+        self.effects.iter().any(|(cause, expected)| !is_visible(cause) && agrees(*expected, more))
     }
 }
 
-/// Whether what goes one way, or either, can be seen as this.
-fn goes(its: Option<bool>, seen: Option<bool>) -> bool {
-    its.zip(seen).is_none_or(|(its, seen)| its == seen)
+/// Whether an expected direction is consistent with an observed one; unknown directions are.
+fn agrees(expected: Option<bool>, observed: Option<bool>) -> bool {
+    expected.zip(observed).is_none_or(|(expected, observed)| expected == observed)
 }
 
 fn add(finding: &mut Finding, phrase: Option<String>, end: &str) {
@@ -170,33 +174,33 @@ fn add(finding: &mut Finding, phrase: Option<String>, end: &str) {
     }
 }
 
-/// A difference as a suspect; none where it cannot act in this test.
+/// A difference as a suspect; `None` if it cannot have an effect in this test.
 fn suspect(cx: &Context<'_>, difference: Difference, chosen: bool) -> Result<Option<Suspect>> {
-    let (acts, needs) = match difference.kind {
+    let (effects, needs) = match difference.kind {
         DifferenceKind::Setting | DifferenceKind::DefaultSetting | DifferenceKind::LeftOut => {
             let Some((_, causes, needs, way)) = rule_of(&difference.name) else { return Ok(None) };
-            (acts(causes, *way, rose(&difference)), *needs)
+            (effects(causes, *way, rose(&difference)), *needs)
         }
         DifferenceKind::Environment => {
-            (acts(&[&OF_CODE[..], &OF_LIBRARY].concat(), Way::Either, None), Needs::Nothing)
+            (effects(&[&CODE_CAUSES[..], &LIBRARY_CAUSES].concat(), Way::Either, None), Needs::Nothing)
         }
-        DifferenceKind::Build => (acts(&OF_CODE, Way::Either, None), Needs::Nothing),
+        DifferenceKind::Build => (effects(&CODE_CAUSES, Way::Either, None), Needs::Nothing),
         DifferenceKind::AfterLoad | DifferenceKind::Host | DifferenceKind::Version => return Ok(None),
     };
-    let can = !acts.is_empty() && needs.are_met(cx, &difference)?;
-    Ok(can.then_some(Suspect { difference, acts, chosen }))
+    let can = !effects.is_empty() && needs.are_met(cx, &difference)?;
+    Ok(can.then_some(Suspect { difference, effects, chosen }))
 }
 
-/// Whether a setting is higher on the arm than on base; none where that can't be said.
+/// Whether a setting is higher on the arm than on base; `None` if unknown.
 fn rose(difference: &Difference) -> Option<bool> {
-    // One of the two has a reason there instead of a value.
+    // One side holds a reason instead of a value.
     if difference.kind == DifferenceKind::LeftOut {
         return None;
     }
     way::rose(&difference.name, difference.base.as_ref()?, difference.arm.as_ref()?)
 }
 
-/// Statements that one of the two was given alone, each by itself.
+/// Statements that were run on only one of the arms, one suspect each.
 fn statements(cx: &Context<'_>) -> Result<Vec<Suspect>> {
     let (before, after) = (&cx.base_arm().after_load, &cx.candidate().after_load);
     let only = |these: &[String], others: &[String]| -> Vec<String> {
@@ -209,18 +213,19 @@ fn statements(cx: &Context<'_>) -> Result<Vec<Suspect>> {
         let sql = arm.as_ref().or(base.as_ref()).cloned().unwrap_or_default();
         let difference =
             Difference { kind: DifferenceKind::AfterLoad, name: AFTER_LOAD.to_owned(), base, arm };
-        let acts = acts_of_statement(cx, &sql, &difference)?;
-        if !acts.is_empty() {
-            suspects.push(Suspect { difference, acts, chosen: true });
+        let effects = effects_of_statement(cx, &sql, &difference)?;
+        if !effects.is_empty() {
+            suspects.push(Suspect { difference, effects, chosen: true });
         }
     }
     Ok(suspects)
 }
 
-/// What a statement can act by in this test; nothing where it cannot.
-fn acts_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Result<Vec<Act>> {
+/// The effects of a statement in this test; empty if it has none.
+fn effects_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Result<Vec<Effect>> {
     let tables = statements::tables(sql);
-    // What is done to other tables than the test's is nothing to it. Without plans they are not known.
+    // Statements on tables that the test does not use have no effect. The test's tables are known from its
+    // plans.
     if !tables.is_empty() && needs::has_plans(cx)? && !needs::touches(cx, &tables)? {
         return Ok(Vec::new());
     }
@@ -228,21 +233,22 @@ fn acts_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Re
         Statement::Nothing => Vec::new(),
         Statement::Unknown => Cause::ALL
             .into_iter()
-            .filter(|cause| is_of_statements(*cause))
+            .filter(|cause| is_reachable_by_sql(*cause))
             .map(|cause| (cause, None))
             .collect(),
         Statement::Kind(causes, needs, way) if needs.are_met(cx, difference)? => {
-            // Reads can become cheaper by what makes writes more expensive: another plan, which would be seen.
+            // What makes writes more expensive can make reads cheaper by another plan, which is seen only if
+            // plans were recorded.
             let is_seen = needs::has_plans(cx)? || Needs::Log.are_met(cx, difference)?;
-            let rose = statements::takes_away(sql).map(|takes| difference.arm.is_some() != takes);
-            acts(causes, way, rose.filter(|_| is_seen))
+            let rose = statements::removes(sql).map(|removes| difference.arm.is_some() != removes);
+            effects(causes, way, rose.filter(|_| is_seen))
         }
         Statement::Kind(..) => Vec::new(),
         Statement::Settings(names) => {
             let mut found = Vec::new();
             for (_, causes, needs, _) in names.iter().filter_map(|name| rule_of(name)) {
                 if needs.are_met(cx, difference)? {
-                    found.extend(acts(causes, Way::Either, None));
+                    found.extend(effects(causes, Way::Either, None));
                 }
             }
             found
@@ -250,13 +256,13 @@ fn acts_of_statement(cx: &Context<'_>, sql: &str, difference: &Difference) -> Re
     })
 }
 
-/// Whether some statement can act by it: the machine and the client do the rest.
-fn is_of_statements(cause: Cause) -> bool {
+/// Whether any statement can affect this cause; the others depend on the machine or the client.
+fn is_reachable_by_sql(cause: Cause) -> bool {
     use Cause::{BackgroundRate, Canary, Client, CpuSteal, Frequency, OtherLoad, Swap, Unknown};
     !matches!(cause, OtherLoad | CpuSteal | Canary | Swap | Client | Frequency | BackgroundRate | Unknown)
 }
 
-/// Settings that act on some background processes alone, and how the roles of these begin, as metrics are named.
+/// Settings that affect only some background processes, and the prefixes of these roles in metrics.
 const ROLES: [(&str, &[&str]); 10] = [
     ("autovacuum*", &["autovacuum"]),
     ("checkpoint_*", &["checkpointer"]),
@@ -270,19 +276,19 @@ const ROLES: [(&str, &[&str]); 10] = [
     ("innodb_log_*", &["log_", "io_log"]),
 ];
 
-/// Whether a finding is about what a setting acts by, and not about another thing of the same cause.
-fn is_its_evidence(setting: &str, finding: &Finding) -> bool {
+/// Whether a finding's evidence is specific to what a setting affects.
+fn evidence_matches(setting: &str, finding: &Finding) -> bool {
     match finding.cause {
         Cause::QueryPlan => {
             let changed = finding.evidence.iter().filter_map(|figure| match &figure.shows {
                 Shows::Plan(parts) => Some(parts),
                 _ => None,
             });
-            acts_on_plan(setting, &changed.flatten().collect::<Vec<_>>())
+            affects_plan(setting, &changed.flatten().collect::<Vec<_>>())
         }
         Cause::Background => {
             let of_setting = ROLES.iter().find(|(pattern, _)| fits(pattern, setting));
-            // The first is the one that the finding is about.
+            // The first evidence is the finding's subject.
             let role = finding.evidence.first().map(|figure| &figure.shows);
             of_setting.is_none_or(|(_, starts)| match role {
                 Some(Shows::Role(role)) => starts.iter().any(|start| role.starts_with(start)),
@@ -296,9 +302,9 @@ fn is_its_evidence(setting: &str, finding: &Finding) -> bool {
     }
 }
 
-/// What of a plan some settings alone act on.
+/// The part of a plan that some settings are limited to.
 enum OnPlan {
-    /// Nodes whose kind has one of these in it, as EXPLAIN calls them.
+    /// Nodes whose EXPLAIN type contains one of these.
     Nodes(&'static [&'static str]),
     Workers,
     Jit,
@@ -334,13 +340,13 @@ impl OnPlan {
     }
 }
 
-/// Whether a setting can have made these changes of a plan.
-fn acts_on_plan(setting: &str, changed: &[&PlanPart]) -> bool {
+/// Whether a setting can cause these changes of a plan.
+fn affects_plan(setting: &str, changed: &[&PlanPart]) -> bool {
     let of_setting = ON_PLANS.iter().find(|(pattern, _)| fits(pattern, setting));
     of_setting.is_none_or(|(_, on)| changed.iter().any(|part| on.is_about(part)))
 }
 
-/// `the arms differ in random_page_cost (1.1, base 4)`; none where there is nothing to name.
+/// `the arms differ in random_page_cost (1.1, base 4)`; `None` if there is nothing to name.
 fn phrase(differences: &[&Difference]) -> Option<String> {
     let (statements, others): (Vec<&Difference>, Vec<&Difference>) =
         differences.iter().copied().partition(|difference| difference.kind == DifferenceKind::AfterLoad);
@@ -354,8 +360,8 @@ fn phrase(differences: &[&Difference]) -> Option<String> {
         parts.push(format!("the arms differ in {}{more}", names.join(", ")));
     }
     for difference in statements.into_iter().take(NAMED_MAX) {
-        let ran = |who: &str, text: &Option<String>| {
-            text.as_ref().map(|text| format!("only {who} ran after its load: {}", clipped(text, TEXT_MAX)))
+        let ran = |arm: &str, text: &Option<String>| {
+            text.as_ref().map(|text| format!("only {arm} ran after its load: {}", clipped(text, TEXT_MAX)))
         };
         parts.extend(ran("this arm", &difference.arm));
         parts.extend(ran("base", &difference.base));

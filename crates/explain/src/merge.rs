@@ -1,4 +1,4 @@
-//! Which findings belong together: one mechanism is one finding, however many counters show it.
+//! Merges findings of one mechanism into one finding, however many counters show it.
 
 use crate::context::Context;
 use crate::counters::blocks_touched;
@@ -7,23 +7,26 @@ use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::host;
 use crate::mechanisms::Suspects;
 use crate::model::{Cause, Finding, Shows, Word};
+use crate::quantity::relative_change;
 use crate::words;
 use rqps_model::Unit;
 
-/// A cause takes CPU time as its effect only if what it works by changed by at least this share of that.
+/// A cause explains a change of CPU time only if its own quantity changed by at least this share of that
+/// change.
 const DRIVES: f64 = 0.5;
-/// Waiting for a CPU goes along with work as long as it grew by no more than this times what that did.
+/// Waiting for a CPU is a side effect of work if it grew by at most this times as much.
 const ALONG: f64 = 1.5;
-/// Log per operation, in bytes, from which on writing it takes CPU time that counts beside the rest of a statement.
+/// Minimum log per operation, in bytes, whose writing takes a noticeable part of a statement's CPU time.
 const WAL_BYTES_MIN: f64 = 100.0;
 
-/// CPU time, which is an effect of nearly everything.
+/// CPU time is an effect of nearly every cause.
 const CPU: [Cause; 3] = [Cause::Instructions, Cause::CpuTime, Cause::KernelTime];
 
-/// What goes through the kernel takes CPU time that no instruction in user mode tells of.
+/// Causes that enter the kernel, whose CPU time user-mode instructions do not show.
 const KERNEL_WORK: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Cause::TempFiles];
 
-/// Which findings take others in, the nearest to a cause first. CPU time goes to whom can account for it.
+/// Which findings absorb others, those closest to a cause first. CPU time goes to the first that can account
+/// for it.
 const MERGES: [(Cause, &[Cause]); 17] = [
     (Cause::OtherLoad, &[Cause::CpuSteal, Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (Cause::CpuSteal, &[Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
@@ -59,25 +62,26 @@ const MERGES: [(Cause, &[Cause]); 17] = [
     (Cause::Fsync, &[]),
 ];
 
-/// Causes of waiting, in the order in which they are believed.
+/// Causes of waiting by precedence.
 const WAITS: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Cause::Locks];
-/// A block that has to be fetched costs as much CPU time as about so many that are found in the buffers: a system call
-/// and 8 kB to copy.
+/// CPU cost of reading a block (a system call and a copy of 8 kB), in blocks that are found in the buffers;
+/// approximate.
 const MISS_COSTS: f64 = 10.0;
-/// Fsyncs more or less per operation from which on they can account for time, where the disk's own time is not known.
+/// Minimum change of fsyncs per operation that can account for time if the disk's fsync time is unknown.
 const FSYNCS_MIN: f64 = 0.1;
-/// Share of a change in waiting from which on the host has a part in it, and from which on it is all of it.
+/// Shares of a change in waiting from which on the host accounts for a part of it, and for all of it.
 const HOST_PART: f64 = 0.25;
 const HOST_WHOLE: f64 = 0.75;
-/// Where about each operation makes one, and none did, each waits: for the disk, and for what delays a commit besides.
+/// If one arm makes at least this many fsyncs per operation and the other next to none, each operation waits
+/// for the disk and whatever else delays a commit.
 const EACH_WAITS: f64 = 0.5;
-/// Share of a change in waiting that fsyncs have to account for, by the time that one takes on this disk.
+/// Minimum share of a change in waiting that fsyncs have to account for, at the fsync time of this disk.
 const FSYNC_SHARE: f64 = 0.25;
 
 pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects) -> Vec<Finding> {
     let mut findings = same_cause(found);
-    for (cause, takes) in MERGES {
-        merge(cx, &mut findings, cause, takes, suspects);
+    for (cause, absorbed) in MERGES {
+        merge(cx, &mut findings, cause, absorbed, suspects);
     }
     vacuum_of_tail(&mut findings);
     full_page_images(cx.operation(), &mut findings);
@@ -86,8 +90,8 @@ pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspec
     findings
 }
 
-/// Findings of one cause that point the same way are one: that with the largest change gives the sentence, the
-/// others are evidence. Of the log the first gives it, its bytes.
+/// Merges findings of one cause and direction: the one with the largest change gives the sentence, the others
+/// are evidence. For WAL the first, its bytes, gives the sentence.
 fn same_cause(found: Vec<Finding>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for mut finding in found {
@@ -98,7 +102,7 @@ fn same_cause(found: Vec<Finding>) -> Vec<Finding> {
                 if own_share(&finding) > own_share(known) && finding.cause != Cause::Wal {
                     std::mem::swap(known, &mut finding);
                 }
-                take(known, finding);
+                absorb(known, finding);
             }
             None => findings.push(finding),
         }
@@ -106,53 +110,54 @@ fn same_cause(found: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
-/// By how much the first figure changed, as a share of the larger value. A plan or a profile has no such figure, and
-/// may change anything.
+/// Relative change of the first figure, as a share of the larger value. 1 for plans and profiles, which have
+/// no such figure and may change anything.
 fn own_share(finding: &Finding) -> f64 {
-    finding.figure().map_or(1.0, |(base, arm)| share(base, arm))
+    finding.figure().map_or(1.0, |(base, arm)| relative_change(base, arm))
 }
 
-fn share(base: f64, arm: f64) -> f64 {
-    let larger = base.abs().max(arm.abs());
-    if larger > 0.0 { (arm - base).abs() / larger } else { 0.0 }
+/// Absolute change of the first figure; 0 if there is none.
+fn own_change(finding: &Finding) -> f64 {
+    finding.figure().map_or(0.0, |(base, arm)| (arm - base).abs())
 }
 
-/// By how much that changed through which a finding costs CPU time. Rows and blocks cost it by all blocks that a
-/// statement touches: a row more or less is nothing beside a thousand.
+/// Relative change of the quantity by which a finding costs CPU time. For rows and blocks that is all blocks
+/// that a statement touches: one row is nothing beside a thousand blocks.
 fn drive(cx: &Context<'_>, finding: &Finding) -> f64 {
     match finding.cause {
-        // What deletes take is no part of the queries beside them.
+        // Work of deletes is not part of the concurrent queries.
         Cause::TailEntries if cx.figures.unit.as_ref().is_some_and(Unit::is_queries) => 0.0,
         Cause::DeadRows | Cause::Rows | Cause::HeapBlocks | Cause::Size => {
             blocks_touched(cx).map_or(0.0, |found| found.share())
         }
         Cause::BufferMisses | Cause::Reads => {
             let all = blocks_touched(cx).map_or(0.0, |found| found.base.max(found.arm));
-            finding.figure().map_or(0.0, |(base, arm)| MISS_COSTS * (arm - base).abs() / all.max(1.0))
+            MISS_COSTS * own_change(finding) / all.max(1.0)
         }
         Cause::Wal => match cx.figures.per_op("server_wal_bytes") {
             Some(found) if found.base.max(found.arm) >= WAL_BYTES_MIN => found.share(),
             _ => 0.0,
         },
         Cause::Fsync if finding.figure().is_none_or(|(base, arm)| (arm - base).abs() < FSYNCS_MIN) => 0.0,
-        // Threads of their own flush pages.
+        // Pages are flushed by other threads.
         Cause::OtherLoad | Cause::CpuSteal | Cause::Checkpoint => 0.0,
         _ => own_share(finding),
     }
 }
 
-/// Whether the client's CPU time moved along with the server's, which is then for the machine to account for.
-fn is_of_the_host(finding: &Finding) -> bool {
+/// Whether the client's CPU time moved with the server's: then the machine's speed accounts for it.
+fn is_host_speed(finding: &Finding) -> bool {
     finding.cause == Cause::CpuTime && finding.shown(&Shows::ClientCpu).is_some()
 }
 
-/// How much of what a finding says its taker accounts for, from 0 to 1. Waiting may be the host's in part.
-fn part_of(cx: &Context<'_>, taker: Cause, finding: &Finding) -> f64 {
-    match (taker, finding.cause) {
+/// The share of a finding that its absorber accounts for, from 0 to 1. The host may account for a part of
+/// waiting.
+fn absorbed_share(cx: &Context<'_>, absorber: Cause, finding: &Finding) -> f64 {
+    match (absorber, finding.cause) {
         (Cause::OtherLoad | Cause::CpuSteal, Cause::Cycles) if !host::slowed_the_client(cx) => 0.0,
         (Cause::OtherLoad | Cause::CpuSteal, Cause::Waiting | Cause::CpuQueue) => {
-            let waited_us = finding.figure().map_or(0.0, |(base, arm)| (arm - base).abs());
-            match host::accounts_for_us(cx, taker) {
+            let waited_us = own_change(finding);
+            match host::accounts_for_us(cx, absorber) {
                 Some(us) if us < HOST_PART * waited_us => 0.0,
                 Some(us) if us < HOST_WHOLE * waited_us => us / waited_us,
                 _ => 1.0,
@@ -162,27 +167,33 @@ fn part_of(cx: &Context<'_>, taker: Cause, finding: &Finding) -> f64 {
     }
 }
 
-/// Whether a finding that none of the arms' differences can make would take one that a difference can: log that moved
-/// by chance takes no instructions of a constraint.
-fn is_foreign(suspects: &Suspects, taker: &Finding, taken: &Finding) -> bool {
-    taker.word != Word::TheHost && suspects.account_for(taken) && !suspects.account_for(taker)
+/// Whether a finding that no difference of the arms can cause would absorb one that a difference can. For
+/// example, WAL that changed by chance must not absorb the instructions of a constraint.
+fn is_foreign(suspects: &Suspects, absorber: &Finding, other: &Finding) -> bool {
+    absorber.word != Word::TheHost && suspects.account_for(other) && !suspects.account_for(absorber)
 }
 
-fn merge(cx: &Context<'_>, findings: &mut Vec<Finding>, cause: Cause, takes: &[Cause], suspects: &Suspects) {
+fn merge(
+    cx: &Context<'_>,
+    findings: &mut Vec<Finding>,
+    cause: Cause,
+    absorbed: &[Cause],
+    suspects: &Suspects,
+) {
     let Some(at) = position(findings, cause) else { return };
-    let mut taker = findings.remove(at);
-    let (direction, drive) = (taker.direction(), drive(cx, &taker));
+    let mut absorber = findings.remove(at);
+    let (direction, drive) = (absorber.direction(), drive(cx, &absorber));
     let mut kept = Vec::new();
     for mut finding in findings.drain(..) {
         let agrees = direction.is_none() || finding.direction() == direction;
         let is_effect = CPU.contains(&finding.cause) && drive >= DRIVES * own_share(&finding);
         let is_kernel = KERNEL_WORK.contains(&cause) && finding.cause == Cause::Cycles;
-        let is_slow = taker.word == Word::TheHost && is_of_the_host(&finding);
-        let part = if takes.contains(&finding.cause) { part_of(cx, cause, &finding) } else { 0.0 };
-        let is_foreign = is_foreign(suspects, &taker, &finding);
-        if agrees && !is_foreign && (is_effect || is_slow || is_kernel || part == 1.0) {
-            also(cx, &mut taker, &finding);
-            take(&mut taker, finding);
+        let is_host = absorber.word == Word::TheHost && is_host_speed(&finding);
+        let part = if absorbed.contains(&finding.cause) { absorbed_share(cx, cause, &finding) } else { 0.0 };
+        let is_foreign = is_foreign(suspects, &absorber, &finding);
+        if agrees && !is_foreign && (is_effect || is_host || is_kernel || part == 1.0) {
+            add_clause(cx, &mut absorber, &finding);
+            absorb(&mut absorber, finding);
             continue;
         }
         if agrees
@@ -190,46 +201,46 @@ fn merge(cx: &Context<'_>, findings: &mut Vec<Finding>, cause: Cause, takes: &[C
             && part > 0.0
             && let Some(share) = finding.share
         {
-            taker.share = Some(taker.share.unwrap_or(0.0) + part * share);
+            absorber.share = Some(absorber.share.unwrap_or(0.0) + part * share);
             finding.share = Some((1.0 - part) * share);
         }
         kept.push(finding);
     }
-    kept.insert(at.min(kept.len()), taker);
+    kept.insert(at.min(kept.len()), absorber);
     *findings = kept;
 }
 
-fn take(taker: &mut Finding, taken: Finding) {
-    // Two mechanisms may rest on one figure.
-    for evidence in taken.evidence {
-        if !taker.evidence.contains(&evidence) {
-            taker.evidence.push(evidence);
+fn absorb(absorber: &mut Finding, other: Finding) {
+    // Two mechanisms may share a figure.
+    for evidence in other.evidence {
+        if !absorber.evidence.contains(&evidence) {
+            absorber.evidence.push(evidence);
         }
     }
-    taker.share = match (taker.share, taken.share) {
+    absorber.share = match (absorber.share, other.share) {
         (Some(a), Some(b)) => Some(a + b),
         (a, b) => a.or(b),
     };
 }
 
-/// What the sentence gains when CPU time or waiting belongs to it.
-fn also(cx: &Context<'_>, taker: &mut Finding, taken: &Finding) {
-    let Some((base, arm)) = taken.figure() else { return };
+/// Adds a clause to the sentence for absorbed CPU time or waiting.
+fn add_clause(cx: &Context<'_>, absorber: &mut Finding, other: &Finding) {
+    let Some((base, arm)) = other.figure() else { return };
     let operation = cx.operation();
-    let gain = match taken.cause {
-        Cause::Instructions => format!("instructions per {operation} {}", up(base, arm)),
-        Cause::CpuTime => format!("CPU time per {operation} {}", up(base, arm)),
-        Cause::Waiting | Cause::CpuQueue => longer(cx, base, arm),
-        Cause::Reads if taken.evidence[0].shows == Shows::StorageReads => {
+    let gain = match other.cause {
+        Cause::Instructions => format!("instructions per {operation} {}", change_phrase(base, arm)),
+        Cause::CpuTime => format!("CPU time per {operation} {}", change_phrase(base, arm)),
+        Cause::Waiting | Cause::CpuQueue => wait_clause(cx, base, arm),
+        Cause::Reads if other.evidence[0].shows == Shows::StorageReads => {
             let (arm, base) = (words::number(arm), words::number(base));
             format!("{arm} bytes per {operation} come from storage (base: {base})")
         }
         _ => return,
     };
-    taker.add(&gain);
+    absorber.add(&gain);
 }
 
-fn up(base: f64, arm: f64) -> String {
+fn change_phrase(base: f64, arm: f64) -> String {
     let ratio = arm / base;
     match ratio {
         _ if ratio >= 2.0 => format!("{} times as much", words::number(ratio)),
@@ -238,7 +249,7 @@ fn up(base: f64, arm: f64) -> String {
     }
 }
 
-fn longer(cx: &Context<'_>, base: f64, arm: f64) -> String {
+fn wait_clause(cx: &Context<'_>, base: f64, arm: f64) -> String {
     let longer = if arm > base { "longer" } else { "less" };
     format!("clients wait {} us {longer} per {}", words::number((arm - base).abs()), cx.operation())
 }
@@ -247,23 +258,24 @@ fn position(findings: &[Finding], cause: Cause) -> Option<usize> {
     findings.iter().position(|finding| finding.cause == cause)
 }
 
-/// What lies at the tail grew because autovacuum ran less often, or the other way round: its sentence has both.
+/// More deleted rows at the tail go with fewer autovacuum runs, and vice versa. The tail's sentence already
+/// names both.
 fn vacuum_of_tail(findings: &mut Vec<Finding>) {
     let Some(tail) = position(findings, Cause::TailEntries) else { return };
     let Some(vacuum) = position(findings, Cause::Autovacuum) else { return };
     if findings[vacuum].direction() != findings[tail].direction() {
-        let taken = findings.remove(vacuum);
-        findings[tail - usize::from(vacuum < tail)].evidence.extend(taken.evidence);
+        let other = findings.remove(vacuum);
+        findings[tail - usize::from(vacuum < tail)].evidence.extend(other.evidence);
     }
 }
 
-/// Log that grew by full-page images says so, and whether a checkpoint made them necessary.
+/// If full-page images explain the growth of the log, says so, and names the checkpoint that caused them.
 fn full_page_images(operation: &str, findings: &mut Vec<Finding>) {
     let Some(mut wal) = position(findings, Cause::Wal) else { return };
-    let its = &findings[wal];
-    let images = its.shown(&Shows::FullPageImages).and_then(|images| images.base.zip(images.arm));
+    let finding = &findings[wal];
+    let images = finding.shown(&Shows::FullPageImages).and_then(|images| images.base.zip(images.arm));
     let Some((base, arm)) = images else { return };
-    if its.evidence[0].shows != Shows::FullPageImages {
+    if finding.evidence[0].shows != Shows::FullPageImages {
         let (arm, base) = (words::number(arm), words::number(base));
         findings[wal].add(&format!("{arm} full-page images per {operation} (base: {base})"));
     }
@@ -271,22 +283,22 @@ fn full_page_images(operation: &str, findings: &mut Vec<Finding>) {
         .iter()
         .position(|finding| finding.cause == Cause::Checkpoint && finding.direction() == Some(arm > base));
     if let Some(at) = checkpoint {
-        let taken = findings.remove(at);
+        let other = findings.remove(at);
         wal -= usize::from(at < wal);
-        findings[wal].add(&taken.sentence);
-        take(&mut findings[wal], taken);
+        findings[wal].add(&other.sentence);
+        absorb(&mut findings[wal], other);
     }
 }
 
-/// Who works longer on a busy machine also waits longer for a CPU. Where that grew by no more than the work did, it is
-/// no mechanism of its own and goes to the finding that has most of the CPU time.
+/// On a busy machine, more CPU time add_clause means more waiting for a CPU. If that waiting grew by no more than
+/// the work, it is no separate mechanism: the finding with the largest share of CPU time absorbs it.
 fn queue_of_work(cx: &Context<'_>, findings: &mut Vec<Finding>) {
     let Some(at) = position(findings, Cause::CpuQueue) else { return };
     let ratio = |value: fn(Cell<'_>) -> Option<f64>| {
         cx.figures.quantity(|cell| Some(value(cell)? / cell.operations())).map(|found| found.arm / found.base)
     };
     let work = ratio(|cell| Some(cell.metric(BACKENDS)? + cell.metric(CLIENT_CPU_US)?));
-    let is_along = ratio(queued_us).zip(work).is_some_and(|(queued, work)| {
+    let agrees = ratio(queued_us).zip(work).is_some_and(|(queued, work)| {
         let (larger, smaller) = if work >= 1.0 { (queued, work) } else { (work, queued) };
         larger <= ALONG * smaller
     });
@@ -298,14 +310,14 @@ fn queue_of_work(cx: &Context<'_>, findings: &mut Vec<Finding>) {
     };
     let shares = findings.iter().enumerate().filter(|(_, finding)| has_cpu_time(finding));
     let most = shares.max_by(|(_, a), (_, b)| a.share.unwrap_or(0.0).total_cmp(&b.share.unwrap_or(0.0)));
-    if let (true, Some((into, _))) = (is_along, most) {
+    if let (true, Some((into, _))) = (agrees, most) {
         let queue = findings.remove(at);
-        take(&mut findings[into - usize::from(at < into)], queue);
+        absorb(&mut findings[into - usize::from(at < into)], queue);
     }
 }
 
-/// A counter of something to wait for is waiting only where clients do wait longer; else it is work. And waiting that
-/// nobody measured is for what the counters show.
+/// Merges unmeasured waiting into the finding that explains it. A counter of waits shows waiting only if
+/// clients did wait longer; otherwise it shows work.
 fn waiting(cx: &Context<'_>, findings: &mut Vec<Finding>, suspects: &Suspects) {
     if let Some(at) = position(findings, Cause::Waiting) {
         let waits = findings.remove(at);
@@ -314,14 +326,14 @@ fn waiting(cx: &Context<'_>, findings: &mut Vec<Finding>, suspects: &Suspects) {
         {
             Some(place) => {
                 if let Some((base, arm)) = waits.figure() {
-                    findings[place].add(&longer(cx, base, arm));
+                    findings[place].add(&wait_clause(cx, base, arm));
                 }
-                take(&mut findings[place], waits);
+                absorb(&mut findings[place], waits);
             }
             None => findings.insert(at, waits),
         }
     }
-    for finding in findings.iter_mut().filter(|finding| finding.share.is_none() && !is_looked_at(finding)) {
+    for finding in findings.iter_mut().filter(|finding| finding.share.is_none() && !is_sampled(finding)) {
         finding.word = match finding.word {
             Word::MoreWaiting => Word::MoreWork,
             Word::LessWaiting => Word::LessWork,
@@ -330,21 +342,21 @@ fn waiting(cx: &Context<'_>, findings: &mut Vec<Finding>, suspects: &Suspects) {
     }
 }
 
-/// The finding that `waits` is explained by; none where nothing known does.
+/// The finding that explains `waits`, if any.
 fn waited_for(cx: &Context<'_>, findings: &[Finding], waits: &Finding) -> Option<usize> {
     let more = waits.direction()?;
-    let waited_us = waits.figure().map_or(0.0, |(base, arm)| (arm - base).abs());
+    let waited_us = own_change(waits);
     WAITS.into_iter().find_map(|cause| {
         findings.iter().position(|finding| {
-            let is_along = finding.cause == cause && finding.direction() == Some(more);
-            is_along && (cause != Cause::Fsync || fsyncs_account_for(cx, finding, waited_us))
+            let agrees = finding.cause == cause && finding.direction() == Some(more);
+            agrees && (cause != Cause::Fsync || fsyncs_account_for(cx, finding, waited_us))
         })
     })
 }
 
-/// Whether fsyncs are many enough to make clients wait `waited_us` per operation.
+/// Whether there are enough fsyncs to make clients wait `waited_us` per operation.
 fn fsyncs_account_for(cx: &Context<'_>, finding: &Finding, waited_us: f64) -> bool {
-    if is_looked_at(finding) {
+    if is_sampled(finding) {
         return true;
     }
     let Some((base, arm)) = finding.figure() else { return false };
@@ -360,32 +372,24 @@ fn fsyncs_account_for(cx: &Context<'_>, finding: &Finding, waited_us: f64) -> bo
     }
 }
 
-/// Whether the sessions were seen waiting.
-fn is_looked_at(finding: &Finding) -> bool {
+/// Whether sessions were sampled while waiting.
+fn is_sampled(finding: &Finding) -> bool {
     finding.shown(&Shows::SeenWaiting).is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Certainty, Evidence};
+    use crate::model::Evidence;
 
     fn finding(cause: Cause, word: Word, what: &str, base: f64, arm: f64) -> Finding {
         let evidence =
             Evidence { what: what.to_owned(), base: Some(base), arm: Some(arm), ..Evidence::default() };
-        Finding {
-            word,
-            cause,
-            sentence: what.to_owned(),
-            weight: 1.0,
-            share: None,
-            certainty: Certainty::SinglePass,
-            evidence: vec![evidence],
-        }
+        Finding::made(word, cause, what, vec![evidence])
     }
 
     #[test]
-    fn the_largest_of_one_cause_speaks_but_the_log_speaks_by_its_bytes() {
+    fn largest_change_gives_the_sentence_except_for_wal_bytes() {
         let found = same_cause(vec![
             finding(Cause::HeapBlocks, Word::MoreWork, "tables", 10.0, 11.0),
             finding(Cause::HeapBlocks, Word::MoreWork, "indexes", 10.0, 20.0),
@@ -393,13 +397,13 @@ mod tests {
             finding(Cause::Wal, Word::MoreWork, "bytes", 100.0, 110.0),
             finding(Cause::Wal, Word::MoreWork, "full-page images", 0.0, 1.0),
         ]);
-        let said: Vec<(&str, usize)> =
+        let merged: Vec<(&str, usize)> =
             found.iter().map(|finding| (finding.sentence.as_str(), finding.evidence.len())).collect();
-        assert_eq!(said, [("indexes", 2), ("others", 1), ("bytes", 2)]);
+        assert_eq!(merged, [("indexes", 2), ("others", 1), ("bytes", 2)]);
     }
 
     #[test]
-    fn full_page_images_name_the_checkpoint_that_made_them_necessary() {
+    fn full_page_images_name_the_checkpoint_that_caused_them() {
         let wal = |base: f64, arm: f64| {
             let mut wal =
                 finding(Cause::Wal, Word::work(arm > base), "bytes", 100.0 * base + 1.0, 100.0 * arm + 1.0);
@@ -414,6 +418,6 @@ mod tests {
         assert!(risen[0].sentence.ends_with("; 3 checkpoints"), "{}", risen[0].sentence);
         let mut fallen = vec![checkpoint(), wal(1.0, 0.0)];
         full_page_images("query", &mut fallen);
-        assert_eq!(fallen.len(), 2, "a checkpoint makes no images fewer");
+        assert_eq!(fallen.len(), 2, "a checkpoint does not reduce images");
     }
 }

@@ -1,47 +1,47 @@
-//! What an explanation consists of: values that tables, pages and JSON are made of, without a way of showing them.
+//! The parts of an explanation, as plain values that tables, pages and JSON render.
 
 use crate::quantity::Quantity;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Tests by step name. Empty: every test with a verdict that is not `same`; in a run without verdicts, every test
-    /// whose rQPS lies beyond [`RATIO_LOW`] or [`RATIO_HIGH`].
+    /// Tests by step name. Empty: every test with a verdict other than `same`; in a run without verdicts,
+    /// every test whose rQPS is below [`RATIO_LOW`] or above [`RATIO_HIGH`].
     pub tests: Vec<String>,
-    /// Arms as numbered in [`rqps_store::Run::arms`]. Empty: all but base and its control.
+    /// Arms, as indexes into [`rqps_store::Run::arms`]. Empty: all but base and its control.
     pub arms: Vec<usize>,
-    /// What they are compared with; none: the plan's base.
+    /// The arm to compare with; `None`: the plan's base.
     pub base: Option<usize>,
 }
 
-/// Below this rQPS a test of a run without verdicts is explained without being asked for.
+/// In a run without verdicts, a test with an rQPS below this is explained unasked.
 pub const RATIO_LOW: f64 = 0.95;
 pub const RATIO_HIGH: f64 = 1.05;
 
-/// Why one test has another rate or cost on an arm than on base.
+/// Why the rate or cost of one test differs between an arm and base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
     /// The test's step name: `point-query`, `point-query.pre`.
     pub test: String,
     pub group: String,
-    /// The arm, as numbered in [`rqps_store::Run::arms`].
+    /// Index into [`rqps_store::Run::arms`].
     pub arm: usize,
-    /// What it is compared with.
+    /// Index of the arm that it is compared with.
     pub base: usize,
-    /// Where the time of one operation goes; none where times are missing.
+    /// Where the time of an operation goes; `None` if times are missing.
     pub decomposition: Option<Decomposition>,
-    /// Whether causes were looked for: not where there are verdicts and none shows a change. The only finding then can
-    /// be that the query plan changed.
+    /// Whether causes were searched for: false if there are verdicts and none shows a change. The only
+    /// possible finding then is a changed query plan.
     pub searched: bool,
-    /// The findings, the weightiest first.
+    /// Findings by descending weight.
     pub findings: Vec<Finding>,
-    /// What differs between the arms, whether or not it matters here.
+    /// What differs between the arms, relevant here or not.
     pub differences: Vec<Difference>,
-    /// What could not be looked at, and what would make it visible.
+    /// What was not measured, and how to measure it.
     pub remarks: Vec<String>,
 }
 
 rqps_model::words! {
-    /// The kind of an explanation, in the words of reports.
+    /// The kind of a finding, as reports name it.
     Word {
         /// An operation takes more instructions, rows, blocks or bytes.
         MoreWork = "more work",
@@ -53,72 +53,72 @@ rqps_model::words! {
         /// An operation waits longer for disk, CPU or other sessions.
         MoreWaiting = "more waiting",
         LessWaiting = "less waiting",
-        /// What was measured on the two is not the same work.
+        /// The two arms did not do the same work.
         NotComparable = "not comparable",
-        /// The server chose another query plan.
+        /// The server chose a different query plan.
         AnotherPlan = "another plan",
-        /// The step began with work that earlier ones put off.
+        /// The step began with work that earlier steps deferred.
         InheritedDebt = "inherited debt",
-        /// The machine was not the same for both.
+        /// The machine did not behave the same for both arms.
         TheHost = "the host",
-        /// Nothing that was looked at accounts for it.
+        /// No measured figure accounts for it.
         NotExplained = "not explained",
     }
 }
 
 impl Word {
-    /// The word for work that rose or fell.
+    /// The word for work that increased or decreased.
     pub fn work(rose: bool) -> Self {
         if rose { Word::MoreWork } else { Word::LessWork }
     }
 
-    /// The word for CPU time of the same work that rose or fell.
+    /// The word for CPU time of the same work that increased or decreased.
     pub fn speed(time_rose: bool) -> Self {
         if time_rose { Word::SlowerWork } else { Word::FasterWork }
     }
 
-    /// The word for waiting that rose or fell.
+    /// The word for waiting that increased or decreased.
     pub fn waiting(rose: bool) -> Self {
         if rose { Word::MoreWaiting } else { Word::LessWaiting }
     }
 }
 
 rqps_model::words! {
-    /// The mechanism that a finding names; its key is what tests and JSON compare.
+    /// The mechanism that a finding names. Tests and JSON compare its key.
     Cause {
-        /// Another query plan was chosen.
+        /// A different query plan was chosen.
         QueryPlan = "query-plan",
-        /// Statements are planned more or less often, or planning takes another time.
+        /// Statements are planned more or less often, or planning takes longer or shorter.
         Planning = "planning",
-        /// Bytes written to the write-ahead log (redo log), full-page images among them.
+        /// Bytes written to the write-ahead log (redo log), including full-page images.
         Wal = "wal",
         /// Table or index blocks touched.
         HeapBlocks = "heap-blocks",
         Rows = "rows",
-        /// Blocks that were not in the buffers.
+        /// Blocks that were not in the buffer pool.
         BufferMisses = "buffer-misses",
         /// Blocks read from storage, and how.
         Reads = "reads",
-        /// Updates that could stay on their page.
+        /// Heap-only (HOT) updates.
         HotUpdates = "hot-updates",
         /// A checkpoint in the window.
         Checkpoint = "checkpoint",
         Autovacuum = "autovacuum",
         /// Purge of old row versions in the window.
         Purge = "purge",
-        /// Pages written twice, for the case that a write is cut off.
+        /// Pages written twice to survive torn writes.
         Doublewrite = "doublewrite",
         /// The binary log of statements and rows.
         BinaryLog = "binary-log",
         /// Pages written by backends themselves.
         BackendWrites = "backend-writes",
-        /// Waiting for the log to reach the disk.
+        /// Waiting for the log to be flushed.
         Fsync = "fsync",
-        /// Dead rows that have to be passed over.
+        /// Dead rows that scans skip.
         DeadRows = "dead-rows",
-        /// Deleted rows at the tail of a queue that planning, or each DELETE, passes over.
+        /// Deleted rows at the tail of a queue that planning, or each DELETE, skips.
         TailEntries = "tail-entries",
-        /// Writes beside queries that did not come at the rate asked for.
+        /// Background writes that missed their requested rate.
         BackgroundRate = "background-rate",
         /// Size of tables and indexes.
         Size = "size",
@@ -128,9 +128,9 @@ rqps_model::words! {
         /// Functions whose share of CPU time changed.
         Function = "function",
         Instructions = "instructions",
-        /// Time that an instruction takes: cache misses, branches, layout.
+        /// Time per instruction: cache misses, branches, code layout.
         Cycles = "cycles",
-        /// CPU time, where instructions are not known.
+        /// CPU time, if instructions were not counted.
         CpuTime = "cpu-time",
         /// CPU time in the kernel.
         KernelTime = "kernel-time",
@@ -141,73 +141,71 @@ rqps_model::words! {
         Connections = "connections",
         /// CPU time of the client program.
         Client = "client",
-        /// Waiting of no known kind.
+        /// Waiting of an unknown kind.
         Waiting = "waiting",
         /// Waiting for a CPU to run on.
         CpuQueue = "cpu-queue",
         /// Other programs on the machine.
         OtherLoad = "other-load",
-        /// CPU time that other guests of the machine took.
+        /// CPU time taken by other guests of the host.
         CpuSteal = "cpu-steal",
-        /// Fixed work of the host itself ran at another speed.
+        /// A canary ran at another speed.
         Canary = "canary",
         Swap = "swap",
-        /// None is known.
+        /// No cause was found.
         Unknown = "unknown",
     }
 }
 
-/// How well a finding is known.
+/// How certain a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
-    /// Compared with how base differs from itself, over blocks.
+    /// Compared with base's own variation between blocks.
     Replicated {
-        /// Blocks that both arms were measured in.
+        /// Blocks in which both arms were measured.
         blocks: usize,
     },
-    /// Seen once on each arm: nothing tells it from noise but its size.
+    /// Measured once on each arm: only its size distinguishes it from noise.
     SinglePass,
     /// A fact that needs no repetition, such as a query plan.
     Fact,
 }
 
-/// One thing that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     pub word: Word,
     pub cause: Cause,
-    /// One sentence that could stand in a report, without the word, beginning in lower case and without a full stop.
+    /// One sentence for a report, without the word, in lower case and without a full stop.
     pub sentence: String,
-    /// What findings are ordered by: the share of the change in time per operation that it accounts for (negative where
-    /// it works against the change), or from 0 to 1 how far it is out of noise where no share can be said.
+    /// What findings are ordered by: the share of the change in time per operation that it accounts for
+    /// (negative if it works against the change), or, without a share, from 0 to 1 how far it exceeds noise.
     pub weight: f64,
-    /// The share of the change in time per operation that it accounts for, where that can be said; negative where it
-    /// works against the change.
+    /// The share of the change in time per operation that it accounts for, if known; negative if it works
+    /// against the change.
     pub(crate) share: Option<f64>,
-    /// How well it is known.
     pub certainty: Certainty,
     pub evidence: Vec<Evidence>,
 }
 
 impl Finding {
-    /// Values of its first figure; none where that is text.
+    /// Base's and the arm's value of its first evidence; `None` if that is text.
     pub(crate) fn figure(&self) -> Option<(f64, f64)> {
         let first = self.evidence.first()?;
         first.base.zip(first.arm)
     }
 
-    /// The figure that shows something; none where none does.
+    /// The evidence of this kind, if any.
     pub(crate) fn shown(&self, shows: &Shows) -> Option<&Evidence> {
         self.evidence.iter().find(|figure| figure.shows == *shows)
     }
 
-    /// Adds a clause to its sentence.
+    /// Appends a clause to its sentence.
     pub(crate) fn add(&mut self, clause: &str) {
         self.sentence.push_str("; ");
         self.sentence.push_str(clause);
     }
 
-    /// Whether it says that the arm has more of something; none for what has no direction.
+    /// Whether the arm has more of something; `None` for findings without a direction.
     pub(crate) fn direction(&self) -> Option<bool> {
         match self.word {
             Word::MoreWork | Word::SlowerWork | Word::MoreWaiting | Word::InheritedDebt => Some(true),
@@ -218,46 +216,56 @@ impl Finding {
     }
 }
 
-/// A figure or a text that a finding rests on.
+#[cfg(test)]
+impl Finding {
+    /// A finding with the given evidence, for tests.
+    pub(crate) fn made(word: Word, cause: Cause, sentence: &str, evidence: Vec<Evidence>) -> Self {
+        let (sentence, certainty) = (sentence.to_owned(), Certainty::SinglePass);
+        Self { word, cause, sentence, weight: 1.0, share: None, certainty, evidence }
+    }
+}
+
+/// A figure or text that supports a finding.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
-    /// What it is: `heap blocks found in the buffers`.
+    /// Its name: `heap blocks found in the buffers`.
     pub what: String,
     /// Unit of the figures: `blocks/query`.
     pub unit: String,
     pub base: Option<f64>,
     pub arm: Option<f64>,
-    /// Half width of the 99 % interval of the difference, as a share of base's value; none in a single pass.
+    /// Half width of the 99 % interval of the difference, as a share of base's value; `None` in a single
+    /// pass.
     pub noise: Option<f64>,
-    /// Where there is more to show than figures: a plan, a setting.
+    /// Further text to show: a plan, a setting.
     pub text: Option<String>,
     pub(crate) shows: Shows,
 }
 
-/// What a figure shows, where that decides which other findings it belongs to.
+/// The kind of a figure, if that decides which findings it is merged into.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Shows {
-    /// Nothing that another finding asks for.
+    /// No kind that another finding looks for.
     #[default]
     Itself,
-    /// That the machine slowed the client down, or sped it up, as it did the server.
+    /// The machine slowed down or sped up the client as it did the server.
     ClientCpu,
     FullPageImages,
-    /// Bytes that were fetched from storage.
+    /// Bytes read from storage.
     StorageReads,
-    /// That sessions were seen waiting.
+    /// Samples in which sessions were waiting.
     SeenWaiting,
     LogBufferFull,
     /// CPU time of background processes of one role.
     Role(String),
-    /// What became of a plan.
+    /// Changes of a query plan.
     Plan(Vec<PlanPart>),
 }
 
-/// What of a plan a change is about.
+/// The part of a query plan that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PlanPart {
-    /// A node of this kind, in the server's words, came, went or became another one.
+    /// A node of this type, in the server's words, was added, removed or replaced.
     Node(String),
     Workers,
     Jit,
@@ -284,67 +292,63 @@ impl Evidence {
 rqps_model::words! {
     /// What kind of thing differs between two arms.
     DifferenceKind {
-        /// A setting that somebody set.
+        /// A setting that was set explicitly.
         Setting = "setting",
-        /// A setting that nobody set and whose default differs.
+        /// A default that differs between the versions.
         DefaultSetting = "default",
-        /// An option that a build does not know.
+        /// An option that the build does not know.
         LeftOut = "left out",
-        /// Compiler, flags, options of configure.
+        /// Compiler, flags, configure options.
         Build = "build",
-        /// A fact of the host.
         Host = "host",
-        /// Statements run on one arm after its data were there.
+        /// Statements run on one arm after the load.
         AfterLoad = "after load",
-        /// Environment of the server program.
+        /// Environment variables of the server.
         Environment = "environment",
         Version = "version",
     }
 }
 
-/// One thing that differs between two arms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub kind: DifferenceKind,
-    /// Its name: `random_page_cost`.
     pub name: String,
-    /// On base; none where base has nothing of that name.
+    /// Value on base; `None` if base has nothing of that name.
     pub base: Option<String>,
-    /// On the arm; none where it has nothing of that name.
+    /// Value on the arm; `None` if the arm has nothing of that name.
     pub arm: Option<String>,
 }
 
-/// Where the time of one operation goes, on base and on the arm. All times are microseconds per operation, of one
-/// client: clients x window / operations.
+/// Where the time of an operation goes, on base and on the arm. All times are microseconds per operation of
+/// one client: clients x window / operations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decomposition {
     pub clients: u32,
-    /// Time per operation on base.
     pub base_us_per_op: f64,
-    /// Time per operation on the arm.
     pub arm_us_per_op: f64,
     /// Lower end of the 99 % interval of the change; NaN in a single pass.
     pub low: f64,
     pub high: f64,
-    /// Its parts: CPU time of the server's sessions, CPU time of the client, and waiting. They add up to the change.
+    /// CPU time of the server's sessions, CPU time of the client, and waiting. Their changes sum to the whole
+    /// change.
     pub parts: Vec<Part>,
-    /// How much of the change is waiting of a kind that nobody measured.
+    /// How much of the change is waiting of a kind that was not measured.
     pub unexplained_us_per_op: f64,
-    /// CPU time of background processes per operation, which runs beside the clients' and is in no part.
+    /// CPU time of background processes per operation. It runs concurrently with the clients and is in no
+    /// part.
     pub background: Option<Part>,
-    /// Context switches and storage traffic of an operation, which take time in several of the parts.
+    /// Context switches and storage traffic per operation, whose time is spread over several parts.
     pub beside: Vec<Evidence>,
 }
 
 impl Decomposition {
-    /// The change in time per operation.
     pub fn change_us_per_op(&self) -> f64 {
         self.arm_us_per_op - self.base_us_per_op
     }
 }
 
 rqps_model::words! {
-    /// What a part of the time per operation is.
+    /// Names of the parts of the time per operation.
     PartName {
         Server = "server CPU",
         Instructions = "instructions",
@@ -358,9 +362,9 @@ rqps_model::words! {
         ForReads = "for reads",
         ForLog = "for the log",
         Unexplained = "unexplained",
-        /// Beside all others.
+        /// Not part of an operation's time.
         Background = "background processes",
-        /// All of them.
+        /// The whole.
         Operation = "an operation",
     }
 }
@@ -369,15 +373,15 @@ rqps_model::words! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     pub name: PartName,
-    /// On base; NaN for what only a change can be split into.
+    /// On base; NaN for factors, which only split a change.
     pub base_us_per_op: f64,
-    /// On the arm; NaN likewise.
+    /// On the arm; NaN for factors.
     pub arm_us_per_op: f64,
-    /// What the arm has more.
+    /// Arm minus base.
     pub change_us_per_op: f64,
     /// Lower end of the 99 % interval of the change; NaN in a single pass.
     pub low: f64,
     pub high: f64,
-    /// What the change is made of; sums to it. Empty where it is not known.
+    /// Its own parts, which sum to it; empty if unknown.
     pub of: Vec<Part>,
 }

@@ -1,7 +1,7 @@
-//! Query plans that differ from base's: whether they do, what became of them, and whether that can be the cause.
+//! Query plans that differ from base's: which, how they changed, and whether that can be a cause.
 //!
-//! Two plans are the same when they find, join and sort the same rows in the same way, whatever the version that
-//! printed them: costs, estimates, literals, aliases and the numbers of tables do not count.
+//! Two plans are the same if they find, join and sort the same rows in the same way in any version's format:
+//! costs, estimates, literals, aliases and the numbers of tables are ignored.
 
 use rqps_model::{QueryPlan, clipped};
 use rqps_stats::{Class, Detector};
@@ -19,14 +19,14 @@ mod tree;
 use changes::Change;
 use tree::Tree;
 
-/// What makes a plan another one, as text to compare: a line a node, without costs, estimates, literals, aliases.
+/// The identity of a plan as text: one line per node, without costs, estimates, literals and aliases.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Fingerprint {
     canonical: String,
 }
 
 impl Fingerprint {
-    /// The fingerprint of a plan by its JSON; where that is not to be understood, by its text.
+    /// The fingerprint of a plan from its JSON or, if that is not recognized, from its text.
     pub fn of(plan: &QueryPlan) -> Self {
         let canonical =
             Tree::parse(&plan.json).map_or_else(|| shape_of_text(&plan.text), |tree| tree.canonical());
@@ -39,9 +39,10 @@ impl Fingerprint {
     }
 }
 
-/// What became of base's plan on the arm: `Index Scan on sbtest using k_1 became Seq Scan`. Empty for the same plan.
+/// How the plan changed from base to the arm: `Index Scan on sbtest using k_1 became Seq Scan`. Empty if it
+/// is the same.
 pub fn changes(base: &QueryPlan, arm: &QueryPlan) -> Vec<String> {
-    all_changes(base, arm).into_iter().map(|change| change.said).collect()
+    all_changes(base, arm).into_iter().map(|change| change.text).collect()
 }
 
 fn all_changes(base: &QueryPlan, arm: &QueryPlan) -> Vec<Change> {
@@ -54,16 +55,16 @@ fn all_changes(base: &QueryPlan, arm: &QueryPlan) -> Vec<Change> {
     }
 }
 
-/// A row that MySQL or MariaDB reads by its whole key before the statement runs.
+/// A row that MySQL or MariaDB reads by its full key before execution.
 const CONST_ACCESS: &str = "const access";
-/// Changes beyond these are counted, not described.
-const CHANGES_TOLD_MAX: usize = 3;
-/// Longest line of a plan that is kept as evidence; lists of keys can be thousands of characters long.
+/// Further changes are counted, not described.
+const CHANGES_NAMED_MAX: usize = 3;
+/// Maximum length of a plan's line in evidence; lists of keys can have thousands of characters.
 const LINE_MAX: usize = 160;
-/// A plan that changed goes before whatever it brings about, short of what accounts for nearly all of the change.
+/// A changed plan comes before its effects, but after a finding that accounts for nearly all of the change.
 const WEIGHT: f64 = 0.95;
 
-/// The finding that statements of this test have another plan; none where all plans are alike.
+/// The finding that statements of this test have a different plan; empty if all plans are the same.
 pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     if !cx.of_one_kind() {
         return Ok(Vec::new());
@@ -87,13 +88,13 @@ pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     }])
 }
 
-/// Whether a statement of the test has a node of that kind on the arm.
+/// Whether the plan of any statement of the test has a node of this type on the arm.
 pub(crate) fn has_node(cx: &Context<'_>, kind: &str) -> Result<bool> {
     let plans = Plans::read(cx, cx.arm)?;
     Ok(plans.0.iter().flatten().any(|plan| Fingerprint::of(plan).as_str().contains(kind)))
 }
 
-/// What a changed plan weighs, and what its sentence says of its effect on the test.
+/// The weight of a changed plan, and the clause about its effect on the test.
 fn effect(cx: &Context<'_>) -> (f64, &'static str) {
     let is_open = |detector: Detector| {
         cx.verdict(detector).is_some_and(|verdict| matches!(verdict.class, Class::Inconclusive))
@@ -107,7 +108,7 @@ fn effect(cx: &Context<'_>) -> (f64, &'static str) {
     }
 }
 
-/// The plans of one arm in every window that has some.
+/// The plans of one arm, for each window that has any.
 struct Plans(Vec<Vec<QueryPlan>>);
 
 impl Plans {
@@ -127,18 +128,18 @@ impl Plans {
     }
 }
 
-/// A statement with another plan.
+/// A statement whose plan changed.
 struct Changed {
     statement: String,
     what: Vec<Change>,
     base: QueryPlan,
     arm: QueryPlan,
-    /// Windows with the other plan, and windows.
+    /// Number of windows with the new plan, and of all windows.
     windows: (usize, usize),
 }
 
-/// Compares the statement's plans in all windows with base's first. A plan that base has too in some window is none
-/// that tells the two apart.
+/// Compares the statement's plans in all windows of the arm with base's first. A plan that base also has in
+/// some window does not count as different.
 fn changed(base: &Plans, arm: &Plans, statement: &str) -> Option<Changed> {
     let (before, after) = (base.of(statement), arm.of(statement));
     let known: Vec<Fingerprint> = before.iter().map(|plan| Fingerprint::of(plan)).collect();
@@ -174,21 +175,21 @@ impl Changed {
     }
 }
 
-/// Statements of which the same is to be said are named together.
+/// Groups statements with the same change.
 fn sentence(changed: &[Changed]) -> String {
-    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut grouped: Vec<(String, Vec<&str>)> = Vec::new();
     for change in changed {
-        let said: Vec<&str> = change.what.iter().map(|change| change.said.as_str()).collect();
-        let what = format!("{}{}", said.join(", "), change.in_windows());
-        match told.iter_mut().find(|(known, _)| *known == what) {
+        let texts: Vec<&str> = change.what.iter().map(|change| change.text.as_str()).collect();
+        let what = format!("{}{}", texts.join(", "), change.in_windows());
+        match grouped.iter_mut().find(|(known, _)| *known == what) {
             Some((_, statements)) => statements.push(&change.statement),
-            None => told.push((what, vec![&change.statement])),
+            None => grouped.push((what, vec![&change.statement])),
         }
     }
-    let more: usize = told.iter().skip(CHANGES_TOLD_MAX).map(|(_, statements)| statements.len()).sum();
-    let mut parts: Vec<String> = told
+    let more: usize = grouped.iter().skip(CHANGES_NAMED_MAX).map(|(_, statements)| statements.len()).sum();
+    let mut parts: Vec<String> = grouped
         .iter()
-        .take(CHANGES_TOLD_MAX)
+        .take(CHANGES_NAMED_MAX)
         .map(|(what, statements)| match statements.len() {
             1 => format!("{what} (statement {})", statements[0]),
             _ => format!("{what} (statements {})", statements.join(", ")),
@@ -200,7 +201,7 @@ fn sentence(changed: &[Changed]) -> String {
     parts.join("; ")
 }
 
-/// A plan's text without the ends of very long lines.
+/// Clips very long lines of a plan.
 pub fn shortened(plan: &str) -> String {
     plan.lines().map(|line| clipped(line, LINE_MAX)).collect::<Vec<_>>().join("\n")
 }
@@ -215,7 +216,7 @@ fn shape_of_text(plan: &str) -> String {
     plan.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The first line that differs, before and after.
+/// The first line that differs.
 fn change_of_text(base: &str, arm: &str) -> Option<Change> {
     let (base, arm) = (shape_of_text(base), shape_of_text(arm));
     let line = |line: Option<&str>| {

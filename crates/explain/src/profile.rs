@@ -1,7 +1,8 @@
 //! Functions that take more or less of a session's CPU time, from profiles of both arms.
 //!
-//! A profile is taken in a pass of its own and says how CPU time is shared out; how much there is of it comes from the
-//! measured windows. Sessions of measured clients only: for what runs beside them there is its CPU time.
+//! A profile is taken in a separate pass and gives the distribution of CPU time; the amount comes from the
+//! measured windows. Only sessions of measured clients are profiled; background processes are reported by
+//! their CPU time.
 
 use rqps_store::Profile;
 
@@ -18,23 +19,24 @@ mod stacks;
 use change::{Changed, Changes, Moved, Pair};
 use stacks::{Stacks, is_kernel, is_named};
 
-/// Functions named in a sentence, and kept as evidence.
+/// Maximum number of functions named in a sentence, and kept as evidence.
 const NAMED_MAX: usize = 3;
 const EVIDENCE_MAX: usize = 5;
-/// Share of samples in unresolved functions from which on a remark says so.
+/// From this share of samples in unresolved functions on, a remark says so.
 const UNNAMED_SHARE: f64 = 0.05;
-/// Share of the change from which on the kernel is named.
+/// From this share of the change on, the kernel is named.
 const KERNEL_SHARE: f64 = 0.5;
-/// Functions that account for less than this of a change are not the finding.
+/// Functions that together account for less than this share of a change make no finding.
 const EXPLAINED_MIN: f64 = 0.2;
-/// By how much of the windows' change, and by how much besides, profiles may differ from it; as logarithms of ratios.
+/// The change in profiles may differ from that in windows by this share of it plus this minimum; logarithms
+/// of ratios.
 const UNLIKE_SHARE: f64 = 0.67;
 const UNLIKE_MIN: f64 = 0.1;
-/// Errors in the half width of a 99 % interval of a normal distribution.
+/// Half width of a 99 % interval of a normal distribution, in standard errors.
 const ERRORS_OF_99_PERCENT: f64 = 2.576;
 
-/// Compares the profiles of the two arms: the functions that account for a change of CPU time. What has to be known
-/// besides is added to `remarks`.
+/// Compares the profiles of the two arms: finds the functions that account for a change of CPU time. Caveats
+/// are added to `remarks`.
 pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Option<Finding>> {
     let profiles = [cx.profile(cx.base), cx.profile(cx.arm)];
     let [Some(base), Some(arm)] = profiles else {
@@ -71,7 +73,7 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
     if !cpu.matters() {
         return Ok(None);
     }
-    // As if both arms took the same CPU time: what differs then is shares.
+    // With the same CPU time for both arms, only shares differ.
     let shares = changes_at(cpu.base, cpu.base);
     if shares.functions.is_empty() && shares.moved.is_empty() {
         remarks.push(format!(
@@ -84,7 +86,7 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
         ));
         return Ok(None);
     }
-    Ok(of_changes(cx, &cpu, &changes))
+    Ok(functions_finding(cx, &cpu, &changes))
 }
 
 fn stacks(cx: &Context<'_>, profile: &Profile) -> Result<Stacks> {
@@ -97,24 +99,25 @@ fn sessions_cpu_per_op(cell: Cell<'_>) -> Option<f64> {
 }
 
 fn missing(cx: &Context<'_>, has: [bool; 2]) -> String {
-    let of = match has {
+    let which = match has {
         [false, false] => String::new(),
         [true, false] => format!(" of {}", cx.candidate().name),
         _ => format!(" of {}", cx.base_arm().name),
     };
     let run = cx.run.folder.name();
-    format!("no CPU profile{of}: `rqps profile {run} --test {}` takes one", cx.test)
+    format!("no CPU profile{which}: `rqps profile {run} --test {}` takes one", cx.test)
 }
 
-/// A profile is of other data than a window where a test depends on what ran before it: it explains only a change
-/// that it has itself. Samples are taken by CPU time, so their number per operation tells.
+/// Whether the profiles contradict the windows. A test that depends on earlier steps ran on other data in the
+/// profile, which explains a change only if it shows the same change. Samples are taken by CPU time, so their
+/// number per operation is comparable.
 fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks); 2]) -> Option<String> {
     let [base_us, arm_us] = profiles
         .map(|(profile, stacks)| stacks.samples as f64 / profile.frequency_hz * 1e6 / profile.operations);
     let (in_windows, in_profiles) = (cpu.ratio(), arm_us / base_us);
     let apart = (in_windows.ln() - in_profiles.ln()).abs();
-    let is_like = apart <= UNLIKE_SHARE * in_windows.ln().abs() + UNLIKE_MIN;
-    (cpu.matters() && in_profiles.is_finite() && !is_like).then(|| {
+    let agrees = apart <= UNLIKE_SHARE * in_windows.ln().abs() + UNLIKE_MIN;
+    (cpu.matters() && in_profiles.is_finite() && !agrees).then(|| {
         format!(
             "the profiles are not compared: {} takes {} times the CPU time of {} per {} in the windows but {} times in \
              the profiles, which were taken in a separate pass with other data or another load on the machine",
@@ -127,7 +130,7 @@ fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks
     })
 }
 
-/// A remark on unresolved functions, with the remedy from the profile's own note.
+/// A remark on unresolved functions, with the remedy from the profile's note.
 fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
     let share = stacks.unnamed as f64 / stacks.samples.max(1) as f64;
     (share >= UNNAMED_SHARE).then(|| {
@@ -136,26 +139,27 @@ fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
     })
 }
 
-fn of_changes(cx: &Context<'_>, cpu: &Quantity, changes: &Changes) -> Option<Finding> {
+fn functions_finding(cx: &Context<'_>, cpu: &Quantity, changes: &Changes) -> Option<Finding> {
     let change = cpu.change();
-    let is_along = |changed: &&Changed| is_named(&changed.name) && changed.spent.change_us() * change > 0.0;
-    let along: Vec<&Changed> = changes.functions.iter().filter(is_along).collect();
-    let explained = along.iter().map(|changed| changed.spent.change_us()).sum::<f64>() / change;
+    let contributes =
+        |changed: &&Changed| is_named(&changed.name) && changed.spent.change_us() * change > 0.0;
+    let contributing: Vec<&Changed> = changes.functions.iter().filter(contributes).collect();
+    let explained = contributing.iter().map(|changed| changed.spent.change_us()).sum::<f64>() / change;
     if explained < EXPLAINED_MIN && changes.place.is_none() {
         return None;
     }
     Some(Finding {
         word: word(cx, cpu),
         cause: Cause::Function,
-        sentence: sentence(cx, cpu, changes, &along, explained),
+        sentence: sentence(cx, cpu, changes, &contributing, explained),
         share: None,
         weight: explained.clamp(0.0, 1.0).max(if changes.place.is_some() { 0.5 } else { 0.0 }),
         certainty: Certainty::SinglePass,
-        evidence: evidence(cx, changes, &along),
+        evidence: evidence(cx, changes, &contributing),
     })
 }
 
-/// More CPU time for instructions that are the same is slower work.
+/// More CPU time for the same instructions is slower work.
 fn word(cx: &Context<'_>, cpu: &Quantity) -> Word {
     match cx.figures.quantity(|cell| Some(cell.instructions()? / cell.operations())) {
         Some(instructions) if !(instructions.matters() && instructions.rose() == cpu.rose()) => {
@@ -173,7 +177,7 @@ fn sentence(
     cx: &Context<'_>,
     cpu: &Quantity,
     changes: &Changes,
-    along: &[&Changed],
+    contributing: &[&Changed],
     explained: f64,
 ) -> String {
     let change = cpu.change();
@@ -183,27 +187,28 @@ fn sentence(
         "a session of {arm} uses {us} us {} CPU per {operation} than one of {base}",
         more_or_less(change)
     );
-    if !along.is_empty() {
-        let named: Vec<String> = along
+    if !contributing.is_empty() {
+        let named: Vec<String> = contributing
             .iter()
             .take(NAMED_MAX)
             .map(|changed| {
                 let spent = &changed.spent;
                 let (by, of) = (words::number(spent.change_us().abs()), words::number(spent.base_us));
-                format!("{} {by} us {} (base: {of})", shown(&changed.name), more_or_less(change))
+                format!("{} {by} us {} (base: {of})", display_name(&changed.name), more_or_less(change))
             })
             .collect();
-        let rest = match along.len().saturating_sub(NAMED_MAX) {
+        let rest = match contributing.len().saturating_sub(NAMED_MAX) {
             0 => String::new(),
             rest => format!(" and {rest} more functions"),
         };
         let part = words::percent(explained.min(1.0));
         sentence.push_str(&format!(": {}{rest}, {part} of the difference", words::list(&named)));
     }
-    let is_said = |name: &str| along.iter().take(NAMED_MAX).any(|changed| changed.name == name);
-    if let Some(place) = changes.place.as_ref().filter(|place| !is_said(&place.name)) {
+    let is_named_already =
+        |name: &str| contributing.iter().take(NAMED_MAX).any(|changed| changed.name == name);
+    if let Some(place) = changes.place.as_ref().filter(|place| !is_named_already(&place.name)) {
         let part = words::percent((place.spent.change_us() / change).min(1.0));
-        sentence.push_str(&format!("; {part} of it in {} and its callees", shown(&place.name)));
+        sentence.push_str(&format!("; {part} of it in {} and its callees", display_name(&place.name)));
     }
     let in_kernel = changes.kernel.change_us() / change;
     if in_kernel >= KERNEL_SHARE {
@@ -212,20 +217,20 @@ fn sentence(
     sentence
 }
 
-fn shown(name: &str) -> String {
+fn display_name(name: &str) -> String {
     match is_kernel(name) {
         true => format!("{} (kernel)", name.trim_end_matches("_[k]")),
         false => name.to_owned(),
     }
 }
 
-fn evidence(cx: &Context<'_>, changes: &Changes, along: &[&Changed]) -> Vec<Evidence> {
-    let against = changes.functions.iter().filter(|changed| !along.contains(changed));
+fn evidence(cx: &Context<'_>, changes: &Changes, contributing: &[&Changed]) -> Vec<Evidence> {
+    let opposing = changes.functions.iter().filter(|changed| !contributing.contains(changed));
     let figure = |changed: &Changed, what: &str| {
         let spent = &changed.spent;
         let noise = ERRORS_OF_99_PERCENT * spent.error_us / spent.base_us;
         Evidence {
-            what: format!("CPU time {what} {}", shown(&changed.name)),
+            what: format!("CPU time {what} {}", display_name(&changed.name)),
             unit: cx.per_op("us"),
             base: Some(spent.base_us),
             arm: Some(spent.arm_us),
@@ -234,22 +239,24 @@ fn evidence(cx: &Context<'_>, changes: &Changes, along: &[&Changed]) -> Vec<Evid
         }
     };
     let place = changes.place.iter().map(|changed| (changed, "in and below"));
-    let functions = along.iter().copied().chain(against).take(EVIDENCE_MAX).map(|changed| (changed, "in"));
+    let functions =
+        contributing.iter().copied().chain(opposing).take(EVIDENCE_MAX).map(|changed| (changed, "in"));
     functions.chain(place).map(|(changed, what)| figure(changed, what)).collect()
 }
 
 fn move_remark(cx: &Context<'_>, moved: &Moved) -> String {
     let names = |changed: &[Changed]| {
-        let names: Vec<String> = changed.iter().take(NAMED_MAX).map(|its| shown(&its.name)).collect();
+        let names: Vec<String> =
+            changed.iter().take(NAMED_MAX).map(|changed| display_name(&changed.name)).collect();
         words::list(&names)
     };
-    let us = moved.to.iter().map(|its| its.spent.change_us()).sum::<f64>();
+    let us = moved.to.iter().map(|changed| changed.spent.change_us()).sum::<f64>();
     format!(
         "{} us of CPU per {} moved from {} into {}; {} and its callees take as long as before",
         words::number(us),
         cx.operation(),
         names(&moved.from),
         names(&moved.to),
-        shown(&moved.within)
+        display_name(&moved.within)
     )
 }

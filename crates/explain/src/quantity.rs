@@ -1,23 +1,22 @@
-//! A figure on two arms: by how much it differs, and how that compares with noise.
+//! A figure on two arms, its difference, and the noise of that difference.
 
 use rqps_stats::t_upper;
 
 const CONFIDENCE: f64 = 0.99;
-/// A single pass does not show its noise: a difference below this share is not reported.
+/// A single pass does not show its noise, so differences below this share are not reported.
 const SINGLE_PASS_SHARE: f64 = 0.10;
-/// Smallest difference that is worth a sentence, as a share: the minimum effect of interest of rates.
+/// Smallest share of change that is reported: the minimum effect of interest of rates.
 const MATERIAL_SHARE: f64 = 0.02;
 
-/// A figure on base and on the arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Quantity {
     /// Mean over blocks on base.
     pub base: f64,
     /// Mean over the same blocks on the arm.
     pub arm: f64,
-    /// Half width of the 99 % interval of the difference; NaN where it is not known.
+    /// Half width of the 99 % interval of the difference; NaN if unknown.
     pub half_width: f64,
-    /// Blocks; 1 in a single pass.
+    /// Number of blocks; 1 in a single pass.
     pub blocks: usize,
 }
 
@@ -26,24 +25,22 @@ impl Quantity {
         self.arm - self.base
     }
 
-    /// Arm over base; infinite where base has none.
+    /// Arm over base; infinite if base is 0.
     pub fn ratio(&self) -> f64 {
         self.arm / self.base
     }
 
-    /// Whether the arm has more.
     pub fn rose(&self) -> bool {
         self.arm > self.base
     }
 
-    /// The change as a share of the larger of the two, so that something from nothing is 1.
+    /// The change as a share of the larger value; 1 if one of them is 0.
     pub fn share(&self) -> f64 {
-        let larger = self.base.abs().max(self.arm.abs());
-        if larger > 0.0 { self.change().abs() / larger } else { 0.0 }
+        relative_change(self.base, self.arm)
     }
 
-    /// Whether the difference is more than noise. In a single pass: whether it is large.
-    pub fn stands_out(&self) -> bool {
+    /// Whether the difference exceeds noise; in a single pass, whether it is large.
+    pub fn exceeds_noise(&self) -> bool {
         if self.half_width.is_nan() {
             self.share() >= SINGLE_PASS_SHARE
         } else {
@@ -51,17 +48,17 @@ impl Quantity {
         }
     }
 
-    /// Whether the difference is more than noise and large enough to be reported.
+    /// Whether the difference exceeds noise and is large enough to report.
     pub fn matters(&self) -> bool {
-        self.stands_out() && self.share() >= MATERIAL_SHARE
+        self.exceeds_noise() && self.share() >= MATERIAL_SHARE
     }
 
-    /// Half width of the interval as a share of base; none where it is not known.
+    /// Half width of the interval as a share of base; `None` if unknown.
     pub fn noise(&self) -> Option<f64> {
         (self.half_width / self.base.abs()).is_finite().then(|| self.half_width / self.base.abs())
     }
 
-    /// From 0 (at the edge of noise) to 1 (far out of it).
+    /// From 0 (at the edge of noise) to 1 (far beyond it).
     pub fn clearness(&self) -> f64 {
         match self.half_width.is_nan() {
             true => self.share(),
@@ -71,7 +68,13 @@ impl Quantity {
     }
 }
 
-/// Puts the values of base, arm and control of each block together. None where no block has base and arm.
+/// The change as a share of the larger value; 1 if one of them is 0.
+pub(crate) fn relative_change(base: f64, arm: f64) -> f64 {
+    let larger = base.abs().max(arm.abs());
+    if larger > 0.0 { (arm - base).abs() / larger } else { 0.0 }
+}
+
+/// Combines each block's values of base, arm and control. None if no block has both base and arm.
 pub(crate) fn quantity(blocks: &[[Option<f64>; 3]], replicated: bool) -> Option<Quantity> {
     let pairs: Vec<(f64, f64)> =
         blocks.iter().filter_map(|[base, arm, _]| Some(((*base)?, (*arm)?))).collect();
@@ -90,8 +93,8 @@ pub(crate) fn quantity(blocks: &[[Option<f64>; 3]], replicated: bool) -> Option<
     })
 }
 
-/// Half width of the t interval of the mean of `own`, with the variance pooled over `own` about its mean and `null`
-/// about 0, which is what the control truly differs by. NaN where nothing tells a variance: one block is one pass.
+/// Half width of the t interval of the mean of `own`. The variance is pooled over `own` about its mean and
+/// `null` about 0, the control's true difference. NaN if there are fewer than two own blocks.
 pub(crate) fn half_width(own: &[f64], null: &[f64]) -> f64 {
     if own.len() < 2 {
         return f64::NAN;
@@ -108,27 +111,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn noise_of_the_control_hides_a_difference_that_own_blocks_would_show() {
+    fn noise_of_the_control_widens_the_interval() {
         let quiet = [[Some(1.0), Some(1.1), Some(1.0)]; 4];
         assert!(quantity(&quiet, true).unwrap().matters());
         let noisy: Vec<_> =
             [0.7, 1.3, 0.8, 1.4].map(|control| [Some(1.0), Some(1.1), Some(control)]).to_vec();
-        assert!(!quantity(&noisy, true).unwrap().stands_out());
+        assert!(!quantity(&noisy, true).unwrap().exceeds_noise());
     }
 
     #[test]
-    fn one_pass_has_no_interval_and_takes_a_large_difference() {
+    fn single_pass_has_no_interval_and_needs_a_large_difference() {
         let pass = |arm: f64| quantity(&[[Some(1.0), Some(arm), None]], false).unwrap();
         assert!(pass(1.05).half_width.is_nan());
-        assert!(!pass(1.05).stands_out() && pass(1.2).stands_out() && pass(0.8).stands_out());
+        assert!(!pass(1.05).exceeds_noise() && pass(1.2).exceeds_noise() && pass(0.8).exceeds_noise());
         let block = quantity(&[[Some(1.0), Some(1.05), None]], true).unwrap();
-        assert!(!block.stands_out(), "one block is one pass: {block:?}");
-        let beside = quantity(&[[Some(1.0), Some(1.05), Some(1.001)]], true).unwrap();
-        assert!(beside.half_width.is_nan(), "also beside a control that is like base: {beside:?}");
+        assert!(!block.exceeds_noise(), "one block is one pass: {block:?}");
+        let with_control = quantity(&[[Some(1.0), Some(1.05), Some(1.001)]], true).unwrap();
+        assert!(with_control.half_width.is_nan(), "also with a control that is like base: {with_control:?}");
     }
 
     #[test]
-    fn half_width_is_that_of_students_t() {
+    fn half_width_matches_tables_of_students_t() {
         // t of 3 degrees of freedom at 0.995 is 5.8409 (tables); the standard deviation of 1, 2, 3, 4 is 1.2910.
         let found = half_width(&[1.0, 2.0, 3.0, 4.0], &[]);
         assert!((found - 5.8409 * 1.290_99 / 2.0).abs() < 1e-3, "{found}");

@@ -1,11 +1,11 @@
-//! A table that is a queue: rows come in at one end and are deleted at the other. What makes deletes more expensive
-//! than inserts, and whether the writes beside queries were what they should have been.
+//! Tables used as a queue, with inserts at one end and deletes at the other: what makes deletes more
+//! expensive than inserts, and whether background writes kept their rate.
 //!
-//! Each planning of the DELETE asks the index for its lowest key. The entries of rows that are deleted and not yet
-//! vacuumed lie there, and all of them are walked over: so the deleting session takes more CPU time the longer
-//! nobody vacuums, and the inserting one does not. EXPLAIN counts the buffers that planning touches, which nothing
-//! but those entries changes. InnoDB plans without that, but its DELETE passes over the same rows until purge has
-//! removed them.
+//! Planning the DELETE looks up the smallest key in the index. Entries of deleted rows that are not vacuumed
+//! yet are at that end, and planning walks over all of them. So the CPU time of the deleting session grows
+//! with the time since the last vacuum, unlike that of the inserting one. EXPLAIN counts the buffers that
+//! planning touches, which only those entries change. InnoDB's planning does not do this, but its DELETE
+//! steps over the same rows until purge removes them.
 
 use rqps_store::{Recorded, Run, Window};
 
@@ -17,32 +17,32 @@ use crate::model::{Cause, Certainty, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
 
-/// How many times as many buffers planning has to touch, or how much longer it has to take, where that is all that is
-/// known; and by how many buffers.
+/// Minimum factor by which the buffers touched by planning have to grow, and minimum number of buffers. If
+/// only the planning time is known: its minimum factor.
 const BUFFERS_RATIO_MIN: f64 = 1.3;
 const BUFFERS_MIN: f64 = 4.0;
 const PLANNING_RATIO_MIN: f64 = 1.5;
-/// How many times as many transactions have to wait for purge, and by how many.
+/// Minimum factor and number by which unpurged transactions have to grow.
 const HISTORY_RATIO_MIN: f64 = 2.0;
 const HISTORY_MIN: f64 = 1_000.0;
-/// By what the change of deletes has to be beyond that of inserts: else something makes all work more expensive.
-/// Counted buffers are proof of what planning walks over, so there any more will do; a history list has other readers.
+/// How much more deletes have to change than inserts; otherwise something makes all work more expensive.
+/// Counted buffers prove what planning walks over, so any excess will do; a history list affects other
+/// readers too.
 const BEYOND_INSERTS_PLANNED: f64 = 1.0;
 const BEYOND_INSERTS_PURGE: f64 = 1.5;
-/// A connection that is on a CPU for this share of a step sets its pace.
+/// A connection that is on a CPU for at least this share of a step limits its rate.
 const BUSY: f64 = 0.8;
 
-/// Whether the test's queries ran beside fewer writes than asked for in a window that counts.
+/// Whether background writes missed the requested rate in a valid window of the test.
 pub(crate) fn missed(run: &Run, test: &str, arm: usize) -> bool {
     windows_of(run, test, arm).into_iter().any(|window| window.metric("background_kept") == Some(0.0))
 }
 
-/// Whether one of its sessions became more expensive than the others, whatever the rate is.
+/// Whether the deletes became more expensive than the inserts, whatever the rate is.
 pub(crate) fn is_more_expensive(cx: &Context<'_>) -> bool {
     tail(cx).is_some()
 }
 
-/// What is found of a queue's step.
 pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     not_comparable(cx).into_iter().chain(tail(cx)).collect()
 }
@@ -60,18 +60,18 @@ fn per_inserted_row(cell: Cell<'_>) -> Option<f64> {
     Some(sessions(cell, "insert")? / cell.metric("inserted_rows")?)
 }
 
-/// The mean over windows of what is true of a moment.
+/// The mean over windows of a figure taken at one moment of each.
 fn mean(cell: Cell<'_>, metric: &str) -> Option<f64> {
     Some(cell.metric(metric)? / cell.metric(WINDOWS)?)
 }
 
-/// What it was on average between the beginning and the end of a step.
+/// The mean of a figure at the start and at the end of a step.
 fn between(cell: Cell<'_>, metric: &str) -> Option<f64> {
     let at = |moment: &str| mean(cell, &format!("{metric}_{moment}"));
     Some(f64::midpoint(at("before")?, at("after")?))
 }
 
-/// Writes that did not come as fast as they should have: then queries had less beside them, and rates say nothing.
+/// Background writes that missed their rate: queries had less concurrent work, so rates are not comparable.
 fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
     let missed = [cx.base, cx.arm].map(|arm| missed(cx.run, cx.test, arm));
     if missed == [false, false] {
@@ -80,15 +80,15 @@ fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
     let rate = cx.figures.quantity(|cell| mean(cell, "background_rows_per_s"))?;
     let target = cx.figures.quantity(|cell| mean(cell, "background_target_rows_per_s"))?;
     let (arm, base) = cx.names();
-    let wrote = |name: &str, wrote: f64, target: f64| {
-        let (share, wrote, target) =
-            (words::percent(wrote / target), words::number(wrote), words::number(target));
-        format!("{name} wrote {wrote} of {target} rows/s ({share})")
+    let format = |name: &str, written: f64, target: f64| {
+        let (share, written, target) =
+            (words::percent(written / target), words::number(written), words::number(target));
+        format!("{name} wrote {written} of {target} rows/s ({share})")
     };
     let mut sentence = format!(
         "the background write rate was not sustained: {}, {}, so query rates are not comparable",
-        wrote(arm, rate.arm, target.arm),
-        wrote(base, rate.base, target.base)
+        format(arm, rate.arm, target.arm),
+        format(base, rate.base, target.base)
     );
     for (arm, _) in [(cx.base, missed[0]), (cx.arm, missed[1])].into_iter().filter(|(_, missed)| *missed) {
         sentence.extend(busiest(cx, arm).map(|busy| format!("; {busy}")));
@@ -101,48 +101,49 @@ fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
     Some(Finding { weight: 1.0, certainty: Certainty::Fact, ..finding })
 }
 
-/// Which of an arm's connections set the pace of its writes, if one did.
+/// The connection that limited an arm's rate of writes, if one did.
 fn busiest(cx: &Context<'_>, arm: usize) -> Option<String> {
     let share = |window: &Recorded<Window>, role: &str| {
-        let its = window.connections.iter().filter(|one| one.role == role);
-        its.map(|one| one.cpu_us / window.result.elapsed_us.max(1) as f64).max_by(f64::total_cmp)
+        let connections = window.connections.iter().filter(|one| one.role == role);
+        connections.map(|one| one.cpu_us / window.result.elapsed_us.max(1) as f64).max_by(f64::total_cmp)
     };
     let windows = cx.windows(arm);
-    let of_role = |role: &'static str| {
+    let mean_share = |role: &'static str| {
         let shares: Vec<f64> = windows.iter().filter_map(|window| share(window, role)).collect();
         (!shares.is_empty()).then(|| (shares.iter().sum::<f64>() / shares.len() as f64, role))
     };
-    let found = ["insert", "delete"].into_iter().filter_map(of_role).max_by(|a, b| a.0.total_cmp(&b.0));
+    let found = ["insert", "delete"].into_iter().filter_map(mean_share).max_by(|a, b| a.0.total_cmp(&b.0));
     let (share, role) = found.filter(|(share, _)| *share >= BUSY)?;
     let name = &cx.run.arms[arm].name;
     Some(format!("the {role} session of {name} is on a CPU for {} of the step", words::percent(share)))
 }
 
-/// What lies at the tail, as a clause with its evidence.
+/// Work at the tail, as a clause with its evidence.
 struct Tail {
-    says: String,
+    clause: String,
     evidence: Vec<Evidence>,
 }
 
 impl Tail {
-    /// Adds evidence, and to the clause what it says of the arm, `{}` being the figure, with base's behind it.
-    fn add(&mut self, base: &str, says: &str, name: &str, unit: &str, found: &Quantity) {
-        let said = says.replace("{}", &words::number(found.arm));
-        self.says.push_str(&format!("{said} ({base}: {})", words::number(found.base)));
+    /// Adds evidence, and appends `phrase` to the clause, with `{}` replaced by the arm's figure, and base's
+    /// in parentheses.
+    fn add(&mut self, base: &str, phrase: &str, name: &str, unit: &str, found: &Quantity) {
+        let phrase = phrase.replace("{}", &words::number(found.arm));
+        self.clause.push_str(&format!("{phrase} ({base}: {})", words::number(found.base)));
         self.evidence.push(Evidence::figure(name, unit, found));
     }
 }
 
-/// Deletes whose cost grew beyond that of inserts, where what lies at the tail grew along.
+/// Deletes whose cost grew more than that of inserts while work at the tail grew too.
 fn tail(cx: &Context<'_>) -> Option<Finding> {
     let deletes = cx.figures.quantity(per_deleted_row).filter(Quantity::matters)?;
     let inserts = cx.figures.quantity(per_inserted_row)?;
-    let along = inserts.ratio().ln() * if deletes.rose() { 1.0 } else { -1.0 };
+    let expected = inserts.ratio().ln() * if deletes.rose() { 1.0 } else { -1.0 };
     let own = deletes.ratio().ln().abs();
-    let is_beyond = |times: f64| own.is_finite() && own > times * along;
-    let planned = if is_beyond(BEYOND_INSERTS_PLANNED) { planned(cx, deletes.rose()) } else { None };
+    let exceeds = |times: f64| own.is_finite() && own > times * expected;
+    let planned = if exceeds(BEYOND_INSERTS_PLANNED) { planned(cx, deletes.rose()) } else { None };
     let found = match planned {
-        None if is_beyond(BEYOND_INSERTS_PURGE) => not_purged(cx, deletes.rose()),
+        None if exceeds(BEYOND_INSERTS_PURGE) => not_purged(cx, deletes.rose()),
         found => found,
     }?;
     let (arm, base) = cx.names();
@@ -157,14 +158,14 @@ fn tail(cx: &Context<'_>) -> Option<Finding> {
         words::than(&deletes, base),
         words::number(inserts.arm),
         words::number(inserts.base),
-        found.says
+        found.clause
     );
     Some(cx.finding(Word::work(deletes.rose()), Cause::TailEntries, sentence, &deletes, evidence))
 }
 
-/// Whether something changed that way, beyond noise, and by that factor.
+/// Whether something changed in the given direction, beyond noise, and by the minimum factor.
 fn changed(found: &Quantity, rose: bool, ratio: f64, ratio_min: f64) -> bool {
-    found.stands_out() && found.rose() == rose && (ratio >= ratio_min || ratio <= 1.0 / ratio_min)
+    found.exceeds_noise() && found.rose() == rose && (ratio >= ratio_min || ratio <= 1.0 / ratio_min)
 }
 
 /// Index entries that planning walks over.
@@ -173,16 +174,16 @@ fn planned(cx: &Context<'_>, rose: bool) -> Option<Tail> {
     let buffers = cx.figures.quantity(|cell| mean(cell, "planning_buffers_after"));
     let time = cx.figures.quantity(|cell| mean(cell, "planning_us_after"));
     let fewer = if rose { "the" } else { "fewer" };
-    let says = format!("planning each DELETE walks {fewer} dead index entries at the tail");
-    let mut tail = Tail { says, evidence: Vec::new() };
+    let clause = format!("planning each DELETE walks {fewer} dead index entries at the tail");
+    let mut tail = Tail { clause, evidence: Vec::new() };
     let (name_of_time, unit) = ("time to plan the DELETE", "us");
     if let Some(found) = &buffers {
         let is_large = found.change().abs() >= BUFFERS_MIN;
         if !is_large || !changed(found, rose, found.ratio(), BUFFERS_RATIO_MIN) {
             return None;
         }
-        let says = " and touches {} buffers at the end of the step";
-        tail.add(base, says, "buffers touched planning the DELETE", "buffers", found);
+        let clause = " and touches {} buffers at the end of the step";
+        tail.add(base, clause, "buffers touched planning the DELETE", "buffers", found);
         tail.evidence.extend(time.map(|found| Evidence::figure(name_of_time, unit, &found)));
     } else {
         let found = time.filter(|found| changed(found, rose, found.ratio(), PLANNING_RATIO_MIN))?;
@@ -203,7 +204,7 @@ fn planned(cx: &Context<'_>, rose: bool) -> Option<Tail> {
     Some(tail)
 }
 
-/// Rows that are marked as deleted and wait for purge.
+/// Deleted rows that are not purged yet.
 fn not_purged(cx: &Context<'_>, rose: bool) -> Option<Tail> {
     let history = cx.figures.quantity(|cell| between(cell, "history_list_length"))?;
     let ratio = history.arm.max(1.0) / history.base.max(1.0);
@@ -211,11 +212,11 @@ fn not_purged(cx: &Context<'_>, rose: bool) -> Option<Tail> {
         return None;
     }
     let fewer = if rose { "the" } else { "fewer" };
-    let says =
+    let clause =
         format!("purge lag: each DELETE steps over {fewer} rows at the tail that are deleted but not purged");
-    let mut tail = Tail { says, evidence: Vec::new() };
-    let (says, name) =
+    let mut tail = Tail { clause, evidence: Vec::new() };
+    let (clause, name) =
         ("; the history list averages {} transactions", "history list length, mean of start and end");
-    tail.add(cx.names().1, says, name, "transactions", &history);
+    tail.add(cx.names().1, clause, name, "transactions", &history);
     Some(tail)
 }

@@ -1,9 +1,9 @@
-//! From everything that stands out to what is worth reporting: findings of one mechanism become one, the weightiest
-//! comes first, and the rest of the change is reported as unexplained.
+//! Reduces all findings to those worth reporting: findings of one mechanism are merged, the heaviest comes
+//! first, and the rest of the change is reported as unexplained.
 //!
-//! Counters move together: a plan that reads more blocks also executes more instructions. The finding that is nearest
-//! to a cause stays, and takes the figures of the others as its evidence. It takes CPU time only where it can account
-//! for it: see `merge.rs`.
+//! Counters move together: a plan that reads more blocks also executes more instructions. The finding closest
+//! to a cause stays and takes the others' figures as evidence. It takes CPU time only if it can account for
+//! it: see `merge.rs`.
 
 use crate::context::Context;
 use crate::counters;
@@ -11,13 +11,13 @@ use crate::decompose::time_per_op;
 use crate::mechanisms::Suspects;
 use crate::merge::merge_all;
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, PartName, Word};
-use crate::time::{part, share_of};
+use crate::time::{find_part, share_of};
 use crate::words;
 use rqps_stats::{Detector, Metric};
 
-/// What a figure weighs whose share of the change cannot be said.
+/// Maximum weight of a finding whose share of the change is unknown.
 const UNSIZED: f64 = 0.25;
-/// Share of the change that has to be left over before it is reported as unexplained.
+/// Minimum share of the change that is reported as unexplained.
 const LEFT_OVER: f64 = 0.4;
 
 pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects) -> Vec<Finding> {
@@ -29,17 +29,17 @@ pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects)
         finding.weight = weight(finding, rose);
     }
     findings.extend(left);
-    let place = |finding: &Finding| place(cx, finding, suspects);
-    findings.sort_by(|a, b| place(a).cmp(&place(b)).then(b.weight.total_cmp(&a.weight)));
+    let rank = |finding: &Finding| rank(cx, finding, suspects);
+    findings.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.weight.total_cmp(&a.weight)));
     findings
 }
 
-/// What makes rates incomparable goes before everything, what is explained before what is not, and all of that before
-/// what works against the change. Where nothing but known differences was varied, what they account for goes first,
-/// and what they do not account for comes behind them: it follows from something unseen, or is chance.
-fn place(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
+/// Order: what makes rates incomparable, explained findings, unexplained ones, then what works against the
+/// change. If the arms differ only in known settings, findings that those account for come first and the
+/// others after them: they follow from something unseen, or are chance.
+fn rank(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
     let against = u8::from(finding.weight < 0.0);
-    let alone = suspects.are_alone();
+    let alone = suspects.are_only_difference();
     match finding.word {
         Word::NotComparable => 0,
         Word::TheHost if alone && is_other_work(cx) => 2,
@@ -53,46 +53,47 @@ fn place(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
     }
 }
 
-/// Whether the arm is shown to execute more or fewer instructions: no busy host makes it do that.
+/// Whether the arm executes significantly more or fewer instructions, which a busy host does not cause.
 fn is_other_work(cx: &Context<'_>) -> bool {
     let cost = cx.verdict(Detector::Cost);
     cost.is_some_and(|cost| cost.metric == Metric::Instructions && cost.class.is_change())
 }
 
-/// Instructions that no counter goes with: which work stayed the same.
+/// If no counter explains a change of instructions, names the work that stayed the same.
 fn same_work(cx: &Context<'_>, findings: &mut [Finding]) {
     let same = counters::same_work(cx);
-    let its = findings.iter_mut().find(|finding| finding.cause == Cause::Instructions);
-    if let (Some(finding), false) = (its, same.is_empty()) {
+    let instructions = findings.iter_mut().find(|finding| finding.cause == Cause::Instructions);
+    if let (Some(finding), false) = (instructions, same.is_empty()) {
         finding.sentence.push_str(&format!(", for the same {same}"));
     }
 }
 
-/// Whether an operation takes longer on the arm, or costs more where its time is not decided; none where neither is.
+/// Whether an operation takes longer on the arm or, if its time is undecided, costs more; `None` if both are
+/// undecided.
 fn got_more_expensive(cx: &Context<'_>) -> Option<bool> {
     let cost = cx.verdict(Detector::Cost).filter(|verdict| verdict.class.is_change());
     time_rose(cx).or_else(|| cost.map(|verdict| verdict.class.is_regression()))
 }
 
-/// Whether an operation takes longer on the arm; none where that is not shown.
+/// Whether an operation takes longer on the arm; `None` if that is not significant.
 fn time_rose(cx: &Context<'_>) -> Option<bool> {
     let split = cx.decomposition.as_ref()?;
     share_of(cx, split, 1.0).map(|_| split.change_us_per_op() > 0.0)
 }
 
-/// The weight that findings are ordered by.
 fn weight(finding: &Finding, got_more_expensive: Option<bool>) -> f64 {
-    let is_along = finding.direction().zip(got_more_expensive).is_none_or(|(more, rose)| more == rose);
+    let agrees = finding.direction().zip(got_more_expensive).is_none_or(|(more, rose)| more == rose);
     match finding.share {
         Some(share) => share.clamp(-1.0, 1.0),
         None if matches!(finding.word, Word::AnotherPlan | Word::NotComparable) => finding.weight,
-        // One of two sessions became more expensive, whatever the other and the machine made of the time.
+        // One of two sessions became more expensive, whatever the other session and the machine did to the
+        // time.
         None if finding.cause == Cause::TailEntries => finding.weight,
-        None => UNSIZED * finding.weight.clamp(0.0, 1.0) * if is_along { 1.0 } else { -1.0 },
+        None => UNSIZED * finding.weight.clamp(0.0, 1.0) * if agrees { 1.0 } else { -1.0 },
     }
 }
 
-/// What no finding accounts for, where a change of the rate is to be explained.
+/// The unexplained part of a change of the rate.
 fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option<Finding> {
     let is_comparable = found.iter().all(|finding| finding.word != Word::NotComparable);
     if !cx.changed() || !is_comparable {
@@ -100,8 +101,8 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
     }
     let (arm, base) = cx.names();
     let accounted = found.iter().any(|finding| suspects.account_for(finding));
-    if let Some(remain) = suspects.remain(time_rose(cx)).filter(|_| !accounted) {
-        let sentence = format!("no measured figure explains how {arm} differs from {base}; {remain}");
+    if let Some(unseen) = suspects.unseen(time_rose(cx)).filter(|_| !accounted) {
+        let sentence = format!("no measured figure explains how {arm} differs from {base}; {unseen}");
         return Some(unexplained(cx, sentence, 1.0));
     }
     let split = cx.decomposition.as_ref();
@@ -128,7 +129,7 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
 }
 
 fn advice(cx: &Context<'_>, split: &Decomposition, left_us: f64) -> String {
-    let server = part(&split.parts, &[PartName::Server]).map_or(0.0, |part| part.change_us_per_op);
+    let server = find_part(&split.parts, &[PartName::Server]).map_or(0.0, |part| part.change_us_per_op);
     let (run, test) = (cx.run.folder.name(), cx.test);
     match server / left_us > LEFT_OVER {
         true => format!("; `rqps profile {run} --test {test}` shows which server functions take it"),

@@ -1,7 +1,7 @@
-//! What differs between two arms before anything is measured: settings, their defaults, options left out, how the
-//! server was built, its environment, statements of one arm alone, the version.
+//! What differs between two arms before anything is measured: settings, their defaults, options left out, how
+//! the server was built, its environment, statements run on only one arm, the version.
 //!
-//! Whether a difference matters is not said here: see [`crate::mechanisms`].
+//! Whether a difference matters is decided elsewhere: see [`crate::mechanisms`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::model::{Difference, DifferenceKind};
 
-/// Settings that say where a server is, who asks, or what follows from the version: they differ between arms that are
-/// configured alike.
+/// Settings that depend on the server's location, the session or the version: they differ even between arms
+/// that are configured alike.
 const NOT_COMPARED: &str = "\
     DateStyle TimeZone application_name archive_command basedir bind_address character_sets_dir cluster_name \
     config_file data_directory data_directory_mode datadir default_text_search_config error_count event_source \
@@ -41,10 +41,9 @@ pub(crate) const TIMES: [(&str, i64); 6] = [
     ("h", 3_600_000_000),
     ("d", 86_400_000_000),
 ];
-/// Name of the difference that statements are.
+/// Name of the difference that consists of statements run after the load.
 pub(crate) const AFTER_LOAD: &str = "statements after the load";
 
-/// What differs between the arms of this test.
 pub(crate) fn differences(cx: &Context<'_>) -> Result<Vec<Difference>> {
     let (base, arm) = (cx.base_arm(), cx.candidate());
     let mut differences = versions(base, arm);
@@ -52,14 +51,14 @@ pub(crate) fn differences(cx: &Context<'_>) -> Result<Vec<Difference>> {
     let known = (known(cx, cx.base)?, known(cx, cx.arm)?);
     let managed: BTreeSet<&str> =
         base.managed.iter().chain(&arm.managed).map(|setting| setting.name.as_str()).collect();
-    let is_said = |name: &str| {
+    let is_skipped = |name: &str| {
         managed.contains(name)
             || NOT_COMPARED.split(' ').any(|one| one == name)
             || left_out.iter().any(|difference| difference.name == name)
     };
     let mut settings = settings(&known.0, &known.1);
-    settings.retain(|difference| !is_said(&difference.name) && cx.of_one_kind());
-    // What somebody set goes before what a version brought with it.
+    settings.retain(|difference| !is_skipped(&difference.name) && cx.of_one_kind());
+    // Explicit settings come before changed defaults.
     settings.sort_by_key(|difference| difference.kind);
     differences.extend(settings);
     differences.extend(left_out.into_iter().filter(|_| cx.of_one_kind()));
@@ -69,24 +68,26 @@ pub(crate) fn differences(cx: &Context<'_>) -> Result<Vec<Difference>> {
     Ok(differences)
 }
 
-/// A setting's value, and whether nobody set it.
+/// The value of each setting, and whether it is a default, not set explicitly.
 type Known = BTreeMap<String, (String, bool)>;
 
-/// Where values come from that nobody chose: the program itself, or what it found when it was started.
-const CHOSEN_BY_NOBODY: [&str; 5] = ["default", "override", "COMPILED", "COMPILE-TIME", "AUTO"];
-/// What servers that do not tell where a value comes from have instead.
-const UNTOLD: &str = "unknown";
+/// Sources of values that were not set explicitly: the program itself, or what it found at start.
+const IMPLICIT_SOURCES: [&str; 5] = ["default", "override", "COMPILED", "COMPILE-TIME", "AUTO"];
+/// The source given by servers that do not report where a value comes from.
+const UNKNOWN: &str = "unknown";
 
-/// All settings of an arm; of a run that did not keep them, those that a window's fingerprint has. What such a
-/// fingerprint leaves out is at a default that is not known, and what is in it may be what initdb writes.
+/// All settings of an arm. For a run that did not record them, those in a window's fingerprint: settings
+/// missing there have an unknown default, and those present may have been written by initdb.
 fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
     let settings = &cx.run.arms[arm].settings;
     if !settings.is_empty() {
-        let by_nobody = |its: &ServerSetting| match its.source.as_str() {
-            UNTOLD => !is_in_config(&cx.run.arms[arm], &its.name),
-            source => its.default || CHOSEN_BY_NOBODY.contains(&source),
+        let is_default = |setting: &ServerSetting| match setting.source.as_str() {
+            UNKNOWN => !is_in_config(&cx.run.arms[arm].config_text, &setting.name),
+            source => setting.default || IMPLICIT_SOURCES.contains(&source),
         };
-        let known = settings.iter().map(|its| (its.name.clone(), (its.value.clone(), by_nobody(its))));
+        let known = settings
+            .iter()
+            .map(|setting| (setting.name.clone(), (setting.value.clone(), is_default(setting))));
         return Ok(known.collect());
     }
     for window in cx.windows(arm) {
@@ -95,8 +96,8 @@ fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
             .iter()
             .filter_map(|(key, value)| {
                 let name = key.strip_prefix("setting.")?.to_owned();
-                let by_nobody = !is_in_config(&cx.run.arms[arm], &name);
-                Some((name, (shown(value), by_nobody)))
+                let is_default = !is_in_config(&cx.run.arms[arm].config_text, &name);
+                Some((name, (formatted(value), is_default)))
             })
             .collect();
         if !known.is_empty() {
@@ -106,18 +107,15 @@ fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
     Ok(Known::new())
 }
 
-/// What a setting is on an arm; none where that is not known.
+/// The value of a setting on an arm; `None` if unknown.
 pub(crate) fn value(cx: &Context<'_>, arm: usize, name: &str) -> Result<Option<String>> {
     Ok(known(cx, arm)?.remove(name).map(|(value, _)| value))
 }
 
-/// Whether the config of the arm has the option, and not only the file that initdb wrote before it. MySQL takes `-` for
-/// `_` in names, options without a value, and `loose_` before what a version may not know.
-fn is_in_config(arm: &Arm, option: &str) -> bool {
-    is_in_config_text(&arm.config_text, option)
-}
-
-fn is_in_config_text(text: &str, option: &str) -> bool {
+/// Whether a config sets the option, as opposed to the file that initdb wrote before it. MySQL accepts `-`
+/// for `_` in names, options without a value, and the prefix `loose_` for options that a version may not
+/// know.
+fn is_in_config(text: &str, option: &str) -> bool {
     let set = |line: &str| {
         let name = line.split_once('=').map_or(line, |(name, _)| name).trim().replace('-', "_");
         name.strip_prefix("loose_").unwrap_or(&name) == option
@@ -126,10 +124,11 @@ fn is_in_config_text(text: &str, option: &str) -> bool {
     config.lines().any(set)
 }
 
-/// A setting that one arm does not have counts only where somebody set it on the other: each version has new ones.
+/// Settings that differ. A setting that one arm lacks counts only if it was set explicitly on the other: each
+/// version adds settings.
 fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
     let names: BTreeSet<&String> = base.keys().chain(arm.keys()).collect();
-    let of_name = |name: &String| {
+    let difference = |name: &String| {
         let (before, after) = (base.get(name), arm.get(name));
         let value = |known: Option<&(String, bool)>| known.map(|(value, _)| value.clone());
         let is_default = |known: Option<&(String, bool)>| known.is_none_or(|(_, default)| *default);
@@ -149,11 +148,11 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
         }
         Some(Difference { kind, name: name.clone(), base, arm })
     };
-    names.into_iter().filter_map(of_name).collect()
+    names.into_iter().filter_map(difference).collect()
 }
 
-/// Of two lists of switches, `a=on,b=off`, those that differ; one that a version does not know says nothing. None where
-/// the values are no such lists.
+/// The elements that differ between two lists of switches, `a=on,b=off`, ignoring those that one version does
+/// not know. None if the values are not such lists.
 fn switches(before: &str, after: &str) -> Option<(String, String)> {
     let list = |value: &str| -> Option<BTreeMap<String, String>> {
         let pairs = value.split(',').map(|switch| switch.split_once('='));
@@ -170,8 +169,8 @@ fn switches(before: &str, after: &str) -> Option<(String, String)> {
     Some((differing(&before, &after), differing(&after, &before)))
 }
 
-/// What a value means: versions show some sizes with their unit and some without, an empty list where they had `off`,
-/// switches in small letters or large ones, and numbers with more or fewer decimals.
+/// Normalizes a value: versions differ in whether they print units of sizes, the empty string for `off`,
+/// switches in upper case, and in the number of decimals.
 fn meaning(value: &str) -> String {
     let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (number, unit) = value.split_at(split);
@@ -187,8 +186,8 @@ fn meaning(value: &str) -> String {
     }
 }
 
-/// A setting of a fingerprint, `770048 x 8kB (configuration file)`, as `SHOW` prints it: `6016MB`.
-fn shown(fingerprint: &str) -> String {
+/// Formats a setting of a fingerprint, `770048 x 8kB (configuration file)`, as `SHOW` does: `6016MB`.
+fn formatted(fingerprint: &str) -> String {
     let value = fingerprint.rsplit_once(" (").map_or(fingerprint, |(value, _)| value);
     let Some((number, unit)) = value.split_once(" x ") else { return value.to_owned() };
     let split = unit.find(|c: char| !c.is_ascii_digit()).unwrap_or(unit.len());
@@ -199,8 +198,8 @@ fn shown(fingerprint: &str) -> String {
     if number <= 0 {
         return number.to_string();
     }
-    let of_name = |units: &&[(&str, i64)]| units.iter().any(|(unit, _)| *unit == name);
-    let Some(units) = [&SIZES[..], &TIMES].into_iter().find(of_name) else { return value.to_owned() };
+    let has_unit = |units: &&[(&str, i64)]| units.iter().any(|(unit, _)| *unit == name);
+    let Some(units) = [&SIZES[..], &TIMES].into_iter().find(has_unit) else { return value.to_owned() };
     let own = units.iter().find(|(unit, _)| *unit == name).map_or(1, |(_, size)| *size);
     let total = number.saturating_mul(factor).saturating_mul(own);
     let fits = units.iter().rev().find(|(_, size)| total % size == 0);
@@ -225,12 +224,12 @@ fn differing(kind: DifferenceKind, name: &str, base: Option<&str>, arm: Option<&
     })
 }
 
-/// Options that one of two builds does not know.
+/// Options that exactly one of the two builds does not know.
 fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let find = |list: &[LeftOut], option: &str| list.iter().find(|left| left.option == option).cloned();
     let names: BTreeSet<&String> =
         base.left_out.iter().chain(&arm.left_out).map(|left| &left.option).collect();
-    let of_name = |name: &String| {
+    let difference = |name: &String| {
         let (before, after) = (find(&base.left_out, name), find(&arm.left_out, name));
         let (value, reason) = match (&before, &after) {
             (Some(left), None) | (None, Some(left)) => (left.value.clone(), left.reason.clone()),
@@ -240,17 +239,17 @@ fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
         let (base, arm) = if before.is_some() { (left, set) } else { (set, left) };
         Some(Difference { kind: DifferenceKind::LeftOut, name: name.clone(), base, arm })
     };
-    names.into_iter().filter_map(of_name).collect()
+    names.into_iter().filter_map(difference).collect()
 }
 
 fn environment(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let names: BTreeSet<&String> = base.env.keys().chain(arm.env.keys()).collect();
     let value = |arm: &'_ Arm, name: &String| arm.env.get(name).cloned();
-    let of_name = |name: &String| {
+    let difference = |name: &String| {
         let (before, after) = (value(base, name), value(arm, name));
         differing(DifferenceKind::Environment, name, before.as_deref(), after.as_deref())
     };
-    names.into_iter().filter_map(of_name).collect()
+    names.into_iter().filter_map(difference).collect()
 }
 
 fn after_load(base: &Arm, arm: &Arm) -> Option<Difference> {
@@ -259,7 +258,7 @@ fn after_load(base: &Arm, arm: &Arm) -> Option<Difference> {
     differing(DifferenceKind::AfterLoad, AFTER_LOAD, before.as_deref(), after.as_deref())
 }
 
-/// How the servers were built, word by word: only what differs.
+/// Differences in how the servers were built; for flags, only the words that differ.
 fn build(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let kind = DifferenceKind::Build;
     let compiler = |arm: &Arm| {
@@ -285,10 +284,10 @@ fn build(base: &Arm, arm: &Arm) -> Vec<Difference> {
     found
 }
 
-/// The words of a fact about the build that can change what it does: neither places nor warnings.
+/// The words of a build fact that can change the program: neither paths nor warnings.
 fn words_of(facts: &[Setting], name: &str) -> Option<BTreeSet<String>> {
     let fact = facts.iter().find(|fact| fact.name == name)?;
-    let is_place = |word: &str| {
+    let is_path = |word: &str| {
         let (option, value) = word.split_once('=').unwrap_or((word, ""));
         ["-I", "-L", "-Wl,"].iter().any(|start| option.starts_with(start))
             || option.ends_with("prefix")
@@ -296,15 +295,15 @@ fn words_of(facts: &[Setting], name: &str) -> Option<BTreeSet<String>> {
             || option.ends_with("PATH")
             || option.ends_with("-prefix-map")
             || ["/", "-I", "-L"].iter().any(|start| value.starts_with(start))
-            // What comes of it is in the flags themselves.
+            // Its contents are in the flags themselves.
             || option == "CFLAGS"
     };
     let is_warning = |word: &str| word.starts_with("-W");
-    let words = words(&fact.value).into_iter().filter(|word| !is_place(word) && !is_warning(word));
+    let words = words(&fact.value).into_iter().filter(|word| !is_path(word) && !is_warning(word));
     Some(words.collect())
 }
 
-/// Splits at blanks that are not in quotes.
+/// Splits at blanks outside quotes.
 fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for c in text.chars() {
@@ -324,8 +323,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fingerprints_setting_is_shown_as_the_server_shows_it() {
-        // What SHOW printed for these on a server.
+    fn fingerprint_settings_are_formatted_like_show() {
+        // Output of SHOW on a server.
         let pairs = [
             ("770048 x 8kB (configuration file)", "6016MB"),
             ("16384 x 8kB (default)", "128MB"),
@@ -337,28 +336,28 @@ mod tests {
             ("on (configuration file)", "on"),
             ("%m [%p]  (configuration file)", "%m [%p] "),
         ];
-        for (kept, value) in pairs {
-            assert_eq!(shown(kept), value);
+        for (stored, value) in pairs {
+            assert_eq!(formatted(stored), value);
         }
     }
 
     #[test]
-    fn of_switches_only_those_that_both_versions_have_are_compared() {
+    fn only_switches_known_to_both_versions_are_compared() {
         assert_eq!(switches("a=on,b=on", "a=on,b=off,c=on"), Some(("b=on".into(), "b=off".into())));
         assert_eq!(switches("a=on,b=on", "a=on,b=on,c=on"), Some((String::new(), String::new())));
         assert_eq!(switches("4096", "8192"), None);
     }
 
     #[test]
-    fn a_config_of_mysql_is_read_as_the_server_reads_it() {
+    fn mysql_option_names_are_normalized() {
         let text = "[mysqld]\nloose-innodb_idle_flush_pct=1\nskip-name-resolve\ninnodb_page_size = 16k\n";
-        let is_set = |option: &str| is_in_config_text(text, option);
+        let is_set = |option: &str| is_in_config(text, option);
         assert!(is_set("innodb_idle_flush_pct") && is_set("skip_name_resolve") && is_set("innodb_page_size"));
         assert!(!is_set("innodb_page"));
     }
 
     #[test]
-    fn only_other_values_are_differences() {
+    fn only_different_values_are_reported() {
         let known = |settings: &[(&str, &str, bool)]| -> Known {
             settings
                 .iter()
@@ -385,10 +384,10 @@ mod tests {
             ("work_mem", "4MB", false),
         ]);
         let found = settings(&base, &arm);
-        let told: Vec<(DifferenceKind, &str)> =
+        let changed: Vec<(DifferenceKind, &str)> =
             found.iter().map(|difference| (difference.kind, difference.name.as_str())).collect();
         assert_eq!(
-            told,
+            changed,
             [
                 (DifferenceKind::DefaultSetting, "effective_io_concurrency"),
                 (DifferenceKind::Setting, "io_workers"),
@@ -398,12 +397,12 @@ mod tests {
     }
 
     #[test]
-    fn of_flags_only_those_that_change_the_program_are_told() {
+    fn only_flags_that_change_the_program_are_reported() {
         let fact = |value: &str| [Setting { name: "configure".into(), value: value.into() }];
-        let of = |value: &str| words_of(&fact(value), "configure").unwrap();
+        let words = |value: &str| words_of(&fact(value), "configure").unwrap();
         let (base, arm) = (
-            of("'--prefix=/a b' '--with-llvm' 'CFLAGS=-O2 -g' 'PYTHON=/usr/bin/python3'"),
-            of("'--prefix=/c' '--libdir=/c/lib' 'CFLAGS=-O3' '--enable-cassert' '--with-libs=/opt/lib'"),
+            words("'--prefix=/a b' '--with-llvm' 'CFLAGS=-O2 -g' 'PYTHON=/usr/bin/python3'"),
+            words("'--prefix=/c' '--libdir=/c/lib' 'CFLAGS=-O3' '--enable-cassert' '--with-libs=/opt/lib'"),
         );
         assert_eq!(base.difference(&arm).collect::<Vec<_>>(), ["--with-llvm"]);
         assert_eq!(arm.difference(&base).collect::<Vec<_>>(), ["--enable-cassert"]);

@@ -1,5 +1,5 @@
-//! What the split of the time per operation shows by itself: more or fewer instructions, slower or faster ones, more or
-//! less waiting.
+//! Findings from the split of the time per operation alone: more or fewer instructions, slower or faster
+//! ones, more or less waiting.
 
 use crate::context::Context;
 use crate::decompose::{instructions_metric, is_counted_apart, off_cpu_per_op, time_per_op};
@@ -8,15 +8,16 @@ use crate::model::{Cause, Decomposition, Evidence, Finding, Part, PartName, Show
 use crate::quantity::Quantity;
 use crate::words;
 
-/// Smallest change of instructions that is reported, as a share: the minimum effect of interest of that metric.
+/// Smallest share of change of instructions that is reported: that metric's minimum effect of interest.
 const INSTRUCTIONS_SHARE: f64 = 0.005;
-/// Smallest share of the time per operation that a part has to change by.
+/// Smallest change of a part that is reported, as a share of the time per operation.
 const SHARE_MIN: f64 = 0.02;
-/// A client's CPU time moves along with the server's when it changed by this share of that.
+/// The client's CPU time moved with the server's if its relative change is at least this share of the
+/// server's.
 const CLIENT_ALONG: f64 = 0.5;
-/// What is waited for is named as the cause where it makes up this share of the change in waiting.
+/// A kind of waiting is named as the cause if it makes up this share of the change in waiting.
 const MOST: f64 = 0.5;
-/// Below this change of the time per operation, as a share, shares of it mean nothing.
+/// Below this relative change of the time per operation, shares of it are meaningless.
 const CHANGE_MIN: f64 = 0.01;
 
 pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
@@ -24,7 +25,7 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     let cpu = match instructions_metric(cx.figures) {
         Some(metric) if is_counted_apart(cx.figures) => counted_apart(cx, split, metric),
         Some(metric) => {
-            let counted = part(&split.parts, &[PartName::Server, PartName::Instructions]);
+            let counted = find_part(&split.parts, &[PartName::Server, PartName::Instructions]);
             let executed = counted.and_then(|part| executed(cx, split, metric, part.change_us_per_op));
             executed.into_iter().chain(kernel(cx, split)).chain(speed(cx, split)).collect()
         }
@@ -33,40 +34,40 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     cpu.into_iter().chain(off_cpu(cx, split)).collect()
 }
 
-/// Share of the change in time per operation that `change_us` is; none where that change itself is no more than noise.
+/// `change_us` as a share of the change in time per operation; `None` if that change does not exceed noise.
 pub(crate) fn share_of(cx: &Context<'_>, split: &Decomposition, change_us: f64) -> Option<f64> {
     let whole = split.change_us_per_op();
-    let is_seen =
-        cx.is_rate_changed() || cx.figures.quantity(time_per_op).is_some_and(|found| found.stands_out());
-    (is_seen && whole.abs() >= CHANGE_MIN * split.base_us_per_op).then(|| change_us / whole)
+    let is_significant =
+        cx.is_rate_changed() || cx.figures.quantity(time_per_op).is_some_and(|found| found.exceeds_noise());
+    (is_significant && whole.abs() >= CHANGE_MIN * split.base_us_per_op).then(|| change_us / whole)
 }
 
-/// A part of a part, by names.
-pub(crate) fn part<'a>(parts: &'a [Part], path: &[PartName]) -> Option<&'a Part> {
+/// Finds a nested part by its names.
+pub(crate) fn find_part<'a>(parts: &'a [Part], path: &[PartName]) -> Option<&'a Part> {
     let (first, rest) = path.split_first()?;
     let found = parts.iter().find(|part| part.name == *first)?;
-    if rest.is_empty() { Some(found) } else { part(&found.of, rest) }
+    if rest.is_empty() { Some(found) } else { find_part(&found.of, rest) }
 }
 
-/// Whether a part's change is no noise and a share of the time per operation that counts. In one pass: whether it is
-/// large.
+/// Whether a part's change exceeds noise and is a large enough share of the time per operation; in a single
+/// pass, whether it is large.
 fn matters(split: &Decomposition, part: &Part) -> bool {
     let share = part.change_us_per_op.abs() / split.base_us_per_op;
     if part.low.is_nan() { share >= 0.10 } else { share >= SHARE_MIN && (part.low > 0.0 || part.high < 0.0) }
 }
 
-/// A finding about a part of the time of an operation, with that part's share of the change.
-fn of_part(
+/// A finding about a part of an operation's time, with that part's share of the change.
+fn part_finding(
     cx: &Context<'_>,
     part: &Part,
     word: Word,
     cause: Cause,
-    says: String,
+    sentence: String,
     evidence: Evidence,
 ) -> Finding {
-    let said = quantity_of(cx, part);
+    let quantity = quantity_of(cx, part);
     let share = cx.decomposition.as_ref().and_then(|split| share_of(cx, split, part.change_us_per_op));
-    Finding { weight: 1.0, share, ..cx.finding(word, cause, says, &said, vec![evidence]) }
+    Finding { weight: 1.0, share, ..cx.finding(word, cause, sentence, &quantity, vec![evidence]) }
 }
 
 fn quantity_of(cx: &Context<'_>, part: &Part) -> Quantity {
@@ -78,10 +79,10 @@ fn quantity_of(cx: &Context<'_>, part: &Part) -> Quantity {
     }
 }
 
-/// More or fewer instructions, which make up `change_us` of the time of an operation.
+/// More or fewer instructions; `change_us` is their effect on the time of an operation.
 fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f64) -> Option<Finding> {
     let found = cx.figures.per_op(metric)?;
-    if !found.stands_out() || found.share() < INSTRUCTIONS_SHARE {
+    if !found.exceeds_noise() || found.share() < INSTRUCTIONS_SHARE {
         return None;
     }
     let (arm, base) = cx.names();
@@ -96,21 +97,23 @@ fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f6
     Some(Finding { share: share_of(cx, split, change_us), ..finding })
 }
 
-/// CPU time beside instructions that were counted apart from the windows. Where both moved the same way it is more or
-/// less work, and all of the CPU time's change is its; what they do not share is never attributed to the speed of that
-/// work.
+/// Compares CPU time with instructions that were counted outside the windows. If both moved the same way, all
+/// of the CPU time's change is attributed to more or less work; otherwise none of it is attributed to the
+/// speed of that work.
 fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<Finding> {
-    let cpu = part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part));
+    let cpu = find_part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part));
     let counted = executed(cx, split, metric, cpu.map_or(0.0, |part| part.change_us_per_op));
     match (counted, cpu) {
         (Some(mut counted), Some(cpu)) if counted.direction() == Some(cpu.change_us_per_op > 0.0) => {
-            let said = quantity_of(cx, cpu);
-            let than = words::than(&said, cx.names().1);
-            counted.sentence.push_str(&format!("; it uses {} us of CPU, {than}", words::number(said.arm)));
-            counted.evidence.push(Evidence::figure("CPU time of the sessions", cx.per_op("us"), &said));
+            let quantity = quantity_of(cx, cpu);
+            let than = words::than(&quantity, cx.names().1);
+            counted
+                .sentence
+                .push_str(&format!("; it uses {} us of CPU, {than}", words::number(quantity.arm)));
+            counted.evidence.push(Evidence::figure("CPU time of the sessions", cx.per_op("us"), &quantity));
             vec![counted]
         }
-        // What CPU time does not show has no share in it.
+        // Instructions without a change of CPU time have no share in it.
         (Some(counted), None) => vec![Finding { share: None, ..counted }],
         _ => cpu_time(cx, split).into_iter().collect(),
     }
@@ -135,15 +138,16 @@ fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{text}") } else { text }
 }
 
-/// The same instructions at another speed. Processor counters tell cycles from frequency; without, both are one.
+/// Instructions that take more or less time each. With hardware counters, cycles per instruction and time per
+/// cycle are separate; without them, both are one factor.
 fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Finding> {
-    let of_part = |(name, cause): (PartName, Cause)| {
-        let found = part(&split.parts, &[PartName::Server, name]).filter(|part| matters(split, part))?;
+    let finding = |(name, cause): (PartName, Cause)| {
+        let found = find_part(&split.parts, &[PartName::Server, name]).filter(|part| matters(split, part))?;
         let factor = cx.figures.quantity(|cell| factor(cell, name, instructions_metric(cx.figures)?))?;
         let rose = found.change_us_per_op > 0.0;
         let share = words::percent((factor.ratio() - 1.0).abs());
         let sentence = speed_sentence(cx, name, rose, &share);
-        Some(of_part(cx, found, Word::speed(rose), cause, sentence, change(cx, found)))
+        Some(part_finding(cx, found, Word::speed(rose), cause, sentence, change(cx, found)))
     };
     [
         (PartName::CyclesPerInstruction, Cause::Cycles),
@@ -151,11 +155,11 @@ fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Finding> {
         (PartName::TimePerInstruction, Cause::Cycles),
     ]
     .into_iter()
-    .filter_map(of_part)
+    .filter_map(finding)
     .collect()
 }
 
-/// The factor of CPU time that a part is about.
+/// The factor of CPU time that a part measures.
 fn factor(cell: Cell<'_>, name: PartName, instructions: &str) -> Option<f64> {
     let [above, below] = match name {
         PartName::CyclesPerInstruction => ["server_cycles_user", instructions],
@@ -184,33 +188,33 @@ fn speed_sentence(cx: &Context<'_>, name: PartName, rose: bool, share: &str) -> 
 
 fn kernel(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     let found =
-        part(&split.parts, &[PartName::Server, PartName::Kernel]).filter(|part| matters(split, part))?;
-    let said = quantity_of(cx, found);
+        find_part(&split.parts, &[PartName::Server, PartName::Kernel]).filter(|part| matters(split, part))?;
+    let quantity = quantity_of(cx, found);
     let (arm, base) = cx.names();
     let sentence = format!(
         "{arm} spends {} us of CPU per {} in the kernel, {}",
-        words::number(said.arm),
+        words::number(quantity.arm),
         cx.operation(),
-        words::than(&said, base)
+        words::than(&quantity, base)
     );
-    let evidence = Evidence::figure("CPU time in the kernel", cx.per_op("us"), &said);
+    let evidence = Evidence::figure("CPU time in the kernel", cx.per_op("us"), &quantity);
     let word = Word::work(found.change_us_per_op > 0.0);
-    Some(of_part(cx, found, word, Cause::KernelTime, sentence, evidence))
+    Some(part_finding(cx, found, word, Cause::KernelTime, sentence, evidence))
 }
 
-/// The client does the same on both arms: where its CPU time moved along, the machine was not the same.
-fn client_too(cx: &Context<'_>, split: &Decomposition) -> Option<Quantity> {
+/// The client does the same work on both arms: if its CPU time moved too, the machine's speed differed.
+fn client_cpu_moved(cx: &Context<'_>, split: &Decomposition) -> Option<Quantity> {
     let (server, client) =
-        part(&split.parts, &[PartName::Server]).zip(part(&split.parts, &[PartName::Client]))?;
+        find_part(&split.parts, &[PartName::Server]).zip(find_part(&split.parts, &[PartName::Client]))?;
     let share = |part: &Part| part.change_us_per_op / part.base_us_per_op;
     let found = cx.figures.per_op(CLIENT_CPU_US)?;
-    (share(client) / share(server) >= CLIENT_ALONG && found.stands_out()).then_some(found)
+    (share(client) / share(server) >= CLIENT_ALONG && found.exceeds_noise()).then_some(found)
 }
 
-/// CPU time where nobody counted instructions: more work and slower work look alike.
+/// CPU time without usable instruction counts: more work and slower work look alike.
 fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
-    let found = part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part))?;
-    let said = quantity_of(cx, found);
+    let found = find_part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part))?;
+    let quantity = quantity_of(cx, found);
     let (arm, base) = cx.names();
     let why = match is_counted_apart(cx.figures) {
         true => {
@@ -219,11 +223,11 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         }
         false => "without instruction counts more work and slower work look alike",
     };
-    let (us, than) = (words::number(said.arm), words::than(&said, base));
+    let (us, than) = (words::number(quantity.arm), words::than(&quantity, base));
     let sentence = format!("{arm} uses {us} us of CPU per {}, {than}; {why}", cx.operation());
-    let evidence = Evidence::figure("CPU time of the sessions", cx.per_op("us"), &said);
-    let mut finding = of_part(cx, found, Word::NotExplained, Cause::CpuTime, sentence, evidence);
-    if let Some(client) = client_too(cx, split) {
+    let evidence = Evidence::figure("CPU time of the sessions", cx.per_op("us"), &quantity);
+    let mut finding = part_finding(cx, found, Word::NotExplained, Cause::CpuTime, sentence, evidence);
+    if let Some(client) = client_cpu_moved(cx, split) {
         let direction = if client.rose() { "up" } else { "down" };
         let share = words::percent((client.ratio() - 1.0).abs());
         let too = format!("; the client's CPU time, for the same work, is {direction} {share} too");
@@ -234,13 +238,14 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     Some(finding)
 }
 
-/// Time off the CPU: for what, where somebody measures it.
+/// Time off the CPU, and what is waited for if that was measured.
 fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
-    // Below 0 where client and backend work at the same time: nobody waits there.
+    // Negative if client and backend overlap: then there is no waiting.
     let found = cx.figures.quantity(|cell| off_cpu_per_op(cell).map(|us| us.max(0.0)))?;
     let large = found.change().abs() / split.base_us_per_op;
-    let is_seen = found.stands_out() && large >= if found.half_width.is_nan() { 0.10 } else { SHARE_MIN };
-    if !is_seen {
+    let is_significant =
+        found.exceeds_noise() && large >= if found.half_width.is_nan() { 0.10 } else { SHARE_MIN };
+    if !is_significant {
         return None;
     }
     let kinds = [
@@ -250,8 +255,8 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     ];
     let measured = kinds
         .into_iter()
-        .filter_map(|(name, cause, said)| {
-            Some((part(&split.parts, &[PartName::Waiting, name])?, cause, said))
+        .filter_map(|(name, cause, resource)| {
+            Some((find_part(&split.parts, &[PartName::Waiting, name])?, cause, resource))
         })
         .filter(|(part, ..)| matters(split, part) && (part.change_us_per_op > 0.0) == found.rose())
         .max_by(|(a, ..), (b, ..)| a.change_us_per_op.abs().total_cmp(&b.change_us_per_op.abs()));
@@ -264,13 +269,13 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     );
     let mut cause = Cause::Waiting;
     let mut evidence = vec![Evidence::figure("time off the CPU", cx.per_op("us"), &found)];
-    if let Some((part, its_cause, said)) = measured {
-        let name = format!("of which waiting for {said}");
+    if let Some((part, measured_cause, resource)) = measured {
+        let name = format!("of which waiting for {resource}");
         evidence.push(Evidence::figure(name, cx.per_op("us"), &quantity_of(cx, part)));
         let change_us = part.change_us_per_op.abs();
-        sentence.push_str(&format!("; {} us of it for {said}", words::number(change_us)));
+        sentence.push_str(&format!("; {} us of it for {resource}", words::number(change_us)));
         if change_us >= MOST * found.change().abs() {
-            cause = its_cause;
+            cause = measured_cause;
         }
     }
     let finding = cx.finding(Word::waiting(found.rose()), cause, sentence, &found, evidence);

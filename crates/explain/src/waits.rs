@@ -1,8 +1,9 @@
-//! What sessions wait for, sampled together with the CPU profiles: which kinds of waiting take more or less of an
-//! operation's time than on base.
+//! Wait events of sessions, sampled together with CPU profiles: which kinds of waiting take more or less of
+//! an operation's time than on base.
 //!
-//! An operation of one client takes clients x time / operations; a state that a session was found in `found` times of
-//! `looks` x clients takes that share of it. The error of a share p of n sightings is sqrt(p (1 - p) / n) (binomial).
+//! An operation of one client takes clients x time / operations. A state that a session was found in `found`
+//! times out of `looks` x clients takes that share of it. The standard error of a share p of n samples is
+//! sqrt(p (1 - p) / n) (binomial).
 
 use std::collections::BTreeMap;
 
@@ -13,19 +14,20 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::model::{Cause, Certainty, Evidence, Finding, Shows, Word};
 
-/// Standard errors that a change must be beyond.
+/// Minimum change, in standard errors.
 const ERRORS_MIN: f64 = 4.0;
-/// Share of base's time per operation that a change must be beyond.
+/// Minimum change, as a share of base's time per operation.
 const SHARE_MIN: f64 = 0.05;
-/// Waiting for its client is no waiting of the server.
+/// Waiting for the client is not waiting of the server.
 const CLIENT: &str = "Client";
-/// Kind of a session that waits for nothing.
+/// Kind of a session that is not waiting.
 const RUNNING: &str = "running";
 
-/// A kind of waiting: its cause, what is waited for, and whether a kind and event of the server belong to it.
+/// A kind of waiting: its cause, its name in sentences, and whether a wait of the given kind and event
+/// belongs to it.
 type Kind = (Cause, &'static str, fn(&str, &str) -> bool);
 
-/// Kinds of waiting: how sentences name them, and which events they are. The first that fits counts.
+/// The first match wins.
 const KINDS: [Kind; 7] = [
     (Cause::Fsync, "for the write-ahead log to reach the disk", is_log),
     (Cause::Fsync, "for the binary log to reach the disk", |_, event| {
@@ -38,12 +40,13 @@ const KINDS: [Kind; 7] = [
     (Cause::Waiting, "for other processes and timeouts", |_, _| true),
 ];
 
-/// Postgres' light locks, and the mutexes and latches of MySQL.
+/// Postgres' lightweight locks, and the mutexes and latches of MySQL.
 fn is_internal(kind: &str, _: &str) -> bool {
     kind.starts_with("LWLock") || matches!(kind, "Mutex" | "RWLock")
 }
 
-/// A commit of InnoDB writes the redo log; where single waits are watched, its file and what guards it are named.
+/// A commit of InnoDB writes the redo log. With wait instrumentation, the log's file and its mutexes are
+/// reported by name.
 fn is_log(kind: &str, event: &str) -> bool {
     let event = event.to_ascii_lowercase();
     if kind == "IO" && (event == "commit" || event.starts_with("innodb/innodb_log"))
@@ -55,14 +58,14 @@ fn is_log(kind: &str, event: &str) -> bool {
     of_log && (kind == "IO" || kind.starts_with("LWLock")) || event == "syncrep"
 }
 
-/// Time per operation by kind of waiting, with its variance.
+/// Time per operation of one kind of waiting, with its variance.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Waited {
     us_per_op: f64,
     variance: f64,
 }
 
-/// What waits differ between arm and base; nothing where no looks were taken.
+/// Differences in waiting between arm and base; empty without samples.
 pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     let (Some(base), Some(arm)) = (cx.profile(cx.base), cx.profile(cx.arm)) else {
         return Ok(Vec::new());
@@ -81,7 +84,7 @@ pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     Ok((0..KINDS.len()).filter_map(finding).collect())
 }
 
-/// Microseconds of one client per operation while the profile was taken.
+/// Microseconds of one client per operation during the profile.
 fn us_per_op(profile: &Profile) -> f64 {
     f64::from(profile.clients) * profile.elapsed_us as f64 / profile.operations.max(1.0)
 }
@@ -90,12 +93,12 @@ fn by_kind(profile: &Profile, waits: &[Wait]) -> BTreeMap<usize, Waited> {
     let mut kinds: BTreeMap<usize, Waited> = BTreeMap::new();
     let time_us = us_per_op(profile);
     for wait in waits.iter().filter(|wait| wait.kind != CLIENT && wait.kind != RUNNING) {
-        let sightings = wait.looks as f64 * f64::from(profile.clients);
-        let share = wait.found as f64 / sightings.max(1.0);
+        let samples = wait.looks as f64 * f64::from(profile.clients);
+        let share = wait.found as f64 / samples.max(1.0);
         let place = KINDS.iter().position(|(_, _, is)| is(&wait.kind, &wait.event));
         let waited = kinds.entry(place.unwrap_or(KINDS.len() - 1)).or_default();
         waited.us_per_op += share * time_us;
-        waited.variance += share * (1.0 - share).max(0.0) / sightings.max(1.0) * time_us * time_us;
+        waited.variance += share * (1.0 - share).max(0.0) / samples.max(1.0) * time_us * time_us;
     }
     kinds
 }
@@ -149,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_the_log_is_told_from_other_waiting_whatever_a_version_calls_it() {
+    fn waits_for_the_log_are_recognized_in_all_versions() {
         for (kind, event, cause) in [
             ("IO", "WALSync", Cause::Fsync),
             ("IO", "WalSync", Cause::Fsync),
@@ -175,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_few_sightings_could_make_is_no_finding() {
+    fn change_within_sampling_error_is_not_reported() {
         let base = by_kind(&profile(10_000.0), &[wait("running", "", 900), wait("IO", "WalSync", 10)]);
         let more = by_kind(&profile(5_000.0), &[wait("running", "", 400), wait("IO", "WalSync", 500)]);
         let base_us = us_per_op(&profile(10_000.0));

@@ -1,8 +1,8 @@
-//! How figures are written in sentences.
+//! Formats figures for sentences.
 
 use crate::quantity::Quantity;
 
-/// A number with three significant digits, or whole with commas from a thousand on.
+/// Formats with three significant digits, or as a whole number with thousands separators from 1000 on.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     if size >= 999.5 {
@@ -20,7 +20,7 @@ pub(crate) fn number(value: f64) -> String {
     if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A number of things, of which there may be one on average: `1.00 fsyncs`.
+/// Formats a mean count, with `1.00` for 1 so that it does not read as a single thing: `1.00 fsyncs`.
 pub(crate) fn count(value: f64) -> String {
     let text = number(value);
     if text == "1" { "1.00".to_owned() } else { text }
@@ -38,14 +38,14 @@ fn grouped(value: f64) -> String {
     if value < 0.0 { format!("-{text}") } else { text }
 }
 
-/// A share as percent: `3.2 %`.
+/// Formats a share as percent: `3.2 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent.abs() >= 9.95 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
-/// How the arm's figure relates to base's: `31 % more than pg17 (315)`, `3.1 times pg17's 133`,
-/// `against 300 on pg17`, `none on pg17`.
+/// The arm's figure relative to base's: `31 % more than pg17 (315)`, `3.1 times pg17's 133`, `against 300 on
+/// pg17`, `none on pg17`.
 pub(crate) fn than(found: &Quantity, base: &str) -> String {
     let ratio = found.ratio();
     let value = number(found.base);
@@ -61,7 +61,7 @@ pub(crate) fn than(found: &Quantity, base: &str) -> String {
     }
 }
 
-/// Several things in a row: `a`, `a and b`, `a, b and c`.
+/// Joins items: `a`, `a and b`, `a, b and c`.
 pub(crate) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -75,20 +75,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_what_can_be_told() {
-        let said: Vec<String> =
+    fn numbers_keep_three_significant_digits() {
+        let formatted: Vec<String> =
             [0.0, 0.012_34, 0.5, 1.314, 12.0, 99.96, 412.4, 999.6, 1_234_567.0, -0.25].map(number).to_vec();
-        assert_eq!(said, ["0", "0.0123", "0.5", "1.31", "12", "100", "412", "1,000", "1,234,567", "-0.25"]);
+        assert_eq!(
+            formatted,
+            ["0", "0.0123", "0.5", "1.31", "12", "100", "412", "1,000", "1,234,567", "-0.25"]
+        );
     }
 
     #[test]
-    fn relations_are_said_the_way_they_are_large() {
-        let say = |base: f64, arm: f64| than(&Quantity { base, arm, half_width: 0.0, blocks: 3 }, "pg17");
-        assert_eq!(say(315.0, 412.0), "31 % more than pg17 (315)");
-        assert_eq!(say(100.0, 97.0), "3.0 % less than pg17 (100)");
-        assert_eq!(say(133.0, 412.0), "3.1 times pg17's 133");
-        assert_eq!(say(300.0, 3.0), "against 300 on pg17");
-        assert_eq!(say(0.0004, 1.0), "against 0.0004 on pg17");
-        assert_eq!(say(0.0, 412.0), "none on pg17");
+    fn wording_of_a_relation_depends_on_its_size() {
+        let text = |base: f64, arm: f64| than(&Quantity { base, arm, half_width: 0.0, blocks: 3 }, "pg17");
+        assert_eq!(text(315.0, 412.0), "31 % more than pg17 (315)");
+        assert_eq!(text(100.0, 97.0), "3.0 % less than pg17 (100)");
+        assert_eq!(text(133.0, 412.0), "3.1 times pg17's 133");
+        assert_eq!(text(300.0, 3.0), "against 300 on pg17");
+        assert_eq!(text(0.0004, 1.0), "against 0.0004 on pg17");
+        assert_eq!(text(0.0, 412.0), "none on pg17");
     }
 }

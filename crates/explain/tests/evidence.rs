@@ -1,5 +1,5 @@
-//! Made-up runs whose arms differ in a plan, a setting, the state they begin with, the host or one function: that is
-//! named, and a difference without its mechanism is not.
+//! Made-up runs whose arms differ in a plan, a setting, the state at the start, the host or one function:
+//! findings name the difference only if its mechanism is visible.
 
 mod common;
 
@@ -18,13 +18,11 @@ fn figure(what: Observed, base: f64, arm: f64) -> [Extra; 3] {
     common::figure(TEST, what, base, arm)
 }
 
-/// A tenth slower, with a fifth more instructions, and whatever else is observed.
+/// A tenth slower, with a fifth more instructions and the given figures.
 fn slower(extra: Vec<[Extra; 3]>) -> Spec {
-    let times =
-        [figure(Observed::SessionCpuUs, 180.0, 215.0), figure(Observed::Metric("client_cpu_us"), 40.0, 40.0)];
     Spec {
         effects: vec![(2, TEST, 0.88, 1.2)],
-        extra: times.into_iter().chain(extra).flatten().collect(),
+        extra: common::cpu_times(TEST, 215.0).into_iter().chain(extra).flatten().collect(),
         ..Spec::default()
     }
 }
@@ -40,13 +38,12 @@ fn detail(arm: usize, plans: Vec<QueryPlan>, fingerprint: &[(&'static str, u64)]
     Detail { arm, test: TEST, plans, fingerprint: fingerprint.to_vec() }
 }
 
-/// What is said of a finding of that cause.
 fn sentence(found: &Explanation, cause: Cause) -> Option<(Word, &str)> {
-    found.findings.iter().find(|its| its.cause == cause).map(|its| (its.word, its.sentence.as_str()))
+    common::finding(found, cause).map(|finding| (finding.word, finding.sentence.as_str()))
 }
 
 #[test]
-fn a_plan_that_changed_names_the_setting_that_plans_are_made_by() {
+fn changed_plan_names_the_planner_setting_that_differs() {
     let found = explained(&Spec {
         details: vec![detail(0, vec![plan("Index Scan")], &[]), detail(2, vec![plan("Seq Scan")], &[])],
         settings: vec![
@@ -60,22 +57,25 @@ fn a_plan_that_changed_names_the_setting_that_plans_are_made_by() {
         ..slower(vec![])
     });
     assert_eq!(found.findings[0].cause, Cause::QueryPlan, "{:?}", found.findings);
-    let (word, said) = sentence(&found, Cause::QueryPlan).unwrap_or_else(|| panic!("{:?}", found.findings));
+    let (word, text) = sentence(&found, Cause::QueryPlan).unwrap_or_else(|| panic!("{:?}", found.findings));
     assert_eq!(word, Word::AnotherPlan);
-    assert!(said.starts_with("Index Scan on sbtest became Seq Scan (statement update)"), "{said}");
-    assert!(said.ends_with("the arms differ in random_page_cost (400, base 4)"), "{said}");
+    assert!(text.starts_with("Index Scan on sbtest became Seq Scan (statement update)"), "{text}");
+    assert!(text.ends_with("the arms differ in random_page_cost (400, base 4)"), "{text}");
     let names: Vec<&str> = found.differences.iter().map(|Difference { name, .. }| name.as_str()).collect();
     assert_eq!(names, ["version", "random_page_cost", "wal_compression"]);
 }
 
 #[test]
-fn a_plan_that_changed_beside_a_test_that_did_not_is_no_cause() {
+fn changed_plan_without_effect_is_no_cause() {
     let found = explained(&Spec {
         details: vec![detail(0, vec![plan("Index Scan")], &[]), detail(2, vec![plan("Seq Scan")], &[])],
         ..Spec::default()
     });
-    let said = sentence(&found, Cause::QueryPlan);
-    assert!(said.is_some_and(|(_, said)| said.contains("no change of rate or cost is shown")), "{said:?}");
+    let sentence = sentence(&found, Cause::QueryPlan);
+    assert!(
+        sentence.is_some_and(|(_, sentence)| sentence.contains("no change of rate or cost is shown")),
+        "{sentence:?}"
+    );
 }
 
 fn heap_blocks(base: f64, arm: f64) -> Vec<[Extra; 3]> {
@@ -84,18 +84,17 @@ fn heap_blocks(base: f64, arm: f64) -> Vec<[Extra; 3]> {
 }
 
 #[test]
-fn dead_rows_at_the_start_are_a_debt_only_where_the_work_shows_them() {
+fn dead_rows_at_the_start_need_more_work_to_be_a_debt() {
     let states = vec![
         detail(0, vec![], &[("live_rows", 100_000), ("dead_rows", 500)]),
         detail(2, vec![], &[("live_rows", 100_000), ("dead_rows", 70_000)]),
     ];
     let found = explained(&Spec { details: states.clone(), ..slower(heap_blocks(4.0, 7.0)) });
-    let said = sentence(&found, Cause::DeadRows);
-    let (word, said) = said.unwrap_or_else(|| panic!("{:?}", found.findings));
+    let (word, text) = sentence(&found, Cause::DeadRows).unwrap_or_else(|| panic!("{:?}", found.findings));
     assert_eq!(word, Word::MoreWork, "in blocks no test leaves anything to another");
-    assert!(said.contains("since the load"), "{said}");
-    assert!(said.starts_with("new starts with 70,000 dead rows, 70 % of the live rows (old: 500)"), "{said}");
-    assert!(said.contains("new touches 7 blocks of tables per query"), "{said}");
+    assert!(text.contains("since the load"), "{text}");
+    assert!(text.starts_with("new starts with 70,000 dead rows, 70 % of the live rows (old: 500)"), "{text}");
+    assert!(text.contains("new touches 7 blocks of tables per query"), "{text}");
     assert!(sentence(&found, Cause::HeapBlocks).is_none(), "the blocks belong to it: {:?}", found.findings);
 
     let mut unseen = slower(heap_blocks(4.0, 4.0));
@@ -105,7 +104,7 @@ fn dead_rows_at_the_start_are_a_debt_only_where_the_work_shows_them() {
 }
 
 #[test]
-fn other_programs_are_blamed_for_the_arm_that_they_slowed_down_only() {
+fn other_programs_are_named_only_if_the_slower_arm_suffered() {
     let rest = |base, arm| {
         vec![
             figure(Observed::Metric("rest_us"), base, arm),
@@ -113,9 +112,9 @@ fn other_programs_are_blamed_for_the_arm_that_they_slowed_down_only() {
         ]
     };
     let found = explained(&slower(rest(5.0, 120.0)));
-    let (word, said) = sentence(&found, Cause::OtherLoad).unwrap_or_else(|| panic!("{:?}", found.findings));
+    let (word, text) = sentence(&found, Cause::OtherLoad).unwrap_or_else(|| panic!("{:?}", found.findings));
     assert_eq!(word, Word::TheHost);
-    assert!(said.contains("of the machine's CPU; while old was, 1."), "{said}");
+    assert!(text.contains("of the machine's CPU; while old was, 1."), "{text}");
     let found = explained(&slower(rest(120.0, 5.0)));
     assert!(sentence(&found, Cause::OtherLoad).is_none(), "{:?}", found.findings);
 }
@@ -124,26 +123,26 @@ const STACKS: &str =
     "backend;main;exec;scan;compare 6000\nbackend;main;plan;cost 4000\ncheckpointer;main;write 9000\n";
 
 #[test]
-fn the_function_that_the_time_went_to_is_named_and_the_checkpointer_is_not() {
+fn only_functions_of_sessions_are_named() {
     let arm = STACKS.replace("cost 4000", "cost 5940").replace("write 9000", "write 90");
     let arm: &'static str = arm.leak();
     let found = explained(&Spec { profiles: vec![(0, TEST, STACKS), (2, TEST, arm)], ..slower(vec![]) });
-    let (word, said) = sentence(&found, Cause::Function).unwrap_or_else(|| panic!("{:?}", found.findings));
+    let (word, text) = sentence(&found, Cause::Function).unwrap_or_else(|| panic!("{:?}", found.findings));
     assert_eq!(word, Word::MoreWork);
-    assert!(said.contains("cost 34.9 us more (base: 72.1)"), "{said}");
-    assert!(!said.contains("compare") && !said.contains("write"), "{said}");
+    assert!(text.contains("cost 34.9 us more (base: 72.1)"), "{text}");
+    assert!(!text.contains("compare") && !text.contains("write"), "{text}");
     assert!(found.remarks.iter().all(|remark| !remark.contains("no CPU profile")), "{:?}", found.remarks);
 }
 
 #[test]
-fn time_spread_over_all_functions_alike_names_none() {
+fn time_spread_over_all_functions_names_none() {
     let found = explained(&Spec { profiles: vec![(0, TEST, STACKS), (2, TEST, STACKS)], ..slower(vec![]) });
     assert!(sentence(&found, Cause::Function).is_none(), "{:?}", found.findings);
     assert!(found.remarks.iter().any(|remark| remark.contains("spread evenly over all functions")));
 }
 
 #[test]
-fn a_missing_profile_is_said_with_how_to_take_it() {
+fn missing_profile_is_reported_with_the_command_to_take_it() {
     let found = explained(&Spec { profiles: vec![(0, TEST, STACKS)], ..slower(vec![]) });
     let remark = found.remarks.iter().find(|remark| remark.contains("no CPU profile of new"));
     assert!(remark.is_some_and(|remark| remark.contains("`rqps profile made-up")), "{:?}", found.remarks);

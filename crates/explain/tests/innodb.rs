@@ -1,4 +1,4 @@
-//! Made-up runs of MySQL whose causes are known: they are told in InnoDB's words and with the settings that act on
+//! Made-up runs of MySQL with known causes: findings use InnoDB's terms and name the settings that affect
 //! them.
 
 mod common;
@@ -24,41 +24,36 @@ fn metric(name: &'static str) -> Observed {
     Observed::Counter("innodb_metrics", "", name)
 }
 
-/// An operation of 250 us: 180 us of the session, 40 us of the client, 30 us of neither; `effect` is the factor of the
-/// rate and of instructions.
+/// An operation of 250 us: 180 us of the session, 40 us of the client, 30 us of waiting. `effect` has the
+/// factors of the rate and of instructions.
 fn mysql(effect: (f64, f64), session_us: f64, extra: Vec<[Extra; 3]>) -> Spec {
-    let times = [
-        figure(Observed::SessionCpuUs, 180.0, session_us),
-        figure(Observed::Metric("client_cpu_us"), 40.0, 40.0),
-    ];
     Spec {
         arms: vec![("old", "5.7.22"), ("control", "5.7.22"), ("new", "8.0.31")],
         dbms: "mysql",
         effects: vec![(2, TEST, effect.0, effect.1)],
-        extra: times.into_iter().chain(extra).flatten().collect(),
+        extra: common::cpu_times(TEST, session_us).into_iter().chain(extra).flatten().collect(),
         ..Spec::default()
     }
 }
 
-/// What is said of a finding of that cause.
-fn told(found: &Explanation, cause: Cause) -> (Word, &str) {
-    let finding = found.findings.iter().find(|its| its.cause == cause);
-    finding.map(|its| (its.word, its.sentence.as_str())).unwrap_or_else(|| panic!("{:?}", found.findings))
+fn sentence(found: &Explanation, cause: Cause) -> (Word, &str) {
+    let finding = common::finding(found, cause).unwrap_or_else(|| panic!("{:?}", found.findings));
+    (finding.word, &finding.sentence)
 }
 
 #[test]
-fn the_log_is_called_redo() {
+fn log_is_called_redo() {
     let found = explained(&mysql(
         (1.0, 1.0),
         180.0,
         vec![figure(Observed::Metric("server_wal_bytes"), 540.0, 720.0)],
     ));
-    let said = "new writes 720 bytes of redo log per query, 33 % more than old (540)";
-    assert_eq!(told(&found, Cause::Wal), (Word::MoreWork, said));
+    let text = "new writes 720 bytes of redo log per query, 33 % more than old (540)";
+    assert_eq!(sentence(&found, Cause::Wal), (Word::MoreWork, text));
 }
 
 #[test]
-fn commits_that_wait_name_the_setting_that_makes_them() {
+fn waiting_commits_name_the_flush_setting() {
     let fsyncs = vec![
         figure(Observed::Metric("server_fsyncs"), 0.0, 1.0),
         figure(status("innodb_os_log_fsyncs"), 0.0, 1.0),
@@ -74,15 +69,15 @@ fn commits_that_wait_name_the_setting_that_makes_them() {
         ],
         ..mysql((0.5, 1.0), 180.0, fsyncs)
     });
-    let (word, said) = told(&found, Cause::Fsync);
+    let (word, text) = sentence(&found, Cause::Fsync);
     assert_eq!(word, Word::MoreWaiting);
-    assert!(said.ends_with("the arms differ in innodb_flush_log_at_trx_commit (1, base 2)"), "{said}");
+    assert!(text.ends_with("the arms differ in innodb_flush_log_at_trx_commit (1, base 2)"), "{text}");
     let names: Vec<&str> = found.differences.iter().map(|difference| difference.name.as_str()).collect();
     assert_eq!(names, ["version", "innodb_adaptive_hash_index", "innodb_flush_log_at_trx_commit"]);
 }
 
 #[test]
-fn a_long_history_at_the_start_is_a_debt_where_more_pages_are_asked_for() {
+fn long_history_at_the_start_needs_more_page_requests_to_be_a_debt() {
     let state = |arm: usize, history: u64| Detail {
         arm,
         test: TEST,
@@ -94,19 +89,19 @@ fn a_long_history_at_the_start_is_a_debt_where_more_pages_are_asked_for() {
         ..mysql((0.88, instructions), 215.0, vec![figure(metric("buffer_pool_read_requests"), 8.0, pages)])
     };
     let found = explained(&spec(14.0, 1.2));
-    let (_, said) = told(&found, Cause::DeadRows);
-    assert!(said.starts_with("new starts with 450,000 transactions not yet purged"), "{said}");
-    assert!(said.contains("(history list length; old: 30)"), "{said}");
+    let (_, text) = sentence(&found, Cause::DeadRows);
+    assert!(text.starts_with("new starts with 450,000 transactions not yet purged"), "{text}");
+    assert!(text.contains("(history list length; old: 30)"), "{text}");
     assert!(
-        said.contains("new requests 14 buffer pool pages per query") && !said.contains("vacuum"),
-        "{said}"
+        text.contains("new requests 14 buffer pool pages per query") && !text.contains("vacuum"),
+        "{text}"
     );
     let unseen = explained(&spec(8.0, 1.0));
-    assert!(unseen.findings.iter().all(|its| its.cause != Cause::DeadRows), "{:?}", unseen.findings);
+    assert!(common::finding(&unseen, Cause::DeadRows).is_none(), "{:?}", unseen.findings);
 }
 
 #[test]
-fn a_pool_too_small_is_told_in_pages() {
+fn small_pool_is_reported_in_pages() {
     let misses = vec![
         figure(metric("buffer_pool_read_requests"), 12.0, 12.0),
         figure(status("innodb_pages_read"), 0.0, 3.0),
@@ -118,20 +113,20 @@ fn a_pool_too_small_is_told_in_pages() {
         ],
         ..mysql((0.5, 1.0), 260.0, misses)
     });
-    let (_, said) = told(&found, Cause::BufferMisses);
-    assert!(said.starts_with("new reads 3 pages into the buffer pool per query, none on old"), "{said}");
-    assert!(said.contains("innodb_buffer_pool_size (8388608, base 134217728)"), "{said}");
+    let (_, text) = sentence(&found, Cause::BufferMisses);
+    assert!(text.starts_with("new reads 3 pages into the buffer pool per query, none on old"), "{text}");
+    assert!(text.contains("innodb_buffer_pool_size (8388608, base 134217728)"), "{text}");
 }
 
-/// Who works more meets other guests of the host more often; they make no instructions.
+/// Busy clients encounter more steal time, but steal does not execute instructions.
 #[test]
-fn a_host_that_was_busier_too_goes_behind_what_an_only_difference_accounts_for() {
-    let metric_of_host = |name, base, arm| figure(Observed::Metric(name), base, arm);
+fn effect_of_the_only_difference_comes_before_a_busier_host() {
+    let host_metric = |name, base, arm| figure(Observed::Metric(name), base, arm);
     let figures = vec![
         figure(metric("buffer_pool_read_requests"), 12.0, 12.0),
         figure(status("innodb_pages_read"), 0.0, 3.0),
-        metric_of_host("host_idle_us", 400.0, 400.0),
-        metric_of_host("host_steal_us", 4.0, 400.0),
+        host_metric("host_idle_us", 400.0, 400.0),
+        host_metric("host_steal_us", 4.0, 400.0),
     ];
     let found = explained(&Spec {
         settings: vec![
@@ -147,21 +142,22 @@ fn a_host_that_was_busier_too_goes_behind_what_an_only_difference_accounts_for()
 }
 
 #[test]
-fn pages_that_are_flushed_and_written_twice_are_one_finding_and_no_cpu_time_of_sessions() {
+fn flushing_and_doublewrite_are_one_finding_without_session_cpu() {
     let flushed = vec![
         figure(status("innodb_buffer_pool_pages_flushed"), 0.1, 0.4),
         figure(status("innodb_dblwr_pages_written"), 0.1, 0.4),
     ];
     let found = explained(&mysql((0.88, 1.2), 215.0, flushed));
-    let (_, said) = told(&found, Cause::Checkpoint);
-    assert!(said.starts_with("new flushes 0.4 dirty pages per query, 4 times old's 0.1"), "{said}");
-    assert!(found.findings.iter().all(|its| its.cause != Cause::Doublewrite), "{:?}", found.findings);
-    assert_eq!(told(&found, Cause::Instructions).0, Word::MoreWork);
+    let (_, text) = sentence(&found, Cause::Checkpoint);
+    assert!(text.starts_with("new flushes 0.4 dirty pages per query, 4 times old's 0.1"), "{text}");
+    assert!(common::finding(&found, Cause::Doublewrite).is_none(), "{:?}", found.findings);
+    assert_eq!(sentence(&found, Cause::Instructions).0, Word::MoreWork);
 }
 
-/// MySQL 5.6 does not say which thread serves a session: what all its threads used is no background work to compare.
+/// MySQL 5.6 does not report which thread serves a session, so the CPU time of its threads is not comparable
+/// background work.
 #[test]
-fn threads_without_names_are_not_held_against_named_ones() {
+fn unnamed_threads_are_not_compared_with_named_ones() {
     let one = |what: Observed, arm: usize, per_query: f64| Extra { arm, test: TEST, what, per_query };
     let role = Observed::Metric;
     let found = explained(&Spec {
@@ -176,6 +172,6 @@ fn threads_without_names_are_not_held_against_named_ones() {
         ],
         ..Spec::default()
     });
-    let background = found.findings.iter().find(|its| its.cause == Cause::Background);
+    let background = common::finding(&found, Cause::Background);
     assert!(background.is_none(), "{background:?}");
 }

@@ -1,45 +1,35 @@
-//! Made-up runs in which two arms run one program and differ in one thing: it is named first where it can have acted,
-//! and not at all where it cannot.
+//! Made-up runs in which two arms run the same program and differ in one thing: it is named first if it can
+//! have caused the change, and not at all if it cannot.
 
 mod common;
 
-use common::figure;
+use common::{blocks, cpu_times, figure, finding};
 use rqps_explain::{Cause, Explanation, Finding, Word};
 use rqps_model::QueryPlan;
 use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};
 
 const WRITES: &str = "update-index";
 const READS: &str = "point-query";
-const TABLES_IO: &str = "pg_statio_all_tables";
 
 fn explained(spec: &Spec, test: &str) -> Explanation {
     common::explained(spec, test, 2)
 }
 
-/// Three arms of one build, the third slower with a fifth more instructions.
+/// Three arms of one build; the third is slower with a fifth more instructions.
 fn slower(test: &'static str, extra: Vec<[Extra; 3]>) -> Spec {
-    let times = [
-        figure(test, Observed::SessionCpuUs, 180.0, 215.0),
-        figure(test, Observed::Metric("client_cpu_us"), 40.0, 40.0),
-    ];
     Spec {
         arms: vec![("old", "17.7"), ("control", "17.7"), ("new", "17.7")],
         effects: vec![(2, test, 0.86, 1.2)],
-        extra: times.into_iter().chain(extra).flatten().collect(),
+        extra: cpu_times(test, 215.0).into_iter().chain(extra).flatten().collect(),
         ..Spec::default()
     }
 }
 
-/// What lies about on other pages since each arm was loaded by itself.
+/// Figures that differ because each arm was loaded separately and its rows are on other pages.
 fn unlike_data(test: &'static str) -> Vec<[Extra; 3]> {
-    let io = |column| Observed::Counter(TABLES_IO, "all", column);
-    vec![
-        figure(test, io("heap_blks_hit"), 4.0, 9.0),
-        figure(test, io("heap_blks_read"), 0.0, 0.0),
-        figure(test, io("idx_blks_hit"), 3.0, 3.0),
-        figure(test, io("idx_blks_read"), 0.0, 0.0),
-        figure(test, Observed::Metric("server_wal_bytes"), 540.0, 720.0),
-    ]
+    let mut figures = blocks(test, 4.0, 9.0);
+    figures.push(figure(test, Observed::Metric("server_wal_bytes"), 540.0, 720.0));
+    figures
 }
 
 fn first(found: &Explanation) -> &Finding {
@@ -47,30 +37,30 @@ fn first(found: &Explanation) -> &Finding {
 }
 
 fn names(found: &Explanation, what: &str) -> usize {
-    found.findings.iter().filter(|its| its.sentence.contains(what)).count()
+    found.findings.iter().filter(|finding| finding.sentence.contains(what)).count()
 }
 
 #[test]
-fn a_constraint_goes_before_log_that_it_cannot_have_written() {
+fn constraint_comes_before_log_that_it_cannot_cause() {
     let check = "ALTER TABLE sbtest1 ADD CONSTRAINT c CHECK (k > 0)";
     let found =
         explained(&Spec { after_load: vec![(2, check)], ..slower(WRITES, unlike_data(WRITES)) }, WRITES);
     assert_eq!(first(&found).cause, Cause::Instructions, "{:?}", found.findings);
-    let said = &first(&found).sentence;
-    assert!(said.ends_with(&format!("only this arm ran after its load: {check}")), "{said}");
-    assert!(!said.contains("WAL per query"), "the log is no part of it: {said}");
+    let sentence = &first(&found).sentence;
+    assert!(sentence.ends_with(&format!("only this arm ran after its load: {check}")), "{sentence}");
+    assert!(!sentence.contains("WAL per query"), "the log is no part of it: {sentence}");
     assert_eq!(names(&found, check), 1, "{:?}", found.findings);
 }
 
 #[test]
-fn a_constraint_that_no_statement_of_the_test_checks_is_not_named() {
+fn constraint_is_not_named_for_reads() {
     let check = "ALTER TABLE sbtest1 ADD CONSTRAINT c CHECK (k > 0)";
     let found = explained(&Spec { after_load: vec![(2, check)], ..slower(READS, vec![]) }, READS);
     assert_eq!(names(&found, "CHECK"), 0, "{:?}", found.findings);
 }
 
 #[test]
-fn commits_that_wait_go_before_blocks_that_unlike_data_make() {
+fn waiting_commits_come_before_blocks_of_unlike_data() {
     let fsyncs = [
         figure(WRITES, Observed::Metric("server_fsyncs"), 0.0, 1.0),
         figure(WRITES, Observed::Counter("pg_stat_io", "client backend/wal/normal", "fsyncs"), 0.0, 1.0),
@@ -83,32 +73,28 @@ fn commits_that_wait_go_before_blocks_that_unlike_data_make() {
 }
 
 #[test]
-fn images_that_are_compressed_are_more_work_whatever_a_count_saw_of_them() {
+fn compressed_images_are_more_work_whatever_was_counted() {
     let images = [
         figure(WRITES, Observed::Counter("pg_stat_wal", "", "wal_fpi"), 0.5, 0.5),
         figure(WRITES, Observed::Metric("server_wal_bytes"), 5000.0, 900.0),
     ];
-    let times = [
-        figure(WRITES, Observed::SessionCpuUs, 180.0, 1008.0),
-        figure(WRITES, Observed::Metric("client_cpu_us"), 40.0, 40.0),
-    ];
     let spec = Spec {
         effects: vec![(2, WRITES, 0.24, 44.0)],
-        extra: times.into_iter().chain(images).flatten().collect(),
+        extra: cpu_times(WRITES, 1008.0).into_iter().chain(images).flatten().collect(),
         settings: vec![(0, "wal_compression", "off"), (2, "wal_compression", "pglz")],
         ..slower(WRITES, vec![])
     };
     let found = explained(&spec, WRITES);
     assert_eq!((first(&found).word, first(&found).cause), (Word::MoreWork, Cause::Instructions));
     assert!(first(&found).sentence.contains("wal_compression (pglz, base off)"), "{:?}", found.findings);
-    assert!(found.findings.iter().all(|its| its.word != Word::FasterWork), "{:?}", found.findings);
+    assert!(found.findings.iter().all(|finding| finding.word != Word::FasterWork), "{:?}", found.findings);
 }
 
-/// What a preloaded library reads from the environment can make it sleep; who has slept also waits for a CPU a little,
-/// and finds cold caches. On base, client and session may work at the same time, so that together they take more CPU
-/// time than an operation takes.
+/// A preloaded library that reads its settings from the environment can make sessions sleep. Sessions that
+/// slept also wait a little for a CPU and find cold caches. On base, client and session may overlap, so that
+/// their CPU time exceeds the time of an operation.
 #[test]
-fn waiting_goes_first_where_the_environment_can_have_made_it() {
+fn waiting_comes_first_if_the_environment_can_cause_it() {
     for base_us in [20.0, 23.0] {
         let times = [
             figure(READS, Observed::SessionCpuUs, base_us, base_us + 20.0),
@@ -130,10 +116,10 @@ fn waiting_goes_first_where_the_environment_can_have_made_it() {
     }
 }
 
-/// Who sleeps also queues for a CPU when he wakes, and leaves other programs more of the machine: these get the part
-/// that is theirs.
+/// Sessions that sleep also queue for a CPU when they wake up, and leave more CPU time to other programs.
+/// Those account only for the queueing.
 #[test]
-fn other_programs_get_no_more_of_the_waiting_than_backends_queued_for_a_cpu() {
+fn other_programs_account_only_for_queueing() {
     let times = [
         figure(READS, Observed::SessionCpuUs, 20.0, 24.0),
         figure(READS, Observed::Metric("client_cpu_us"), 4.0, 4.0),
@@ -149,13 +135,13 @@ fn other_programs_get_no_more_of_the_waiting_than_backends_queued_for_a_cpu() {
     };
     let found = explained(&spec, READS);
     assert_eq!((first(&found).word, first(&found).cause), (Word::MoreWaiting, Cause::Waiting), "{found:#?}");
-    let others = found.findings.iter().find(|its| its.cause == Cause::OtherLoad).unwrap();
+    let others = finding(&found, Cause::OtherLoad).unwrap();
     assert!(others.weight > 0.2 && others.weight < first(&found).weight, "{found:#?}");
 }
 
-/// Where the rate is not decided, what goes first is what the cost's verdict comes of.
+/// If the rate is undecided, the reason for the cost's verdict comes first.
 #[test]
-fn more_work_is_no_reason_for_an_operation_that_costs_less() {
+fn more_work_does_not_explain_a_lower_cost() {
     let figures = [
         figure(WRITES, Observed::SessionCpuUs, 180.0, 155.0),
         figure(WRITES, Observed::Metric("client_cpu_us"), 40.0, 40.0),
@@ -169,7 +155,9 @@ fn more_work_is_no_reason_for_an_operation_that_costs_less() {
         ..slower(WRITES, vec![])
     };
     let found = explained(&spec, WRITES);
-    assert!(found.findings.iter().any(|its| its.cause == Cause::Wal && its.word == Word::MoreWork));
+    assert!(
+        found.findings.iter().any(|finding| finding.cause == Cause::Wal && finding.word == Word::MoreWork)
+    );
     assert_eq!(
         (first(&found).word, first(&found).cause),
         (Word::LessWork, Cause::Instructions),
@@ -178,7 +166,7 @@ fn more_work_is_no_reason_for_an_operation_that_costs_less() {
 }
 
 #[test]
-fn a_setting_without_a_known_mechanism_is_never_named() {
+fn settings_without_a_known_mechanism_are_never_named() {
     for name in
         ["cluster_name", "log_line_prefix", "extra_float_digits", "log_autovacuum_min_duration", "nosuch"]
     {
@@ -190,7 +178,7 @@ fn a_setting_without_a_known_mechanism_is_never_named() {
 }
 
 #[test]
-fn a_statement_is_said_where_nothing_else_accounts_for_the_change() {
+fn statement_is_named_if_nothing_else_explains_the_change() {
     let given = "SELECT pg_create_logical_replication_slot('s', 'test_decoding')";
     let alone = Spec {
         arms: vec![("old", "17.7"), ("control", "17.7"), ("new", "17.7")],
@@ -200,17 +188,17 @@ fn a_statement_is_said_where_nothing_else_accounts_for_the_change() {
     };
     let found = explained(&alone, READS);
     assert_eq!((first(&found).word, first(&found).cause), (Word::NotExplained, Cause::Unknown));
-    let said = &first(&found).sentence;
+    let sentence = &first(&found).sentence;
     assert!(
-        said.contains("only this arm ran after its load: SELECT pg_create_logical_replication_slot"),
-        "{said}"
+        sentence.contains("only this arm ran after its load: SELECT pg_create_logical_replication_slot"),
+        "{sentence}"
     );
     let harmless = Spec { after_load: vec![(2, "COMMENT ON TABLE sbtest1 IS 'x'")], ..alone };
     assert_eq!(names(&explained(&harmless, READS), "COMMENT"), 0);
 }
 
 #[test]
-fn nothing_is_named_where_no_verdict_shows_a_change() {
+fn nothing_is_named_without_a_changed_verdict() {
     let spec = Spec {
         effects: vec![],
         settings: vec![(0, "synchronous_commit", "off"), (2, "synchronous_commit", "on")],
@@ -222,7 +210,7 @@ fn nothing_is_named_where_no_verdict_shows_a_change() {
     assert!(found.findings.is_empty(), "{:?}", found.findings);
 }
 
-/// Two versions with one config: 12 does not know the option, whose default is another besides.
+/// Two versions with one config: version 12 does not know the option, and defaults differ too.
 fn versions(extra: Vec<[Extra; 3]>) -> Spec {
     Spec {
         arms: vec![("old", "12.22"), ("control", "12.22"), ("new", "17.7")],
@@ -241,27 +229,27 @@ fn versions(extra: Vec<[Extra; 3]>) -> Spec {
 }
 
 #[test]
-fn no_default_is_named_that_cannot_act() {
+fn defaults_without_effect_are_not_named() {
     let found = explained(&versions(unlike_data(WRITES)), WRITES);
     assert!(found.findings.len() > 1, "{:?}", found.findings);
     for name in ["ssl_min", "vacuum_", "checkpoint_"] {
         assert_eq!(names(&found, name), 0, "{:?}", found.findings);
     }
-    assert_eq!(found.differences.len(), 5, "they are still said to differ: {:?}", found.differences);
+    assert_eq!(found.differences.len(), 5, "they are still listed as differences: {:?}", found.differences);
 }
 
 #[test]
-fn a_default_that_acts_by_autovacuum_is_named_where_that_ran() {
+fn autovacuum_default_is_named_if_autovacuum_ran() {
     let tables = Observed::Counter("pg_stat_all_tables", "all", "autovacuum_count");
     let found = explained(&versions(vec![figure(WRITES, tables, 0.0, 1e-4)]), WRITES);
-    let vacuum = found.findings.iter().find(|its| its.cause == Cause::Autovacuum);
-    let said = &vacuum.unwrap_or_else(|| panic!("{:?}", found.findings)).sentence;
-    assert!(said.contains("autovacuum_vacuum_insert_scale_factor (0.2, base 0)"), "{said}");
-    assert!(!said.contains("ssl"), "{said}");
+    let vacuum = finding(&found, Cause::Autovacuum);
+    let sentence = &vacuum.unwrap_or_else(|| panic!("{:?}", found.findings)).sentence;
+    assert!(sentence.contains("autovacuum_vacuum_insert_scale_factor (0.2, base 0)"), "{sentence}");
+    assert!(!sentence.contains("ssl"), "{sentence}");
 }
 
 #[test]
-fn a_binary_log_that_is_off_is_one_of_no_bytes() {
+fn disabled_binary_log_counts_as_no_bytes() {
     let file = |object, column| Observed::Counter("file_io", object, column);
     let of_arms = |what, arms: &[usize], per_query| {
         arms.iter().map(|arm| Extra { arm: *arm, test: WRITES, what, per_query }).collect::<Vec<_>>()
@@ -298,14 +286,8 @@ fn faster(extra: Vec<[Extra; 3]>) -> Spec {
 }
 
 #[test]
-fn what_makes_work_is_no_cause_of_less() {
-    let io = |column, base, arm| figure(WRITES, Observed::Counter(TABLES_IO, "all", column), base, arm);
-    let blocks = vec![
-        io("heap_blks_hit", 9.0, 4.0),
-        io("heap_blks_read", 0.0, 0.0),
-        io("idx_blks_hit", 3.0, 3.0),
-        io("idx_blks_read", 0.0, 0.0),
-    ];
+fn causes_of_more_work_do_not_explain_less() {
+    let blocks = blocks(WRITES, 9.0, 4.0);
     for given in [
         "CREATE INDEX extra ON sbtest1 (pad)",
         "ALTER TABLE sbtest1 ADD COLUMN twice int GENERATED ALWAYS AS (k * 2) STORED",
@@ -315,8 +297,8 @@ fn what_makes_work_is_no_cause_of_less() {
         let found = explained(&on(2), WRITES);
         assert!(found.findings.len() > 1, "{:?}", found.findings);
         assert_eq!(names(&found, given), 0, "{:?}", found.findings);
-        let of_base = Spec { after_load: vec![(0, given), (1, given)], ..faster(blocks.clone()) };
-        let found = explained(&of_base, WRITES);
+        let on_base = Spec { after_load: vec![(0, given), (1, given)], ..faster(blocks.clone()) };
+        let found = explained(&on_base, WRITES);
         assert!(names(&found, given) > 0, "{given}: {:?}", found.findings);
     }
     for (name, low, high) in [
@@ -336,7 +318,7 @@ fn what_makes_work_is_no_cause_of_less() {
 }
 
 #[test]
-fn what_can_go_either_way_is_named_beside_both() {
+fn causes_without_a_direction_are_named_for_both() {
     let given = "UPDATE sbtest1 SET pad = pad";
     for spec in [faster(vec![]), slower(WRITES, vec![])] {
         let found = explained(&Spec { after_load: vec![(2, given)], ..spec }, WRITES);
@@ -345,7 +327,7 @@ fn what_can_go_either_way_is_named_beside_both() {
 }
 
 #[test]
-fn a_statement_on_another_table_is_nothing_to_a_test() {
+fn statements_on_other_tables_are_not_named() {
     let plan = QueryPlan {
         statement: "update".into(),
         sql: "UPDATE sbtest1 SET k = k + 1 WHERE id = 1".into(),
@@ -353,24 +335,24 @@ fn a_statement_on_another_table_is_nothing_to_a_test() {
         json: String::new(),
     };
     let detail = |arm| Detail { arm, test: WRITES, plans: vec![plan.clone()], fingerprint: Vec::new() };
-    let named = |given| {
+    let is_named = |given| {
         let details = (0..3).map(detail).collect();
         let spec = Spec { after_load: vec![(2, given)], details, ..slower(WRITES, unlike_data(WRITES)) };
         let found = explained(&spec, WRITES);
         assert!(!found.findings.is_empty());
         names(&found, given) > 0
     };
-    assert!(!named("INSERT INTO parent SELECT generate_series(1, 1000)"));
-    assert!(!named("CREATE INDEX i ON other (k)"));
-    assert!(!named("CREATE TABLE other (id int PRIMARY KEY)"));
-    assert!(named("CREATE INDEX i ON public.sbtest1 (k)"));
-    assert!(named("ALTER TABLE sbtest1 ADD FOREIGN KEY (k) REFERENCES parent (id)"));
-    assert!(named("CREATE TABLE child (id int REFERENCES sbtest1 (id))"));
+    assert!(!is_named("INSERT INTO parent SELECT generate_series(1, 1000)"));
+    assert!(!is_named("CREATE INDEX i ON other (k)"));
+    assert!(!is_named("CREATE TABLE other (id int PRIMARY KEY)"));
+    assert!(is_named("CREATE INDEX i ON public.sbtest1 (k)"));
+    assert!(is_named("ALTER TABLE sbtest1 ADD FOREIGN KEY (k) REFERENCES parent (id)"));
+    assert!(is_named("CREATE TABLE child (id int REFERENCES sbtest1 (id))"));
 }
 
 #[test]
-fn values_that_cannot_act_are_not_named() {
-    for (name, base, arm, acts) in [
+fn values_without_effect_are_not_named() {
+    for (name, base, arm, named) in [
         ("log_min_duration_statement", "-1", "60s", false),
         ("log_min_duration_statement", "-1", "0", true),
         ("statement_timeout", "10s", "60s", false),
@@ -378,13 +360,13 @@ fn values_that_cannot_act_are_not_named() {
     ] {
         let settings = vec![(0, name, base), (1, name, base), (2, name, arm)];
         let found = explained(&Spec { settings, ..slower(WRITES, vec![]) }, WRITES);
-        assert_eq!(names(&found, name) > 0, acts, "{name} = {arm}: {:?}", found.findings);
+        assert_eq!(names(&found, name) > 0, named, "{name} = {arm}: {:?}", found.findings);
     }
     let given = "ALTER TABLE sbtest1 REPLICA IDENTITY FULL";
-    for (level, acts) in [("replica", false), ("logical", true)] {
+    for (level, named) in [("replica", false), ("logical", true)] {
         let settings = (0..3).map(|arm| (arm, "wal_level", level)).collect();
         let spec = Spec { settings, after_load: vec![(2, given)], ..slower(WRITES, unlike_data(WRITES)) };
         let found = explained(&spec, WRITES);
-        assert_eq!(names(&found, given) > 0, acts, "{level}: {:?}", found.findings);
+        assert_eq!(names(&found, given) > 0, named, "{level}: {:?}", found.findings);
     }
 }

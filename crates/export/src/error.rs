@@ -1,13 +1,12 @@
-//! Errors of an export. Each message names the place and the remedy.
+//! Export errors. Each message names the place and the remedy.
 
 use std::path::{Path, PathBuf};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error of an export.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file exists.
+    /// The file exists, and so do `others` more.
     #[error("{} already exists{}: choose another directory with --to, or replace files with --force", path.display(), more(*others))]
     Exists { path: PathBuf, others: usize },
     /// Two runs have the same name, which is part of the key of every table.
@@ -15,10 +14,9 @@ pub enum Error {
         "two runs are named `{0}`, so their rows could not be distinguished: export them one by one, or rename a folder"
     )]
     SameName(String),
-    /// The table does not exist.
     #[error("no table `{name}`; the tables are: {known}")]
     UnknownTable { name: String, known: String },
-    /// The format is binary.
+    /// Text output was requested in a binary format.
     #[error(
         "parquet cannot be written to standard output: choose a directory with --to, or use --as csv or jsonl"
     )]
@@ -27,10 +25,8 @@ pub enum Error {
     Stopped,
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
-    /// The run cannot be judged.
     #[error(transparent)]
     Verdicts(#[from] rqps_verdicts::Error),
-    /// A latency histogram cannot be read.
     #[error(
         "run {run}, action {seq}, statement {statement}: the latency histogram is damaged; use --table to export all tables but `latencies` and `latency_buckets`"
     )]
@@ -49,7 +45,7 @@ fn more(others: usize) -> String {
 }
 
 impl Error {
-    /// Whether the request is at fault.
+    /// Whether the user's request caused it.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Exists { .. } | Self::SameName(_) | Self::UnknownTable { .. } | Self::NotText => true,
@@ -58,7 +54,7 @@ impl Error {
         }
     }
 
-    /// Whether the reader of standard output has closed it.
+    /// Whether the reader closed standard output.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Write { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe)
     }

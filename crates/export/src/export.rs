@@ -1,6 +1,6 @@
-//! From runs to files: table by table through all runs, all formats at the same time.
+//! Exports runs to files: one table at a time over all runs, in all formats at once.
 //!
-//! Files get their names when all are complete, so that a directory contains the whole export or nothing of it.
+//! Files get their names once all are complete, so that a directory contains the whole export or none of it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::rows::{Source, WITH_STACKS, WITH_VERDICTS, has_stacks};
 use crate::table::Table;
 use crate::write::{self, Row, Rows};
 
-/// Rows between two checks of whether to stop.
+/// Rows between two checks of the stop flag.
 const ROWS_PER_CHECK: u64 = 1024;
 
 /// What to export, and how.
@@ -36,7 +36,7 @@ pub struct Options<'a> {
 pub struct Exported {
     /// The files, table by table.
     pub files: Vec<File>,
-    /// What could not be exported, and why.
+    /// What could not be exported and why.
     pub remarks: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub fn export(runs: &[Run], dir: &Path, options: &Options<'_>) -> Result<Exporte
     }
     let (sources, remarks) = sources(runs, &options.tables)?;
     let _snapshots = snapshots(runs)?;
-    let mut whole = Vec::new();
+    let mut complete = Vec::new();
     for table in &options.tables {
         let mut open = Vec::new();
         for format in &options.formats {
@@ -76,14 +76,14 @@ pub fn export(runs: &[Run], dir: &Path, options: &Options<'_>) -> Result<Exporte
         sources.iter().try_for_each(|source| source.rows(table, &mut put))?;
         for file in open {
             file.rows.finish().map_err(Error::write(&file.path))?;
-            whole.push((table.name, rows, file.path, file.data));
+            complete.push((table.name, rows, file.path, file.data));
         }
     }
     if options.stop.load(Ordering::Relaxed) {
         return Err(Error::Stopped);
     }
     let mut files = Vec::new();
-    for (table, rows, path, data) in whole {
+    for (table, rows, path, data) in complete {
         let moved = if options.replace { data.persist(&path) } else { data.persist_noclobber(&path) };
         let file = moved.map_err(|error| Error::write(&path)(error.error))?;
         let bytes = file.metadata().map_err(Error::write(&path))?.len();
@@ -92,7 +92,7 @@ pub fn export(runs: &[Run], dir: &Path, options: &Options<'_>) -> Result<Exporte
     Ok(Exported { files, remarks })
 }
 
-/// Writes one table of all `runs` as text. Returns what could not be written, and why.
+/// Writes one table of all `runs` as text. Returns what could not be written and why.
 ///
 /// # Errors
 /// If the format is binary, a run cannot be read, or `out` cannot be written.
@@ -112,22 +112,24 @@ fn snapshots(runs: &[Run]) -> Result<Vec<impl Sized>> {
     Ok(runs.iter().map(Run::at_one_moment).collect::<rqps_store::Result<Vec<_>>>()?)
 }
 
-/// The runs, with their verdicts if a table needs them, and why some have none.
+/// The runs, with verdicts if a table needs them, and remarks on missing verdicts and stacks.
 fn sources<'a>(runs: &'a [Run], tables: &[&Table]) -> Result<(Vec<Source<'a>>, Vec<String>)> {
-    let wants = |name: &str| tables.iter().any(|table| table.name == name);
+    let includes = |name: &str| tables.iter().any(|table| table.name == name);
     let (mut sources, mut remarks, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for run in runs {
         let mut judged = None;
-        if wants(WITH_VERDICTS) && has_blocks(run) {
+        if includes(WITH_VERDICTS) && has_blocks(run) {
             match rules_of(run).and_then(|rules| judge_run(run, &rules)) {
                 Ok(verdicts) => judged = Some(verdicts),
                 Err(error) => remarks.push(format!("no verdicts for {}: {error}", run.folder.name())),
             }
         }
         let name = run.folder.name();
-        if wants(WITH_STACKS) {
-            let lost = run.profiles.iter().filter(|profile| !has_stacks(run, &profile.result));
-            remarks.extend(lost.map(|lost| format!("no stacks for {name}: {} is missing", lost.result.file)));
+        if includes(WITH_STACKS) {
+            let files = run.profiles.iter().map(|profile| &profile.result);
+            let missing = files.filter(|profile| !has_stacks(run, profile));
+            remarks
+                .extend(missing.map(|profile| format!("no stacks for {name}: {} is missing", profile.file)));
         }
         if !names.insert(name.clone()) {
             return Err(Error::SameName(name));
@@ -146,14 +148,14 @@ fn refuse_to_replace(dir: &Path, options: &Options<'_>) -> Result<()> {
         .tables
         .iter()
         .flat_map(|table| options.formats.iter().map(|format| path_of(dir, table, *format)));
-    let mut there = paths.filter(|path| path.exists());
-    match there.next() {
-        Some(path) => Err(Error::Exists { path, others: there.count() }),
+    let mut existing = paths.filter(|path| path.exists());
+    match existing.next() {
+        Some(path) => Err(Error::Exists { path, others: existing.count() }),
         None => Ok(()),
     }
 }
 
-/// A file without a name yet; it disappears if anything fails.
+/// A temporary file in the target directory; removed on drop unless it is persisted.
 struct NewFile {
     path: PathBuf,
     data: NamedTempFile,

@@ -1,12 +1,12 @@
-//! The file formats, by the names that a command line takes and their files end in.
+//! File formats. Each name is both the command-line value and the file extension.
 
 rqps_model::words! {
     Format {
-        /// Columns by name and type, compressed with Snappy.
+        /// Typed columns, compressed with Snappy.
         Parquet = "parquet",
-        /// Comma-separated, names first.
+        /// Comma-separated, with a header row.
         Csv = "csv",
-        /// One JSON object a line.
+        /// One JSON object per line.
         JsonLines = "jsonl",
     }
 }

@@ -1,8 +1,8 @@
 //! Run folders as flat tables that other tools read: CSV, JSON Lines and Parquet.
 //!
-//! What a table has is written down once, in `docs/EXPORT.md`; what is in it, nearly always in a view of the run's
-//! database (`crates/store/src/schema/views.sql`). A column is added in these two places; [`rows`] has the few tables
-//! that take code.
+//! `docs/EXPORT.md` is the only description of each table. Its rows usually come from a view of the run's
+//! database (`crates/store/src/schema/views.sql`). To add a column, change these two; [`rows`] has the few
+//! tables that need code.
 
 mod error;
 mod export;

@@ -1,4 +1,4 @@
-//! Sources of rows: nearly every table is a database view of the same name, a few need code.
+//! Sources of rows: most tables are database views of the same name, a few need code.
 
 mod latency;
 mod stacks;
@@ -16,42 +16,42 @@ use crate::write::Row;
 
 pub(crate) use stacks::has_stacks;
 
-/// The table that verdicts are made for.
+/// The table that needs verdicts.
 pub(crate) const WITH_VERDICTS: &str = "verdicts";
-/// The table that reads files beside the database.
+/// The table that reads files next to the database.
 pub(crate) const WITH_STACKS: &str = "stacks";
 
-/// Takes a row without its beginning, the name of the run.
+/// Receives a row without its first cell, the run's name.
 type Sink<'s> = dyn FnMut(Vec<Cell>) -> Result<()> + 's;
 
-/// A run, and its verdicts where it has some and a table wants them.
+/// A run, with its verdicts if it has any and a table needs them.
 pub(crate) struct Source<'a> {
     pub run: &'a Run,
     pub judged: Option<RunVerdicts>,
 }
 
 impl Source<'_> {
-    /// Hands over the rows of a table.
+    /// Passes the rows of a table to `sink`.
     pub fn rows(&self, table: &'static Table, sink: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
         let (run, name) = (self.run, self.run.folder.name());
-        let mut own = |cells: Vec<Cell>| sink(table.row(&name, cells)?.into());
+        let mut put = |cells: Vec<Cell>| sink(table.row(&name, cells)?.into());
         match table.name {
-            WITH_VERDICTS => self.judged.iter().try_for_each(|judged| verdicts::rows(run, judged, &mut own)),
-            WITH_STACKS => stacks::rows(run, &mut own),
-            "variance" => variance::rows(run, &mut own),
-            "latencies" => latency::percentiles(run, &mut own),
-            "latency_buckets" => latency::buckets(run, &mut own),
-            // A database does not know where it is.
+            WITH_VERDICTS => self.judged.iter().try_for_each(|judged| verdicts::rows(run, judged, &mut put)),
+            WITH_STACKS => stacks::rows(run, &mut put),
+            "variance" => variance::rows(run, &mut put),
+            "latencies" => latency::percentiles(run, &mut put),
+            "latency_buckets" => latency::buckets(run, &mut put),
+            // The path is not in the database.
             "runs" => run.flat("runs", |mut cells| {
                 cells.push(run.folder.path().to_string_lossy().into_owned().into());
-                own(cells)
+                put(cells)
             }),
-            view => run.flat(view, own),
+            view => run.flat(view, put),
         }
     }
 }
 
-/// First cells of the rows of an observation, by the number of its action.
+/// The first cells of an observation's rows, by the number of its action.
 fn places(run: &Run) -> Result<BTreeMap<u32, Vec<Cell>>> {
     let mut places = BTreeMap::new();
     run.flat("places", |cells| {

@@ -1,7 +1,7 @@
-//! What a table is: its columns, as docs/EXPORT.md describes them.
+//! Tables and their columns, parsed from docs/EXPORT.md.
 //!
-//! The document's section Tables is the only description. Names, order, types and nullability of columns come from it,
-//! and each row is checked against it.
+//! The document's section Tables is the only description: names, order, types and nullability of columns come
+//! from it, and each row is checked against it.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 const DOCUMENT: &str = include_str!("../../../docs/EXPORT.md");
 
-/// All tables, in the order of the document: what was compared, what it says, what was measured, what happened.
+/// All tables, in the document's order: what was compared, conclusions, measurements, events.
 pub static ALL: LazyLock<Vec<Table>> = LazyLock::new(|| {
     let sections = schema().split("### ").skip(1);
     sections.filter_map(Table::parse).collect()
@@ -23,10 +23,8 @@ pub fn schema() -> &'static str {
     rest.split("\n## ").next().unwrap_or_default()
 }
 
-/// The table of that name.
-///
 /// # Errors
-/// When there is none.
+/// If no table has this name.
 pub fn table(name: &str) -> Result<&'static Table> {
     ALL.iter().find(|table| table.name == name).ok_or_else(|| {
         let known: Vec<&str> = ALL.iter().map(|table| table.name).collect();
@@ -34,12 +32,11 @@ pub fn table(name: &str) -> Result<&'static Table> {
     })
 }
 
-/// A table of the export.
 #[derive(Debug)]
 pub struct Table {
-    /// Its name, and that of its files.
+    /// Also the name of its files.
     pub name: &'static str,
-    /// The columns that tell its rows apart.
+    /// The columns that identify a row.
     pub key: Vec<&'static str>,
     pub columns: Vec<Column>,
 }
@@ -54,22 +51,21 @@ impl Table {
         Some(Self { name, key: key.collect(), columns: columns.collect() })
     }
 
-    /// A row that matches the description, from the values that follow the name of the run.
+    /// Builds a row from the run's name and the remaining cells, and checks it against the description.
     pub(crate) fn row(&'static self, run: &str, cells: Vec<Cell>) -> Result<Vec<Cell>> {
         let misfit = |column: &str| Error::Misfit { table: self.name, column: column.to_owned() };
         if cells.len() + 1 != self.columns.len() {
             return Err(misfit("in all"));
         }
         let cells = [Cell::Text(run.to_owned())].into_iter().chain(cells);
-        let fitted = |(column, cell): (&Column, Cell)| column.cell(cell).ok_or_else(|| misfit(column.name));
-        self.columns.iter().zip(cells).map(fitted).collect()
+        let checked = |(column, cell): (&Column, Cell)| column.cell(cell).ok_or_else(|| misfit(column.name));
+        self.columns.iter().zip(cells).map(checked).collect()
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     pub name: &'static str,
-    /// The type of its values.
     pub kind: Kind,
     /// Whether a value may be missing.
     pub nullable: bool,
@@ -79,13 +75,13 @@ pub struct Column {
 pub enum Kind {
     /// UTF-8.
     Text,
-    /// 64 bits, signed.
+    /// 64-bit signed.
     Integer,
-    /// 64 bits.
+    /// 64-bit.
     Real,
-    /// True or false; the database has 1 or 0.
+    /// Stored in the database as 1 or 0.
     Bool,
-    /// A moment, to the millisecond, in UTC; the database has it as ISO 8601.
+    /// UTC with millisecond precision, stored in the database as ISO 8601.
     Time,
 }
 
@@ -104,7 +100,7 @@ impl Kind {
 }
 
 impl Column {
-    /// Of a line "| `seed` | VARCHAR | | yes | …"; none of other lines.
+    /// Parses a line like "| `seed` | VARCHAR | | yes | …"; None for other lines.
     fn parse(line: &'static str) -> Option<Self> {
         let mut cells = line.split('|').map(str::trim).skip(1);
         let name = cells.next()?.strip_prefix('`')?.strip_suffix('`')?;
@@ -113,10 +109,10 @@ impl Column {
         Some(Self { name, kind, nullable: cells.nth(1)? == "yes" })
     }
 
-    /// The value in the type of the column; none if it does not fit. Infinite numbers become nulls.
+    /// Converts a value to the column's type; None if it does not fit. NaN and infinities become null.
     fn cell(&self, cell: Cell) -> Option<Cell> {
         let cell = match (self.kind, cell) {
-            (Kind::Real, Cell::Integer(whole)) => Cell::Real(whole as f64),
+            (Kind::Real, Cell::Integer(integer)) => Cell::Real(integer as f64),
             (Kind::Real, Cell::Real(real)) if !real.is_finite() => Cell::Null,
             (_, cell) => cell,
         };

@@ -1,6 +1,6 @@
 //! How a plan names a database program: by version, by the directory it is installed in, or by its source code.
 //!
-//! This is only the name as written. Finding, downloading and hashing the program is the business of `rqps-builds`.
+//! Parses and prints the name only; `rqps-builds` finds, downloads and hashes the program.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -9,6 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::source::SourceSpec;
+use crate::text::file_name_safe;
 
 /// A database management system that rqps can measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -23,7 +24,7 @@ pub enum Dbms {
 }
 
 impl Dbms {
-    /// Every DBMS that rqps knows.
+    /// All supported DBMSs.
     pub const ALL: [Dbms; 3] = [Dbms::Postgres, Dbms::Mysql, Dbms::Mariadb];
 
     /// The name in plans, labels and folders: `postgres`, `mysql`, `mariadb`.
@@ -35,8 +36,8 @@ impl Dbms {
         }
     }
 
-    /// A version as a number, as the server counts: Postgres `18.1` is 180001, `9.6.24` is 90624, `19beta1` is 190000;
-    /// MySQL `8.0.31` is 80031; MariaDB `10.11.5-MariaDB` is 101105. 0 for what is no version.
+    /// The server's own numeric form of a version: Postgres `18.1` is 180001, `9.6.24` is 90624, `19beta1` is 190000;
+    /// MySQL `8.0.31` is 80031; MariaDB `10.11.5-MariaDB` is 101105. 0 if the text is not a version.
     pub fn version_num(self, version: &str) -> u32 {
         let mut parts = version.split('.').map(|part| {
             let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
@@ -51,7 +52,7 @@ impl Dbms {
         }
     }
 
-    /// What a plan may say instead of a build of it that cannot be had.
+    /// The remedy shown when one of its builds is not available.
     pub fn build_remedy(self) -> String {
         let (release, _) = self.example_versions();
         let dbms = if self == Dbms::Postgres { String::new() } else { format!(", dbms = \"{self}\"") };
@@ -61,7 +62,7 @@ impl Dbms {
         )
     }
 
-    /// A release and a series of it, for messages.
+    /// An example release and its series, for messages.
     fn example_versions(self) -> (&'static str, &'static str) {
         match self {
             Dbms::Postgres => ("18.1", "18"),
@@ -70,7 +71,7 @@ impl Dbms {
         }
     }
 
-    /// Where one is often installed, for messages.
+    /// A typical installation directory, for messages.
     fn example_directory(self) -> &'static str {
         match self {
             Dbms::Postgres => "/usr/lib/postgresql/15",
@@ -100,27 +101,25 @@ impl FromStr for Dbms {
 /// Where a build comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum BuildSource {
-    /// A published version: `18.1`, `9.6.24`, `8.0.31`, or a series alone (`18`, `9.6`, `8.0`) for its newest release.
+    /// A published version: `18.1`, `9.6.24`, `8.0.31`, or only a series (`18`, `9.6`, `8.0`) for its newest release.
     Version(String),
-    /// A directory that holds the server program, as written (a relative path starts at the working directory).
+    /// The directory of an installed server, as written (relative to the working directory).
     Path(PathBuf),
-    /// Source code that is compiled first.
+    /// Source code to compile.
     Source(SourceSpec),
 }
 
-/// A build as a plan or a command line names it: `postgres-18.1`, `mysql-8.0`, or a directory. A path with a `/` in
-/// it is a directory of Postgres; other DBMSs stand before it: `mysql:/opt/mysql`.
+/// A build as written in a plan or on a command line: `postgres-18.1`, `mysql-8.0`, or a directory. A path with a `/`
+/// is a Postgres directory; for other DBMSs the name comes first: `mysql:/opt/mysql`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BuildSpec {
-    /// The DBMS it is a build of.
     pub dbms: Dbms,
-    /// Version or directory.
     pub source: BuildSource,
 }
 
 impl BuildSpec {
-    /// A build of a DBMS by its directory.
+    /// The build installed in a directory.
     pub fn from_path(dbms: Dbms, path: impl Into<PathBuf>) -> Self {
         BuildSpec { dbms, source: BuildSource::Path(path.into()) }
     }
@@ -136,7 +135,7 @@ impl BuildSpec {
     }
 }
 
-/// The last two named parts of a path, other characters than letters, digits, `.` and `_` turned into `-`.
+/// The last two components of a path, made safe for a file name.
 fn path_label(path: &Path) -> String {
     let parts: Vec<String> = path
         .components()
@@ -145,15 +144,12 @@ fn path_label(path: &Path) -> String {
             _ => None,
         })
         .collect();
-    let joined = parts[parts.len().saturating_sub(2)..].join("-");
-    let safe =
-        joined.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' });
-    let label: String = safe.collect();
+    let label = file_name_safe(&parts[parts.len().saturating_sub(2)..].join("-"));
     if label.is_empty() { "root".to_owned() } else { label }
 }
 
-/// The form that parses back to the same build. A directory of Postgres stands for itself, with `./` in front where it
-/// has no `/` or could be read as one of another DBMS.
+/// Prints the form that parses back to the same build. A Postgres directory is printed as is, with `./` prepended if it
+/// has no `/` or would parse as another DBMS's directory or as source code.
 impl fmt::Display for BuildSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
@@ -210,19 +206,19 @@ impl FromStr for BuildSpec {
     }
 }
 
-/// The DBMS before a `:`, and what stands behind it.
+/// The DBMS before the first `:`, and the rest.
 fn named_dbms(text: &str) -> Option<(Dbms, &str)> {
     let (name, rest) = text.split_once(':')?;
     Some((name.parse().ok()?, rest))
 }
 
-/// The DBMS before a `+`, and what stands behind it: flavour, `:`, source.
+/// The DBMS before the first `+`, and the rest: flavour, `:`, source.
 fn flavoured(text: &str) -> Option<(Dbms, &str)> {
     let (name, rest) = text.split_once('+')?;
     Some((name.parse().ok()?, rest))
 }
 
-/// One to three numbers with dots between them.
+/// One to three numbers of at most four digits, separated by dots.
 fn is_version(text: &str) -> bool {
     let numbers: Vec<&str> = text.split('.').collect();
     let is_number = |part: &&str| (1..=4).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
@@ -247,27 +243,27 @@ impl From<BuildSpec> for String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {}", self.what(), self.remedy())]
 pub enum BuildError {
-    /// The part before the first `-` is not a DBMS that rqps knows.
+    /// The part before the first `-` is not a supported DBMS.
     UnknownDbms(String),
     /// A version without its DBMS.
     NoDbms(String),
     /// A DBMS without its version.
     NoVersion(Dbms),
-    /// A DBMS and a `:` with no directory behind it.
+    /// A DBMS and a `:` without a directory.
     NoDirectory(Dbms),
     /// The version is not numbers with dots.
     BadVersion(Dbms, String),
     NotABuild(String),
-    /// A flavour without the source that it is for.
+    /// A flavour without source code.
     NoSource(String),
 }
 
 impl BuildError {
-    /// What is wrong, without what to do about it.
+    /// The mistake, without its remedy.
     pub fn what(&self) -> String {
         match self {
             BuildError::UnknownDbms(text) => {
-                format!("unknown DBMS \"{text}\" (rqps knows {})", known_dbms())
+                format!("unknown DBMS \"{text}\" (rqps knows {})", Dbms::ALL.map(Dbms::name).join(", "))
             }
             BuildError::NoDbms(text) => format!("\"{text}\" does not say which DBMS"),
             BuildError::NoVersion(dbms) => format!("\"{dbms}\" does not say which version"),
@@ -299,10 +295,6 @@ impl BuildError {
     }
 }
 
-fn known_dbms() -> String {
-    Dbms::ALL.map(|dbms| dbms.to_string()).join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,7 +314,7 @@ mod tests {
         }
         let directory = |text: &str| match text.parse::<BuildSpec>().unwrap() {
             BuildSpec { dbms, source: BuildSource::Path(path) } => (dbms, path),
-            other => panic!("{other} is no directory"),
+            other => panic!("{other} is not a directory"),
         };
         assert_eq!(directory("postgres:/pg"), (Dbms::Postgres, PathBuf::from("/pg")));
         assert_eq!(directory("mysql:my"), (Dbms::Mysql, PathBuf::from("my")));
@@ -333,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_as_servers_count_them() {
+    fn version_numbers_match_the_servers() {
         for (dbms, version, number) in [
             (Dbms::Postgres, "18.1", 180_001),
             (Dbms::Postgres, "9.6.24", 90_624),
@@ -358,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_the_remedy() {
+    fn errors_name_the_remedy() {
         let message = |text: &str| text.parse::<BuildSpec>().unwrap_err().to_string();
         assert!(message("18.1").contains("write \"postgres-18.1\""));
         assert!(

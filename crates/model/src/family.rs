@@ -1,18 +1,18 @@
-//! Build families: what beside its version decides what a program costs.
+//! Build families: compiler, flags and C library, which change a program's cost independently of its version.
 
 use serde::{Deserialize, Serialize};
 
 use crate::server::Setting;
 
-/// How a build was made. Each field is [`Family::UNKNOWN`] where that is not known.
+/// How a build was compiled. Fields are [`Family::UNKNOWN`] if not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Family {
     /// Name and version: `gcc 12.2.0`, `clang 14.0.6`.
     pub compiler: String,
-    /// The flags that decide the speed of code, in a fixed order: `-O2 -fno-omit-frame-pointer`, `-O2
+    /// The flags that affect the speed of code, in a fixed order: `-O2 -fno-omit-frame-pointer`, `-O2
     /// --enable-cassert`.
     pub flags: String,
-    /// The C library it runs with: `system glibc 2.36`, `its own glibc 2.31`, `musl`.
+    /// The C library at run time: `system glibc 2.36`, `its own glibc 2.31`, `musl`.
     pub libc: String,
 }
 
@@ -25,12 +25,12 @@ impl Default for Family {
 impl Family {
     pub const UNKNOWN: &str = "unknown";
 
-    /// Names and values as an arm's facts keep them.
+    /// The family as facts of an arm: name and value.
     pub fn facts(&self) -> [(&'static str, &str); 3] {
         [("family.compiler", &self.compiler), ("family.flags", &self.flags), ("family.libc", &self.libc)]
     }
 
-    /// The family that an arm's facts have in them.
+    /// Reads the family from an arm's facts.
     pub fn of_facts(facts: &[Setting]) -> Family {
         let fact = |name: &str| {
             let fact = facts.iter().find(|fact| fact.name == name);
@@ -39,14 +39,13 @@ impl Family {
         Family { compiler: fact("family.compiler"), flags: fact("family.flags"), libc: fact("family.libc") }
     }
 
-    /// Releases of one major version of a compiler make the same code, near enough.
+    /// Whether compiler and flags match. Releases of one major version of a compiler generate nearly the same code.
     pub fn is_compiled_like(&self, other: &Family) -> bool {
         major(&self.compiler) == major(&other.compiler) && self.flags == other.flags
     }
 
-    /// What makes builds of these two families unlike, as a phrase; nothing when they are alike. Compilers are alike
-    /// when name and major version are. What is known of one alone counts as unlike; what is known of neither does
-    /// not.
+    /// The differences between two families, as a phrase; `None` if they match. Compilers match if name and major
+    /// version do. A fact known of only one of the two is a difference; a fact known of neither is not.
     pub fn differs(&self, other: &Family) -> Option<String> {
         let mut parts = Vec::new();
         if major(&self.compiler) != major(&other.compiler) {

@@ -1,28 +1,28 @@
-//! The groups in which tables show tests, in the words of the benchmark that declares them.
+//! The sections of tables, in the words of the benchmark.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// A group of tests. It is kept with the run, so that what reads a run knows the words and the order of any benchmark.
-/// Two groups are the same when their keys are.
+/// A group of tests. It is stored with the run, so readers need not know the benchmark. Groups with equal keys are
+/// equal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Group {
-    /// In files: `point`, `range-aggregate`.
+    /// Key in files: `point`, `range-aggregate`.
     pub key: Cow<'static, str>,
-    /// Above a table: `point queries`.
+    /// Heading of a table: `point queries`.
     pub title: Cow<'static, str>,
-    /// In a sentence: `range with aggregation`.
+    /// Name in a sentence: `range with aggregation`.
     pub short: Cow<'static, str>,
-    /// Its place among the benchmark's groups, from 1.
+    /// Position among the benchmark's groups, from 1.
     pub position: u32,
-    /// Each of its steps finds the data that the one before it left, so that their order means something. Tests of
-    /// other groups stand by name.
+    /// Each step starts from the data that the previous one left, so tables list them in order. Tests of other groups
+    /// are sorted by name.
     pub consecutive: bool,
 }
 
 impl Group {
-    /// A group of tests that do not depend on each other's order.
+    /// A group of tests whose order does not matter.
     pub const fn new(position: u32, key: &'static str, title: &'static str, short: &'static str) -> Self {
         Self {
             key: Cow::Borrowed(key),
@@ -33,14 +33,14 @@ impl Group {
         }
     }
 
-    /// A group whose steps each find what the one before left.
+    /// A group of steps that each start from the data of the previous one.
     pub const fn consecutive(position: u32, key: &'static str, title: &'static str) -> Self {
         let mut group = Self::new(position, key, title, title);
         group.consecutive = true;
         group
     }
 
-    /// What steps are sorted by: their group, then their place in the plan where it means something, else the name.
+    /// The sort key of a step: its group, then its position in the plan if the group is consecutive, else its name.
     pub fn order<'a>(&'a self, name: &'a str, position: u32) -> impl Ord + use<'a> {
         (self.position, &*self.key, if self.consecutive { position } else { 0 }, name)
     }

@@ -1,5 +1,4 @@
-//! The vocabulary that the other crates share: which build, what ends a step, what was observed. Plain data, declared
-//! here once; no other crate declares these again.
+//! Types shared by all other crates: builds, limits of steps, observations. Plain data without behaviour.
 
 #[doc(hidden)]
 pub use serde;

@@ -1,9 +1,9 @@
-//! What verdicts are made of: the measures, in one table, and the detectors that judge them.
+//! The metrics of verdicts, in one table, and the detectors that judge them.
 
 use crate::words;
 
 words! {
-    /// What is compared: the rate, what an operation takes, or the time that stalls take.
+    /// What is compared: the rate, a cost per operation, or the time lost in stalls.
     Metric {
         Rate = "rate",
         Instructions = "instructions",
@@ -17,14 +17,14 @@ words! {
 }
 
 words! {
-    /// What a verdict is on. Each rests on one metric and on nothing else.
+    /// What a verdict is about. Each uses exactly one metric.
     Detector {
         Rate = "rate",
-        /// The cost of an operation: its instructions, or its CPU time where nobody counts them.
+        /// The cost of an operation: its instructions, or its CPU time if instructions are not counted.
         Cost = "cost",
-        /// The time that stalls take, whatever the mean is.
+        /// The time lost in stalls, whatever the mean is.
         Stalls = "stalls",
-        /// CPU time of an operation, where its cost rests on instructions.
+        /// CPU time of an operation, if its cost is instructions.
         Cpu = "cpu",
         Wal = "wal",
         Fsyncs = "fsyncs",
@@ -33,47 +33,47 @@ words! {
     }
 }
 
-/// Of what events a measure is made.
+/// The kind of events that a metric sums up, which decides how its noise is modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Events {
-    /// Of none: it is a length of time, or there are so many that it is like one.
+    /// A duration, or so many events that it behaves like one.
     Continuous,
-    /// Of events that may be few and of one size.
+    /// Possibly few events of equal size.
     Counted,
-    /// Of few and large ones. What one test says of their noise says nothing about another's, and that none were seen
-    /// says little.
+    /// Few, large events. The noise of one test does not predict that of another, and their absence is weak evidence.
     Rare,
 }
 
-/// A metric and what has to be known of it. Of the rate more is better, of everything else less.
+/// A metric and its properties. For the rate more is better, for all others less.
 #[derive(Debug)]
 pub struct Measure {
     pub metric: Metric,
-    /// In a column, and with `is` or `are` in a sentence.
+    /// Its column's heading, also the subject of `is` or `are` in a sentence.
     pub label: &'static str,
     pub is_plural: bool,
-    /// What an operation does with it: `executes`, and more or fewer of it, or less: `instructions`.
+    /// `verb` and `noun` form sentences: an operation `executes` fewer `instructions`.
     pub verb: &'static str,
     pub noun: &'static str,
+    /// Whether a smaller amount is "fewer" instead of "less".
     pub is_countable: bool,
-    /// Which verdict is on it, where it is not the cost.
+    /// The detector that uses it, if it is not the cost.
     pub detector: Detector,
-    /// Whether it can be the cost: the first that was measured is.
+    /// Whether it can be the cost; the first such metric that was measured is.
     pub is_cost: bool,
-    /// Whether more of it on one arm and less of another such measure make the two mixed. Rows and blocks touched cost
-    /// something only by the time, log and reads that they take; and versions of a server count them differently.
+    /// Whether a rise of it and a fall of another such metric make both mixed. False for rows and blocks touched: they
+    /// cost only through the time, log and reads that they take, and server versions count them differently.
     pub weighs: bool,
-    /// The total of a window that it is made of, per operation; none where it is made otherwise.
+    /// The window's total that is divided by operations; `None` if it is computed in another way.
     pub total: Option<&'static str>,
     pub events: Events,
-    /// Minimum effect of interest, as a share, where a plan says nothing else.
+    /// The default minimum effect of interest, as a share.
     pub mei: f64,
-    /// What an operation could have of it by itself: a server's housekeeping, which goes by the clock, has less. No
-    /// smaller difference matters, however large a share it is.
+    /// The smallest amount per operation that an operation itself can cause; a server's periodic housekeeping causes
+    /// less. Smaller differences never matter, however large their share.
     pub per_op_min: f64,
 }
 
-/// What the fields of most measures are.
+/// Defaults of the fields.
 const COUNT: Measure = Measure {
     metric: Metric::Rows,
     label: "",
@@ -138,7 +138,7 @@ static MEASURES: [Measure; Metric::ALL.len()] = [
         detector: Detector::Wal,
         weighs: true,
         total: Some("server_wal_bytes"),
-        // The smallest WAL record has 24 bytes, and a transaction of 20 statements that writes at all writes one.
+        // The smallest WAL record has 24 bytes; a writing transaction of 20 statements writes at least one.
         per_op_min: 1.0,
         ..COUNT
     },
@@ -147,7 +147,7 @@ static MEASURES: [Measure; Metric::ALL.len()] = [
         label: "rows touched",
         noun: "rows",
         total: Some("server_rows_touched"),
-        // A row of a statement that finds one in ten times.
+        // A statement that finds a row one time in ten.
         per_op_min: 0.1,
         ..COUNT
     },
@@ -168,7 +168,7 @@ static MEASURES: [Measure; Metric::ALL.len()] = [
         detector: Detector::Fsyncs,
         weighs: true,
         total: Some("server_fsyncs"),
-        // A commit of a transaction of 20 statements, which may share its fsync with others.
+        // The commit of a transaction of 20 statements, whose fsync several may share.
         per_op_min: 0.01,
         ..COUNT
     },
@@ -187,12 +187,11 @@ static MEASURES: [Measure; Metric::ALL.len()] = [
 ];
 
 impl Metric {
-    /// What is known of it.
     pub fn measure(self) -> &'static Measure {
         &MEASURES[self as usize]
     }
 
-    /// Which verdict is on it, in a test where the cost rests on `cost_of`.
+    /// The detector that uses it in a test whose cost is `cost_of`.
     pub fn detector(self, cost_of: Metric) -> Detector {
         let measure = self.measure();
         if measure.is_cost && self == cost_of { Detector::Cost } else { measure.detector }
@@ -200,20 +199,20 @@ impl Metric {
 }
 
 impl Detector {
-    /// What a test is measured for.
+    /// The detectors that every test is judged by.
     pub const HEADLINES: [Detector; 3] = [Detector::Rate, Detector::Cost, Detector::Stalls];
 
-    /// Whether it is judged beside them.
+    /// Whether it judges a resource, not a headline.
     pub fn is_resource(self) -> bool {
         !Self::HEADLINES.contains(&self)
     }
 
-    /// All that are judged beside the headlines.
+    /// All detectors of resources.
     pub fn resources() -> impl Iterator<Item = Detector> {
         Self::ALL.into_iter().filter(|detector| detector.is_resource())
     }
 
-    /// What it judges; of the cost, where instructions are counted.
+    /// Its metric; for the cost, that with counted instructions.
     pub fn measure(self) -> Option<&'static Measure> {
         MEASURES.iter().find(|measure| measure.detector == self)
     }

@@ -1,26 +1,25 @@
-//! What a stretch of work was observed to be and to cost.
+//! Figures observed over a stretch of work: metrics, counters, series, settles.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Totals over the observed stretch, by free name with the unit in the name (`host_user_us`, `disk_reads`,
-/// `server_cpu_us`, `cpus`). Values that are not finite are not kept: not known and not stored are the same.
+/// Totals over the observed stretch, by name with the unit last (`host_user_us`, `disk_reads`, `server_cpu_us`,
+/// `cpus`). Values that are not finite are not stored: unknown and absent are the same.
 pub type Metrics = BTreeMap<String, f64>;
 
-/// One slice of a window: what an arm's clients did in one turn, while those of all other arms stood still. Of clients
-/// that work side by side, it is their sum; events that only warm the slice up are not in it.
+/// One slice of a window: the work of an arm's clients in one turn, while the clients of all other arms pause. Summed
+/// over concurrent clients; guard events are excluded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
     pub events: u64,
-    /// Events over their rate, which is the sum of the clients' rates: microseconds by the wall clock.
+    /// Events divided by the sum of the clients' rates: wall-clock microseconds.
     pub elapsed_us: f64,
-    /// CPU time of the sessions' processes or threads, microseconds; none where the kernel does not tell.
+    /// CPU time of the sessions' processes or threads, microseconds; `None` if the kernel does not report it.
     pub sessions_cpu_us: Option<f64>,
     /// CPU time of the clients' threads, microseconds.
     pub client_cpu_us: f64,
-    /// CPU time of the instance's other processes from the opening of the slice to its end, its warm-up included,
-    /// microseconds.
+    /// CPU time of the instance's other processes during the slice, guard included, microseconds.
     pub others_cpu_us: f64,
 }
 
@@ -32,14 +31,14 @@ pub struct SettleCondition {
     /// Value before the settle; finite, as are the two others.
     pub before: f64,
     pub after: f64,
-    /// The value at or below which it counts as reached.
+    /// Reached at or below this value.
     pub target: f64,
 }
 
-/// One settle: debt paid down until the exit conditions hold or the cap is reached.
+/// One settle: pays debt down until the exit conditions hold or the cap is reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settle {
-    /// What was done, in order: `vacuum analyze`, `checkpoint`, `wait`.
+    /// Actions taken, in order: `vacuum analyze`, `checkpoint`, `wait`.
     pub actions: Vec<String>,
     /// Exit conditions with their values before and after.
     pub conditions: Vec<SettleCondition>,
@@ -47,7 +46,7 @@ pub struct Settle {
     pub elapsed_us: u64,
     /// The cap, microseconds.
     pub cap_us: u64,
-    /// Whether every condition was reached (otherwise the cap ended it).
+    /// Whether every condition was reached; otherwise the cap ended it.
     pub reached: bool,
 }
 
@@ -59,25 +58,25 @@ pub struct Counter {
     /// The row of the view, such as a table's name; empty for views of one row.
     pub object: String,
     pub column: String,
-    /// Value before; none when the server had none.
+    /// `None` if the server had no value.
     pub before: Option<f64>,
-    /// Value after; none when the server had none.
+    /// `None` if the server had no value.
     pub after: Option<f64>,
 }
 
 impl Counter {
-    /// After minus before; none when either end is unknown.
+    /// After minus before; `None` if either is unknown.
     pub fn delta(&self) -> Option<f64> {
         Some(self.after? - self.before?)
     }
 
-    /// After minus before, counting from zero where there was nothing before; none when it is not known after.
+    /// After minus before, with 0 for an unknown value before; `None` if the value after is unknown.
     pub fn change(&self) -> Option<f64> {
         Some(self.after? - self.before.unwrap_or(0.0))
     }
 }
 
-/// What names a server counter.
+/// The name of a server counter.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CounterName {
     /// The view it comes from.
@@ -87,26 +86,26 @@ pub struct CounterName {
     pub column: String,
 }
 
-/// One value for each second of the observed stretch; two series, `work-warmup` and `work-window`, hold one
-/// value for each client instead: the events it did there.
+/// One value per second of the observed stretch. Exceptions: `work-warmup` and `work-window` have one value per client,
+/// its number of events there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// What was sampled, such as `queries`.
+    /// The sampled quantity, such as `queries`.
     pub name: String,
     /// Unit of the values, such as `1/s`.
     pub unit: String,
-    /// One value a second, from the start of the stretch; NaN where the second was missed. Or one value a client.
+    /// One value per second from the start of the stretch, NaN for a missed second; or one value per client.
     pub values: Vec<f64>,
 }
 
-/// What one connection of a client cost the server.
+/// The server's CPU time for one connection of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionCpu {
-    /// What it was for, where a client has several: `insert`, `delete`, `query`; empty where it has one.
+    /// Its role if a client has several connections: `insert`, `delete`, `query`; otherwise empty.
     pub role: String,
-    /// The client it is of, from 0.
+    /// The client, from 0.
     pub client: u32,
-    /// CPU time of the process or thread behind it, microseconds.
+    /// CPU time of the server process or thread that serves it, microseconds.
     pub cpu_us: f64,
 }
 
@@ -117,15 +116,15 @@ impl ConnectionCpu {
     }
 }
 
-/// What measured sessions were found doing while a profile was taken.
+/// A wait event of the measured sessions, sampled while a profile was taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// Kind of what they waited for: `IO`, `LWLock`, `Lock`, `Client`; or `running`, for nothing.
+    /// Type of the event: `IO`, `LWLock`, `Lock`, `Client`; `running` if the session did not wait.
     pub kind: String,
-    /// What they waited for: `WalSync`, `ClientRead`; empty for `running`.
+    /// The event: `WalSync`, `ClientRead`; empty for `running`.
     pub event: String,
-    /// How many sessions were found so, over all looks.
+    /// Sessions found in this state, summed over all samples.
     pub found: u64,
-    /// How often all sessions were looked at.
+    /// Number of samples, each of all sessions.
     pub looks: u64,
 }

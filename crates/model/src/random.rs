@@ -1,5 +1,4 @@
-//! The random draws of a workload: everything comes from the plan's seed, so every arm gets the same operations in
-//! the same order.
+//! Random draws of a workload, all derived from the plan's seed: every arm gets the same operations in the same order.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -12,12 +11,12 @@ pub const PAD_LEN: usize = 59;
 const GROUP_DIGITS: usize = 11;
 const GROUP_VALUES: u64 = 100_000_000_000;
 
-/// A client's stream of random draws.
+/// A stream of random draws.
 #[derive(Debug, Clone)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream that belongs to these words, such as seed, step, client. Unlike words give unrelated streams.
+    /// The stream for these words, such as seed, step, client. Different words give unrelated streams.
     pub fn new(words: &[u64]) -> Self {
         let seed = words.iter().fold(0x5171_6272_7071_7073, |state, word| mix(state ^ mix(*word)));
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
@@ -67,7 +66,7 @@ impl Stream {
     }
 }
 
-/// A number that stands for a name in [`Stream::new`]'s words (FNV-1a).
+/// Hashes a name to a word for [`Stream::new`] (FNV-1a).
 pub const fn name_word(name: &str) -> u64 {
     let (bytes, mut hash, mut at) = (name.as_bytes(), 0xcbf2_9ce4_8422_2325_u64, 0);
     while at < bytes.len() {
@@ -77,7 +76,7 @@ pub const fn name_word(name: &str) -> u64 {
     hash
 }
 
-/// SplitMix64's finaliser (Steele, Lea, Flood 2014): spreads every input bit over the whole word.
+/// SplitMix64's finaliser (Steele, Lea, Flood 2014): every input bit affects the whole word.
 fn mix(word: u64) -> u64 {
     let mut z = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -90,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn same_words_same_stream_other_words_another() {
+    fn equal_words_give_equal_streams() {
         let draws = |words: &[u64]| {
             let mut stream = Stream::new(words);
             (0..4).map(|_| stream.bits()).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! What a server says of itself.
+//! Settings and query plans as a server reports them.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,39 +10,39 @@ pub struct Setting {
     pub value: String,
 }
 
-/// An option of the config that the build does not know and that was therefore not set.
+/// An option of the config that was not set because the build does not know it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Such as `vacuum_buffer_usage_limit`.
     pub option: String,
-    /// What the config asked for.
+    /// The value in the config.
     pub value: String,
     /// Why it was left out, as a phrase.
     pub reason: String,
 }
 
-/// A setting of the server, as the server itself says.
+/// A setting as reported by the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerSetting {
     /// Such as `shared_buffers`.
     pub name: String,
-    /// Value as the server shows it: `128MB`, `134217728`.
+    /// The value in the server's format: `128MB`, `134217728`.
     pub value: String,
-    /// Where it comes from in the server's words, such as `configuration file`; `unknown` where it does not tell.
+    /// Its source in the server's words, such as `configuration file`; `unknown` if the server does not report it.
     pub source: String,
-    /// Whether it is what this build uses when nobody sets it.
+    /// Whether it is the build's default.
     pub default: bool,
 }
 
-/// The plan the server chose for one kind of statement.
+/// The query plan of one kind of statement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryPlan {
     /// Kind of statement, such as `select-point`.
     pub statement: String,
     /// The statement as planned.
     pub sql: String,
-    /// As a person reads it.
+    /// The readable form.
     pub text: String,
-    /// As a program reads it: JSON text; empty when the server gave none.
+    /// The plan as JSON; empty if the server has no such format.
     pub json: String,
 }

@@ -1,25 +1,27 @@
-//! How a plan names source code that is to be compiled: where it is, which commit of it, and how it is compiled.
+//! How a plan names source code to compile: its location, commit and flavour.
 //!
-//! The text form is `PLACE[@REF]` behind DBMS and flavour: `postgres+o2nofp:/src/postgres@REL_18_STABLE`.
+//! The text form is `PLACE[@REF]` after DBMS and flavour: `postgres+o2nofp:/src/postgres@REL_18_STABLE`.
 
 use std::path::Path;
 
-/// The flavour of builds for which none is named.
+use crate::text::file_name_safe;
+
+/// The flavour if none is given.
 pub const DEFAULT_FLAVOUR: &str = "o2nofp";
 
-/// Source code and the way it is to be compiled.
+/// Source code and how to compile it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SourceSpec {
     /// A directory, a tarball, or a git repository by path or URL.
     pub place: String,
-    /// The commit, tag or branch of a git repository; without one a directory is taken as it is.
+    /// The commit, tag or branch of a git repository. `None`: a directory is compiled as it is.
     pub reference: Option<String>,
-    /// A shipped flavour's name, or the path of a flavour's file.
+    /// A shipped flavour's name, or the path of a flavour file.
     pub flavour: String,
 }
 
 impl SourceSpec {
-    /// From `PLACE[@REF]`. An `@` that belongs to a URL's user does not begin a reference.
+    /// Parses `PLACE[@REF]`. The `@` after the user of a URL does not begin a reference.
     pub fn parse(text: &str, flavour: &str) -> SourceSpec {
         let (place, reference) = split_reference(text);
         let reference = reference.filter(|reference| !reference.is_empty());
@@ -39,7 +41,7 @@ impl SourceSpec {
         host.len() < self.place.len() && !host.contains('/')
     }
 
-    /// Makes relative paths start at `directory`.
+    /// Resolves relative paths against `directory`.
     #[must_use]
     pub fn at(mut self, directory: &Path) -> SourceSpec {
         let absolute = |path: &str| {
@@ -55,12 +57,12 @@ impl SourceSpec {
         self
     }
 
-    /// Whether the flavour is a file of the user's.
+    /// Whether the flavour is a file instead of a shipped flavour.
     pub fn flavour_is_file(&self) -> bool {
         self.flavour.contains('/') || self.flavour.ends_with(".toml")
     }
 
-    /// Place, reference and flavour in characters that a file name may have: `postgres-REL_18_6-o2nofp`.
+    /// Place, reference and flavour, made safe for a file name: `postgres-REL_18_6-o2nofp`.
     pub(crate) fn label(&self) -> String {
         let last = |path: &str| {
             let trimmed = path.trim_end_matches('/');
@@ -69,34 +71,30 @@ impl SourceSpec {
         let place = last(&self.place);
         let place = place.split_once(".tar.").map_or(place.trim_end_matches(".git"), |(name, _)| name);
         let flavour = last(&self.flavour);
-        // A whole commit id is too long for a name of which a table has several.
+        // A full commit id would make table columns too wide.
         let is_commit = |text: &str| text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let reference =
             self.reference.as_deref().map(|text| if is_commit(text) { &text[..12] } else { text });
         let parts = [Some(place), reference, Some(flavour.trim_end_matches(".toml"))];
-        let joined = parts.into_iter().flatten().collect::<Vec<_>>().join("-");
-        joined
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' })
-            .collect()
+        file_name_safe(&parts.into_iter().flatten().collect::<Vec<_>>().join("-"))
     }
 }
 
 impl std::fmt::Display for SourceSpec {
-    /// What comes after the DBMS: `+FLAVOUR:PLACE@REF`.
+    /// The part after the DBMS: `+FLAVOUR:PLACE@REF`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "+{}:{}", self.flavour, self.place)?;
         match &self.reference {
             Some(reference) => write!(f, "@{reference}"),
-            // Or what follows an `@` of the place would be read as a reference.
+            // Without it, the text after an `@` in the place would parse as a reference.
             None if split_reference(&self.place).1.is_some() => f.write_str("@"),
             None => Ok(()),
         }
     }
 }
 
-/// The place, and what comes after its last `@` where that can be a reference: no reference holds a colon, and before
-/// it there is more than a URL's user.
+/// The place, and the text after the last `@` if that can be a reference: it has no colon, and the text before it is
+/// more than the user of a URL.
 fn split_reference(text: &str) -> (&str, Option<&str>) {
     let Some((place, reference)) = text.rsplit_once('@') else {
         return (text, None);
@@ -114,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_at_sign_begins_a_reference_only_behind_a_place() {
+    fn an_at_sign_begins_a_reference_only_after_a_place() {
         let split = |text: &str| {
             let spec = SourceSpec::parse(text, DEFAULT_FLAVOUR);
             (spec.place.clone(), spec.reference.clone(), spec.is_remote())
@@ -130,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_hold_what_tells_two_builds_of_one_repository_apart() {
+    fn labels_distinguish_builds_of_one_repository() {
         let label = |text: &str, flavour: &str| SourceSpec::parse(text, flavour).label();
         assert_eq!(label("/src/postgres@REL_18_6", "o2nofp"), "postgres-REL_18_6-o2nofp");
         assert_eq!(label("git@host:team/pg.git@feature/x", "/my/fast.toml"), "pg-feature-x-fast");

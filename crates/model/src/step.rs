@@ -1,4 +1,4 @@
-//! What a step is asked to do, and what ended it.
+//! Limits, warm-up and role of a step, and what ended it.
 
 use std::time::Duration;
 
@@ -9,36 +9,36 @@ use crate::words;
 words! {
     /// What ended a window.
     EndedBy {
-        /// The planned time was up.
+        /// The planned time elapsed.
         Time = "time",
         /// The planned work was done.
         Work = "work",
-        /// The planned share of the rows was used up (`delete` stops before it empties the table).
+        /// The planned share of the rows was removed (`delete` stops before it empties the table).
         Share = "share",
         Error = "error",
     }
 }
 
 words! {
-    /// How writes of a given rate are spread over a second.
+    /// How writes of a given rate are distributed over a second.
     Pacer {
-        /// Statements are due at even intervals, whatever the ones before take; what is more than a second late is
+        /// Statements are due at even intervals, however long earlier ones take; those more than a second late are
         /// dropped.
         Even = "even",
-        /// All statements of a second at its beginning, then a rest until it is over, as the benchmark's first client
-        /// does it; a second that overran is lost.
+        /// All statements of a second at its beginning, then idle until its end, like the benchmark's original client;
+        /// a second that overran is lost.
         Burst = "burst",
     }
 }
 
 words! {
-    /// What a measured step is for.
+    /// The purpose of a measured step.
     Role {
         /// Its figures are results.
         Test = "test",
-        /// It fills caches: left out of tables.
+        /// It warms up caches: excluded from tables.
         Warm = "warm",
-        /// The test before the first write: left out of tables unless asked for.
+        /// The test before the first write: excluded from tables unless requested.
         Pre = "pre",
     }
 }
@@ -46,19 +46,19 @@ words! {
 /// What ends a measured step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Limit {
-    /// This much time; what is in flight then is finished and counted.
+    /// A duration; events in flight at its end are completed and counted.
     Time(Duration),
-    /// This many events over all clients, evenly split.
+    /// A number of events of all clients, split evenly.
     Events(u64),
-    /// This many events of each client, or rows where its events insert several.
+    /// A number of events of each client, or of rows if its events insert several.
     Rows(u64),
     /// Exactly the events that another run did, client by client, warm-up included. The window ends when the first
-    /// client has done its part; the others finish theirs outside it, so that the data end up the same.
+    /// client has done its part; the others finish theirs after it, so that the data end up the same.
     Work(FixedWork),
 }
 
 impl Limit {
-    /// The time that ends it, if that does.
+    /// The duration; `None` for the other limits.
     pub fn time(&self) -> Option<Duration> {
         match self {
             Limit::Time(time) => Some(*time),
@@ -67,25 +67,25 @@ impl Limit {
     }
 }
 
-/// How many events each client did.
+/// The number of events of each client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FixedWork {
-    /// In warm-up.
+    /// During warm-up.
     pub warmup: Vec<u64>,
-    /// From the opening of the window on, those that were owed when it closed included.
+    /// Since the start of the window, including the tail after its end.
     pub window: Vec<u64>,
 }
 
-/// What comes before a window without being measured.
+/// How long a step runs unmeasured before its window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warmup {
-    /// Zero: there is none, not even one event.
+    /// A duration; zero: no warm-up, not even one event.
     Time(Duration),
     /// Until the rate is steady.
     Detect,
 }
 
-/// As plans write it: seconds, or `"detect"`.
+/// The form in plans: seconds, or `"detect"`.
 impl Serialize for Warmup {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

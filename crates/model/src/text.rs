@@ -1,4 +1,4 @@
-//! How far two words are apart, for messages that suggest one.
+//! Text helpers for messages and labels.
 
 /// Levenshtein distance in characters.
 pub fn edit_distance(a: &str, b: &str) -> usize {
@@ -16,7 +16,12 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// The first so many characters, with a mark where more follow.
+/// Replaces every character but ASCII letters, digits, `.` and `_` by `-`.
+pub(crate) fn file_name_safe(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' }).collect()
+}
+
+/// The first `chars_max` characters, with an ellipsis if the text is longer.
 pub fn clipped(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{} …", &text[..end]),

@@ -1,20 +1,20 @@
-//! What the rate of a test counts, in the words of the benchmark that declares it.
+//! The unit that a test's rate counts, in the words of its benchmark.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// A unit of work: rates count it, and costs are divided by it. It is kept with the run, so that what reads a run
-/// knows the words of any benchmark.
+/// A unit of work: rates count it, costs are divided by it. It is stored with the run, so readers need not know the
+/// benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
-    /// In files, and before `/s`: `queries`, `krows`, `rows`.
+    /// Key in files and before `/s`: `queries`, `krows`, `rows`.
     pub key: Cow<'static, str>,
-    /// One of it in a sentence: `a query`, `a thousand rows`.
+    /// Singular in a sentence: `a query`, `a thousand rows`.
     pub one: Cow<'static, str>,
-    /// One of it after a slash: `query`, `1000 rows`.
+    /// Singular after a slash: `query`, `1000 rows`.
     pub per: Cow<'static, str>,
-    /// Many of it before "per second": `queries`, `thousand rows`, `rows inserted (l.x: indexed)`.
+    /// Plural before "per second": `queries`, `thousand rows`, `rows inserted (l.x: indexed)`.
     pub many: Cow<'static, str>,
 }
 
@@ -28,7 +28,7 @@ impl Unit {
         }
     }
 
-    /// Whether it is what tables call QPS, so that no footnote has to say what is counted.
+    /// Whether rates in this unit are QPS, so that tables need no footnote about it.
     pub fn is_queries(&self) -> bool {
         self.key == "queries"
     }

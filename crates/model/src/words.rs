@@ -1,6 +1,6 @@
-//! Enums that files and databases keep as words, so that whoever opens one reads what it means.
+//! Enums that files and databases store as words, readable without this program.
 
-/// Defines an enum whose variants are written, printed and parsed as the given words.
+/// Defines an enum whose variants are serialized, printed and parsed as the given words.
 #[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -11,10 +11,10 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All of them, in their order.
+            /// All variants, in order of declaration.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
-            /// The word that stands for it.
+            /// The word in files and on the command line.
             pub fn key(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }

@@ -1,7 +1,6 @@
 //! The arms of a plan: `[[arm]]` tables, `[matrix]`, and the name of the base among them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
@@ -30,7 +29,7 @@ pub(crate) struct ArmRules<'r> {
 pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<Arm> {
     let sections = top.tables("arm");
     let matrix = top.table("matrix", "[matrix]");
-    // Checked first: each arm costs reading its config, and the lists multiply.
+    // Checked first, since each arm's config is read and the lists multiply.
     let count = sections.len() + matrix.as_ref().map_or(0, count_of_matrix);
     if count > limits::ARMS_MAX {
         let at =
@@ -85,7 +84,7 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
         require("build", BUILD_REMEDY).and_then(|node| read_build(section, "build", node, problems, rules));
     let config = require("config", "Name a shipped config, such as \"sized\", or the path of a file.");
     let dbms: Vec<Dbms> = build.iter().map(|build| build.dbms).collect();
-    let config = config.and_then(|node| read_config(section, "config", node, problems, (rules, &dbms)));
+    let config = config.and_then(|node| read_config(section, "config", node, problems, rules, &dbms));
     let name = section.text("name");
     if let Some(Found { value, at }) = &name {
         check_folder_name(problems, &section.place_of("name"), value, at);
@@ -198,7 +197,7 @@ fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
     let dbms: Vec<Dbms> = dbms.into_iter().collect();
     let configs: Vec<String> = items("configs", "configs")
         .iter()
-        .filter_map(|node| read_config(section, "configs", node, problems, (rules, &dbms)))
+        .filter_map(|node| read_config(section, "configs", node, problems, rules, &dbms))
         .collect();
     let arms_of = |build: &Found<BuildSpec>| -> Vec<Found<Arm>> {
         let arm =
@@ -245,7 +244,9 @@ fn read_build(
             "Name a directory, a tarball or a git repository, and a flavour.".to_owned()
         }
     };
-    report(problems, &at, place, (rules.context.known_build)(&spec), &remedy);
+    if let Err(what) = (rules.context.known_build)(&spec) {
+        problems.error(&at, place, what, remedy);
+    }
     Some(spec)
 }
 
@@ -270,14 +271,15 @@ fn read_build_table(section: &Section<'_>, problems: &Problems<'_>) -> Option<Bu
     Some(BuildSpec::from_path(dbms, section.text("path")?.value))
 }
 
-/// A config's name, or the absolute path of its file: anything with a `/` or that ends in `.conf` or `.cnf` is a path.
-/// All given DBMSs must have it. Without any, because the build is a mistake, one DBMS is enough.
+/// A config's name, or the absolute path of its file: text with a `/` or ending in `.conf` or `.cnf` is a path. All of
+/// `dbms` must have it; if `dbms` is empty because the build is a mistake, any DBMS will do.
 fn read_config(
     section: &Section<'_>,
     key: &str,
     node: &Node<'_>,
     problems: &Problems<'_>,
-    (rules, dbms): (&ArmRules<'_>, &[Dbms]),
+    rules: &ArmRules<'_>,
+    dbms: &[Dbms],
 ) -> Option<String> {
     let DeValue::String(text) = node.get_ref() else {
         section.wrong_type(
@@ -306,7 +308,9 @@ fn read_config(
     };
     let remedy = "Name a shipped config of its DBMS, or the path of a file (with a `/`, or ending in .conf or .cnf) from the \
                   plan's folder.";
-    report(problems, &node.span(), section.place_of(key), known, remedy);
+    if let Err(what) = known {
+        problems.error(&node.span(), section.place_of(key), what, remedy);
+    }
     Some(config)
 }
 
@@ -315,19 +319,7 @@ fn sentence(text: &str) -> String {
     chars.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
 }
 
-fn report(
-    problems: &Problems<'_>,
-    at: &Range<usize>,
-    place: String,
-    known: Result<(), String>,
-    remedy: &str,
-) {
-    if let Err(what) = known {
-        problems.error(at, place, what, remedy);
-    }
-}
-
-/// The absolute path; without a working directory it stays unchanged.
+/// The absolute path; unchanged if the working directory is unknown.
 fn absolute(directory: &Path, path: &Path) -> PathBuf {
     let joined = directory.join(path);
     std::path::absolute(&joined).unwrap_or(joined)

@@ -1,4 +1,4 @@
-//! Plan keys that work only with rqps' own clients as the load driver.
+//! Plan keys that require rqps' own clients as the load driver.
 
 use crate::model::Driver;
 use crate::plan::Plan;
@@ -6,7 +6,7 @@ use crate::problem::Problems;
 use crate::reader::Section;
 use crate::shared::NOT_WITH_SYSBENCH;
 
-/// Turns valgrind counting off in blocks with sysbench; a plan that asks for it explicitly is a mistake.
+/// Turns counting under valgrind off in blocks with sysbench; reports a plan that sets it explicitly.
 pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &mut Plan) {
     if plan.workload.driver != Driver::Sysbench {
         return;

@@ -1,21 +1,21 @@
-//! A rough estimate of a schedule's time: enough to choose between lunch and a weekend.
+//! A rough estimate of a schedule's duration.
 
 use crate::plan::Plan;
 use crate::schedule::Schedule;
 use crate::step::ActionKind;
 use rqps_model::{Limit, Warmup};
 
-/// Making a data directory and starting a server.
+/// Creating a data directory and starting a server.
 pub const START_SECONDS: f64 = 4.0;
-/// Stopping a server, its last checkpoint included.
+/// Stopping a server, including its last checkpoint.
 pub const STOP_SECONDS: f64 = 1.0;
-/// Rows loaded per second, all tables together, index included. Fast machines do more, slow disks less.
+/// Rows loaded and indexed per second, all tables together. Fast machines do more, slow disks less.
 pub const LOAD_ROWS_PER_SECOND: f64 = 250_000.0;
 /// Rows vacuumed and analysed per second, all tables together.
 pub const VACUUM_ROWS_PER_SECOND: f64 = 2_000_000.0;
 /// A settle step ends when the server is at rest; half its cap is typical.
 pub const SETTLE_SHARE_OF_CAP: f64 = 0.5;
-/// Connecting, preparing, reading counters and query plans around a window.
+/// Connecting, preparing statements, reading counters and query plans around a window.
 pub const STEP_OVERHEAD_SECONDS: f64 = 0.3;
 /// A warm-up that ends when the rate is steady.
 pub const DETECTED_WARMUP_SECONDS: f64 = 10.0;

@@ -12,8 +12,8 @@ use crate::plan::Plan;
 use crate::step::StepDef;
 use rqps_model::Dbms;
 
-/// Loads of every arm, which blocks rotate through, so that differences between loads are sampled too. The first look
-/// has as many blocks.
+/// Loads of every arm. Blocks rotate through them, so that differences between loads are sampled too. The first look is
+/// after the same number of blocks.
 pub const LOADS: u32 = 3;
 
 /// Separates the draws of blocks from those of keys.
@@ -23,7 +23,6 @@ const BLOCK_WORD: u64 = 0x0062_6c6f_636b;
 pub struct BlockPlan {
     /// From 1.
     pub number: u32,
-    /// What it was drawn from.
     pub seed: u64,
     /// Indices of [`Plan::arms`] in the order in which their servers start.
     pub starts: Vec<usize>,
@@ -33,7 +32,7 @@ pub struct BlockPlan {
     pub load: u32,
     /// Which of the host's CPUs serves single clients: an index modulo their number.
     pub cpu_turn: u32,
-    /// The tests, reading ones first.
+    /// The tests, reading tests first.
     pub tests: Vec<Turns>,
 }
 
@@ -72,12 +71,12 @@ pub fn block(plan: &Plan, number: u32, tests: &[String]) -> BlockPlan {
     BlockPlan { number, seed, starts, sides, load: load_of(number), cpu_turn: number - 1, tests: turns }
 }
 
-/// Which load the arms of a block start from, from 1.
+/// The load that the arms of a block start from, from 1.
 pub fn load_of(number: u32) -> u32 {
     (number - 1) % LOADS + 1
 }
 
-/// `order` and its mirror image, twice mirrored again: `ABBA BAAB`.
+/// Alternates `order` and its mirror image so that consecutive pairs are mirrored, too: `ABBA BAAB`.
 fn mirrored(order: &[usize], windows: u32) -> Vec<Slot> {
     let mut slots = Vec::new();
     for window in 1..=windows {
@@ -91,12 +90,11 @@ fn mirrored(order: &[usize], windows: u32) -> Vec<Slot> {
 
 /// Blocks that should fit into the budget if the plan does not set the length of windows.
 const BLOCKS_WANTED: f64 = 5.0;
-/// Share of a budget that blocks get; load and pilot take the rest.
+/// Share of the budget for blocks; load and pilot take the rest.
 const BLOCKS_SHARE: f64 = 0.85;
 /// Longest and shortest window of such a plan, seconds.
 const WINDOW_MAX_SECONDS: f64 = 5.0;
 const WINDOW_MIN_SECONDS: f64 = 0.2;
-/// Overhead of a window.
 const WINDOW_OVERHEAD_SECONDS: f64 = 0.15;
 
 /// Seconds of a block outside windows, measured on 2 virtual CPUs with tables of 20,000 to 200,000 rows: a restart of
@@ -111,7 +109,7 @@ impl Overhead {
     fn for_dbms(dbms: Dbms) -> Self {
         match dbms {
             Dbms::Postgres => Self { restart: 1.5, count: 0.9, count_writes: 1.5 },
-            // Copying the redo log, slow server starts, and events that split index pages before counting.
+            // These copy a redo log, start slowly, and run events that split index pages before counting.
             Dbms::Mysql | Dbms::Mariadb => Self { restart: 5.0, count: 2.0, count_writes: 6.0 },
         }
     }
@@ -147,10 +145,10 @@ fn windows_and_overhead(plan: &Plan, tests: usize) -> (f64, f64) {
     let writes = names.filter_map(|name| plan.step(name)).filter(|test| test.writes);
     let writes = (writes.count() as f64).min(tests);
     let windows = plan.arms.len() as f64 * tests * f64::from(isolated.windows);
-    let of_arm = |arm: &Arm| {
+    let arm_overhead = |arm: &Arm| {
         let overhead = Overhead::for_dbms(arm.build.dbms);
         let counting = (tests - writes) * overhead.count + writes * overhead.count_writes;
         (1.0 + writes) * overhead.restart + if isolated.count_instructions { counting } else { 0.0 }
     };
-    (windows, windows * WINDOW_OVERHEAD_SECONDS + plan.arms.iter().map(of_arm).sum::<f64>())
+    (windows, windows * WINDOW_OVERHEAD_SECONDS + plan.arms.iter().map(arm_overhead).sum::<f64>())
 }

@@ -1,7 +1,7 @@
 //! Plan files: parsing, checking, and the schedule they become.
 //!
 //! [`Plan::parse`] reads a plan file and finds every mistake in it at once. [`schedule::schedule`] turns a plan into a
-//! list of actions, which is all that the executor sees. Everything here is pure: no file is opened, nothing is run.
+//! list of actions, the executor's only input. Everything here is pure: no files are opened, nothing is executed.
 
 mod arms;
 mod driver;

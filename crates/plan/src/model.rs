@@ -1,11 +1,13 @@
 //! The parts of a plan.
+//!
+//! Enums are declared with `words!`, which also defines their keys in plans and result files.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use crate::limits;
-use rqps_model::{BuildSpec, Warmup};
+use rqps_model::{BuildSpec, Warmup, words};
 
 /// A variant's place in an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -111,8 +113,8 @@ impl Default for Isolated {
 }
 
 /// The smallest changes that matter (minimum effects of interest), percent, by metric: `rate`, `cpu_us`,
-/// `instructions`,
-/// `wal_bytes`, `rows`, `blocks`, `fsyncs`. Other metrics have the defaults of the statistics.
+/// `instructions`, `wal_bytes`, `rows`, `blocks`, `fsyncs`, `stalls`. Metrics not listed have the defaults of the
+/// statistics.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct VerdictOptions {
     pub mei_percent: BTreeMap<String, f64>,
@@ -128,45 +130,35 @@ fn is_zero(blocks: &u32) -> bool {
     *blocks == 0
 }
 
-/// How state is carried from test to test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// Every test finds what the tests before it left.
-    Sequence,
-    /// Every block starts each arm from the same data, and windows are mirrored within it.
-    Isolated,
-}
-
-impl Protocol {
-    /// The word in plans and result files.
-    pub fn key(self) -> &'static str {
-        match self {
-            Protocol::Sequence => "sequence",
-            Protocol::Isolated => "isolated",
-        }
+words! {
+    /// How state is carried from test to test.
+    Protocol {
+        /// Every test starts from the data that the tests before it left.
+        Sequence = "sequence",
+        /// Every block starts each arm from the same data, and windows are mirrored within it.
+        Isolated = "isolated",
     }
 }
 
-/// What to do with the rest of the run when a server dies in a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnServerDeath {
-    /// Give this arm up and continue with the next.
-    NextArm,
-    Stop,
+words! {
+    /// What to do with the rest of the run when a server dies in a step.
+    OnServerDeath {
+        /// Give this arm up and continue with the next.
+        NextArm = "next-arm",
+        Stop = "stop",
+    }
 }
 
-/// How clients reach the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transport {
-    Unix,
-    Tcp,
+words! {
+    /// How clients reach the server.
+    Transport {
+        Unix = "unix",
+        Tcp = "tcp",
+    }
 }
 
 impl Transport {
-    /// For people.
+    /// The display text.
     pub fn text(self) -> &'static str {
         match self {
             Transport::Unix => "Unix socket",
@@ -175,25 +167,18 @@ impl Transport {
     }
 }
 
-/// The program whose clients send the load.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Driver {
-    #[default]
-    Rqps,
-    /// The installed sysbench.
-    Sysbench,
+words! {
+    /// The program whose clients send the load.
+    #[derive(Default)]
+    Driver {
+        #[default]
+        Rqps = "rqps",
+        /// The installed sysbench.
+        Sysbench = "sysbench",
+    }
 }
 
 impl Driver {
-    /// The word in plans and result files.
-    pub fn key(self) -> &'static str {
-        match self {
-            Driver::Rqps => "rqps",
-            Driver::Sysbench => "sysbench",
-        }
-    }
-
     pub(crate) fn is_default(&self) -> bool {
         *self == Driver::default()
     }

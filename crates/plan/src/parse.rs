@@ -34,7 +34,7 @@ const PLAN_KEYS: [&str; 14] = [
     "matrix",
 ];
 
-/// Checks of names in a plan that only the caller can make. Each returns `Err(what is wrong)` for an unknown name.
+/// Checks of names in a plan that only the caller can do. Each returns the mistake as `Err` for an unknown name.
 pub struct PlanContext<'c> {
     /// Whether a config of a DBMS exists: a shipped config's name, or an absolute path.
     pub known_config: &'c dyn Fn(Dbms, &str) -> Result<(), String>,
@@ -45,13 +45,13 @@ pub struct PlanContext<'c> {
 }
 
 impl PlanContext<'static> {
-    /// Accepts every build and config: for plans that were checked before, such as the one in a run folder.
+    /// Accepts every build and config: for plans checked before, such as the one in a run folder.
     pub fn trusting(benchmarks: &'static [&'static dyn Benchmark]) -> Self {
         PlanContext { known_config: &|_, _| Ok(()), known_build: &|_| Ok(()), benchmarks }
     }
 }
 
-/// A plan without mistakes, and its warnings.
+/// A valid plan and its warnings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedPlan {
     pub plan: Plan,
@@ -101,7 +101,7 @@ impl Plan {
     }
 }
 
-/// A statement, path or variable with this character cannot be passed to any server.
+/// Reports NUL characters: no server accepts them in a statement, path or variable.
 fn refuse_nul(place: &str, table: &DeTable<'_>, problems: &Problems<'_>) {
     for (key, value) in table {
         let key = key.get_ref();
@@ -146,8 +146,8 @@ fn read_plan(
     file: &str,
     context: &PlanContext<'_>,
 ) -> Option<Plan> {
-    let own = context.benchmarks.iter().flat_map(|benchmark| benchmark.plan_tables());
-    let keys: Vec<&'static str> = PLAN_KEYS.iter().chain(own).copied().collect();
+    let benchmark_tables = context.benchmarks.iter().flat_map(|benchmark| benchmark.plan_tables());
+    let keys: Vec<&'static str> = PLAN_KEYS.iter().chain(benchmark_tables).copied().collect();
     top.check_keys(&keys, |key| match key {
         "build" | "config" => Some("[[arm]]".to_owned()),
         "builds" | "configs" => Some("[matrix]".to_owned()),
@@ -188,7 +188,7 @@ fn read_plan(
         base,
         seed: top.integer("seed", limits::SEED).map_or(1, |found| found.value),
         on_server_death: top
-            .choice("on_server_death", &[("next-arm", OnServerDeath::NextArm), ("stop", OnServerDeath::Stop)])
+            .choice("on_server_death", &OnServerDeath::ALL.map(|death| (death.key(), death)))
             .unwrap_or(OnServerDeath::NextArm),
         workload,
         work,
@@ -239,7 +239,7 @@ pub(crate) fn check_folder_name(
     problems.error(at, place, what, format!("Write for example \"{}\".", limits::folder_name_from(name)));
 }
 
-/// What the plan's benchmark reads in it; none if there is no benchmark at all.
+/// Lets the plan's benchmark read its part; `None` if no benchmark exists.
 fn read_benchmark(plan: &Reading<'_>) -> Option<Readable> {
     let words: Vec<_> = plan.benchmarks.iter().map(|benchmark| (benchmark.id(), *benchmark)).collect();
     let benchmark = plan.workload.choice("benchmark", &words).or_else(|| plan.benchmarks.first().copied())?;

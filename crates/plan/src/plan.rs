@@ -31,10 +31,11 @@ pub trait Benchmark: Sync {
     /// Its display name.
     fn title(&self) -> &'static str;
 
-    /// Changes with a statement, a parameter or the order of its steps: runs of different revisions are not comparable.
+    /// Changes with every statement, parameter or order of steps: runs of different revisions are not comparable.
     fn revision(&self) -> &'static str;
 
-    /// Reads its part of a plan. Mistakes go to the problems and are replaced by defaults.
+    /// Reads its part of a plan: `[workload]`, `[test.NAME]` and its own tables, in which nobody else reports a
+    /// mistake or a key without effect. Mistakes go to the problems and are replaced by defaults.
     fn read(&self, plan: &Reading<'_>) -> Readable;
 
     /// Keys of its own top-level tables: `insert`.
@@ -65,7 +66,7 @@ pub fn home_of(benchmarks: &[&dyn Benchmark], key: &str) -> Option<String> {
     benchmarks.iter().find_map(|benchmark| benchmark.home_of(key)).map(str::to_owned)
 }
 
-/// What a benchmark has read in a plan.
+/// The result of [`Benchmark::read`].
 pub struct Readable {
     pub workload: Workload,
     pub tests: BTreeMap<String, TestOptions>,
@@ -84,12 +85,11 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
         Table::new()
     }
 
-    /// The names of its tables.
     fn table_names(&self) -> Vec<String> {
         (1..=self.tables()).map(|number| self.table_name(number)).collect()
     }
 
-    /// The number of its tables.
+    /// The number of tables.
     fn tables(&self) -> u32;
 
     /// The name of table `number`, from 1.
@@ -107,7 +107,7 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
     fn step(&self, name: &str, workload: &Workload, tests: &BTreeMap<String, TestOptions>)
     -> Option<StepDef>;
 
-    /// Reports what in the rest of a plan conflicts with it.
+    /// Reports conflicts with the rest of the plan.
     fn check(&self, _top: &Section<'_>, _problems: &Problems<'_>, _plan: &Plan) {}
 
     /// Whether its tests can start from the same data each time, in any order, as blocks and CPU profiles require.
@@ -143,7 +143,7 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
         None
     }
 
-    /// Estimated seconds of an action; none: the default estimate.
+    /// Estimated seconds of an action; `None`: the default estimate.
     fn estimate_seconds(&self, _kind: &ActionKind) -> Option<f64> {
         None
     }
@@ -151,7 +151,7 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
     /// A line of `plan show` on how it runs.
     fn summary(&self) -> String;
 
-    /// A cell of `plan show`: what ends a step, or what a load creates; none: the default text.
+    /// A cell of `plan show`: the end of a step, or the result of a load; `None`: the default text.
     fn describe(&self, _kind: &ActionKind) -> Option<String> {
         None
     }
@@ -174,7 +174,7 @@ impl Work {
         Self(Arc::new(work))
     }
 
-    /// The plan of benchmark `W`; none if it is another.
+    /// Downcasts to the plan of benchmark `W`; `None` for another benchmark.
     pub fn of<W: Workplan>(&self) -> Option<&W> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()
@@ -197,7 +197,7 @@ impl PartialEq for Work {
     }
 }
 
-/// What to measure, on which arms, how.
+/// A checked and resolved plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     /// Names the run; a valid folder name.
@@ -215,7 +215,6 @@ pub struct Plan {
     pub base: String,
     /// Seed of everything random: rows, keys, strings.
     pub seed: u64,
-    /// What to do when a server dies in a step.
     pub on_server_death: OnServerDeath,
     pub workload: Workload,
     /// The benchmark as this plan configures it.
@@ -233,7 +232,7 @@ pub struct Plan {
     /// Options of single steps by name (`scan`, `scan.warm`).
     #[serde(rename = "test", skip_serializing_if = "BTreeMap::is_empty")]
     pub tests: BTreeMap<String, TestOptions>,
-    /// What is compared, in the plan's order; 1 to [`ARMS_MAX`](crate::limits::ARMS_MAX).
+    /// The arms in the plan's order; 1 to [`ARMS_MAX`](crate::limits::ARMS_MAX).
     #[serde(rename = "arm")]
     pub arms: Vec<Arm>,
 }

@@ -67,7 +67,7 @@ impl Problem {
 /// Maximum number of reported mistakes. More usually have one cause, and finding a place takes time.
 pub const REPORTED_MAX: usize = 100;
 /// Longest word that is checked for typos: comparing takes time proportional to the product of both lengths.
-const WORD_CHARS_MAX: usize = 200;
+pub(crate) const WORD_BYTES_MAX: usize = 200;
 
 /// Collects problems while a plan is read, and turns byte positions into lines and columns.
 pub struct Problems<'a> {
@@ -103,7 +103,7 @@ impl<'a> Problems<'a> {
         self.errors.borrow_mut().push(problem);
     }
 
-    /// Records that something required is not there.
+    /// Records that a required key is missing, unless the TOML itself is broken.
     pub fn missing(
         &self,
         at: &Range<usize>,
@@ -185,7 +185,7 @@ fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
 
 /// The known word nearest to the written one, if it is near enough to be a typo.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let is_word = |text: &str| text.len() <= WORD_CHARS_MAX;
+    let is_word = |text: &str| text.len() <= WORD_BYTES_MAX;
     if !is_word(written) {
         return None;
     }
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearest_finds_slips_and_no_strangers() {
+    fn nearest_finds_typos_only() {
         let known = ["tables", "rows", "clients", "read_seconds", "write_seconds"];
         assert_eq!(nearest("row", known), Some("rows"));
         assert_eq!(nearest("talbes", known), Some("tables"));

@@ -1,5 +1,6 @@
 //! `[profile]`: whether a run ends with CPU profiles, and how they are taken.
 
+use rqps_model::words;
 use serde::Serialize;
 
 use crate::limits;
@@ -12,20 +13,20 @@ const PROFILE_KEYS: [&str; 3] = ["after", "seconds", "frequency_hz"];
 pub struct ProfileOptions {
     /// The tests that are profiled when the run is complete.
     pub after: ProfileAfter,
-    /// Seconds that samples of a test are taken for.
+    /// Seconds of sampling per test.
     pub seconds: f64,
     /// Samples per second of CPU time.
     pub frequency_hz: f64,
 }
 
-/// Which tests a run profiles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProfileAfter {
-    Never,
-    /// Those that got better or worse on some arm.
-    Changed,
-    All,
+words! {
+    /// The tests that a run profiles.
+    ProfileAfter {
+        Never = "never",
+        /// Those that got better or worse on some arm.
+        Changed = "changed",
+        All = "all",
+    }
 }
 
 impl Default for ProfileOptions {
@@ -43,21 +44,17 @@ impl ProfileOptions {
 
 /// `[profile]`.
 pub(crate) fn read(top: &Section<'_>) -> ProfileOptions {
-    let mut options = ProfileOptions::default();
+    let default = ProfileOptions::default();
     let Some(section) = top.table("profile", "[profile]") else {
-        return options;
+        return default;
     };
     section.check_keys(&PROFILE_KEYS, |_| None);
-    let words =
-        [("never", ProfileAfter::Never), ("changed", ProfileAfter::Changed), ("all", ProfileAfter::All)];
-    if let Some(after) = section.choice("after", &words) {
-        options.after = after;
+    let number = |key, range, default| section.number(key, range).map_or(default, |found| found.value);
+    ProfileOptions {
+        after: section
+            .choice("after", &ProfileAfter::ALL.map(|after| (after.key(), after)))
+            .unwrap_or(default.after),
+        seconds: number("seconds", limits::PROFILE_SECONDS, default.seconds),
+        frequency_hz: number("frequency_hz", limits::PROFILE_FREQUENCY_HZ, default.frequency_hz),
     }
-    if let Some(found) = section.number("seconds", limits::PROFILE_SECONDS) {
-        options.seconds = found.value;
-    }
-    if let Some(found) = section.number("frequency_hz", limits::PROFILE_FREQUENCY_HZ) {
-        options.frequency_hz = found.value;
-    }
-    options
 }

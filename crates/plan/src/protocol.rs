@@ -10,13 +10,14 @@ use crate::model::{Isolated, Protocol, VerdictOptions};
 use crate::plan::Plan;
 use crate::problem::Problems;
 use crate::reader::Section;
+use crate::shared::TOP;
 
 const ISOLATED_KEYS: [&str; 6] =
     ["control", "windows", "window_seconds", "blocks_max", "blocks_min", "count_instructions"];
 /// Metrics that can have a minimum effect of interest.
 const METRICS: [&str; 8] =
     ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs", "stalls"];
-/// The protocol part of a plan.
+
 pub(crate) struct ProtocolPart {
     pub protocol: Protocol,
     pub passes: u32,
@@ -24,13 +25,14 @@ pub(crate) struct ProtocolPart {
     pub isolated: Option<Isolated>,
     /// Whether base is measured twice.
     pub control: bool,
-    /// Whether windows are as long as the budget allows.
+    /// Whether the budget determines the length of windows.
     pub fits_windows: bool,
 }
 
 pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> ProtocolPart {
-    let words = [("sequence", Protocol::Sequence), ("isolated", Protocol::Isolated)];
-    let protocol = top.choice("protocol", &words).unwrap_or(Protocol::Sequence);
+    let protocol = top
+        .choice("protocol", &Protocol::ALL.map(|protocol| (protocol.key(), protocol)))
+        .unwrap_or(Protocol::Sequence);
     let section = top.table("isolated", "[isolated]");
     let gives_windows = section.as_ref().is_some_and(|section| section.node("window_seconds").is_some());
     let is_isolated = protocol == Protocol::Isolated;
@@ -66,7 +68,7 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> ProtocolPart {
 
 fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
     section.check_keys(&ISOLATED_KEYS, |key| match key {
-        "budget" | "protocol" => Some("the top of the file, before the first [section]".to_owned()),
+        "budget" | "protocol" => Some(TOP.to_owned()),
         key if key.ends_with("mei_percent") => Some("[verdict]".to_owned()),
         _ => None,
     });
@@ -116,7 +118,7 @@ fn read_budget(top: &Section<'_>, problems: &Problems<'_>) -> Option<Duration> {
 /// A duration such as `30m`, `2h` or `1h 30m`, from a second to a month.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// If the text is not a duration, or out of range.
 pub fn parse_budget(text: &str) -> Result<Duration, String> {
     let budget = humantime::parse_duration(text).map_err(|error| format!("\"{text}\": {error}"))?;
     if limits::BUDGET_SECONDS.contains(&budget.as_secs()) {

@@ -75,7 +75,7 @@ impl<'d> Section<'d> {
         self.table.iter().map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
     }
 
-    /// A whole number in `range`.
+    /// An integer in `range`.
     pub fn integer(&self, key: &str, range: RangeInclusive<u64>) -> Option<Found<u64>> {
         let (_, node) = self.node(key)?;
         let allowed = format!("a whole number from {} to {}", grouped(*range.start()), grouped(*range.end()));
@@ -152,7 +152,6 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// True or false.
     pub fn boolean(&self, key: &str) -> Option<Found<bool>> {
         let (_, node) = self.node(key)?;
         match node.get_ref() {
@@ -197,7 +196,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// The items of a list; empty if the key is missing. `items` describes them in messages.
+    /// The items of a list. `items` describes them in messages.
     pub fn list(&self, key: &str, items: &str) -> Option<Found<&'d [Node<'d>]>> {
         let (_, node) = self.node(key)?;
         match node.get_ref() {

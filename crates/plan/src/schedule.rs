@@ -1,7 +1,6 @@
 //! Turns a plan into the list of actions that execute it.
 //!
-//! A protocol is a function from plan to schedule; nothing downstream knows which one made the list. The executor
-//! journals each action, so an action's `seq` is the key for resuming an interrupted run: one plan always gives the
+//! The executor journals each action by its `seq`, and an interrupted run is resumed by it: one plan always gives the
 //! same schedule.
 
 use crate::model::Protocol;
@@ -63,9 +62,9 @@ fn sequence(plan: &Plan) -> Schedule {
             before_steps(plan).into_iter().for_each(|kind| add(arm, pass, kind));
         }
         // After the first pass base, too, repeats its work from that pass.
-        let of_base = step_actions(plan, pass == 1);
-        let of_others = step_actions(plan, false);
-        for (step, (base_kind, kind)) in of_base.into_iter().zip(of_others).enumerate() {
+        let base_actions = step_actions(plan, pass == 1);
+        let other_actions = step_actions(plan, false);
+        for (step, (base_kind, kind)) in base_actions.into_iter().zip(other_actions).enumerate() {
             let sets_work = matches!(&kind, ActionKind::Measure(step) if pass == 1 && step.writes);
             let mut turn = turned(&order, pass + step as u32);
             if sets_work {

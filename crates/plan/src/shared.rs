@@ -8,25 +8,34 @@ use toml::Table;
 
 use crate::limits;
 use crate::model::{Driver, Transport};
-use crate::problem::Problems;
+use crate::problem::{Problems, WORD_BYTES_MAX};
 use crate::reader::{Found, Section};
 
 /// The place of keys outside all sections.
 pub const TOP: &str = "the top of the file, before the first [section]";
-/// A step that every benchmark has: it pays debt down.
+/// A step of every benchmark: it pays debt down.
 pub const SETTLE: &str = "settle";
-/// The remedy for duplicates.
+/// Remedy for duplicates.
 pub const KEEP_ONE: &str = "Keep one of the two.";
 /// For keys that work only with rqps' own clients.
 pub const NOT_WITH_SYSBENCH: &str = "cannot be used with driver = \"sysbench\"";
 
-pub fn driver(workload: &Section<'_>) -> Driver {
-    let words = [Driver::Rqps, Driver::Sysbench].map(|driver| (driver.key(), driver));
-    workload.choice("driver", &words).unwrap_or_default()
+/// The plan's driver, one of those that run the benchmark; the first is the default.
+pub fn driver(workload: &Section<'_>, problems: &Problems<'_>, known: &[Driver]) -> Driver {
+    let default = known.first().copied().unwrap_or_default();
+    let choices = Driver::ALL.map(|driver| (driver.key(), driver));
+    let chosen = workload.choice("driver", &choices).unwrap_or(default);
+    if !known.contains(&chosen) {
+        let what = format!("{} does not support this benchmark", chosen.key());
+        let remedy = format!("Write \"{}\", or remove it.", default.key());
+        problems.error(&workload.key_at("driver"), workload.place_of("driver"), what, remedy);
+        return default;
+    }
+    chosen
 }
 
 pub fn transport(workload: &Section<'_>) -> Transport {
-    let words = [("unix", Transport::Unix), ("tcp", Transport::Tcp)];
+    let words = Transport::ALL.map(|transport| (transport.key(), transport));
     workload.choice("transport", &words).unwrap_or(Transport::Unix)
 }
 
@@ -57,7 +66,7 @@ pub fn warmup_text(warmup: Warmup) -> String {
     }
 }
 
-/// The steps that a plan lists; none if it has no list. `unknown` returns the remedy for a name that is not a step,
+/// The steps that a plan lists; `None` without a list. `unknown` returns the remedy for a name that is not a step,
 /// `repeated` for one that is listed twice.
 pub fn listed_steps(
     workload: &Section<'_>,
@@ -113,12 +122,9 @@ pub fn check_step(
     false
 }
 
-/// Longest name that is checked for typos: comparing takes time proportional to the product of both lengths.
-const SLIP_BYTES_MAX: usize = 200;
-
 /// The nearest step name, `settle` included, if this may be a typo of it.
 pub fn nearest_step<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    if name.len() > SLIP_BYTES_MAX {
+    if name.len() > WORD_BYTES_MAX {
         return None;
     }
     let distances = known.chain([SETTLE]).map(|known| (edit_distance(name, known), known));
@@ -132,7 +138,7 @@ pub fn toml_key(name: &str) -> String {
     if bare { name.to_owned() } else { format!("\"{name}\"") }
 }
 
-/// A struct as a TOML table; empty if TOML cannot represent it, which holds for no plan option.
+/// A struct as a TOML table; empty if TOML cannot represent it, which never happens for plan options.
 pub fn table_of(options: &impl serde::Serialize) -> Table {
     Table::try_from(options).unwrap_or_default()
 }

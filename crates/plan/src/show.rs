@@ -6,14 +6,12 @@ use rqps_model::Limit;
 
 use crate::estimate::{duration_text, estimate};
 use crate::isolated::block_seconds;
-use crate::model::Driver;
-use crate::model::{OnServerDeath, Protocol, Transport};
+use crate::model::{Driver, OnServerDeath, Protocol, Transport};
 use crate::plan::Plan;
 use crate::profile::ProfileAfter;
 use crate::schedule::Schedule;
 use crate::shared::{counted, warmup_text};
-use crate::step::StepDef;
-use crate::step::{Action, ActionKind};
+use crate::step::{Action, ActionKind, StepDef};
 
 /// The resolved plan as text, with estimated times. All arms have the same steps, so they are listed once.
 pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
@@ -29,7 +27,7 @@ pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
             base_seconds += seconds;
         }
     }
-    let mut out = head(plan);
+    let mut out = header(plan);
     push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
     out.push('\n');
     push_table(&mut out, ["", "step of every arm", "clients", "until", "about"], &rows);
@@ -39,10 +37,10 @@ pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
     out
 }
 
-/// A plan of blocks: its arms, its tests, how long a block takes.
+/// A plan of blocks: its arms, tests and the duration of a block.
 fn render_blocks(plan: &Plan) -> String {
     let isolated = plan.blocks();
-    let mut out = head_of_data(plan);
+    let mut out = data_header(plan);
     let (windows, seconds) = (isolated.windows, isolated.window_seconds);
     let windows = counted(windows.into(), "window");
     let _ = writeln!(
@@ -67,8 +65,8 @@ fn render_blocks(plan: &Plan) -> String {
     out
 }
 
-fn head(plan: &Plan) -> String {
-    let mut out = head_of_data(plan);
+fn header(plan: &Plan) -> String {
+    let mut out = data_header(plan);
     let death = match plan.on_server_death {
         OnServerDeath::NextArm => "the run continues with the next arm",
         OnServerDeath::Stop => "the run ends",
@@ -78,7 +76,7 @@ fn head(plan: &Plan) -> String {
 }
 
 /// The plan, its data and its clients.
-fn head_of_data(plan: &Plan) -> String {
+fn data_header(plan: &Plan) -> String {
     let workload = &plan.workload;
     let protocol = match plan.protocol {
         Protocol::Sequence => "in sequence",
@@ -102,12 +100,12 @@ fn head_of_data(plan: &Plan) -> String {
         "{tables} of {}, {clients} over {transport}{by}",
         counted(plan.work.rows_per_table(), "row")
     );
-    let of = match plan.profile.after {
+    let tests = match plan.profile.after {
         ProfileAfter::Never => return out,
         ProfileAfter::Changed => "of tests that changed",
         ProfileAfter::All => "of every test",
     };
-    let _ = writeln!(out, "CPU profiles {of} at the end, {} s each", plan.profile.seconds);
+    let _ = writeln!(out, "CPU profiles {tests} at the end, {} s each", plan.profile.seconds);
     out
 }
 

@@ -5,7 +5,7 @@ use rqps_model::{Group, Limit, Role, Warmup};
 /// A step after the load.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// Pays MVCC and write-back debt down. Named by its number: `settle-1`.
+    /// Pays MVCC and write-back debt down. Named `settle-1`, `settle-2`, …
     Settle(String),
     Measure(StepDef),
 }
@@ -43,7 +43,7 @@ pub struct StepDef {
     /// Also ends when this share of all rows has been removed.
     pub removed_share_max: Option<f64>,
     pub writes: bool,
-    /// Removes rows for good.
+    /// Whether it reduces the number of rows.
     pub shrinks: bool,
     /// Operations of one event, in the unit of its rate.
     pub operations_per_event: f64,
@@ -56,14 +56,14 @@ pub struct Action {
     pub seq: u32,
     /// Index in [`Plan::arms`].
     pub arm: usize,
-    /// Which pass over all steps it belongs to, from 1.
+    /// The pass over all steps, from 1.
     pub pass: u32,
     pub kind: ActionKind,
 }
 
 #[derive(Debug, Clone)]
 pub enum ActionKind {
-    /// Make the arm's data directory when it has none, and start its server.
+    /// Create the arm's data directory if it is missing, and start its server.
     Start,
     /// Create the tables, fill them, build their indexes.
     Load,
@@ -90,7 +90,7 @@ impl ActionKind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settle {
-    /// Its name, unique in the arm: `settle-1`.
+    /// Unique in the arm: `settle-1`.
     pub step: String,
     /// Place among the arm's steps, from 1.
     pub position: u32,

@@ -1,11 +1,11 @@
-//! What a user reads who wrote a bad plan.
+//! Messages for invalid plans.
 
 use rqps_model::{BuildSource, BuildSpec};
 use rqps_plan::{Plan, PlanContext};
 
 fn context() -> PlanContext<'static> {
     PlanContext {
-        benchmarks: &rqps_workloads::BENCHMARKS,
+        benchmarks: rqps_workloads::BENCHMARKS,
         known_config: &|_, name| match name {
             "x10a_c8r32" | "sized" => Ok(()),
             _ => Err(format!("there is no config \"{name}\"")),

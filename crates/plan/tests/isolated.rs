@@ -1,28 +1,34 @@
-//! Blocks as they are drawn: mirrored windows, places that vary, windows that fit a budget.
+//! Random draws of blocks: mirrored windows, varying positions, windows that fit a budget.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 use rqps_plan::isolated::{block, block_seconds};
 use rqps_plan::{Plan, PlanContext};
 
-fn plan() -> Plan {
-    let text = "protocol = \"isolated\"\n[workload]\nrows = 1000\n[isolated]\nwindows = 4\n\
-                [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n";
-    Plan::parse(text, "p.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap().plan
+fn parse(text: &str) -> Plan {
+    Plan::parse(text, "p.toml", &PlanContext::trusting(rqps_workloads::BENCHMARKS)).unwrap().plan
+}
+
+/// A plan of two builds with these keys at the top and in `[isolated]`.
+fn plan(top: &str, isolated: &str) -> Plan {
+    parse(&format!(
+        "protocol = \"isolated\"\n{top}\n[workload]\nrows = 1000\n[isolated]\n{isolated}\n\
+         [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n"
+    ))
 }
 
 #[test]
 fn windows_are_mirrored_so_that_drift_cancels() {
-    let plan = plan();
+    let plan = plan("", "windows = 4");
     let tests = plan.workload.steps.clone();
     assert_eq!((plan.arms.len(), tests.len()), (3, 32), "base is measured twice, all tests by default");
     for number in 1..=20 {
         let block = block(&plan, number, &tests);
         for turns in &block.tests {
-            let place_sum = |arm| -> usize {
+            let position_sum = |arm| -> usize {
                 turns.slots.iter().enumerate().filter(|(_, slot)| slot.arm == arm).map(|(at, _)| at).sum()
             };
-            let sums: Vec<usize> = (0..3).map(place_sum).collect();
+            let sums: Vec<usize> = (0..3).map(position_sum).collect();
             assert!(sums.iter().all(|sum| *sum == sums[0]), "{}: {sums:?}", turns.test.name);
             let windows: Vec<u32> = turns.slots.iter().filter(|s| s.arm == 1).map(|s| s.window).collect();
             assert_eq!(windows, [1, 2, 3, 4]);
@@ -39,16 +45,8 @@ fn a_resolved_plan_of_blocks_parses_back_to_itself() {
              [[arm]]\nname = \"a\"\nbuild = \"postgres-17.1\"\nconfig = \"sized\"\nenv = {{ A = \"b c\" }}\nafter_load = [\"DROP INDEX k_1\"]\n\
              [[arm]]\nname = \"b\"\nbuild = \"postgres-18.1\"\nconfig = \"sized\"\n"
         );
-        let plan =
-            Plan::parse(&text, "p.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap().plan;
-        let again = Plan::parse(
-            &plan.to_toml().unwrap(),
-            "p.toml",
-            &PlanContext::trusting(&rqps_workloads::BENCHMARKS),
-        )
-        .unwrap()
-        .plan;
-        assert_eq!(plan, again);
+        let plan = parse(&text);
+        assert_eq!(plan, parse(&plan.to_toml().unwrap()));
         assert_eq!(plan.arms.iter().filter(|arm| arm.control).count(), usize::from(control));
     }
 }
@@ -56,12 +54,7 @@ fn a_resolved_plan_of_blocks_parses_back_to_itself() {
 #[test]
 fn windows_fit_the_budget_unless_the_plan_gives_them() {
     let seconds = |top: &str, isolated: &str| {
-        let text = format!(
-            "protocol = \"isolated\"\n{top}\n[workload]\nrows = 1000\n[isolated]\n{isolated}\n\
-             [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n"
-        );
-        let plan =
-            Plan::parse(&text, "p.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap().plan;
+        let plan = plan(top, isolated);
         (plan.isolated.clone().unwrap().window_seconds, block_seconds(&plan, 32))
     };
     assert_eq!(seconds("", "").0, 5.0);
@@ -76,8 +69,8 @@ fn windows_fit_the_budget_unless_the_plan_gives_them() {
 }
 
 #[test]
-fn places_vary_from_block_to_block_and_repeat_with_the_seed() {
-    let plan = plan();
+fn positions_vary_from_block_to_block_and_repeat_with_the_seed() {
+    let plan = plan("", "windows = 4");
     let tests = plan.workload.steps.clone();
     let starts: std::collections::BTreeSet<_> =
         (1..=40).map(|number| block(&plan, number, &tests).starts).collect();

@@ -1,4 +1,4 @@
-//! What plans become: the shipped ones, a large one, and the resolved form that a run folder keeps.
+//! Schedules of plans: the shipped ones, a large one, and the resolved form in a run folder.
 
 use proptest::prelude::*;
 use rqps_model::Limit;
@@ -9,7 +9,7 @@ use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
 use rqps_plan::{ActionKind, Plan, PlanContext, StepDef, render_schedule, schedule};
 
 fn parse(text: &str) -> Plan {
-    match Plan::parse(text, "/plans/test.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)) {
+    match Plan::parse(text, "/plans/test.toml", &PlanContext::trusting(rqps_workloads::BENCHMARKS)) {
         Ok(checked) => checked.plan,
         Err(errors) => panic!("{errors}\n{text}"),
     }
@@ -20,7 +20,7 @@ fn shipped(name: &str) -> Plan {
 }
 
 #[test]
-fn every_shipped_plan_is_good_and_named_after_its_file() {
+fn every_shipped_plan_is_valid_and_named_after_its_file() {
     for shipped in SHIPPED_PLANS {
         let plan = parse(shipped.text);
         assert_eq!(plan.name, shipped.name);
@@ -49,7 +49,7 @@ fn long_writes_settle_after_every_test() {
 }
 
 #[test]
-fn the_small_server_takes_the_hours_it_is_known_to_take() {
+fn the_estimate_for_the_small_server_matches_its_known_duration() {
     let plan = shipped("small-server");
     let seconds: f64 = estimate(&schedule(&plan), &plan).iter().sum();
     let hours_per_arm = seconds / 3_600.0 / plan.arms.len() as f64;
@@ -139,9 +139,9 @@ config = "sized"
     ];
     assert_eq!(limits_of(&plan, 0), base);
     assert_eq!(limits_of(&plan, 1), base);
-    let follows: Vec<String> =
+    let repeats_base: Vec<String> =
         measures_of(&plan, 1).filter(|measure| measure.as_base).map(|m| m.name).collect();
-    assert_eq!(follows, ["update-index", "write-only", "update-one", "delete"]);
+    assert_eq!(repeats_base, ["update-index", "write-only", "update-one", "delete"]);
     assert!(measures_of(&plan, 0).all(|measure| !measure.as_base));
     assert_eq!(plan.arms[1].build.to_string(), "/plans/../pg18");
     assert_eq!(schedule(&plan).clients_max(), 4);
@@ -193,15 +193,10 @@ proptest! {
         prop_assert_eq!(&parse(&resolved), &plan);
         prop_assert!(!schedule(&plan).actions.is_empty());
     }
-
-    #[test]
-    fn no_text_makes_the_parser_panic(text in "[a-z\\[\\]=\"{}.,0-9 \n#é-]{0,200}") {
-        let _ = Plan::parse(&text, "x.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS));
-    }
 }
 
 #[test]
-fn a_resolved_plan_has_its_keys_in_the_order_in_which_people_write_them() {
+fn a_resolved_plan_has_its_keys_in_the_usual_order() {
     let resolved = shipped("insert-smoke").to_toml().unwrap();
     let places = ["name =", "[workload]", "benchmark =", "steps =", "[insert]", "[[arm]]", "build ="]
         .map(|part| resolved.find(part).unwrap_or_else(|| panic!("no {part} in\n{resolved}")));

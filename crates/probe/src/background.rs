@@ -9,14 +9,14 @@ use crate::error::{Error, Result};
 /// Dropping it stops the thread and loses the samples.
 #[derive(Debug)]
 pub(crate) struct Background<T> {
-    /// What is sampled, for errors.
+    /// The sampled quantity, for errors.
     what: &'static str,
     stop: Sender<()>,
     thread: JoinHandle<Result<T>>,
 }
 
 impl<T: Send + 'static> Background<T> {
-    /// Runs `sample` in a thread; it has to return when its receiver gets a message or is disconnected.
+    /// Runs `sample` in a thread; it must return when its receiver gets a message or is disconnected.
     pub(crate) fn start(
         name: &str,
         what: &'static str,
@@ -32,7 +32,7 @@ impl<T: Send + 'static> Background<T> {
 
     /// Ends the thread and returns its result.
     pub(crate) fn stop(self) -> Result<T> {
-        // It fails only if the thread has ended on its own; its result says why.
+        // Fails only if the thread has already ended; the reason is in its result.
         let _ = self.stop.send(());
         self.thread.join().unwrap_or_else(|_| {
             let source = io::Error::other("the sampling thread panicked");

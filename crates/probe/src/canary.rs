@@ -1,7 +1,8 @@
-//! Work whose cost should be the same each time on this host, measured before and after a block: when it is not, the
-//! host has changed, not what was compared.
+//! Fixed work that should cost the same each time on this host, measured before and after a block. If its cost changes,
+//! the host has changed, not the servers under test.
 //!
-//! Each figure is the best, or for the disk the median, of several short repeats: a single interruption spoils none.
+//! Each figure is the best, or for the disk the median, of several short repeats, so that a single interruption does
+//! not spoil it.
 
 use std::fs::{self, OpenOptions};
 use std::hint::black_box;
@@ -12,45 +13,45 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
-/// Repeats of the loops that run in the processor and in memory.
+/// Repeats of the CPU and memory loops.
 const REPEATS: usize = 5;
 
-/// Turns of the loop in one repeat: a few milliseconds.
-const SPIN_TURNS: u32 = 2_000_000;
+/// Iterations of one repeat: a few milliseconds.
+const SPIN_ITERATIONS: u32 = 2_000_000;
 
 const LOADS: u32 = 50_000;
 
-/// Memory that is walked through: more than the caches of most processors hold.
+/// Memory that is traversed: more than most processors' caches.
 const MEMORY_BYTES: usize = 64 << 20;
 
-/// What a processor loads at once; each load takes another line.
+/// A cache line; each load is from another one.
 const LINE_BYTES: usize = 64;
 
 const LINE_LEN: usize = LINE_BYTES / size_of::<u32>();
 
 const FLUSHES: usize = 16;
 
-/// Bytes of each: a block of a database.
+/// Bytes of each write: a database page.
 const WRITE_BYTES: usize = 8192;
 
-/// A slow disk is given up on after this long; the median is of the writes done by then.
+/// Time limit for a slow disk; the median is over the writes done by then.
 const FLUSHES_MAX: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Canaries {
-    /// Nanoseconds for a turn of a loop in which each instruction needs the one before.
+    /// Nanoseconds of an iteration of a loop of dependent instructions.
     pub spin_ns: f64,
-    /// Nanoseconds for a load from 64 MiB of memory, at a place that the load before names.
+    /// Nanoseconds of a dependent load from 64 MiB of memory.
     pub memory_ns: f64,
-    /// Microseconds to write 8 KiB over old ones and have them flushed to the disk.
+    /// Microseconds to overwrite 8 KiB and flush them to the disk.
     pub fsync_us: f64,
 }
 
 impl Canaries {
-    /// Measures all, the disk in `dir`; takes a few tenths of a second.
+    /// Measures all of them, the disk in `dir`; takes a few tenths of a second.
     ///
     /// # Errors
-    /// When a file cannot be made and flushed in `dir`.
+    /// If a file cannot be created and flushed in `dir`.
     pub fn measure(dir: &Path) -> Result<Canaries> {
         Ok(Canaries { spin_ns: spin_ns(), memory_ns: memory_ns(), fsync_us: fsync_us(dir)? })
     }
@@ -61,7 +62,7 @@ impl Canaries {
     }
 }
 
-/// The fastest of several repeats, nanoseconds for each of `steps`.
+/// The fastest of several repeats, nanoseconds per step.
 fn best_ns(steps: u32, mut repeat: impl FnMut()) -> f64 {
     let timed = |_| {
         let start = Instant::now();
@@ -72,21 +73,21 @@ fn best_ns(steps: u32, mut repeat: impl FnMut()) -> f64 {
 }
 
 fn spin_ns() -> f64 {
-    best_ns(SPIN_TURNS, || {
+    best_ns(SPIN_ITERATIONS, || {
         let mut state = black_box(1_u64);
-        let mut turn = 0;
-        while turn < SPIN_TURNS {
-            state = mixed(state);
-            turn += 1;
+        let mut iteration = 0;
+        while iteration < SPIN_ITERATIONS {
+            state = mix(state);
+            iteration += 1;
         }
         black_box(state);
     })
 }
 
-/// A step that no compiler can take several of at once. Steps of a linear generator are linear again: four of them are
-/// one multiplication, and a loop of them runs four times as fast as a processor multiplies. The shift has to see each
-/// product (the multiplier is that of Knuth's MMIX).
-fn mixed(state: u64) -> u64 {
+/// A step that compilers cannot combine with the next. Steps of a linear generator can be: four of them become one
+/// multiplication, and the loop runs four times as fast as a processor multiplies. The shift needs each product (the
+/// multiplier is that of Knuth's MMIX).
+fn mix(state: u64) -> u64 {
     (state ^ (state >> 29)).wrapping_mul(6_364_136_223_846_793_005)
 }
 
@@ -108,9 +109,9 @@ fn memory_ns() -> f64 {
     })
 }
 
-/// Lines that each begin with the number of the next, for a power of two of them. One way leads through all: such a
+/// Cache lines that each begin with the number of the next; `lines` is a power of two. They form a single cycle: such a
 /// generator reaches every number below its modulus (Hull and Dobell: odd increment, multiplier one above a multiple of
-/// four). It is the same way each time, so that pages and lines meet the caches alike.
+/// four). The cycle is the same each time, so that pages and lines map to the caches in the same way.
 fn cycle(lines: usize) -> Vec<u32> {
     let mut memory = vec![0; lines * LINE_LEN];
     for line in 0..lines {
@@ -123,7 +124,7 @@ fn fsync_us(dir: &Path) -> Result<f64> {
     let measure = || -> io::Result<f64> {
         let path = dir.join(format!(".rqps-canary-{}", std::process::id()));
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
-        // It lives on without a name, and goes with this program however that ends.
+        // The file stays open without a name, so it is deleted however this process ends.
         fs::remove_file(&path)?;
         let block = [0x5a; WRITE_BYTES];
         for number in 0..FLUSHES {
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_way_leads_through_all_lines() {
+    fn all_lines_form_a_single_cycle() {
         let lines = 1024;
         let memory = cycle(lines);
         let mut seen = vec![false; lines];
@@ -164,16 +165,16 @@ mod tests {
         assert_eq!(at, 0);
     }
 
-    /// A turn is a shift, an exclusive or and a multiplication, each of which needs the one before: 5 cycles of every
-    /// processor since 2008 that servers run on, and none has 7 GHz.
+    /// An iteration is a shift, an exclusive or and a multiplication, each dependent on the one before: 5 cycles on
+    /// every server processor since 2008, and none has 7 GHz.
     #[test]
-    fn a_turn_takes_no_less_than_its_instructions_need() {
+    fn the_compiler_does_not_fold_iterations() {
         let spin_ns = spin_ns();
-        assert!(spin_ns > 5.0 / 7.0, "{spin_ns} ns a turn: the loop was folded");
+        assert!(spin_ns > 5.0 / 7.0, "{spin_ns} ns per iteration: the loop was folded");
     }
 
     #[test]
-    fn canaries_are_plausible_and_leave_nothing_behind() {
+    fn canaries_are_plausible_and_leave_no_files() {
         let dir = tempfile::tempdir().unwrap();
         let canaries = Canaries::measure(dir.path()).unwrap();
         for (name, value) in canaries.pairs() {

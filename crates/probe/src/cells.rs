@@ -1,8 +1,8 @@
-//! Cells of a server's answer.
+//! Cells of a result set.
 
 use std::str::FromStr;
 
-/// A cell as text; none if it is NULL or missing.
+/// A cell as text; `None` if it is NULL or missing.
 pub(crate) fn cell(row: &[Option<String>], at: usize) -> Option<&str> {
     row.get(at)?.as_deref()
 }
@@ -12,7 +12,7 @@ pub(crate) fn text(row: &[Option<String>], at: usize) -> String {
     cell(row, at).unwrap_or_default().to_owned()
 }
 
-/// A cell as a number; none if it is not one.
+/// A cell as a number; `None` if it does not parse.
 pub(crate) fn number<T: FromStr>(row: &[Option<String>], at: usize) -> Option<T> {
     cell(row, at)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! What the client used: this very process, or another program that stands in for it.
+//! CPU used by the client: this process, or another driver's process.
 
 use std::collections::HashMap;
 
@@ -7,18 +7,18 @@ use procfs::process::Process;
 use crate::error::{Error, Result};
 use crate::process::{CpuCost, process_cpu_ns};
 
-/// CPU counters of the client's process, all its threads included, ended ones too.
+/// CPU counters of the client's process, including all its threads, also ended ones.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientSnapshot {
     cpu_ns: u64,
     user_ticks: u64,
     system_ticks: u64,
-    /// Time each thread was ready to run and had no CPU, nanoseconds.
+    /// Time that each thread waited on a run queue, nanoseconds.
     queued_ns: HashMap<i32, u64>,
 }
 
 impl ClientSnapshot {
-    /// Of these threads of the process, or of all of it.
+    /// Reads the counters of these threads, or of the whole process.
     pub(crate) fn take(pid: u32, threads: Option<&[u32]>) -> Result<Self> {
         let process = Process::new(pid as i32).map_err(|_| Error::ClientGone { pid })?;
         if let Some(threads) = threads {
@@ -29,11 +29,11 @@ impl ClientSnapshot {
             cpu_ns: process_cpu_ns(pid).ok_or(Error::ClientGone { pid })?,
             user_ticks: stat.utime,
             system_ticks: stat.stime,
-            queued_ns: queued_ns(pid),
+            queued_ns: queued_ns(&process),
         })
     }
 
-    /// Threads that stand: the kernel tells the time of one that runs as of its last tick.
+    /// The threads must be paused: for a running one, the kernel reports the time as of its last tick.
     fn of_threads(process: &Process, threads: &[u32]) -> Self {
         let mut sum = ClientSnapshot { cpu_ns: 0, user_ticks: 0, system_ticks: 0, queued_ns: HashMap::new() };
         for thread in threads {
@@ -48,7 +48,7 @@ impl ClientSnapshot {
         sum
     }
 
-    /// Time since `before` that threads which live now were ready to run and had no CPU, microseconds, all together.
+    /// Time since `before` that the threads alive now waited on run queues, microseconds, all together.
     pub(crate) fn queued_since_us(&self, before: &Self) -> u64 {
         let since = |(thread, now_ns): (&i32, &u64)| {
             now_ns.saturating_sub(before.queued_ns.get(thread).copied().unwrap_or(0))
@@ -65,9 +65,9 @@ impl ClientSnapshot {
     }
 }
 
-/// By thread; threads without scheduler statistics are left out.
-fn queued_ns(pid: u32) -> HashMap<i32, u64> {
-    let Ok(tasks) = Process::new(pid as i32).and_then(|process| process.tasks()) else {
+/// Run queue time by thread; threads without scheduler statistics are left out.
+fn queued_ns(process: &Process) -> HashMap<i32, u64> {
+    let Ok(tasks) = process.tasks() else {
         return HashMap::new();
     };
     tasks.flatten().filter_map(|task| Some((task.tid, task.schedstat().ok()?.run_delay))).collect()

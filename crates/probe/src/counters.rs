@@ -1,5 +1,5 @@
-//! The server's own counters, before and after a stretch of work, as any DBMS has them: a view's rows and columns, each
-//! a number. Which views there are is in the folder of the DBMS.
+//! The server's own counters before and after a stretch of work, in a form common to all DBMSs: view, row, column,
+//! number. Each DBMS's folder lists its views.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +23,7 @@ pub struct CounterValue {
     /// The row: a table, `table.index`, a file, [`ALL`] for a sum; empty for views of one row.
     pub object: String,
     pub column: String,
-    /// Its value. Whole numbers are exact up to 2^53.
+    /// Integers are exact up to 2^53.
     pub value: f64,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn sums(view: &str, rows: &[CounterValue]) -> Vec<CounterValue> {
 }
 
 impl CounterSet {
-    /// Every counter of `after` with its value in `before`. Objects that have gone are left out.
+    /// Every counter of `after` with its value in `before`. Dropped objects are left out.
     pub fn difference(before: &Self, after: &Self) -> Vec<Counter> {
         let earlier: HashMap<_, _> = before.values.iter().map(|value| (value.key(), value.value)).collect();
         let delta = |value: &CounterValue| Counter {
@@ -55,7 +55,7 @@ impl CounterSet {
         after.values.iter().map(delta).collect()
     }
 
-    /// The views this server has.
+    /// The views of this server.
     pub fn views(&self) -> HashSet<&str> {
         self.values.iter().map(|value| value.view.as_str()).collect()
     }

@@ -1,5 +1,5 @@
-//! Clocks of CPU time that are read many times a second: of the processes or threads that serve sessions, and of
-//! everything else that a server runs.
+//! CPU clocks that are read many times per second: of the processes or threads that serve sessions, and of the server's
+//! others.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::server_cost::{ServerTarget, WorkIn};
 pub struct CpuClock(Source);
 
 enum Source {
-    /// The clock of a process, which the kernel tells exactly at any time.
+    /// The clock of a process, exact at any time.
     Process(ClockId),
-    /// A thread of another process has no clock. The kernel tells its time in a file, exactly when it stands.
+    /// A thread of another process has no clock. Its time is in /proc, exact while it is not running.
     Thread(Task),
 }
 
@@ -33,7 +33,7 @@ impl CpuClock {
     }
 }
 
-/// The clocks of a server's sessions and of all else that it runs.
+/// The clocks of a server's sessions and of its other processes or threads.
 pub(crate) struct SliceClocks {
     /// In the order of the sessions.
     pub sessions: Vec<Arc<CpuClock>>,
@@ -41,17 +41,17 @@ pub(crate) struct SliceClocks {
 }
 
 enum Others {
-    /// Processes beside the sessions' that lived when the clocks were made.
+    /// All processes except the sessions' when the clocks were opened.
     Processes(Vec<CpuClock>),
-    /// The process that has all threads, sessions' included.
+    /// The process of all threads, including the sessions'.
     Whole(u32),
 }
 
 impl SliceClocks {
-    /// Of a server whose sessions are served by these processes or threads.
+    /// Opens the clocks of a server whose sessions are served by these processes or threads.
     pub fn open(server: &ServerTarget, sessions: &[u32]) -> Result<Self> {
         let gone = |pid: u32| Error::ServerGone { pid };
-        let clock_of = |pid: u32| {
+        let process_clock = |pid: u32| {
             let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid as i32));
             clock.map(|clock| CpuClock(Source::Process(clock)))
         };
@@ -59,30 +59,30 @@ impl SliceClocks {
             WorkIn::Processes => {
                 let tree = TreeSnapshot::take(server.pid)?;
                 let others = tree.pids().filter(|pid| !sessions.contains(pid));
-                let of_session = |pid: &u32| clock_of(*pid).map(Arc::new).map_err(|_| gone(*pid));
+                let session_clock = |pid: &u32| process_clock(*pid).map(Arc::new).map_err(|_| gone(*pid));
                 Ok(Self {
-                    sessions: sessions.iter().map(of_session).collect::<Result<_>>()?,
-                    others: Others::Processes(others.filter_map(|pid| clock_of(pid).ok()).collect()),
+                    sessions: sessions.iter().map(session_clock).collect::<Result<_>>()?,
+                    others: Others::Processes(others.filter_map(|pid| process_clock(pid).ok()).collect()),
                 })
             }
             WorkIn::Threads(_) => {
                 let process = Process::new(server.pid as i32).map_err(|_| gone(server.pid))?;
-                let of_session = |tid: &u32| {
+                let session_clock = |tid: &u32| {
                     let task = process.task_from_tid(*tid as i32).map_err(|_| gone(server.pid))?;
                     Ok(Arc::new(CpuClock(Source::Thread(task))))
                 };
-                // A server that does not tell which thread serves a session has clocks of none.
+                // Thread id 0: the server does not report which thread serves a session.
                 let known = sessions.iter().all(|tid| *tid != 0);
                 let sessions = if known { sessions } else { &[] };
                 Ok(Self {
-                    sessions: sessions.iter().map(of_session).collect::<Result<_>>()?,
+                    sessions: sessions.iter().map(session_clock).collect::<Result<_>>()?,
                     others: Others::Whole(server.pid),
                 })
             }
         }
     }
 
-    /// CPU time so far of all that serves no session, nanoseconds.
+    /// CPU time so far of all processes or threads that serve no session, nanoseconds.
     pub fn others_ns(&self) -> u64 {
         let sum = |clocks: &mut dyn Iterator<Item = &CpuClock>| clocks.map(CpuClock::ns).sum::<u64>();
         match &self.others {

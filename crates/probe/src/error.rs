@@ -28,8 +28,8 @@ pub enum Error {
     NoPerf,
     #[error("no CPU profile: kernel.perf_event_paranoid is {level}, so only root may sample; {remedy}")]
     PerfRefused { level: i64, remedy: &'static str },
-    #[error("perf did not {doing}: {said}")]
-    Perf { doing: &'static str, said: String },
+    #[error("perf did not {doing}: {output}")]
+    Perf { doing: &'static str, output: String },
     #[error("cannot explain `{sql}`: it must be a single statement without semicolons inside")]
     NotOneStatement { sql: String },
 }

@@ -1,6 +1,6 @@
-//! The state a step starts from. Two arms whose steps start from different states (dead rows or just vacuumed, dirty
-//! pages or just after a checkpoint) are not comparable, however similar their work is. What a DBMS tells is in its
-//! folder.
+//! The server's state just before a step. Arms whose steps start from different states (dead rows or just vacuumed,
+//! dirty pages or just after a checkpoint) are not comparable, however similar their work. Each DBMS's folder lists its
+//! facts.
 
 use rqps_model::ServerSetting;
 use rqps_wire::Table;
@@ -21,12 +21,12 @@ pub struct Fingerprint(Vec<(String, String)>);
 pub(crate) struct TableState {
     pub name: String,
     pub figures: Vec<(String, u64)>,
-    /// What the optimizer knows of its data: equal where the server gathered the same.
+    /// The optimizer's statistics as text: equal if the server gathered the same.
     pub statistics: String,
 }
 
 impl TableState {
-    /// One for each row: the first column is the name, `statistics` a text, all others are figures by their names.
+    /// One state per row: the first column is the name, `statistics` is text, all other columns are figures.
     pub fn from_rows(table: &Table) -> Result<Vec<Self>> {
         let columns = || table.columns.iter().enumerate().skip(1);
         let statistics = columns().find(|(_, column)| *column == STATISTICS).map(|(at, _)| at);
@@ -73,12 +73,11 @@ impl Fingerprint {
         self.0
     }
 
-    /// A fact by its name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// A fact that is a number.
+    /// A fact as a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.get(name)?.parse().ok()
     }

@@ -1,5 +1,5 @@
-//! The whole machine's counters: CPU, context switches, memory pressure and block devices. A cost is always the
-//! difference of two readings; nothing is averaged.
+//! Counters of the whole machine: CPU, context switches, memory pressure and block devices. Costs are differences of
+//! two readings; nothing is averaged.
 
 use std::path::Path;
 
@@ -19,11 +19,11 @@ pub struct HostCost {
     pub major_faults: u64,
     pub swap_in_pages: u64,
     pub swap_out_pages: u64,
-    /// Every block device, partitions and mapped devices included: not to be summed.
+    /// Every block device, including partitions and mapped devices; their sum would count traffic twice.
     pub devices: Vec<DeviceCost>,
 }
 
-/// CPU time over all CPUs, microseconds, grouped as vmstat groups it.
+/// CPU time over all CPUs, microseconds, in vmstat's groups.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct HostCpu {
     /// In user space, nice included.
@@ -32,7 +32,7 @@ pub struct HostCpu {
     pub system_us: u64,
     /// Idle while a task waited for a disk.
     pub iowait_us: u64,
-    /// Given to others by the hypervisor.
+    /// Given to other guests by the hypervisor.
     pub steal_us: u64,
     /// Idle, without iowait.
     pub idle_us: u64,
@@ -59,21 +59,21 @@ pub struct DiskTotals {
     pub flushes: u64,
 }
 
-/// How two readings are combined, counter by counter.
+/// How to combine two readings, counter by counter.
 #[derive(Clone, Copy)]
 pub(crate) struct Combine {
     count: fn(u64, u64) -> u64,
     kb: fn(f64, f64) -> f64,
 }
 
-/// A later reading minus an earlier one. Some kernels let iowait run backwards, so nothing goes below zero.
+/// A later reading minus an earlier one, at least 0: on some kernels iowait decreases.
 pub(crate) const SINCE: Combine =
     Combine { count: u64::saturating_sub, kb: |after, before| (after - before).max(0.0) };
 
 pub(crate) const SUM: Combine = Combine { count: |a, b| a + b, kb: |a, b| a + b };
 
 impl HostCost {
-    /// Reads all counters now.
+    /// Reads all counters.
     pub(crate) fn since_boot() -> Result<Self> {
         let stats = KernelStats::current().map_err(Error::proc("/proc/stat"))?;
         let paging = procfs::vmstat().map_err(Error::proc("/proc/vmstat"))?;
@@ -92,7 +92,7 @@ impl HostCost {
         })
     }
 
-    /// Combines two readings; devices that the other one lacks are left out.
+    /// Combines two readings; devices that `other` lacks are left out.
     pub(crate) fn combine(&self, other: &Self, how: Combine) -> Self {
         let device = |own: &DeviceCost| {
             let other = other.devices.iter().find(|other| other.name == own.name)?;
@@ -110,12 +110,12 @@ impl HostCost {
         }
     }
 
-    /// CPU time that was used, microseconds.
+    /// Used CPU time, microseconds.
     pub fn busy_us(&self) -> u64 {
         self.cpu.user_us + self.cpu.system_us
     }
 
-    /// The sum over whole disks, so that nothing is counted twice.
+    /// The sum over whole disks, which counts nothing twice.
     pub fn disks(&self) -> DiskTotals {
         let whole = self.devices.iter().filter(|device| device.is_whole_disk());
         whole.fold(DiskTotals::default(), |sum, device| sum.combine(&device.totals, SUM))
@@ -147,8 +147,7 @@ impl HostCpu {
 }
 
 impl DeviceCost {
-    /// Whether its traffic is its own: not a partition of a disk, not built from other devices (dm, md), not a file
-    /// used as a disk (loop), not memory.
+    /// False for partitions, devices built from others (dm, md), files used as disks (loop), and memory.
     pub fn is_whole_disk(&self) -> bool {
         is_whole_disk(&self.name)
     }
@@ -190,7 +189,7 @@ pub(crate) fn is_whole_disk(name: &str) -> bool {
     folder.exists() && !has_parts && !is_memory && !folder.join("loop/backing_file").exists()
 }
 
-/// Kernel name of the block device that holds `path`; none for file systems without one (tmpfs, overlay, btrfs).
+/// Kernel name of the block device of `path`; `None` for file systems without one (tmpfs, overlay, btrfs).
 pub fn device_of(path: &Path) -> Option<String> {
     let device = rustix::fs::stat(path).ok()?.st_dev;
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));

@@ -1,4 +1,4 @@
-//! What the host is: the facts that have to be alike before two runs may be compared.
+//! Facts of the host, most of which must match before two runs may be compared.
 
 mod read;
 
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::host::device_of;
-use read::{chosen, line_of};
+use read::{bracketed, line_of};
 
-/// Facts of a host and of the directory that holds the data. What the host does not tell is none.
+/// Facts of a host and of the data's directory. `None` if the host does not report a fact.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostFacts {
-    /// Name of the host; hosts that differ only in their name are alike.
+    /// Ignored in comparisons.
     pub host_name: String,
     /// Operating system, such as `Debian GNU/Linux 12 (bookworm)`.
     pub os: Option<String>,
@@ -26,14 +26,14 @@ pub struct HostFacts {
     /// Instruction set, such as `x86_64`.
     pub arch: String,
     pub cpu_model: String,
-    /// CPU family, model and stepping, as model names of virtual machines say little.
+    /// CPU family, model and stepping, since the model names of virtual machines are vague.
     pub cpu_signature: Option<String>,
     pub microcode: Option<String>,
     pub cpus_online: u32,
     pub numa_nodes: u32,
     /// Whether CPUs share cores.
     pub smt: Option<bool>,
-    /// Frequency governor of every CPU; none where the host has no control over frequency.
+    /// Frequency governors of the CPUs; `None` if the host does not control the frequency.
     pub governor: Option<String>,
     /// Whether the CPU may exceed its base frequency.
     pub turbo: Option<bool>,
@@ -46,22 +46,21 @@ pub struct HostFacts {
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub thp: Option<String>,
     pub huge_pages: u64,
-    /// How willing the kernel is to swap.
     pub swappiness: Option<String>,
-    /// When the kernel starts to write dirty memory back, `background/foreground`, in percent or bytes.
+    /// The kernel's write-back thresholds, `background/foreground`, in percent or bytes.
     pub dirty_limits: Option<String>,
-    /// Whether it is a virtual machine, and which if known.
+    /// The kind of virtual machine, `yes` if unknown; `none` for a physical machine.
     pub hypervisor: Option<String>,
     /// C library of this process, such as `glibc 2.36`.
     pub libc: Option<String>,
-    /// Guards against CPU flaws that are on, each with what it does; empty where the CPU needs none.
+    /// CPU vulnerabilities with their mitigations; empty if the CPU has none.
     pub mitigations: Vec<String>,
     pub directory: PathBuf,
     /// Type of its file system.
     pub filesystem: Option<String>,
     /// Mount options of its file system.
     pub mount_options: Option<String>,
-    /// Kernel name of its block device; none for file systems without one.
+    /// Kernel name of its block device; `None` for file systems without one.
     pub device: Option<String>,
     /// I/O scheduler of that device's disk.
     pub io_scheduler: Option<String>,
@@ -83,7 +82,7 @@ pub struct Difference {
     pub b: String,
 }
 
-/// Memory sizes closer than this part of each other are the same: the kernel keeps a varying bit for itself.
+/// Memory sizes match if they differ by at most this share: the kernel reserves a varying part.
 const MEMORY_TOLERANCE: f64 = 0.01;
 
 impl HostFacts {
@@ -111,7 +110,7 @@ impl HostFacts {
             clocksource: line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             memory_bytes: memory.mem_total,
             swap_bytes: memory.swap_total,
-            thp: line_of("/sys/kernel/mm/transparent_hugepage/enabled").map(|line| chosen(&line)),
+            thp: line_of("/sys/kernel/mm/transparent_hugepage/enabled").map(|line| bracketed(&line)),
             huge_pages: memory.hugepages_total.unwrap_or(0),
             swappiness: line_of("/proc/sys/vm/swappiness"),
             dirty_limits: read::dirty_limits(),
@@ -120,16 +119,16 @@ impl HostFacts {
             mitigations: read::mitigations(),
             ..HostFacts::default()
         };
-        facts.look_at_storage(&directory);
+        facts.read_storage(&directory);
         facts.directory = directory;
         Ok(facts)
     }
 
-    fn look_at_storage(&mut self, directory: &Path) {
+    fn read_storage(&mut self, directory: &Path) {
         if let Ok(mounts) = Process::myself().and_then(|process| process.mountinfo()) {
-            // Later mounts cover earlier ones at the same place.
-            let inside = mounts.iter().filter(|mount| directory.starts_with(&mount.mount_point));
-            if let Some(mount) = inside.max_by_key(|mount| mount.mount_point.as_os_str().len()) {
+            // The last of several mounts at one mount point is the visible one, which `max_by_key` returns.
+            let above = mounts.iter().filter(|mount| directory.starts_with(&mount.mount_point));
+            if let Some(mount) = above.max_by_key(|mount| mount.mount_point.as_os_str().len()) {
                 self.filesystem = Some(mount.fs_type.clone());
                 let options = mount.mount_options.iter().chain(&mount.super_options);
                 let text = |(name, value): (&String, &Option<String>)| match value {
@@ -152,17 +151,17 @@ impl HostFacts {
         if disk.join("partition").exists() {
             disk.pop();
         }
-        self.io_scheduler = line_of(disk.join("queue/scheduler")).map(|line| chosen(&line));
+        self.io_scheduler = line_of(disk.join("queue/scheduler")).map(|line| bracketed(&line));
         self.write_cache = line_of(disk.join("queue/write_cache"));
         self.disk_model = line_of(disk.join("device/model"));
         let sectors = line_of(disk.join("size")).and_then(|sectors| sectors.parse::<u64>().ok());
         self.disk_bytes = sectors.map(|sectors| sectors * 512);
     }
 
-    /// Every fact as name and text, in a fixed order; unknown ones read `unknown`.
+    /// Every fact as name and text, in a fixed order; `unknown` for missing ones.
     pub fn key_values(&self) -> Vec<(&'static str, String)> {
         let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_string());
-        let yes =
+        let on_off =
             |value: Option<bool>| value.map_or("unknown", |on| if on { "on" } else { "off" }).to_string();
         vec![
             ("host_name", self.host_name.clone()),
@@ -174,9 +173,9 @@ impl HostFacts {
             ("microcode", known(&self.microcode)),
             ("cpus_online", self.cpus_online.to_string()),
             ("numa_nodes", self.numa_nodes.to_string()),
-            ("smt", yes(self.smt)),
+            ("smt", on_off(self.smt)),
             ("governor", known(&self.governor)),
-            ("turbo", yes(self.turbo)),
+            ("turbo", on_off(self.turbo)),
             ("clocksource", known(&self.clocksource)),
             ("memory_bytes", self.memory_bytes.to_string()),
             ("swap_bytes", self.swap_bytes.to_string()),
@@ -198,25 +197,20 @@ impl HostFacts {
         ]
     }
 
-    /// The facts by which hosts are alike or not, as `name=value`, in a fixed order. The memory is given in whole MiB.
+    /// The comparable facts as `name=value`, in a fixed order. Memory is rounded down to MiB.
     pub fn fingerprint(&self) -> Vec<String> {
-        let mut alike = self.clone();
-        alike.memory_bytes &= !0xF_FFFF;
-        let matters = |fact: &(&str, String)| matters(fact.0);
-        alike
-            .key_values()
-            .into_iter()
-            .filter(matters)
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect()
+        let mut rounded = self.clone();
+        rounded.memory_bytes &= !0xF_FFFF;
+        let facts = rounded.key_values().into_iter().filter(|(name, _)| is_comparable(name));
+        facts.map(|(name, value)| format!("{name}={value}")).collect()
     }
 
-    /// The facts that matter for a comparison and differ, as (fact, here, there).
+    /// The comparable facts that differ.
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let near = |a: u64, b: u64| a.abs_diff(b) as f64 <= MEMORY_TOLERANCE * a.max(b) as f64;
         let pairs = self.key_values().into_iter().zip(other.key_values());
         pairs
-            .filter(|((field, a), (_, b))| matters(field) && a != b)
+            .filter(|((field, a), (_, b))| is_comparable(field) && a != b)
             .filter(|((field, _), _)| {
                 *field != "memory_bytes" || !near(self.memory_bytes, other.memory_bytes)
             })
@@ -225,8 +219,9 @@ impl HostFacts {
     }
 }
 
-/// Whether a fact makes runs incomparable. Names of hosts, directories and devices say nothing about speed.
-fn matters(field: &str) -> bool {
+/// Whether runs are comparable only if they agree on a fact. Names of hosts, directories and devices do not affect
+/// speed.
+fn is_comparable(field: &str) -> bool {
     !["host_name", "directory", "device"].contains(&field)
 }
 
@@ -235,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_host_is_like_itself_and_known() {
+    fn this_host_matches_itself() {
         let facts = HostFacts::collect(Path::new("/var/tmp")).unwrap();
         let again = HostFacts::collect(Path::new("/var/tmp")).unwrap();
         assert_eq!(facts.differences(&again), []);
@@ -247,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn names_don_t_make_hosts_unlike_but_kernels_do_and_a_little_memory_does_not() {
+    fn hosts_differ_by_kernel_but_not_by_name_or_a_little_memory() {
         let a = HostFacts {
             kernel: "6.1".into(),
             memory_bytes: 24 << 30,

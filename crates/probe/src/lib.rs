@@ -1,6 +1,6 @@
-//! What measured work costs the host and the server: counters of /proc, hardware counters, the server's own
-//! statistics, its state and its query plans. Totals are differences of counters at the two ends of a window, never
-//! averages of samples. Nothing here decides what is significant.
+//! Measures what work costs the host and the server: counters of /proc, hardware counters, the server's own statistics,
+//! its state and query plans. Totals are differences of counters between the ends of a window, never averages of
+//! samples. Nothing here judges significance.
 
 mod background;
 pub mod canary;

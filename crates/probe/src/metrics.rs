@@ -1,10 +1,10 @@
-//! The names under which a window's cost is kept: one place that says what each metric is and how it is made.
+//! The metrics of a window's cost: their names and definitions.
 
 use crate::host::DiskTotals;
 use crate::window::WindowCost;
 
 impl WindowCost {
-    /// The cost as totals by name, unit last. Values that this host does not tell are left out.
+    /// The cost as totals by name, unit last. Values that this host does not report are left out.
     ///
     /// | name | what |
     /// | --- | --- |
@@ -13,17 +13,17 @@ impl WindowCost {
     /// | `host_context_switches`, `host_forks` | of the whole machine |
     /// | `host_major_faults`, `host_swap_in_pages`, `host_swap_out_pages` | paging of the whole machine |
     /// | `disk_{reads,read_kb,writes,write_kb,flushes}` | all whole disks |
-    /// | `device.NAME.{reads,…}` | one device that had traffic, partitions and mapped devices included |
+    /// | `device.NAME.{reads,…}` | one device with traffic, also partitions and mapped devices |
     /// | `server_{cpu,user,system}_us` | the server's processes, ended ones included |
     /// | `server_{voluntary,involuntary}_switches` | the server's processes |
     /// | `server_{read,write}_bytes`, `server_{read,write}_chars` | to storage; by system calls |
     /// | `server_processes`, `server_{private,shared_max,proportional}_kb` | memory at the end |
-    /// | `server_role.ROLE_us` | CPU of the server's processes that serve no measured client, by role |
+    /// | `server_role.ROLE_us` | CPU of the server's processes that do not serve measured clients, by role |
     /// | `client_{cpu,user,system}_us` | this process |
-    /// | `server_backends_queued_us`, `client_queued_us` | ready and without a CPU: clients' backends, this process |
-    /// | `rest_us` | CPU of the machine that is neither server nor client; may be below zero |
+    /// | `server_backends_queued_us`, `client_queued_us` | waiting on run queues: clients' backends, this process |
+    /// | `rest_us` | CPU of the machine used by neither server nor client; may be negative |
     /// | `server_{instructions_user,cycles_user,instructions_kernel}`, `server_task_clock_us` | hardware counters |
-    /// | `server_perf_multiplexed` | 1 when hardware counters are too small because they had to share |
+    /// | `server_perf_multiplexed` | 1 if hardware counters are too small because they were multiplexed |
     pub fn metrics(&self) -> Vec<(String, f64)> {
         let mut metrics = Metrics(Vec::new());
         self.host_metrics(&mut metrics);

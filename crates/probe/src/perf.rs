@@ -1,6 +1,6 @@
-//! Hardware counters of the server: instructions and cycles, the figures that repeat best from run to run. Counters
-//! are opened once on the server's processes and inherited by every process it forks later. At most four events, so
-//! that no event has to share a hardware register; if that happens anyway, it is reported and nothing is scaled.
+//! Hardware counters of the server: instructions and cycles, the most repeatable figures. Counters are opened once on
+//! the server's processes and inherited by every process it forks later. At most four events are open, so that none
+//! is multiplexed; if that happens anyway, it is reported and nothing is scaled.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,10 @@ use perf_event::{Builder, Counter};
 use crate::process::children_of;
 use crate::threads::threads_of;
 
-/// An event counted for less than its whole time, by more than one part in this many, shared its register.
+/// An event is multiplexed if it was not counting for more than one part in this many of its time.
 const MULTIPLEXED_PART: u64 = 1000;
 
-/// Attempts to open counters while the server forks nothing.
+/// Attempts to open counters without a fork of the server in between.
 const ATTACH_ATTEMPTS: usize = 20;
 
 /// Open counters of a server's processes, present and future. Clones share the same counters.
@@ -29,7 +29,7 @@ pub struct PerfReading {
     totals: Vec<std::result::Result<Totals, String>>,
 }
 
-/// What the server's processes executed in a stretch of time, processes that ended in it included.
+/// Execution by the server's processes over a stretch of time, including ended processes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PerfCost {
     /// Instructions executed in user space.
@@ -40,9 +40,9 @@ pub struct PerfCost {
     pub instructions_kernel: Option<u64>,
     /// CPU time by the kernel's perf clock, microseconds.
     pub task_clock_us: Option<u64>,
-    /// Whether some event had to share a hardware register: its count is then too small, not scaled up.
+    /// Whether an event was multiplexed: its count is then too small, not scaled up.
     pub multiplexed: bool,
-    /// For each figure that is missing, why.
+    /// The reason for each missing figure.
     pub unavailable: Vec<String>,
 }
 
@@ -86,8 +86,8 @@ struct Totals {
 }
 
 impl PerfCounters {
-    /// Opens the counters on the process `pid`, its threads and its children, best right after the server has started.
-    /// Never fails: every cost reports events that the host lacks or does not permit, with the reason.
+    /// Opens the counters on the process `pid`, its threads and its children, preferably right after the server's
+    /// start. Never fails: every cost reports events that the host lacks or does not permit, with the reason.
     pub fn attach(pid: u32) -> Self {
         let events = EVENTS
             .iter()
@@ -96,12 +96,12 @@ impl PerfCounters {
         PerfCounters { events: Arc::new(Mutex::new(events)) }
     }
 
-    /// Reads the totals of every event, live and ended processes included.
+    /// Reads the totals of every event over live and ended processes.
     pub fn read(&self) -> PerfReading {
         PerfReading { totals: self.lock().iter_mut().map(OpenEvent::read).collect() }
     }
 
-    /// Reads user instructions only; none where they are not counted.
+    /// Reads user instructions only; `None` if they are not counted.
     pub fn read_instructions_user(&self) -> Option<u64> {
         let mut events = self.lock();
         let open = events.iter_mut().find(|open| open.name == INSTRUCTIONS_USER)?;
@@ -127,15 +127,15 @@ impl OpenEvent {
     }
 }
 
-/// Whether instructions of user space can be counted on this host, tried on the calling thread.
+/// Checks on the calling thread whether this host can count user space instructions.
 ///
 /// # Errors
-/// Why not, as a phrase.
+/// The reason why not, as a phrase.
 pub fn counts_instructions() -> std::result::Result<(), String> {
     counts(INSTRUCTIONS_USER, Hardware::INSTRUCTIONS)
 }
 
-/// Whether cycles of user space can be counted on this host.
+/// Whether this host can count user space cycles.
 pub(crate) fn counts_cycles() -> bool {
     counts(CYCLES_USER, Hardware::CPU_CYCLES).is_ok()
 }
@@ -160,7 +160,7 @@ fn open_tree(event: &PerfEvent, pid: u32) -> std::result::Result<Vec<Counter>, S
     for _ in 0..ATTACH_ATTEMPTS {
         let before = tasks_of(pid);
         counters = vec![(event.open)(pid).map_err(|error| reason(event.name, &error))?];
-        let settled = tasks_of(pid).iter().all(|task| before.contains(task));
+        let unchanged = tasks_of(pid).iter().all(|task| before.contains(task));
         for task in before.into_iter().filter(|&task| task != pid) {
             match (event.open)(task) {
                 Ok(counter) => counters.push(counter),
@@ -168,7 +168,7 @@ fn open_tree(event: &PerfEvent, pid: u32) -> std::result::Result<Vec<Counter>, S
                 Err(error) => return Err(reason(event.name, &error)),
             }
         }
-        if settled {
+        if unchanged {
             break;
         }
     }
@@ -201,7 +201,7 @@ fn reason(name: &str, error: &io::Error) -> String {
 }
 
 impl PerfReading {
-    /// What was executed from `before` to this reading.
+    /// The cost from `before` to this reading.
     pub fn since(&self, before: &Self) -> PerfCost {
         let mut cost = PerfCost::default();
         let mut counts = [None; EVENTS.len()];

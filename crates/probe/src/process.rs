@@ -1,9 +1,9 @@
-//! A server's process tree: what each process used, and what those used that have ended.
+//! Resource usage of a server's process tree, including processes that have ended.
 //!
-//! The CPU of a tree is the sum, over its live processes, of their own time and of the time of the children they have
-//! waited for. A process that ends moves its time into its parent's waited-for time, so differences of that sum lose
-//! nothing when workers come and go. Own time is read in nanoseconds where the process has one thread; the kernel's
-//! utime and stime (10 ms ticks) give the split into user and system.
+//! The CPU of a tree is the sum, over its live processes, of their own time and of that of the children they have
+//! waited for. When a process ends, its time moves to its parent's waited-for time, so differences of the sum lose
+//! nothing when workers come and go. Own time is in nanoseconds if the process has one thread; the kernel's utime and
+//! stime (10 ms ticks) determine the split into user and system.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use procfs::process::{Process, Stat};
 use crate::error::{Error, Result};
 use crate::host::tick_us;
 
-/// Readings of the whole tree that are discarded because a process ended meanwhile.
+/// Readings of the tree that are discarded because a process ended meanwhile.
 const RETRIES: usize = 5;
 
 /// One reading of a server's tree of processes.
@@ -25,7 +25,7 @@ pub(crate) struct TreeSnapshot {
     root: TaskKey,
 }
 
-/// A process or thread through its whole life: ids are reused, ids with a start time are not.
+/// Identifies a process or thread for its whole life: unlike the id alone, id and start time are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TaskKey {
     pub id: u32,
@@ -35,9 +35,9 @@ pub(crate) struct TaskKey {
 /// Cumulative counters of one live process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProcessCounters {
-    /// Own CPU in nanoseconds; none where the process has several threads or the kernel doesn't tell.
+    /// Own CPU in nanoseconds; `None` if the process has several threads or the kernel does not report it.
     own_ns: Option<u64>,
-    /// Time it was ready to run and had no CPU, nanoseconds; none as for `own_ns`.
+    /// Time spent waiting on run queues, nanoseconds; `None` as for `own_ns`.
     queued_ns: Option<u64>,
     user_ticks: u64,
     system_ticks: u64,
@@ -45,25 +45,25 @@ pub(crate) struct ProcessCounters {
     waited_system_ticks: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
-    /// None where the process may not be looked into.
+    /// `None` without permission to read it.
     pub io: Option<ServerIo>,
 }
 
-/// Bytes that processes of the server read and wrote.
+/// Bytes read and written by the server's processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ServerIo {
     /// Fetched from storage.
     pub read_bytes: u64,
-    /// Sent towards storage (counted when the page cache is dirtied, taken back when it is truncated).
+    /// Sent to storage (counted when the page cache is dirtied, subtracted when it is truncated).
     pub write_bytes: u64,
-    /// Read by system calls, from the page cache or not, sockets included.
+    /// Read by system calls, also from the page cache and sockets.
     pub read_chars: u64,
-    /// Written by system calls, sockets included.
+    /// Written by system calls, also to sockets.
     pub write_chars: u64,
 }
 
 impl ServerIo {
-    /// A process's total so far, none without permission. A process that has ended has none.
+    /// A process's totals so far: `None` without permission, 0 for an ended process.
     pub(crate) fn read(process: &Process) -> Option<Self> {
         match process.io() {
             Ok(io) => Some(ServerIo {
@@ -77,7 +77,7 @@ impl ServerIo {
         }
     }
 
-    /// Adds what a process did between two readings.
+    /// Adds the difference of two readings of a process.
     pub(crate) fn plus(&self, after: &Self, before: &Self) -> Self {
         ServerIo {
             read_bytes: self.read_bytes + after.read_bytes.saturating_sub(before.read_bytes),
@@ -88,7 +88,7 @@ impl ServerIo {
     }
 }
 
-/// CPU of some processes, microseconds. The total is exact; the split is by the kernel's clock ticks.
+/// CPU of processes, microseconds. The total is exact; the split is from the kernel's clock ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CpuCost {
     /// User and system time together.
@@ -98,7 +98,7 @@ pub struct CpuCost {
 }
 
 impl CpuCost {
-    /// Splits an exact total in proportion to the ticks. Without any tick all is user time, as in the kernel.
+    /// Splits an exact total in proportion to the ticks. Without ticks all of it is user time, as in the kernel.
     pub(crate) fn split(cpu_us: u64, user_ticks: u64, system_ticks: u64) -> Self {
         let ticks = user_ticks + system_ticks;
         let user_us =
@@ -119,7 +119,7 @@ impl ProcessCounters {
         }
     }
 
-    /// Reads the remaining files. A process that ended in between keeps the figures of its stat.
+    /// Reads the remaining files. A process that has ended meanwhile keeps the figures of its stat.
     fn read_details(&mut self, process: &Process, threads: i64) {
         if threads == 1 {
             let times = process.schedstat().ok();
@@ -135,7 +135,7 @@ impl ProcessCounters {
         self.io = ServerIo::read(process);
     }
 
-    /// Own CPU since `before`, microseconds; from zero when the process is younger than that.
+    /// Own CPU since `before`, microseconds; since its start for a newer process.
     pub(crate) fn own_since_us(&self, before: Option<&Self>) -> u64 {
         let ticks = |process: &Self| process.user_ticks + process.system_ticks;
         match (self.own_ns, before.map(|before| before.own_ns)) {
@@ -145,7 +145,7 @@ impl ProcessCounters {
         }
     }
 
-    /// Time since `before` that it was ready to run and had no CPU, microseconds; from zero for a younger process.
+    /// Time on run queues since `before`, microseconds; since its start for a newer process.
     pub(crate) fn queued_since_us(&self, before: Option<&Self>) -> Option<u64> {
         let earlier_ns = before.map_or(Some(0), |before| before.queued_ns)?;
         Some(self.queued_ns?.saturating_sub(earlier_ns) / 1000)
@@ -161,20 +161,20 @@ impl ProcessCounters {
 }
 
 impl TreeSnapshot {
-    /// Reads the process `root_pid` and everything below it.
+    /// Reads the process `root_pid` and its descendants.
     pub(crate) fn take(root_pid: u32) -> Result<Self> {
         let mut attempt = 0;
         loop {
             let (snapshot, steady) = Self::try_take(root_pid)?;
             attempt += 1;
-            // On a server that starts processes all the time the last reading is off by at most one process.
+            // On a server that starts processes continuously, the last reading is off by at most one process.
             if steady || attempt > RETRIES {
                 return Ok(snapshot);
             }
         }
     }
 
-    /// One pass; the flag says that no process ended during it.
+    /// One pass; true if no process ended during it.
     fn try_take(root_pid: u32) -> Result<(Self, bool)> {
         let stats = all_stats()?;
         let root_stat = stats.get(&root_pid).ok_or(Error::ServerGone { pid: root_pid })?;
@@ -205,7 +205,7 @@ impl TreeSnapshot {
         self.processes.keys().map(|key| key.id)
     }
 
-    /// CPU of the whole tree since `before`, ended processes included.
+    /// CPU of the whole tree since `before`, including ended processes.
     pub(crate) fn cpu_since(&self, before: &Self) -> CpuCost {
         let user = |tree: &Self| tree.sum(|process| process.user_ticks + process.waited_user_ticks);
         let system = |tree: &Self| tree.sum(|process| process.system_ticks + process.waited_system_ticks);
@@ -218,11 +218,11 @@ impl TreeSnapshot {
         )
     }
 
-    /// CPU that processes used after `before` which have ended since, microseconds.
+    /// CPU since `before` of processes that have ended since, microseconds.
     pub(crate) fn ended_since_us(&self, before: &Self) -> u64 {
         let waited =
             self.sum(ProcessCounters::waited_us).saturating_sub(before.sum(ProcessCounters::waited_us));
-        // What the ended processes had used, or waited for, before the stretch is no part of it.
+        // Excludes what the ended processes had used, or waited for, before the stretch.
         let gone = before.processes.iter().filter(|(key, _)| !self.processes.contains_key(key));
         let used_before: u64 = gone.map(|(_, process)| process.own_us()).sum();
         waited.saturating_sub(used_before)
@@ -233,7 +233,7 @@ impl TreeSnapshot {
     }
 }
 
-/// Process ids of the children that `pid` has now.
+/// Process ids of the current children of `pid`.
 pub(crate) fn children_of(pid: u32) -> Vec<u32> {
     let Ok(stats) = all_stats() else {
         return Vec::new();
@@ -241,7 +241,7 @@ pub(crate) fn children_of(pid: u32) -> Vec<u32> {
     stats.values().filter(|stat| stat.ppid == pid as i32).map(|stat| stat.pid as u32).collect()
 }
 
-/// Process ids of `root_pid` and everything below it, now.
+/// Process ids of `root_pid` and its current descendants.
 pub(crate) fn tree_of(root_pid: u32) -> Result<Vec<u32>> {
     let stats = all_stats()?;
     if !stats.contains_key(&root_pid) {
@@ -250,20 +250,20 @@ pub(crate) fn tree_of(root_pid: u32) -> Result<Vec<u32>> {
     Ok(tree(&stats, root_pid))
 }
 
-/// The title of a process: its command line without padding; empty when it has ended.
+/// The title of a process: its command line without padding; empty if it has ended.
 pub(crate) fn title_of(pid: u32) -> String {
     let words = Process::new(pid as i32).and_then(|process| process.cmdline()).unwrap_or_default();
     words.join(" ").trim().to_string()
 }
 
-/// CPU of a process since it began, nanoseconds: all its threads, ended ones too, but no other process. None when it
-/// is gone.
+/// CPU of a process since its start, nanoseconds: all its threads, also ended ones, without other processes. `None`
+/// if it has ended.
 pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
     let time = ClockId::pid_cpu_clock_id(Pid::from_raw(pid as i32)).and_then(ClockId::now).ok()?;
     Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// The stat of every process there is, by process id. Processes that end while the list is read are left out.
+/// The stat of every process, by process id, except those that end while the list is read.
 fn all_stats() -> Result<HashMap<u32, Stat>> {
     let processes = procfs::process::all_processes().map_err(Error::proc("/proc"))?;
     let stats = processes.filter_map(|process| process.and_then(|process| process.stat()).ok());

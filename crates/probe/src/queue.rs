@@ -1,19 +1,18 @@
-//! The state of a table that is used as a queue: its size, and the cost of planning a statement. The files of each DBMS
-//! return these.
+//! State of queue tables, as returned for each DBMS: sizes, and the cost of planning a statement.
 
 /// Sizes of all tables of the database together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Rows, with what is free among them, bytes. In InnoDB the primary key is part of it.
+    /// Rows including free space, bytes. In InnoDB it includes the primary key.
     pub table_bytes: u64,
     /// Indexes, bytes.
     pub index_bytes: u64,
 }
 
-/// What planning one statement took.
+/// The cost of planning one statement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Planning {
-    /// Buffers that the planner looked into, found in memory or read; none where the server does not tell.
+    /// Buffers that the planner accessed, hit or read; `None` if the server does not report them.
     pub buffers: Option<u64>,
     /// Time, microseconds.
     pub elapsed_us: f64,

@@ -1,5 +1,5 @@
-//! A time series of the host, one sample a second from the start of a window, taken by one thread that keeps its files
-//! open and its samples in memory. It shows how a window went; totals never come from it.
+//! A time series of the host, one sample per second from the start of a window, taken by a thread that keeps its files
+//! open and its samples in memory. It shows the course of a window; totals never come from it.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -16,11 +16,11 @@ use crate::error::{Error, Result};
 use crate::host::{DiskTotals, HostCpu, SINCE, SUM, is_whole_disk};
 use crate::perf::PerfCounters;
 
-/// Samples kept: 24 hours. Later ones are dropped and the series says that it was cut.
+/// Maximum number of samples: 24 hours. Later ones are dropped, and the series is marked as cut.
 pub const SAMPLES_MAX: usize = 24 * 3600;
 
 const PERIOD: Duration = Duration::from_secs(1);
-/// A last sample over less time than this says nothing and is left out.
+/// A shorter last interval is left out: its rates are too noisy.
 const LAST_SAMPLE_MIN: Duration = Duration::from_millis(500);
 
 /// A running sampler. Dropping it loses the samples.
@@ -30,18 +30,18 @@ pub struct Sampler(Background<Series>);
 pub struct Series {
     /// One sample a second, in order.
     pub samples: Vec<Sample>,
-    /// CPU time the sampler's own thread used, microseconds.
+    /// CPU time of the sampler's own thread, microseconds.
     pub own_cpu_us: u64,
     /// Whether the limit of samples was reached.
     pub cut: bool,
 }
 
-/// What happened in one interval. Disk figures are summed over whole disks.
+/// The figures of one interval. Disk figures are summed over whole disks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sample {
-    /// End of the interval, microseconds after the sampler was started.
+    /// End of the interval, microseconds after the sampler's start.
     pub at_us: u64,
-    /// Length of the interval, microseconds: a second, or what was left of it.
+    /// Length of the interval, microseconds: a second, or the remainder.
     pub interval_us: u64,
     pub cpu: HostCpu,
     pub context_switches: u64,
@@ -50,11 +50,11 @@ pub struct Sample {
     pub dirty_kb: u64,
     /// Memory available without swapping at the end of the interval, units of 1024 bytes.
     pub available_kb: u64,
-    /// Instructions of the server in user space; none where they are not counted.
+    /// Instructions of the server in user space; `None` if they are not counted.
     pub server_instructions_user: Option<u64>,
 }
 
-/// One figure over time, ready to be kept: name, unit, one value a sample.
+/// One figure over time: name, unit, one value per sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// Such as `host_user`.
@@ -65,7 +65,7 @@ pub struct Column {
 }
 
 impl Sample {
-    /// The change since an earlier reading; memory is as now.
+    /// The change since an earlier reading; memory figures are current values.
     fn since(&self, before: &Self, at: Duration, interval: Duration) -> Sample {
         let instructions = self.server_instructions_user.zip(before.server_instructions_user);
         Sample {
@@ -82,7 +82,7 @@ impl Sample {
 
 impl Series {
     /// The samples as columns; rates are per second of the sample's own interval. The server's instructions are left
-    /// out where they are not counted.
+    /// out if they are not counted.
     pub fn columns(&self) -> Vec<Column> {
         let column = |name, unit, value: &dyn Fn(&Sample) -> f64| Column {
             name,
@@ -116,7 +116,7 @@ impl Series {
 }
 
 impl Sampler {
-    /// Takes the first reading now and samples each second from here.
+    /// Takes the first reading now, and then a sample every second.
     pub fn start(perf: Option<PerfCounters>) -> Result<Self> {
         let mut source = Source::open(perf)?;
         let started = Instant::now();
@@ -153,7 +153,7 @@ fn run(mut source: Source, first: Sample, started: Instant, stopped: &Receiver<(
             series.own_cpu_us = thread_cpu_us();
             return Ok(series);
         }
-        // Stays on whole seconds of the window; seconds that were slept through are skipped.
+        // Keeps to whole seconds of the window; missed seconds are skipped.
         while wake_at <= now {
             wake_at += PERIOD;
         }
@@ -165,7 +165,7 @@ fn thread_cpu_us() -> u64 {
     time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1000
 }
 
-/// The open files, and what is known of the disks.
+/// The open files, and the names of whole disks.
 struct Source {
     stat: ProcFile,
     diskstats: ProcFile,
@@ -207,7 +207,7 @@ impl Source {
     }
 }
 
-/// A file of /proc that is opened once and read from its start again and again.
+/// A file of /proc that is opened once and read repeatedly from its start.
 struct ProcFile {
     path: &'static str,
     file: File,

@@ -1,5 +1,5 @@
-//! What a server used between two readings, split into the sessions of measured clients and roles, whether it works in
-//! processes or in threads.
+//! A server's resource usage between two readings, split into the sessions of measured clients and roles, for servers
+//! with processes or threads.
 
 use std::collections::BTreeMap;
 
@@ -9,38 +9,36 @@ use crate::server_memory::{ServerMemory, server_memory};
 use crate::threads::ThreadsSnapshot;
 use crate::{mysql, postgres};
 
-/// Role under which the CPU of processes and threads is kept that ended within the window.
+/// Role of processes and threads that ended within the window.
 const ENDED: &str = "ended within the window";
 
-/// The server that is watched.
+/// The measured server.
 #[derive(Debug, Clone)]
 pub struct ServerTarget {
     /// Process id of the server's first process.
     pub pid: u32,
-    /// What its sessions and its background work run in.
     pub work_in: WorkIn,
 }
 
-/// What a server's sessions and its background work run in.
+/// Whether a server runs its sessions and background work in processes or threads.
 #[derive(Debug, Clone)]
 pub enum WorkIn {
-    /// Processes below the first; what each is for shows in its title.
+    /// Child processes, with their role in their title.
     Processes,
-    /// Threads of the one process, with the role of each that is known, by kernel thread id. What others are for is
-    /// taken from their names.
+    /// Threads of one process, with known roles by kernel thread id. Other roles are derived from the threads' names.
     Threads(BTreeMap<u32, String>),
 }
 
-/// What the server's processes used, or the threads of its one process. CPU includes those that ended within the
-/// window; context switches know only those that lived at its end, and so does the I/O of processes.
+/// Resource usage of the server's processes, or of the threads of its one process. CPU includes those that ended within
+/// the window; context switches, and I/O of processes, include only those alive at its end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerCost {
     pub cpu: CpuCost,
-    /// Context switches because a process waited.
+    /// Context switches of waiting processes.
     pub voluntary_switches: u64,
-    /// Context switches because a process was preempted.
+    /// Context switches of preempted processes.
     pub involuntary_switches: u64,
-    /// I/O; none where the server's processes may not be looked into.
+    /// `None` without permission to read it.
     pub io: Option<ServerIo>,
     /// Memory at the end of the window.
     pub memory: ServerMemory,
@@ -50,23 +48,23 @@ pub struct ServerCost {
     pub background: Vec<RoleCost>,
 }
 
-/// CPU of the server's process or thread behind one client's session.
+/// CPU of the process or thread that serves one client's session.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BackendCost {
-    /// Id of the process or kernel thread; 0 when the server does not tell.
+    /// Id of the process or kernel thread; 0 if unknown.
     pub pid: u32,
-    /// CPU in the window; none when it had ended before the window did, or its id is not known.
+    /// CPU in the window; `None` if it ended before the window did, or its id is unknown.
     pub cpu_us: Option<u64>,
-    /// Time in the window that it was ready to run and had no CPU, microseconds; none where the kernel does not tell.
+    /// Time in the window spent waiting on run queues, microseconds; `None` if the kernel does not report it.
     pub queued_us: Option<u64>,
 }
 
-/// CPU of the server's processes or threads of one kind.
+/// CPU of the server's processes or threads of one role.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoleCost {
-    /// What they are for, such as `checkpointer`.
+    /// Such as `checkpointer`.
     pub role: String,
-    /// How many lived at the end of the window.
+    /// Their number at the end of the window.
     pub processes: u32,
     /// Their CPU in the window.
     pub cpu_us: u64,
@@ -78,8 +76,8 @@ pub(crate) enum ServerSnapshot {
     Threads(ThreadsSnapshot),
 }
 
-/// What a process or a thread used between two readings.
-struct Used {
+/// Usage of a process or thread between two readings.
+struct Usage {
     id: u32,
     cpu_us: u64,
     queued_us: Option<u64>,
@@ -93,7 +91,7 @@ impl ServerSnapshot {
         }
     }
 
-    /// What `server` used since `before`; `sessions` as given to the probe.
+    /// The cost of `server` since `before`; `sessions` as given to the probe.
     pub(crate) fn cost_since(&self, before: &Self, server: &ServerTarget, sessions: &[u32]) -> ServerCost {
         let backend = |&pid| BackendCost { pid, cpu_us: None, queued_us: None };
         let backends = sessions.iter().map(backend).collect();
@@ -105,7 +103,7 @@ impl ServerSnapshot {
             (ServerSnapshot::Threads(now), ServerSnapshot::Threads(before), WorkIn::Threads(roles)) => {
                 cost.add_threads(now, before, (server.pid, roles));
             }
-            // One target takes both readings.
+            // Unreachable: both readings are of the same target.
             _ => {}
         }
         cost.background.sort_by(|a, b| b.cpu_us.cmp(&a.cpu_us).then_with(|| a.role.cmp(&b.role)));
@@ -121,16 +119,16 @@ impl ServerCost {
         self.add_background(ENDED, 0, now.ended_since_us(before));
         for (key, process) in &now.processes {
             let earlier = before.processes.get(key);
-            let used = Used {
+            let usage = Usage {
                 id: key.id,
                 cpu_us: process.own_since_us(earlier),
                 queued_us: process.queued_since_us(earlier),
             };
-            self.add(&used, || {
+            self.add(&usage, || {
                 if now.is_root(key) {
                     return Some(postgres::roles::POSTMASTER.to_owned());
                 }
-                // Without a title it is a zombie.
+                // A zombie has no title.
                 let title = Some(title_of(key.id)).filter(|title| !title.is_empty())?;
                 Some(postgres::roles::role_of(&title).to_owned())
             });
@@ -155,12 +153,12 @@ impl ServerCost {
         self.add_background(ENDED, 0, now.ended_since_us(before));
         for (key, thread) in &now.threads {
             let earlier = before.threads.get(key);
-            let used = Used {
+            let usage = Usage {
                 id: key.id,
                 cpu_us: thread.own_since_us(earlier),
                 queued_us: Some(thread.queued_since_us(earlier)),
             };
-            self.add(&used, || Some(thread_role(pid, roles, key.id, &thread.name)));
+            self.add(&usage, || Some(thread_role(pid, roles, key.id, &thread.name)));
             self.add_switches(
                 (thread.voluntary_switches, thread.involuntary_switches),
                 earlier.map(|thread| (thread.voluntary_switches, thread.involuntary_switches)),
@@ -168,18 +166,16 @@ impl ServerCost {
         }
     }
 
-    /// Attributes the use to the measured session it served, else to its role; a role of none has ended.
-    fn add(&mut self, used: &Used, role: impl FnOnce() -> Option<String>) {
-        let session = self.backends.iter_mut().find(|backend| backend.pid == used.id);
-        match session {
-            Some(backend) => {
-                backend.cpu_us = Some(used.cpu_us);
-                backend.queued_us = used.queued_us;
-            }
-            None => match role() {
-                Some(role) => self.add_background(&role, 1, used.cpu_us),
-                None => self.add_background(ENDED, 0, used.cpu_us),
-            },
+    /// Attributes usage to the measured session that it served, otherwise to its role; `None`: it has ended.
+    fn add(&mut self, usage: &Usage, role: impl FnOnce() -> Option<String>) {
+        if let Some(backend) = self.backends.iter_mut().find(|backend| backend.pid == usage.id) {
+            backend.cpu_us = Some(usage.cpu_us);
+            backend.queued_us = usage.queued_us;
+            return;
+        }
+        match role() {
+            Some(role) => self.add_background(&role, 1, usage.cpu_us),
+            None => self.add_background(ENDED, 0, usage.cpu_us),
         }
     }
 
@@ -196,14 +192,15 @@ impl ServerCost {
         }
     }
 
-    /// Context switches, voluntary and involuntary.
+    /// Adds context switches, voluntary and involuntary.
     fn add_switches(&mut self, after: (u64, u64), before: Option<(u64, u64)>) {
         let before = before.unwrap_or_default();
         self.voluntary_switches += after.0.saturating_sub(before.0);
         self.involuntary_switches += after.1.saturating_sub(before.1);
     }
 
-    /// Adds I/O of a process; `before` is none for a younger process. Without permission for one, all is unknown.
+    /// Adds I/O of a process; `before` is `None` for a new process. Without permission for any process, the sum is
+    /// unknown.
     fn add_io(&mut self, after: Option<ServerIo>, before: Option<Option<ServerIo>>) {
         self.io = match (self.io, after, before) {
             (Some(io), Some(after), None) => Some(io.plus(&after, &ServerIo::default())),
@@ -213,7 +210,7 @@ impl ServerCost {
     }
 }
 
-/// What a thread of the process `pid` is for.
+/// The role of a thread of the process `pid`.
 pub(crate) fn thread_role(pid: u32, roles: &BTreeMap<u32, String>, tid: u32, name: &str) -> String {
     match roles.get(&tid) {
         Some(role) => role.clone(),

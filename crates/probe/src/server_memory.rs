@@ -1,12 +1,12 @@
-//! Memory of a server's processes. They share most of it, so plain sums of resident sizes mean nothing: private memory
-//! is summed, shared memory is the largest any process has touched, and the kernel's proportional size, which divides
-//! shared pages fairly, is added where it can be had quickly.
+//! Memory of a server's processes. They share most of it, so the sum of resident sizes would be meaningless: private
+//! memory is summed, shared memory is the maximum over processes, and the kernel's proportional set size, which divides
+//! shared pages evenly, is included if it is quick to read.
 
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
 
-/// Most time spent on proportional sizes: the kernel walks every page of every process for them.
+/// Time limit for proportional sizes: the kernel walks every page of every process for them.
 const PROPORTIONAL_BUDGET: Duration = Duration::from_millis(250);
 
 /// Memory of a server's processes at one moment, units of 1024 bytes.
@@ -15,13 +15,13 @@ pub struct ServerMemory {
     pub processes: u32,
     /// Private memory, summed over the processes.
     pub private_kb: u64,
-    /// Shared memory (shared buffers above all) as touched by the process that touched the most.
+    /// Shared memory (mainly shared buffers) touched by a process, maximum over all.
     pub shared_kb_max: u64,
-    /// Proportional set size, summed; none where it would have taken too long or is not permitted.
+    /// Sum of proportional set sizes; `None` if reading them takes too long or is not permitted.
     pub proportional_kb: Option<u64>,
 }
 
-/// Memory of those of these processes that are still there.
+/// Memory of these processes, except ended ones.
 pub(crate) fn server_memory(pids: impl Iterator<Item = u32>) -> ServerMemory {
     let mut memory = ServerMemory { proportional_kb: Some(0), ..ServerMemory::default() };
     let started = Instant::now();

@@ -1,8 +1,8 @@
-//! A server that works in threads of one process: what each thread used, and what was used by those that have ended.
+//! Resource usage of a server that runs in threads of one process, including threads that have ended.
 //!
-//! The clock of the whole process, in nanoseconds, has ended threads in it; each thread tells its own time. What the
-//! clock has beyond the live threads was used by threads that came and went. A thread that runs at the moment of
-//! reading tells its time as of the kernel's last tick, so that part is off by some milliseconds a busy thread.
+//! The process clock, in nanoseconds, includes ended threads; each live thread has its own time. The difference was
+//! used by threads that have ended. The time of a running thread is as of the kernel's last tick, so that part is off
+//! by some milliseconds per busy thread.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::process::{CpuCost, ServerIo, TaskKey, process_cpu_ns};
 #[derive(Debug, Clone)]
 pub(crate) struct ThreadsSnapshot {
     pub threads: HashMap<TaskKey, ThreadCounters>,
-    /// None where the process may not be looked into.
+    /// `None` without permission to read it.
     pub io: Option<ServerIo>,
     cpu_ns: u64,
     user_ticks: u64,
@@ -25,7 +25,7 @@ pub(crate) struct ThreadsSnapshot {
 /// Cumulative counters of one live thread.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ThreadCounters {
-    /// The name the thread gave itself, up to 15 characters; that of the program where it gave itself none.
+    /// Its name in the kernel, up to 15 characters; the program's if it has not set one.
     pub name: String,
     own_ns: u64,
     queued_ns: u64,
@@ -34,7 +34,7 @@ pub(crate) struct ThreadCounters {
 }
 
 impl ThreadCounters {
-    /// None when the thread has ended.
+    /// `None` if the thread has ended.
     fn read(task: &Task) -> Option<(TaskKey, Self)> {
         let stat = task.stat().ok()?;
         let times = task.schedstat().ok()?;
@@ -49,12 +49,12 @@ impl ThreadCounters {
         Some((TaskKey { id: task.tid as u32, started_ticks: stat.starttime }, counters))
     }
 
-    /// Own CPU since `before`, microseconds; from zero when the thread is younger than that.
+    /// Own CPU since `before`, microseconds; since its start for a newer thread.
     pub(crate) fn own_since_us(&self, before: Option<&Self>) -> u64 {
         self.own_ns.saturating_sub(before.map_or(0, |before| before.own_ns)) / 1000
     }
 
-    /// Time since `before` that it was ready to run and had no CPU, microseconds; from zero for a younger thread.
+    /// Time on run queues since `before`, microseconds; since its start for a newer thread.
     pub(crate) fn queued_since_us(&self, before: Option<&Self>) -> u64 {
         self.queued_ns.saturating_sub(before.map_or(0, |before| before.queued_ns)) / 1000
     }
@@ -77,7 +77,7 @@ impl ThreadsSnapshot {
         })
     }
 
-    /// CPU of the whole process since `before`, ended threads included: what its clock says, but never less than its
+    /// CPU of the whole process since `before`, including ended threads: by its clock, but at least the sum of its
     /// threads.
     pub(crate) fn cpu_since(&self, before: &Self) -> CpuCost {
         let clock_us = self.cpu_ns.saturating_sub(before.cpu_ns) / 1000;
@@ -98,12 +98,12 @@ impl ThreadsSnapshot {
     }
 }
 
-/// Ids of the threads that a process has now, its own included; empty when it is gone.
+/// Ids of the current threads of a process, including the main thread; empty if it has ended.
 pub(crate) fn threads_of(pid: u32) -> Vec<u32> {
     names_of_threads(pid).into_iter().map(|(tid, _)| tid).collect()
 }
 
-/// The threads that a process has now, with the name each gave itself; empty when it is gone.
+/// The current threads of a process, with their names; empty if it has ended.
 pub(crate) fn names_of_threads(pid: u32) -> Vec<(u32, String)> {
     let Ok(tasks) = Process::new(pid as i32).and_then(|process| process.tasks()) else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! What sessions wait for, sampled many times a second while a test runs. Each sample is a query that the server has to
-//! answer, so this belongs in a separate pass and never in a measured window. The query of each DBMS is in its folder.
+//! Samples wait events of sessions many times per second while a test runs. Each sample is a query to the server, so it
+//! is done in a separate pass, never in a measured window. Each DBMS's folder has its query.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -8,20 +8,21 @@ use std::time::{Duration, Instant};
 use crate::background::Background;
 use crate::error::Result;
 
-/// Kind of a session that waits for nothing: it is running or ready to run.
+/// Kind of a session that does not wait: it is running or ready to run.
 pub const RUNNING: &str = "running";
 
-/// Time between two samples. A session's statements take tens of microseconds or more, so samples are independent.
-const EVERY: Duration = Duration::from_millis(10);
-/// Most samples: ten minutes.
+/// Interval of samples. A session's statements take tens of microseconds or more, so samples are independent.
+const INTERVAL: Duration = Duration::from_millis(10);
+/// Maximum number of samples: ten minutes.
 const LOOKS_MAX: u64 = 60_000;
 
-/// What the sessions were found waiting for.
+/// Sampled states of sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waits {
+    /// Number of samples.
     pub looks: u64,
-    /// Sessions found in each state, over all looks: kind (`IO`, `LWLock`, `Lock`, `Client`, … or [`RUNNING`]), event
-    /// (`WalSync`, `ClientRead`; empty for [`RUNNING`]), how often.
+    /// Sessions found in each state, over all samples: kind (`IO`, `LWLock`, `Lock`, `Client`, … or [`RUNNING`]), event
+    /// (`WalSync`, `ClientRead`; empty for [`RUNNING`]), count.
     pub found: Vec<(String, String, u64)>,
 }
 
@@ -30,15 +31,15 @@ pub trait StateQuery: FnMut() -> Result<Vec<(String, String)>> + Send + 'static 
 
 impl<F: FnMut() -> Result<Vec<(String, String)>> + Send + 'static> StateQuery for F {}
 
-/// Samples sessions until it is stopped.
+/// A running sampler of sessions.
 #[derive(Debug)]
 pub struct WaitSampler(Background<Waits>);
 
 impl WaitSampler {
-    /// Samples from now on.
+    /// Starts sampling.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// If no thread can be started.
     pub fn start(query: impl StateQuery) -> Result<Self> {
         Ok(Self(Background::start("rqps-waits", "waiting sessions", |stopped| sample(query, stopped))?))
     }
@@ -46,7 +47,7 @@ impl WaitSampler {
     /// Stops sampling.
     ///
     /// # Errors
-    /// When the server did not answer.
+    /// If a query failed.
     pub fn stop(self) -> Result<Waits> {
         self.0.stop()
     }
@@ -57,7 +58,7 @@ fn sample(mut query: impl StateQuery, stopped: &Receiver<()>) -> Result<Waits> {
     let mut looks = 0;
     let start = Instant::now();
     while looks < LOOKS_MAX {
-        let due = EVERY * (looks as u32 + 1);
+        let due = INTERVAL * (looks as u32 + 1);
         match stopped.recv_timeout(due.saturating_sub(start.elapsed())) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => break,

@@ -1,7 +1,7 @@
 //! One measured window: counters of host, server and client are read at its two ends, and the cost is their
-//! difference. The readings nest (server, counters, host, client | window | client, host, counters, server), so what
-//! reading costs falls outside the innermost figures. Listing the processes of a host takes about 20 us each; by that
-//! much, some milliseconds at each end, the server's figures reach beyond the window.
+//! difference. The readings nest (server, counters, host, client | window | client, host, counters, server), so the
+//! innermost figures exclude the cost of reading. Listing the processes of a host takes about 20 us each, so the
+//! server's figures extend beyond the window by some milliseconds at each end.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,23 +19,23 @@ pub struct WindowProbe {
     server: ServerTarget,
     sessions: Vec<u32>,
     client_pid: u32,
-    /// The client's threads, if other threads of that process work for other servers.
+    /// The client's threads, if other threads of its process serve other arms.
     client_threads: Option<Vec<u32>>,
     perf: Option<PerfCounters>,
     slices: Option<Slices>,
 }
 
-/// The turns that a server has in a window, while other servers have theirs between them.
+/// A server's turns in a window that it shares with other servers.
 struct Slices {
     clocks: SliceClocks,
-    /// Start of the open turn: time, host, CPU time of the server beside its sessions.
+    /// Start of the current turn: time, host, CPU time of the server without its sessions.
     began: Option<(Instant, HostCost, u64)>,
-    /// The host over all turns.
+    /// The host's cost over all turns.
     host: Option<HostCost>,
     elapsed: Duration,
 }
 
-/// Counters at the first end of a window.
+/// Counters at the start of a window.
 pub struct WindowStart {
     server: ServerSnapshot,
     perf: Option<PerfReading>,
@@ -44,35 +44,34 @@ pub struct WindowStart {
     at: Instant,
 }
 
-/// What a window cost. All times are microseconds of CPU, except `elapsed_us`.
+/// The cost of a window. All times are microseconds of CPU, except `elapsed_us`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WindowCost {
-    /// Length of the window by the wall clock; of one in turns, of the server's own. So are the host's counters.
+    /// Wall time of the window; if arms take turns, of the server's own turns. The same holds for the host's counters.
     pub elapsed_us: u64,
     pub host: HostCost,
     pub server: ServerCost,
-    /// The client's process, with all its threads.
+    /// The client's process with all its threads, or its threads only if arms take turns.
     pub client: CpuCost,
-    /// Time that its threads were ready to run without a CPU, microseconds.
+    /// Time that its threads waited on run queues, microseconds.
     pub client_queued_us: u64,
-    /// CPU of the host that neither server nor client used. The host's CPU is sampled by the kernel's clock, the
-    /// others are exact, so on short windows this may be below zero.
+    /// CPU of the host used by neither server nor client. The host's CPU is sampled by kernel ticks, the others are
+    /// exact, so it may be negative on short windows.
     pub rest_us: i64,
     /// Hardware counters of the server.
     pub perf: PerfCost,
 }
 
 impl WindowProbe {
-    /// A probe of `server`; `sessions` are the ids of the processes or kernel threads that serve the measured clients,
-    /// 0 for one that is not known, and `perf` the counters opened when the server was started. This very process is
-    /// the client.
+    /// A probe of `server`; `sessions` are the ids of the processes or kernel threads that serve the measured
+    /// clients, 0 if unknown, and `perf` the counters opened when the server was started. This process is the client.
     pub fn new(server: ServerTarget, sessions: Vec<u32>, perf: Option<PerfCounters>) -> Self {
         let client_pid = std::process::id();
         WindowProbe { server, sessions, client_pid, client_threads: None, perf, slices: None }
     }
 
-    /// Measures a window that the server shares in turns with others, with these threads of this process as the client.
-    /// Returns the clocks of its sessions, in their order.
+    /// Measures a window in which servers take turns, with these threads of this process as the client. Returns the
+    /// clocks of the sessions, in order.
     pub fn in_turns(&mut self, client_threads: Vec<u32>) -> Result<Vec<Arc<CpuClock>>> {
         let clocks = SliceClocks::open(&self.server, &self.sessions)?;
         let sessions = clocks.sessions.clone();
@@ -89,7 +88,7 @@ impl WindowProbe {
         Ok(())
     }
 
-    /// Ends it. Returns the CPU time that the server used in it beside its sessions, microseconds.
+    /// Ends a turn. Returns the CPU time that the server used in it without its sessions, microseconds.
     pub fn slice_ends(&mut self) -> Result<f64> {
         let Some(slices) = &mut self.slices else { return Ok(0.0) };
         let Some((at, before, others_ns)) = slices.began.take() else { return Ok(0.0) };
@@ -106,7 +105,7 @@ impl WindowProbe {
         WindowProbe { client_pid: pid, ..self }
     }
 
-    /// Reads everything at the first end of a window.
+    /// Reads all counters at the start of a window.
     pub fn begin(&self) -> Result<WindowStart> {
         let server = ServerSnapshot::take(&self.server)?;
         let perf = self.perf.as_ref().map(PerfCounters::read);
@@ -115,7 +114,7 @@ impl WindowProbe {
         Ok(WindowStart { server, perf, host, client, at: Instant::now() })
     }
 
-    /// Reads everything at the other end of a window; returns what the window cost.
+    /// Reads all counters at the end of a window; returns its cost.
     pub fn end(&self, start: &WindowStart) -> Result<WindowCost> {
         let elapsed = start.at.elapsed();
         let own = self.client_now()?;

@@ -1,6 +1,5 @@
-//! The host's figures against vmstat, under a real load. Both read counters that only grow: what vmstat sees added
-//! between two calls is at least what a window between the calls costs, and at most what a window around them costs.
-//! The two windows differ by what the calls take, however busy the machine is.
+//! Compares the host's figures with vmstat under load. Both read monotonic counters: the difference of two calls of
+//! vmstat is at least the cost of a window between the calls, and at most that of a window around them.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
@@ -11,14 +10,14 @@ use std::process::{Child, Command, Stdio};
 use conditions::until;
 use rqps_probe::{DeviceCost, DiskTotals, ServerTarget, WindowCost, WindowProbe, WorkIn};
 
-/// How long the inner window is.
+/// Length of the inner window.
 const WINDOW: std::time::Duration = std::time::Duration::from_secs(2);
-/// A tick, in which vmstat tells CPU time: Linux shows programs 100 a second, whatever it works with.
+/// vmstat's unit of CPU time: Linux reports 100 ticks per second to programs, whatever its own rate.
 const TICK_US: u64 = 10_000;
-/// Time waiting for disks is no counter: kernels estimate it.
+/// Tolerance for iowait, which kernels only estimate.
 const ESTIMATE_US: u64 = 200_000;
 
-/// A process that is killed and waited for when the test ends, however it ends.
+/// A process that is killed and waited for on drop.
 struct Running(Child);
 
 impl Drop for Running {
@@ -33,11 +32,11 @@ fn shell(script: &str) -> Running {
     Running(command.unwrap())
 }
 
-/// Counters since boot, as vmstat tells them.
+/// Counters since boot, from vmstat.
 struct Vmstat {
     /// Lines such as `8699243 CPU context switches`.
     sums: String,
-    /// One line for each disk: name, then four figures of reads and four of writes.
+    /// One line per disk: name, four figures of reads, four of writes.
     disks: String,
 }
 
@@ -52,14 +51,14 @@ impl Vmstat {
     }
 
     fn sum(&self, names: &[&str]) -> u64 {
-        let of = |name: &&str| -> u64 {
+        let figure = |name: &&str| -> u64 {
             let line = self.sums.lines().find_map(|line| {
-                let (figure, its_name) = line.trim().split_once(' ')?;
-                (its_name == *name).then_some(figure)
+                let (figure, label) = line.trim().split_once(' ')?;
+                (label == *name).then_some(figure)
             });
             line.unwrap_or_else(|| panic!("no {name} in {}", self.sums)).parse().unwrap()
         };
-        names.iter().map(of).sum()
+        names.iter().map(figure).sum()
     }
 
     /// Writes and sectors written.
@@ -70,11 +69,11 @@ impl Vmstat {
     }
 }
 
-/// Fails unless what vmstat saw lies between the two windows.
-fn assert_between(what: &str, inner: u64, theirs: u64, outer: u64) {
+/// Asserts that vmstat's figure lies between those of the two windows.
+fn assert_between(what: &str, inner: u64, vmstat: u64, outer: u64) {
     assert!(
-        inner <= theirs && theirs <= outer,
-        "{what}: {inner} in the inner window, {theirs} by vmstat, {outer} in the outer window"
+        inner <= vmstat && vmstat <= outer,
+        "{what}: {inner} in the inner window, {vmstat} by vmstat, {outer} in the outer window"
     );
 }
 
@@ -101,45 +100,32 @@ fn windows_agree_with_vmstat() {
     let outer = probe.end(&outer).unwrap();
 
     check_sums(&inner, &outer, &before, &after);
-    let is_on_disk = rqps_probe::device_of(folder.path());
-    check_disks(&inner, &outer, &before, &after, is_on_disk.is_some());
-    if let Some(name) = is_on_disk {
+    let device = rqps_probe::device_of(folder.path());
+    check_disks(&inner, &outer, &before, &after, device.is_some());
+    if let Some(name) = device {
         let devices = &inner.host.devices;
         assert!(devices.iter().any(|device| device.name == name), "{name} is not in {devices:?}");
     }
 }
 
 fn check_sums(inner: &WindowCost, outer: &WindowCost, before: &Vmstat, after: &Vmstat) {
-    let theirs = |names: &[&str]| after.sum(names) - before.sum(names);
-    let (ours, all) = (&inner.host, &outer.host);
+    let vmstat = |names: &[&str]| after.sum(names) - before.sum(names);
+    let (inner, outer) = (&inner.host, &outer.host);
     let user = ["non-nice user cpu ticks", "nice user cpu ticks"];
-    assert_between("user time", ours.cpu.user_us, TICK_US * theirs(&user), all.cpu.user_us);
+    assert_between("user time", inner.cpu.user_us, TICK_US * vmstat(&user), outer.cpu.user_us);
     let system = ["system cpu ticks", "IRQ cpu ticks", "softirq cpu ticks"];
-    assert_between("system time", ours.cpu.system_us, TICK_US * theirs(&system), all.cpu.system_us);
-    assert_between(
-        "stolen time",
-        ours.cpu.steal_us,
-        TICK_US * theirs(&["stolen cpu ticks"]),
-        all.cpu.steal_us,
-    );
+    assert_between("system time", inner.cpu.system_us, TICK_US * vmstat(&system), outer.cpu.system_us);
+    let steal_us = TICK_US * vmstat(&["stolen cpu ticks"]);
+    assert_between("stolen time", inner.cpu.steal_us, steal_us, outer.cpu.steal_us);
     let waited = |vmstat: &Vmstat| TICK_US * vmstat.sum(&["IO-wait cpu ticks"]);
     let waited_us = waited(after).saturating_sub(waited(before));
-    let cpus = u64::from(ours.cpus);
-    let most_us = all.cpu.iowait_us + cpus * ESTIMATE_US;
-    assert_between(
-        "disks waited for",
-        ours.cpu.iowait_us.saturating_sub(cpus * ESTIMATE_US),
-        waited_us,
-        most_us,
-    );
-    assert_between(
-        "context switches",
-        ours.context_switches,
-        theirs(&["CPU context switches"]),
-        all.context_switches,
-    );
-    assert_between("forks", ours.forks, theirs(&["forks"]), all.forks);
-    assert!(ours.cpu.user_us > 0 && ours.context_switches > 0, "a spinner spins: {ours:?}");
+    let tolerance_us = u64::from(inner.cpus) * ESTIMATE_US;
+    let least_us = inner.cpu.iowait_us.saturating_sub(tolerance_us);
+    assert_between("iowait", least_us, waited_us, outer.cpu.iowait_us + tolerance_us);
+    let switches = vmstat(&["CPU context switches"]);
+    assert_between("context switches", inner.context_switches, switches, outer.context_switches);
+    assert_between("forks", inner.forks, vmstat(&["forks"]), outer.forks);
+    assert!(inner.cpu.user_us > 0 && inner.context_switches > 0, "the spinner did not run: {inner:?}");
 }
 
 fn check_disks(inner: &WindowCost, outer: &WindowCost, before: &Vmstat, after: &Vmstat, is_on_disk: bool) {
@@ -148,15 +134,16 @@ fn check_disks(inner: &WindowCost, outer: &WindowCost, before: &Vmstat, after: &
     for device in inner.host.devices.iter().filter(used) {
         let around = outer.host.devices.iter().find(|other| other.name == device.name).unwrap();
         let (Some(before), Some(after)) = (before.writes(&device.name), after.writes(&device.name)) else {
-            panic!("vmstat does not know {}", device.name);
+            panic!("vmstat does not list {}", device.name);
         };
-        let (ours, all) = (&device.totals, &around.totals);
-        assert_between("writes", ours.writes, after.0 - before.0, all.writes);
+        let (inside, around) = (&device.totals, &around.totals);
+        assert_between("writes", inside.writes, after.0 - before.0, around.writes);
         let sectors = |kb: f64| (kb * 2.0) as u64;
-        assert_between("sectors written", sectors(ours.write_kb), after.1 - before.1, sectors(all.write_kb));
-        written += u32::from(ours.writes > 0);
-        assert!(inner.host.disks().writes >= ours.writes);
+        let (least, most) = (sectors(inside.write_kb), sectors(around.write_kb));
+        assert_between("sectors written", least, after.1 - before.1, most);
+        written += u32::from(inside.writes > 0);
+        assert!(inner.host.disks().writes >= inside.writes);
     }
     // On a file system without a disk (an overlay, a tmpfs) there is nothing to compare.
-    assert!(written > 0 || !is_on_disk, "no disk was written to: {:?}", inner.host.devices);
+    assert!(written > 0 || !is_on_disk, "no disk was written: {:?}", inner.host.devices);
 }

@@ -1,15 +1,15 @@
-//! What real servers of MySQL and MariaDB tell, and that what they tell of known work is exact.
+//! Figures of real MySQL and MariaDB servers, and their exactness for known work.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 mod conditions;
+mod servers;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
-use conditions::{sampled_in, until};
-use rqps_model::Counter;
+use conditions::until;
 use rqps_model::Dbms;
 use rqps_probe::counters::CounterSet;
 use rqps_probe::mysql::counters::{OWN_QUESTIONS, snapshot};
@@ -21,19 +21,21 @@ use rqps_servers::config_from_text;
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::Session;
 use rqps_wire::mysql::Connection;
+use servers::{ROWS, assert_always_found, change, run_known_statements, sample_states};
 use tempfile::TempDir;
 
-const ROWS: u64 = 1_000;
-/// More than background threads flush in a second without anything to do.
-const FLUSHES_PER_S_MOST: f64 = 20.0;
+/// States of the sessions of `check_waits`.
+const STATES: [&str; 3] = ["Client", "Lock", RUNNING];
+/// More flushes per second than idle background threads do.
+const BACKGROUND_FLUSHES_PER_S_MAX: f64 = 20.0;
 
 fn connect(server: &Scratch) -> Connection {
     let endpoint = by_socket(server);
     Connection::connect(&endpoint, "rqps-probe-test").unwrap()
 }
 
-/// A server that shows all it has, flushes its log at each commit, has one table of [`ROWS`] rows, and a connection to
-/// it. It is on a disk: in memory, MariaDB maps its log, which takes no fsync.
+/// A server with performance_schema, a log flush at each commit, and one table of [`ROWS`] rows; and a connection to
+/// it. It is on a disk: in memory, MariaDB maps its log, which needs no fsync.
 fn server_with_table(dbms: Dbms, version: &str) -> (Scratch, Connection, TempDir) {
     let permissions = Permissions::from_mode(0o755);
     let disk = tempfile::Builder::new().permissions(permissions).tempdir_in("/var/tmp").unwrap();
@@ -52,29 +54,7 @@ fn server_with_table(dbms: Dbms, version: &str) -> (Scratch, Connection, TempDir
     (server, monitor, disk)
 }
 
-/// 600 selects and 400 updates, each of one row by its key.
-fn run_known_statements(clients: &mut [Connection]) {
-    for n in 0..ROWS {
-        let client = &mut clients[n as usize % 2];
-        let id = n % ROWS + 1;
-        let outcome = if n < 600 {
-            client.simple(&format!("SELECT v FROM t WHERE id = {id}")).unwrap()
-        } else {
-            client.simple(&format!("UPDATE t SET v = v + 1 WHERE id = {id}")).unwrap()
-        };
-        assert_eq!(outcome.rows + outcome.affected, 1);
-    }
-}
-
-fn change(deltas: &[Counter], view: &str, object: &str, column: &str) -> u64 {
-    let wanted = |delta: &&Counter| {
-        (delta.view.as_str(), delta.object.as_str(), delta.column.as_str()) == (view, object, column)
-    };
-    deltas.iter().find(wanted).unwrap_or_else(|| panic!("no {view}.{object}.{column}")).change().unwrap()
-        as u64
-}
-
-/// Statements, rows, pages, log and flushes come to what was done, at once and with the clients still there.
+/// Statements, rows, pages, log and flushes match the work done, immediately and with the clients still connected.
 fn check_exact(server: &Scratch, monitor: &mut Connection) {
     let mut clients = [connect(server), connect(server)];
     run_known_statements(&mut clients);
@@ -91,13 +71,13 @@ fn check_exact(server: &Scratch, monitor: &mut Connection) {
         assert_eq!(change(&deltas, "table_io", "all", "rows_read"), ROWS, "{what}");
         let done = work(&deltas);
         let what = format!("{what}: {done:?}");
-        // Each statement finds its row by its key, and 400 update it.
+        // Each statement reads its row by key, and 400 update it.
         assert_eq!(done.rows_touched, Some(1_400.0), "{what}");
         assert!((1_400.0..12_000.0).contains(&done.blocks_touched.unwrap()), "{what}");
         assert!((40_000.0..800_000.0).contains(&done.wal_bytes.unwrap()), "{what}");
-        // One for each update. 8.0 may write the log of one commit in two; background threads do some themselves, the
-        // more the longer this takes.
-        let most = 1_000.0 + FLUSHES_PER_S_MOST * began.elapsed().as_secs_f64();
+        // One per update. 8.0 may write the log of a commit in two parts; background threads flush, too, in
+        // proportion to the elapsed time.
+        let most = 1_000.0 + BACKGROUND_FLUSHES_PER_S_MAX * began.elapsed().as_secs_f64();
         assert!((390.0..most).contains(&done.fsyncs.unwrap()), "{what}, at most {most}");
         before = after;
     }
@@ -105,16 +85,16 @@ fn check_exact(server: &Scratch, monitor: &mut Connection) {
     assert_eq!(idle.rows_touched, Some(0.0), "{idle:?}");
 }
 
-/// What the server says of its settings agrees with what it uses, and what was set is not at its default.
-fn check_about(monitor: &mut Connection, tells_sources: bool) {
+/// Settings have the configured values, and those that were set are not at their default.
+fn check_about(monitor: &mut Connection, has_sources: bool) {
     let facts = about::build_facts(monitor).unwrap();
     assert!(facts.iter().any(|(name, value)| name == "machine" && value == "x86_64"), "{facts:?}");
     let settings = about::settings(monitor).unwrap();
     let setting = |name: &str| settings.iter().find(|setting| setting.name == name).unwrap();
     assert_eq!(setting("innodb_buffer_pool_size").value, (64 << 20).to_string());
     assert!(!setting("innodb_buffer_pool_size").default, "{:?}", setting("innodb_buffer_pool_size"));
-    assert_eq!(setting("innodb_io_capacity").default, tells_sources, "{:?}", setting("innodb_io_capacity"));
-    assert_eq!(setting("innodb_io_capacity").source == "unknown", !tells_sources);
+    assert_eq!(setting("innodb_io_capacity").default, has_sources, "{:?}", setting("innodb_io_capacity"));
+    assert_eq!(setting("innodb_io_capacity").source == "unknown", !has_sources);
 }
 
 fn check_plan(monitor: &mut Connection) {
@@ -134,13 +114,13 @@ fn check_plan(monitor: &mut Connection) {
     assert_eq!(left.value(), Some("1000"), "nothing was executed");
 }
 
-/// Updates that an old reader holds back make history and dirty pages; without the reader, and with pages written out,
-/// both go away, and the facts say so.
+/// Updates during an old read view create history and dirty pages; after the reader commits and pages are flushed, both
+/// disappear, and the facts show it.
 fn check_debt(server: &Scratch, monitor: &mut Connection) {
     let mut reader = connect(server);
     reader.simple("START TRANSACTION WITH CONSISTENT SNAPSHOT").unwrap();
     reader.simple("SELECT count(*) FROM t").unwrap();
-    // A server that is idle for a moment writes its dirty pages: then there have to be new ones.
+    // A server that is idle for a moment flushes its dirty pages, so new ones are needed.
     let held = until("dirty pages and a log behind them", || {
         for id in 1..=200 {
             monitor.simple(&format!("UPDATE t SET v = v + 1 WHERE id = {id}")).unwrap();
@@ -151,22 +131,25 @@ fn check_debt(server: &Scratch, monitor: &mut Connection) {
     let state = fingerprint::fingerprint(monitor).unwrap();
     assert!(held.history_list_length >= 190, "{held:?}");
     assert!(held.dirty_pages < held.data_pages, "{held:?}");
-    let of_table = |figure: &str| state.number(&format!("table.t.{figure}")).unwrap();
-    assert!((900..=1_100).contains(&of_table("live_rows")) && of_table("data_bytes") >= 16_384, "{state:?}");
-    // Of one table only: its rows are all there are.
-    assert_eq!(state.number("live_rows"), Some(of_table("live_rows")));
-    of_table("changed_rows");
-    let is_there = |wanted: &str| state.get(wanted).is_some();
-    assert!(is_there("history_list_length") && is_there("setting.innodb_buffer_pool_size"), "{state:?}");
-    assert!(!is_there("setting.datadir") && !is_there("setting.information_schema_stats_expiry"));
+    let table_figure = |figure: &str| state.number(&format!("table.t.{figure}")).unwrap();
+    assert!(
+        (900..=1_100).contains(&table_figure("live_rows")) && table_figure("data_bytes") >= 16_384,
+        "{state:?}"
+    );
+    // There is only one table.
+    assert_eq!(state.number("live_rows"), Some(table_figure("live_rows")));
+    table_figure("changed_rows");
+    let has = |name: &str| state.get(name).is_some();
+    assert!(has("history_list_length") && has("setting.innodb_buffer_pool_size"), "{state:?}");
+    assert!(!has("setting.datadir") && !has("setting.information_schema_stats_expiry"));
 
     reader.simple("COMMIT").unwrap();
     for sql in [
         "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0",
         "SET GLOBAL innodb_max_dirty_pages_pct = 0",
-        // What is purged leaves the list at once.
+        // Purged transactions leave the list immediately.
         "SET GLOBAL innodb_purge_rseg_truncate_frequency = 1",
-        // 5.7 purges nothing before somebody writes again.
+        // 5.7 purges nothing before the next write.
         "UPDATE t SET v = v + 1 WHERE id = 1",
     ] {
         monitor.simple(sql).unwrap();
@@ -180,21 +163,21 @@ fn check_debt(server: &Scratch, monitor: &mut Connection) {
     });
 }
 
-/// Ends a session, also where a test fails: nobody would wait for its end.
-struct Kills<'a> {
+/// Kills a session on drop, also if the test fails, which would otherwise wait for hours.
+struct KillOnDrop<'a> {
     monitor: &'a mut Connection,
     id: u32,
 }
 
-impl Drop for Kills<'_> {
+impl Drop for KillOnDrop<'_> {
     fn drop(&mut self) {
         let killed = self.monitor.simple(&format!("KILL {}", self.id));
         assert!(killed.is_ok() || std::thread::panicking(), "{killed:?}");
     }
 }
 
-/// A session that waits for a row that another holds is found at it, one that works is found running, and the one
-/// that holds the row waits for its client.
+/// A session that waits for a row lock is found waiting, a working one running, and the holder of the lock waits for
+/// its client.
 fn check_waits(server: &Scratch, monitor: &mut Connection) {
     let mut holder = connect(server);
     holder.simple("BEGIN").unwrap();
@@ -202,42 +185,38 @@ fn check_waits(server: &Scratch, monitor: &mut Connection) {
     let mut worker = connect(server);
     let mut waiter = connect(server);
     let ids = [holder.backend_id(), worker.backend_id(), waiter.backend_id()];
-    let mut look = waits::state_query(connect(server), &ids).unwrap();
-    // A lock that somebody comes to wait for after the first look is seen all the same.
-    until("three sessions asleep", || look().unwrap().iter().all(|(kind, _)| kind == "Client").then_some(()));
+    let mut query = waits::state_query(connect(server), &ids).unwrap();
+    // A wait for a lock that begins after the first sample is found, too.
+    until("three sessions asleep", || {
+        query().unwrap().iter().all(|(kind, _)| kind == "Client").then_some(())
+    });
     let waits = std::thread::scope(|scope| {
         let waiting = scope.spawn(move || waiter.simple("DELETE FROM t WHERE id = 7").unwrap());
-        // Takes hours.
+        // Runs for hours.
         let working =
             scope.spawn(move || worker.query("SELECT benchmark(1000000000000, md5('a'))").map(|_| ()));
-        let working_is_ended = Kills { monitor, id: ids[1] };
-        let waits = sampled_in(&["Client", "Lock", RUNNING], look);
-        drop(working_is_ended);
+        let killer = KillOnDrop { monitor, id: ids[1] };
+        let waits = sample_states(&STATES, query);
+        drop(killer);
         holder.simple("ROLLBACK").unwrap();
         waiting.join().unwrap();
-        // What is said to somebody who is thrown out differs.
-        let _ended = working.join().unwrap();
+        // The result of a killed session differs between versions.
+        let _result = working.join().unwrap();
         waits
     });
-    let found = |wanted: &str| -> u64 {
-        waits.found.iter().filter(|(kind, ..)| kind == wanted).map(|(.., times)| times).sum()
-    };
-    // Each look finds each of the three where it is.
-    for kind in ["Lock", "Client", RUNNING] {
-        assert_eq!(found(kind), waits.looks, "{kind}: {waits:?}");
-    }
+    assert_always_found(&STATES, &waits);
 }
 
-/// CPU of a session is its thread's, that of a session that ended is not lost, and the roles of the other threads are
-/// known. All parts make the whole, which is what the kernel counts for the process.
+/// CPU of a session is its thread's, that of an ended session is not lost, and the roles of the other threads are
+/// known. All parts add up to the process's CPU.
 fn check_window(server: &Scratch, monitor: &mut Connection) {
     const WORK: &str = "SELECT benchmark(3000000, md5('a'))";
     let mut client = connect(server);
     let perf = PerfCounters::attach(server.pid());
     let gone = connect(server).backend_id();
-    // Sessions of before, which have said goodbye, are seen off by the server when it gets to it.
+    // The server removes closed sessions with a delay.
     let others = "SELECT count(*) FROM information_schema.processlist WHERE user = 'rqps'";
-    until("no session but two", || (monitor.number(others).unwrap() == Some(2)).then_some(()));
+    until("only two sessions", || (monitor.number(others).unwrap() == Some(2)).then_some(()));
     let sessions = threads::os_threads(monitor, &[client.backend_id(), gone + 1_000]).unwrap();
     assert!(sessions[0].is_some() && sessions[1].is_none(), "{sessions:?}");
     let roles = threads::roles(monitor).unwrap();
@@ -272,7 +251,7 @@ fn check_window(server: &Scratch, monitor: &mut Connection) {
             cost.server.background
         );
     }
-    // MySQL 5.7 has a few threads that it does not watch; they look around now and then, whatever else is done.
+    // MySQL 5.7 has a few threads that are not in performance_schema; they wake up now and then.
     let other_us = by_role("other thread").map_or(0, |role| role.cpu_us);
     assert!(
         other_us as f64 <= server_us / 100.0 + cost.elapsed_us as f64 / 1000.0,
@@ -282,16 +261,16 @@ fn check_window(server: &Scratch, monitor: &mut Connection) {
     assert!(cost.server.memory.private_kb > 10_000 && cost.server.io.is_some(), "{:?}", cost.server);
     assert!(cost.server.voluntary_switches > 0, "{:?}", cost.server);
     if let Some(clock_us) = cost.perf.task_clock_us {
-        // The two are read one after the other, and on a busy machine some time lies between.
+        // They are read one after the other, with a delay on a busy machine.
         let apart_us = (clock_us as f64 - server_us).abs();
         assert!(apart_us < 100_000.0 + 0.05 * server_us, "{clock_us} us by perf, {server_us} us by /proc");
     }
 }
 
-fn check_all(dbms: Dbms, version: &str, tells_sources: bool) {
+fn check_all(dbms: Dbms, version: &str, has_sources: bool) {
     let (server, mut monitor, _disk) = server_with_table(dbms, version);
     check_exact(&server, &mut monitor);
-    check_about(&mut monitor, tells_sources);
+    check_about(&mut monitor, has_sources);
     check_plan(&mut monitor);
     check_window(&server, &mut monitor);
     check_waits(&server, &mut monitor);
@@ -299,23 +278,23 @@ fn check_all(dbms: Dbms, version: &str, tells_sources: bool) {
 }
 
 #[test]
-fn mysql_5_tells_what_it_has() {
+fn mysql_5_figures_are_exact() {
     check_all(Dbms::Mysql, "5.7.22", false);
 }
 
 #[test]
-fn mysql_8_tells_what_it_has() {
+fn mysql_8_figures_are_exact() {
     check_all(Dbms::Mysql, "8.0.31", true);
 }
 
 #[test]
-fn mariadb_tells_what_it_has() {
+fn mariadb_figures_are_exact() {
     check_all(Dbms::Mariadb, "10.11", true);
 }
 
-/// MariaDB's default. Sessions are known, other threads are not, and what needs performance_schema is left out.
+/// MariaDB's default. Threads of sessions are known, others are not, and figures from performance_schema are left out.
 #[test]
-fn a_server_that_does_not_watch_itself_tells_the_rest() {
+fn a_server_without_performance_schema_has_the_other_figures() {
     let server = Scratch::start_of(Dbms::Mariadb, "11.4", |spec| {
         spec.config = config_from_text(Dbms::Mariadb, "blind", "performance_schema = OFF\n").unwrap();
     });
@@ -334,8 +313,8 @@ fn a_server_that_does_not_watch_itself_tells_the_rest() {
     let thread = threads::os_threads(&mut monitor, &[own]).unwrap()[0].unwrap();
     assert_eq!(threads::roles(&mut monitor).unwrap()[&thread], "other session");
     let client = connect(&server);
-    let mut look = waits::state_query(monitor, &[client.backend_id()]).unwrap();
-    // Let in, it works for a moment more.
+    let mut query = waits::state_query(monitor, &[client.backend_id()]).unwrap();
+    // It is still working for a moment after the login.
     let asleep = [("Client".to_owned(), "Sleep".to_owned())];
-    until("a session asleep", || (look().unwrap() == asleep).then_some(()));
+    until("a session asleep", || (query().unwrap() == asleep).then_some(()));
 }

@@ -1,14 +1,14 @@
-//! What real servers of old and new versions tell, and that what they tell of known work is exact.
+//! Figures of real Postgres servers of old and new versions, and their exactness for known work.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 mod conditions;
+mod servers;
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use conditions::{sampled_in, until};
-use rqps_model::Counter;
+use conditions::until;
 use rqps_probe::counters::CounterSet;
 use rqps_probe::postgres::counters::{self, OWN_COMMITS};
 use rqps_probe::postgres::work::work;
@@ -18,9 +18,11 @@ use rqps_probe::{Error, PerfCounters, ServerTarget, WindowProbe, WorkIn};
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::Session;
 use rqps_wire::postgres::Connection;
+use servers::{ROWS, assert_always_found, change, run_known_statements, sample_states};
 
-const ROWS: u64 = 1_000;
-/// How often the WAL writer looks whether there is something to flush.
+/// States of the sessions of `check_waits`.
+const STATES: [&str; 3] = ["Client", "Lock", RUNNING];
+/// Rounds of the WAL writer per second, each with at most one flush.
 const WAL_WRITER_PER_S: f64 = 5.0;
 
 fn connect(server: &Scratch) -> Connection {
@@ -40,13 +42,13 @@ fn server_with_table(version: &str) -> (Scratch, Connection) {
     ] {
         monitor.query(sql).unwrap();
     }
-    // Rows reported after the VACUUM would be taken for new ones.
+    // Rows reported after the VACUUM would count as new.
     flush(&mut [], &mut monitor);
     monitor.query("VACUUM ANALYZE t").unwrap();
     (server, monitor)
 }
 
-/// The procedure that the documentation of `flush` asks for.
+/// The procedure of [`rqps_probe::postgres::flush`].
 fn flush(clients: &mut [Connection], monitor: &mut Connection) {
     let procedure = flush::procedure(monitor.server_version_num());
     sleep(Duration::from_millis(procedure.idle_ms));
@@ -62,8 +64,8 @@ fn exact_snapshot(clients: &mut [Connection], monitor: &mut Connection) -> Count
     counters::snapshot(monitor).unwrap()
 }
 
-/// Changes known rows in two ways and says whether rows, blocks, WAL and flushes come to what was done.
-fn check_work(version: &str, flushes_known: bool) {
+/// Rows, blocks, WAL and flushes match the work done.
+fn check_work(version: &str, has_fsyncs: bool) {
     let (server, mut monitor) = server_with_table(version);
     let mut clients = [connect(&server), connect(&server)];
     for client in &mut clients {
@@ -77,48 +79,26 @@ fn check_work(version: &str, flushes_known: bool) {
     let deltas = CounterSet::difference(&before, &after);
     let done = work(&deltas);
     let what = format!("PostgreSQL {version}: {done:?}");
-    // Each statement finds its row through the index; 400 update it.
+    // Each statement reads its row through the index; 400 update it.
     assert_eq!(done.rows_touched, Some(1_400.0), "{what}");
-    // At least the index's root and leaf and the table's block.
+    // At least the table's block and the index's root or leaf.
     assert!((2_000.0..6_000.0).contains(&done.blocks_touched.unwrap()), "{what}");
     assert!((20_000.0..400_000.0).contains(&done.wal_bytes.unwrap()), "{what}");
-    assert_eq!(done.fsyncs.is_some(), flushes_known, "{what}");
-    // One for each update; the WAL writer may do some itself, the more the longer this takes, and tell of them later.
-    let its = 10.0 + WAL_WRITER_PER_S * began.elapsed().as_secs_f64();
-    let expected = 400.0 - its..400.0 + its;
+    assert_eq!(done.fsyncs.is_some(), has_fsyncs, "{what}");
+    // One per update; the WAL writer may do some of them, in proportion to the elapsed time, and report them later.
+    let tolerance = 10.0 + WAL_WRITER_PER_S * began.elapsed().as_secs_f64();
+    let expected = 400.0 - tolerance..400.0 + tolerance;
     assert!(done.fsyncs.is_none_or(|fsyncs| expected.contains(&fsyncs)), "{what}, not {expected:?}");
     let idle = exact_snapshot(&mut clients, &mut monitor);
     let idle = work(&CounterSet::difference(&after, &idle));
     assert_eq!((idle.rows_touched, idle.blocks_touched), (Some(0.0), Some(0.0)), "{idle:?}");
-    assert_eq!(done.metrics().len(), 3 + usize::from(flushes_known));
+    assert_eq!(done.metrics().len(), 3 + usize::from(has_fsyncs));
 }
 
 #[test]
-fn known_statements_come_to_known_work_on_every_kind_of_server() {
-    for (version, flushes_known) in [("9.6", false), ("14", true), ("17", true), ("18", true)] {
-        check_work(version, flushes_known);
-    }
-}
-
-fn change(deltas: &[Counter], view: &str, object: &str, column: &str) -> u64 {
-    let wanted = |delta: &&Counter| {
-        (delta.view.as_str(), delta.object.as_str(), delta.column.as_str()) == (view, object, column)
-    };
-    deltas.iter().find(wanted).unwrap_or_else(|| panic!("no {view}.{object}.{column}")).change().unwrap()
-        as u64
-}
-
-/// 600 selects and 400 updates, each of one row by its key.
-fn run_known_statements(clients: &mut [Connection]) {
-    for n in 0..ROWS {
-        let client = &mut clients[n as usize % 2];
-        let id = n % ROWS + 1;
-        let outcome = if n < 600 {
-            client.simple(&format!("SELECT v FROM t WHERE id = {id}")).unwrap()
-        } else {
-            client.simple(&format!("UPDATE t SET v = v + 1 WHERE id = {id}")).unwrap()
-        };
-        assert_eq!(outcome.rows + outcome.affected, 1);
+fn known_statements_do_known_work_on_all_versions() {
+    for (version, has_fsyncs) in [("9.6", false), ("14", true), ("17", true), ("18", true)] {
+        check_work(version, has_fsyncs);
     }
 }
 
@@ -146,7 +126,7 @@ fn check_exact(version: &str) {
 }
 
 #[test]
-fn counters_of_known_statements_are_exact_with_the_old_collector() {
+fn counters_of_known_statements_are_exact_with_the_stats_collector() {
     check_exact("14");
 }
 
@@ -156,12 +136,12 @@ fn counters_of_known_statements_are_exact_with_shared_statistics() {
 }
 
 #[test]
-fn old_servers_tell_all_they_have() {
+fn old_servers_have_all_figures() {
     check_facts("9.6", &["pg_stat_bgwriter"], &["pg_stat_wal", "pg_stat_io", "pg_stat_checkpointer"]);
 }
 
 #[test]
-fn new_servers_tell_all_they_have() {
+fn new_servers_have_all_figures() {
     check_facts("17", &["pg_stat_wal", "pg_stat_io", "pg_stat_checkpointer"], &[]);
 }
 
@@ -179,36 +159,30 @@ fn check_facts(version: &str, present: &[&str], absent: &[&str]) {
     check_waits(&server);
 }
 
-/// A session that waits for a row that another holds is found at it, one that works is found running, and the one
-/// that holds the row waits for its client.
+/// A session that waits for a row lock is found waiting, a working one running, and the holder of the lock waits for
+/// its client.
 fn check_waits(server: &Scratch) {
     let mut holder = connect(server);
     holder.query("BEGIN; UPDATE t SET id = id WHERE id = 7").unwrap();
     let mut worker = connect(server);
     let mut waiter = connect(server);
     let pids = [holder.backend_id(), worker.backend_id(), waiter.backend_id()];
-    let look = waits::state_query(connect(server), &pids);
+    let query = waits::state_query(connect(server), &pids);
     let waits = std::thread::scope(|scope| {
         let waiting = scope.spawn(move || waiter.query("DELETE FROM t WHERE id = 7").unwrap());
         let endless = "DO $$ BEGIN LOOP END LOOP; END $$";
         let working = scope.spawn(move || worker.query(endless).unwrap_err());
-        let waits = sampled_in(&["Client", "Lock", RUNNING], look);
+        let waits = sample_states(&STATES, query);
         holder.query(&format!("SELECT pg_terminate_backend({})", pids[1])).unwrap();
         holder.query("ROLLBACK").unwrap();
         waiting.join().unwrap();
         assert!(working.join().unwrap().is_closed());
         waits
     });
-    let found = |wanted: &str| -> u64 {
-        waits.found.iter().filter(|(kind, ..)| kind == wanted).map(|(.., times)| times).sum()
-    };
-    // Each look finds each of the three where it is.
-    for kind in ["Lock", "Client", RUNNING] {
-        assert_eq!(found(kind), waits.looks, "{kind}: {waits:?}");
-    }
+    assert_always_found(&STATES, &waits);
 }
 
-/// What the server says of its build and of settings agrees with what SHOW says.
+/// Build facts are present, and settings agree with SHOW.
 fn check_about(monitor: &mut Connection) {
     let facts = about::build_facts(monitor).unwrap();
     let fact = |name: &str| facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
@@ -237,7 +211,7 @@ fn check_plan(monitor: &mut Connection) {
     );
 }
 
-/// Updates make dead rows and dirty buffers; VACUUM and CHECKPOINT take them away, and the facts say so.
+/// Updates create dead rows and dirty buffers; VACUUM and CHECKPOINT remove them, and the facts show it.
 fn check_debt(monitor: &mut Connection) {
     monitor.query("CHECKPOINT").unwrap();
     let clean = settle::facts(monitor).unwrap();
@@ -262,7 +236,7 @@ fn check_debt(monitor: &mut Connection) {
     monitor.query("VACUUM t").unwrap();
     monitor.query("CHECKPOINT").unwrap();
     flush(&mut [], monitor);
-    // The checkpointer answers those who wait for it before it reports.
+    // CHECKPOINT returns before the checkpointer reports.
     let paid = until("the report of a checkpoint", || {
         Some(settle::facts(monitor).unwrap()).filter(|paid| paid.checkpoints > clean.checkpoints)
     });
@@ -274,7 +248,7 @@ fn check_debt(monitor: &mut Connection) {
     assert!(after.number("wal_since_checkpoint_bytes").unwrap() < wal_bytes, "{after:?}");
 }
 
-/// A partitioned table has no pages, which its entry tells as -1; its rows are those of its partitions.
+/// A partitioned table has no pages (-1 in pg_class); its rows are those of its partitions.
 fn check_partitions(monitor: &mut Connection) {
     if monitor.server_version_num() < 100_000 {
         return;
@@ -286,7 +260,7 @@ fn check_partitions(monitor: &mut Connection) {
     ] {
         monitor.query(sql).unwrap();
     }
-    // Rows that are reported after ANALYZE has counted them are counted twice.
+    // Rows reported after ANALYZE would be counted twice.
     flush(&mut [], monitor);
     monitor.query("ANALYZE parted").unwrap();
     flush(&mut [], monitor);
@@ -296,7 +270,7 @@ fn check_partitions(monitor: &mut Connection) {
     monitor.query("DROP TABLE parted").unwrap();
 }
 
-/// CPU of the sessions is theirs, and the roles of the other processes are known.
+/// CPU is attributed to its session, and the roles of the other processes are known.
 fn check_window(server: &Scratch) {
     const WORK: &str = "SELECT count(*) FROM generate_series(1, 2000000)";
     let mut client = connect(server);
@@ -329,7 +303,7 @@ fn check_window(server: &Scratch) {
     }
     assert!(cost.server.memory.shared_kb_max > 0 && cost.server.io.is_some(), "{:?}", cost.server);
     if let Some(clock_us) = cost.perf.task_clock_us {
-        // The two are read one after the other, and on a busy machine some time lies between.
+        // They are read one after the other, with a delay on a busy machine.
         let apart_us = (clock_us as f64 - server_us).abs();
         assert!(apart_us < 100_000.0 + 0.05 * server_us, "{clock_us} us by perf, {server_us} us by /proc");
     }

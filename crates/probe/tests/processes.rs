@@ -1,5 +1,5 @@
-//! CPU of a tree of processes against what the processes themselves were told by the kernel, and the hardware counters
-//! of the same work. The tree is a shell: its subshells burn CPU and end within the window.
+//! Compares the CPU of a process tree with the kernel's figures for each process, and with hardware counters. The
+//! tree is a shell: its subshells burn CPU and end within the window.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
@@ -16,9 +16,9 @@ use rqps_builds::CpuSet;
 use rqps_probe::perf::counts_instructions;
 use rqps_probe::{PerfCounters, Sampler, ServerTarget, WindowCost, WindowProbe, WorkIn};
 
-/// Waits for the start, then burns CPU before the window and in it, in a process that then ends; then in one that is
-/// born and ends in it; then in the first process itself. `times` prints `0m1.230000s 0m0.010000s` for the shell, then
-/// the same for its children.
+/// Waits for the start, then burns CPU before and in the window, in a process that then ends; in a process that
+/// starts and ends in the window; and in the first process itself. `times` prints `0m1.230000s 0m0.010000s` for the
+/// shell, then the same for its children.
 const SCRIPT: &str = "
 burn() { i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; }
 read start
@@ -26,10 +26,10 @@ read start
 ( burn; times; echo over )
 burn; times; echo over; read stop";
 
-/// Held by tests that use CPU in this process, or count what it uses: they run side by side with others.
+/// Held by tests that use or measure this process's CPU, since tests run concurrently.
 static OWN_CPU: Mutex<()> = Mutex::new(());
 
-/// What the kernel rounds off, for each of the times that are read.
+/// The kernel's rounding of each of the times.
 const ROUNDING_US: f64 = 20_000.0;
 
 struct Shell {
@@ -51,11 +51,11 @@ impl Shell {
         Shell { child, input, lines }
     }
 
-    /// Own CPU time that the process tells before it says `word`, microseconds.
+    /// Own CPU time that the process prints before `word`, microseconds.
     fn own_us_until(&mut self, word: &str) -> f64 {
         let lines = self.lines.by_ref().map(Result::unwrap);
-        let told: Vec<String> = lines.take_while(|line| line != word).collect();
-        told[0].split_whitespace().map(seconds).sum::<f64>() * 1e6
+        let times: Vec<String> = lines.take_while(|line| line != word).collect();
+        times[0].split_whitespace().map(seconds).sum::<f64>() * 1e6
     }
 
     fn go(&mut self) {
@@ -75,9 +75,9 @@ fn seconds(time: &str) -> f64 {
     minutes.parse::<f64>().unwrap() * 60.0 + seconds.parse::<f64>().unwrap()
 }
 
-/// Runs the script to its end under a probe that starts halfway, when the first subshell is there and has burnt
-/// something; gives what the shells were told from there on, microseconds, and the cost.
-fn measured() -> (f64, WindowCost) {
+/// Runs the script with a probe that starts when the first subshell has burnt some CPU; returns the shells' own figures
+/// since then, microseconds, and the cost.
+fn measure() -> (f64, WindowCost) {
     let mut shell = Shell::start();
     shell.go();
     let before_us = shell.own_us_until("ready");
@@ -89,33 +89,33 @@ fn measured() -> (f64, WindowCost) {
     );
     let begin = probe.begin().unwrap();
     shell.go();
-    let told_us: f64 = (0..3).map(|_| shell.own_us_until("over")).sum();
+    let own_us: f64 = (0..3).map(|_| shell.own_us_until("over")).sum();
     let cost = probe.end(&begin).unwrap();
-    (told_us - before_us, cost)
+    (own_us - before_us, cost)
 }
 
 #[test]
-fn cpu_of_processes_that_end_in_the_window_is_counted_and_only_that() {
-    let (told_us, cost) = measured();
+fn cpu_within_the_window_of_ended_processes_is_counted() {
+    let (own_us, cost) = measure();
     let server_us = cost.server.cpu.cpu_us as f64;
     let tolerance_us = 4.0 * ROUNDING_US;
-    assert!((server_us - told_us).abs() <= tolerance_us, "{server_us} us by us, {told_us} us by the shells");
+    assert!((server_us - own_us).abs() <= tolerance_us, "{server_us} us by rqps, {own_us} us by the shells");
 
     let parts = cost.server.backends[0].cpu_us.unwrap()
         + cost.server.background.iter().map(|role| role.cpu_us).sum::<u64>();
-    assert_eq!(parts, cost.server.cpu.cpu_us, "the parts make the whole: {cost:?}");
+    assert_eq!(parts, cost.server.cpu.cpu_us, "the parts do not add up: {cost:?}");
     let ended = cost.server.background.iter().find(|role| role.role.starts_with("ended")).unwrap();
-    assert!(ended.cpu_us as f64 > told_us / 3.0, "two of the three burns ended: {cost:?}");
+    assert!(ended.cpu_us as f64 > own_us / 3.0, "two of the three burns ended: {cost:?}");
     assert_eq!(cost.server.cpu.user_us + cost.server.cpu.system_us, cost.server.cpu.cpu_us);
 }
 
 #[test]
-fn hardware_counters_follow_forks_or_say_why_not() {
-    let (told_us, cost) = measured();
+fn hardware_counters_follow_forks_or_report_why_not() {
+    let (own_us, cost) = measure();
     let clock_us = cost.perf.task_clock_us;
     match clock_us {
         Some(clock_us) => {
-            assert!((clock_us as f64 - told_us).abs() <= 4.0 * ROUNDING_US, "{clock_us} of {told_us} us")
+            assert!((clock_us as f64 - own_us).abs() <= 4.0 * ROUNDING_US, "{clock_us} of {own_us} us")
         }
         None => assert!(
             cost.perf.unavailable.iter().any(|why| why.starts_with("task-clock: ")),
@@ -126,7 +126,7 @@ fn hardware_counters_follow_forks_or_say_why_not() {
     assert_eq!(counts_instructions().is_ok(), cost.perf.instructions_user.is_some(), "{:?}", cost.perf);
     match cost.perf.instructions_user {
         Some(count) => {
-            assert!(count > 10_000_000, "450,000 turns of a shell's loop took {count} instructions")
+            assert!(count > 10_000_000, "450,000 iterations in a shell took {count} instructions")
         }
         None => assert!(
             cost.perf.unavailable.iter().any(|why| why.starts_with("instructions:u: ")),
@@ -136,8 +136,8 @@ fn hardware_counters_follow_forks_or_say_why_not() {
     }
 }
 
-/// The same by `perf stat` on the same process and its later children: instructions, or where the host has no hardware
-/// counters the task clock, which is inherited in the same way. Nothing to hold against where there is no `perf`.
+/// Compares with `perf stat` on the same process and its later children: instructions, or without hardware counters the
+/// task clock, which is inherited in the same way. Passes without `perf`.
 #[test]
 fn counters_agree_with_perf_stat() {
     let mut shell = Shell::start();
@@ -152,7 +152,7 @@ fn counters_agree_with_perf_stat() {
     let Ok(mut stat) = command.stderr(Stdio::piped()).spawn() else {
         return;
     };
-    wait_until_it_counts(stat.id());
+    wait_until_counting(stat.id());
     let probe = WindowProbe::new(ServerTarget { pid, work_in: WorkIn::Processes }, Vec::new(), Some(perf));
     let begin = probe.begin().unwrap();
     shell.go();
@@ -166,19 +166,22 @@ fn counters_agree_with_perf_stat() {
     let mut text = String::new();
     stat.stderr.take().unwrap().read_to_string(&mut text).unwrap();
     stat.wait().unwrap();
-    let Some(theirs) = text.lines().find_map(|line| line.split(',').next()?.parse::<f64>().ok()) else {
-        assert!(cost.perf.task_clock_us.is_none(), "perf stat counted nothing, we did: {text}");
+    let Some(by_perf) = text.lines().find_map(|line| line.split(',').next()?.parse::<f64>().ok()) else {
+        assert!(cost.perf.task_clock_us.is_none(), "perf stat counted nothing, rqps did: {text}");
         return;
     };
-    let ours = match cost.perf.instructions_user {
+    let by_rqps = match cost.perf.instructions_user {
         Some(count) => count as f64,
         None => cost.perf.task_clock_us.unwrap() as f64 / 1e3,
     };
-    assert!((ours / theirs - 1.0).abs() < tolerance, "{event}: {ours} by us, {theirs} by perf stat");
+    assert!(
+        (by_rqps / by_perf - 1.0).abs() < tolerance,
+        "{event}: {by_rqps} by rqps, {by_perf} by perf stat"
+    );
 }
 
-/// Waits until perf has its counters, and nothing to do but to wait for the end of who is counted; or has ended.
-fn wait_until_it_counts(perf: u32) {
+/// Waits until perf has opened its counters and sleeps, or has ended.
+fn wait_until_counting(perf: u32) {
     let is_counter = |link: std::io::Result<std::fs::DirEntry>| {
         link.and_then(|link| std::fs::read_link(link.path()))
             .is_ok_and(|place| place == Path::new("anon_inode:[perf_event]"))
@@ -195,7 +198,7 @@ fn wait_until_it_counts(perf: u32) {
 }
 
 #[test]
-fn sampler_keeps_to_seconds_and_sums_up_to_the_window() {
+fn samples_are_on_whole_seconds_and_add_up_to_the_window() {
     let server = || ServerTarget { pid: std::process::id(), work_in: WorkIn::Processes };
     let probe = WindowProbe::new(server(), Vec::new(), None);
     let outer = probe.begin().unwrap();
@@ -206,18 +209,18 @@ fn sampler_keeps_to_seconds_and_sums_up_to_the_window() {
     let series = sampler.stop().unwrap();
     let outer = probe.end(&outer).unwrap();
 
-    // Whole seconds, of which a busy machine may sleep through some, and what was left.
+    // Whole seconds, some of which a busy machine may miss, and the remainder.
     let (last, whole) = series.samples.split_last().unwrap();
     assert!(!whole.is_empty(), "{series:?}");
     let mut seconds_before = 0;
     for sample in whole {
         let seconds = sample.at_us / 1_000_000;
-        assert!(seconds > seconds_before, "a sample for each second that was awake: {series:?}");
+        assert!(seconds > seconds_before, "two samples in a second: {series:?}");
         seconds_before = seconds;
     }
     assert!((inner.elapsed_us..=outer.elapsed_us).contains(&last.at_us), "{series:?}");
-    let slept_us: u64 = series.samples.iter().map(|sample| sample.interval_us).sum();
-    assert!(last.at_us - slept_us <= series.samples.len() as u64, "intervals make the whole: {series:?}");
+    let total_us: u64 = series.samples.iter().map(|sample| sample.interval_us).sum();
+    assert!(last.at_us - total_us <= series.samples.len() as u64, "intervals do not add up: {series:?}");
     let switches: u64 = series.samples.iter().map(|sample| sample.context_switches).sum();
     assert!(
         (inner.host.context_switches..=outer.host.context_switches).contains(&switches),
@@ -229,9 +232,9 @@ fn sampler_keeps_to_seconds_and_sums_up_to_the_window() {
     assert!(last.available_kb > 64 * 1024, "{last:?}");
 }
 
-/// Neither holds in each stretch of a busy machine; an error in either holds in none.
+/// On a busy machine some attempts fail; with a bug all do.
 #[test]
-fn a_sampler_on_time_costs_less_than_a_thousandth_of_a_core() {
+fn the_sampler_is_on_time_and_costs_less_than_a_thousandth_of_a_core() {
     let mut seen = Vec::new();
     for _ in 0..20 {
         let sampler = Sampler::start(None).unwrap();
@@ -254,7 +257,7 @@ fn thread_cpu_us() -> u64 {
 }
 
 #[test]
-fn client_cpu_keeps_what_threads_used_that_have_ended() {
+fn client_cpu_includes_ended_threads() {
     let _alone = OWN_CPU.lock().unwrap_or_else(PoisonError::into_inner);
     let probe = WindowProbe::new(
         ServerTarget { pid: std::process::id(), work_in: WorkIn::Processes },
@@ -268,7 +271,7 @@ fn client_cpu_keeps_what_threads_used_that_have_ended() {
     });
     let burnt_us = burnt_us.join().unwrap();
     let cost = probe.end(&begin).unwrap();
-    // Other tests of this process wait for others most of the time.
+    // The other tests of this process mostly wait.
     assert!(
         (burnt_us..burnt_us + 150_000).contains(&cost.client.cpu_us),
         "{:?} of {burnt_us} us",
@@ -278,9 +281,9 @@ fn client_cpu_keeps_what_threads_used_that_have_ended() {
     assert_eq!(cost.rest_us, busy_us - cost.server.cpu.cpu_us as i64 - cost.client.cpu_us as i64);
 }
 
-/// Two threads that both want the same CPU all the time: one of them always queues.
+/// Two busy threads on one CPU: one of them is always queued.
 #[test]
-fn time_without_a_cpu_is_queued_time() {
+fn time_on_the_run_queue_is_counted() {
     const TIME: Duration = Duration::from_millis(300);
     let _alone = OWN_CPU.lock().unwrap_or_else(PoisonError::into_inner);
     let cpu = CpuSet::of(CpuSet::online().unwrap().cpus().next()).unwrap();
@@ -293,7 +296,7 @@ fn time_without_a_cpu_is_queued_time() {
     let work = || {
         let _pinned = rqps_builds::pin_this_thread(&cpu).unwrap();
         ready.wait();
-        // The window begins meanwhile.
+        // Between these barriers the window begins.
         ready.wait();
         let start = Instant::now();
         while start.elapsed() < TIME {}

@@ -1,7 +1,7 @@
-//! Background writes during queries: the target rate, the achieved rate, and whether the target was met.
+//! Background writes during queries: target rate, achieved rate, and whether the target was met.
 //!
-//! A step meets its target if at least 0.95 of the rows were committed within its time. Queries of a step that missed
-//! it ran beside fewer writes than those of a step that met it: their rates are not ranked with each other.
+//! A step meets its target if at least 0.95 of the rows were committed within its time. A step that missed it
+//! ran its queries beside fewer writes, so its rates are not ranked with those of steps that met it.
 
 use rqps_store::{Recorded, Window};
 
@@ -10,7 +10,7 @@ use crate::number;
 /// Marks a figure of a step that missed its target rate of writes.
 pub(crate) const MARK: &str = "!";
 
-/// Share of the target rows that has to be committed.
+/// Minimum share of the target rows that must be committed.
 pub(crate) const KEPT_MIN: f64 = 0.95;
 
 /// The background writes of one window, all clients together.
@@ -20,14 +20,14 @@ pub(crate) struct Background {
     pub target_rows_per_s: f64,
     /// Achieved rate: rows committed.
     pub rows_per_s: f64,
-    /// Full seconds, and how many of them had less than [`KEPT_MIN`] of the target rows, if that was counted.
+    /// Full seconds, and how many of them had less than [`KEPT_MIN`] of the target rows; None if not counted.
     pub seconds: Option<(f64, f64)>,
     /// Whether the target was met.
     pub kept: bool,
 }
 
 impl Background {
-    /// The background writes of a window; none where it has none.
+    /// None if the window has no background writes.
     pub fn from_window(window: &Recorded<Window>) -> Option<Self> {
         Some(Self {
             target_rows_per_s: window.metric("background_target_rows_per_s")?,
@@ -42,7 +42,7 @@ impl Background {
         format!("{} of {} rows/s", number::rate(self.rows_per_s), number::rate(self.target_rows_per_s))
     }
 
-    /// Percent of the full seconds that missed the target; none if there were no full seconds.
+    /// Percentage of full seconds that missed the target; None if there were no full seconds.
     pub fn percent_below(&self) -> Option<f64> {
         let (all, below) = self.seconds.filter(|(all, _)| *all > 0.0)?;
         Some(100.0 * below / all)

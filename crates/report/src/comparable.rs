@@ -1,12 +1,12 @@
-//! Whether two runs are comparable: same host, kernel, data and order of steps, and the same content of configs with
-//! the same name.
+//! Whether two runs are comparable: same host, kernel, data and order of steps, and configs with the same
+//! name have the same content.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use rqps_store::{Arm, PlannedStep, Run};
 
-/// Something in which two runs differ.
+/// A parameter in which two runs differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// What differs, such as `kernel`.
@@ -24,58 +24,50 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Everything in which `other` differs from `first`.
+/// All differences between two runs.
 pub(crate) fn differences(first: &Run, other: &Run) -> Vec<Difference> {
-    let mut found = different(first, &parameters(first), other, &parameters(other));
+    let mut found = parameter_differences((first, parameters(first)), (other, parameters(other)));
     found.extend(step_difference(first, other));
     found.extend(config_differences(first, other));
     found
 }
 
-/// The same for runs of different protocols, which differ in steps and in how they were measured.
+/// All differences between runs of different protocols, except those in protocol, method and steps.
 pub(crate) fn differences_across_protocols(first: &Run, other: &Run) -> Vec<Difference> {
-    let own = |run: &Run| {
+    let common = |run: &Run| {
         let mut values = parameters(run);
         values.retain(|name, _| {
             name != "protocol" && !run.meta.method.iter().any(|setting| setting.name == *name)
         });
         values
     };
-    let (left, right) = (own(first), own(other));
-    let mut found = different(first, &left, other, &right);
+    let mut found = parameter_differences((first, common(first)), (other, common(other)));
     found.extend(config_differences(first, other));
     found
 }
 
-fn different(
-    first: &Run,
-    left: &BTreeMap<String, String>,
-    other: &Run,
-    right: &BTreeMap<String, String>,
+/// Differences of the first run's parameters, then parameters that only the other run has.
+fn parameter_differences(
+    (first, left): (&Run, BTreeMap<String, String>),
+    (other, right): (&Run, BTreeMap<String, String>),
 ) -> Vec<Difference> {
-    let mut found = Vec::new();
-    let names: Vec<&String> =
-        left.keys().chain(right.keys().filter(|name| !left.contains_key(*name))).collect();
-    for name in names {
-        let value = |values: &BTreeMap<String, String>| {
-            values.get(name).cloned().unwrap_or_else(|| "unknown".to_owned())
-        };
-        let (a, b) = (value(left), value(right));
-        if a != b {
-            found.push(difference(name.clone(), first, a, other, b));
-        }
-    }
-    found
+    let names = left.keys().chain(right.keys().filter(|name| !left.contains_key(*name)));
+    let differ = |name: &String| {
+        let [a, b] =
+            [&left, &right].map(|values| values.get(name).cloned().unwrap_or_else(|| "unknown".to_owned()));
+        (a != b).then(|| difference(name.clone(), first, a, other, b))
+    };
+    names.filter_map(differ).collect()
 }
 
 fn difference(what: String, first: &Run, a: String, other: &Run, b: String) -> Difference {
     Difference { what, first: (first.folder.name(), a), other: (other.folder.name(), b) }
 }
 
-/// What must be equal, by name.
+/// Values that must be equal, by name.
 fn parameters(run: &Run) -> BTreeMap<String, String> {
     let meta = &run.meta;
-    let own = [
+    let fixed = [
         ("workload", meta.workload.clone()),
         ("workload revision", meta.workload_revision.clone()),
         ("protocol", meta.protocol.clone()),
@@ -85,19 +77,20 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
         ("clients", meta.clients.to_string()),
     ];
     let host = run.host.iter().filter(|fact| fact.comparable);
-    own.into_iter()
+    fixed
+        .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .chain(meta.method.iter().map(|setting| (setting.name.clone(), setting.value.clone())))
         .chain(host.map(|fact| (format!("host: {}", fact.key), fact.value.clone())))
         .collect()
 }
 
-/// The first step that is not the same, and how many more.
+/// The first differing step, and how many more differ.
 fn step_difference(first: &Run, other: &Run) -> Option<Difference> {
     let longest = first.steps.len().max(other.steps.len());
-    let mut unlike = (0..longest).filter(|index| first.steps.get(*index) != other.steps.get(*index));
-    let index = unlike.next()?;
-    let more = match unlike.count() {
+    let mut differing = (0..longest).filter(|index| first.steps.get(*index) != other.steps.get(*index));
+    let index = differing.next()?;
+    let more = match differing.count() {
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };

@@ -1,8 +1,8 @@
-//! What a report consists of, before it is rendered as text, Markdown, CSV, JSON or HTML.
+//! The content of a report, before it is rendered as text, Markdown, CSV, JSON or HTML.
 
 use crate::number;
 
-/// A report: blocks in the order of reading.
+/// A report: blocks in reading order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Document {
     pub blocks: Vec<Block>,
@@ -13,18 +13,27 @@ impl Document {
         self.blocks.push(block);
     }
 
-    /// Puts warnings into every table that was not given its own.
+    pub fn extend(&mut self, blocks: impl IntoIterator<Item = Block>) {
+        self.blocks.extend(blocks);
+    }
+
+    /// Adds a paragraph for each warning.
+    pub fn push_warnings(&mut self, warnings: &[String]) {
+        self.extend(warnings.iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
+    }
+
+    /// Sets the warnings of every table that has none of its own.
     pub fn warn(&mut self, warnings: &[String]) {
         self.blocks.iter_mut().for_each(|block| block.warn(warnings));
     }
 
-    /// All tables, in the order of reading.
+    /// All tables, in reading order.
     pub fn tables(&self) -> Vec<&Table> {
         let tables = self.leaves().into_iter();
         tables.filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None }).collect()
     }
 
-    /// All headings and remarks, in the order of reading.
+    /// All headings and texts, in reading order.
     pub fn remarks(&self) -> Vec<&str> {
         self.leaves()
             .into_iter()
@@ -38,7 +47,7 @@ impl Document {
             .collect()
     }
 
-    /// All blocks that hold no others, in the order of reading.
+    /// All blocks without children, in reading order.
     fn leaves(&self) -> Vec<&Block> {
         fn collect<'a>(blocks: &'a [Block], leaves: &mut Vec<&'a Block>) {
             for block in blocks {
@@ -52,10 +61,6 @@ impl Document {
         collect(&self.blocks, &mut leaves);
         leaves
     }
-
-    pub fn extend(&mut self, blocks: impl IntoIterator<Item = Block>) {
-        self.blocks.extend(blocks);
-    }
 }
 
 /// A piece of a report.
@@ -67,15 +72,15 @@ pub(crate) enum Block {
     /// A text that casts doubt on what follows.
     Alarm(String),
     Items(Vec<String>),
-    /// Text to be shown as it is.
+    /// Preformatted text.
     Code(String),
     Table(Table),
-    /// What few will read in full, under a summary: folded away in Markdown.
+    /// Details under a summary; collapsed in Markdown and HTML.
     Fold(String, Vec<Block>),
 }
 
 impl Block {
-    /// Puts warnings into every table that was not given its own.
+    /// Sets the warnings of every table inside that has none of its own.
     pub fn warn(&mut self, warnings: &[String]) {
         match self {
             Block::Table(table) => {
@@ -90,15 +95,14 @@ impl Block {
 /// A table. The last `labels` columns name the row: text and Markdown show them last, CSV and JSON first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
-    /// Names the kind of table in CSV and JSON, such as `rqps`.
+    /// The kind of table in CSV and JSON, such as `rqps`.
     pub id: &'static str,
     pub title: String,
-    /// What the whole table is about, as a column of CSV and JSON: its heading and value, such as `test`.
+    /// Key and value that apply to all rows, such as `test`; an additional column in CSV and JSON.
     pub subject: Option<(&'static str, String)>,
     /// Lines above the table: `Relative to: …`.
     pub preamble: Vec<String>,
-    /// What must be read with it: these stand inside the table, in every format.
-    /// None where nobody has said yet what there is.
+    /// Shown inside the table in every format. None: not set yet.
     pub warnings: Option<Vec<String>>,
     pub columns: Vec<Column>,
     pub labels: usize,
@@ -112,34 +116,23 @@ impl Table {
         Self { id, title: title.into(), columns, labels, ..Self::default() }
     }
 
-    /// The table, about `value`.
+    /// Sets the subject.
     pub fn about(mut self, key: &'static str, value: &str) -> Self {
         self.subject = Some((key, value.to_owned()));
         self
     }
 
-    /// What must be read with it.
     pub fn warnings(&self) -> &[String] {
         self.warnings.as_deref().unwrap_or_default()
     }
 
-    /// Lines above the table where columns have no other heading than their names.
+    /// Lines above the table in text formats: the preamble, and what numbered columns stand for.
     pub fn above(&self) -> Vec<String> {
         let line = |column: &Column| Some(format!("{} : {}", column.name, column.stands_for.as_ref()?));
         self.preamble.iter().cloned().chain(self.columns.iter().filter_map(line)).collect()
     }
 
-    /// A table of `figures`, without rows yet.
-    pub fn with_figures<R>(
-        id: &'static str,
-        title: impl Into<String>,
-        figures: &[Figure<'_, R>],
-        labels: usize,
-    ) -> Self {
-        Self::new(id, title, figures.iter().map(|(column, _)| column.clone()).collect(), labels)
-    }
-
-    /// A table of `figures` with a row for each of `rows`.
+    /// A table with a column for each of `figures` and a row for each of `rows`.
     pub fn of_figures<R>(
         id: &'static str,
         title: impl Into<String>,
@@ -147,28 +140,29 @@ impl Table {
         labels: usize,
         rows: impl IntoIterator<Item = R>,
     ) -> Self {
-        let mut table = Self::with_figures(id, title, figures, labels);
+        let columns = figures.iter().map(|(column, _)| column.clone()).collect();
+        let mut table = Self::new(id, title, columns, labels);
         rows.into_iter().for_each(|row| table.row(cells(figures, &row)));
         table
     }
 
-    /// Adds a row outside of any group.
+    /// Adds a row without a group.
     pub fn row(&mut self, cells: Vec<Cell>) {
         self.rows.push(Row { group: None, kind: RowKind::Body, cells });
     }
 
-    /// Adds a row to the group with that title.
+    /// Adds a row to a group.
     pub fn row_in(&mut self, group: &str, cells: Vec<Cell>) {
         self.rows.push(Row { group: Some(group.to_owned()), kind: RowKind::Body, cells });
     }
 
-    /// The table as a block; none where it has no rows.
+    /// The table as a block; None if it has no rows.
     pub fn block(self) -> Option<Block> {
         (!self.rows.is_empty()).then_some(Block::Table(self))
     }
 }
 
-/// A column, and what a row made of an `R` has in it.
+/// A column, and a function that computes its cell from an `R`.
 pub(crate) type Figure<'f, R> = (Column, &'f dyn Fn(&R) -> Cell);
 
 /// The cells of one row.
@@ -182,7 +176,8 @@ pub(crate) struct Column {
     pub name: String,
     /// Heading in CSV and JSON: the arm, `cpu_per_op`.
     pub key: String,
-    /// What a name that is only a number stands for: text and Markdown say it above the table, a page by the key.
+    /// Meaning of a numbered column: text and Markdown explain it above the table, HTML uses the key as
+    /// heading.
     pub stands_for: Option<String>,
     pub align: Align,
 }
@@ -192,12 +187,12 @@ impl Column {
         Self { name: name.into(), key: key.into(), stands_for: None, align: Align::Right }
     }
 
-    /// A column of figures that is called `col-1`, `col-2`… in text and Markdown; `index` is from 0.
+    /// A column of figures named `col-1`, `col-2`… in text and Markdown; `index` counts from 0.
     pub fn numbered(index: usize, key: impl Into<String>, stands_for: String) -> Self {
         Self { stands_for: Some(stands_for), ..Self::number(format!("col-{}", index + 1), key) }
     }
 
-    /// A column of words, called the same everywhere.
+    /// A column of words with the same name in all formats.
     pub fn words(name: &str) -> Self {
         Self::keyed_words(name, name)
     }
@@ -214,7 +209,7 @@ pub(crate) enum Align {
     Right,
 }
 
-/// A row. Rows of one group stand together under its heading.
+/// A row. Consecutive rows of a group share its heading.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub group: Option<String>,
@@ -225,17 +220,17 @@ pub(crate) struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowKind {
     Body,
-    /// A statistic over the rows above it; left out of CSV and kept apart in JSON.
+    /// A statistic over the rows above it; omitted in CSV and separate in JSON.
     Summary,
 }
 
-/// A cell: what is printed, and the number behind it.
+/// A cell: its text, and the number behind it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cell {
     pub text: String,
     pub value: Option<f64>,
     pub tint: Tint,
-    /// How dark a page shows it, for shares of a whole: from 0 to 20.
+    /// Background shade in HTML, for shares of a whole: 0 to 20.
     pub shade: u8,
 }
 
@@ -244,7 +239,7 @@ impl Cell {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// A number and how it is printed.
+    /// A number and its text.
     pub fn number(value: f64, text: String) -> Self {
         Self { text, value: Some(value), ..Self::default() }
     }
@@ -254,14 +249,14 @@ impl Cell {
         Self::words(MISSING)
     }
 
-    /// A number as `print` writes it, or [`Cell::missing`]: also where it is infinite, or not a number.
+    /// A number formatted by `print`; [`Cell::missing`] if it is absent or not finite.
     pub fn printed(value: Option<f64>, print: impl Fn(f64) -> String) -> Self {
         value
             .filter(|value| value.is_finite())
             .map_or_else(Self::missing, |value| Self::number(value, print(value)))
     }
 
-    /// A number printed with `decimals`, or [`Cell::missing`].
+    /// A number with `decimals`, or [`Cell::missing`].
     pub fn fixed(value: Option<f64>, decimals: usize) -> Self {
         Self::printed(value, |value| format!("{value:.decimals$}"))
     }
@@ -270,12 +265,11 @@ impl Cell {
         Self::printed(value, number::rate)
     }
 
-    /// A number of things.
     pub fn count(count: u64) -> Self {
         Self::number(count as f64, count.to_string())
     }
 
-    /// Whether nothing was measured for this cell.
+    /// Whether the value was not measured.
     pub fn is_missing(&self) -> bool {
         self.value.is_none() && self.text == MISSING
     }
@@ -283,16 +277,17 @@ impl Cell {
 
 const MISSING: &str = "-";
 
-/// Colour of a cell, where colours are wanted.
+/// Colour of a cell, if the output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Tint {
     #[default]
     None,
     Red,
     Green,
-    /// At the worse end of the range of its column.
+    /// In the worst part of its column's range.
     Worst,
+    /// In the best part of its column's range.
     Best,
-    /// In no range: what its column asks for was not kept.
+    /// Not comparable with the other values of its column.
     Unranked,
 }

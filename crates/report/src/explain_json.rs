@@ -1,4 +1,4 @@
-//! Explanations as JSON, with keys that stay: `docs/SCHEMA.md` lists them. What is not known is null.
+//! Explanations as JSON with stable keys, listed in `docs/SCHEMA.md`. Unknown values are null.
 
 use rqps_explain::{Certainty, Decomposition, Difference, Evidence, Explanation, Finding, Part};
 use rqps_store::Run;
@@ -74,7 +74,7 @@ fn decomposition(split: &Decomposition) -> Value {
     })
 }
 
-/// Values that are not finite become null.
+/// serde_json turns values that are not finite into null.
 fn part(part: &Part) -> Value {
     json!({
         "name": part.name,

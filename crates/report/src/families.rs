@@ -1,16 +1,15 @@
-//! Builds of different families: part of a difference between them may come from the compiler, so every table warns of
-//! it for the arms that it shows.
+//! Warnings about builds of different families: part of their difference may come from the compiler.
 //!
-//! Two builds of one source by other compilers or flags differ by more than releases do. What a build was made by is in
-//! the facts of its arm: `family.compiler`, `family.flags`, `family.libc`.
+//! Builds of the same source by different compilers or flags can differ by more than two releases. A build's
+//! family is in the facts of its arm: `family.compiler`, `family.flags`, `family.libc`.
 
 use rqps_model::Family;
 
-use crate::sides::Side;
+use crate::comparison::ComparedArm;
 use crate::words;
 
 /// `gcc 7.5.0 -Os`.
-fn made_by(family: &Family) -> String {
+fn toolchain(family: &Family) -> String {
     let flags = if family.flags == Family::UNKNOWN { "with unknown flags" } else { &family.flags };
     let compiler = if family.compiler == Family::UNKNOWN { "an unknown compiler" } else { &family.compiler };
     match (family.compiler.as_str(), family.flags.as_str()) {
@@ -19,35 +18,39 @@ fn made_by(family: &Family) -> String {
     }
 }
 
-fn library(family: &Family) -> &str {
+fn libc(family: &Family) -> &str {
     if family.libc == Family::UNKNOWN { "an unknown C library" } else { &family.libc }
 }
 
-/// A line for each family among `sides` that is not base's, and one where these are not of one DBMS. Builds go by names
-/// that tell them apart among `all`.
-pub(crate) fn warnings(base: &Side<'_>, sides: &[Side<'_>], all: &[Side<'_>]) -> Vec<String> {
-    let own = Family::of_facts(&base.arm.facts);
-    let mut unlike: Vec<(Family, Vec<String>)> = Vec::new();
-    for side in sides.iter().filter(|side| side.arm.build_hash != base.arm.build_hash) {
-        let (family, name) = (Family::of_facts(&side.arm.facts), name(side, all));
-        if family.is_compiled_like(&own) && family.libc == own.libc {
+/// A warning if `arms` run different DBMSs, and one for each family that differs from base's. The names of
+/// builds are unique among `all`.
+pub(crate) fn warnings(
+    base: &ComparedArm<'_>,
+    arms: &[ComparedArm<'_>],
+    all: &[ComparedArm<'_>],
+) -> Vec<String> {
+    let base_family = Family::of_facts(&base.arm.facts);
+    let mut others: Vec<(Family, Vec<String>)> = Vec::new();
+    for compared in arms.iter().filter(|compared| compared.arm.build_hash != base.arm.build_hash) {
+        let (family, name) = (Family::of_facts(&compared.arm.facts), build_name(compared, all));
+        if family.is_compiled_like(&base_family) && family.libc == base_family.libc {
             continue;
         }
-        match unlike.iter_mut().find(|(known, _)| *known == family) {
+        match others.iter_mut().find(|(known, _)| *known == family) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),
-            None => unlike.push((family, vec![name])),
+            None => others.push((family, vec![name])),
         }
     }
-    let base = name(base, all);
-    let lines = unlike.iter().map(|(family, names)| line(family, names, &own, &base));
-    several_dbms(sides).into_iter().chain(lines).collect()
+    let base = build_name(base, all);
+    let lines = others.iter().map(|(family, names)| warning(family, names, &base_family, &base));
+    several_dbms(arms).into_iter().chain(lines).collect()
 }
 
-fn several_dbms(sides: &[Side<'_>]) -> Option<String> {
+fn several_dbms(arms: &[ComparedArm<'_>]) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
-    for side in sides {
-        let name = words::dbms(&side.arm.dbms);
+    for compared in arms {
+        let name = words::dbms(&compared.arm.dbms);
         if !names.contains(&name) {
             names.push(name);
         }
@@ -57,39 +60,32 @@ fn several_dbms(sides: &[Side<'_>]) -> Option<String> {
     })
 }
 
-fn line(family: &Family, names: &[String], own: &Family, base: &str) -> String {
-    let verb = |one: &'static str, several: &'static str| if names.len() == 1 { one } else { several };
+fn warning(family: &Family, names: &[String], base_family: &Family, base: &str) -> String {
+    let (was, runs) = if names.len() == 1 { ("was", "runs") } else { ("were", "run") };
     let names = names.join(", ");
-    let by = (!family.is_compiled_like(own)).then(|| {
-        format!(
-            "{names} {} built with {}, base {base} with {}",
-            verb("was", "were"),
-            made_by(family),
-            made_by(own)
-        )
+    let built = (!family.is_compiled_like(base_family)).then(|| {
+        format!("{names} {was} built with {}, base {base} with {}", toolchain(family), toolchain(base_family))
     });
-    let with = (family.libc != own.libc).then(|| match by.is_some() {
-        true => format!("and {} with {}, base with {}", verb("runs", "run"), library(family), library(own)),
-        false => format!(
-            "{names} {} with {}, base {base} with {}",
-            verb("runs", "run"),
-            library(family),
-            library(own)
-        ),
+    let linked = (family.libc != base_family.libc).then(|| {
+        let (own, of_base) = (libc(family), libc(base_family));
+        match built.is_some() {
+            true => format!("and {runs} with {own}, base with {of_base}"),
+            false => format!("{names} {runs} with {own}, base {base} with {of_base}"),
+        }
     });
-    let differ: Vec<String> = by.into_iter().chain(with).collect();
-    format!("{}: part of a difference may come from the build", differ.join("; "))
+    let differences: Vec<String> = built.into_iter().chain(linked).collect();
+    format!("{}: part of a difference may come from the build", differences.join("; "))
 }
 
-/// `postgres-9.6.24`, or how the arm is called where another build has that version too.
-fn name(side: &Side<'_>, all: &[Side<'_>]) -> String {
-    let arm = side.arm;
-    let is_twin = |other: &Side<'_>| {
+/// `postgres-9.6.24`; the arm's reference if another build has the same version.
+fn build_name(compared: &ComparedArm<'_>, all: &[ComparedArm<'_>]) -> String {
+    let arm = compared.arm;
+    let is_same_version = |other: &ComparedArm<'_>| {
         (&other.arm.dbms, &other.arm.build_version) == (&arm.dbms, &arm.build_version)
             && other.arm.build_hash != arm.build_hash
     };
-    match all.iter().any(is_twin) {
-        true => side.reference(),
+    match all.iter().any(is_same_version) {
+        true => compared.reference(),
         false => format!("{}-{}", arm.dbms, arm.build_version),
     }
 }

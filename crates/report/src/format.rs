@@ -1,4 +1,4 @@
-//! The output formats, by the names that `--format` takes.
+//! Output formats; the names are values of `--format`.
 
 rqps_model::words! {
     #[derive(Default)]
@@ -8,9 +8,9 @@ rqps_model::words! {
         Text = "text",
         /// Tables for a blog or a pull request.
         Markdown = "markdown",
-        /// Comma-separated, the name first; several tables are parted by an empty line and a `# title`.
+        /// Comma-separated, the row's name first; an empty line and a `# title` separate several tables.
         Csv = "csv",
-        /// One object with all tables, numbers in full precision.
+        /// One object with all tables, with numbers in full precision.
         Json = "json",
     }
 }

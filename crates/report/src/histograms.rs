@@ -1,4 +1,4 @@
-//! Latencies of an arm's step by kind of statement, over all its windows.
+//! Latencies by kind of statement, merged over windows.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 /// Latencies in ns by kind of statement.
 pub(crate) type ByStatement = BTreeMap<String, Histogram<u64>>;
 
-/// All latencies of these windows. Kinds whose histogram was not kept, as in runs of older versions, are not there.
+/// Merges the latencies of windows. Omits kinds without a stored histogram, as in runs of older versions.
 ///
 /// # Errors
-/// When the run cannot be read, or a histogram is damaged.
+/// If the run cannot be read, or a histogram is damaged.
 pub(crate) fn merged<'a>(
     run: &Run,
     windows: impl Iterator<Item = &'a Recorded<Window>>,
@@ -26,27 +26,26 @@ pub(crate) fn merged<'a>(
             if stored.v2.is_empty() {
                 continue;
             }
-            let one: Histogram<u64> =
-                Deserializer::new().deserialize(&mut Cursor::new(&stored.v2)).map_err(|error| {
-                    Error::Histogram {
-                        run: run.folder.name(),
-                        step: window.action.step.clone(),
-                        arm: window.action.arm.clone(),
-                        statement: stored.statement.clone(),
-                        source: error,
-                    }
+            let histogram: Histogram<u64> = Deserializer::new()
+                .deserialize(&mut Cursor::new(&stored.v2))
+                .map_err(|error| Error::Histogram {
+                    run: run.folder.name(),
+                    step: window.action.step.clone(),
+                    arm: window.action.arm.clone(),
+                    statement: stored.statement.clone(),
+                    source: error,
                 })?;
-            add(&mut all, stored.statement, one)?;
+            add(&mut all, stored.statement, histogram)?;
         }
     }
     Ok(all)
 }
 
 /// Adds latencies of one kind.
-pub(crate) fn add(all: &mut ByStatement, statement: String, one: Histogram<u64>) -> Result<()> {
+pub(crate) fn add(all: &mut ByStatement, statement: String, histogram: Histogram<u64>) -> Result<()> {
     match all.get_mut(&statement) {
-        Some(sum) => sum.add(&one).map_err(Error::output)?,
-        None => drop(all.insert(statement, one)),
+        Some(sum) => sum.add(&histogram).map_err(Error::output)?,
+        None => drop(all.insert(statement, histogram)),
     }
     Ok(())
 }

@@ -1,12 +1,14 @@
-//! Tables and reports: a run folder in, text out. Nothing here starts a server, reads a clock or knows a terminal.
+//! Tables and reports: reads a run folder and returns text. Nothing here starts a server, reads a clock or
+//! depends on a terminal.
 //!
-//! Where to look: `tables/` has one file for each table, with the meaning of its columns; `per_op.rs` has the
-//! formulas of the per-operation columns; `render/` has one file for each output format; `comparable.rs` decides
-//! whether two runs may stand in one table.
+//! Where to look: `tables/` has one file per table, with the meaning of its columns; `per_op.rs` has the
+//! formulas of the per-operation columns; `render/` has one file per output format; `comparable.rs` decides
+//! whether two runs may share a table.
 
 mod background;
 mod comparable;
 mod compare;
+mod comparison;
 mod document;
 mod error;
 mod explain;
@@ -23,7 +25,6 @@ mod reading;
 mod render;
 mod section;
 mod show;
-mod sides;
 mod tables;
 mod tame;
 mod verdict_lines;

@@ -1,7 +1,9 @@
-//! The whole report of one run: what was compared, how and on which host, the results, and how reliable they are.
+//! The full report of a run: what was compared, how and on which host, the results, and how reliable they
+//! are.
 
 use rqps_store::Run;
 
+use crate::comparison::{Comparison, Layout, StepKind};
 use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::explain;
@@ -10,21 +12,26 @@ use crate::number;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
-use crate::sides::{Layout, Sides, StepKind};
 use crate::tables::host;
 
-/// The report as Markdown, ready for a blog or a pull request.
+/// Returns the report as Markdown, for a blog or a pull request.
+///
+/// # Errors
+/// If the run cannot be read or judged.
 pub fn markdown_report(run: &Run) -> Result<String> {
     report(run, Format::Markdown, false)
 }
 
-/// The report in any format; `color` matters to text only.
+/// Returns the report in any format; `color` applies to text only.
+///
+/// # Errors
+/// If the run cannot be read or judged.
 pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     let readings = [Reading::new(run)];
-    let sides = Sides::new(&readings, None, &[])?;
-    let layout = sides.layout();
+    let comparison = Comparison::new(&readings, None, &[])?;
+    let layout = comparison.layout();
     let mut document = Document::default();
-    document.push(Block::Heading(1, title(&sides)));
+    document.push(Block::Heading(1, title(&comparison)));
     document.push(Block::Text(format!(
         "Run {}{}, started {}, {}.",
         run.folder.name(),
@@ -32,12 +39,8 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         number::utc(run.meta.created_at_ms),
         run.status.status
     )));
-    document.extend(sides.warnings().iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
-    let blocks = |sections: &[Section]| -> Result<Vec<Block>> {
-        let blocks: Result<Vec<Vec<Block>>> =
-            sections.iter().map(|section| section.blocks(&sides, false)).collect();
-        Ok(blocks?.into_iter().flatten().collect())
-    };
+    document.push_warnings(&comparison.warnings());
+    let blocks = |sections: &[Section]| Section::all_blocks(sections, &comparison);
     let mut part = |heading: &str, blocks: Vec<Block>| {
         document.push(Block::Heading(2, heading.to_owned()));
         document.extend(blocks);
@@ -47,9 +50,9 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     } else {
         part("Verdicts", blocks(&[Section::Verdicts, Section::Arrivals])?);
     }
-    let why = explain::sentences(run)?;
-    if !why.is_empty() {
-        part("Why", why);
+    let explanations = explain::sentences(run, comparison.base_in(run))?;
+    if !explanations.is_empty() {
+        part("Why", explanations);
     }
     part("What was compared", blocks(&[Section::Arms, Section::LeftOut])?);
     let method = Block::Items(host::method(run));
@@ -74,7 +77,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         part("Problems during the run", remarks);
     }
     let costs = Block::Fold("Test by test".to_owned(), blocks(&[Section::PerOp])?);
-    part("Cost per operation", vec![Block::Items(legend(run, &sides)), costs]);
+    part("Cost per operation", vec![Block::Items(legend(run, &comparison)), costs]);
     let details = [
         ("Every figure behind the verdicts", Section::Evidence),
         ("Blocks", Section::Blocks),
@@ -98,24 +101,27 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     render(&document, format, color)
 }
 
-fn title(sides: &Sides<'_>) -> String {
-    let others: Vec<String> =
-        sides.others().filter(|side| !side.arm.control).map(|side| side.arm.variant()).collect();
+fn title(comparison: &Comparison<'_>) -> String {
+    let others: Vec<String> = comparison
+        .others()
+        .filter(|compared| !compared.arm.control)
+        .map(|compared| compared.arm.variant())
+        .collect();
     match others.as_slice() {
-        [] => sides.base.arm.variant(),
-        [one] => format!("{one} relative to {}", sides.base.arm.variant()),
-        several => format!("{} variants relative to {}", several.len(), sides.base.arm.variant()),
+        [] => comparison.base.arm.variant(),
+        [one] => format!("{one} relative to {}", comparison.base.arm.variant()),
+        several => format!("{} variants relative to {}", several.len(), comparison.base.arm.variant()),
     }
 }
 
-/// How reliable a single pass of consecutive steps is.
+/// Reliability of a single pass of consecutive steps.
 pub(crate) const ONE_PASS_OF_CONSECUTIVE: &str = "\
      Every figure is from a single pass through the steps on each variant. How fast a step writes depends on when \
      vacuum or purge runs, and with few CPUs on the scheduler: rates of short steps vary by tens of percent between \
      passes, the server's CPU time per row or query by much less. The thresholds 0.95 and 1.05 help with reading; they \
      are not a test of significance.";
 
-/// How reliable the figures are.
+/// Reliability of a single pass.
 fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
     if layout == Layout::Consecutive {
         return vec![Block::Text(ONE_PASS_OF_CONSECUTIVE.to_owned())];
@@ -133,8 +139,8 @@ fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
     blocks
 }
 
-/// What the columns of the per-operation tables mean.
-fn legend(run: &Run, sides: &Sides<'_>) -> Vec<String> {
+/// Explains the columns of the per-operation tables.
+fn legend(run: &Run, comparison: &Comparison<'_>) -> Vec<String> {
     let mut lines: Vec<String> = [
         "o: one operation, which is a query as sysbench counts them, including BEGIN and COMMIT; for the load it is a row",
         "cpu/o: user and system CPU of the whole host in percent, divided by operations per second; includes the client; \
@@ -145,13 +151,14 @@ fn legend(run: &Run, sides: &Sides<'_>) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    let counts = |name: &str| run.windows.iter().any(|window| window.metrics.contains_key(name));
-    if counts("server_data_writes") || counts("server_fsyncs") {
-        let own = "dw/o, fsync/o: writes to data files and fsyncs of data and log, as the server counts them";
-        lines.push(own.to_owned());
+    let has_metric = |name: &str| run.windows.iter().any(|window| window.metrics.contains_key(name));
+    if has_metric("server_data_writes") || has_metric("server_fsyncs") {
+        let writes =
+            "dw/o, fsync/o: writes to data files and fsyncs of data and log, as the server counts them";
+        lines.push(writes.to_owned());
     }
-    let tests = sides.steps(StepKind::Tests);
-    for (unit, tests) in sides.units(&tests).into_iter().filter(|(unit, _)| !unit.is_queries()) {
+    let tests = comparison.steps(StepKind::Tests);
+    for (unit, tests) in comparison.units(&tests).into_iter().filter(|(unit, _)| !unit.is_queries()) {
         let (tests, one, many) = (tests.join(", "), &unit.one, &unit.many);
         lines.push(format!("for {tests} an operation is {one} (rates: {many} per second, all clients)"));
     }

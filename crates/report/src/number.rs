@@ -1,16 +1,16 @@
-//! Numbers as they are printed, and the few statistics that tables show.
+//! Number formats, and the simple statistics of tables.
 
-/// Red at or below, green at or above, as printed with two decimals.
+/// Red at or below, green at or above; compared after rounding to two decimals.
 const RED_POINTS: i64 = 95;
 const GREEN_POINTS: i64 = 105;
 
-/// A ratio in points of 0.01, as printed: 0.954 is 95. Colours and lists use this, so that two cells that read the
-/// same are treated the same.
+/// A ratio rounded to points of 0.01: 0.954 is 95. Colours and lists use this, so that cells with the same
+/// text are treated the same.
 pub(crate) fn points(ratio: f64) -> i64 {
     (ratio * 100.0).round() as i64
 }
 
-/// Whether a ratio, as printed, is at or beyond the thresholds: below -1, above 1, between 0.
+/// Where a ratio lies relative to the thresholds, after rounding: -1 at or below, 1 at or above, 0 between.
 pub(crate) fn side_of_band(ratio: f64) -> i8 {
     match points(ratio) {
         low if low <= RED_POINTS => -1,
@@ -27,7 +27,7 @@ pub(crate) fn points_change(ratio: f64) -> String {
     }
 }
 
-/// A rate: no decimals from 100 on, one from 10 on, else two.
+/// A rate: no decimals from 100, one from 10, else two.
 pub(crate) fn rate(value: f64) -> String {
     match value.abs() {
         large if large >= 99.95 => format!("{value:.0}"),
@@ -53,7 +53,7 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
     }
 }
 
-/// The median; the mean of the two middle values when their number is even. None of nothing.
+/// The median; the mean of the two middle values if their number is even. None if empty.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -65,22 +65,22 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// The ratio of two values; none where one is missing or the second is zero.
+/// `value / base`; None if one is missing or the result is not finite.
 pub(crate) fn ratio(value: Option<f64>, base: Option<f64>) -> Option<f64> {
     value.zip(base).map(|(value, base)| value / base).filter(|ratio| ratio.is_finite())
 }
 
-/// The smallest value; none of nothing.
+/// The smallest value; None if empty.
 pub(crate) fn min(values: &[f64]) -> Option<f64> {
     values.iter().copied().min_by(f64::total_cmp)
 }
 
-/// The largest value; none of nothing.
+/// The largest value; None if empty.
 pub(crate) fn max(values: &[f64]) -> Option<f64> {
     values.iter().copied().max_by(f64::total_cmp)
 }
 
-/// A time in milliseconds since 1970 as `2026-07-30 14:15:03 UTC`.
+/// Formats milliseconds since 1970 as `2026-07-30 14:15:03 UTC`.
 pub(crate) fn utc(at_ms: i64) -> String {
     let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(at_ms.max(0) as u64);
     humantime::format_rfc3339_seconds(at).to_string().replace('T', " ").replace('Z', " UTC")
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_reads_the_same_is_judged_the_same() {
+    fn thresholds_apply_to_rounded_ratios() {
         assert_eq!([0.944, 0.954, 0.956, 1.044, 1.046].map(side_of_band), [-1, -1, 0, 0, 1]);
         assert_eq!([0.85, 1.0, 1.26].map(points_change), ["-15", "0", "+26"]);
     }

@@ -1,8 +1,9 @@
-//! Cost per operation: the columns, their formulas, and the rule for ratios of values that are too small.
+//! Cost per operation: columns, formulas, and the rule for ratios of values that are too small.
 //!
-//! Every column is a total over the window divided by the window's operations. An operation is a query as sysbench
-//! counts them (BEGIN and COMMIT included); for tests that count rows (`scan`) it is a thousand rows, summed over all
-//! clients; for a load it is a row. Totals and operations cover the same measured stretch, warm-up excluded.
+//! Every column is a total over the window divided by the window's operations. An operation is a query as
+//! sysbench counts them (BEGIN and COMMIT included); for tests that count rows (`scan`) it is a thousand
+//! rows, summed over all clients; for a load it is a row. Totals and operations cover the same interval,
+//! warm-up excluded.
 //!
 //! | column | formula |
 //! | --- | --- |
@@ -10,16 +11,16 @@
 //! | `cpu_us/o` | microseconds of CPU of the server's own processes |
 //! | `cs/o` | context switches of the whole host |
 //! | `r/o`, `w/o` | read and write requests to all whole disks of the host |
-//! | `rKB/o`, `wKB/o` | KB read from and written to it |
-//! | `dw/o` | writes of the server to its data files, if it counts them |
-//! | `fsync/o` | fsyncs of the server, of data and log, if it counts them |
+//! | `rKB/o`, `wKB/o` | KB read from and written to them |
+//! | `dw/o` | the server's writes to its data files, if it counts them |
+//! | `fsync/o` | the server's fsyncs of data and log, if it counts them |
 //! | `o/s` | operations per second |
 //! | `instr/o` | user instructions of the server, if the host counts them |
 //!
-//! A ratio divides by the base's value. If that value is based on next to nothing, the ratio is noise: below
-//! `per_op_min` per operation, or fewer than `count_min` events (microseconds, for CPU) in the base's window. If both
-//! values are that small the ratio is printed as `~`; if only the base's is, as `>` and the ratio to the smallest
-//! value that would have counted. 0/0 is 1.
+//! A ratio is noise if the base's value is too small: below `per_op_min` per operation, or fewer than
+//! `count_min` events (microseconds, for CPU) in the base's window. If both values are too small, the ratio
+//! is printed as `~`; if only the base's is, as `>` and the ratio to the smallest value that would count. 0/0
+//! is 1.
 
 use rqps_model::Metrics;
 use rqps_store::{Load, Recorded, Window};
@@ -27,7 +28,7 @@ use rqps_store::{Load, Recorded, Window};
 use crate::document::{Cell, Column};
 use crate::number;
 
-/// The operations of one observation and its totals.
+/// An observation's operations and totals.
 pub(crate) struct Cost<'a> {
     operations: f64,
     elapsed_us: f64,
@@ -59,11 +60,11 @@ pub(crate) struct PerOp {
     print: fn(f64) -> String,
     per_op_min: f64,
     count_min: f64,
-    /// Whether the column is left out where nobody has a value: not every DBMS or version counts it.
+    /// Omit the column if no arm has a value: not every DBMS or version counts it.
     optional: bool,
 }
 
-/// What a column is made of.
+/// What a column is computed from.
 enum Source {
     /// A metric's total per operation.
     Metric(&'static str),
@@ -97,17 +98,17 @@ static COLUMNS: [PerOp; 11] = [
     },
 ];
 
-/// `cpu/o`, which headlines quote too.
+/// `cpu/o`, also used in headlines.
 pub(crate) const CPU: PerOp = PerOp {
     print: |value| format!("{value:.6}"),
     ..column("cpu/o", "cpu_per_op", Source::HostCpu, 0.0, CPU_US_MIN)
 };
 
-/// Events in a window below which their number is mostly chance (100 events: 10 %).
+/// Fewer events in a window are mostly chance (100 events: 10 %).
 const EVENTS_MIN: f64 = 100.0;
-/// KB below which a window's I/O is a handful of requests.
+/// Less I/O in a window is only a handful of requests.
 const KB_MIN: f64 = 4000.0;
-/// CPU time is counted in ticks of 10 ms: below ten of them a ratio says little.
+/// CPU time is counted in ticks of 10 ms: ratios of fewer than ten are imprecise.
 const CPU_US_MIN: f64 = 100_000.0;
 
 const fn metric(
@@ -130,11 +131,11 @@ const fn column(
     PerOp { name, key, source, print: |value| format!("{value:.3}"), per_op_min, count_min, optional: false }
 }
 
-/// The columns of a table about these costs.
+/// The columns of a table of these costs, without optional ones that have no value.
 pub(crate) fn columns(costs: &[Cost<'_>]) -> Vec<&'static PerOp> {
-    let is_known =
+    let is_shown =
         |column: &&PerOp| !column.optional || costs.iter().any(|cost| column.value(cost).is_some());
-    COLUMNS.iter().filter(is_known).collect()
+    COLUMNS.iter().filter(is_shown).collect()
 }
 
 impl Cost<'_> {
@@ -144,12 +145,11 @@ impl Cost<'_> {
 }
 
 impl PerOp {
-    /// The column in a table.
     pub fn column(&self) -> Column {
         Column::number(self.name, self.key)
     }
 
-    /// The value per operation; none when it was not measured or there were no operations.
+    /// The value per operation; None if it was not measured or there were no operations.
     pub fn value(&self, cost: &Cost<'_>) -> Option<f64> {
         let value = match self.source {
             Source::Metric(name) => cost.metric(name)? / cost.operations,
@@ -167,7 +167,7 @@ impl PerOp {
         Cell::printed(cost.and_then(|cost| self.value(cost)), self.print)
     }
 
-    /// The ratio to the base as a cell, by the rule above.
+    /// The ratio to the base as a cell, by the rule at the top of this file.
     pub fn relative(&self, base: Option<&Cost<'_>>, cost: Option<&Cost<'_>>) -> Cell {
         self.ratio(base, cost).unwrap_or_else(Cell::missing)
     }
@@ -187,7 +187,7 @@ impl PerOp {
         Some(Cell::words(format!(">{:.2}", high / floor)))
     }
 
-    /// The smallest value per operation of the base that a ratio may divide by.
+    /// The smallest base value per operation that a ratio may divide by.
     fn floor(&self, base: &Cost<'_>) -> f64 {
         let count_min = match self.source {
             Source::HostCpu => self.count_min / (base.metric("cpus").unwrap_or(1.0) * CPU_US_PER_UNIT),
@@ -197,10 +197,10 @@ impl PerOp {
     }
 }
 
-/// Microseconds of CPU in one unit of `cpu/o`, on one CPU: a percent of a second.
+/// Microseconds of CPU in one unit of `cpu/o` on one CPU: 1 % of a second.
 const CPU_US_PER_UNIT: f64 = 1e4;
 
-/// What `~` and `>` mean, for the foot of a table that has them.
+/// Footnote that explains `~` and `>`.
 pub(crate) const LEGEND: &str = "~ : both values are too small for a ratio. \
     >N : the base's value is too small; N is the ratio to the smallest value that would count";
 
@@ -217,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn formulas_give_the_published_figures() {
-        // One second of a window with 25,817 queries on 48 CPUs that were 14.4 % busy.
+    fn formulas_reproduce_published_figures() {
+        // One second with 25,817 queries on 48 CPUs that were 14.4 % busy.
         let metrics: Metrics = [
             ("cpus", 48.0),
             ("host_user_us", 0.144 * 48.0 * 1e6 - 1e6),
@@ -231,24 +231,24 @@ mod tests {
         .map(|(name, value)| (name.to_owned(), value))
         .into();
         let cost = cost(&metrics, 25_817.0);
-        let close = |name: &str, expected: f64, within: f64| {
+        let check = |name: &str, expected: f64, tolerance: f64| {
             let value = by_name(name).value(&cost).unwrap();
-            assert!((value - expected).abs() <= within, "{name}: {value} is not {expected}");
+            assert!((value - expected).abs() <= tolerance, "{name}: {value} is not {expected}");
         };
-        close("r/o", 1.375, 0.0005);
-        close("rKB/o", 14.82, 0.005);
-        close("wKB/o", 53.35, 0.005);
-        close("cs/o", 6.824, 0.0005);
-        close("cpu/o", 0.000557, 0.000001);
-        close("o/s", 25_817.0, 1e-6);
+        check("r/o", 1.375, 0.0005);
+        check("rKB/o", 14.82, 0.005);
+        check("wKB/o", 53.35, 0.005);
+        check("cs/o", 6.824, 0.0005);
+        check("cpu/o", 0.000557, 0.000001);
+        check("o/s", 25_817.0, 1e-6);
         // 0.000557 on 48 CPUs is 267 microseconds of host CPU per operation.
         let cpu_us = by_name("cpu/o").value(&cost).unwrap() * 48.0 * 1e4;
         assert!((cpu_us - 267.0).abs() < 1.0, "{cpu_us}");
-        assert_eq!(by_name("w/o").value(&cost), None, "what was not measured is not 0");
+        assert_eq!(by_name("w/o").value(&cost), None, "not measured is not 0");
     }
 
     #[test]
-    fn ratios_on_next_to_nothing_are_not_printed_as_news() {
+    fn ratios_of_tiny_values_are_not_printed() {
         let reads = |count: f64| Metrics::from([("disk_reads".to_owned(), count)]);
         let ratio = |base: f64, other: f64| {
             let (base, other) = (reads(base), reads(other));
@@ -256,11 +256,11 @@ mod tests {
         };
         assert_eq!(ratio(0.0, 0.0), "1.00");
         assert_eq!(ratio(1000.0, 2000.0), "~", "0.001 and 0.002 reads per operation");
-        assert_eq!(ratio(1000.0, 500_000.0), ">50.00", "new reads are news");
+        assert_eq!(ratio(1000.0, 500_000.0), ">50.00", "many reads where base had few");
         assert_eq!(ratio(500_000.0, 0.0), "0.00");
         assert_eq!(ratio(500_000.0, 600_000.0), "1.20");
         let few = reads(40.0);
         let text = by_name("r/o").relative(Some(&cost(&few, 50.0)), Some(&cost(&few, 50.0))).text;
-        assert_eq!(text, "~", "0.8 per operation, but of 40 reads only");
+        assert_eq!(text, "~", "0.8 per operation, but only 40 reads");
     }
 }

@@ -1,15 +1,15 @@
-//! A run as tables read it: one window for each arm and step, whatever the protocol.
+//! Presents a run to tables with one window per arm and step, whatever the protocol.
 //!
-//! In a run with blocks a step has several windows on each arm. Tables of rates and costs show them put together: all
-//! their operations over all their time, of blocks that are done alone. How far such figures can be trusted is for the
-//! verdicts to say, which pair windows block by block.
+//! In a run with blocks, a step has several windows on each arm. Tables of rates and costs pool the valid
+//! ones: total operations over total time. Pooled figures have no error estimate; verdicts pair windows block
+//! by block instead.
 
 use std::collections::BTreeMap;
 
 use rqps_model::{EndedBy, Metrics};
 use rqps_store::{BlockStatus, Recorded, Run, Window};
 
-/// Metrics that are a state and no total: of several windows the largest is shown.
+/// Metrics that are states, not totals: pooled by maximum.
 const STATES: [&str; 6] = [
     "cpus",
     "server_processes",
@@ -18,20 +18,20 @@ const STATES: [&str; 6] = [
     "server_proportional_kb",
     "server_perf_multiplexed",
 ];
-/// Of several windows the smallest is shown: one that fell short is not made good by another.
+/// Pooled by minimum: a window that missed its target is not compensated by another.
 const SMALLEST: &str = "background_kept";
-/// Endings of the names of what is true of a moment or a second: of several windows the mean is shown.
+/// Name endings of metrics that are values at a moment or rates: pooled by mean.
 const MEANS: [&str; 4] = ["_before", "_after", "_per_s", "_per_query"];
-/// Where tables look for instructions.
+/// The metric from which tables take instructions.
 const INSTRUCTIONS: &str = "server_instructions_user";
 
 /// Windows by arm and step.
 type Windows = BTreeMap<(String, String), Recorded<Window>>;
 
-/// A run, and its windows put together where it has blocks.
+/// A run, with its windows pooled if it has blocks.
 pub(crate) struct Reading<'a> {
     pub run: &'a Run,
-    /// None in a run without blocks.
+    /// None for a run without blocks.
     pooled: Option<Windows>,
 }
 
@@ -40,11 +40,7 @@ impl<'a> Reading<'a> {
         Self { run, pooled: (!run.blocks.is_empty()).then(|| pool(run)) }
     }
 
-    pub fn all(runs: &'a [Run]) -> Vec<Self> {
-        runs.iter().map(Self::new).collect()
-    }
-
-    /// The window of an arm's step.
+    /// The window of an arm's step, pooled if the run has blocks.
     pub fn window(&self, arm: &str, step: &str) -> Option<&Recorded<Window>> {
         match &self.pooled {
             Some(pooled) => pooled.get(&(arm.to_owned(), step.to_owned())),
@@ -52,15 +48,15 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The first window of an arm's step that counts: the one whose details (latencies, counters, plans) are shown.
+    /// The first valid window of an arm's step, whose details (latencies, counters, plans) are shown.
     pub fn first_window(&self, arm: &str, step: &str) -> Option<&'a Recorded<Window>> {
         self.windows(arm, step).next()
     }
 
-    /// All windows of an arm's step that count, in the order they were measured.
+    /// All valid windows of an arm's step, in the order of measurement.
     pub fn windows(&self, arm: &str, step: &str) -> impl Iterator<Item = &'a Recorded<Window>> {
         let run = self.run;
-        run.windows.iter().filter(move |window| is_of(window, arm, step) && counts(run, window))
+        run.windows.iter().filter(move |window| is_of(window, arm, step) && is_result(run, window))
     }
 }
 
@@ -68,8 +64,8 @@ fn is_of(window: &Recorded<Window>, arm: &str, step: &str) -> bool {
     window.action.arm == arm && window.action.step == step
 }
 
-/// Whether a window is a result: of a block that is done, or in a run without blocks.
-pub(crate) fn counts(run: &Run, window: &Recorded<Window>) -> bool {
+/// Whether a window is a result: it is valid and in a completed block, or the run has no blocks.
+pub(crate) fn is_result(run: &Run, window: &Recorded<Window>) -> bool {
     match window.placement {
         Some(at) => window.valid() && is_done(run, at.block),
         None => run.blocks.is_empty(),
@@ -82,28 +78,29 @@ fn is_done(run: &Run, number: u32) -> bool {
 
 fn pool(run: &Run) -> Windows {
     let mut all: BTreeMap<(String, String), Vec<&Recorded<Window>>> = BTreeMap::new();
-    for window in run.windows.iter().filter(|window| counts(run, window)) {
+    for window in run.windows.iter().filter(|window| is_result(run, window)) {
         let key = (window.action.arm.clone(), window.action.step.clone());
         all.entry(key).or_default().push(window);
     }
     let mut pooled = Windows::new();
     for ((arm, step), windows) in all {
-        if let Some(mut one) = sum(&windows) {
-            if !one.metrics.contains_key(INSTRUCTIONS) {
-                let counted = counted_per_op(run, &arm, &step).map(|per_op| per_op * one.result.operations);
-                one.metrics.extend(counted.map(|total| (INSTRUCTIONS.to_owned(), total)));
+        if let Some(mut window) = sum(&windows) {
+            if !window.metrics.contains_key(INSTRUCTIONS) {
+                let counted =
+                    counted_per_op(run, &arm, &step).map(|per_op| per_op * window.result.operations);
+                window.metrics.extend(counted.map(|total| (INSTRUCTIONS.to_owned(), total)));
             }
-            pooled.insert((arm, step), one);
+            pooled.insert((arm, step), window);
         }
     }
     pooled
 }
 
-/// All windows as one. A metric that one of them lacks is left out: it would be of other operations than the rest.
+/// Pools windows. A metric that one of them lacks is left out: its total would not cover all operations.
 fn sum(windows: &[&Recorded<Window>]) -> Option<Recorded<Window>> {
-    let mut one = (*windows.first()?).clone();
+    let mut pooled = (*windows.first()?).clone();
     for window in &windows[1..] {
-        let (into, from) = (&mut one.result, &window.result);
+        let (into, from) = (&mut pooled.result, &window.result);
         for (total, part) in [
             (&mut into.warmup_us, from.warmup_us),
             (&mut into.elapsed_us, from.elapsed_us),
@@ -124,18 +121,18 @@ fn sum(windows: &[&Recorded<Window>]) -> Option<Recorded<Window>> {
         if from.ended_by == EndedBy::Error {
             into.ended_by = EndedBy::Error;
         }
-        for (total, part) in one.connections.iter_mut().zip(&window.connections) {
+        for (total, part) in pooled.connections.iter_mut().zip(&window.connections) {
             total.cpu_us += part.cpu_us;
         }
-        one.metrics = sum_metrics(&one.metrics, &window.metrics);
-        one.action.attempt = one.action.attempt.max(window.action.attempt);
-        one.action.finished_at_ms = window.action.finished_at_ms;
+        pooled.metrics = sum_metrics(&pooled.metrics, &window.metrics);
+        pooled.action.attempt = pooled.action.attempt.max(window.action.attempt);
+        pooled.action.finished_at_ms = window.action.finished_at_ms;
     }
     let count = windows.len() as f64;
-    for (_, value) in one.metrics.iter_mut().filter(|(name, _)| is_mean(name)) {
+    for (_, value) in pooled.metrics.iter_mut().filter(|(name, _)| is_mean(name)) {
         *value /= count;
     }
-    Some(one)
+    Some(pooled)
 }
 
 fn is_mean(name: &str) -> bool {
@@ -155,11 +152,11 @@ fn sum_metrics(all: &Metrics, more: &Metrics) -> Metrics {
     .collect()
 }
 
-/// Instructions per operation that a program counted in blocks that are done, on average.
+/// Mean instructions per operation, counted by a program in completed blocks.
 fn counted_per_op(run: &Run, arm: &str, step: &str) -> Option<f64> {
     let counts = run.counts.iter().filter(|count| {
-        let in_done = count.placement.is_some_and(|at| is_done(run, at.block));
-        in_done && count.valid() && count.action.arm == arm && count.action.step == step
+        let is_in_done_block = count.placement.is_some_and(|at| is_done(run, at.block));
+        is_in_done_block && count.valid() && count.action.arm == arm && count.action.step == step
     });
     let per_op: Vec<f64> = counts.filter_map(|count| count.result.instructions_per_op()).collect();
     (!per_op.is_empty()).then(|| per_op.iter().sum::<f64>() / per_op.len() as f64)

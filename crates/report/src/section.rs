@@ -1,12 +1,12 @@
-//! The sections of a report, by the names that a command line takes.
+//! The sections of a report; the names are command-line values.
 
+use crate::comparison::{Comparison, Layout, StepKind};
 use crate::document::Block;
 use crate::error::Result;
-use crate::sides::{Layout, Sides, StepKind};
 use crate::tables;
 
 rqps_model::words! {
-    /// A section: one kind of table. In the order of a full report.
+    /// A section: one kind of table, in the order of a full report.
     Section {
         /// Which differences are real, test by test (runs with blocks).
         Verdicts = "verdicts",
@@ -63,8 +63,8 @@ rqps_model::words! {
 }
 
 impl Section {
-    /// What `show` and `compare` print by default.
-    pub(crate) fn suitable(layout: Layout, has_blocks: bool) -> Vec<Section> {
+    /// The sections that `show` and `compare` print by default.
+    pub(crate) fn default_for(layout: Layout, has_blocks: bool) -> Vec<Section> {
         let first = match (has_blocks, layout) {
             (true, Layout::Independent) => &[Section::Verdicts, Section::Arrivals][..],
             (true, Layout::Consecutive) => &[Section::Verdicts],
@@ -88,14 +88,20 @@ impl Section {
         Section::Ends,
     ];
 
-    /// The section's blocks. Tests that ran before any write are added where they were asked for.
-    pub(crate) fn blocks(self, sides: &Sides<'_>, include_pre: bool) -> Result<Vec<Block>> {
-        let mut blocks = self.tables(sides, StepKind::Tests)?;
-        let has_pre = !sides.steps(StepKind::Pre).is_empty();
+    /// The blocks of several sections, without tests that ran before any write.
+    pub(crate) fn all_blocks(sections: &[Self], comparison: &Comparison<'_>) -> Result<Vec<Block>> {
+        let blocks = sections.iter().map(|section| section.blocks(comparison, false));
+        Ok(blocks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// The section's blocks; with `include_pre`, also for tests that ran before any write.
+    pub(crate) fn blocks(self, comparison: &Comparison<'_>, include_pre: bool) -> Result<Vec<Block>> {
+        let mut blocks = self.tables(comparison, StepKind::Tests)?;
+        let has_pre = !comparison.steps(StepKind::Pre).is_empty();
         if include_pre && has_pre && self.has_tests() {
-            blocks.extend(self.tables(sides, StepKind::Pre)?);
+            blocks.extend(self.tables(comparison, StepKind::Pre)?);
         }
-        let warnings = sides.warnings();
+        let warnings = comparison.warnings();
         blocks.iter_mut().for_each(|block| block.warn(&warnings));
         Ok(blocks)
     }
@@ -119,63 +125,61 @@ impl Section {
         )
     }
 
-    fn tables(self, sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
+    fn tables(self, comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
         let one = |table| Ok(vec![Block::Table(table)]);
-        if sides.layout() == Layout::Consecutive
-            && let Some(blocks) = self.consecutive_tables(sides, which)
+        if comparison.layout() == Layout::Consecutive
+            && let Some(blocks) = self.consecutive_tables(comparison, which)
         {
             return blocks;
         }
         match self {
-            Section::Verdicts => tables::verdicts::blocks(sides),
-            Section::Costs => tables::costs::blocks(sides),
-            Section::Arrivals => tables::arrivals::blocks(sides),
-            Section::Evidence => tables::evidence::blocks(sides),
-            Section::Blocks => Ok(tables::blocks::blocks(sides)),
-            Section::Arms => one(tables::arms::table(sides)),
+            Section::Verdicts => tables::verdicts::blocks(comparison),
+            Section::Costs => tables::costs::blocks(comparison),
+            Section::Arrivals => tables::arrivals::blocks(comparison),
+            Section::Evidence => tables::evidence::blocks(comparison),
+            Section::Blocks => Ok(tables::blocks::blocks(comparison)),
+            Section::Arms => one(tables::arms::table(comparison)),
             Section::Host => {
-                Ok(sides.runs().into_iter().map(|run| Block::Table(tables::host::table(run))).collect())
+                Ok(comparison.runs().into_iter().map(|run| Block::Table(tables::host::table(run))).collect())
             }
-            Section::Headline => Ok(tables::headline::blocks(sides)),
-            Section::Relative if sides.others().next().is_none() => Ok(Vec::new()),
-            Section::Relative => one(tables::relative::table(sides, which)),
-            Section::Absolute => one(tables::absolute::table(sides, which)),
-            Section::Chain => Ok(tables::chain::table(sides).map(Block::Table).into_iter().collect()),
-            // What connections of several roles leave behind.
+            Section::Headline => Ok(tables::headline::blocks(comparison)),
+            Section::Relative if comparison.others().next().is_none() => Ok(Vec::new()),
+            Section::Relative => one(tables::relative::table(comparison, which)),
+            Section::Absolute => one(tables::absolute::table(comparison, which)),
+            Section::Chain => Ok(tables::chain::table(comparison).map(Block::Table).into_iter().collect()),
+            // These need connections with several roles.
             Section::Background | Section::Cpu | Section::State | Section::Ends | Section::Responses => {
                 Ok(Vec::new())
             }
-            Section::PerOp => Ok(tables::metrics::blocks(sides, which)),
-            Section::Rates => one(tables::rates::table(sides, which)),
-            Section::Variance => tables::variance::blocks(sides, which),
-            Section::Latency => tables::latency::blocks(sides, which),
-            Section::Counters => tables::counters::blocks(sides, which),
-            Section::Connections => one(tables::connections::table(sides, which)),
-            Section::Loads => Ok(tables::loads::table(sides).map(Block::Table).into_iter().collect()),
-            Section::Settles => one(tables::settles::table(sides)),
-            Section::LeftOut => Ok(tables::left_out::blocks(sides)),
-            Section::Fingerprints => tables::fingerprints::blocks(sides, which),
-            Section::Plans => tables::plans::blocks(sides, which),
-            Section::Remarks => Ok(tables::remarks::blocks(sides)),
+            Section::PerOp => Ok(tables::metrics::blocks(comparison, which)),
+            Section::Rates => one(tables::rates::table(comparison, which)),
+            Section::Variance => tables::variance::blocks(comparison, which),
+            Section::Latency => tables::latency::blocks(comparison, which),
+            Section::Counters => tables::counters::blocks(comparison, which),
+            Section::Connections => one(tables::connections::table(comparison, which)),
+            Section::Loads => Ok(tables::loads::table(comparison).map(Block::Table).into_iter().collect()),
+            Section::Settles => one(tables::settles::table(comparison)),
+            Section::LeftOut => Ok(tables::left_out::blocks(comparison)),
+            Section::Fingerprints => tables::fingerprints::blocks(comparison, which),
+            Section::Plans => tables::plans::blocks(comparison, which),
+            Section::Remarks => Ok(tables::remarks::blocks(comparison)),
         }
     }
-}
 
-impl Section {
-    /// The section for consecutive steps; none if it is the same as for other runs.
-    fn consecutive_tables(self, sides: &Sides<'_>, which: StepKind) -> Option<Result<Vec<Block>>> {
+    /// The section's version for consecutive steps; None if it has no separate one.
+    fn consecutive_tables(self, comparison: &Comparison<'_>, which: StepKind) -> Option<Result<Vec<Block>>> {
         let one = |table| Ok(vec![Block::Table(table)]);
         Some(match self {
-            Section::Headline => Ok(tables::consecutive::headline::blocks(sides)),
-            Section::Relative if sides.others().next().is_none() => Ok(Vec::new()),
-            Section::Relative => one(tables::consecutive::rates::relative(sides)),
-            Section::Absolute => one(tables::consecutive::rates::absolute(sides)),
-            Section::Background => Ok(tables::consecutive::background::blocks(sides)),
-            Section::Connections => Ok(tables::consecutive::sessions::blocks(sides, which)),
-            Section::Cpu => one(tables::consecutive::cpu::table(sides, which)),
-            Section::State => Ok(tables::consecutive::state::blocks(sides, which)),
-            Section::Ends => one(tables::consecutive::ends::table(sides, which)),
-            Section::Responses => tables::consecutive::responses::blocks(sides, which),
+            Section::Headline => Ok(tables::consecutive::headline::blocks(comparison)),
+            Section::Relative if comparison.others().next().is_none() => Ok(Vec::new()),
+            Section::Relative => one(tables::consecutive::rates::relative(comparison)),
+            Section::Absolute => one(tables::consecutive::rates::absolute(comparison)),
+            Section::Background => Ok(tables::consecutive::background::blocks(comparison)),
+            Section::Connections => Ok(tables::consecutive::sessions::blocks(comparison, which)),
+            Section::Cpu => one(tables::consecutive::cpu::table(comparison, which)),
+            Section::State => Ok(tables::consecutive::state::blocks(comparison, which)),
+            Section::Ends => one(tables::consecutive::ends::table(comparison, which)),
+            Section::Responses => tables::consecutive::responses::blocks(comparison, which),
             _ => return None,
         })
     }

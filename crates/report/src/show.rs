@@ -1,16 +1,16 @@
-//! One run, the sections that were asked for.
+//! Shows selected sections of a run.
 
 use rqps_store::Run;
 
+use crate::comparison::Comparison;
 use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::format::Format;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
-use crate::sides::Sides;
 
-/// What to show, and how.
+/// Options of [`show`].
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub format: Format,
@@ -18,34 +18,41 @@ pub struct Options {
     pub color: bool,
     /// Also show the tests that ran before any write.
     pub include_pre: bool,
-    /// What the others are relative to, by the arm's name; the plan's base when none.
+    /// Name of the arm that others are relative to; the plan's base if None.
     pub base: Option<String>,
-    /// What to show, in this order; when empty, what suits the runs.
+    /// Sections in this order; if empty, the default for the runs.
     pub sections: Vec<Section>,
-    /// Tests to show; all when empty.
+    /// Tests to show; all if empty.
     pub tests: Vec<String>,
 }
 
-/// The tables of one run.
+/// Returns the tables of one run.
+///
+/// # Errors
+/// If the run lacks the base or a test, or cannot be read or judged.
 pub fn show(run: &Run, options: &Options) -> Result<String> {
     let readings = [Reading::new(run)];
-    let sides = Sides::new(&readings, options.base.as_deref(), &options.tests)?;
+    let comparison = Comparison::new(&readings, options.base.as_deref(), &options.tests)?;
     let title = format!("Run {} ({})", run.folder.name(), run.status.status);
     let mut document = Document::default();
     document.push(Block::Heading(1, title));
-    sections(&mut document, &sides, options)?;
+    sections(&mut document, &comparison, options)?;
     render(&document, options.format, options.color)
 }
 
-/// Adds the sections that were asked for.
-pub(crate) fn sections(document: &mut Document, sides: &Sides<'_>, options: &Options) -> Result<()> {
-    let has_blocks = sides.runs().iter().any(|run| !run.blocks.is_empty());
-    let suitable = match options.sections.as_slice() {
-        [] => Section::suitable(sides.layout(), has_blocks),
-        chosen => chosen.to_vec(),
+/// Adds the selected sections.
+pub(crate) fn sections(
+    document: &mut Document,
+    comparison: &Comparison<'_>,
+    options: &Options,
+) -> Result<()> {
+    let has_blocks = comparison.runs().iter().any(|run| !run.blocks.is_empty());
+    let selected = match options.sections.as_slice() {
+        [] => Section::default_for(comparison.layout(), has_blocks),
+        selected => selected.to_vec(),
     };
-    for section in suitable {
-        document.extend(section.blocks(sides, options.include_pre)?);
+    for section in selected {
+        document.extend(section.blocks(comparison, options.include_pre)?);
     }
     Ok(())
 }

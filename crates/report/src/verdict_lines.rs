@@ -1,4 +1,4 @@
-//! Verdicts of one arm, a line for each test: what the table of verdicts, its headline and the gate's outputs share.
+//! Verdicts on one arm, one line per test, for the table of verdicts, headlines and the gate's outputs.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use rqps_store::{Run, counted};
 use rqps_verdicts::{RunVerdicts, judge_run_relative_to, rules_of};
 
 use crate::background::Background;
+use crate::comparison::{ComparedArm, Comparison};
 use crate::error::Result;
-use crate::reading::counts;
-use crate::sides::{Side, Sides};
+use crate::reading::is_result;
 use crate::words;
 
-/// The order of headlines: first what got worse. Regressions of the rate, the cost and stalls come in the order of
-/// detectors.
+/// Ranks of headlines: first what became worse. Ranks below these are regressions of rate, cost and stalls,
+/// in the order of detectors.
 pub(crate) const MIXED: u8 = 3;
 pub(crate) const MORE_OF_A_RESOURCE: u8 = 4;
-/// From here on things got better: the same again.
+/// From this rank on, improvements, in the same order.
 pub(crate) const IMPROVEMENTS: u8 = 5;
 const LESS_OF_A_RESOURCE: u8 = 8;
 
@@ -27,8 +27,8 @@ pub(crate) struct Judged<'a> {
     pub verdicts: RunVerdicts,
     /// Index of base in the run's arms.
     pub base: usize,
-    /// Steps, by arm, that missed their target rate of background writes, with the pass in which fewest rows came. What
-    /// an arm did meanwhile is not compared with an arm that had more, or less, to do beside it.
+    /// Arms and steps that missed their target rate of background writes, with the lowest rate of any pass.
+    /// Their other rates are not comparable, because the background load differed.
     missed: BTreeMap<(usize, String), Background>,
 }
 
@@ -36,16 +36,15 @@ pub(crate) struct Judged<'a> {
 pub(crate) struct Line<'a> {
     pub test: &'a str,
     pub group: &'a Group,
-    /// Its place in the plan.
+    /// Position in the plan.
     position: u32,
     pub rate: Option<&'a Verdict>,
     pub cost: Option<&'a Verdict>,
     pub stalls: Option<&'a Verdict>,
-    /// What else an operation takes.
     pub resources: Vec<&'a Verdict>,
-    /// What an operation is called: `a query`.
+    /// An operation in words: `a query`.
     pub operation: &'a str,
-    /// Why it has no verdicts, where the background writes were not the same.
+    /// Set if there are no verdicts because a target rate of background writes was missed.
     pub missed: Option<Missed>,
 }
 
@@ -59,14 +58,14 @@ pub(crate) struct Missed {
 }
 
 impl Missed {
-    /// Whether the arm fell short of what base kept.
+    /// Whether the arm missed a target that base met.
     pub fn is_regression(&self) -> bool {
         self.by_arm && !self.by_base
     }
 }
 
 impl<'a> Judged<'a> {
-    /// The verdicts of a run by its own rules; none when it has no blocks.
+    /// The verdicts of a run by its own rules; None if it has no blocks.
     pub fn from_run(run: &'a Run, base: usize) -> Result<Option<Self>> {
         if !rqps_verdicts::has_blocks(run) {
             return Ok(None);
@@ -81,16 +80,16 @@ impl<'a> Judged<'a> {
         Ok(Some(Self { run, verdicts, base, missed }))
     }
 
-    /// Whether the arm or base missed the test's target rate of background writes.
+    /// None if both the arm and base met the test's target rate of background writes.
     pub fn missed(&self, arm: usize, test: &str) -> Option<Missed> {
-        let of = |arm: usize| self.missed.get(&(arm, test.to_owned()));
-        let (own, base) = (of(arm), of(self.base));
+        let missed = |arm: usize| self.missed.get(&(arm, test.to_owned()));
+        let (own, base) = (missed(arm), missed(self.base));
         if own.is_none() && base.is_none() {
             return None;
         }
         let part = |arm: usize, missed: Option<&Background>| {
-            let kept = missed.map_or_else(|| "met it".to_owned(), |one| format!("did {}", one.as_text()));
-            format!("{} {kept}", self.run.arms[arm].name)
+            let rate = missed.map_or_else(|| "met it".to_owned(), |one| format!("did {}", one.as_text()));
+            format!("{} {rate}", self.run.arms[arm].name)
         };
         Some(Missed {
             by_arm: own.is_some(),
@@ -103,38 +102,37 @@ impl<'a> Judged<'a> {
         })
     }
 
-    /// The verdicts of each run of a report. Blocks of different runs are never paired, so a run without the report's
-    /// base is held against its own.
-    pub fn all(sides: &Sides<'a>) -> Result<Vec<Self>> {
+    /// The verdicts of each run. Blocks of different runs are never paired, so a run without the report's
+    /// base is compared with its own.
+    pub fn all(comparison: &Comparison<'a>) -> Result<Vec<Self>> {
         let mut judged = Vec::new();
-        for run in sides.runs() {
-            judged.extend(Self::from_run(run, sides.base_in(run))?);
+        for run in comparison.runs() {
+            judged.extend(Self::from_run(run, comparison.base_in(run))?);
         }
         Ok(judged)
     }
 
-    /// The arms that verdicts are about: not base, and not base measured again.
+    /// The arms that verdicts are about: all but base and its control.
     pub fn candidates(&self) -> impl Iterator<Item = usize> + '_ {
         let control = self.verdicts.experiment.control;
         (0..self.run.arms.len()).filter(move |arm| *arm != self.base && Some(*arm) != control)
     }
 
-    /// An arm's verdicts, a line for each test that `sides` shows: by group, alphabetical inside.
-    pub fn lines(&self, arm: usize, shows: impl Fn(&str) -> bool) -> Vec<Line<'_>> {
+    /// An arm's verdicts, one line per shown test, in the order of tables.
+    pub fn lines(&self, arm: usize, is_shown: impl Fn(&str) -> bool) -> Vec<Line<'_>> {
         let mut lines: Vec<Line<'_>> = Vec::new();
-        for test in self.verdicts.experiment.tests.iter().filter(|test| shows(&test.name)) {
-            let planned = self.run.step(&test.name);
-            let placed = planned.and_then(|step| Some((step.position, step.group.as_ref()?)));
-            let Some((position, group)) = placed else { continue };
-            let of = |detector| self.verdicts.verdict(&test.name, arm, detector);
+        for test in self.verdicts.experiment.tests.iter().filter(|test| is_shown(&test.name)) {
+            let Some(step) = self.run.step(&test.name) else { continue };
+            let Some(group) = &step.group else { continue };
+            let verdict = |detector| self.verdicts.verdict(&test.name, arm, detector);
             let line = Line {
                 test: &test.name,
                 group,
-                position,
-                rate: of(Detector::Rate),
-                cost: of(Detector::Cost),
-                stalls: of(Detector::Stalls),
-                resources: Detector::resources().filter_map(of).collect(),
+                position: step.position,
+                rate: verdict(Detector::Rate),
+                cost: verdict(Detector::Cost),
+                stalls: verdict(Detector::Stalls),
+                resources: Detector::resources().filter_map(verdict).collect(),
                 operation: self
                     .run
                     .windows
@@ -151,8 +149,8 @@ impl<'a> Judged<'a> {
         lines
     }
 
-    /// How much more an inconclusive verdict needs: `12 more blocks, about 25 min`.
-    pub fn still_takes(&self, verdict: &Verdict) -> Option<String> {
+    /// How much more measuring an inconclusive verdict needs: `12 more blocks, about 25 min`.
+    pub fn remaining(&self, verdict: &Verdict) -> Option<String> {
         let blocks = RunVerdicts::blocks_to_resolve(verdict)?;
         let seconds = self.verdicts.seconds_to_resolve(verdict)?;
         let blocks = if blocks == 1 { "1 more block".to_owned() } else { format!("{blocks} more blocks") };
@@ -162,21 +160,14 @@ impl<'a> Judged<'a> {
         })
     }
 
-    /// The arm by its variant and name, for outputs of one run.
-    pub fn name(&self, arm: usize) -> String {
+    /// The arm's label in tables.
+    pub fn label(&self, comparison: &Comparison<'_>, arm: usize) -> String {
         let arm = &self.run.arms[arm];
-        let variant = arm.variant();
-        if variant == arm.name { variant } else { format!("{variant} ({})", arm.name) }
-    }
-
-    /// The arm as tables call it.
-    pub fn label(&self, sides: &Sides<'_>, arm: usize) -> String {
-        let arm = &self.run.arms[arm];
-        sides.side(arm).map_or_else(|| arm.variant(), Side::label)
+        comparison.find(arm).map_or_else(|| arm.variant(), ComparedArm::label)
     }
 }
 
-/// Lines with a change, with the rank of each, the worst first.
+/// Lines with a change, each with its rank, the worst first.
 pub(crate) fn changed<'a, 'l>(lines: &'a [Line<'l>]) -> Vec<((u8, f64), &'a Line<'l>)> {
     let mut changed: Vec<_> = lines.iter().filter_map(|line| Some((line.rank()?, line))).collect();
     changed.sort_by(|((a, a_size), _), ((b, b_size), _)| a.cmp(b).then(a_size.total_cmp(b_size)));
@@ -186,29 +177,26 @@ pub(crate) fn changed<'a, 'l>(lines: &'a [Line<'l>]) -> Vec<((u8, f64), &'a Line
 /// Steps that missed their target rate of background writes in at least one valid block.
 fn missed(run: &Run) -> BTreeMap<(usize, String), Background> {
     let mut missed: BTreeMap<(usize, String), Background> = BTreeMap::new();
-    for (arm, its) in run.arms.iter().enumerate() {
-        for window in run.windows.iter().filter(|window| window.action.arm == its.name && counts(run, window))
-        {
-            let Some(background) = Background::from_window(window).filter(|background| !background.kept)
-            else {
-                continue;
-            };
-            let least = missed.entry((arm, window.action.step.clone())).or_insert(background);
-            if background.rows_per_s < least.rows_per_s {
-                *least = background;
-            }
+    for window in run.windows.iter().filter(|window| is_result(run, window)) {
+        let Some(arm) = run.arms.iter().position(|arm| arm.name == window.action.arm) else { continue };
+        let Some(background) = Background::from_window(window).filter(|background| !background.kept) else {
+            continue;
+        };
+        let lowest = missed.entry((arm, window.action.step.clone())).or_insert(background);
+        if background.rows_per_s < lowest.rows_per_s {
+            *lowest = background;
         }
     }
     missed
 }
 
 impl Line<'_> {
-    /// The verdicts on rate and cost, those that a run is measured for.
+    /// The verdicts on rate and cost.
     pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
         self.rate.into_iter().chain(self.cost)
     }
 
-    /// The verdict on stalls where it says that they have changed.
+    /// The verdict on stalls, if they changed.
     pub fn changed_stalls(&self) -> Option<&Verdict> {
         self.stalls.filter(|verdict| verdict.class.is_change())
     }
@@ -218,17 +206,16 @@ impl Line<'_> {
         self.verdicts().chain(self.stalls).chain(self.resources.iter().copied())
     }
 
-    /// The verdicts on resources that say that they have changed.
+    /// The verdicts on resources that changed.
     pub fn changed_resources(&self) -> impl Iterator<Item = &Verdict> {
         self.resources.iter().copied().filter(|verdict| verdict.class.is_change())
     }
 
-    /// Where the line stands among the headlines: what got worse before what got better, rates before costs before
-    /// stalls before resources, the largest first. Rows and blocks touched alone make no headline. None: nothing has
-    /// changed.
+    /// The line's order among headlines: worse before better, then rate, cost, stalls, resources, then the
+    /// largest change first. Rows and blocks touched make no headline. None: nothing changed.
     pub fn rank(&self) -> Option<(u8, f64)> {
         if let Some(missed) = &self.missed {
-            // Writes that a system does not keep up with go before any rate of its queries.
+            // A missed write rate ranks before any rate of queries.
             return match (missed.by_arm, missed.by_base) {
                 (true, false) => Some((Detector::Rate as u8, f64::NEG_INFINITY)),
                 (false, true) => Some((IMPROVEMENTS, f64::NEG_INFINITY)),
@@ -253,23 +240,21 @@ impl Line<'_> {
             .min_by_key(|(rank, _)| *rank)
     }
 
-    /// The line in a sentence or two: `hot-points: 3.1 % slower (2.4 to 3.9 %), 5 blocks; a query executes 4.0 % more
-    /// instructions (3.9 to 4.1 %)`.
+    /// `hot-points: 3.1 % slower (2.4 to 3.9 %), 5 blocks; a query executes 4.0 % more instructions`.
     pub fn sentence(&self, judged: &Judged<'_>) -> String {
         if let Some(missed) = &self.missed {
             return format!("{}: {}", self.test, missed.text);
         }
-        let mut told: Vec<&Verdict> =
+        let mut verdicts: Vec<&Verdict> =
             self.verdicts().chain(self.changed_stalls()).chain(self.changed_resources()).collect();
-        // What the line is listed for comes first.
-        if let Some((_, first)) = self.headline() {
-            told.sort_by_key(|verdict| !std::ptr::eq(*verdict, first));
+        if let Some((_, headline)) = self.headline() {
+            verdicts.sort_by_key(|verdict| !std::ptr::eq(*verdict, headline));
         }
-        let parts: Vec<String> = told.into_iter().map(|verdict| self.part(verdict, judged)).collect();
+        let parts: Vec<String> = verdicts.into_iter().map(|verdict| self.part(verdict, judged)).collect();
         format!("{}: {}", self.test, parts.join("; "))
     }
 
-    /// What a verdict of `same` on the cost does not cover: CPU time that was not shown to be the same.
+    /// Set if the cost is the same but the CPU time is not shown to be.
     pub fn not_covered(&self) -> Option<String> {
         let cpu = self.resources.iter().find(|one| one.detector == Detector::Cpu)?;
         let is_covered = cpu.class == Class::Same || self.cost.is_none_or(|cost| cost.class != Class::Same);
@@ -279,19 +264,19 @@ impl Line<'_> {
             .then(|| format!("its CPU time {state}: {change:+.1} %{}", words::interval_of_change(cpu)))
     }
 
-    /// What the line says of one verdict.
+    /// One verdict in words.
     pub fn part(&self, verdict: &Verdict, judged: &Judged<'_>) -> String {
         let (operation, blocks) = (self.operation, verdict.blocks);
         let mei = words::percent(verdict.mei);
         let name = verdict.metric.measure().label;
+        let is = if verdict.metric.measure().is_plural { "are" } else { "is" };
         match (verdict.class, verdict.detector) {
             (Class::Same, Detector::Rate) => format!("its rate is the same within {mei}"),
             (Class::Same, Detector::Stalls) => format!("stalls take the same time within {mei}"),
             (Class::Same, _) => {
-                let besides = if verdict.detector == Detector::Cost { self.not_covered() } else { None };
-                let besides = besides.map(|said| format!("; {said}")).unwrap_or_default();
-                let are = if verdict.metric.measure().is_plural { "are" } else { "is" };
-                format!("its {name} {are} the same within {mei}{besides}")
+                let not_covered = if verdict.detector == Detector::Cost { self.not_covered() } else { None };
+                let not_covered = not_covered.map(|text| format!("; {text}")).unwrap_or_default();
+                format!("its {name} {is} the same within {mei}{not_covered}")
             }
             (Class::Inconclusive, Detector::Stalls) if verdict.tags.contains(&Tag::TooShort) => {
                 "not measured long enough to rule out stalls".to_owned()
@@ -301,15 +286,10 @@ impl Line<'_> {
                 let what = match detector {
                     Detector::Rate => "its rate is".to_owned(),
                     Detector::Cost => format!("its cost ({name}) is"),
-                    _ => {
-                        format!(
-                            "its {name} {}",
-                            if verdict.metric.measure().is_plural { "are" } else { "is" }
-                        )
-                    }
+                    _ => format!("its {name} {is}"),
                 };
-                match judged.still_takes(verdict) {
-                    Some(takes) => format!("{what} inconclusive ({takes})"),
+                match judged.remaining(verdict) {
+                    Some(remaining) => format!("{what} inconclusive ({remaining})"),
                     None if verdict.tags.contains(&Tag::BeyondLooks) => {
                         format!("{what} too noisy to decide")
                     }

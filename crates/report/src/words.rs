@@ -1,4 +1,4 @@
-//! Verdicts in plain words: names of classes, sentences about ratios and metrics, lengths of time.
+//! Verdicts in plain words: names of classes, sentences about ratios and metrics, durations.
 
 use rqps_model::Measure;
 use rqps_stats::{Class, Metric, Tag, Verdict};
@@ -6,10 +6,10 @@ use rqps_verdicts::{HostRemark, Remark, UnlikeData};
 
 use crate::document::{Cell, Tint};
 
-/// From this ratio on a change is a multiple, not a percentage.
+/// From this ratio on, a change is given as a multiple, not a percentage.
 const TIMES_FROM: f64 = 2.0;
 
-/// The DBMS as its makers write it; a name that is not known stays as it is.
+/// The DBMS's display name; an unknown name is returned unchanged.
 pub(crate) fn dbms(name: &str) -> &str {
     match name {
         "postgres" => "PostgreSQL",
@@ -19,8 +19,7 @@ pub(crate) fn dbms(name: &str) -> &str {
     }
 }
 
-/// A verdict as tables, CSV and JSON call it: `mixed` where something else that an operation takes has moved the other
-/// way.
+/// A verdict's name in tables, CSV and JSON: its class, or `mixed`.
 pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
     if verdict.is_mixed() { "mixed" } else { verdict.class.key() }
 }
@@ -36,9 +35,9 @@ pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
     Cell { tint, ..Cell::words(verdict(one)) }
 }
 
-/// `1 false alarm`, `3 false alarms`.
-pub(crate) fn many(count: usize, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+/// A count and a noun, whose plural ends in s: `1 false alarm`, `3 false alarms`.
+pub(crate) fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// A share in percent: two decimals below 1 %, else one.
@@ -47,7 +46,7 @@ pub(crate) fn percent(share: f64) -> String {
     if percent.abs() < 0.995 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }
 
-/// Decimals of a percentage that are needed to tell the ends of an interval apart.
+/// Decimals of a percentage needed to distinguish the ends of the interval.
 fn decimals(one: &Verdict) -> usize {
     match (one.high - one.low) * 100.0 {
         wide if wide >= 0.5 => 1,
@@ -99,7 +98,7 @@ fn size(one: &Verdict) -> String {
     format!("{:.*} %", decimals(one), (one.ratio - 1.0).abs() * 100.0)
 }
 
-/// ` (2.4 to 3.9 %)`: the interval of the change, smaller end first; nothing where it says no more than the change.
+/// ` (2.4 to 3.9 %)`: the interval of the change; empty if there is none.
 fn interval(one: &Verdict) -> String {
     let (a, b) = (one.low - 1.0, one.high - 1.0);
     if !a.is_finite() || !b.is_finite() {
@@ -108,9 +107,8 @@ fn interval(one: &Verdict) -> String {
     if one.tags.contains(&Tag::Exact) && a == b {
         return " (in every block)".to_owned();
     }
-    // Seen in the direction of the change.
-    let sign = if one.ratio < 1.0 { -1.0 } else { 1.0 };
-    let (low, high) = if sign < 0.0 { (-b, -a) } else { (a, b) };
+    // Positive in the direction of the change.
+    let (low, high) = if one.ratio < 1.0 { (-b, -a) } else { (a, b) };
     let decimals = decimals(one);
     format!(" ({:.decimals$} to {:.decimals$} %)", low * 100.0, high * 100.0)
 }
@@ -135,7 +133,7 @@ pub(crate) fn about(seconds: f64) -> String {
     }
 }
 
-/// The same as a command-line argument: `25m`.
+/// A duration as command-line argument, rounded up: `25m`.
 pub(crate) fn budget(seconds: f64) -> String {
     format!("{}m", ((seconds / 60.0).ceil() as u64).max(1))
 }
@@ -195,26 +193,28 @@ pub(crate) fn remark(remark: &Remark) -> String {
     }
 }
 
-/// Remarks on the host, those of canaries in one.
+/// Remarks on the host; those about canaries are combined into one.
 pub(crate) fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
-    let (mut said, mut moved) = (Vec::new(), Vec::new());
+    let (mut texts, mut canaries) = (Vec::new(), Vec::new());
     for remark in remarks {
         match remark {
-            HostRemark::ManyVoid { void, done } => said.push(format!(
+            HostRemark::ManyVoid { void, done } => texts.push(format!(
                 "noisy machine: it disturbed {void} of {} blocks. Measure again on a quiet machine",
                 void + done
             )),
-            HostRemark::CanaryMoved { name, ratio } => moved.push(format!("{name} varied {ratio:.1}-fold")),
+            HostRemark::CanaryMoved { name, ratio } => {
+                canaries.push(format!("{name} varied {ratio:.1}-fold"));
+            }
         }
     }
-    if !moved.is_empty() {
-        said.push(format!(
+    if !canaries.is_empty() {
+        texts.push(format!(
             "noisy machine: between valid blocks, {}. Other programs use this machine, or its CPU frequency changes; \
              see section blocks. Rates suffer most, counted instructions do not",
-            moved.join(", ")
+            canaries.join(", ")
         ));
     }
-    said
+    texts
 }
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_rounded_up_for_planning() {
+    fn durations_are_rounded_up() {
         let texts = [3.0, 41.0, 70.0, 1500.0, 11_400.0, 400_000.0].map(about);
         assert_eq!(texts, ["10 s", "50 s", "2 min", "25 min", "3 h 10 min", "5 days"]);
         assert_eq!([3.0, 61.0, 1500.0].map(budget), ["1m", "2m", "25m"]);

@@ -1,4 +1,4 @@
-//! How explanations are shown, of made-up runs with known causes. `INSTA_UPDATE=always` accepts a change.
+//! Explanations of synthetic runs with known causes. `INSTA_UPDATE=always` accepts a change.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use insta::assert_snapshot;
@@ -6,7 +6,7 @@ use rqps_report::{ExplainOptions, Format, explain_text, markdown_report};
 use rqps_store::{Run, RunFolder};
 use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
 
-/// `update-index` is slower: it writes more log, and its sessions take longer.
+/// `update-index` is slower: it writes more WAL and uses more CPU per session.
 fn spec() -> Spec {
     let figures = [
         (Observed::SessionCpuUs, 180.0, 230.0),
@@ -30,12 +30,12 @@ fn spec() -> Spec {
     }
 }
 
-fn with_run<T>(spec: &Spec, of: impl Fn(&Run) -> T) -> T {
+fn with_run<T>(spec: &Spec, f: impl Fn(&Run) -> T) -> T {
     let results = tempfile::tempdir().unwrap();
-    of(&RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap())
+    f(&RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap())
 }
 
-fn told(format: Format) -> String {
+fn explained(format: Format) -> String {
     with_run(&spec(), |run| {
         let options = ExplainOptions { format, ..ExplainOptions::default() };
         explain_text(run, &options).unwrap().replace(&run.folder.name(), "RUN")
@@ -43,31 +43,31 @@ fn told(format: Format) -> String {
 }
 
 #[test]
-fn sentences_come_first_and_their_figures_below() {
-    assert_snapshot!("explain_text", told(Format::Text));
+fn explanations_as_text() {
+    assert_snapshot!("explain_text", explained(Format::Text));
 }
 
 #[test]
-fn programs_find_the_same_under_keys_that_stay() {
-    assert_snapshot!("explain_json", told(Format::Json));
+fn explanations_as_json() {
+    assert_snapshot!("explain_json", explained(Format::Json));
 }
 
 #[test]
-fn a_report_says_why() {
+fn reports_explain_changes_only() {
     let report = with_run(&spec(), |run| markdown_report(run).unwrap());
     let (_, why) = report.split_once("## Why\n").unwrap();
     assert!(why.trim_start().starts_with("- update-index (new against old): more work: new writes"), "{why}");
-    let silent = with_run(&Spec::default(), |run| markdown_report(run).unwrap());
-    assert!(!silent.contains("## Why"), "nothing changed, so there is nothing to say");
+    let unchanged = with_run(&Spec::default(), |run| markdown_report(run).unwrap());
+    assert!(!unchanged.contains("## Why"), "there is no change to explain");
 }
 
 #[test]
-fn where_nothing_changed_it_is_said_how_to_ask_all_the_same() {
+fn without_changes_the_text_says_how_to_examine_a_test() {
     let options = ExplainOptions::default();
-    let (said, error) = with_run(&Spec { effects: vec![], ..Spec::default() }, |run| {
+    let (text, error) = with_run(&Spec { effects: vec![], ..Spec::default() }, |run| {
         let unknown = ExplainOptions { arms: vec!["v9".to_owned()], ..options.clone() };
         (explain_text(run, &options).unwrap(), explain_text(run, &unknown).unwrap_err().to_string())
     });
-    assert!(said.contains("examines a test anyway"), "{said}");
+    assert!(text.contains("examines a test anyway"), "{text}");
     assert_eq!(error, "no arm named \"v9\"; the arms are: old, control, new");
 }

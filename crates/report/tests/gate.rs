@@ -1,4 +1,4 @@
-//! The gate against made-up folders whose truth is known. `INSTA_UPDATE=always` accepts a change.
+//! The gate on synthetic runs with known effects. `INSTA_UPDATE=always` accepts a change.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use insta::assert_snapshot;
@@ -7,7 +7,7 @@ use rqps_stats::Detector;
 use rqps_store::RunFolder;
 use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
 
-/// A run at the gate, and the run's name.
+/// The gate of a run, with the run's name replaced.
 fn at_gate(spec: &Spec, rules: GateRules) -> rqps_report::Result<Gate> {
     let results = tempfile::tempdir().unwrap();
     let run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
@@ -18,13 +18,13 @@ fn at_gate(spec: &Spec, rules: GateRules) -> rqps_report::Result<Gate> {
     Ok(Gate { outcome: gate.outcome, markdown, junit, json })
 }
 
-/// Slower in one test, dearer in another, better in a third; a fourth was measured too seldom.
+/// Slower in one test, more expensive in another, better in a third; a fourth has too few blocks.
 fn mixed() -> Spec {
     Spec { arms: vec![("base", "17.7"), ("control", "17.7"), ("head", "18.1")], ..Spec::mixed() }
 }
 
 #[test]
-fn a_regression_closes_the_gate_in_every_output() {
+fn regressions_fail_the_gate_in_every_output() {
     let gate = at_gate(&mixed(), GateRules::default()).unwrap();
     assert_eq!(gate.outcome, Outcome::Regressed);
     assert_snapshot!("gate_markdown", gate.markdown);
@@ -45,16 +45,16 @@ fn the_junit_file_is_well_formed() {
             _ => {}
         }
     }
-    assert_eq!(cases, 32, "six tests with five verdicts each, two of them with one on log");
+    assert_eq!(cases, 32, "six tests with five verdicts each, and two verdicts on WAL");
 }
 
 #[test]
-fn what_closes_the_gate_is_for_the_user_to_say() {
+fn rules_decide_what_fails_the_gate() {
     let outcome = |spec: &Spec, rules| at_gate(spec, rules).unwrap().outcome;
     let all = GateRules::default;
-    let dearer = Spec { effects: vec![(2, "insert", 1.0, 1.02)], ..Spec::default() };
-    assert_eq!(outcome(&dearer, all()), Outcome::Regressed);
-    assert_eq!(outcome(&dearer, GateRules { fail_on: vec![Detector::Rate], ..all() }), Outcome::Passed);
+    let higher_cost = Spec { effects: vec![(2, "insert", 1.0, 1.02)], ..Spec::default() };
+    assert_eq!(outcome(&higher_cost, all()), Outcome::Regressed);
+    assert_eq!(outcome(&higher_cost, GateRules { fail_on: vec![Detector::Rate], ..all() }), Outcome::Passed);
     let strict = || GateRules { inconclusive: true, ..all() };
     assert_eq!(outcome(&Spec::default(), strict()), Outcome::Passed, "all are the same");
     let noisy = Spec { block_sd: 0.03, ..Spec::default() };
@@ -63,7 +63,7 @@ fn what_closes_the_gate_is_for_the_user_to_say() {
     assert_eq!(outcome(&noisy, GateRules { fail_on: vec![Detector::Cost], ..strict() }), Outcome::Passed);
 }
 
-/// Of a query, in the newer server: so much of the rate, of instructions, of log and of blocks touched.
+/// Effects on `update-index` in the newer server, as ratios of rate, instructions, WAL and blocks touched.
 fn update_index(rate: f64, instructions: f64, wal: f64, blocks: f64) -> Spec {
     let extra =
         |name, per_query| Extra { arm: 2, test: "update-index", what: Observed::Metric(name), per_query };
@@ -74,10 +74,10 @@ fn update_index(rate: f64, instructions: f64, wal: f64, blocks: f64) -> Spec {
     }
 }
 
-/// 12 % fewer instructions, a third less CPU time, 78 % less log and 9.7 % more blocks touched are no regression of the
-/// cost; who asks for blocks is told of them.
+/// 12 % fewer instructions, 78 % less WAL and 9.7 % more blocks touched are not a regression of the cost, but
+/// of blocks if `fail_on` names them.
 #[test]
-fn resources_close_the_gate_where_they_are_asked_for() {
+fn resources_fail_the_gate_only_if_named() {
     let only = |on: &[Detector]| GateRules { fail_on: on.to_vec(), ..GateRules::default() };
     let better = update_index(1.52, 0.88, 0.22, 1.097);
     let gate = at_gate(&better, GateRules::default()).unwrap();
@@ -88,28 +88,28 @@ fn resources_close_the_gate_where_they_are_asked_for() {
     assert!(gate.markdown.contains("touches 9.700 % more blocks") && !gate.markdown.contains("REGRESSION"));
     assert_eq!(at_gate(&better, only(&[Detector::Blocks])).unwrap().outcome, Outcome::Regressed);
     assert_eq!(at_gate(&better, only(&[Detector::Wal])).unwrap().outcome, Outcome::Passed);
-    // More log beside the same instructions is no cost.
-    let more_log = update_index(1.0, 1.0, 1.5, 1.0);
-    assert_eq!(at_gate(&more_log, GateRules::default()).unwrap().outcome, Outcome::Passed);
-    assert_eq!(at_gate(&more_log, only(&[Detector::Wal])).unwrap().outcome, Outcome::Regressed);
+    // More WAL with the same instructions is not a regression of the cost.
+    let more_wal = update_index(1.0, 1.0, 1.5, 1.0);
+    assert_eq!(at_gate(&more_wal, GateRules::default()).unwrap().outcome, Outcome::Passed);
+    assert_eq!(at_gate(&more_wal, only(&[Detector::Wal])).unwrap().outcome, Outcome::Regressed);
 }
 
-/// More instructions beside less log are a matter of what one has more of: the gate is for who asks.
+/// More instructions with less WAL are mixed, which fails the gate only on request.
 #[test]
-fn what_is_mixed_closes_the_gate_where_it_is_asked_for() {
+fn mixed_changes_fail_the_gate_only_on_request() {
     let mixed = update_index(1.0, 1.03, 0.5, 1.0);
     let gate = at_gate(&mixed, GateRules::default()).unwrap();
     assert_eq!(gate.outcome, Outcome::Passed, "{}", gate.markdown);
     assert!(gate.markdown.contains("MIXED update-index") && !gate.markdown.contains("REGRESSION"));
-    let asked = GateRules { mixed: true, ..GateRules::default() };
-    assert_eq!(at_gate(&mixed, asked).unwrap().outcome, Outcome::Regressed);
-    let log_alone = update_index(1.0, 1.03, 1.0, 0.5);
-    let gate = at_gate(&log_alone, GateRules::default()).unwrap();
-    assert_eq!(gate.outcome, Outcome::Regressed, "fewer blocks touched outweigh nothing");
+    let rules = GateRules { mixed: true, ..GateRules::default() };
+    assert_eq!(at_gate(&mixed, rules).unwrap().outcome, Outcome::Regressed);
+    let fewer_blocks = update_index(1.0, 1.03, 1.0, 0.5);
+    let gate = at_gate(&fewer_blocks, GateRules::default()).unwrap();
+    assert_eq!(gate.outcome, Outcome::Regressed, "fewer blocks touched do not make a change mixed");
 }
 
 #[test]
-fn a_change_of_the_control_closes_no_gate() {
+fn changes_of_the_control_do_not_fail_the_gate() {
     let spec = Spec { effects: vec![(1, "insert", 0.9, 1.05)], ..Spec::default() };
     let gate = at_gate(&spec, GateRules::default()).unwrap();
     assert_eq!(gate.outcome, Outcome::Passed);
@@ -117,7 +117,7 @@ fn a_change_of_the_control_closes_no_gate() {
 }
 
 #[test]
-fn what_nobody_looked_at_does_not_pass() {
+fn runs_without_verdicts_are_errors() {
     let refused = |spec: &Spec| at_gate(spec, GateRules::default()).unwrap_err().to_string();
     let text = refused(&Spec { blocks: 2, ..Spec::default() });
     assert!(text.contains("has 2 valid blocks, too few") && text.contains("--more"), "{text}");

@@ -1,10 +1,12 @@
-//! Tables of the Insert Benchmark, from runs made by hand.
+//! Tables of the Insert Benchmark, from synthetic runs.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 #[path = "builder/insert.rs"]
 mod builder;
+#[path = "builder/shape.rs"]
+mod shape;
 
-use builder::{InsertSpec, WENT_ON, build};
+use builder::{INTERRUPTED, InsertSpec, build};
 use insta::assert_snapshot;
 use rqps_report::{
     CompareOptions, ExplainOptions, Format, GateRules, Options, Outcome, Section, compare, explain_text,
@@ -12,24 +14,24 @@ use rqps_report::{
 };
 use rqps_store::{Run, RunFolder};
 
-/// The run, kept as long as its directory.
-struct Made {
+/// A run in a temporary directory.
+struct TempRun {
     run: Run,
     _results: tempfile::TempDir,
 }
 
-fn made(spec: &InsertSpec) -> Made {
+fn temp_run(spec: &InsertSpec) -> TempRun {
     let results = tempfile::tempdir().unwrap();
     let run = RunFolder::open(&build(results.path(), spec)).unwrap();
-    Made { run, _results: results }
+    TempRun { run, _results: results }
 }
 
-/// What is shown of a run, without the time in its name.
+/// The sections of a run, without the time in its name.
 fn shown(spec: &InsertSpec, sections: &[Section], change: impl Fn(&mut Options)) -> String {
-    let made = made(spec);
+    let temp = temp_run(spec);
     let mut options = Options { sections: sections.to_vec(), ..Options::default() };
     change(&mut options);
-    timeless(&show(&made.run, &options).unwrap(), &made.run)
+    timeless(&show(&temp.run, &options).unwrap(), &temp.run)
 }
 
 fn timeless(text: &str, run: &Run) -> String {
@@ -47,7 +49,7 @@ fn default_sections_as_text() {
 }
 
 #[test]
-fn the_three_tables_fit_a_terminal() {
+fn tables_fit_a_terminal() {
     let text = shown(&missed(), &[Section::Absolute, Section::Relative, Section::Background], |_| {});
     for line in text.lines().filter(|line| !line.starts_with("WARNING") && !line.contains(" : ")) {
         assert!(line.chars().count() <= 100 || line.contains(": rows"), "{line}");
@@ -66,21 +68,21 @@ fn rates_in_each_format() {
 }
 
 #[test]
-fn a_rate_that_was_not_kept_is_marked_in_every_table_without_colour_and_not_ranked() {
-    let made = made(&missed());
-    let made_of = |section, format, color| {
+fn missed_rates_are_marked_and_not_ranked() {
+    let temp = temp_run(&missed());
+    let show_section = |section, format, color| {
         let options = Options { sections: vec![section], format, color, ..Options::default() };
-        show(&made.run, &options).unwrap()
+        show(&temp.run, &options).unwrap()
     };
     for section in Section::ALL {
         let name = section.key();
         for format in Format::ALL {
-            let text = made_of(section, format, false);
+            let text = show_section(section, format, false);
             let has_table = match format {
                 Format::Json => !text.contains("\"tables\": []"),
                 _ => text.lines().any(|line| line.contains("dbms") || line.contains("qr1000")),
             };
-            // The headline is a sentence in which they are named.
+            // The headline names them in a sentence.
             assert!(
                 (section, format) != (Section::Headline, Format::Text)
                     || text.contains("writes: qr1000, qp1000"),
@@ -90,23 +92,23 @@ fn a_rate_that_was_not_kept_is_marked_in_every_table_without_colour_and_not_rank
             assert!(!has_table || text.contains("missed its target rate"), "{name} as {format}: {text}");
         }
     }
-    let colored = made_of(Section::Absolute, Format::Text, true);
+    let colored = show_section(Section::Absolute, Format::Text, true);
     let gray = colored.matches("\x1b[90m!").count();
     assert_eq!(gray, 2, "{colored}");
-    // The faster of the two let its writes slip: the other is alone in its column, so it has no colour.
+    // The faster one missed its target, so the other is alone in its column and has no colour.
     let qr1000 = colored.lines().find(|line| line.ends_with(" on")).unwrap();
     assert!(qr1000.contains(" 5000") || qr1000.contains(" 50"), "{qr1000}");
-    let plain = made_of(Section::Absolute, Format::Text, false);
+    let plain = show_section(Section::Absolute, Format::Text, false);
     let codes = ["\x1b[31m", "\x1b[32m", "\x1b[90m", "\x1b[0m"];
     assert_eq!(codes.iter().fold(colored, |text, code| text.replace(code, "")), plain);
 }
 
 #[test]
-fn a_base_that_did_not_keep_the_rate_ranks_nobody() {
+fn if_base_missed_its_rate_no_arm_is_ranked() {
     let spec = InsertSpec { missed: vec![(0, "qr500", 0.5)], ..InsertSpec::default() };
     let text = shown(&spec, &[Section::Relative], |options| options.color = true);
     let marked = text.lines().filter(|line| line.contains("\x1b[90m!")).count();
-    assert_eq!(marked, 2, "base and the arm held against it: {text}");
+    assert_eq!(marked, 2, "base and the arm compared with it: {text}");
 }
 
 #[test]
@@ -116,35 +118,35 @@ fn an_arm_that_ended_early_has_empty_cells_and_says_so() {
 }
 
 #[test]
-fn a_step_that_went_on_after_it_was_cut_off_has_no_figures_and_says_why() {
-    let spec = InsertSpec { went_on: Some((1, "l.i1")), ..InsertSpec::default() };
-    let whole = made(&InsertSpec::default());
-    let lost = made(&spec);
+fn interrupted_steps_have_no_figures_but_the_reason() {
+    let spec = InsertSpec { interrupted: Some((1, "l.i1")), ..InsertSpec::default() };
+    let complete = temp_run(&InsertSpec::default());
+    let invalid = temp_run(&spec);
     for section in Section::ALL {
         let name = section.key();
-        let text = |made: &Made| {
+        let text = |temp: &TempRun| {
             let tests = vec!["l.i1".to_owned()];
             let options = Options { sections: vec![section], tests, ..Options::default() };
-            timeless(&show(&made.run, &options).unwrap(), &made.run)
+            timeless(&show(&temp.run, &options).unwrap(), &temp.run)
         };
-        let (whole, lost) = (text(&whole), text(&lost));
-        assert!(!lost.contains("NaN"), "{name}: {lost}");
+        let (complete, invalid) = (text(&complete), text(&invalid));
+        assert!(!invalid.contains("NaN"), "{name}: {invalid}");
         let has_figures =
             matches!(section, Section::Absolute | Section::Relative | Section::Cpu | Section::State);
-        assert!(!has_figures || whole != lost && lost.contains(WENT_ON), "{name}: {lost}");
+        assert!(!has_figures || complete != invalid && invalid.contains(INTERRUPTED), "{name}: {invalid}");
     }
     let remarks = shown(&spec, &[Section::Remarks], |_| {});
-    assert!(remarks.contains("invalid") && remarks.contains(WENT_ON), "{remarks}");
+    assert!(remarks.contains("invalid") && remarks.contains(INTERRUPTED), "{remarks}");
 }
 
 #[test]
 fn clients_have_a_row_each_where_they_are_few() {
-    let of = |clients| {
+    let with_clients = |clients| {
         let spec = InsertSpec { clients, ..InsertSpec::default() };
         shown(&spec, &[Section::Connections], |options| options.tests = vec!["l.i2".into()])
     };
-    assert_snapshot!(of(2));
-    let eight = of(8);
+    assert_snapshot!("clients_have_a_row_each_where_they_are_few", with_clients(2));
+    let eight = with_clients(8);
     assert!(eight.contains(" all ") && !eight.lines().any(|line| line.contains("  0       on")), "{eight}");
 }
 
@@ -152,13 +154,13 @@ fn clients_have_a_row_each_where_they_are_few() {
 fn response_times_as_text() {
     let only = |options: &mut Options| options.tests = vec!["qr1000".into(), "l.i0".into()];
     let text = shown(&missed(), &[Section::Responses], only);
-    let of_queries = text.lines().filter(|line| line.ends_with("  query")).count();
-    assert_eq!(of_queries, 2, "none in l.i0: {text}");
+    let query_rows = text.lines().filter(|line| line.ends_with("  query")).count();
+    assert_eq!(query_rows, 2, "none in l.i0: {text}");
     assert_snapshot!(text);
 }
 
 #[test]
-fn innodb_has_a_history_list_where_postgres_has_dead_rows_and_planning_buffers() {
+fn innodb_has_a_history_list_instead_of_planning_buffers() {
     let text = shown(&InsertSpec::default(), &[Section::State], |_| {});
     assert!(text.contains("plan buf") && !text.contains("history"), "{text}");
     let mysql = InsertSpec { dbms: "mysql", ..InsertSpec::default() };
@@ -167,42 +169,25 @@ fn innodb_has_a_history_list_where_postgres_has_dead_rows_and_planning_buffers()
 }
 
 #[test]
-fn every_section_in_every_format_has_one_shape() {
-    let made = made(&missed());
-    for section in Section::ALL {
-        let name = section.key();
-        let of = |format| {
-            let options = Options { sections: vec![section], format, ..Options::default() };
-            show(&made.run, &options).unwrap()
-        };
-        let json: serde_json::Value = serde_json::from_str(&of(Format::Json)).unwrap();
-        for table in json["tables"].as_array().unwrap() {
-            let columns = table["columns"].as_array().unwrap().len();
-            for row in table["rows"].as_array().unwrap() {
-                assert!(row.as_object().unwrap().len() >= columns, "{name}: two columns share a key: {row}");
-            }
-        }
-        let csv = of(Format::Csv);
-        let data: String =
-            csv.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
-        for part in data.split("\n\n") {
-            let mut reader = csv::Reader::from_reader(part.as_bytes());
-            assert!(reader.records().all(|record| record.is_ok()), "{name}: {part}");
-        }
-    }
+fn every_section_has_a_consistent_shape() {
+    let temp = temp_run(&missed());
+    shape::check_every_section(|section, format| {
+        let options = Options { sections: vec![section], format, ..Options::default() };
+        show(&temp.run, &options).unwrap()
+    });
 }
 
 #[test]
 fn a_whole_report_as_markdown() {
-    let made = made(&missed());
-    assert_snapshot!(timeless(&markdown_report(&made.run).unwrap(), &made.run));
+    let temp = temp_run(&missed());
+    assert_snapshot!(timeless(&markdown_report(&temp.run).unwrap(), &temp.run));
 }
 
 #[test]
-fn passes_have_verdicts_in_the_order_of_steps_and_none_on_rates_that_were_not_kept() {
+fn verdicts_follow_the_order_of_steps_and_omit_missed_rates() {
     let spec = InsertSpec { passes: 3, ..missed() };
-    let made = made(&spec);
-    let text = timeless(&show(&made.run, &Options::default()).unwrap(), &made.run);
+    let temp = temp_run(&spec);
+    let text = timeless(&show(&temp.run, &Options::default()).unwrap(), &temp.run);
     let place =
         |step: &str| text.find(&format!("\n{step} ")).unwrap_or_else(|| panic!("no {step} in {text}"));
     let places = ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr500"].map(place);
@@ -210,7 +195,7 @@ fn passes_have_verdicts_in_the_order_of_steps_and_none_on_rates_that_were_not_ke
     assert!(text.contains(
         "not ranked: the target rate of background writes was missed: off did 612 of 1000 rows/s, on met it"
     ));
-    let at_gate = gate(&made.run, &GateRules::default()).unwrap();
+    let at_gate = gate(&temp.run, &GateRules::default()).unwrap();
     assert_eq!(at_gate.outcome, Outcome::Regressed);
     assert!(
         at_gate.junit.contains("not ranked: the target rate of background writes was missed"),
@@ -221,7 +206,7 @@ fn passes_have_verdicts_in_the_order_of_steps_and_none_on_rates_that_were_not_ke
 }
 
 #[test]
-fn a_base_that_fell_short_closes_no_gate() {
+fn a_base_that_missed_its_rate_does_not_fail_the_gate() {
     let spec = InsertSpec {
         passes: 3,
         deletes_more_expensive: 1.0,
@@ -229,31 +214,31 @@ fn a_base_that_fell_short_closes_no_gate() {
         missed: vec![(0, "qr1000", 0.5)],
         ..InsertSpec::default()
     };
-    let made = made(&spec);
+    let temp = temp_run(&spec);
     let rules = GateRules { fail_on: vec![rqps_stats::Detector::Rate], ..GateRules::default() };
-    let at_gate = gate(&made.run, &rules).unwrap();
+    let at_gate = gate(&temp.run, &rules).unwrap();
     assert!(at_gate.markdown.contains("improvement qr1000: not ranked"), "{}", at_gate.markdown);
     assert!(!at_gate.junit.contains("testcase classname=\"same.rate\" name=\"qr1000\">\n    <failure"));
 }
 
 #[test]
-fn indexes_of_unlike_dbmss_are_not_to_be_compared() {
+fn index_builds_of_different_dbmss_have_a_footnote() {
     let (one, other) =
-        (made(&InsertSpec::default()), made(&InsertSpec { dbms: "mysql", ..InsertSpec::default() }));
+        (temp_run(&InsertSpec::default()), temp_run(&InsertSpec { dbms: "mysql", ..InsertSpec::default() }));
     let runs = [one.run, other.run];
-    let of = |sections: Vec<Section>| {
+    let compared = |sections: Vec<Section>| {
         let options = CompareOptions { show: Options { sections, ..Options::default() }, force: true };
         compare(&runs, &options).unwrap()
     };
     for section in [Section::Absolute, Section::Relative] {
-        assert!(of(vec![section]).contains("l.x: compare only within one DBMS"), "{section}");
+        assert!(compared(vec![section]).contains("l.x: compare only within one DBMS"), "{section}");
     }
     assert!(!shown(&InsertSpec::default(), &[Section::Absolute], |_| {}).contains("only within one DBMS"));
 }
 
 #[test]
-fn two_runs_stand_in_one_table() {
-    let (one, other) = (made(&InsertSpec::default()), made(&missed()));
+fn two_runs_can_share_a_table() {
+    let (one, other) = (temp_run(&InsertSpec::default()), temp_run(&missed()));
     let runs = [one.run, other.run];
     let options = CompareOptions {
         show: Options { sections: vec![Section::Absolute], ..Options::default() },
@@ -267,53 +252,53 @@ fn two_runs_stand_in_one_table() {
     );
 }
 
-/// What is said of one test, verdicts given.
+/// The explanation of one test.
 fn explained(spec: &InsertSpec, test: &str) -> String {
-    let made = made(spec);
+    let temp = temp_run(spec);
     let options = ExplainOptions { tests: vec![test.to_owned()], ..ExplainOptions::default() };
-    timeless(&explain_text(&made.run, &options).unwrap(), &made.run)
+    timeless(&explain_text(&temp.run, &options).unwrap(), &temp.run)
 }
 
 #[test]
-fn dearer_deletes_are_explained_by_what_lies_at_the_tail_and_by_the_setting_that_left_it_there() {
+fn more_expensive_deletes_are_explained_by_dead_entries_and_the_setting() {
     let text = explained(&InsertSpec { passes: 3, ..InsertSpec::default() }, "l.i2");
     let first = text.lines().find(|line| line.starts_with("- ")).unwrap();
-    let said = [
+    let parts = [
         "the delete session of off uses",
         "69 % more than on",
         "planning each DELETE walks the dead index entries at the tail",
         "485 buffers at the end of the step (on: 16)",
         "autovacuum (off, base on)",
     ];
-    for part in said {
+    for part in parts {
         assert!(first.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("not explained"), "{text}");
 }
 
 #[test]
-fn a_dearer_session_of_one_pass_is_told_unasked_though_the_rate_is_as_before() {
-    let made = made(&InsertSpec { slower: 0.0, ..InsertSpec::default() });
-    let text = explain_text(&made.run, &ExplainOptions::default()).unwrap();
+fn a_more_expensive_session_is_explained_even_at_the_same_rate() {
+    let temp = temp_run(&InsertSpec { slower: 0.0, ..InsertSpec::default() });
+    let text = explain_text(&temp.run, &ExplainOptions::default()).unwrap();
     assert!(text.contains("\nl.i2: ") && text.contains("dead index entries at the tail"), "{text}");
 }
 
 #[test]
-fn purge_lag_is_named_where_planning_costs_nothing() {
+fn purge_lag_is_the_cause_in_innodb() {
     let text = explained(&InsertSpec { passes: 3, dbms: "mysql", ..InsertSpec::default() }, "l.i2");
     assert!(text.contains("purge lag: each DELETE steps over the rows at the tail"), "{text}");
     assert!(text.contains("innodb_max_purge_lag"), "the setting that differs: {text}");
 }
 
 #[test]
-fn nothing_is_said_of_the_tail_where_deletes_cost_the_same() {
+fn the_tail_is_not_mentioned_if_deletes_cost_the_same() {
     let text =
         explained(&InsertSpec { passes: 3, deletes_more_expensive: 1.0, ..InsertSpec::default() }, "l.i2");
     assert!(!text.contains("tail") && !text.contains("autovacuum ("), "{text}");
 }
 
 #[test]
-fn a_rate_that_was_not_kept_is_a_finding_and_the_rates_of_queries_are_none() {
+fn a_missed_write_rate_is_the_first_finding() {
     for passes in [1, 3] {
         let text = explained(&InsertSpec { passes, ..missed() }, "qr1000");
         let first = text.lines().find(|line| line.starts_with("- ")).unwrap();
@@ -323,16 +308,16 @@ fn a_rate_that_was_not_kept_is_a_finding_and_the_rates_of_queries_are_none() {
             "{text}"
         );
     }
-    // It is explained unasked, though the rate looks better than base's.
-    let made = made(&missed());
-    let all = explain_text(&made.run, &ExplainOptions::default()).unwrap();
+    // It is explained by default, although the rate looks better than base's.
+    let temp = temp_run(&missed());
+    let all = explain_text(&temp.run, &ExplainOptions::default()).unwrap();
     assert!(all.contains("qr1000: off") || all.contains("qr1000: postgres"), "{all}");
 }
 
 #[test]
-fn explanations_come_in_the_order_of_steps_and_speak_of_rows_and_queries() {
-    let made = made(&InsertSpec { passes: 3, ..missed() });
-    let text = explain_text(&made.run, &ExplainOptions::default()).unwrap();
+fn explanations_follow_the_order_of_steps_and_name_units() {
+    let temp = temp_run(&InsertSpec { passes: 3, ..missed() });
+    let text = explain_text(&temp.run, &ExplainOptions::default()).unwrap();
     let place =
         |step: &str| text.find(&format!("\n{step}: ")).unwrap_or_else(|| panic!("no {step} in {text}"));
     assert!(["l.i1", "l.i2", "qp100", "qr1000"].map(place).is_sorted(), "{text}");

@@ -1,7 +1,9 @@
-//! Every table in every format, from run folders made by hand.
+//! Every table in every format, from synthetic run folders.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 mod builder;
+#[path = "builder/shape.rs"]
+mod shape;
 
 use std::path::Path;
 
@@ -14,14 +16,13 @@ fn run(results: &Path, spec: &RunSpec) -> Run {
     RunFolder::open(&build(results, spec)).unwrap()
 }
 
-/// The sections of a run, without what differs from one test run to the next: the time in the folder's name and in
-/// notes.
+/// The sections of a run, without the times in the folder's name and in notes.
 fn shown(spec: &RunSpec, sections: &[Section], change: impl Fn(&mut Options)) -> String {
     let results = tempfile::tempdir().unwrap();
-    shown_of(&run(results.path(), spec), sections, change)
+    shown_sections(&run(results.path(), spec), sections, change)
 }
 
-fn shown_of(run: &Run, sections: &[Section], change: impl Fn(&mut Options)) -> String {
+fn shown_sections(run: &Run, sections: &[Section], change: impl Fn(&mut Options)) -> String {
     let mut options = Options { sections: sections.to_vec(), ..Options::default() };
     change(&mut options);
     timeless(&show(run, &options).unwrap(), &[run])
@@ -62,7 +63,7 @@ fn relative_in_each_format() {
 }
 
 #[test]
-fn colours_follow_what_is_printed() {
+fn colours_match_printed_values() {
     let text = shown(&RunSpec::default(), &[Section::Relative], |options| options.color = true);
     for line in text.lines() {
         for field in line.split("  ").map(str::trim) {
@@ -91,7 +92,7 @@ fn a_whole_report_as_markdown() {
 }
 
 #[test]
-fn cost_of_an_operation() {
+fn costs_per_operation() {
     let only = |options: &mut Options| {
         options.tests = vec!["point-query".into(), "scan".into(), "update-index".into()]
     };
@@ -100,7 +101,7 @@ fn cost_of_an_operation() {
 }
 
 #[test]
-fn everything_else_as_text() {
+fn other_sections_as_text() {
     let spec = RunSpec { trouble: true, ..RunSpec::default() };
     let only = |options: &mut Options| options.tests = vec!["hot-points".into(), "delete".into()];
     let results = tempfile::tempdir().unwrap();
@@ -119,34 +120,18 @@ fn everything_else_as_text() {
         Section::Arms,
         Section::Host,
     ] {
-        assert_snapshot!(format!("section_{section}"), shown_of(&run, &[section], only));
+        assert_snapshot!(format!("section_{section}"), shown_sections(&run, &[section], only));
     }
 }
 
 #[test]
-fn every_section_in_every_format_has_one_shape() {
+fn every_section_has_a_consistent_shape() {
     let spec = RunSpec { trouble: true, ..RunSpec::default() };
     let results = tempfile::tempdir().unwrap();
     let run = run(results.path(), &spec);
-    let in_format = |section, format| shown_of(&run, &[section], |options| options.format = format);
-    for section in Section::ALL {
-        let name = section.key();
-        assert_eq!(name.parse::<Section>().unwrap(), section);
-        let json: serde_json::Value = serde_json::from_str(&in_format(section, Format::Json)).unwrap();
-        for table in json["tables"].as_array().unwrap() {
-            let columns = table["columns"].as_array().unwrap().len();
-            for row in table["rows"].as_array().unwrap() {
-                assert!(row.as_object().unwrap().len() >= columns, "{name}: two columns share a key: {row}");
-            }
-        }
-        let csv = in_format(section, Format::Csv);
-        let data: String =
-            csv.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
-        for part in data.split("\n\n") {
-            let mut reader = csv::Reader::from_reader(part.as_bytes());
-            assert!(reader.records().all(|record| record.is_ok()), "{name}: {part}");
-        }
-    }
+    shape::check_every_section(|section, format| {
+        shown_sections(&run, &[section], |options| options.format = format)
+    });
 }
 
 #[test]
@@ -158,7 +143,7 @@ fn tests_before_any_write_are_shown_on_request() {
 }
 
 #[test]
-fn an_incomplete_run_says_so_inside_its_tables() {
+fn tables_of_incomplete_runs_have_a_warning() {
     let spec = RunSpec { cut: true, ..RunSpec::default() };
     assert_snapshot!("incomplete_text", shown(&spec, &[Section::Headline, Section::Relative], |_| {}));
     let markdown = in_format(&spec, &[Section::Relative], Format::Markdown);
@@ -167,7 +152,7 @@ fn an_incomplete_run_says_so_inside_its_tables() {
     assert!(csv.lines().nth(1).unwrap().contains("WARNING: small is incomplete"), "{csv}");
     assert!(
         csv.contains("\nscan,range queries without aggregation,1.03,\n"),
-        "an empty field, not a zero: {csv}"
+        "missing is empty, not 0: {csv}"
     );
 }
 
@@ -184,7 +169,7 @@ fn twelve_arms_fit() {
 }
 
 #[test]
-fn many_far_tests_are_cut_to_the_farthest() {
+fn the_headline_is_limited_to_the_farthest_tests() {
     let spec = RunSpec { arms: VERSIONS.map(|version| (version, "x10a")).to_vec(), ..RunSpec::default() };
     let text = shown(&spec, &[Section::Headline], |_| {});
     let rows = text.lines().filter(|line| line.starts_with("0.") || line.starts_with("1."));
@@ -201,7 +186,7 @@ fn one_arm_alone_has_no_ratios() {
 }
 
 #[test]
-fn a_busy_machine_is_said_first() {
+fn disturbances_come_first() {
     let headline = |others_share| {
         let spec = RunSpec { others_share, ..RunSpec::default() };
         shown(&spec, &[Section::Headline], |_| {})
@@ -214,7 +199,7 @@ fn a_busy_machine_is_said_first() {
 }
 
 #[test]
-fn another_base_by_name() {
+fn base_can_be_chosen_by_name() {
     let text = shown(&RunSpec::default(), &[Section::Relative], |options| {
         options.base = Some("postgres-18.1.x10b_c8r32".into());
     });
@@ -256,7 +241,7 @@ fn alike_runs_are_compared_and_arms_of_one_name_told_apart() {
 }
 
 #[test]
-fn unlike_runs_are_refused_or_warned_of_inside_the_table() {
+fn different_runs_are_refused_or_compared_with_warnings() {
     let results = tempfile::tempdir().unwrap();
     let other =
         RunSpec { name: "later", kernel: "6.5.0", seed: 43, config_hash: "0badc0de", ..RunSpec::default() };
@@ -296,8 +281,8 @@ fn names_cannot_break_a_markdown_table() {
     );
 }
 
-/// Builds by two compilers, one with a C library of its own, and one of another DBMS.
-fn of_unlike_families() -> RunSpec {
+/// Builds by two compilers, one with its own C library, and one of another DBMS.
+fn different_families() -> RunSpec {
     let ours = ["gcc 12.2.0", "-O2", "system glibc 2.36"];
     RunSpec {
         families: vec![
@@ -311,8 +296,8 @@ fn of_unlike_families() -> RunSpec {
 }
 
 #[test]
-fn every_table_warns_of_builds_by_other_compilers() {
-    let spec = of_unlike_families();
+fn every_table_warns_about_other_compilers() {
+    let spec = different_families();
     let compiled = "postgres-17.7 was built with gcc 4.4.7 -O2, base postgres-16.11 with gcc 12.2.0 -O2: part of a \
                     difference may come from the build";
     let linked = "mysql-18.1 runs with its own glibc 2.41, base postgres-16.11 with system glibc 2.36: part of a \

@@ -1,4 +1,4 @@
-//! Reports of runs with blocks, against made-up folders whose truth is known. `INSTA_UPDATE=always` accepts a change.
+//! Reports of synthetic runs with blocks and known effects. `INSTA_UPDATE=always` accepts a change.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use insta::assert_snapshot;
@@ -19,7 +19,7 @@ fn shown(spec: &Spec, sections: &[Section], format: Format) -> String {
 }
 
 #[test]
-fn a_run_with_blocks_is_shown_by_its_verdicts() {
+fn runs_with_blocks_show_verdicts_by_default() {
     assert_snapshot!("verdicts_text", shown(&Spec::mixed(), &[], Format::Text));
 }
 
@@ -31,12 +31,12 @@ fn verdicts_in_the_other_formats() {
 }
 
 #[test]
-fn stalls_that_the_mean_hides_are_told() {
+fn stalls_are_reported() {
     let stalls = vec![(2, "hot-points", 150_000)];
     let spec = Spec { stalls, blocks: 8, block_sd: 0.002, ..Spec::default() };
     let text = shown(&spec, &[Section::Verdicts], Format::Text);
-    let told = "REGRESSION in stalls hot-points: stalls take 2.670 % more of the time";
-    assert!(text.contains(told) && text.contains("Stalls: 1 regression."), "{text}");
+    let change = "REGRESSION in stalls hot-points: stalls take 2.670 % more of the time";
+    assert!(text.contains(change) && text.contains("Stalls: 1 regression."), "{text}");
     assert_snapshot!("variance_text", shown(&spec, &[Section::Variance], Format::Text));
 }
 
@@ -47,7 +47,7 @@ fn evidence_and_blocks() {
 }
 
 #[test]
-fn costs_of_a_run_with_blocks_are_of_all_its_windows() {
+fn costs_of_a_run_with_blocks_pool_all_windows() {
     assert_snapshot!(
         "per_op_of_blocks",
         shown(&Spec::mixed(), &[Section::Relative, Section::PerOp], Format::Csv)
@@ -55,7 +55,7 @@ fn costs_of_a_run_with_blocks_are_of_all_its_windows() {
 }
 
 #[test]
-fn a_change_is_traced_to_the_version_it_arrived_in() {
+fn changes_are_traced_to_versions() {
     let arms = vec![("v16", "16.11"), ("control", "16.11"), ("v17", "17.7"), ("v18", "18.1")];
     let effects =
         ["hot-points", "insert"].iter().flat_map(|test| [(2, *test, 0.95, 1.03), (3, *test, 0.95, 1.03)]);
@@ -64,7 +64,7 @@ fn a_change_is_traced_to_the_version_it_arrived_in() {
 }
 
 #[test]
-fn a_run_that_cannot_be_trusted_says_so() {
+fn false_alarms_and_void_blocks_are_reported() {
     // The control differs from base, and a third of the blocks are void.
     let spec = Spec { effects: vec![(1, "insert", 0.9, 1.05)], void: 2, blocks: 6, ..Spec::default() };
     let text = shown(&spec, &[Section::Verdicts], Format::Text);
@@ -74,18 +74,18 @@ fn a_run_that_cannot_be_trusted_says_so() {
 }
 
 #[test]
-fn a_whole_report_leads_with_verdicts() {
+fn reports_begin_with_verdicts() {
     let results = tempfile::tempdir().unwrap();
     let run = run(results.path(), &Spec::mixed());
     let markdown = rqps_report::markdown_report(&run).unwrap();
     let heads: Vec<&str> = markdown.lines().filter(|line| line.starts_with("## ")).collect();
     assert_eq!(heads[0], "## Verdicts");
-    assert!(!markdown.contains("There are no error bars"), "that is said of single passes alone");
+    assert!(!markdown.contains("There are no error bars"), "only single passes have that caveat");
     assert!(markdown.contains("### Evidence of") && markdown.contains("### Blocks of"));
 }
 
 #[test]
-fn protocols_are_compared_by_what_only_the_sequence_shows() {
+fn comparing_protocols_shows_state_dependent_changes() {
     let results = tempfile::tempdir().unwrap();
     let isolated = run(results.path(), &Spec { blocks: 8, ..Spec::default() });
     let effects = vec![(2, "hot-points", 0.90, 1.0)];
@@ -99,8 +99,8 @@ fn protocols_are_compared_by_what_only_the_sequence_shows() {
     assert_snapshot!("state_dependent_text", last);
 }
 
-/// Two candidates, slower in the same test, the second by another compiler.
-fn of_unlike_builds(results: &std::path::Path) -> Run {
+/// Two candidates that are slower in the same test; the second was built by another compiler.
+fn run_with_other_compiler(results: &std::path::Path) -> Run {
     let arms = vec![("old", "17.7"), ("control", "17.7"), ("alike", "18.1"), ("unlike", "18.2")];
     let effects = vec![(2, "insert", 0.9, 1.1), (3, "insert", 0.9, 1.1)];
     let mut run = run(results, &Spec { arms, effects, ..Spec::default() });
@@ -112,9 +112,9 @@ fn of_unlike_builds(results: &std::path::Path) -> Run {
 }
 
 #[test]
-fn a_table_about_one_arm_warns_of_no_other_arms_build() {
+fn tables_about_one_arm_have_only_its_build_warnings() {
     let results = tempfile::tempdir().unwrap();
-    let run = of_unlike_builds(results.path());
+    let run = run_with_other_compiler(results.path());
     let warning = "postgres-18.2 was built with clang 14.0.6 with unknown flags, base postgres-17.7 with gcc 12.2.0 with \
                    unknown flags: part of a difference may come from the build";
     let shown = |sections: &[Section], format| {
@@ -128,15 +128,15 @@ fn a_table_about_one_arm_warns_of_no_other_arms_build() {
         .iter()
         .map(|table| table["warnings"].as_array().unwrap().iter().filter(|found| *found == warning).count())
         .collect();
-    let about = "verdicts and resources of alike, of unlike, evidence of both, counts of both beside windows";
-    assert_eq!(warnings, [0, 0, 1, 1, 1, 1], "{about}");
+    let tables = "verdicts and resources of alike, then of unlike, evidence of both, counts of both";
+    assert_eq!(warnings, [0, 0, 1, 1, 1, 1], "{tables}");
     let times = |text: &str| text.matches(warning).count();
     let csv = shown(&[Section::Verdicts], Format::Csv);
     assert!(csv.contains("alike") && times(&csv) == 2, "both arms are in one table of each kind: {csv}");
     let explained = explain_text(&run, &ExplainOptions::default()).unwrap();
     let (head, rest) = explained.split_once("insert: alike against old").unwrap();
-    let (of_alike, of_unlike) = rest.split_once("insert: unlike against old").unwrap();
-    assert!(times(head) == 1 && times(of_alike) == 0 && times(of_unlike) > 0, "{explained}");
+    let (alike, unlike) = rest.split_once("insert: unlike against old").unwrap();
+    assert!(times(head) == 1 && times(alike) == 0 && times(unlike) > 0, "{explained}");
     let gate = gate(&run, &GateRules::default()).unwrap();
     let suites = gate.junit.split("<testsuite ").filter(|suite| suite.contains("<property "));
     assert!(
@@ -149,7 +149,7 @@ fn a_table_about_one_arm_warns_of_no_other_arms_build() {
 }
 
 #[test]
-fn a_look_leads_with_the_cost_and_shows_no_ratio_without_its_interval() {
+fn costs_come_before_rates_with_intervals() {
     let spec = Spec {
         protocol: "sequence",
         arms: vec![("old", "17.7"), ("new", "18.1")],

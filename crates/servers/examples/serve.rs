@@ -1,6 +1,6 @@
 //! Runs one server until standard input ends: `cargo run -p rqps-servers --example serve -- postgres-18
-//! x10a_c8r32 [tcp]`. Prints what a client needs. The data stays for the next time; `--remove` as
-//! last argument removes it.
+//! x10a_c8r32 [tcp]`. Prints what a client needs. Keeps the data for the next run, unless the last argument
+//! is `--remove`.
 
 use std::error::Error;
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! How a config becomes the options of a server, whatever the DBMS: which are left out and why, enough connections, and
-//! the text of the server's own file.
+//! Turns a config into a server's options, for any DBMS: which are left out and why, `max_connections`, and
+//! the text of the server's file.
 
 use rqps_builds::Build;
 use rqps_model::LeftOut;
@@ -8,13 +8,13 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::spec::{Applied, Listen};
 
-/// Connections beyond the clients': probes, monitors, those reserved for superusers.
+/// Connections besides the clients': probes, monitors, and those reserved for superusers.
 const CONNECTIONS_EXTRA: u32 = 20;
 
 pub(crate) type Options = Vec<(String, String)>;
 
-/// Options of a config that a build accepts, and those left out: `own` are those that rqps sets, `refusal` says why
-/// the build cannot have one.
+/// Splits a config into options that a build accepts and those left out. `own` are those that rqps sets;
+/// `refusal` returns why the build cannot accept one.
 pub(crate) fn select_options(
     config: &Config,
     build: &Build,
@@ -47,7 +47,8 @@ pub(crate) fn select_options(
 }
 
 impl Applied {
-    /// Raises `max_connections` if it is too low; `kept` are the config's options. True if it did.
+    /// Raises `max_connections` if it is too low, and returns whether it did. `kept` are the config's
+    /// options.
     pub(crate) fn raise_max_connections(
         &mut self,
         kept: &Options,
@@ -69,27 +70,30 @@ impl Applied {
         true
     }
 
-    /// The text of the server's file: `opening`, the config's options, those left out as comments, rqps' own. `spelled`
-    /// writes an option as the DBMS reads it.
-    pub(crate) fn rendered(
+    /// The text of the server's file: `header`, the config's options, those left out as comments, rqps's
+    /// own. `format_option` formats an option in the DBMS's syntax.
+    pub(crate) fn render(
         &self,
         config: &Config,
         kept: &Options,
-        opening: &str,
-        spelled: impl Fn(&str, &str) -> String,
+        header: &str,
+        format_option: impl Fn(&str, &str) -> String,
     ) -> String {
         let rule = "#".repeat(80);
-        let mut text =
-            format!("{rule}\n# Config {} (sha256 {})\n{rule}\n{opening}", config.name, config.hash);
+        let mut text = format!("{rule}\n# Config {} (sha256 {})\n{rule}\n{header}", config.name, config.hash);
         for (option, value) in kept {
-            text.push_str(&format!("{}\n", spelled(option, value)));
+            text.push_str(&format!("{}\n", format_option(option, value)));
         }
         for left in &self.left_out {
-            text.push_str(&format!("# left out: {} ({})\n", spelled(&left.option, &left.value), left.reason));
+            text.push_str(&format!(
+                "# left out: {} ({})\n",
+                format_option(&left.option, &left.value),
+                left.reason
+            ));
         }
         text.push_str(&format!("\n{rule}\n# Set by rqps\n{rule}\n"));
         for (option, value) in &self.added {
-            text.push_str(&format!("{}\n", spelled(option, value)));
+            text.push_str(&format!("{}\n", format_option(option, value)));
         }
         text
     }

@@ -1,4 +1,4 @@
-//! Where configs come from: shipped ones by their names, files by their paths, both with what they include.
+//! Loads configs: shipped ones by name, files by path, both with their includes.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use crate::option::{Line, Setting, quoted};
 use crate::system::System;
 use crate::systems;
 
-/// More levels of `include` than any sensible config has: a file that includes itself ends here.
+/// Includes nested deeper than in any sensible config: a file that includes itself is detected here.
 const INCLUDE_DEPTH_MAX: usize = 8;
 
-/// All configs of a DBMS that come with rqps, by name.
+/// All shipped configs of a DBMS, by name.
 pub fn shipped_configs(dbms: Dbms) -> Vec<ShippedConfig> {
     systems::get(dbms)
         .shipped()
@@ -25,7 +25,7 @@ pub fn shipped_configs(dbms: Dbms) -> Vec<ShippedConfig> {
         .collect()
 }
 
-/// The first sentence of a file's opening comment, without the name it starts with.
+/// The first sentence of a file's opening comment, without the leading name.
 fn summary(text: &str) -> String {
     let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
     let comment = comment.join(" ");
@@ -34,33 +34,33 @@ fn summary(text: &str) -> String {
     sentence.trim_end_matches('.').to_owned()
 }
 
-/// A config by the name of a shipped one, or by the path of a file (with `/` in it, or ending in `.conf` or
-/// `.cnf`). The file is written as the DBMS's own, and may take in another: `include 'x10a_c8r32'` in the manner of
-/// `postgresql.conf`, `!include z12a_c8r32` in that of `my.cnf`, `other.conf` for a file beside.
+/// Loads a shipped config by name, or a file by path (with a `/`, or ending in `.conf` or `.cnf`). The file
+/// has the DBMS's own syntax and may include others: `include 'x10a_c8r32'` as in `postgresql.conf`,
+/// `!include z12a_c8r32` as in `my.cnf`, `other.conf` for a file in the same directory.
 ///
 /// The shipped config `sized` is computed for this host, see [`load_config_for`].
 pub fn load_config(dbms: Dbms, name_or_path: &str) -> Result<Config> {
     load_config_for(dbms, name_or_path, &HostLimits::of(&Dirs::from_env().work))
 }
 
-/// As [`load_config`], with the memory and disk space that `sized` is to be fitted to. Where several servers run at the
-/// same time, give each its share.
+/// Like [`load_config`], with the memory and disk space for `sized`. If several servers run at the same time,
+/// pass each one's share.
 pub fn load_config_for(dbms: Dbms, name_or_path: &str, limits: &HostLimits) -> Result<Config> {
     let source = Source::named(name_or_path, None);
     let mut reader = Reader::new(dbms, limits);
-    reader.take(&source, 0)?;
+    reader.read(&source, 0)?;
     Ok(reader.config(source.config_name()))
 }
 
-/// The config of a text, such as the [`Config::text`] that a run kept: equal options give an equal hash.
+/// Parses a config's text, such as the [`Config::text`] of a run: equal options have equal hashes.
 pub fn config_from_text(dbms: Dbms, name: &str, text: &str) -> Result<Config> {
     let limits = HostLimits::of(&Dirs::from_env().work);
     let mut reader = Reader::new(dbms, &limits);
-    reader.take_text(&Source::Shipped(name.to_owned()), text, 0)?;
+    reader.read_content(&Source::Shipped(name.to_owned()), text, 0)?;
     Ok(reader.config(name.to_owned()))
 }
 
-/// Keeps the last value of each option, at the place where it stands.
+/// Keeps only the last occurrence of each option.
 fn last_of_each(settings: Vec<Setting>) -> Vec<Setting> {
     let mut kept: Vec<Setting> = Vec::with_capacity(settings.len());
     for setting in settings {
@@ -88,7 +88,7 @@ fn hash(settings: &[Setting]) -> String {
     sha256_hex(lines.concat().as_bytes())
 }
 
-/// Where a config's text is.
+/// The source of a config's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Source {
     Shipped(String),
@@ -96,10 +96,10 @@ enum Source {
 }
 
 impl Source {
-    /// `beside` is the directory that a relative path starts from, else the working directory.
-    fn named(name_or_path: &str, beside: Option<&Path>) -> Source {
+    /// Relative paths start at `directory`, or else at the working directory.
+    fn named(name_or_path: &str, directory: Option<&Path>) -> Source {
         if name_or_path.contains('/') || name_or_path.ends_with(".conf") || name_or_path.ends_with(".cnf") {
-            Source::File(beside.unwrap_or(Path::new("")).join(name_or_path))
+            Source::File(directory.unwrap_or(Path::new("")).join(name_or_path))
         } else {
             Source::Shipped(name_or_path.to_owned())
         }
@@ -114,7 +114,7 @@ impl Source {
         }
     }
 
-    fn shown(&self) -> String {
+    fn display_name(&self) -> String {
         match self {
             Source::Shipped(name) => format!("config {name}"),
             Source::File(path) => path.display().to_string(),
@@ -156,25 +156,25 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take(&mut self, source: &Source, depth: usize) -> Result<()> {
+    fn read(&mut self, source: &Source, depth: usize) -> Result<()> {
         let content = match source {
             Source::Shipped(name) => {
                 self.system.shipped_text(name, self.limits).ok_or_else(|| unknown_config(self.dbms, name))?
             }
             Source::File(path) => read_text(path).map_err(Error::file("read config", path))?,
         };
-        self.take_text(source, &content, depth)
+        self.read_content(source, &content, depth)
     }
 
-    fn take_text(&mut self, source: &Source, content: &str, depth: usize) -> Result<()> {
+    fn read_content(&mut self, source: &Source, content: &str, depth: usize) -> Result<()> {
         let mut section = String::new();
         for (index, line) in content.lines().enumerate() {
             let syntax_error =
-                |reason: String| Error::ConfigSyntax { file: source.shown(), line: index + 1, reason };
+                |reason: String| Error::ConfigSyntax { file: source.display_name(), line: index + 1, reason };
             match self.system.line(&mut section, line).map_err(syntax_error)? {
                 Line::Empty => {}
                 Line::Include(name) => {
-                    // A few files that include each other many times would come to any length.
+                    // A few files that include each other many times could reach any length.
                     if self.text.len() as u64 > TEXT_BYTES_MAX {
                         let reason =
                             format!("with its includes the config has more than {TEXT_BYTES_MAX} bytes");
@@ -185,14 +185,14 @@ impl<'a> Reader<'a> {
                             "more than {INCLUDE_DEPTH_MAX} levels of include: does a file include itself?"
                         )));
                     }
-                    let beside = match source {
+                    let directory = match source {
                         Source::File(path) => path.parent(),
                         Source::Shipped(_) => None,
                     };
-                    let included = Source::named(&name, beside);
+                    let included = Source::named(&name, directory);
                     self.text.push_str(&format!("# {line}\n"));
-                    self.take(&included, depth + 1)?;
-                    self.text.push_str(&format!("# end of {}\n", included.shown()));
+                    self.read(&included, depth + 1)?;
+                    self.text.push_str(&format!("# end of {}\n", included.display_name()));
                     if !section.is_empty() {
                         self.text.push_str(&format!("[{section}]\n"));
                     }
@@ -212,9 +212,9 @@ impl<'a> Reader<'a> {
 fn unknown_config(dbms: Dbms, name: &str) -> Error {
     let mut names: Vec<&str> = systems::get(dbms).shipped().iter().map(|(name, _)| *name).collect();
     let shipped = names.join(", ");
-    // Comparing takes time by the product of both lengths, and no known name is longer.
-    let begins: String = name.chars().take(100).collect();
-    names.sort_by_key(|known| edit_distance(known, &begins));
+    // The edit distance takes time proportional to both lengths, and no known name is longer.
+    let prefix: String = name.chars().take(100).collect();
+    names.sort_by_key(|known| edit_distance(known, &prefix));
     names.truncate(3);
     Error::UnknownConfig { dbms, name: name.to_owned(), nearest: names.join(", "), shipped }
 }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn families_differ_in_what_they_say() {
+    fn config_families_differ_as_documented() {
         let load = |name: &str| load_config_for(Dbms::Postgres, name, &LIMITS).unwrap();
         let base = load("x10a_c24r64");
         assert_eq!(value(&base, "shared_buffers"), Some("48GB"));

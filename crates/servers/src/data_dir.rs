@@ -1,11 +1,12 @@
-//! A server's data directory and what rqps keeps beside it.
+//! A server's data directory and the files that rqps keeps next to it.
 //!
-//! For a data directory `X` there are: `X/rqps.json`, the marker that rqps made it; `X.password`, the superuser's,
-//! which servers cannot read: they all run as one user; `X.lock`, locked while an rqps works on it; `X.server.json`,
-//! the process that serves it; `X.sock/`, its Unix socket; `X.server.tmp/`, its temporary files, where it needs a place
-//! for them; `X.initdb/`, the next `X` while it is being made. Only what carries the marker is ever removed.
+//! For a data directory `X`: `X/rqps.json` marks it as made by rqps; `X.password` is the superuser's
+//! password, unreadable for servers, which all run as one user; `X.lock` is locked while an rqps uses it;
+//! `X.server.json` records the server's process; `X.sock/` has its Unix socket; `X.server.tmp/` has its
+//! temporary files, if it needs a place for them; `X.initdb/` is the next `X` while it is created. Only
+//! directories with the marker are ever removed.
 //!
-//! `X` belongs to the server's user. What is done in it goes by `held_dir`, since links may have been planted there.
+//! `X` belongs to the server's user, who may have planted links in it, so it is accessed through `held_dir`.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -27,14 +28,14 @@ use crate::process::Identity;
 
 pub(crate) const MARKER: &str = "rqps.json";
 
-/// Longest path of a socket directory: the kernel allows 107 bytes for the socket, whose own name takes some.
+/// Longest path of a socket directory, in bytes: the kernel allows 107 for the socket with its file name.
 const SOCKET_DIR_BYTES_MAX: usize = 90;
 
-/// How long a lock may be held by a passing holder, and how often to retry.
+/// How long to wait for a briefly held lock, and the polling interval.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 const LOCK_POLL: Duration = Duration::from_millis(20);
 
-/// Written into each data directory that rqps makes.
+/// Written into each data directory created by rqps.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Marker {
     pub dbms: Dbms,
@@ -42,13 +43,13 @@ pub(crate) struct Marker {
     pub build: String,
 }
 
-/// The process that serves a data directory, as written beside it.
+/// The process of a server, recorded next to its data directory.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub process: Identity,
 }
 
-/// A data directory by its absolute path.
+/// A data directory with its absolute path.
 #[derive(Debug, Clone)]
 pub(crate) struct DataDir {
     pub path: PathBuf,
@@ -63,33 +64,33 @@ impl DataDir {
         Ok(DataDir { path })
     }
 
-    /// The path with something behind its last name.
-    fn beside(&self, suffix: &str) -> PathBuf {
+    /// Appends a suffix to the last name.
+    fn sibling(&self, suffix: &str) -> PathBuf {
         let mut name = OsString::from(&self.path);
         name.push(suffix);
         PathBuf::from(name)
     }
 
-    /// Where the next content is made.
+    /// Where new contents are created.
     pub fn staging(&self) -> PathBuf {
-        self.beside(".initdb")
+        self.sibling(".initdb")
     }
 
     pub fn record_path(&self) -> PathBuf {
-        self.beside(".server.json")
+        self.sibling(".server.json")
     }
 
-    /// The last name of the path, for log files.
+    /// The last name of the path, for naming log files.
     pub fn name(&self) -> String {
         self.path.file_name().map_or_else(|| "server".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
     pub fn lock_path(&self) -> PathBuf {
-        self.beside(".lock")
+        self.sibling(".lock")
     }
 
-    /// Locks out every other rqps until the returned file is dropped. A lock that is only held briefly is waited for: a
-    /// child that another thread has just forked holds all open files until it executes its own program.
+    /// Locks out every other rqps until the returned file is dropped. Waits for a briefly held lock: a child
+    /// just forked by another thread holds all open files until it executes its program.
     pub fn lock(&self) -> Result<File> {
         let path = self.lock_path();
         let start = Instant::now();
@@ -104,7 +105,7 @@ impl DataDir {
                 .map_err(Error::file("create", &path))?;
             match file.try_lock() {
                 Ok(()) if is_same_file(&file, &path) => return Ok(file),
-                // Its previous holder has removed it with the data.
+                // The previous holder has removed the file with the data.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_WAIT => thread::sleep(LOCK_POLL),
                 Err(TryLockError::WouldBlock) => {
@@ -118,7 +119,7 @@ impl DataDir {
         }
     }
 
-    /// Removes the lock file. Call with the lock held, when nothing is left to lock.
+    /// Removes the lock file. Call with the lock held, when nothing is left to protect.
     pub fn remove_lock(&self) -> Result<()> {
         let path = self.lock_path();
         fs::remove_file(&path).map_err(Error::file("remove", &path))
@@ -129,7 +130,7 @@ impl DataDir {
     }
 
     pub fn password_path(&self) -> PathBuf {
-        self.beside(".password")
+        self.sibling(".password")
     }
 
     pub fn password(&self) -> Result<String> {
@@ -145,29 +146,29 @@ impl DataDir {
             .map_err(|_| bad("holds no password"))
     }
 
-    /// Keeps it where this user alone can read it.
-    pub fn keep_password(&self, password: &str) -> Result<()> {
+    /// Stores the password readable by this user alone.
+    pub fn write_password(&self, password: &str) -> Result<()> {
         write_private(&self.password_path(), password.as_bytes(), None)
     }
 
-    /// Where the socket goes: beside the data, or in `/tmp` when that path is too long for a socket.
+    /// The socket directory: next to the data, or in `/tmp` if that path is too long for a socket.
     pub fn socket_dir(&self) -> PathBuf {
-        let beside = self.beside(".sock");
-        if beside.as_os_str().len() <= SOCKET_DIR_BYTES_MAX {
-            return beside;
+        let path = self.sibling(".sock");
+        if path.as_os_str().len() <= SOCKET_DIR_BYTES_MAX {
+            return path;
         }
         let digest = sha256_hex(self.path.as_os_str().as_encoded_bytes());
         PathBuf::from(format!("/tmp/rqps-sock-{}", &digest[..16]))
     }
 
-    /// Recreates the socket directory, for the server's user alone. Call with the lock held, which says
-    /// that no server is using it.
+    /// Recreates the socket directory, accessible to the server's user only. Call with the lock held, so that
+    /// no server is using it.
     pub fn create_socket_dir(&self, user: &ServerUser) -> Result<PathBuf> {
         let path = self.socket_dir();
         if let Ok(meta) = fs::symlink_metadata(&path) {
             let owner = meta.uid();
-            let ours = owner == user.uid || owner == rustix::process::geteuid().as_raw();
-            if !meta.is_dir() || !ours {
+            let is_ours = owner == user.uid || owner == rustix::process::geteuid().as_raw();
+            if !meta.is_dir() || !is_ours {
                 return Err(Error::BadDataDir {
                     path: self.path.clone(),
                     reason: format!("{} blocks its socket directory: remove it", path.display()),
@@ -179,7 +180,7 @@ impl DataDir {
         Ok(path)
     }
 
-    /// Recreates the directory for the server's temporary files, on the disk of its data.
+    /// Recreates the directory for the server's temporary files, on the same disk as its data.
     pub fn create_temp_dir(&self, user: &ServerUser) -> Result<PathBuf> {
         let path = self.temp_dir();
         if path.is_dir() {
@@ -190,10 +191,10 @@ impl DataDir {
     }
 
     fn temp_dir(&self) -> PathBuf {
-        self.beside(".server.tmp")
+        self.sibling(".server.tmp")
     }
 
-    /// Notes which process serves this directory.
+    /// Records the process that serves this directory.
     pub fn write_record(&self, pid: u32) -> Result<()> {
         let Some(process) = Identity::read(pid) else {
             return Ok(());
@@ -207,7 +208,7 @@ impl DataDir {
 
     /// After a stop: removes the record, the socket, temporary files and the memory limit.
     pub fn clear_record(&self) {
-        // Nothing depends on them; the next start replaces both.
+        // Best effort: the next start replaces them.
         let _gone = fs::remove_file(self.record_path());
         let _gone = fs::remove_dir_all(self.socket_dir());
         let _gone = fs::remove_dir_all(self.temp_dir());
@@ -215,10 +216,10 @@ impl DataDir {
     }
 }
 
-/// Creates a directory that only the server's user may enter.
+/// Creates a directory that only the server's user can enter.
 pub(crate) fn make_private_dir(path: &Path, user: &ServerUser) -> Result<()> {
     DirBuilder::new().mode(0o700).create(path).map_err(Error::file("create", path))?;
-    Ok(held_dir::give(path, user)?)
+    Ok(held_dir::chown_to(path, user)?)
 }
 
 pub(crate) fn read_marker(dir: &Path) -> Option<Marker> {
@@ -238,7 +239,8 @@ fn is_same_file(file: &File, path: &Path) -> bool {
     }
 }
 
-/// The user servers run as, checked against the data directory's place, which is created if missing.
+/// Returns the servers' user after checking that it can enter the data directory's parent, which is created
+/// if missing.
 pub(crate) fn prepare_parent(data_dir: &DataDir) -> Result<ServerUser> {
     let user = server_user()?;
     if let Some(parent) = data_dir.path.parent() {
@@ -253,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_path_puts_the_socket_elsewhere() {
+    fn long_paths_have_their_socket_in_tmp() {
         let short = DataDir::at(Path::new("/var/tmp/x")).unwrap();
         assert_eq!(short.socket_dir(), Path::new("/var/tmp/x.sock"));
         let long = DataDir::at(&Path::new("/var/tmp").join("x".repeat(100))).unwrap();

@@ -1,5 +1,5 @@
-//! Environment variables of a server program. Libraries to preload are checked before and after the start, because the
-//! loader skips what it cannot load and runs the program without it.
+//! Environment variables of a server program. Preloaded libraries are checked before and after the start,
+//! because the loader skips what it cannot load and runs the program anyway.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,13 +12,13 @@ use rqps_builds::ServerUser;
 
 use crate::error::{Error, Result};
 
-/// The variable that names libraries to load before all others.
+/// The variable that lists libraries to load first.
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Sets variables and executes the program that follows: neither the start shim nor anything else sees them.
+/// Sets variables and executes the program; the start shim does not see them.
 const ENV: &str = "/usr/bin/env";
 
-/// The prefix of the server's command that sets these variables for it alone; empty without variables.
+/// The prefix of the server's command that sets the variables; empty without variables.
 pub(crate) fn command(env: &BTreeMap<String, String>) -> Vec<OsString> {
     if env.is_empty() {
         return Vec::new();
@@ -27,13 +27,12 @@ pub(crate) fn command(env: &BTreeMap<String, String>) -> Vec<OsString> {
     [OsString::from(ENV), OsString::from("--")].into_iter().chain(variables).collect()
 }
 
-/// Refuses invalid names and libraries that the server's user cannot read.
 pub(crate) fn check(env: &BTreeMap<String, String>, user: &ServerUser) -> Result<()> {
     for (name, value) in env {
-        let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let named =
-            !name.is_empty() && name.chars().all(good) && !name.starts_with(|c: char| c.is_ascii_digit());
-        if !named || value.contains('\0') {
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let has_valid_name =
+            !name.is_empty() && name.chars().all(is_valid) && !name.starts_with(|c: char| c.is_ascii_digit());
+        if !has_valid_name || value.contains('\0') {
             return Err(Error::BadVariable { name: name.clone() });
         }
     }
@@ -55,7 +54,7 @@ pub(crate) fn check(env: &BTreeMap<String, String>, user: &ServerUser) -> Result
     Ok(())
 }
 
-/// Checks that every library to preload is in the memory of a running server.
+/// Checks that a running server has loaded every library to preload.
 pub(crate) fn check_loaded(env: &BTreeMap<String, String>, pid: u32, log: &str) -> Result<()> {
     let libraries = libraries(env);
     if libraries.is_empty() {
@@ -67,33 +66,33 @@ pub(crate) fn check_loaded(env: &BTreeMap<String, String>, pid: u32, log: &str) 
     for library in libraries {
         let inode = fs::metadata(&library).map_err(Error::file("examine", &library))?.ino();
         if !maps.iter().any(|map| is_mapping_of(map, &library, inode)) {
-            return Err(Error::NotPreloaded { reason: loaders_reason(log, &library), library });
+            return Err(Error::NotPreloaded { reason: loader_message(log, &library), library });
         }
     }
     Ok(())
 }
 
-/// Device numbers differ between maps and stat on some file systems, so the file name has to do.
+/// On some file systems the device numbers in maps and stat differ, so this compares the file name instead.
 fn is_mapping_of(map: &MemoryMap, library: &Path, inode: u64) -> bool {
     let MMapPath::Path(mapped) = &map.pathname else {
         return false;
     };
     let real = fs::canonicalize(library).ok();
-    let named = [Some(library), real.as_deref()].into_iter().flatten();
-    map.inode == inode && named.filter_map(Path::file_name).any(|name| mapped.file_name() == Some(name))
+    let paths = [Some(library), real.as_deref()].into_iter().flatten();
+    map.inode == inode && paths.filter_map(Path::file_name).any(|name| mapped.file_name() == Some(name))
 }
 
-/// What the loader said of a library, from the server's log.
-fn loaders_reason(log: &str, library: &Path) -> String {
+/// The loader's message about a library in the server's log.
+fn loader_message(log: &str, library: &Path) -> String {
     let shown = library.display().to_string();
     let line = log.lines().find(|line| line.contains("ld.so") && line.contains(&shown));
     match line {
-        Some(line) => format!("the loader says: {}", line.trim()),
+        Some(line) => format!("loader message: {}", line.trim()),
         None => "the loader skipped it silently: is the program statically linked?".to_owned(),
     }
 }
 
-/// The files that are to be preloaded: the loader takes spaces and colons between them.
+/// The libraries in the list; the loader accepts spaces and colons as separators.
 fn libraries(env: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let list = env.get(PRELOAD).map_or("", String::as_str);
     list.split([' ', ':']).filter(|library| !library.is_empty()).map(PathBuf::from).collect()
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_loader_would_silently_leave_out_is_refused() {
+    fn libraries_that_the_loader_would_skip_are_refused() {
         let user = server_user().unwrap();
         let message = |name: &str, value: &str| check(&env(name, value), &user).unwrap_err().to_string();
         assert!(message("LD_PRELOAD", "shim.so").contains("not absolute"));
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_is_known_by_inode_and_name() {
+    fn mappings_are_recognised_by_inode_and_name() {
         let line = "7f0-7f1 r-xp 00000000 fd:00 4711    /opt/a b/dose.so\n";
         let map = &MemoryMaps::from_buf_read(line.as_bytes()).unwrap().0[0];
         assert!(is_mapping_of(map, Path::new("/opt/a b/dose.so"), 4711));

@@ -9,7 +9,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Of a build or a file.
+    /// A build error or an I/O error.
     #[error(transparent)]
     Build(#[from] rqps_builds::Error),
 
@@ -43,12 +43,12 @@ pub enum Error {
 
     #[error("{}; its output ends with:\n{tail}{hint}", self.in_short())]
     Init {
-        /// Which program: `initdb`, `create database`.
+        /// The step: `initdb`, `create database`.
         step: &'static str,
         path: PathBuf,
         status: String,
         tail: String,
-        /// A line of advice for known causes, or empty.
+        /// A line with a hint for known causes, or empty.
         hint: String,
     },
 
@@ -58,7 +58,7 @@ pub enum Error {
         status: String,
         log: PathBuf,
         tail: String,
-        /// A line of advice for known causes, or empty.
+        /// A line with a hint for known causes, or empty.
         hint: String,
     },
 
@@ -102,7 +102,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// In one line, without output of a program or its log.
+    /// One line, without a program's output or log.
     pub fn in_short(&self) -> String {
         match self {
             Self::Build(error) => error.in_short(),
@@ -135,7 +135,7 @@ impl Error {
         }
     }
 
-    /// The kind of a system error, if it is one.
+    /// The kind of an I/O error, if it is one.
     pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
         match self {
             Self::Build(error) => error.io_kind(),
@@ -155,7 +155,7 @@ impl Error {
         }
     }
 
-    /// Whether somebody interrupted the work.
+    /// Whether the work was interrupted.
     pub fn is_interruption(&self) -> bool {
         match self {
             Error::Build(error) => error.is_interruption(),

@@ -1,10 +1,11 @@
-//! Suspending all processes of a server and resuming them: a server must neither vacuum nor flush while another one is
+//! Suspends and resumes all processes of a server: it must neither vacuum nor flush while another one is
 //! measured.
 //!
-//! When rqps is killed over a stopped server, the signal that ties their lives is pending until it goes on. The kernel
-//! sees to that: a process group that loses the last tie to its session, and has a stopped member, is sent SIGCONT. The
-//! server then ends its children, at last by SIGKILL, which needs no going on. Where something else of the same session
-//! has adopted it, it stays, and the next rqps that uses its data directory ends it.
+//! If rqps is killed while a server is stopped, the signal sent by the parent's death stays pending until the
+//! server resumes. The kernel resumes it: a process group that loses its last connection to its session and
+//! has a stopped member gets SIGCONT. The server then ends its children, if necessary by SIGKILL, which also
+//! ends stopped processes. If another process of the same session adopts the server, it stays stopped, and
+//! the next rqps that uses its data directory ends it.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,23 +15,23 @@ use rustix::process::Signal;
 use crate::error::{Error, Result};
 use crate::process::{family, signal};
 
-/// How long a process may take to stop: one that waits for a disk stops after that.
+/// Time limit for a process to stop: one waiting for a disk stops only after that.
 const STOP_MAX: Duration = Duration::from_secs(30);
 
-/// Stops a server's main process, then all others, also those that it forked before it stopped.
+/// Stops a server's main process, then all others, including those forked before it stopped.
 pub(crate) fn freeze(main_pid: u32) -> Result<()> {
     let failed = |reason: String| Error::NotFrozen { pid: main_pid, reason };
     signal(main_pid, Signal::STOP).map_err(|error| failed(error.to_string()))?;
     let deadline = Instant::now() + STOP_MAX;
     loop {
         let members = family(main_pid);
-        let Some(running) = members.iter().find(|member| !member.is_still()) else {
+        let Some(running) = members.iter().find(|member| !member.is_stopped()) else {
             return Ok(());
         };
-        // The main one is first: while it runs, it may fork more.
+        // Wait for the main process first: it may fork until it stops.
         if running.pid != main_pid {
-            for member in members.iter().filter(|member| !member.is_still()) {
-                // It can only fail when the process has just ended.
+            for member in members.iter().filter(|member| !member.is_stopped()) {
+                // Fails only if the process has just ended.
                 let _sent = signal(member.pid, Signal::STOP);
             }
         }
@@ -45,10 +46,10 @@ pub(crate) fn freeze(main_pid: u32) -> Result<()> {
     }
 }
 
-/// Resumes all processes of a server, the main one last, so that it finds the others running.
+/// Resumes all processes, the main one last, so that it finds the others running.
 pub(crate) fn thaw(main_pid: u32) {
     for member in family(main_pid).iter().rev() {
-        // It can only fail when the process has just ended.
+        // Fails only if the process has just ended.
         let _sent = signal(member.pid, Signal::CONT);
     }
 }

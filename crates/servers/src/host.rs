@@ -1,4 +1,4 @@
-//! The host's memory and disk space, which config `sized` is computed from.
+//! The host's memory and disk space, for config `sized`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,21 +6,20 @@ use std::path::{Path, PathBuf};
 use procfs::process::Process;
 use procfs::{Current, Meminfo, ProcessCGroup, ProcessCGroups};
 
-/// Memory and disk space available to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostLimits {
-    /// The host's memory, or the limit of our control group if that is lower.
+    /// The host's memory, or our control group's limit if that is lower.
     pub memory_bytes: u64,
     pub disk_free_bytes: u64,
 }
 
 impl HostLimits {
-    /// The limits of this host, for data in `directory` (or where it would be created).
+    /// The limits of this host, for data in `directory` (or where that would be created).
     pub fn of(directory: &Path) -> HostLimits {
         HostLimits { memory_bytes: memory_bytes(), disk_free_bytes: disk_free_bytes(directory) }
     }
 
-    /// The share of each of `servers` servers that run at the same time.
+    /// Each server's share if `servers` run at the same time.
     pub fn shared_by(self, servers: u64) -> HostLimits {
         let servers = servers.max(1);
         HostLimits {
@@ -31,18 +30,18 @@ impl HostLimits {
 }
 
 fn memory_bytes() -> u64 {
-    let of_host = Meminfo::current().map_or(0, |memory| memory.mem_total);
+    let total = Meminfo::current().map_or(0, |memory| memory.mem_total);
     let groups = Process::myself().and_then(|process| process.cgroups());
     groups
         .map(|groups| cgroup_limit_files(&groups))
         .unwrap_or_default()
         .iter()
         .filter_map(|path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok())
-        .fold(of_host, u64::min)
+        .fold(total, u64::min)
 }
 
-/// The files that may hold a memory limit: of our control group and of every group above it, in both versions of the
-/// interface. Inside a container the group's own path may not be visible, but its top then is.
+/// Files that may have a memory limit: of our control group and all its ancestors, in both versions of the
+/// interface. A container may not show the group's own path, but then shows its top.
 fn cgroup_limit_files(groups: &ProcessCGroups) -> Vec<PathBuf> {
     let files = |group: &ProcessCGroup| -> Vec<PathBuf> {
         let (top, file) = if group.controllers.is_empty() {
@@ -71,7 +70,7 @@ mod tests {
     use procfs::FromBufRead;
 
     #[test]
-    fn limits_are_looked_for_in_every_group_above() {
+    fn limits_of_all_ancestor_groups_are_read() {
         let files = |text: &str| cgroup_limit_files(&ProcessCGroups::from_buf_read(text.as_bytes()).unwrap());
         let v1 = files("5:cpuset:/\n4:memory:/a/b\n");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Creating a data directory: filled beside its place as the DBMS needs it, and renamed when complete.
+//! Creates a data directory: fills a staging directory as the DBMS requires, and renames it when complete.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::Read;
@@ -18,23 +18,24 @@ use crate::spec::{Applied, Listen, ServerSpec};
 use crate::system::System;
 use crate::systems;
 
-/// A key of what the content of a data directory depends on: arms with equal keys can share one. Only the start shows
-/// whether a build can really read another's: builds from source may differ in what they write.
+/// A key for the contents of a data directory: arms with equal keys can share one. Whether a build can read
+/// another's files shows only at the start, because builds from source may differ in what they write.
 pub fn data_key(build: &Build, config: &Config) -> String {
     systems::get(build.dbms).data_key(build, config)
 }
 
 impl Server {
-    /// Makes the data directory, with an empty database [`crate::DATABASE`] and superuser [`crate::USER`]. A directory
-    /// made by rqps before is replaced; any other must be empty or absent.
+    /// Creates the data directory with an empty database [`crate::DATABASE`] and superuser [`crate::USER`].
+    /// Replaces a directory made by rqps; any other must be empty or absent.
     ///
     /// # Errors
-    /// Besides failures, a config with a value that the build refuses.
+    /// Fails also if the build rejects a value of the config.
     pub fn init(spec: &ServerSpec) -> Result<Applied> {
         Server::init_unless(spec, &AtomicBool::new(false))
     }
 
-    /// As [`Server::init`], given up when `interrupted` becomes true (creating system tables may take a minute).
+    /// Like [`Server::init`], but stops when `interrupted` becomes true (creating system tables may take a
+    /// minute).
     pub fn init_unless(spec: &ServerSpec, interrupted: &AtomicBool) -> Result<Applied> {
         let data_dir = DataDir::at(&spec.data_dir)?;
         let user = prepare_parent(&data_dir)?;
@@ -42,16 +43,16 @@ impl Server {
         data_dir.reap()?;
         data_dir.remove()?;
         let listen = listen(spec, data_dir.socket_dir())?;
-        let made = init(spec, &data_dir, &user, &listen, interrupted);
-        if made.is_err() {
-            // The first error is the one to report.
+        let created = init(spec, &data_dir, &user, &listen, interrupted);
+        if created.is_err() {
+            // Report the first error.
             let _cleaned = data_dir.remove().and_then(|()| data_dir.remove_lock());
         }
-        made
+        created
     }
 }
 
-/// Makes the data directory of `spec`, which must not exist or be empty. It appears only when it is whole.
+/// Creates the data directory of `spec`, which must be absent. It appears only when complete.
 fn init(
     spec: &ServerSpec,
     data_dir: &DataDir,
@@ -72,14 +73,14 @@ fn init(
     let applied = system.fill(&new).map_err(|error| with_hint(error, system))?;
     let NewDataDir { staging, staged, .. } = new;
     write_marker(&staged, &marker, user)?;
-    data_dir.keep_password(&password)?;
+    data_dir.write_password(&password)?;
     fs::rename(&staged, &data_dir.path)
         .map_err(Error::file("move the new data directory to", &data_dir.path))?;
     fs::remove_dir_all(&staging).map_err(Error::file("remove", &staging))?;
     Ok(applied)
 }
 
-/// Adds advice to a failed step whose output shows a known cause.
+/// Adds a hint to a failed step whose output shows a known cause.
 fn with_hint(mut error: Error, system: &dyn System) -> Error {
     if let Error::Init { tail, hint, .. } = &mut error {
         *hint = system.hint(tail);

@@ -1,4 +1,4 @@
-//! Starting a server, and waiting until it accepts sessions.
+//! Starts a server and waits until it accepts sessions.
 
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
@@ -21,20 +21,20 @@ use crate::spec::{DATABASE, Listen, ServerEndpoint, ServerSpec, USER};
 use crate::system::{START_MAX, Start, System};
 use crate::systems;
 
-/// A start is given up after this long without progress (a longer log, CPU time used).
+/// Time limit of a start without progress (log growth or CPU time).
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
-/// How often a start is tried while its failure may be transient.
+/// Maximum number of attempts after transient failures.
 const STARTS_MAX: u32 = 10;
 
 impl Server {
-    /// Starts a server on a data directory that [`Server::init`] made, and waits until it accepts sessions.
-    /// The config is applied again, so it may differ from the one at init.
+    /// Starts a server on a data directory created by [`Server::init`], and waits until it accepts sessions.
+    /// Applies the config again, so it may differ from the one at init.
     pub fn start(spec: &ServerSpec) -> Result<Server> {
         Server::start_unless(spec, &AtomicBool::new(false))
     }
 
-    /// As [`Server::start`], given up when `interrupted` becomes true (crash recovery may take minutes).
+    /// Like [`Server::start`], but stops when `interrupted` becomes true (crash recovery may take minutes).
     pub fn start_unless(spec: &ServerSpec, interrupted: &AtomicBool) -> Result<Server> {
         let data_dir = DataDir::at(&spec.data_dir)?;
         let user = server_user()?;
@@ -65,11 +65,11 @@ impl Server {
         let password = data_dir.password()?;
         let launch =
             Launch { spec, data_dir: &data_dir, user: &user, password: &password, lock: &lock, interrupted };
-        let mut attempt = 1;
+        let mut attempts = 1;
         loop {
-            match launch.once() {
-                Err(Error::Died { tail, .. }) if attempt < STARTS_MAX && system.is_transient(&tail) => {
-                    attempt += 1;
+            match launch.attempt() {
+                Err(Error::Died { tail, .. }) if attempts < STARTS_MAX && system.is_transient(&tail) => {
+                    attempts += 1;
                     thread::sleep(Duration::from_millis(500));
                 }
                 other => return other,
@@ -78,7 +78,7 @@ impl Server {
     }
 }
 
-/// Where a server will listen.
+/// The addresses of a server to be started.
 pub(crate) fn listen(spec: &ServerSpec, socket_dir: PathBuf) -> Result<Listen> {
     Ok(Listen {
         socket_dir,
@@ -88,7 +88,7 @@ pub(crate) fn listen(spec: &ServerSpec, socket_dir: PathBuf) -> Result<Listen> {
     })
 }
 
-/// A port that is free now; the start is repeated if another program takes it first.
+/// Finds a free port; the start is retried if another program takes it first.
 fn free_port() -> Result<u16> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
@@ -102,13 +102,13 @@ struct Launch<'a> {
     user: &'a ServerUser,
     password: &'a str,
     lock: &'a File,
-    /// Set by somebody else to give up the start.
+    /// Set by another thread to cancel.
     interrupted: &'a AtomicBool,
 }
 
 impl Launch<'_> {
-    /// Starts it and waits until it is ready. The server of a failed attempt is gone when this returns.
-    fn once(&self) -> Result<Server> {
+    /// Starts the server and waits until it is ready. After a failed attempt no process is left.
+    fn attempt(&self) -> Result<Server> {
         let Launch { spec, data_dir, user, .. } = *self;
         let listen = listen(spec, data_dir.create_socket_dir(user)?)?;
         let command = self.system().command(&Start { spec, data_dir, user, listen: &listen })?;
@@ -143,10 +143,10 @@ impl Launch<'_> {
         }
         self.wait_until_ready(&mut server)?;
         if let Some(group) = &group {
-            // It may have started some before it joined the group itself.
+            // Children that it forked before it joined the group.
             process::family(server.pid()).iter().try_for_each(|member| group.join(member.pid))?;
         }
-        // With an instrument, that is the program.
+        // With an instrument, the executable is the instrument's.
         if let Some(program) = process::exe_of(server.pid()) {
             server.program = program;
         }
@@ -159,7 +159,7 @@ impl Launch<'_> {
         systems::get(self.spec.build.dbms)
     }
 
-    /// The program, after what sets its environment and what it is run under.
+    /// The command: environment variables, instrument, program.
     fn guarded(&self, program: &Path) -> Result<Guarded> {
         let Launch { spec, user, .. } = *self;
         environment::check(&spec.env, user)?;
@@ -175,7 +175,7 @@ impl Launch<'_> {
         Ok(guarded)
     }
 
-    /// A hint for a server that was killed and whose memory is limited.
+    /// A hint for a killed server with a memory limit.
     fn memory_limit_hint(&self, status: &str) -> Option<String> {
         let limit = self.spec.memory_bytes_max.filter(|_| status.contains("SIGKILL"))?;
         Some(format!(
@@ -205,7 +205,7 @@ impl Launch<'_> {
                 return Err(Error::Interrupted { path: path.clone() });
             }
             if progress.check_due() {
-                // On a long start, let a later rqps find the process should this one crash.
+                // During a long start, lets a later rqps find the process if this one crashes.
                 self.data_dir.write_record(server.pid())?;
                 progress.check(server);
             }
@@ -224,12 +224,12 @@ impl Launch<'_> {
     }
 }
 
-/// Whether a starting server still makes progress, checked once a second.
+/// Checks once a second whether a starting server makes progress.
 struct Progress {
     start: Instant,
     checked: Instant,
     progressed: Instant,
-    /// Bytes of log, ticks of CPU.
+    /// Log size in bytes and CPU time in ticks.
     seen: (u64, u64),
 }
 

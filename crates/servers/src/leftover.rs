@@ -1,5 +1,5 @@
-//! What an rqps before this one left on a data directory: servers that still run are ended, and what is not needed any
-//! more is removed. Only the very process that was noted is ended, and only what carries the marker is removed.
+//! Cleans up after an earlier rqps: stops servers that it left on a data directory and removes what is no
+//! longer needed. Stops only exactly the recorded process, and removes only what has the marker.
 
 use std::fs;
 use std::path::Path;
@@ -17,20 +17,23 @@ use crate::process::{self, Identity, end_stragglers};
 use crate::system::Signals;
 use crate::systems;
 
-/// How long a server left behind may take for a clean shutdown before it is ended harder.
-const LEFTOVER_PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for the clean shutdown of a leftover server.
+const CLEAN_MAX: Duration = Duration::from_secs(5);
 
-/// How long a server may take to end whose rqps was killed while it started.
-const ORPHAN_PATIENCE: Duration = Duration::from_secs(3);
+/// The same for each harder signal.
+const QUICK_MAX: Duration = Duration::from_secs(2);
 
-/// Ends any server whose marker is gone.
+/// Time limit for a server to exit whose rqps was killed while it started.
+const ORPHAN_EXIT_MAX: Duration = Duration::from_secs(3);
+
+/// Stops any server whose marker is gone.
 const ANY_SERVER: Signals = Signals { clean: Signal::TERM, quick: Signal::QUIT, death: Signal::KILL };
 
-/// Removes a data directory that rqps made, with everything kept beside it; a server left on it is ended before. A
+/// Removes a data directory created by rqps and everything kept next to it; stops a leftover server first. A
 /// missing directory is not an error.
 ///
 /// # Errors
-/// When rqps did not make it, or it is in use.
+/// If rqps did not create it, or it is in use.
 pub fn remove_data_dir(data_dir: &Path) -> Result<()> {
     let data_dir = DataDir::at(data_dir)?;
     let parts = [data_dir.path.clone(), data_dir.staging(), data_dir.lock_path()];
@@ -44,11 +47,11 @@ pub fn remove_data_dir(data_dir: &Path) -> Result<()> {
 }
 
 impl DataDir {
-    /// Ends the server that an rqps left behind, when the process noted is still that very process. Returns
-    /// whether there was one. Call with the lock held, which says that no rqps is using it.
+    /// Stops the server that an earlier rqps left, if the recorded process is still exactly that one. Returns
+    /// whether there was one. Call with the lock held, so that no rqps is using it.
     ///
     /// # Errors
-    /// When somebody else's server runs on it, or the recorded process cannot be killed.
+    /// If an unrecorded server runs on it, or the recorded process cannot be killed.
     pub fn reap(&self) -> Result<bool> {
         let record = fs::read_to_string(self.record_path())
             .ok()
@@ -62,7 +65,7 @@ impl DataDir {
         };
         if found {
             let signals = self.marker().map_or(ANY_SERVER, |marker| systems::get(marker.dbms).signals());
-            end(&record.process, signals);
+            stop(&record.process, signals);
         }
         end_stragglers(&self.path, &record.process.exe);
         if record.process.alive() {
@@ -78,14 +81,14 @@ impl DataDir {
         Ok(found)
     }
 
-    /// Refuses if an unrecorded server runs here. One whose rqps was killed during its start is not recorded either,
-    /// but about to exit.
+    /// Fails if an unrecorded server runs here. A server whose rqps was killed during its start is not
+    /// recorded either, but about to exit.
     fn check_not_foreign(&self) -> Result<()> {
-        let deadline = Instant::now() + ORPHAN_PATIENCE;
-        let at_work = |dbms: Dbms| Some((dbms, systems::get(dbms).running_server(&self.path)?));
-        // What rqps made for one DBMS no other could work on.
-        let possible = self.marker().map_or_else(|| Dbms::ALL.to_vec(), |marker| vec![marker.dbms]);
-        while let Some((dbms, pid)) = possible.iter().copied().find_map(at_work) {
+        let deadline = Instant::now() + ORPHAN_EXIT_MAX;
+        let running = |dbms: Dbms| Some((dbms, systems::get(dbms).running_server(&self.path)?));
+        // Only the DBMS in the marker can use the directory.
+        let candidates = self.marker().map_or_else(|| Dbms::ALL.to_vec(), |marker| vec![marker.dbms]);
+        while let Some((dbms, pid)) = candidates.iter().copied().find_map(running) {
             if Instant::now() >= deadline {
                 return Err(Error::InUse {
                     path: self.path.clone(),
@@ -97,7 +100,8 @@ impl DataDir {
         Ok(())
     }
 
-    /// Removes the data directory and all beside it but the lock. Refused for what rqps did not make.
+    /// Removes the data directory and everything next to it except the lock. Refuses what rqps did not
+    /// create.
     pub fn remove(&self) -> Result<()> {
         for path in [self.path.clone(), self.staging()] {
             let Ok(meta) = fs::symlink_metadata(&path) else { continue };
@@ -108,7 +112,7 @@ impl DataDir {
                 return Err(Error::NotOurs { path });
             }
             if path == self.staging() {
-                end_makers(&path);
+                kill_creators(&path);
             }
             remove_marker_last(&path)?;
         }
@@ -117,13 +121,13 @@ impl DataDir {
     }
 }
 
-/// Whether nothing is in a directory, or at most a marker, be it half written.
+/// Whether a directory is empty or has only a marker, possibly half written.
 fn holds_marker_alone(dir: &Path) -> Result<bool> {
     let mut entries = fs::read_dir(dir).map_err(Error::file("list", dir))?.flatten();
     Ok(entries.all(|entry| entry.file_name() == MARKER))
 }
 
-/// Removes a directory so that what is left of it by a crash in between still counts as made by rqps.
+/// Removes a directory with the marker last, so that after a crash the rest still counts as made by rqps.
 fn remove_marker_last(dir: &Path) -> Result<()> {
     let entries = fs::read_dir(dir).map_err(Error::file("list", dir))?;
     for entry in entries.flatten().filter(|entry| entry.file_name() != MARKER) {
@@ -135,18 +139,16 @@ fn remove_marker_last(dir: &Path) -> Result<()> {
     fs::remove_dir_all(dir).map_err(Error::file("remove", dir))
 }
 
-/// Ends a process that is not our child, from gentle to hard.
-fn end(process: &Identity, signals: Signals) {
+/// Stops a process that is not our child: gently first, then harder.
+fn stop(process: &Identity, signals: Signals) {
     // It may have been frozen when its rqps was killed.
     freeze::thaw(process.pid);
-    for (signal, patience) in [
-        (signals.clean, LEFTOVER_PATIENCE),
-        (signals.quick, Duration::from_secs(2)),
-        (Signal::KILL, Duration::from_secs(2)),
-    ] {
-        // An error means that it has just ended, or that it is not ours to end, which shows below.
+    for (signal, time_limit) in
+        [(signals.clean, CLEAN_MAX), (signals.quick, QUICK_MAX), (Signal::KILL, QUICK_MAX)]
+    {
+        // An error means that it has ended or is not ours to signal, which shows below.
         let _sent = process::signal(process.pid, signal);
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + time_limit;
         while Instant::now() < deadline {
             if !process.alive() {
                 return;
@@ -156,17 +158,17 @@ fn end(process: &Identity, signals: Signals) {
     }
 }
 
-/// Ends what still works on a data directory that was being made when its rqps was killed: initdb is gone
-/// with it, but not at once the server program that initdb has started. Nobody else has any business there.
-fn end_makers(staging: &Path) {
-    let deadline = Instant::now() + ORPHAN_PATIENCE;
+/// Kills processes that still work on a data directory whose creation was cut off: initdb dies with its rqps,
+/// but the server program that initdb started takes a moment longer. No other process belongs there.
+fn kill_creators(staging: &Path) {
+    let deadline = Instant::now() + ORPHAN_EXIT_MAX;
     loop {
-        let makers = process::working_in(staging, true);
-        if makers.is_empty() || Instant::now() >= deadline {
+        let pids = process::working_in(staging, true);
+        if pids.is_empty() || Instant::now() >= deadline {
             return;
         }
-        for pid in makers {
-            // It may end by itself at this moment.
+        for pid in pids {
+            // It may be exiting.
             let _sent = process::signal(pid, Signal::KILL);
         }
         thread::sleep(Duration::from_millis(10));
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_very_process_noted_is_ended() {
+    fn only_the_recorded_process_is_stopped() {
         let (_dir, data_dir) = scratch();
         let mut ours = sleeper();
         data_dir.write_record(ours.id()).unwrap();
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rqps_did_not_make_is_left_alone() {
+    fn directories_not_made_by_rqps_are_left_alone() {
         let (_dir, data_dir) = scratch();
         let file = data_dir.path.join("precious");
         fs::write(&file, "").unwrap();
@@ -222,7 +224,7 @@ mod tests {
         write_marker(&data_dir.path, &marker, &server_user().unwrap()).unwrap();
         remove_data_dir(&data_dir.path).unwrap();
 
-        // Half made or half removed: nothing but a marker, or only the lock.
+        // Half created or half removed: nothing but a marker, or only the lock.
         fs::create_dir(&data_dir.path).unwrap();
         fs::write(data_dir.path.join(MARKER), "{").unwrap();
         remove_data_dir(&data_dir.path).unwrap();

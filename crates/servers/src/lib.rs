@@ -1,6 +1,6 @@
 //! Database servers: configs, data directories, start and stop.
 //!
-//! DBMS-neutral files lie here, what differs between DBMSs in a folder for each.
+//! Code for all DBMSs is here; each DBMS has a folder for its own.
 
 mod applied;
 mod config;

@@ -1,4 +1,4 @@
-//! A server's log file: appended to over restarts, read back from its end.
+//! A server's log file, appended to across restarts.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,10 +10,10 @@ use rustix::fs::OFlags;
 
 use crate::error::{Error, Result};
 
-/// How many lines an error shows.
+/// Log lines shown in an error.
 pub(crate) const TAIL_LINES: usize = 15;
 
-/// A log file from where the present start began.
+/// A log file and the offset of the current start.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
     pub path: PathBuf,
@@ -35,12 +35,12 @@ impl Log {
         Ok((Log { path, start_bytes }, file))
     }
 
-    /// Bytes in it, of earlier starts too.
+    /// File size in bytes, including earlier starts.
     pub fn len_bytes(&self) -> u64 {
         fs::metadata(&self.path).map_or(0, |meta| meta.len())
     }
 
-    /// The last lines since this start; a read error is shown instead of them.
+    /// The last lines since this start; a read error is returned as text.
     pub fn tail(&self, lines: usize) -> String {
         tail(&self.path, self.start_bytes, lines)
     }

@@ -1,5 +1,5 @@
-//! A memory limit for a server, its share of the page cache included: a control group of its own. It makes a small
-//! database one that does not fit in memory. Control groups of both versions are supported.
+//! Limits a server's memory, including its share of the page cache, through its own control group: a small
+//! database then does not fit in memory. Supports both versions of control groups.
 
 use std::fs;
 use std::io;
@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 
 const MOUNTS: &str = "/proc/self/mountinfo";
 const OWN_GROUPS: &str = "/proc/self/cgroup";
-/// The file through which processes enter a group.
+/// Writing a pid to this file moves the process into the group.
 const PROCESSES: &str = "cgroup.procs";
-/// How long processes that have just ended may keep a group from being removed, and how often to retry.
-const LEAVE_MAX: Duration = Duration::from_secs(2);
-const LEAVE_POLL: Duration = Duration::from_millis(5);
+/// How long to retry removing a group whose processes have just ended, and the polling interval.
+const REMOVE_MAX: Duration = Duration::from_secs(2);
+const REMOVE_POLL: Duration = Duration::from_millis(5);
 
-/// How the kernel's interface spells a limit. Version 1 has a tree for memory alone, version 2 one for everything.
+/// Version of the kernel's interface. Version 1 has a separate hierarchy for memory, version 2 a single one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Interface {
     V1,
@@ -36,7 +36,7 @@ impl Interface {
         }
     }
 
-    /// Prevents swapping: the file and what to write.
+    /// File and value that prevent swapping.
     fn no_swap(self) -> (&'static str, &'static str) {
         match self {
             Interface::V1 => ("memory.swappiness", "0"),
@@ -45,14 +45,14 @@ impl Interface {
     }
 }
 
-/// The directory in which groups are made.
+/// The directory for new groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Parent {
     dir: PathBuf,
     interface: Interface,
 }
 
-/// The group of one server; [`remove`] removes it once its processes are gone.
+/// A server's group; [`remove`] removes it once its processes are gone.
 #[derive(Debug)]
 pub(crate) struct MemoryGroup {
     dir: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) struct MemoryGroup {
 }
 
 impl MemoryGroup {
-    /// Creates the group of the server on this data directory, in place of one that a killed rqps left.
+    /// Creates the group of the server on this data directory, replacing one left by a killed rqps.
     pub fn create(data_dir: &Path, limit_bytes: u64) -> Result<Self> {
         let refused = |reason: String| Error::NoMemoryLimit { limit_bytes, reason };
         let Parent { dir: parent, interface } = parent().map_err(refused)?;
@@ -82,12 +82,12 @@ impl MemoryGroup {
         let limit = dir.join(interface.limit_file());
         fs::write(&limit, limit_bytes.to_string()).map_err(|error| failed("write", &limit, error))?;
         let (file, value) = interface.no_swap();
-        // Hosts without swap accounting have no such file.
+        // Hosts without swap accounting lack this file.
         let _set = fs::write(dir.join(file), value);
         Ok(Self { dir, limit_bytes })
     }
 
-    /// Adds a process, unless it has ended; processes that it starts later belong to the group too.
+    /// Adds a process, unless it has ended; its later children belong to the group, too.
     pub fn join(&self, pid: u32) -> Result<()> {
         let path = self.dir.join(PROCESSES);
         match fs::write(&path, pid.to_string()) {
@@ -100,7 +100,8 @@ impl MemoryGroup {
     }
 }
 
-/// Removes the group of the server on this data directory, if there is one. A leftover group is empty and does no harm.
+/// Removes the group of the server on this data directory, if there is one. A leftover group is empty and
+/// harmless.
 pub(crate) fn remove(data_dir: &Path) {
     let Ok(Parent { dir, .. }) = parent() else {
         return;
@@ -108,9 +109,9 @@ pub(crate) fn remove(data_dir: &Path) {
     let group = dir.join(name(data_dir));
     let start = Instant::now();
     while fs::remove_dir(&group).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
-        && start.elapsed() < LEAVE_MAX
+        && start.elapsed() < REMOVE_MAX
     {
-        thread::sleep(LEAVE_POLL);
+        thread::sleep(REMOVE_POLL);
     }
 }
 
@@ -119,7 +120,7 @@ fn name(data_dir: &Path) -> String {
     format!("rqps-{}", &digest[..16])
 }
 
-/// Where groups can be created, or why they cannot.
+/// The directory for new groups, or the reason why there is none.
 fn parent() -> std::result::Result<Parent, String> {
     let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"));
     let groups =
@@ -128,18 +129,18 @@ fn parent() -> std::result::Result<Parent, String> {
         return Err("no memory control groups are mounted".to_owned());
     };
     if parent.interface == Interface::V2 {
-        let has = fs::read_to_string(parent.dir.join("cgroup.controllers")).unwrap_or_default();
-        if !has.split_ascii_whitespace().any(|controller| controller == "memory") {
+        let controllers = fs::read_to_string(parent.dir.join("cgroup.controllers")).unwrap_or_default();
+        if !controllers.split_ascii_whitespace().any(|controller| controller == "memory") {
             return Err(format!("the control groups in {} have no memory controller", parent.dir.display()));
         }
     }
-    // In a container, the path of its own group may not be visible.
+    // A container may not show the path of its own group.
     while !parent.dir.join(PROCESSES).exists() && parent.dir.pop() {}
     Ok(parent)
 }
 
-/// Below this program's own group in version 1, so that a limit of its own still holds; in version 2 at the root, since
-/// a group with processes of its own cannot have limited groups in it.
+/// Version 1: below this program's own group, whose limit then still applies. Version 2: at the root, because
+/// a group with processes cannot have limited subgroups.
 fn parent_in(mounts: &str, own_groups: &ProcessCGroups) -> Option<Parent> {
     let mounts: Vec<MountInfo> = mounts.lines().filter_map(|line| MountInfo::from_line(line).ok()).collect();
     let of_type = |fs_type: &'static str| mounts.iter().filter(move |mount| mount.fs_type == fs_type);

@@ -1,30 +1,30 @@
-//! An option as a line of a config gives it, whatever the DBMS.
+//! A line of a config, for any DBMS.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// Nothing, or a comment.
+    /// Blank, or a comment.
     Empty,
-    /// Takes in another config: a shipped one's name, or a file's path.
+    /// Includes another config: a shipped one by name, or a file by path.
     Include(String),
     Option(Setting),
-    /// Something for other programs than the server, by its section.
+    /// A line for another program than the server, with its section.
     Other(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting {
-    /// In lower case, words joined by `_`.
+    /// Lower case, words joined by `_`.
     pub name: String,
-    /// Without quotes.
+    /// Unquoted.
     pub value: String,
-    /// Another value for versions before one, from a comment `# rqps: before 10: 1000`.
+    /// Another value for versions before the given one, from a comment `# rqps: before 10: 1000`.
     pub before: Option<(String, String)>,
 }
 
-/// Starts a comment that rqps reads.
+/// Prefix of comments for rqps.
 pub(crate) const ANNOTATION: &str = "# rqps:";
 
-/// Version and value of the comment `before 10: 1000` behind [`ANNOTATION`].
+/// Parses version and value from the comment `before 10: 1000` after [`ANNOTATION`].
 pub(crate) fn value_before(
     comment: &str,
     is_version: impl Fn(&str) -> bool,
@@ -39,7 +39,7 @@ pub(crate) fn value_before(
         .ok_or_else(|| format!("expected something like `before 10: 1000` after `{ANNOTATION}`"))
 }
 
-/// A value in single quotes, for any value.
+/// Puts any value in single quotes.
 pub(crate) fn quoted(value: &str) -> String {
     let escaped = value.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\r', "\\r");
     format!("'{escaped}'")

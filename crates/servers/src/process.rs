@@ -1,4 +1,4 @@
-//! Processes by identity: once a process has ended, its pid may belong to another one.
+//! Identifies processes across pid reuse: once a process has ended, another one may get its pid.
 
 use std::fs;
 use std::io;
@@ -13,18 +13,19 @@ use procfs::process::Stat;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
-/// One process, for as long as it lives and no longer: a later process with the same pid differs in the other fields.
+/// One process during its life: a later process with the same pid differs in the other fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub pid: u32,
-    /// Clock ticks from boot to its start.
+    /// Start time in clock ticks since boot.
     pub start_ticks: u64,
     pub boot_id: String,
     pub exe: PathBuf,
 }
 
 impl Identity {
-    /// The process that has this pid now; none when there is none, it is a zombie, or its program cannot be read.
+    /// The process that has this pid now; None if there is none, it is a zombie, or its executable cannot be
+    /// read.
     pub fn read(pid: u32) -> Option<Identity> {
         let stat = stat_of(pid)?;
         if stat.state == 'Z' || stat.state == 'X' {
@@ -34,13 +35,13 @@ impl Identity {
         Some(Identity { pid, start_ticks: stat.starttime, boot_id, exe: exe_of(pid)? })
     }
 
-    /// Whether this very process still lives.
+    /// Whether exactly this process is alive.
     pub fn alive(&self) -> bool {
         Identity::read(self.pid).as_ref() == Some(self)
     }
 }
 
-/// The program that a process runs, without the kernel's mark for a deleted file.
+/// The executable of a process, without the kernel's mark for a deleted file.
 pub(crate) fn exe_of(pid: u32) -> Option<PathBuf> {
     let exe = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     let text = exe.to_string_lossy();
@@ -50,7 +51,7 @@ pub(crate) fn exe_of(pid: u32) -> Option<PathBuf> {
     })
 }
 
-/// Whether there is a process with this pid, zombies included.
+/// Whether a process with this pid exists; zombies count.
 pub(crate) fn exists(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
@@ -60,17 +61,19 @@ pub(crate) fn signal(pid: u32, signal: Signal) -> io::Result<()> {
     Ok(kill_process(pid, signal)?)
 }
 
-/// Waits for a program that leads a process group; none if the group was killed because `interrupted` became true.
-pub(crate) fn wait_unless(child: &mut Child, interrupted: &AtomicBool) -> io::Result<Option<ExitStatus>> {
+/// Waits for a program that leads a process group. Kills the group and returns None if `interrupted` becomes
+/// true.
+pub(crate) fn wait_unless_interrupted(
+    child: &mut Child,
+    interrupted: &AtomicBool,
+) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
         if interrupted.load(Ordering::Relaxed) {
-            if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                // It fails only if the program has just exited.
-                let _sent = kill_process_group(group, Signal::KILL);
-            }
+            // Fails only if the program has just exited.
+            let _sent = kill_process_group(Pid::from_child(child), Signal::KILL);
             child.wait()?;
             return Ok(None);
         }
@@ -78,21 +81,21 @@ pub(crate) fn wait_unless(child: &mut Child, interrupted: &AtomicBool) -> io::Re
     }
 }
 
-/// Kills processes of a server whose main process is gone: they run its program, in its data directory. They would
-/// notice on their own, but not before their current query ends.
+/// Kills the remaining processes of a server whose main process is gone: those that run its program in its
+/// data directory. They would notice by themselves, but only after their current query.
 pub(crate) fn end_stragglers(data_dir: &Path, exe: &Path) {
     let Ok(exe) = fs::canonicalize(exe) else {
         return;
     };
     for pid in working_in(data_dir, false) {
-        if exe_of(pid).is_some_and(|its| its == exe) {
-            // It may exit at this moment.
+        if exe_of(pid).is_some_and(|running| running == exe) {
+            // It may be exiting.
             let _sent = signal(pid, Signal::KILL);
         }
     }
 }
 
-/// Every process whose working directory is this one, or with `below` is inside it.
+/// All processes whose working directory is this one, or with `below` also inside it.
 pub(crate) fn working_in(directory: &Path, below: bool) -> Vec<u32> {
     let Ok(directory) = fs::canonicalize(directory) else {
         return Vec::new();
@@ -112,13 +115,14 @@ fn pids() -> impl Iterator<Item = u32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// CPU time in clock ticks of a process, its live children and those it has waited for: grows while any of them works.
+/// CPU time, in clock ticks, of a process, its live children and those it has waited for: grows while any of
+/// them works.
 pub(crate) fn family_cpu_ticks(pid: u32) -> u64 {
     let of_family = |stat: &Stat| stat.pid == pid.cast_signed() || stat.ppid == pid.cast_signed();
     pids().filter_map(stat_of).filter(of_family).map(|stat| cpu_ticks(&stat)).sum()
 }
 
-/// A process and its state in the kernel's notation: `T` for stopped.
+/// A process and its state as the kernel shows it: `T` is stopped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub pid: u32,
@@ -126,13 +130,12 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Whether it is stopped or has ended.
-    pub fn is_still(self) -> bool {
+    pub fn is_stopped(self) -> bool {
         matches!(self.state, 'T' | 't' | 'Z' | 'X')
     }
 }
 
-/// A process, then its children, theirs, and so on.
+/// A process, followed by its children, their children, and so on.
 pub(crate) fn family(pid: u32) -> Vec<Member> {
     let stats: Vec<Stat> = pids().filter_map(stat_of).collect();
     let member = |stat: &Stat| Member { pid: stat.pid.cast_unsigned(), state: stat.state };
@@ -146,7 +149,7 @@ pub(crate) fn family(pid: u32) -> Vec<Member> {
     family
 }
 
-/// Cheaper than [`procfs::process::Process`], which opens the process's directory too.
+/// Cheaper than [`procfs::process::Process`], which also opens the process's directory.
 fn stat_of(pid: u32) -> Option<Stat> {
     Stat::from_file(format!("/proc/{pid}/stat")).ok()
 }

@@ -1,4 +1,4 @@
-//! A running server: monitored, frozen, stopped. `init` makes its data directory, `launch` starts it.
+//! A running server: monitoring, freezing, stopping. `init` creates its data directory, `launch` starts it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,19 +20,19 @@ use crate::spec::{Applied, ServerEndpoint};
 use crate::system::Signals;
 use crate::systems;
 
-/// How long a clean shutdown may take, a checkpoint of a large cache included.
+/// Time limit of a clean shutdown, including a checkpoint of a large cache.
 const CLEAN_MAX: Duration = Duration::from_secs(600);
 
-/// The same while somebody waits for rqps to exit: the next start recovers what is not written by then.
-const IMPATIENT_CLEAN_MAX: Duration = Duration::from_secs(5);
+/// The same while rqps is being interrupted: the next start recovers what is not written by then.
+const INTERRUPTED_CLEAN_MAX: Duration = Duration::from_secs(5);
 
-/// How long an immediate shutdown may take before the server is killed; one that hangs never exits.
+/// Time limit of an immediate shutdown before the server is killed; a hung server never exits.
 const QUICK_MAX: Duration = Duration::from_secs(2);
 
-/// How long the kernel may take to remove a killed server: it frees all its memory.
+/// Time limit for the kernel to remove a killed server, whose memory it has to free.
 const KILLED_MAX: Duration = Duration::from_secs(30);
 
-/// A running server. Dropping it stops it, with less patience than [`Server::stop`].
+/// A running server. Dropping it stops it, with a shorter time limit than [`Server::stop`].
 #[derive(Debug)]
 pub struct Server {
     pub(crate) dbms: Dbms,
@@ -40,7 +40,7 @@ pub struct Server {
     pub(crate) data_dir: DataDir,
     pub(crate) child: Child,
     pub(crate) exit: Option<ExitStatus>,
-    /// Whether its processes were stopped by [`Server::freeze`].
+    /// Whether [`Server::freeze`] stopped its processes.
     pub(crate) frozen: bool,
     pub(crate) endpoint: ServerEndpoint,
     pub(crate) applied: Applied,
@@ -71,14 +71,14 @@ impl Server {
         self.log.tail(lines)
     }
 
-    /// A handle for other threads; none when it has exited.
+    /// A handle for other threads; None if the server has exited.
     pub fn handle(&self) -> Option<ServerHandle> {
         let pid = self.child.id();
         let process = Identity::read(pid)?;
         Some(ServerHandle { pid, process, log: self.log.clone(), data_dir: self.data_dir.path.clone() })
     }
 
-    /// Whether its main process is running. If it died, its remaining processes are killed too.
+    /// Whether its main process is running. If that has died, kills the remaining processes.
     pub fn alive(&mut self) -> bool {
         if self.exit.is_none()
             && let Ok(Some(status)) = self.child.try_wait()
@@ -89,7 +89,7 @@ impl Server {
         self.exit.is_none()
     }
 
-    /// How its main process ended, when it has.
+    /// The exit status of its main process; None while it runs.
     pub fn exit_text(&mut self) -> Option<String> {
         if self.alive() {
             return None;
@@ -97,20 +97,20 @@ impl Server {
         self.exit.map(|status| status.to_string())
     }
 
-    /// Restricts sessions that begin from now on to these CPUs. Existing background processes stay where they are;
-    /// those that the main process starts later, such as autovacuum and parallel workers, go with the sessions.
+    /// Pins sessions that start from now on to these CPUs. Existing background processes stay where they are;
+    /// later children of the main process, such as autovacuum and parallel workers, follow the sessions.
     ///
     /// # Errors
-    /// When the server has ended, or none of these CPUs is there.
+    /// If the server has exited, or none of these CPUs is available.
     pub fn place_sessions(&self, cpus: &CpuSet) -> Result<()> {
         Ok(cpus.place(self.pid())?)
     }
 
-    /// Suspends all its processes until [`Server::thaw`]; returns when none of them runs. What was due meanwhile, such
-    /// as a checkpoint, is due when they resume.
+    /// Suspends all its processes until [`Server::thaw`]; returns when none runs. Work that becomes due
+    /// meanwhile, such as a checkpoint, is due when they resume.
     ///
     /// # Errors
-    /// When a process cannot be stopped within half a minute; all resume then.
+    /// If a process does not stop within 30 s; all are resumed then.
     pub fn freeze(&mut self) -> Result<()> {
         if !self.alive() {
             return Err(Error::NotFrozen { pid: self.pid(), reason: "it has exited".to_owned() });
@@ -119,7 +119,7 @@ impl Server {
         freeze::freeze(self.pid()).inspect_err(|_| self.thaw())
     }
 
-    /// Whether somebody else has suspended one of its processes.
+    /// Whether one of its processes was suspended, but not by [`Server::freeze`].
     pub fn is_paused(&self) -> bool {
         !self.frozen && process::family(self.pid()).iter().any(|member| matches!(member.state, 'T' | 't'))
     }
@@ -132,20 +132,22 @@ impl Server {
         self.frozen = false;
     }
 
-    /// Shuts it down: sessions are ended, a checkpoint is written, all processes are gone when this returns.
+    /// Shuts the server down: ends sessions, writes a checkpoint, and returns when all processes are gone.
     ///
     /// # Errors
-    /// When it had already exited, or had to be killed without a checkpoint after ten minutes. It is gone then, too.
+    /// If it had already exited, or had to be killed without a checkpoint after 10 minutes. It is gone in
+    /// these cases, too.
     pub fn stop(self) -> Result<()> {
         self.stop_unless(&AtomicBool::new(false))
     }
 
-    /// As [`Server::stop`], with less patience once `interrupted` becomes true.
+    /// Like [`Server::stop`], with a shorter time limit once `interrupted` becomes true.
     pub fn stop_unless(mut self, interrupted: &AtomicBool) -> Result<()> {
         self.shut_down(CLEAN_MAX, interrupted)
     }
 
-    /// Ends it like a crash, without a checkpoint: the next start recovers. For tests, and for data not needed again.
+    /// Stops the server like a crash, without a checkpoint: the next start recovers. For tests, and for data
+    /// that is not needed again.
     pub fn stop_immediately(mut self) {
         if self.alive() {
             self.end_now();
@@ -154,35 +156,35 @@ impl Server {
     }
 
     fn shut_down(&mut self, clean_max: Duration, interrupted: &AtomicBool) -> Result<()> {
-        let begun = Instant::now();
-        let mut asked_at = None;
-        let over = || {
+        let start = Instant::now();
+        let mut interrupted_at = None;
+        let give_up = || {
             if interrupted.load(Ordering::Relaxed) {
-                asked_at.get_or_insert_with(Instant::now);
+                interrupted_at.get_or_insert_with(Instant::now);
             }
-            begun.elapsed() >= clean_max
-                || asked_at.is_some_and(|asked: Instant| asked.elapsed() >= IMPATIENT_CLEAN_MAX)
+            start.elapsed() >= clean_max
+                || interrupted_at.is_some_and(|instant: Instant| instant.elapsed() >= INTERRUPTED_CLEAN_MAX)
         };
-        let how = if !self.alive() {
+        let problem = if !self.alive() {
             Some("it had already exited".to_owned())
         } else {
             self.send(self.signals().clean);
-            if self.wait_until(over) {
+            if self.wait_until(give_up) {
                 None
             } else {
                 self.end_now();
-                Some(format!("it was not done after {} s and was killed", begun.elapsed().as_secs()))
+                Some(format!("it did not exit within {} s and was killed", start.elapsed().as_secs()))
             }
         };
         self.data_dir.clear_record();
         let status = self.exit.map_or_else(|| "status unknown".to_owned(), |status| status.to_string());
-        let clean = how.is_none() && self.exit.is_some_and(|status| status.success());
+        let clean = problem.is_none() && self.exit.is_some_and(|status| status.success());
         if clean {
             return systems::get(self.dbms).note_shut_down(&self.data_dir, &server_user()?);
         }
         Err(Error::UncleanStop {
             path: self.data_dir.path.clone(),
-            how: how.map_or_else(|| status.clone(), |how| format!("{how} ({status})")),
+            how: problem.map_or_else(|| status.clone(), |problem| format!("{problem} ({status})")),
             log: self.log.path.clone(),
             tail: self.log.tail(TAIL_LINES),
         })
@@ -192,40 +194,36 @@ impl Server {
         systems::get(self.dbms).signals()
     }
 
-    /// The child has not been waited for, so its pid is still its own.
+    /// The child has not been waited for, so its pid is still valid.
     fn send(&mut self, signal: Signal) {
         // A suspended process would not handle it.
         self.thaw();
         if self.alive() {
-            // It fails only if the process has just exited, which the next wait sees.
+            // Fails only if the process has just exited, which the next wait notices.
             let _sent = process::signal(self.child.id(), signal);
         }
     }
 
-    /// Ends it at once with all sessions, for statements that would not end on their own; its data directory stays. The
-    /// next start recovers.
+    /// Stops the server immediately with all sessions, for statements that would not end by themselves. Keeps
+    /// its data directory; the next start recovers.
     pub fn end_now(&mut self) {
         self.send(self.signals().quick);
         if !self.wait(QUICK_MAX) {
-            self.kill();
+            self.send(Signal::KILL);
+            self.wait(KILLED_MAX);
         }
     }
 
-    fn kill(&mut self) {
-        self.send(Signal::KILL);
-        self.wait(KILLED_MAX);
-    }
-
-    /// Waits for the exit, up to this time.
+    /// Waits for the exit; returns false after this time.
     fn wait(&mut self, at_most: Duration) -> bool {
         let start = Instant::now();
         self.wait_until(|| start.elapsed() >= at_most)
     }
 
-    /// Waits for the exit until `over` says to give up.
-    fn wait_until(&mut self, mut over: impl FnMut() -> bool) -> bool {
+    /// Waits for the exit; returns false if `give_up` returns true first.
+    fn wait_until(&mut self, mut give_up: impl FnMut() -> bool) -> bool {
         while self.alive() {
-            if over() {
+            if give_up() {
                 return false;
             }
             thread::sleep(Duration::from_millis(5));
@@ -234,7 +232,7 @@ impl Server {
     }
 }
 
-/// A running server for a thread that does not own it; valid as long as the [`Server`].
+/// A handle to a running server for a thread that does not own it; valid as long as the [`Server`].
 #[derive(Debug, Clone)]
 pub struct ServerHandle {
     pid: u32,
@@ -253,8 +251,8 @@ impl ServerHandle {
         self.log.tail(lines)
     }
 
-    /// Kills all its processes: without the main one alone, some would go on serving their clients. The owner sees that
-    /// it has died.
+    /// Kills all its processes: if only the main one died, some would keep serving their clients. The owner
+    /// notices the death.
     pub fn kill(&self) {
         let members = process::family(self.pid);
         // Another process may have its pid by now.
@@ -262,7 +260,7 @@ impl ServerHandle {
             return;
         }
         for member in members {
-            // It can only fail when the process has ended.
+            // Fails only if the process has ended.
             let _sent = process::signal(member.pid, Signal::KILL);
         }
     }
@@ -275,8 +273,8 @@ impl ServerHandle {
 impl Drop for Server {
     fn drop(&mut self) {
         if self.alive() {
-            // Nobody can be told.
-            let _stopped = self.shut_down(IMPATIENT_CLEAN_MAX, &AtomicBool::new(true));
+            // Nobody to report an error to.
+            let _stopped = self.shut_down(INTERRUPTED_CLEAN_MAX, &AtomicBool::new(true));
         } else {
             self.data_dir.clear_record();
         }

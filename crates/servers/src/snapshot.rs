@@ -1,6 +1,6 @@
-//! Data directories kept as they are and made again, so that every block starts from the same bytes.
+//! Copies data directories, so that every block starts from the same bytes.
 //!
-//! A snapshot is a data directory without a server: it has the same marker, and is removed like any other.
+//! A snapshot is a data directory without a server: it has the same marker and is removed like any other.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
@@ -20,14 +20,14 @@ use crate::data_dir::{DataDir, Marker, prepare_parent, write_marker};
 use crate::error::{Error, Result};
 use crate::systems;
 
-/// How much is copied between two checks for an interruption: a second of a slow disk.
+/// Bytes copied between checks for an interruption and between flushes: about a second of a slow disk.
 const PIECE_BYTES: u64 = 128 << 20;
 
-/// How the files of a data directory were copied.
+/// How files were copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HowCopied {
-    /// Every file shares its blocks with the original until one of them changes.
+    /// Files share their blocks with the original until either changes.
     Reflink,
     /// The bytes were copied.
     Copy,
@@ -47,25 +47,24 @@ impl HowCopied {
 pub struct Copied {
     pub how: HowCopied,
     pub files: u64,
-    /// Their sizes, summed.
+    /// Total size of the files, in bytes.
     pub bytes: u64,
 }
 
-/// Keeps the data directory of a stopped server at `to`, on disk when this returns. What rqps made at `to` before is
-/// replaced; anything else there is refused. Given up when `interrupted` becomes true: nothing is left of it then.
+/// Copies the data directory of a stopped server to `to` and flushes it to disk. Replaces an earlier
+/// directory of rqps at `to` and refuses anything else. If `interrupted` becomes true, stops and leaves
+/// nothing behind.
 ///
 /// # Errors
-/// When a server works on either, when the last one was not shut down cleanly (every copy would begin with recovery),
-/// and when a symbolic link leads out of the directory, as to tablespaces: its target would be shared.
+/// If a server is running on either directory, if the last one was not shut down cleanly (every copy would
+/// start with recovery), or if a symbolic link points outside the directory, as for tablespaces: copies would
+/// share its target.
 pub fn snapshot(data_dir: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     copy(data_dir, to, interrupted)
 }
 
-/// Recreates a data directory from a snapshot, on disk when this returns, so that nothing has to be flushed later.
-/// It may be at another path than the one that the snapshot was taken of, and the snapshot may be used again.
-///
-/// # Errors
-/// As [`snapshot`].
+/// Recreates a data directory from a snapshot and flushes it to disk, so that nothing has to be flushed
+/// later. Its path may differ from the original's, and the snapshot can be used again.
 pub fn restore(snapshot: &Path, data_dir: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     copy(snapshot, data_dir, interrupted)
 }
@@ -85,59 +84,60 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     let _to_lock = to.lock()?;
     to.reap()?;
     to.remove()?;
-    let mut copying = Copying {
+    let mut copier = Copier {
         from: &from.path,
         to: &to.path,
         user: &user,
         interrupted,
-        clones: true,
+        can_clone: true,
         files: 0,
         bytes: 0,
     };
-    let copied = to.keep_password(&password).and_then(|()| copying.whole(&marker, &to.staging()));
+    let copied = to.write_password(&password).and_then(|()| copier.copy_all(&marker, &to.staging()));
     if let Err(error) = copied {
-        // The first error is the one to report.
+        // Report the first error.
         let _cleaned = to.remove().and_then(|()| to.remove_lock());
         return Err(error);
     }
-    let how = if copying.clones { HowCopied::Reflink } else { HowCopied::Copy };
-    Ok(Copied { how, files: copying.files, bytes: copying.bytes })
+    let how = if copier.can_clone { HowCopied::Reflink } else { HowCopied::Copy };
+    Ok(Copied { how, files: copier.files, bytes: copier.bytes })
 }
 
-struct Copying<'a> {
+struct Copier<'a> {
     from: &'a Path,
-    /// The final place of the copy.
+    /// The final path of the copy.
     to: &'a Path,
     user: &'a ServerUser,
     interrupted: &'a AtomicBool,
-    /// Until the file system refuses.
-    clones: bool,
+    /// True until the file system refuses.
+    can_clone: bool,
     files: u64,
     bytes: u64,
 }
 
-impl Copying<'_> {
-    /// The copy appears only when it is whole, and is on disk then.
-    fn whole(&mut self, marker: &Marker, staging: &Path) -> Result<()> {
+impl Copier<'_> {
+    /// The copy appears at its path only when complete, and is then flushed to disk.
+    fn copy_all(&mut self, marker: &Marker, staging: &Path) -> Result<()> {
         DirBuilder::new().mode(0o755).create(staging).map_err(Error::file("create", staging))?;
         write_marker(staging, marker, self.user)?;
         let staged = staging.join("data");
         let held = HeldDir::open(staging)?.make_dir("data", 0o700)?;
-        self.directory(&HeldDir::open(self.from)?, &held)?;
+        self.copy_directory(&HeldDir::open(self.from)?, &held)?;
         fs::rename(&staged, self.to).map_err(Error::file("move the copied data directory to", self.to))?;
         fs::remove_dir_all(staging).map_err(Error::file("remove", staging))?;
         let top = File::open(self.to).map_err(Error::file("open", self.to))?;
         syncfs(&top).map_err(|error| Error::file("flush", self.to)(error.into()))
     }
 
-    /// Fills the new directory `to`, which no other user can enter before its owner changes at the end.
-    fn directory(&mut self, from: &HeldDir, to: &HeldDir) -> Result<()> {
+    /// Fills the new directory `to`, which other users cannot enter until its mode and owner are set at the
+    /// end.
+    fn copy_directory(&mut self, from: &HeldDir, to: &HeldDir) -> Result<()> {
         for entry in from.entries()? {
             let name = Path::new(&entry.name);
             match entry.kind() {
-                FileType::Directory => self.directory(&from.dir(name)?, &to.make_dir(name, 0o700)?)?,
+                FileType::Directory => self.copy_directory(&from.dir(name)?, &to.make_dir(name, 0o700)?)?,
                 FileType::Symlink => to.make_link(name, &self.link_target(from, name)?)?,
-                FileType::RegularFile => self.file(from, to, name)?,
+                FileType::RegularFile => self.copy_file(from, to, name)?,
                 FileType::Socket => {}
                 _ => {
                     let path = from.path().join(name);
@@ -149,14 +149,14 @@ impl Copying<'_> {
         let mode = fstat(from).map_err(|error| Error::file("examine", from.path())(error.into()))?.st_mode;
         fchmod(to, Mode::from_raw_mode(mode & 0o7777))
             .map_err(|error| Error::file("set permissions of", to.path())(error.into()))?;
-        Ok(self.user.give_open(to, to.path())?)
+        Ok(self.user.chown_open(to, to.path())?)
     }
 
     fn cannot(&self, reason: String) -> Error {
         Error::NotCopied { path: self.from.to_path_buf(), reason }
     }
 
-    /// Where the copy of a link leads: as the original when that is relative, else to the same file of the copy.
+    /// The target of a link's copy: unchanged if relative, else the corresponding file of the copy.
     fn link_target(&self, from: &HeldDir, name: &Path) -> Result<PathBuf> {
         let text = from.link_target(name)?;
         let link = from.path().join(name);
@@ -177,34 +177,34 @@ impl Copying<'_> {
         }
     }
 
-    fn go_on(&self, whole: bool) -> Result<()> {
-        if whole { Ok(()) } else { Err(Error::Interrupted { path: self.to.to_path_buf() }) }
+    fn error_unless(&self, is_complete: bool) -> Result<()> {
+        if is_complete { Ok(()) } else { Err(Error::Interrupted { path: self.to.to_path_buf() }) }
     }
 
-    fn file(&mut self, from: &HeldDir, to: &HeldDir, name: &Path) -> Result<()> {
-        self.go_on(!self.interrupted.load(Ordering::Relaxed))?;
+    fn copy_file(&mut self, from: &HeldDir, to: &HeldDir, name: &Path) -> Result<()> {
+        self.error_unless(!self.interrupted.load(Ordering::Relaxed))?;
         let source = from.open_file(name, Some(self.user.uid))?;
         let from = from.path().join(name);
         let meta = source.metadata().map_err(Error::file("examine", &from))?;
         let target = to.create_file(name, 0o600)?;
         let to = to.path().join(name);
-        self.clones = self.clones && clone(&source, &target).map_err(Error::file("clone to", &to))?;
-        if !self.clones {
-            let mut go_on = || !self.interrupted.load(Ordering::Relaxed);
-            let whole =
-                copy_data(&source, &target, meta.len(), &mut go_on).map_err(Error::file("copy to", &to))?;
-            self.go_on(whole)?;
+        self.can_clone = self.can_clone && clone(&source, &target).map_err(Error::file("clone to", &to))?;
+        if !self.can_clone {
+            let keep_going = || !self.interrupted.load(Ordering::Relaxed);
+            let is_complete =
+                copy_data(&source, &target, meta.len(), keep_going).map_err(Error::file("copy to", &to))?;
+            self.error_unless(is_complete)?;
         }
         target
             .set_permissions(Permissions::from_mode(meta.mode() & 0o7777))
             .map_err(Error::file("set permissions of", &to))?;
         self.files += 1;
         self.bytes += meta.len();
-        Ok(self.user.give_open(&target, &to)?)
+        Ok(self.user.chown_open(&target, &to)?)
     }
 }
 
-/// Shares the blocks; false where the file system, or this pair of them, cannot.
+/// Shares the blocks; returns false if the file system or this pair of file systems cannot.
 fn clone(source: &File, target: &File) -> io::Result<bool> {
     match ioctl_ficlone(target, source) {
         Ok(()) => Ok(true),
@@ -213,29 +213,29 @@ fn clone(source: &File, target: &File) -> io::Result<bool> {
     }
 }
 
-/// Copies what is data; what is a hole stays one. False when `go_on` asked for the end.
+/// Copies data and keeps holes. Returns false if `keep_going` returned false.
 fn copy_data(
     source: &File,
     target: &File,
     length_bytes: u64,
-    go_on: &mut dyn FnMut() -> bool,
+    keep_going: impl Fn() -> bool,
 ) -> io::Result<bool> {
     let mut at = 0;
     while at < length_bytes {
         let (start, end) = match seek(source, SeekFrom::Data(at)) {
             Ok(start) => (start, seek(source, SeekFrom::Hole(start))?),
             Err(Errno::NXIO) => break,
-            // A file system without holes.
+            // The file system has no holes.
             Err(Errno::INVAL) => (at, length_bytes),
             Err(error) => return Err(error.into()),
         };
-        // In pieces that are on disk soon: flushed in one go at the end, a large copy could not be given up.
+        // Flush piece by piece: a large flush at the end could not be interrupted.
         let end = end.min(start + PIECE_BYTES);
         copy_range(source, target, start, end)?;
         if end - start == PIECE_BYTES {
             fdatasync(target)?;
         }
-        if !go_on() {
+        if !keep_going() {
             return Ok(false);
         }
         at = end;
@@ -252,7 +252,7 @@ fn copy_range(source: &File, target: &File, start: u64, end: u64) -> io::Result<
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(_) | Err(Errno::INTR) => {}
             Err(Errno::XDEV | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => {
-                return copy_by_hand(source, target, read_at, end);
+                return copy_in_user_space(source, target, read_at, end);
             }
             Err(error) => return Err(error.into()),
         }
@@ -260,8 +260,8 @@ fn copy_range(source: &File, target: &File, start: u64, end: u64) -> io::Result<
     Ok(())
 }
 
-/// Through our memory, between file systems that the kernel does not copy between.
-fn copy_by_hand(mut source: &File, mut target: &File, start: u64, end: u64) -> io::Result<()> {
+/// Copies through user space, between file systems that the kernel does not copy between.
+fn copy_in_user_space(mut source: &File, mut target: &File, start: u64, end: u64) -> io::Result<()> {
     use io::{Read, Seek};
     source.seek(io::SeekFrom::Start(start))?;
     target.seek(io::SeekFrom::Start(start))?;

@@ -1,4 +1,4 @@
-//! The specification of a server, and how to reach it.
+//! A server's specification, and its addresses.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use crate::instrument::Instrument;
 /// The superuser of every server.
 pub const USER: &str = "rqps";
 
-/// The database made for the work.
+/// The benchmark's database.
 pub const DATABASE: &str = "bench";
 
 /// A server to run.
@@ -22,25 +22,25 @@ pub const DATABASE: &str = "bench";
 pub struct ServerSpec {
     pub build: Build,
     pub config: Config,
-    /// The directory of its data; files of the same name with a suffix are kept beside it.
+    /// The data directory; rqps keeps files next to it, named like it with a suffix.
     pub data_dir: PathBuf,
-    /// Where its log goes: `<log_dir>/<name of data_dir>.log`, appended to.
+    /// Its log is `<log_dir>/<name of data_dir>.log`, which is appended to.
     pub log_dir: PathBuf,
-    /// How many clients will connect at the same time; probes are allowed for.
+    /// Maximum number of concurrent clients; rqps adds connections for probes.
     pub clients_max: u32,
-    /// Also listen on a free TCP port of the loopback interface.
+    /// Whether to listen on a free TCP port of the loopback interface, too.
     pub tcp: bool,
-    /// Variables in the environment of the server program alone, such as `LD_PRELOAD`.
+    /// Environment variables of the server program alone, such as `LD_PRELOAD`.
     pub env: BTreeMap<String, String>,
-    /// Where all its processes run; none for wherever the kernel puts them. See [`crate::Server::place_sessions`].
+    /// CPUs of all its processes; None for no restriction. See [`crate::Server::place_sessions`].
     pub cpus: Option<CpuSet>,
     pub instrument: Option<Instrument>,
-    /// The most memory that all its processes together may have, the page cache of what they read and write included;
-    /// none for what the host has. A host that does not let it be limited refuses the start.
+    /// Memory limit in bytes for all its processes together, including the page cache of their I/O; None for
+    /// no limit. If the host cannot limit memory, the start fails.
     pub memory_bytes_max: Option<u64>,
 }
 
-/// Where one server listens, and for how many.
+/// A server's addresses and number of clients.
 #[derive(Debug, Clone)]
 pub(crate) struct Listen {
     pub socket_dir: PathBuf,
@@ -49,30 +49,30 @@ pub(crate) struct Listen {
     pub clients_max: u32,
 }
 
-/// How a config became the options of a server.
+/// How a config was applied to a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applied {
     /// Options of the config that were left out.
     pub left_out: Vec<LeftOut>,
     /// Options that rqps set itself, with their values.
     pub added: Vec<(String, String)>,
-    /// The text of the server's own file.
+    /// The text of the server's configuration file.
     pub config_as_used: String,
 }
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerEndpoint {
     pub socket_dir: PathBuf,
-    /// Its address, when it listens on TCP.
+    /// The IP address, if it listens on TCP.
     pub tcp: Option<IpAddr>,
-    /// The port, on TCP and in the socket's name.
+    /// The port, for TCP and in the socket's name.
     pub port: u16,
     pub user: String,
     pub password: String,
     pub database: String,
 }
 
-/// Without the password.
+/// Omits the password.
 impl std::fmt::Debug for ServerEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ServerEndpoint")

@@ -1,5 +1,5 @@
-//! What this crate needs from a DBMS. The implementations are listed in `systems`, which neither an implementation nor
-//! anything it depends on may use.
+//! What this crate needs from a DBMS. `systems` lists the implementations; neither they nor their
+//! dependencies may use it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,36 +16,48 @@ use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
 use crate::spec::{Applied, Listen, ServerSpec};
 
-/// A start is given up after this long in any case: enough to recover some 100 GB of WAL.
+/// Time limit of a start: enough to recover some 100 GB of WAL.
 pub(crate) const START_MAX: Duration = Duration::from_secs(2 * 3600);
 
-/// What differs between DBMSs in configs, data directories and servers.
+/// Embeds configs of a folder in `/configs`: an array of names and texts.
+macro_rules! embed_configs {
+    ($folder:literal, $extension:literal: $($name:literal),* $(,)?) => {
+        [$((
+            $name,
+            include_str!(concat!("../../../../configs/", $folder, "/", $name, ".", $extension)),
+        )),*]
+    };
+}
+pub(crate) use embed_configs;
+
+/// The differences between DBMSs in configs, data directories and servers.
 pub(crate) trait System: Sync {
-    /// Name and text of each shipped config, before anything is filled in.
+    /// Names and texts of the shipped configs, with placeholders.
     fn shipped(&self) -> &'static [(&'static str, &'static str)];
 
-    /// The text of a shipped config, fitted to the host; none when there is no such config.
+    /// The text of a shipped config, sized for the host; None if there is no such config.
     fn shipped_text(&self, name: &str, limits: &HostLimits) -> Option<String>;
 
-    /// Parses one line of a config. `section` is the current section, updated by a section header; it is empty at the
-    /// start of a file.
+    /// Parses one line of a config. `section` is the current section, updated by a section header; it is
+    /// empty at the start of a file.
     fn line(&self, section: &mut String, line: &str) -> std::result::Result<Line, String>;
 
-    /// Fills an empty directory with a new cluster that has the superuser, the database for the work and the config.
+    /// Fills an empty directory with a new cluster that has the superuser, the benchmark's database and the
+    /// config.
     fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied>;
 
-    /// What the content of a data directory depends on: builds with equal keys can read each other's, and would have
-    /// written the same.
+    /// A key for the contents of a data directory: builds with equal keys can read each other's files and
+    /// would have written the same.
     fn data_key(&self, build: &Build, config: &Config) -> String;
 
-    /// Refuses a data directory that this build cannot serve. Call when no server is running.
+    /// Refuses a data directory that this build cannot use. Call when no server is running.
     fn check_data_dir(&self, data_dir: &DataDir, build: &Build, marker: &Marker) -> Result<()>;
 
-    /// Refuses a data directory whose server was not shut down cleanly, with the reason. Call when no server is
+    /// Returns the reason as an error if the server was not shut down cleanly. Call when no server is
     /// running.
     fn check_shut_down(&self, data_dir: &Path) -> std::result::Result<(), String>;
 
-    /// Records a clean shutdown, where the server's own files do not.
+    /// Records a clean shutdown if the server's own files do not.
     fn note_shut_down(&self, _data_dir: &DataDir, _user: &ServerUser) -> Result<()> {
         Ok(())
     }
@@ -53,19 +65,19 @@ pub(crate) trait System: Sync {
     /// The pid of the server running on a data directory.
     fn running_server(&self, data_dir: &Path) -> Option<u32>;
 
-    /// The port of servers that listen on their Unix socket alone: each has a directory of its own.
+    /// The port for servers that listen only on a Unix socket; each has its own socket directory.
     fn socket_port(&self) -> u16;
 
-    /// The socket's name in its directory.
+    /// File name of the socket.
     fn socket_name(&self, port: u16) -> String;
 
     /// Writes the options of a server and returns how to start it.
     fn command(&self, start: &Start<'_>) -> Result<ServerCommand>;
 
-    /// Whether the server accepts sessions now.
+    /// Whether the server accepts sessions.
     fn is_ready(&self, data_dir: &Path, build: &Build, pid: u32, socket: &Path) -> bool;
 
-    /// Messages in the log after which a failed start is worth another try.
+    /// Log messages of failed starts that are worth a retry.
     fn transient_failures(&self) -> &'static [&'static str];
 
     fn is_transient(&self, tail: &str) -> bool {
@@ -75,7 +87,7 @@ pub(crate) trait System: Sync {
     /// Known causes of a failed start, the most specific first.
     fn causes(&self) -> &'static [Cause];
 
-    /// Advice for the first known cause that the end of a log shows, on a line of its own; empty if there is none.
+    /// The hint for the first known cause in the end of a log, on a line of its own; empty without one.
     fn hint(&self, tail: &str) -> String {
         self.causes()
             .iter()
@@ -83,7 +95,7 @@ pub(crate) trait System: Sync {
             .map_or_else(String::new, |(_, advice)| format!("\nhint: {advice}"))
     }
 
-    /// How its servers are ended.
+    /// Signals that stop its servers.
     fn signals(&self) -> Signals;
 }
 
@@ -102,15 +114,15 @@ pub(crate) struct ServerCommand {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signals {
-    /// A clean shutdown: sessions are ended, nothing is left to recover.
+    /// Clean shutdown: ends sessions, nothing is left to recover.
     pub clean: Signal,
-    /// At once, without leaving anything of the server behind: the next start recovers.
+    /// Immediate shutdown with all processes; the next start recovers.
     pub quick: Signal,
-    /// The same, when it is the kernel that sends it at our death.
+    /// The same, sent by the kernel when rqps dies.
     pub death: Signal,
 }
 
-/// Messages of which one shows the cause, and what to do about it.
+/// Messages that show a cause, and the advice.
 pub(crate) type Cause = (&'static [&'static str], &'static str);
 
 pub(crate) const PORT_TAKEN: Cause = (
@@ -118,5 +130,5 @@ pub(crate) const PORT_TAKEN: Cause = (
     "another program took the port each time: try again, or use the Unix socket",
 );
 
-/// Why a data directory cannot be copied as it is.
+/// Why a data directory cannot be copied.
 pub(crate) const NOT_SHUT_DOWN: &str = "its server was not shut down cleanly: start it and stop it first";

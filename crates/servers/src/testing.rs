@@ -1,4 +1,4 @@
-//! A throw-away server for tests: made, started, and removed when dropped.
+//! Temporary servers for tests: created, started, and removed on drop.
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -16,27 +16,27 @@ use crate::host::HostLimits;
 use crate::server::Server;
 use crate::spec::ServerSpec;
 
-/// A running server in a temporary directory. It dereferences to its [`Server`].
+/// A running server in a temporary directory. Dereferences to [`Server`].
 pub struct Scratch {
-    // Dropped before the directory it works in.
+    // Dropped before its directory.
     server: Option<Server>,
     spec: ServerSpec,
     _dir: tempfile::TempDir,
 }
 
 impl Scratch {
-    /// Installs (cached in the usual place), makes and starts a Postgres of this version, such as `18` or
-    /// `14.20`, with a small config and room for 40 clients, on its Unix socket.
+    /// Installs (in the usual cache), creates and starts a Postgres of this version, such as `18` or `14.20`,
+    /// with a small config, for 40 clients, on its Unix socket.
     pub fn start(version: &str) -> Result<Scratch> {
         Scratch::start_with(version, |_spec| {})
     }
 
-    /// As [`Scratch::start`], with changes to what is run.
+    /// Like [`Scratch::start`], with changes to the spec.
     pub fn start_with(version: &str, change: impl FnOnce(&mut ServerSpec)) -> Result<Scratch> {
         Scratch::start_of(Dbms::Postgres, version, change)
     }
 
-    /// As [`Scratch::start_with`], of any DBMS: MySQL `5.7.22`, MariaDB `10.11`.
+    /// Like [`Scratch::start_with`], for any DBMS: MySQL `5.7.22`, MariaDB `10.11`.
     pub fn start_of(dbms: Dbms, version: &str, change: impl FnOnce(&mut ServerSpec)) -> Result<Scratch> {
         let (dir, mut spec) = Scratch::prepare_of(dbms, version)?;
         change(&mut spec);
@@ -45,12 +45,12 @@ impl Scratch {
         Ok(Scratch { server: Some(server), spec, _dir: dir })
     }
 
-    /// Only the directory and what would be run in it.
+    /// Creates only the directory and the spec.
     pub fn prepare(version: &str) -> Result<(tempfile::TempDir, ServerSpec)> {
         Scratch::prepare_of(Dbms::Postgres, version)
     }
 
-    /// As [`Scratch::prepare`], of any DBMS.
+    /// Like [`Scratch::prepare`], for any DBMS.
     pub fn prepare_of(dbms: Dbms, version: &str) -> Result<(tempfile::TempDir, ServerSpec)> {
         let dir = tempfile::Builder::new()
             .prefix("rqps-scratch-")
@@ -76,7 +76,7 @@ impl Scratch {
         &self.spec
     }
 
-    /// Stops it cleanly and starts it again on the same data.
+    /// Stops the server cleanly and starts it on the same data.
     pub fn restart(&mut self) -> Result<()> {
         if let Some(server) = self.server.take() {
             server.stop()?;
@@ -86,7 +86,7 @@ impl Scratch {
     }
 }
 
-/// How a session reaches a server over its Unix socket.
+/// The endpoint of a server's Unix socket.
 pub fn by_socket(server: &Server) -> Endpoint {
     let at = server.endpoint();
     Endpoint {
@@ -98,18 +98,18 @@ pub fn by_socket(server: &Server) -> Endpoint {
     }
 }
 
-/// The newest cached build of a version or series, without asking the network when there is one.
+/// The newest cached build of a version or series; asks the network only if there is none.
 fn cached_or_installed(dbms: Dbms, version: &str) -> Result<Build> {
     let dirs = Dirs::from_env();
-    let of_series = format!("{version}.");
+    let series_prefix = format!("{version}.");
     let cached = list_builds(&dirs)?
         .into_iter()
         .filter(|build| build.dbms == dbms)
-        .find(|build| build.version == version || build.version.starts_with(&of_series));
+        .find(|build| build.version == version || build.version.starts_with(&series_prefix));
     Ok(cached.map_or_else(|| install(&dirs, dbms, version), Ok)?)
 }
 
-/// The options of `sized` for a host with 512 MB.
+/// Config `sized` for a host with 512 MB.
 fn small_config(dbms: Dbms) -> Result<Config> {
     let limits = HostLimits { memory_bytes: 512 << 20, disk_free_bytes: 20 << 30 };
     load_config_for(dbms, "sized", &limits)
@@ -133,7 +133,7 @@ impl DerefMut for Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Some(server) = self.server.take() {
-            // The data goes away with it.
+            // The data is deleted anyway.
             server.stop_immediately();
         }
     }

@@ -34,7 +34,7 @@ fn a_directory_is_the_same_build_as_its_copy_and_its_link() {
 }
 
 #[test]
-fn what_is_wrong_with_a_directory_is_said() {
+fn problems_of_a_directory_are_named() {
     let scratch = open_dir();
     let message = |path: &Path| {
         let spec = BuildSpec::from_path(Dbms::Postgres, path);

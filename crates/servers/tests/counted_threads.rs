@@ -1,4 +1,4 @@
-//! Threads of a server under callgrind, each with a count of its own between two moments.
+//! Counts instructions of a server's threads under callgrind between two points in time.
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
@@ -7,11 +7,11 @@ use rqps_model::Dbms;
 use rqps_servers::testing::Scratch;
 use rqps_servers::{Instrument, Server, ThreadCounter, instrument};
 
-/// How often it is looked for a thread that only greets.
+/// Attempts to see a thread that does nothing but send a greeting.
 const TRIES: u32 = 50;
 
 #[test]
-fn what_greets_a_client_is_counted_from_one_moment_to_the_next() {
+fn the_thread_that_sends_a_greeting_is_counted() {
     assert!(instrument::available().is_some(), "valgrind is missing: install it");
     let (dir, mut spec) = Scratch::prepare_of(Dbms::Mysql, "5.7.22").unwrap();
     Server::init(&spec).unwrap();
@@ -24,8 +24,8 @@ fn what_greets_a_client_is_counted_from_one_moment_to_the_next() {
 
     let socket = server.endpoint().socket_dir.join("mysqld.sock");
     let mut seen = Vec::new();
-    // Its thread may have the number of a session before it, which looked whether the server is ready, or was greeted
-    // in a try before: each may take a while to end.
+    // Its thread may reuse the number of an earlier session's, from the readiness check or a previous
+    // attempt, which may take a while to end.
     let is_counted = (0..TRIES).any(|_| {
         counter.begin().unwrap();
         let quiet = counter.end().unwrap();

@@ -1,4 +1,4 @@
-//! Where and how the processes of real servers run: on which CPUs, with what in their environment, held still, counted.
+//! How the processes of real servers run: CPUs, environment, frozen, counted, memory limit.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
@@ -24,30 +24,29 @@ fn status(pid: u32, field: &str) -> String {
     line.unwrap_or_else(|| panic!("no {field}")).trim().to_owned()
 }
 
-/// What a process calls itself.
-fn title(pid: u32) -> String {
-    let title = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&title).replace('\0', " ")
+/// The command line of a process.
+fn command_line(pid: u32) -> String {
+    let command_line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&command_line).replace('\0', " ")
 }
 
-/// The background processes of a server of Postgres, once it has no others: a start ends with a session, and who is new
-/// goes by the main process' title at first.
+/// The background processes of a Postgres server, once it has no others: a start ends with a session, and a
+/// new process first has the main process's title.
 fn background(server: &Server) -> Vec<u32> {
     wait_for("a server without a session", || {
-        let found = children(server.pid());
+        let pids = children(server.pid());
         let is_background = |pid: &u32| {
-            let title = title(*pid);
-            title.starts_with("postgres: ") && !title.contains("[local]")
+            let command_line = command_line(*pid);
+            command_line.starts_with("postgres: ") && !command_line.contains("[local]")
         };
-        found.iter().all(is_background).then_some(found)
+        pids.iter().all(is_background).then_some(pids)
     })
 }
 
-/// The children of a process.
 fn children(pid: u32) -> Vec<u32> {
     let pids = fs::read_dir("/proc").unwrap().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    // Others come and go meanwhile.
+    // Other processes come and go.
     let is_child = |child: &u32| {
         let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
         stat.rsplit(')').next().unwrap().split_whitespace().nth(1) == Some(pid.to_string().as_str())
@@ -55,18 +54,18 @@ fn children(pid: u32) -> Vec<u32> {
     pids.filter(is_child).collect()
 }
 
-/// A session up to the point where the server asks for the password: its backend is there.
-fn knock(server: &Server) -> UnixStream {
+/// Starts a session up to the password request: its backend exists then.
+fn open_session(server: &Server) -> UnixStream {
     let mut stream = UnixStream::connect(server.endpoint().socket_dir.join(".s.PGSQL.5432")).unwrap();
     let body = b"\0\x03\0\0user\0rqps\0database\0bench\0\0";
     let length = u32::try_from(body.len() + 4).unwrap();
     stream.write_all(&[&length.to_be_bytes(), &body[..]].concat()).unwrap();
-    assert_eq!(answer(&mut stream), Some(b'R'));
+    assert_eq!(read_byte(&mut stream), Some(b'R'));
     stream
 }
 
-/// The next byte; none when the server closes the connection.
-fn answer(stream: &mut UnixStream) -> Option<u8> {
+/// The next byte; None if the server closes the connection.
+fn read_byte(stream: &mut UnixStream) -> Option<u8> {
     let mut byte = [0];
     (stream.read(&mut byte).unwrap() == 1).then_some(byte[0])
 }
@@ -82,13 +81,13 @@ fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Its workers come and go.
+/// Autovacuum's workers come and go.
 fn without_autovacuum(spec: &mut ServerSpec) {
     spec.config.options.push(("autovacuum".to_owned(), "off".to_owned()));
 }
 
 #[test]
-fn sessions_run_where_they_are_placed_and_background_processes_stay() {
+fn placed_sessions_change_cpus_but_background_processes_do_not() {
     let online = CpuSet::online().unwrap();
     let first = CpuSet::of(online.cpus().next()).unwrap();
     let Some(others) = online.without(&first) else {
@@ -105,8 +104,8 @@ fn sessions_run_where_they_are_placed_and_background_processes_stay() {
         assert_eq!(status(*pid, "Cpus_allowed_list"), others.to_string());
     }
     server.place_sessions(&first).unwrap();
-    let _session = knock(&server);
-    // It has asked for the password, so it is there.
+    let _session = open_session(&server);
+    // It requested the password, so its process exists.
     let session = children(server.pid()).into_iter().find(|pid| !background.contains(pid)).unwrap();
     assert_eq!(status(session, "Cpus_allowed_list"), first.to_string());
     for pid in background {
@@ -120,7 +119,7 @@ fn a_frozen_server_does_nothing_until_it_is_thawed_or_stopped() {
     for version in ["9.6", "18"] {
         let mut server = Scratch::start_with(version, without_autovacuum).unwrap();
         background(&server);
-        let session = knock(&server);
+        let session = open_session(&server);
         let processes = [vec![server.pid()], children(server.pid())].concat();
         server.freeze().unwrap();
         for pid in &processes {
@@ -131,9 +130,9 @@ fn a_frozen_server_does_nothing_until_it_is_thawed_or_stopped() {
         server.thaw();
         assert!(processes.iter().all(|pid| !status(*pid, "State").starts_with('T')));
         drop((session, waiting));
-        drop(knock(&server));
+        drop(open_session(&server));
         server.freeze().unwrap();
-        // A clean stop, with its checkpoint, or `restart` fails: it ends a server that doesn't stop.
+        // A clean stop with its checkpoint, or `restart` fails: it kills a server that doesn't stop.
         server.restart().unwrap();
         server.freeze().unwrap();
         drop(server);
@@ -143,7 +142,7 @@ fn a_frozen_server_does_nothing_until_it_is_thawed_or_stopped() {
     }
 }
 
-/// The directory of the group that limits the memory of a process, and its limit.
+/// The memory control group of a process: directory and limit in bytes.
 fn memory_group(pid: u32) -> Option<(String, u64)> {
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
     let path = |start: &str| groups.lines().find_map(|line| line.split_once(start)).map(|(_, path)| path);
@@ -157,9 +156,9 @@ fn memory_group(pid: u32) -> Option<(String, u64)> {
     }
 }
 
-/// A library that takes so much memory when it is loaded, once its process is in a group of rqps: how much of a
-/// program's own memory counts, and how soon, differs from kernel to kernel.
-fn taker(dir: &Path, bytes: u64) -> String {
+/// A library that allocates memory when loaded, once its process is in a group of rqps. How much of a
+/// program's own memory counts, and how soon, differs between kernels.
+fn memory_hog(dir: &Path, bytes: u64) -> String {
     let source = format!(
         r#"#include <stdio.h>
 #include <stdlib.h>
@@ -193,7 +192,7 @@ fn all_processes_of_a_server_share_a_limit_of_memory_that_goes_with_it() {
         Server::init(&spec).unwrap();
         let server = match Server::start(&spec) {
             Ok(server) => server,
-            // A host that does not allow it is told so, and nothing runs without the limit.
+            // A host that cannot limit memory reports that, and no server runs without the limit.
             Err(Error::NoMemoryLimit { reason, .. }) => {
                 eprintln!("not tested: {reason}");
                 return;
@@ -211,14 +210,14 @@ fn all_processes_of_a_server_share_a_limit_of_memory_that_goes_with_it() {
         server.stop().unwrap();
         assert!(!Path::new(&group).exists(), "{group}");
         spec.memory_bytes_max = Some(TOO_LITTLE);
-        spec.env = BTreeMap::from([("LD_PRELOAD".to_owned(), taker(dir.path(), 8 * TOO_LITTLE))]);
+        spec.env = BTreeMap::from([("LD_PRELOAD".to_owned(), memory_hog(dir.path(), 8 * TOO_LITTLE))]);
         let error = Server::start(&spec).unwrap_err().to_string();
         assert!(error.contains("its memory limit, 16 MiB, is too small"), "{error}");
         assert!(!Path::new(&group).exists(), "{group}");
     }
 }
 
-/// A library of this source in C, for everybody to read.
+/// Compiles C source to a library that everybody can read.
 fn library(dir: &Path, name: &str, text: &str) -> String {
     let (source, library) = (dir.join(format!("{name}.c")), dir.join(format!("{name}.so")));
     fs::write(&source, text).unwrap();
@@ -234,7 +233,7 @@ fn shim(dir: &Path) -> String {
 }
 
 #[test]
-fn the_environment_reaches_the_server_and_a_library_left_out_is_noticed() {
+fn variables_reach_the_server_and_skipped_libraries_are_detected() {
     let (dir, mut spec) = Scratch::prepare("18").unwrap();
     let shim = shim(dir.path());
     let fake = dir.path().join("fake.so");
@@ -254,7 +253,7 @@ fn the_environment_reaches_the_server_and_a_library_left_out_is_noticed() {
 }
 
 #[test]
-fn a_server_under_valgrind_counts_each_session_and_is_otherwise_as_any() {
+fn valgrind_counts_each_session() {
     if instrument::available().is_none() {
         return;
     }

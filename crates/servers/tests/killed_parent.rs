@@ -1,5 +1,5 @@
-//! A server must not outlive the program that started it, however that ends. This test has a `main` of its own, as it
-//! starts itself again: once as a program with the start shim, once as one without.
+//! A server must not outlive the program that started it, however that ends. This test has its own `main`,
+//! because it starts itself again: with and without the start shim.
 
 #![expect(clippy::unwrap_used, reason = "a test, though the lint does not know it without a #[test]")]
 
@@ -23,10 +23,10 @@ fn main() {
     }
     if std::env::var_os("TEST_HOLD_SERVER").is_some() {
         let is_mysql = std::env::var_os("TEST_MYSQL").is_some();
-        hold_server(if is_mysql { MYSQL } else { POSTGRES });
+        run_server(if is_mysql { MYSQL } else { POSTGRES });
     }
     for (name, variable) in [("with the shim", "TEST_WITH_SHIM"), ("without", "TEST_WITHOUT_SHIM")] {
-        server_ends_with_its_killed_parent(variable);
+        server_ends_with_its_killed_parent(&[variable]);
         println!("test a killed program takes its server along, {name} ... ok");
     }
     for (name, variable) in
@@ -40,12 +40,13 @@ fn main() {
     }
     data_of_a_killed_program_starts_again(MYSQL, "TEST_MYSQL", "ready for connections");
     println!("test data of a killed program starts again, its server MySQL ... ok");
-    frozen_server_ends_with_its_killed_parent();
+    // The signal is pending until the kernel resumes the server.
+    server_ends_with_its_killed_parent(&["TEST_WITH_SHIM", "TEST_FROZEN"]);
     println!("test a frozen server of a killed program ends by itself ... ok");
 }
 
-/// The program that will be killed: says what it started and waits.
-fn hold_server((dbms, version): (Dbms, &str)) -> ! {
+/// The program to be killed: starts a server, prints its pid and data directory, and waits.
+fn run_server((dbms, version): (Dbms, &str)) -> ! {
     let mut scratch = Scratch::start_of(dbms, version, |spec| {
         if std::env::var_os("TEST_VALGRIND").is_some() {
             let counts_dir = spec.data_dir.with_file_name("counts");
@@ -62,27 +63,26 @@ fn hold_server((dbms, version): (Dbms, &str)) -> ! {
     }
 }
 
-/// Starts a program that holds a server, kills it once the server runs, and returns the server's pid and data
-/// directory.
-fn kill_a_holder(variables: &[&str]) -> (u32, String) {
-    let mut holder = Command::new(std::env::current_exe().unwrap())
+/// Starts a program that runs a server, kills the program, and returns the server's pid and data directory.
+fn kill_parent_of_server(variables: &[&str]) -> (u32, String) {
+    let mut parent = Command::new(std::env::current_exe().unwrap())
         .env("TEST_HOLD_SERVER", "1")
         .envs(variables.iter().map(|variable| (variable, "1")))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut line = String::new();
-    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(parent.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let (pid, data_dir) = line.trim().split_once(' ').expect("the holder started its server");
     let pid: u32 = pid.parse().unwrap();
     assert!(Path::new(&format!("/proc/{pid}")).exists());
-    holder.kill().unwrap();
-    holder.wait().unwrap();
+    parent.kill().unwrap();
+    parent.wait().unwrap();
     (pid, data_dir.to_owned())
 }
 
-fn server_ends_with_its_killed_parent(variable: &str) {
-    let (pid, data_dir) = kill_a_holder(&[variable]);
+fn server_ends_with_its_killed_parent(variables: &[&str]) {
+    let (pid, data_dir) = kill_parent_of_server(variables);
     wait_for_end(pid);
     std::fs::remove_dir_all(Path::new(&data_dir).parent().unwrap()).unwrap();
 }
@@ -95,22 +95,15 @@ fn wait_for_end(pid: u32) {
     }
 }
 
-/// The signal that should end it is pending until the kernel lets it go on.
-fn frozen_server_ends_with_its_killed_parent() {
-    let (pid, data_dir) = kill_a_holder(&["TEST_WITH_SHIM", "TEST_FROZEN"]);
-    wait_for_end(pid);
-    std::fs::remove_dir_all(Path::new(&data_dir).parent().unwrap()).unwrap();
-}
-
-/// Started at once: the old server may still be ending, and the data needs recovery.
-fn data_of_a_killed_program_starts_again((dbms, version): (Dbms, &str), variable: &str, says: &str) {
-    let (old_pid, data_dir) = kill_a_holder(&["TEST_WITH_SHIM", variable]);
+/// Started immediately: the old server may still be exiting, and the data need recovery.
+fn data_of_a_killed_program_starts_again((dbms, version): (Dbms, &str), variable: &str, log_line: &str) {
+    let (old_pid, data_dir) = kill_parent_of_server(&["TEST_WITH_SHIM", variable]);
     let data_dir = Path::new(&data_dir);
     let (_dir, mut spec) = Scratch::prepare_of(dbms, version).unwrap();
     spec.data_dir = data_dir.to_path_buf();
     let server = Server::start(&spec).unwrap();
     assert_ne!(server.pid(), old_pid);
-    assert!(server.log_tail(100).contains(says), "{}", server.log_tail(100));
+    assert!(server.log_tail(100).contains(log_line), "{}", server.log_tail(100));
     server.stop().unwrap();
     wait_for_end(old_pid);
     std::fs::remove_dir_all(data_dir.parent().unwrap()).unwrap();

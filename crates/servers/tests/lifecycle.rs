@@ -1,4 +1,4 @@
-//! Real servers of two versions: made, started, stopped, and refused when something is wrong.
+//! Real servers: created, started, stopped, and refused if something is wrong.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
@@ -11,20 +11,20 @@ use rqps_model::Dbms;
 use rqps_servers::testing::Scratch;
 use rustix::process::{Pid, Signal, kill_process};
 
-use rqps_servers::{Config, Error, Server, load_config, remove_data_dir};
+use rqps_servers::{Config, Error, Server, config_from_text, remove_data_dir};
 
-/// The options of `config` and one more.
-fn with(mut config: Config, option: &str, value: &str) -> Config {
+/// Adds an option to `config`.
+fn with_option(mut config: Config, option: &str, value: &str) -> Config {
     config.options.push((option.to_owned(), value.to_owned()));
     config
 }
 
 #[test]
-fn made_started_stopped_and_started_again_on_each_version() {
+fn servers_of_each_version_start_stop_and_restart() {
     for version in ["14", "18"] {
         let mut scratch = Scratch::start_with(version, |spec| {
-            let config = with(spec.config.clone(), "io_method", "sync");
-            spec.config = with(config, "port", "1");
+            let config = with_option(spec.config.clone(), "io_method", "sync");
+            spec.config = with_option(config, "port", "1");
             spec.clients_max = 200;
         })
         .unwrap();
@@ -49,24 +49,31 @@ fn made_started_stopped_and_started_again_on_each_version() {
 
 #[test]
 fn a_value_that_the_build_refuses_is_an_error_before_the_start() {
-    let (dir, mut spec) = Scratch::prepare("18").unwrap();
-    spec.config = load_config(Dbms::Postgres, "x10d_c8r32").unwrap();
-    let message = Server::init(&spec).unwrap_err().to_string();
-    assert!(message.contains("rejects config `x10d_c8r32`"), "{message}");
-    assert!(message.contains("Available values: sync, worker"), "{message}");
-    let left: Vec<_> = fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
-    assert!(left.iter().all(|name| name == "logs"), "{left:?}");
+    for (dbms, version, text, expected) in [
+        (Dbms::Postgres, "18", "io_method = io_uring", "Available values: sync, worker"),
+        (Dbms::Mysql, "5.7.22", "innodb_buffer_pool_size = 12Q", "'12Q'"),
+        (Dbms::Mysql, "8.0.31", "optimizer_switch = 'no_such=on'", "'no_such=on'"),
+        (Dbms::Mariadb, "10.11", "innodb_flush_method = NO_SUCH", "'NO_SUCH'"),
+    ] {
+        let (dir, mut spec) = Scratch::prepare_of(dbms, version).unwrap();
+        spec.config = config_from_text(dbms, "bad", text).unwrap();
+        let message = Server::init(&spec).unwrap_err().to_string();
+        assert!(message.contains("rejects config `bad`") && message.contains(expected), "{message}");
+        let left: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert!(left.iter().all(|name| name == "logs"), "{left:?}");
+    }
 }
 
 #[test]
-fn what_stands_in_the_way_of_a_start_is_named() {
+fn obstacles_to_a_start_are_named() {
     let (_dir, mut spec) = Scratch::prepare("14").unwrap();
     let message = Server::start(&spec).unwrap_err().to_string();
     assert!(message.contains("run init first"), "{message}");
 
     Server::init(&spec).unwrap();
     let good = spec.config.clone();
-    spec.config = with(good.clone(), "shared_preload_libraries", "no_such_library");
+    spec.config = with_option(good.clone(), "shared_preload_libraries", "no_such_library");
     let message = Server::start(&spec).unwrap_err().to_string();
     assert!(message.contains("no_such_library"), "{message}");
     assert!(message.contains("hint: this build lacks a library"), "{message}");
@@ -80,7 +87,7 @@ fn what_stands_in_the_way_of_a_start_is_named() {
     let message = Server::start(&spec).unwrap_err().to_string();
     assert!(message.contains(&format!("pid {}", other.pid())), "{message}");
 
-    // A pid that now belongs to something else is no obstacle.
+    // A pid that belongs to another program by now.
     fs::write(spec.data_dir.join("postmaster.pid"), format!("{}\n", std::process::id())).unwrap();
     let server = Server::start(&spec).unwrap();
     assert!(matches!(Server::start(&spec), Err(Error::InUse { .. })));
@@ -92,11 +99,11 @@ fn what_stands_in_the_way_of_a_start_is_named() {
 }
 
 #[test]
-fn a_server_that_died_is_noticed_and_starts_again() {
+fn a_dead_server_is_noticed_and_restarts() {
     let mut scratch = Scratch::start_with("18", |spec| spec.tcp = true).unwrap();
     let spec = scratch.spec().clone();
     assert!(scratch.endpoint().tcp.is_some());
-    let kill = std::process::Command::new("kill").args(["-9", &scratch.pid().to_string()]).status();
+    let kill = Command::new("kill").args(["-9", &scratch.pid().to_string()]).status();
     assert!(kill.unwrap().success());
     while scratch.alive() {
         std::thread::yield_now();
@@ -107,9 +114,9 @@ fn a_server_that_died_is_noticed_and_starts_again() {
     Server::start(&spec).unwrap().stop().unwrap();
 }
 
-/// As after a kill of rqps and server together, where nobody waits for what has ended.
+/// As after a kill of both rqps and server where nothing reaps orphans.
 #[test]
-fn a_pid_file_of_a_process_that_nobody_waited_for_is_stale() {
+fn a_pid_file_of_a_zombie_is_stale() {
     let (_dir, spec) = Scratch::prepare("18").unwrap();
     Server::init(&spec).unwrap();
     let mut ended = Command::new("true").spawn().unwrap();
@@ -124,31 +131,32 @@ fn a_pid_file_of_a_process_that_nobody_waited_for_is_stale() {
     ended.wait().unwrap();
 }
 
-/// Once its program is at work, the making is given up: within seconds, and nothing of it is left.
-fn interrupt_the_making(dbms: Dbms, version: &str, program: &str) {
+/// Interrupts the creation of a data directory once `program` runs: it must end within seconds and leave
+/// nothing.
+fn interrupt_init(dbms: Dbms, version: &str, program: &str) {
     let (dir, spec) = Scratch::prepare_of(dbms, version).unwrap();
     let stop = AtomicBool::new(false);
-    let here = dir.path().to_string_lossy().into_owned();
-    let at_work = || {
+    let scratch_path = dir.path().to_string_lossy().into_owned();
+    let is_running = || {
         let proc = fs::read_dir("/proc").unwrap().flatten();
         let command_lines = proc.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
         command_lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| {
-            line.split('\0').next().unwrap_or_default().ends_with(program) && line.contains(&here)
+            line.split('\0').next().unwrap_or_default().ends_with(program) && line.contains(&scratch_path)
         })
     };
     std::thread::scope(|scope| {
-        let making = scope.spawn(|| Server::init_unless(&spec, &stop));
-        while !at_work() {
-            assert!(!making.is_finished(), "{:?}", making.join());
+        let init = scope.spawn(|| Server::init_unless(&spec, &stop));
+        while !is_running() {
+            assert!(!init.is_finished(), "{:?}", init.join());
             std::thread::sleep(Duration::from_millis(5));
         }
-        let asked = Instant::now();
+        let interrupted = Instant::now();
         stop.store(true, Ordering::Relaxed);
-        let error = making.join().unwrap().unwrap_err();
+        let error = init.join().unwrap().unwrap_err();
         assert!(error.is_interruption(), "{error}");
-        assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+        assert!(interrupted.elapsed() < Duration::from_secs(10), "{:?}", interrupted.elapsed());
     });
-    assert!(!at_work());
+    assert!(!is_running());
     assert!(!spec.data_dir.exists());
     assert_eq!(
         fs::read_dir(dir.path()).unwrap().flatten().filter(|entry| entry.path().is_dir()).count(),
@@ -158,14 +166,14 @@ fn interrupt_the_making(dbms: Dbms, version: &str, program: &str) {
 }
 
 #[test]
-fn the_making_of_data_is_given_up_at_once() {
-    interrupt_the_making(Dbms::Postgres, "18", "/initdb");
-    interrupt_the_making(Dbms::Mysql, "8.0.31", "/mysqld");
+fn init_can_be_interrupted() {
+    interrupt_init(Dbms::Postgres, "18", "/initdb");
+    interrupt_init(Dbms::Mysql, "8.0.31", "/mysqld");
 }
 
-/// Held still from outside, it acts on no signal but the last.
+/// Stopped by another process, it handles only SIGKILL.
 #[test]
-fn a_server_that_hangs_is_ended_within_seconds() {
+fn a_hung_server_is_killed_within_seconds() {
     let scratch = Scratch::start("18").unwrap();
     assert!(!scratch.is_paused());
     let pid = Pid::from_raw(scratch.pid() as i32).unwrap();

@@ -1,4 +1,4 @@
-//! Data directories of real servers, kept and made again elsewhere.
+//! Snapshots of real servers' data directories, restored elsewhere.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
@@ -11,10 +11,10 @@ use std::sync::atomic::AtomicBool;
 use rqps_servers::testing::Scratch;
 use rqps_servers::{Error, Server, remove_data_dir, restore, snapshot};
 
-/// Nobody gives up.
+/// Never set.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Content, mode and owner of every file and directory, by path from the root.
+/// Content, mode and owner of every file and directory, by relative path.
 fn state_of(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32)> {
     let mut state = BTreeMap::new();
     let mut open = vec![root.to_path_buf()];
@@ -32,7 +32,7 @@ fn state_of(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32)> {
 }
 
 #[test]
-fn a_restored_directory_is_the_same_and_starts_at_another_path() {
+fn a_restored_directory_is_identical_and_starts_elsewhere() {
     let (dir, mut spec) = Scratch::prepare("18").unwrap();
     Server::init(&spec).unwrap();
     let server = Server::start(&spec).unwrap();
@@ -67,7 +67,7 @@ fn a_restored_directory_is_the_same_and_starts_at_another_path() {
 }
 
 #[test]
-fn what_would_not_be_the_same_each_time_is_refused() {
+fn unclean_and_linked_directories_are_refused() {
     let (dir, spec) = Scratch::prepare("9.6").unwrap();
     let kept = dir.path().join("kept");
     Server::init(&spec).unwrap();
@@ -91,7 +91,7 @@ fn what_would_not_be_the_same_each_time_is_refused() {
 }
 
 #[test]
-fn a_copy_that_is_given_up_leaves_nothing() {
+fn an_interrupted_copy_leaves_nothing() {
     let (_dir, spec) = Scratch::prepare("18").unwrap();
     Server::init(&spec).unwrap();
     let to = spec.data_dir.with_file_name("copy");

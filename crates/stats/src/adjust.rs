@@ -1,22 +1,22 @@
-//! Many verdicts at once: the share of false ones among those that are confirmed.
+//! Multiple testing: limits the share of false changes among the significant ones.
 
-/// Adjusted p values: the smallest `q` at which each would be rejected (Benjamini and Hochberg 1995).
+/// Adjusted p values: for each, the smallest `q` at which it is rejected (Benjamini and Hochberg 1995).
 pub(crate) fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
     let count = p_values.len();
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| p_values[*b].total_cmp(&p_values[*a]));
     let mut adjusted = vec![1.0; count];
     let mut least: f64 = 1.0;
-    for (above, place) in order.into_iter().enumerate() {
-        let rank = (count - above) as f64;
+    for (larger, place) in order.into_iter().enumerate() {
+        let rank = (count - larger) as f64;
         least = least.min(p_values[place] * count as f64 / rank);
         adjusted[place] = least;
     }
     adjusted
 }
 
-/// Error of each interval such that among the intervals of the selected ones a share of `q` misses the truth
-/// (Benjamini and Yekutieli 2005).
+/// The error of each interval so that a share of `q` of the selected intervals misses the truth (Benjamini
+/// and Yekutieli 2005).
 pub(crate) fn false_coverage_error(q: f64, selected: usize, of: usize) -> f64 {
     q * selected as f64 / of.max(1) as f64
 }
@@ -27,7 +27,7 @@ mod tests {
 
     /// The fifteen p values of the paper's example (thrombolysis, table 1): four are rejected at 0.05.
     #[test]
-    fn the_paper_s_example_comes_out() {
+    fn adjusted_values_match_the_paper() {
         let p_values = [
             0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719,
             0.6528, 0.7590, 1.0000,

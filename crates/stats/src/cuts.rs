@@ -1,7 +1,7 @@
-//! Reading segments out of a dynamic programme's table.
+//! Backtracking in the table of a dynamic program.
 
-/// The places where the best segmentation of `0..length` cuts, ascending; `previous[until]` is where the segment that
-/// ends at `until` begins.
+/// The cuts of the best segmentation of `0..length`, ascending. `previous[until]` is the start of the segment
+/// that ends at `until`.
 pub(crate) fn cuts_back_from(length: usize, previous: &[usize]) -> Vec<usize> {
     let mut cuts = Vec::new();
     let mut place = previous[length];

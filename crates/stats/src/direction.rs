@@ -1,8 +1,8 @@
-//! Where a ratio lies, and what that means of a metric.
+//! The side of 1 on which a ratio lies, and whether that is worse for a metric.
 
 use rqps_model::Metric;
 
-/// Where a ratio lies against 1.
+/// The side of 1 on which a ratio lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// Below 1.
@@ -12,12 +12,12 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Of a logarithm of a ratio that is not 0.
+    /// The direction of the logarithm of a ratio other than 1.
     pub(crate) fn of(ln_ratio: f64) -> Direction {
         if ln_ratio < 0.0 { Direction::Down } else { Direction::Up }
     }
 
-    /// Whether it is worse for the candidate if a metric's ratio to base has moved this way.
+    /// Whether a move of a metric's ratio to base in this direction is worse for the candidate.
     pub(crate) fn is_worse(self, metric: Metric) -> bool {
         (metric == Metric::Rate) == (self == Direction::Down)
     }

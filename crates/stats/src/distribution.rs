@@ -1,16 +1,16 @@
-//! Student's t, and the derivatives of the logarithm of the gamma function that the prior is fitted with.
+//! Student's t, and derivatives of the log-gamma function for fitting the prior.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::{erfc, erfc_inv};
 use statrs::function::gamma::digamma;
 
-/// Beyond this the normal distribution is the same to six digits at the tails that are used here.
+/// Above this, t and the normal distribution agree to six digits at the tails used here.
 const DF_NORMAL: f64 = 1e6;
-/// Newton steps of the inverse of trigamma; four are enough from where it starts.
+/// Maximum Newton steps of the inverse of trigamma; four suffice from its initial value.
 const STEPS_MAX: usize = 50;
 
-/// Probability that |t| with `df` degrees of freedom exceeds `t` in either direction.
+/// Probability that |T| exceeds |`t`| with `df` degrees of freedom.
 pub(crate) fn t_two_sided(t: f64, df: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
@@ -21,7 +21,8 @@ pub(crate) fn t_two_sided(t: f64, df: f64) -> f64 {
     beta_reg(df / 2.0, 0.5, df / (df + t * t))
 }
 
-/// The t that is exceeded with probability `p` (below one half), with `df` degrees of freedom; infinite without any.
+/// The value that t exceeds with probability `p` (below one half) with `df` degrees of freedom; infinite for
+/// `df` 0.
 pub fn t_upper(p: f64, df: f64) -> f64 {
     if p <= 0.0 || df <= 0.0 {
         return f64::INFINITY;
@@ -32,18 +33,18 @@ pub fn t_upper(p: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(f64::INFINITY, |t| -t.inverse_cdf(p))
 }
 
-/// The value that a chi-square variable with `df` degrees of freedom stays below with probability `p`.
+/// The `p` quantile of the chi-square distribution with `df` degrees of freedom.
 pub(crate) fn chi_square_lower(p: f64, df: f64) -> f64 {
-    ChiSquared::new(df).map_or(0.0, |its| its.inverse_cdf(p))
+    ChiSquared::new(df).map_or(0.0, |chi_square| chi_square.inverse_cdf(p))
 }
 
-/// Mean of ln of a chi-square variable over its degrees of freedom `df`.
+/// Expected value of ln(X / `df`) for a chi-square variable X with `df` degrees of freedom.
 pub(crate) fn mean_ln_chi_square(df: f64) -> f64 {
     if df.is_infinite() { 0.0 } else { digamma(df / 2.0) - (df / 2.0).ln() }
 }
 
-/// Second derivative of ln gamma, for x > 0: recurrence up to 10, then the asymptotic series
-/// (Abramowitz and Stegun 1964, 6.4.6 and 6.4.12).
+/// Second derivative of ln gamma, for x > 0: recurrence up to 10, then the asymptotic series (Abramowitz and
+/// Stegun 1964, 6.4.6 and 6.4.12).
 pub(crate) fn trigamma(x: f64) -> f64 {
     let mut x = x;
     let mut sum = 0.0;
@@ -56,7 +57,7 @@ pub(crate) fn trigamma(x: f64) -> f64 {
     sum + (1.0 + 0.5 / x + tail) / x
 }
 
-/// Third derivative of ln gamma, for x > 0, by the same means.
+/// Third derivative of ln gamma, for x > 0, by the same method.
 fn tetragamma(x: f64) -> f64 {
     let mut x = x;
     let mut sum = 0.0;
@@ -68,7 +69,7 @@ fn tetragamma(x: f64) -> f64 {
     sum - y * (1.0 + 1.0 / x + y * (0.5 - y * (1.0 / 6.0 - y * (1.0 / 6.0 - y * 0.3))))
 }
 
-/// The x at which trigamma is `y` > 0, by Newton's method on 1/trigamma (Smyth 2004, appendix).
+/// The x with trigamma(x) = `y` > 0, by Newton's method on 1/trigamma (Smyth 2004, appendix).
 pub(crate) fn trigamma_inverse(y: f64) -> f64 {
     if y > 1e7 {
         return 1.0 / y.sqrt();
@@ -93,10 +94,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Two-sided tables of t, tails included: R's `qt(1 - p, df)`.
+    /// Two-sided reference values, including tails: R's `qt(1 - p, df)`.
     #[test]
-    fn t_is_as_printed() {
-        let printed = [
+    fn t_matches_reference_values() {
+        let reference = [
             (0.025, 1.0, 12.7062),
             (0.025, 2.0, 4.30265),
             (0.005, 5.0, 4.03214),
@@ -106,14 +107,15 @@ mod tests {
             (0.025, f64::INFINITY, 1.95996),
             (0.0005, f64::INFINITY, 3.29053),
         ];
-        for (p, df, t) in printed {
+        for (p, df, t) in reference {
             assert!((t_upper(p, df) / t - 1.0).abs() < 2e-5, "{p} {df}: {} for {t}", t_upper(p, df));
             assert!((t_two_sided(t, df) / (2.0 * p) - 1.0).abs() < 2e-4, "{p} {df}");
         }
     }
 
     proptest! {
-        /// Decisions compare t with a quantile, p with alpha: both have to agree, far tails included.
+        /// Decisions compare both t with a quantile and p with alpha, so these must agree, also in the far
+        /// tails.
         #[test]
         fn quantile_and_probability_agree(ln_p in -14.0..-1.0f64, df in 1.0..200.0f64) {
             let p = ln_p.exp();
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn trigamma_is_as_printed() {
+    fn trigamma_matches_reference_values() {
         let pi2 = std::f64::consts::PI.powi(2);
         for (x, y) in
             [(1.0, pi2 / 6.0), (0.5, pi2 / 2.0), (2.0, pi2 / 6.0 - 1.0), (10.0, 0.105_166_335_681_686)]

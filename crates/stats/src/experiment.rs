@@ -1,4 +1,4 @@
-//! The data that is judged, and the check that it has the shape it says.
+//! The data to judge, and a check of its shape.
 
 use rqps_model::Metric;
 use std::collections::BTreeSet;
@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 /// Everything measured in one run of blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
-    /// How many arms every block's vectors have.
+    /// Number of arms; every block's vectors have one entry per arm.
     pub arms: usize,
     /// The arm that ratios are relative to.
     pub base: usize,
-    /// The arm that is base measured again (A/A), if there is one.
+    /// The arm that measures base again (A/A), if any.
     pub control: Option<usize>,
-    /// The tests; each has the blocks it was given.
     pub tests: Vec<TestData>,
 }
 
@@ -20,10 +19,11 @@ pub struct Experiment {
 pub struct TestData {
     /// Its name, unique in the experiment.
     pub name: String,
-    /// Its section of the tables. Tests of a group share what is known about noise where there are enough of them.
+    /// Its section of the tables. Tests of a group share what is known about noise if there are enough of
+    /// them.
     pub group: String,
-    /// Which starts of the servers its blocks were measured in: tests of the same name here shared them in every block,
-    /// so that what a start happens to be like is in the figures of all of them.
+    /// A label of the server starts in which its blocks were measured. Tests with the same label shared the
+    /// starts of every block, so the effects of a start are in the figures of all of them.
     pub starts: String,
     /// One entry per metric that was measured.
     pub metrics: Vec<MetricData>,
@@ -32,45 +32,46 @@ pub struct TestData {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricData {
     pub metric: Metric,
-    /// The blocks, in any order; their numbers order them.
+    /// The blocks, in any order; ordered by their numbers.
     pub blocks: Vec<BlockData>,
-    /// The windows of these blocks, for the stall factor alone; empty for the rest. They are no sample: all that they
-    /// can do is to withhold a verdict.
+    /// The windows of these blocks, for the stall factor only; empty otherwise. They are not a sample: they
+    /// can only withhold a verdict.
     pub windows: Vec<WindowData>,
 }
 
-/// One window of a block, the same on every arm.
+/// One window of a block, common to all arms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowData {
     /// The number of its block.
     pub block: u32,
-    /// Per arm. None: the arm was not measured in this window.
+    /// Per arm; `None` if the arm was not measured in this window.
     pub arms: Vec<Option<WindowFigure>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowFigure {
     pub value: f64,
-    /// How long the window was.
+    /// Length of the window.
     pub seconds: f64,
 }
 
-/// One block: every arm's figure, averaged over the arm's mirrored windows.
+/// One block: the figure of each arm, averaged over its mirrored windows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockData {
-    /// Its number; numbers order blocks in time.
+    /// Its number; blocks are ordered in time by it.
     pub block: u32,
-    /// Per arm: the mean over windows of the rate (per second) or of the cost per operation, 0 or more. None: the arm
-    /// was not measured in this block.
+    /// Per arm, the mean over windows of the rate (per second) or of the cost per operation; 0 or more. None
+    /// if the arm was not measured in this block.
     pub values: Vec<Option<f64>>,
-    /// Per arm: the mean over windows of the logarithm of the same. None: not measured, or a window's value was 0.
+    /// Per arm, the mean over windows of the logarithm of the same. None if not measured, or if a window's
+    /// value was 0.
     pub ln: Vec<Option<f64>>,
 }
 
-/// Data that cannot be judged, and what to do about it.
+/// Why data cannot be judged, with the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Misshapen {
-    /// An arm's number is out of range.
+    /// An arm's index is out of range.
     #[error("{role} is arm {arm}, but there are {arms} arms: number arms from 0")]
     Arm {
         /// "base" or "control".
@@ -78,12 +79,12 @@ pub enum Misshapen {
         arm: usize,
         arms: usize,
     },
-    #[error("control and base are both arm {0}: the control is base measured again, as an arm of its own")]
+    #[error("control and base are both arm {0}: the control must be a separate arm")]
     ControlIsBase(usize),
-    /// Two tests of one name, two entries of one metric, or two blocks of one number.
-    #[error("{0} is there twice: give each once")]
+    /// Two tests with the same name, entries with the same metric, or blocks with the same number.
+    #[error("{0}: given twice")]
     Twice(String),
-    /// A vector has not one entry per arm.
+    /// A vector does not have one entry per arm.
     #[error("{place}: {found} entries for {arms} arms: give None for an arm that was not measured")]
     Entries {
         /// Test, metric, block.
@@ -91,26 +92,26 @@ pub enum Misshapen {
         found: usize,
         arms: usize,
     },
-    /// A value below 0, or not finite.
-    #[error("{place}: the value {value} is not a finite number of 0 or more: leave the window out")]
+    /// A value is negative or not finite.
+    #[error("{place}: the value {value} is negative or not finite: omit the window")]
     Value {
         /// Test, metric, block.
         place: String,
         value: f64,
     },
-    /// Rules that cannot be followed.
+    /// The rules are inconsistent.
     #[error("rules: {0}")]
     Rules(String),
 }
 
 impl Experiment {
-    /// The arms other than base, in order, with the control among them.
+    /// The arms other than base, in order, including the control.
     pub fn compared(&self) -> impl Iterator<Item = usize> {
         let base = self.base;
         (0..self.arms).filter(move |arm| *arm != base)
     }
 
-    /// Refuses data whose shape contradicts itself.
+    /// Returns an error for inconsistent data.
     pub(crate) fn check(&self) -> Result<(), Misshapen> {
         for (role, arm) in [("base", Some(self.base)), ("control", self.control)] {
             if let Some(arm) = arm.filter(|arm| *arm >= self.arms) {
@@ -151,9 +152,9 @@ impl MetricData {
                     return Err(Misshapen::Entries { place: place(), found, arms });
                 }
             }
-            let below = block.values.iter().flatten().find(|value| !(value.is_finite() && **value >= 0.0));
-            let endless = block.ln.iter().flatten().find(|ln| !ln.is_finite());
-            if let Some(value) = below.or(endless) {
+            let invalid = block.values.iter().flatten().find(|value| !(value.is_finite() && **value >= 0.0));
+            let not_finite = block.ln.iter().flatten().find(|ln| !ln.is_finite());
+            if let Some(value) = invalid.or(not_finite) {
                 return Err(Misshapen::Value { place: place(), value: *value });
             }
         }

@@ -1,10 +1,10 @@
-//! One metric of one arm in one test: from its blocks to its class and figures.
+//! Judges one metric of one arm in one test: from its blocks to its class and figures.
 
 use crate::direction::Direction;
 use crate::exact::{self, Exact};
 use crate::experiment::TestData;
-use crate::looks::{Data, Estimate, Kind, Question, Shown, predict, until_chance_is_small, walk};
-use crate::pairs::{Pairs, Scale, Votes, mean};
+use crate::looks::{Data, Estimate, Kind, Question, Shown, blocks_until_significant, predict, walk};
+use crate::pairs::{Pairs, Scale, Votes, base_mean, mean};
 use crate::prior::Spread;
 use crate::rules::{Rules, stall_seconds_min};
 use crate::shape;
@@ -12,10 +12,11 @@ use crate::signs;
 use crate::verdict::{Class, Tag, Verdict};
 use rqps_model::{Detector, Events, Metric};
 
-/// Windows of arms that are alike give reason for further blocks with this probability.
+/// If windows of equal arms differ as much with less than this probability, further blocks are worth
+/// measuring.
 const REASON_P: f64 = 0.01;
 
-/// One metric's data, with what is known before its own blocks are looked at.
+/// One metric's data, with prior knowledge of its noise.
 pub(crate) struct Case<'a> {
     pub(crate) test: &'a TestData,
     pub(crate) arm: usize,
@@ -29,14 +30,14 @@ pub(crate) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The minimum effect of interest: no difference matters that is less than an operation could have by itself.
+    /// The minimum effect of interest, as a share. At least the metric's minimum difference per operation.
     fn mei(&self) -> f64 {
         let mei = self.rules.mei(&self.test.name, self.metric);
         let base_mean = |count: usize| {
-            let known = self.pairs.0.iter().take(count);
-            Some(mean(&known.map(|pair| pair.base).collect::<Vec<f64>>())).filter(|mean| *mean > 0.0)
+            let known = &self.pairs.0[..count.min(self.pairs.len())];
+            Some(base_mean(known)).filter(|mean| *mean > 0.0)
         };
-        // By the first look's blocks: what matters is not to change with further ones.
+        // Uses the blocks of the first look, so that further blocks do not change it.
         let base = base_mean(self.rules.looks[0].blocks).or_else(|| base_mean(usize::MAX));
         base.map_or(mei, |base| mei.max(self.metric.measure().per_op_min / base))
     }
@@ -45,7 +46,7 @@ impl Case<'_> {
         Data { pairs: self.pairs, control: self.control, spreads: &self.spreads }
     }
 
-    /// All figures but the interval and what depends on the other verdicts of the report.
+    /// All figures except the interval and what depends on the report's other verdicts.
     pub(crate) fn judge(&self) -> Verdict {
         let mut verdict = self.blank();
         let votes = (self.metric.measure().events == Events::Rare).then(|| self.pairs.votes());
@@ -76,7 +77,7 @@ impl Case<'_> {
         self.describe(&contrasts, scale, &question, &mut verdict);
         if let Kind::Rare(_) = question.kind {
             verdict.tags.retain(|tag| !matches!(tag, Tag::TinyShift | Tag::LaterBlocksDisagree));
-            self.doubt(&mut verdict);
+            self.require_measured_time(&mut verdict);
             return verdict;
         }
         let tags = [
@@ -87,15 +88,15 @@ impl Case<'_> {
         verdict
     }
 
-    /// What an exact comparison says at the last look.
+    /// The result of an exact comparison at the last look.
     fn exact_now(&self, question: &Question) -> Option<Exact> {
         let reached = self.rules.looks_reached(self.pairs.len()).checked_sub(1)?;
         self.data().exact(self.rules.looks[reached].blocks, question)
     }
 
-    /// Of stalls, nothing but a change is said of arms that were not measured for long enough. What blocks look like
-    /// says nothing: one with a stall is far from one without.
-    fn doubt(&self, verdict: &mut Verdict) {
+    /// Without a change, a verdict on stalls needs a minimum time of measurement. The shape of the blocks is
+    /// no criterion: a block with a stall is far from one without.
+    fn require_measured_time(&self, verdict: &mut Verdict) {
         let is_short = self.pairs.seconds() < stall_seconds_min(verdict.mei);
         if is_short && !verdict.class.is_change() {
             verdict.class = Class::Inconclusive;
@@ -103,7 +104,7 @@ impl Case<'_> {
         }
     }
 
-    /// Gives the interval that misses the ratio with probability `error` over all looks.
+    /// Sets the interval that misses the ratio with probability `error` over all looks.
     pub(crate) fn set_interval(&self, verdict: &mut Verdict, error: f64) {
         if verdict.tags.contains(&Tag::Exact) {
             return;
@@ -116,11 +117,11 @@ impl Case<'_> {
         };
         let (place, spread) = self.last_look();
         let estimate = Estimate::of(&contrasts, spread);
-        let reach = estimate.reach(error * self.rules.looks[place].spend / 2.0);
-        // Blocks that are all alike show no noise, which is not to say that there is none.
-        if reach.is_finite() && estimate.variance != 0.0 {
-            verdict.low = scale.ratio(estimate.mean - reach);
-            verdict.high = scale.ratio(estimate.mean + reach);
+        let half_width = estimate.half_width(error * self.rules.looks[place].spend / 2.0);
+        // Blocks that are all equal do not prove that there is no noise.
+        if half_width.is_finite() && estimate.variance != 0.0 {
+            verdict.low = scale.ratio(estimate.mean - half_width);
+            verdict.high = scale.ratio(estimate.mean + half_width);
         }
     }
 
@@ -135,12 +136,12 @@ impl Case<'_> {
             alpha: self.rules.alpha,
             tost_alpha: self.rules.tost_alpha,
             mei,
-            least: self.metric.measure().per_op_min,
+            min_difference: self.metric.measure().per_op_min,
             kind,
         }
     }
 
-    /// The last look reached, or the first; from 0.
+    /// Index of the last look reached, or of the first, with its spread.
     fn last_look(&self) -> (usize, &Spread) {
         let place = self.rules.looks_reached(self.pairs.len()).saturating_sub(1);
         (place, &self.spreads[place])
@@ -190,19 +191,21 @@ impl Case<'_> {
         verdict.df = now.df;
         if let Kind::Rare(votes) = question.kind {
             if !verdict.class.is_decided() {
-                verdict.blocks_to_resolve = self.worth_a_look(&now, &votes[..verdict.blocks], question);
+                verdict.blocks_to_resolve =
+                    self.blocks_to_next_look(&now, &votes[..verdict.blocks], question);
             }
             return;
         }
-        // Its own error and a power of 80 %: the change whose estimate is called four times in five.
-        let size = now.reach(self.rules.alpha * self.rules.looks[place].spend / 2.0) + now.reach(0.2);
+        // The change that is detected in four of five cases: the error of its own test plus a power of 80 %.
+        let size =
+            now.half_width(self.rules.alpha * self.rules.looks[place].spend / 2.0) + now.half_width(0.2);
         if size.is_finite() {
             verdict.mde80 = scale.worse_by(size, self.metric);
         }
         if !verdict.class.is_decided()
             && let Some((blocks, suffices)) = predict(&now, spread, scale, question)
         {
-            // Blocks beyond the last look reached are there already.
+            // Blocks after the last look reached are already measured.
             verdict.blocks_to_resolve =
                 Some((verdict.blocks + blocks).saturating_sub(contrasts.len()).max(1));
             if !suffices {
@@ -211,9 +214,9 @@ impl Case<'_> {
         }
     }
 
-    /// Blocks until the next look, where windows give reason to look for a change in rare events. How many it takes to
-    /// show one cannot be told from few blocks.
-    fn worth_a_look(&self, now: &Estimate, votes: &[Votes], question: &Question) -> Option<usize> {
+    /// Blocks until the next look, if windows suggest a change in rare events. How many blocks would show it
+    /// cannot be predicted from few.
+    fn blocks_to_next_look(&self, now: &Estimate, votes: &[Votes], question: &Question) -> Option<usize> {
         let (low, high) = question.band(Scale::Log);
         let is_small = (low..=high).contains(&now.mean);
         if is_small || signs::two_sided(votes, Direction::of(now.mean)) > REASON_P {
@@ -225,7 +228,7 @@ impl Case<'_> {
 
     fn describe_exactly(&self, exact: Exact, question: &Question, verdict: &mut Verdict) {
         let pairs = &self.pairs.0[..verdict.blocks];
-        let base_mean = mean(&pairs.iter().map(|pair| pair.base).collect::<Vec<f64>>());
+        let base_mean = base_mean(pairs);
         let arm_mean = mean(&pairs.iter().map(|pair| pair.arm).collect::<Vec<f64>>());
         verdict.ratio = match self.pairs.contrasts(Scale::Log, verdict.blocks) {
             Some(ln) => mean(&ln).exp(),
@@ -239,7 +242,7 @@ impl Case<'_> {
         if base_mean == 0.0 && arm_mean > 0.0 {
             verdict.tags.push(Tag::FromZero);
         }
-        // However exact a counter is, few blocks prove no more than few blocks do.
+        // Even an exact counter proves no more than its number of blocks allows.
         let direction = match exact {
             Exact::Equal | Exact::Tiny(Direction::Up) | Exact::Beyond(Direction::Up) => Direction::Up,
             Exact::Tiny(Direction::Down) | Exact::Beyond(Direction::Down) => Direction::Down,
@@ -250,7 +253,7 @@ impl Case<'_> {
             verdict.mde80 = 0.0;
         }
         if !verdict.class.is_decided() {
-            verdict.blocks_to_resolve = until_chance_is_small(&self.data(), direction, question);
+            verdict.blocks_to_resolve = blocks_until_significant(&self.data(), direction, question);
         }
     }
 
@@ -258,10 +261,10 @@ impl Case<'_> {
         if self.pairs.len() == 0 {
             return;
         }
-        let any = self.pairs.0.iter().any(|pair| pair.arm > 0.0);
-        verdict.ratio = if any { f64::INFINITY } else { 1.0 };
+        let is_nonzero = self.pairs.0.iter().any(|pair| pair.arm > 0.0);
+        verdict.ratio = if is_nonzero { f64::INFINITY } else { 1.0 };
         verdict.huber_ratio = verdict.ratio;
-        if any {
+        if is_nonzero {
             verdict.tags.push(Tag::FromZero);
         }
     }

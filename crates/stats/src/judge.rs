@@ -1,7 +1,8 @@
-//! From an experiment to its verdicts.
+//! Judges an experiment.
 //!
-//! A verdict is called at `alpha`, by its own blocks alone; so it stands whatever else is measured. How many of the
-//! calls of a report may be false is a second question: `significant` answers it, from the same blocks.
+//! A verdict is decided at `alpha` by its own blocks alone, so it does not depend on what else is measured.
+//! How many of a report's changes may be false is a separate question, which `significant` answers from the
+//! same blocks.
 
 use crate::adjust::{benjamini_hochberg, false_coverage_error};
 use crate::experiment::{BlockData, Experiment, MetricData, Misshapen, TestData};
@@ -12,24 +13,24 @@ use crate::rules::Rules;
 use crate::verdict::{Judgement, Tag, Verdict};
 use rqps_model::{Detector, Metric};
 
-/// A list that is this many times longer than that of significant changes, in errors allowed, holds the suspects.
+/// Suspects are what would be significant if this many times the errors were allowed.
 const SUSPECT_TIMES: f64 = 10.0;
 
-/// One metric of one test: each arm's contrasts with base.
+/// One metric of one test: each arm's pairs with base.
 struct Compared<'a> {
     test: &'a TestData,
     metric: Metric,
-    /// (arm, contrasts), base left out.
+    /// Pairs of each arm other than base.
     arms: Vec<(usize, Pairs)>,
 }
 
 impl Compared<'_> {
-    fn of_arm(&self, arm: usize) -> Option<&Pairs> {
-        self.arms.iter().find(|(its, _)| *its == arm).map(|(_, pairs)| pairs)
+    fn pairs_of(&self, arm: usize) -> Option<&Pairs> {
+        self.arms.iter().find(|(other, _)| *other == arm).map(|(_, pairs)| pairs)
     }
 }
 
-/// A verdict with what its interval is made from.
+/// A verdict with the data for its interval.
 struct Draft<'a> {
     verdict: Verdict,
     case: Case<'a>,
@@ -38,7 +39,7 @@ struct Draft<'a> {
 /// Judges every arm of every test against base.
 ///
 /// # Errors
-/// Where the data or the rules contradict themselves.
+/// Returns an error if the data or the rules are inconsistent.
 pub fn judge(experiment: &Experiment, rules: &Rules) -> Result<Judgement, Misshapen> {
     experiment.check()?;
     rules.check()?;
@@ -47,24 +48,24 @@ pub fn judge(experiment: &Experiment, rules: &Rules) -> Result<Judgement, Missha
     let priors = Priors::fit(&sources, rules);
     let mut drafts: Vec<Draft> = Vec::new();
     for test in &experiment.tests {
-        let of_test: Vec<&Compared> = compared.iter().filter(|one| one.test.name == test.name).collect();
+        let metrics: Vec<&Compared> = compared.iter().filter(|one| one.test.name == test.name).collect();
         for arm in experiment.compared() {
-            drafts.extend(drafts_of(&of_test, arm, experiment, rules, &priors));
+            drafts.extend(drafts_of(&metrics, arm, experiment, rules, &priors));
         }
     }
     for detector in Detector::ALL {
         for is_control in [false, true] {
-            let of_family = |draft: &&mut Draft| {
+            let in_family = |draft: &&mut Draft| {
                 draft.verdict.detector == detector && draft.verdict.is_control == is_control
             };
-            finish(drafts.iter_mut().filter(of_family).collect(), rules);
+            finish(drafts.iter_mut().filter(in_family).collect(), rules);
         }
     }
     let mut verdicts: Vec<Verdict> = drafts.into_iter().map(|draft| draft.verdict).collect();
     for of_arm in verdicts.chunk_by_mut(|a, b| (&a.test, a.arm) == (&b.test, b.arm)) {
-        oppose(of_arm);
+        mark_opposed(of_arm);
     }
-    Ok(Judgement { verdicts, priors: priors.report() })
+    Ok(Judgement { verdicts })
 }
 
 fn compare(experiment: &Experiment) -> Vec<Compared<'_>> {
@@ -79,7 +80,7 @@ fn compare(experiment: &Experiment) -> Vec<Compared<'_>> {
         .iter()
         .flat_map(|test| test.metrics.iter().map(move |data| one(test, data)))
         .collect();
-    // The order of metrics decides which of them is the cost.
+    // The first metric in order that is a cost becomes the cost.
     compared.sort_by_key(|one| one.metric);
     compared
 }
@@ -104,14 +105,14 @@ fn drafts_of<'a>(
     rules: &'a Rules,
     priors: &Priors,
 ) -> Vec<Draft<'a>> {
-    // Instructions go before CPU time where anybody counted them on this arm.
+    // Instructions take precedence over CPU time if they were counted on this arm.
     let costs = || metrics.iter().filter(|one| one.metric.measure().is_cost).copied();
-    let is_measured = |one: &&Compared| one.of_arm(arm).is_some_and(|pairs| pairs.len() > 0);
+    let is_measured = |one: &&Compared| one.pairs_of(arm).is_some_and(|pairs| pairs.len() > 0);
     let cost_of = costs().find(is_measured).or_else(|| costs().next()).map(|one| one.metric);
     let draft = |one: &&'a Compared<'a>| {
         let detector = one.metric.detector(cost_of.unwrap_or(Metric::Instructions));
         let is_cost_elsewhere = detector == Detector::Cost && cost_of != Some(one.metric);
-        let pairs = one.of_arm(arm).filter(|_| !is_cost_elsewhere)?;
+        let pairs = one.pairs_of(arm).filter(|_| !is_cost_elsewhere)?;
         let case = Case {
             test: one.test,
             arm,
@@ -119,7 +120,7 @@ fn drafts_of<'a>(
             detector,
             metric: one.metric,
             pairs,
-            control: experiment.control.and_then(|control| one.of_arm(control)),
+            control: experiment.control.and_then(|control| one.pairs_of(control)),
             spreads: priors.of(one.metric, &one.test.group, pairs),
             rules,
         };
@@ -130,9 +131,9 @@ fn drafts_of<'a>(
     drafts
 }
 
-/// Names what has moved the other way, of what an operation takes, on one arm of a test. Only what is significant
-/// counts: a chance call is not to take a regression back.
-fn oppose(of_arm: &mut [Verdict]) {
+/// Records, for each resource or cost that changed, those that significantly changed in the other direction.
+/// A change that may be chance must not offset a regression.
+fn mark_opposed(of_arm: &mut [Verdict]) {
     let changed: Vec<(Metric, bool)> = of_arm
         .iter()
         .filter(|one| one.detector.weighs() && one.significant)
@@ -148,7 +149,7 @@ fn oppose(of_arm: &mut [Verdict]) {
     }
 }
 
-/// What depends on all verdicts of a family: which are significant, and their intervals.
+/// Sets what depends on all verdicts of a family: significance and intervals.
 fn finish(mut family: Vec<&mut Draft>, rules: &Rules) {
     let p_values: Vec<f64> = family.iter().map(|draft| draft.verdict.p_seq).collect();
     for (draft, q_value) in family.iter_mut().zip(benjamini_hochberg(&p_values)) {

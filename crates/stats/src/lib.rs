@@ -1,10 +1,11 @@
-//! From measured blocks to verdicts: which differences between arms are real, how large, and what is not known.
+//! From measured blocks to verdicts: which differences between arms are real, how large they are, and what is
+//! undecided.
 //!
-//! The unit of replication is the block: one restart of every arm from the same data. Windows make a block's figure
-//! better, they are never a sample of their own. [`judge`] is the whole of it for arms against base; [`series`] is for
-//! versions in a row, [`steady`] for the question whether a window may be used at all, [`counts`] for shares of
-//! verdicts, [`sim`] for data with known truth. Everything is a function of its arguments: no clock, no files, and
-//! chance only from a seed.
+//! The unit of replication is the block: one restart of every arm from the same data. Windows make a block's
+//! figure more precise but are not a sample. [`judge`] compares arms with base; [`series`] handles
+//! consecutive versions, [`steady`] decides whether a window is usable, [`counts`] computes intervals of
+//! shares of verdicts, and [`sim`] generates data with known truth. All results are functions of the
+//! arguments: no clock, no files, and randomness only from a seed.
 
 mod adjust;
 pub mod counts;
@@ -35,4 +36,4 @@ pub use experiment::{BlockData, Experiment, MetricData, Misshapen, TestData, Win
 pub use judge::judge;
 pub use rqps_model::{Detector, Metric};
 pub use rules::{Look, Rules, STALL_SECONDS, stall_seconds_min};
-pub use verdict::{Class, Judgement, Prior, Tag, Verdict};
+pub use verdict::{Class, Judgement, Tag, Verdict};

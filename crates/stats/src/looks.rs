@@ -1,9 +1,9 @@
-//! The group-sequential test: what the blocks show at each look, and what stands at the end.
+//! The group-sequential test: what the blocks show at each look, and the conclusion after all looks.
 //!
-//! Three statements can be shown: that the ratio is not 1, that it is beyond the minimum effect of interest, that it is
-//! within it. Each has its own error, spent over the looks in shares (union bound: nothing has to be assumed of how
-//! looks depend on each other). What a look has shown stands whatever later looks show, so the errors hold for any rule
-//! of stopping, also for none; that later blocks do not bear a decision out is said by a tag.
+//! Three statements can be shown: the ratio is not 1, it is beyond the minimum effect of interest, or it is
+//! within it. Each has its own error, divided over the looks (union bound: no assumption about the dependence
+//! of looks). What a look has shown is kept whatever later looks show, so the errors hold for any stopping
+//! rule, or none. A tag marks decisions that later blocks do not support.
 
 use crate::direction::Direction;
 use crate::distribution::{t_two_sided, t_upper};
@@ -13,19 +13,19 @@ use crate::prior::Spread;
 use crate::rules::Look;
 use crate::signs;
 
-/// Mean contrast with what is known of its error.
+/// Mean contrast with its estimated error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Estimate {
     pub(crate) blocks: usize,
     pub(crate) mean: f64,
-    /// Sample variance of one block; NaN for one block.
+    /// Sample variance of the blocks; NaN for a single block.
     pub(crate) variance: f64,
     pub(crate) moderated: f64,
     pub(crate) df: f64,
 }
 
 impl Estimate {
-    /// Of contrasts, at least one.
+    /// Needs at least one contrast.
     pub(crate) fn of(contrasts: &[f64], spread: &Spread) -> Estimate {
         let blocks = contrasts.len();
         let variance = variance(contrasts);
@@ -41,8 +41,8 @@ impl Estimate {
         (self.moderated / self.blocks as f64).sqrt()
     }
 
-    /// Half the width of an interval that misses by either end with probability `tail`.
-    pub(crate) fn reach(&self, tail: f64) -> f64 {
+    /// Half width of an interval that misses on either side with probability `tail`.
+    pub(crate) fn half_width(&self, tail: f64) -> f64 {
         t_upper(tail, self.df) * self.error()
     }
 
@@ -51,33 +51,33 @@ impl Estimate {
     }
 }
 
-/// What is tested, and at which errors.
+/// The hypotheses and their errors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Question<'a> {
     pub(crate) looks: &'a [Look],
     pub(crate) alpha: f64,
     pub(crate) tost_alpha: f64,
-    /// What matters, as a share of base.
+    /// Minimum effect of interest, as a share of base.
     pub(crate) mei: f64,
-    /// What matters at any rate, in units of the metric; for exact comparisons.
-    pub(crate) least: f64,
+    /// Smallest difference that matters, in units of the metric; for exact comparisons.
+    pub(crate) min_difference: f64,
     pub(crate) kind: Kind<'a>,
 }
 
-/// What is asked besides Student's t.
+/// Tests in addition to Student's t.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind<'a> {
-    /// Nothing, as long as blocks vary.
+    /// None, unless blocks do not vary.
     Continuous,
-    /// Whether events of one size would do.
+    /// Whether events of one size would explain the difference.
     Counter,
-    /// Of rare events, how the windows of each block differ: a change has to show in them too, and `same` stands only
-    /// as long as it holds.
+    /// For rare events, how the windows of each block differ: a change has to show in them too, and `same`
+    /// lasts only while it holds.
     Rare(&'a [Votes]),
 }
 
 impl Question<'_> {
-    /// Contrasts of the changes by the minimum effect of interest, down and up.
+    /// Contrasts of changes by the minimum effect of interest, down and up.
     pub(crate) fn band(&self, scale: Scale) -> (f64, f64) {
         (scale.of_share(-self.mei), scale.of_share(self.mei))
     }
@@ -86,8 +86,8 @@ impl Question<'_> {
         matches!(self.kind, Kind::Rare(_))
     }
 
-    /// The least p value that this look's blocks can give, whatever t says.
-    fn p_least(&self, data: &Data<'_>, look: &Look, estimate: &Estimate) -> f64 {
+    /// Lower bound of the p value from this look's blocks, independent of t.
+    fn p_min(&self, data: &Data<'_>, look: &Look, estimate: &Estimate) -> f64 {
         let direction = Direction::of(estimate.mean);
         let is_constant = estimate.variance <= ROUNDING * ROUNDING;
         match self.kind {
@@ -98,7 +98,7 @@ impl Question<'_> {
     }
 }
 
-/// The blocks, and what is known of their noise at each look.
+/// The blocks, and the spread of their noise at each look.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Data<'a> {
     pub(crate) pairs: &'a Pairs,
@@ -107,24 +107,24 @@ pub(crate) struct Data<'a> {
 }
 
 impl Data<'_> {
-    /// What an exact comparison of the first `blocks` blocks says, where the counter is one for it. That base and
-    /// control had no stall in some blocks is no proof that they have none.
+    /// The result of an exact comparison of the first `blocks` blocks, if the metric allows one. Rare events
+    /// are excluded: base and control without a stall in some blocks do not prove that they have none.
     pub(crate) fn exact(&self, blocks: usize, question: &Question) -> Option<Exact> {
-        let matters = (question.mei, question.least);
+        let matters = (question.mei, question.min_difference);
         (!question.is_rare()).then(|| exact::compare(self.pairs, self.control, blocks, matters)).flatten()
     }
 }
 
-/// What stands after all looks.
+/// The conclusion after all looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Shown {
-    /// The ratio is not 1, and which side of it.
+    /// The direction, if the ratio is not 1.
     pub(crate) shift: Option<Direction>,
-    /// It is beyond the minimum effect of interest.
+    /// The ratio is beyond the minimum effect of interest.
     pub(crate) beyond: bool,
     pub(crate) within: bool,
     pub(crate) p_seq: f64,
-    /// The last look does not bear out what stands.
+    /// The last look does not support the conclusion.
     pub(crate) disagree: bool,
 }
 
@@ -134,52 +134,60 @@ impl Shown {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Sight {
+struct LookResult {
     p: f64,
     shift: Option<Direction>,
     beyond: bool,
     within: bool,
-    /// The mean contrast and how far it reaches, as `same` sees it.
+    /// The mean contrast and its half width for the test of `same`.
     mean: f64,
     tost: f64,
     band: (f64, f64),
 }
 
-fn see_exactly(data: &Data<'_>, look: &Look, question: &Question, exact: Exact) -> Sight {
+fn at_look_exact(data: &Data<'_>, look: &Look, question: &Question, exact: Exact) -> LookResult {
     let band = question.band(Scale::Log);
     let (direction, beyond) = match exact {
         Exact::Equal => {
-            return Sight { p: 1.0, shift: None, beyond: false, within: true, mean: 0.0, tost: 0.0, band };
+            return LookResult {
+                p: 1.0,
+                shift: None,
+                beyond: false,
+                within: true,
+                mean: 0.0,
+                tost: 0.0,
+                band,
+            };
         }
         Exact::Tiny(direction) => (direction, false),
         Exact::Beyond(direction) => (direction, true),
     };
     let p = chance(data.pairs, data.control, look.blocks, direction);
-    let is_called = p <= question.alpha * look.spend;
+    let is_significant = p <= question.alpha * look.spend;
     let mean = data.pairs.mean_ln_ratio(look.blocks);
-    let shift = is_called.then_some(direction);
-    Sight { p, shift, beyond: beyond && is_called, within: !beyond, mean, tost: 0.0, band }
+    let shift = is_significant.then_some(direction);
+    LookResult { p, shift, beyond: beyond && is_significant, within: !beyond, mean, tost: 0.0, band }
 }
 
-/// None where base is 0 throughout: there is no ratio to speak of.
-fn see(data: &Data<'_>, look: &Look, spread: &Spread, question: &Question) -> Option<Sight> {
+/// None if base is 0 throughout, so that there is no ratio.
+fn at_look(data: &Data<'_>, look: &Look, spread: &Spread, question: &Question) -> Option<LookResult> {
     let scale = data.pairs.scale(look.blocks);
     let (low, high) = question.band(scale);
     let estimate = Estimate::of(&data.pairs.contrasts(scale, look.blocks)?, spread);
-    let p_least = question.p_least(data, look, &estimate);
-    let may_call = p_least <= question.alpha * look.spend;
-    let reach = estimate.reach(question.alpha * look.spend / 2.0);
-    let (least, most) = (estimate.mean - reach, estimate.mean + reach);
-    let tost = estimate.reach(question.tost_alpha * look.spend);
-    let shift = match (most < 0.0, least > 0.0) {
+    let p_min = question.p_min(data, look, &estimate);
+    let may_be_significant = p_min <= question.alpha * look.spend;
+    let half_width = estimate.half_width(question.alpha * look.spend / 2.0);
+    let (low_end, high_end) = (estimate.mean - half_width, estimate.mean + half_width);
+    let tost = estimate.half_width(question.tost_alpha * look.spend);
+    let shift = match (high_end < 0.0, low_end > 0.0) {
         (true, _) => Some(Direction::Down),
         (_, true) => Some(Direction::Up),
         _ => None,
     };
-    Some(Sight {
-        p: estimate.p().max(p_least),
-        shift: shift.filter(|_| may_call),
-        beyond: may_call && (most < low || least > high),
+    Some(LookResult {
+        p: estimate.p().max(p_min),
+        shift: shift.filter(|_| may_be_significant),
+        beyond: may_be_significant && (high_end < low || low_end > high),
         within: estimate.mean + tost < high && estimate.mean - tost > low,
         mean: estimate.mean,
         tost,
@@ -187,26 +195,26 @@ fn see(data: &Data<'_>, look: &Look, spread: &Spread, question: &Question) -> Op
     })
 }
 
-/// Goes through the looks that the blocks reach; `spreads` has one entry per look.
+/// Evaluates all looks that the blocks reach. `spreads` has one entry per look.
 pub(crate) fn walk(data: &Data<'_>, question: &Question) -> Shown {
     let mut shown = Shown::NOTHING;
     let mut shifts = [false; 2];
     let mut last = None;
     let looks = question.looks.iter().zip(data.spreads);
     for (look, spread) in looks.take_while(|(look, _)| look.blocks <= data.pairs.len()) {
-        let sight = match data.exact(look.blocks, question) {
-            Some(exact) => Some(see_exactly(data, look, question, exact)),
-            None => see(data, look, spread, question),
+        let result = match data.exact(look.blocks, question) {
+            Some(exact) => Some(at_look_exact(data, look, question, exact)),
+            None => at_look(data, look, spread, question),
         };
-        let Some(sight) = sight else {
+        let Some(result) = result else {
             continue;
         };
-        shown.p_seq = shown.p_seq.min(sight.p / look.spend);
-        shifts[0] |= sight.shift == Some(Direction::Down);
-        shifts[1] |= sight.shift == Some(Direction::Up);
-        shown.beyond |= sight.beyond;
-        shown.within = sight.within || (shown.within && !question.is_rare());
-        last = Some(sight);
+        shown.p_seq = shown.p_seq.min(result.p / look.spend);
+        shifts[0] |= result.shift == Some(Direction::Down);
+        shifts[1] |= result.shift == Some(Direction::Up);
+        shown.beyond |= result.beyond;
+        shown.within = result.within || (shown.within && !question.is_rare());
+        last = Some(result);
     }
     shown.shift = match shifts {
         [true, false] => Some(Direction::Down),
@@ -214,10 +222,10 @@ pub(crate) fn walk(data: &Data<'_>, question: &Question) -> Shown {
         _ => None,
     };
     if shifts == [true, true] {
-        // Both sides of 1: blocks are not alike, and nothing can be said of their mean.
+        // Changes in both directions: blocks are not comparable, so nothing follows for their mean.
         return Shown { shift: None, beyond: false, disagree: true, ..shown };
     }
-    if let Some(Sight { mean, tost, band: (low, high), .. }) = last {
+    if let Some(LookResult { mean, tost, band: (low, high), .. }) = last {
         let faded = shown.shift.is_some_and(|shift| match shift {
             Direction::Down => mean + tost >= 0.0,
             Direction::Up => mean - tost <= 0.0,
@@ -228,9 +236,9 @@ pub(crate) fn walk(data: &Data<'_>, question: &Question) -> Shown {
     shown
 }
 
-/// Further blocks after which a counter that differs in all blocks in one direction can be called. None: the looks do
-/// not suffice.
-pub(crate) fn until_chance_is_small(
+/// Further blocks until a counter that differs in the same direction in all blocks is significant. None if
+/// the looks do not suffice.
+pub(crate) fn blocks_until_significant(
     data: &Data<'_>,
     direction: Direction,
     question: &Question,
@@ -238,17 +246,17 @@ pub(crate) fn until_chance_is_small(
     let now = data.pairs.len();
     let one = chance(data.pairs, data.control, now, direction) / 2.0;
     let mut ahead = question.looks.iter().filter(|look| look.blocks > now);
-    // As probable in each further block as on average in those that there are.
+    // Assumes the average probability of the existing blocks for each further block.
     let enough =
         |look: &&Look| 2.0 * one.powf(look.blocks as f64 / now as f64) <= question.alpha * look.spend;
     ahead.find(enough).map(|look| look.blocks - now)
 }
 
-/// Further blocks after which something is shown with 80 % probability if the ratio is what it seems, and whether the
-/// looks suffice for it. None where the variance is not known.
+/// Further blocks after which, with 80 % probability, something is shown if the ratio is as estimated, and
+/// whether the looks suffice for it. None if the variance is unknown.
 ///
-/// Blocks needed are `((t_a + t_b) s / g)²`, with g the distance to what has to be excluded: 1 for a change, the nearer
-/// end of the band for `same`.
+/// Blocks needed are `((t_a + t_b) s / g)²`, where g is the distance to the value to exclude: 1 for a change,
+/// the nearer end of the band for `same`.
 pub(crate) fn predict(
     now: &Estimate,
     spread: &Spread,

@@ -1,26 +1,18 @@
-//! Errors, power and predictions of the walk through the looks.
+//! Errors, power and predictions of the sequential test.
 
 use super::*;
-use crate::pairs::Pair;
 use crate::rules::Rules;
 use crate::sim::Rng;
 
 fn question(rules: &Rules) -> Question<'_> {
     let Rules { looks, alpha, tost_alpha, .. } = rules;
     let kind = Kind::Continuous;
-    Question { looks, alpha: *alpha, tost_alpha: *tost_alpha, mei: 0.02, least: 0.0, kind }
+    Question { looks, alpha: *alpha, tost_alpha: *tost_alpha, mei: 0.02, min_difference: 0.0, kind }
 }
 
 fn walk(contrasts: &[f64], spreads: &[Spread], question: &Question) -> Shown {
-    let pair = |(number, ln): (usize, &f64)| Pair {
-        block: number as u32,
-        base: 1.0,
-        arm: ln.exp(),
-        ln: Some(*ln),
-        windows: Votes::default(),
-        seconds: 0.0,
-    };
-    let pairs = Pairs(contrasts.iter().enumerate().map(pair).collect());
+    let rows: Vec<(f64, f64)> = contrasts.iter().map(|ln| (1.0, ln.exp())).collect();
+    let pairs = Pairs::made(&rows);
     super::walk(&Data { pairs: &pairs, control: None, spreads }, question)
 }
 
@@ -32,7 +24,7 @@ fn draw(rng: &mut Rng, ratio: f64, block_sd: f64) -> Vec<f64> {
     rng.normals(18).into_iter().map(|z| ratio.ln() + block_sd * z).collect()
 }
 
-/// One comparison, stopped at its first decision: (called, same, blocks).
+/// One comparison, stopped at its first decision: (changed, same, blocks).
 fn stopped(contrasts: &[f64], spreads: &[Spread], question: &Question) -> (bool, bool, usize) {
     for look in question.looks {
         let shown = walk(&contrasts[..look.blocks], spreads, question);
@@ -43,11 +35,11 @@ fn stopped(contrasts: &[f64], spreads: &[Spread], question: &Question) -> (bool,
     (false, false, 18)
 }
 
-/// The operating points with tests whose sd differs by 30 %: shares of calls and of `same`, and blocks used.
-/// A wrong sign, an error not spent, no `same`, or windows taken for blocks move at least one of them.
+/// Operating points for tests whose sd varies by 30 %: shares of changes and of `same`, and blocks used. A
+/// wrong sign, an unspent error, a missing `same`, or windows treated as blocks change at least one of them.
 #[test]
 fn operating_points_are_as_designed() {
-    // (block sd, true ratio, called, same, blocks)
+    // (block sd, true ratio, changed, same, blocks)
     let designed = [
         (0.005, 1.00, 0.000, 1.000, 3.1),
         (0.005, 0.98, 0.995, 0.005, 4.5),
@@ -64,7 +56,7 @@ fn operating_points_are_as_designed() {
     let rules = Rules::default();
     let question = question(&rules);
     let draws = 4000;
-    for (block_sd, ratio, called, same, blocks) in designed {
+    for (block_sd, ratio, changed, same, blocks) in designed {
         let mut rng = Rng::new(11);
         let spreads = known(block_sd, 6.0);
         let mut sum = (0, 0, 0);
@@ -75,18 +67,18 @@ fn operating_points_are_as_designed() {
         }
         let mean_of = |count: usize| count as f64 / f64::from(draws);
         let found = (mean_of(sum.0), mean_of(sum.1), mean_of(sum.2));
-        let place = format!("sd {block_sd}, ratio {ratio}: {found:?} for {:?}", (called, same, blocks));
-        let error = 4.0 * (called * (1.0 - called) / f64::from(draws)).sqrt() + 0.0015;
-        assert!((found.0 - called).abs() < error, "calls: {place}");
+        let place = format!("sd {block_sd}, ratio {ratio}: {found:?} for {:?}", (changed, same, blocks));
+        let error = 4.0 * (changed * (1.0 - changed) / f64::from(draws)).sqrt() + 0.0015;
+        assert!((found.0 - changed).abs() < error, "calls: {place}");
         assert!((found.1 - same).abs() < 0.015, "same: {place}");
         assert!(found.2 < blocks + 0.15 && found.2 > blocks - 0.8, "blocks: {place}");
     }
 }
 
-/// Errors hold without any stopping, with the spread as it is: a p value below x comes with probability x at most,
-/// and not far below it; and so with `same` just at the band's ends.
+/// Errors hold without stopping, for the spread as specified: a p value below x occurs with probability x at
+/// most, and not much less; likewise for `same` at the ends of the band.
 #[test]
-fn errors_are_what_they_say() {
+fn errors_hold() {
     let rules = Rules::default();
     let question = question(&rules);
     let spreads = known(0.01, 6.0);
@@ -110,9 +102,9 @@ fn errors_are_what_they_say() {
     }
 }
 
-/// Four in five are found of a change that is said to be found in four of five.
+/// A change of the size that is detectable at 80 % is detected four times in five.
 #[test]
-fn the_detectable_change_is_detected() {
+fn detectable_change_has_80_percent_power() {
     let rules = Rules::default();
     let question = question(&rules);
     let (block_sd, blocks) = (0.01, 8);
@@ -125,17 +117,17 @@ fn the_detectable_change_is_detected() {
         let noise: Vec<f64> = rng.normals(blocks).into_iter().map(|z| sd * z).collect();
         let now = Estimate::of(&noise, &spread);
         let tail = question.alpha * question.looks[2].spend / 2.0;
-        let change = now.reach(tail) + now.reach(0.2);
-        found += u32::from(now.mean + change > now.reach(tail));
+        let change = now.half_width(tail) + now.half_width(0.2);
+        found += u32::from(now.mean + change > now.half_width(tail));
     }
     let share = f64::from(found) / f64::from(draws);
     assert!((share - 0.8).abs() < 0.015, "{share}");
 }
 
-/// `((t_a + t_b) s / g)²` by hand: for a mean of 0 the look at 5 blocks does at an sd of 1.3 %, 8 at 1.4 %; half
-/// way to the band takes most; what no look can show is said to be so.
+/// `((t_a + t_b) s / g)²` by hand: for a mean of 0 the look at 5 blocks suffices for an sd of 1.3 %, the one
+/// at 8 for 1.4 %. A mean halfway to the band takes the most blocks. If no look suffices, that is reported.
 #[test]
-fn predictions_are_the_formula_s() {
+fn predictions_follow_the_formula() {
     let rules = Rules::default();
     let question = question(&rules);
     let at = |mean: f64, block_sd: f64| {
@@ -148,15 +140,15 @@ fn predictions_are_the_formula_s() {
     assert_eq!(at(0.0, 0.013), (2, true));
     assert_eq!(at(0.0, 0.014), (5, true));
     assert_eq!(at(-0.03, 0.009), (2, true));
-    // At 5 blocks it takes 8.3 of them, at 8 with 2.326 for 0.01 it takes 7.8.
+    // 5 blocks would need 8.3; 8 blocks, with 2.326 for 0.01, need 7.8.
     assert_eq!(at(-0.01, 0.009), (5, true));
     let (blocks, suffices) = at(0.0, 0.05);
     assert!(!suffices && blocks > 15, "{blocks}");
 }
 
-/// What a look has shown stands; that later blocks do not bear it out is said.
+/// Decisions are kept; a tag marks those that later blocks do not support.
 #[test]
-fn decisions_stand_and_doubts_are_said() {
+fn decisions_are_kept_and_disagreement_is_marked() {
     let rules = Rules::default();
     let question = question(&rules);
     let spreads = known(0.005, 20.0);

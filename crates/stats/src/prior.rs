@@ -1,30 +1,31 @@
-//! What the noise of one test says about the noise of another: empirical Bayes over block variances.
+//! What the noise of other tests says about a test's noise: empirical Bayes over block variances.
 //!
-//! Smyth 2004 ("Linear models and empirical Bayes methods", 3.1 and 6.2): true variances are spread over tests as
-//! `s0² d0 / chi-square(d0)`; a sample variance `s²` with `n` degrees of freedom is moderated to
-//! `(d0 s0² + n s²) / (d0 + n)` and then has `d0 + n` of them. `s0²` and `d0` come from mean and variance of `ln s²`.
+//! Smyth 2004 ("Linear models and empirical Bayes methods", 3.1 and 6.2): true variances are distributed over
+//! tests as `s0² d0 / chi-square(d0)`. A sample variance `s²` with `n` degrees of freedom is moderated to
+//! `(d0 s0² + n s²) / (d0 + n)`, which has `d0 + n` degrees of freedom. `s0²` and `d0` are estimated from
+//! mean and variance of `ln s²`.
 //!
-//! Two things are stricter here than there. Variances of one test (several arms against one base, several earlier
-//! runs) count as one observation of the spread, since they are correlated. And `d0` comes from an upper bound of the
-//! spread, not from its estimate: with the few tests of a report the estimate is often 0, which would say that all
-//! tests are equally noisy, and a test that is not would be called. Nor is it ever more than the number of tests: in
-//! simulation (three tests, true `d0` 3 to 6, all looks without stopping, an `alpha` of 0.1 %) 0.16 to 0.19 % of nulls
-//! are rejected without that cap and 0.10 to 0.12 % with it; it costs up to one block for a change of 2 %.
+//! Two things are more conservative here. Variances of one test (several arms against one base, several
+//! earlier runs) count as one observation of the spread, since they are correlated. And `d0` is derived from
+//! an upper bound of the spread instead of its estimate: with the few tests of a report the estimate is often
+//! 0, which would mean that all tests are equally noisy, and a noisier test would be called changed. `d0` is
+//! also at most the number of tests: in simulation (three tests, true `d0` 3 to 6, all looks without
+//! stopping, `alpha` 0.1 %) 0.16 to 0.19 % of nulls are rejected without that cap and 0.10 to 0.12 % with it;
+//! it costs up to one block for a change of 2 %.
 //!
-//! Tests that share their starts are worth fewer than they are ([`crate::shared`]): `d0` and the degrees of freedom of
-//! all samples together are those of as many independent ones, and where they are worth fewer than three tests they say
-//! nothing.
+//! Tests that share their starts count less ([`crate::shared`]): `d0` and the pooled degrees of freedom are
+//! those of the equivalent number of independent tests, and fewer than three independent tests give no prior.
 
 use crate::distribution::{mean_ln_chi_square, trigamma, trigamma_inverse};
 use std::collections::BTreeMap;
 
-/// Fewer tests than this say nothing about how noise is spread over tests.
+/// Minimum number of tests for a prior.
 pub(crate) const TESTS_MIN: usize = 3;
-/// How many standard errors the spread is taken above its estimate.
+/// Standard errors that are added to the estimated spread.
 const SPREAD_ERRORS: f64 = 1.0;
 
-/// No more is believed, however much was learnt. Of three blocks of which one is off by any amount, t is
-/// `sqrt((d0 + 2) / 2)`: up to here that is below the first look's quantile, so that no single block calls a change.
+/// Maximum of `d0`. If one of three blocks is off by any amount, t is `sqrt((d0 + 2) / 2)`: up to this limit
+/// that is below the first look's quantile, so that no single block decides a change.
 const DF_MAX: f64 = 32.0;
 
 #[derive(Debug, Clone, Copy)]
@@ -34,21 +35,21 @@ pub(crate) struct Sample<'a> {
     pub(crate) df: f64,
 }
 
-/// How true variances are spread.
+/// The distribution of true variances.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
-    /// Distinct tests it was fitted to.
+    /// Number of distinct tests it was fitted to.
     pub(crate) tests: usize,
     /// s0².
     pub(crate) variance: f64,
-    /// d0; 0: nothing is known.
+    /// d0; 0 if nothing is known.
     pub(crate) df: f64,
-    /// Degrees of freedom of all samples together: no moderated variance has more.
+    /// Degrees of freedom of all samples together: the maximum for a moderated variance.
     pub(crate) df_pooled: f64,
 }
 
 impl Spread {
-    /// Nothing is known: every variance stands for itself.
+    /// Nothing is known: variances are not moderated.
     pub(crate) const UNKNOWN: Spread = Spread { tests: 0, variance: 0.0, df: 0.0, df_pooled: f64::INFINITY };
 
     /// The moderated variance and its degrees of freedom.
@@ -64,20 +65,20 @@ impl Spread {
         (moderated, self.df_with(df))
     }
 
-    /// Degrees of freedom of a moderated variance whose own are `df`.
+    /// Degrees of freedom of a moderated variance whose own degrees of freedom are `df`.
     pub(crate) fn df_with(&self, df: f64) -> f64 {
         if self.df <= 0.0 { df } else { (self.df + df).min(self.df_pooled.max(df)) }
     }
 }
 
-/// Fits the spread to samples; those of no variance at all are of another kind and left out. Of `told` tests one is
-/// worth counting: the others share its starts.
-pub(crate) fn fit(samples: &[Sample], told: f64) -> Spread {
+/// Fits the spread to samples, ignoring those with a variance of 0, which are a different kind. Each test
+/// counts as `1 / design_effect` independent tests, because tests share starts.
+pub(crate) fn fit(samples: &[Sample], design_effect: f64) -> Spread {
     let mut by_test: BTreeMap<&str, Vec<Sample>> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| sample.variance > 0.0 && sample.df >= 1.0) {
         by_test.entry(sample.test).or_default().push(*sample);
     }
-    let worth = by_test.len() as f64 / told;
+    let worth = by_test.len() as f64 / design_effect;
     if worth < TESTS_MIN as f64 {
         return Spread::UNKNOWN;
     }
@@ -85,26 +86,26 @@ pub(crate) fn fit(samples: &[Sample], told: f64) -> Spread {
     let count = all.len() as f64;
     let centred = |sample: &Sample| sample.variance.ln() - mean_ln_chi_square(sample.df);
     let mean = all.iter().map(centred).sum::<f64>() / count;
-    // As if all variances of a test were one: the sum of squares then has this many degrees of freedom.
-    let free = count - by_test.values().map(|of_test| (of_test.len() as f64).powi(2)).sum::<f64>() / count;
+    // Degrees of freedom of the sum of squares if each test had one variance.
+    let free = count - by_test.values().map(|samples| (samples.len() as f64).powi(2)).sum::<f64>() / count;
     let squares: Vec<f64> =
-        by_test.values().map(|of_test| of_test.iter().map(|s| (centred(s) - mean).powi(2)).sum()).collect();
+        by_test.values().map(|samples| samples.iter().map(|s| (centred(s) - mean).powi(2)).sum()).collect();
     let observed = squares.iter().sum::<f64>() / free;
     let sampling = all.iter().map(|sample| trigamma(sample.df / 2.0)).sum::<f64>() / count;
-    // Tests are independent of each other, so their sums of squares give the standard error of the observed one.
+    // Tests are independent, so their sums of squares give the standard error of the observed spread.
     let tests = by_test.len() as f64;
     let per_test = squares.iter().sum::<f64>() / tests;
     let between = squares.iter().map(|square| (square - per_test).powi(2)).sum::<f64>() / (tests - 1.0);
     let error = (tests * between).sqrt() / free;
     let spread = observed + SPREAD_ERRORS * error - sampling;
     let df = if spread > 0.0 { 2.0 * trigamma_inverse(spread) } else { f64::INFINITY };
-    // What so many tests have taught is worth no more than one degree of freedom each.
+    // Each test is worth at most one degree of freedom.
     let df = df.min(worth).min(DF_MAX);
     Spread {
         tests: by_test.len(),
         variance: (mean + mean_ln_chi_square(df)).exp(),
         df,
-        df_pooled: all.iter().map(|sample| sample.df).sum::<f64>() / told,
+        df_pooled: all.iter().map(|sample| sample.df).sum::<f64>() / design_effect,
     }
 }
 
@@ -114,7 +115,7 @@ mod tests {
     use crate::pairs::variance;
     use crate::sim::Rng;
 
-    /// Variances of `arms` contrasts with one base over `blocks` blocks, as many tests as names.
+    /// Variances of `arms` contrasts with one base over `blocks` blocks; one test per name.
     fn draw<'a>(rng: &mut Rng, names: &'a [String], arms: usize, blocks: usize, df: f64) -> Vec<Sample<'a>> {
         let mut samples = Vec::new();
         for test in names {
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn many_tests_show_the_spread_that_is_there() {
+    fn spread_is_estimated_from_many_tests() {
         let mut rng = Rng::new(1);
         for df in [3.0, 6.0, 20.0] {
             let names = names(4000);
@@ -143,10 +144,10 @@ mod tests {
         }
     }
 
-    /// With the few tests of a report the spread is believed to be larger rather than smaller than it is, also where
-    /// six arms share a base and look like six times as many tests.
+    /// With the few tests of a report the spread is over- rather than underestimated, also if six arms share
+    /// a base and look like six times as many tests.
     #[test]
-    fn few_tests_are_not_believed_too_much() {
+    fn few_tests_give_a_weak_prior() {
         let truth = 6.0;
         for (tests, arms) in [(3, 1), (8, 1), (8, 6), (32, 1), (32, 6)] {
             let mut rng = Rng::new(tests as u64);
@@ -161,9 +162,9 @@ mod tests {
         }
     }
 
-    /// A variance that is there four times in its test teaches what it teaches once.
+    /// A variance that occurs four times in its test has the same effect as once.
     #[test]
-    fn a_test_is_one_observation() {
+    fn test_is_one_observation() {
         let mut rng = Rng::new(3);
         let names = names(9);
         let once = draw(&mut rng, &names, 1, 6, 3.0);
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn two_tests_say_nothing_and_exact_counters_are_left_out() {
+    fn two_tests_give_no_prior_and_exact_counters_are_ignored() {
         let sample = |test, variance| Sample { test, variance, df: 4.0 };
         let two = [sample("a", 1.0), sample("b", 2.0), sample("c", 0.0), sample("a", 1.5)];
         assert_eq!(fit(&two, 1.0), Spread::UNKNOWN);

@@ -1,38 +1,37 @@
-//! Which spread of noise holds for which test: per metric, per group where it has tests enough, per look.
+//! Which spread of noise applies to which test: per metric, per look, and per group if it has enough tests.
 //!
-//! A look learns from what had been measured when its last block was: other tests' later blocks are left out. So what
-//! was decided at a look is found again however much is measured afterwards.
+//! A look uses only what had been measured by its own last block; later blocks of other tests are ignored. So
+//! a look's decision is reproduced however much is measured afterwards.
 
 use crate::pairs::{Pairs, Scale, variance};
 use crate::prior::{Sample, Spread, fit};
 use crate::rules::Rules;
 use crate::shared::{Contrasts, design_effect};
-use crate::verdict::Prior;
 use rqps_model::{Events, Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A group with this many tests is fitted by itself; a smaller one would know less than all groups together.
+/// Minimum number of tests for a group's own fit; smaller groups use the fit over all groups.
 const GROUP_TESTS_MIN: usize = 8;
 
-/// What was known at a moment.
+/// What a fit was based on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Moment {
     metric: Metric,
-    /// Place of the look in the rules.
+    /// Index of the look in the rules.
     look: usize,
-    /// The last block that had been measured.
+    /// The last block that was used.
     until: u32,
-    /// None: all groups.
+    /// `None`: all groups.
     group: Option<String>,
 }
 
-/// Everything that is known of noise, looked up by metric, group and look.
+/// Fitted spreads by metric, group and look.
 pub(crate) struct Priors {
     fitted: BTreeMap<Moment, Spread>,
     looks: Vec<usize>,
 }
 
-/// The contrasts of one metric, arm and test.
+/// The pairs of one metric, arm and test.
 pub(crate) struct Source<'a> {
     pub(crate) metric: Metric,
     pub(crate) test: &'a str,
@@ -42,7 +41,7 @@ pub(crate) struct Source<'a> {
     pub(crate) pairs: &'a Pairs,
 }
 
-/// The last block of each look that a test has reached; of the others, whatever there is.
+/// The number of a look's last block if the test has reached it; otherwise unlimited.
 fn until(pairs: &Pairs, blocks: usize) -> u32 {
     blocks.checked_sub(1).and_then(|last| pairs.0.get(last)).map_or(u32::MAX, |pair| pair.block)
 }
@@ -55,11 +54,10 @@ impl Priors {
             let own: Vec<&Source> = sources.iter().filter(|source| source.metric == metric).collect();
             let groups: BTreeSet<&str> = own.iter().map(|one| one.group).collect();
             let is_reached = |blocks: usize| own.iter().any(|one| one.pairs.len() >= blocks);
-            // Below the first look its spread is what figures are described by.
+            // Figures below the first look use its spread.
             let wanted = looks.iter().enumerate();
             for (look, blocks) in wanted.filter(|(look, blocks)| *look == 0 || is_reached(**blocks)) {
-                let moments: BTreeSet<u32> =
-                    own.iter().map(|one| until(one.pairs, *blocks)).chain([u32::MAX]).collect();
+                let moments: BTreeSet<u32> = own.iter().map(|one| until(one.pairs, *blocks)).collect();
                 for until in moments {
                     for group in groups.iter().map(|group| Some(*group)).chain([None]) {
                         let spread = fit_group(&own, group, *blocks, until);
@@ -74,31 +72,17 @@ impl Priors {
         Priors { fitted, looks }
     }
 
-    /// One spread per look. On the linear scale variances mean something else, so nothing is known.
+    /// One spread per look. On the linear scale variances are not comparable, so nothing is known.
     pub(crate) fn of(&self, metric: Metric, group: &str, pairs: &Pairs) -> Vec<Spread> {
         let at = |(look, blocks): (usize, &usize)| {
             if pairs.scale(*blocks) == Scale::Linear {
                 return Spread::UNKNOWN;
             }
             let until = until(pairs, *blocks);
-            let of = |group| self.fitted.get(&Moment { metric, look, until, group });
-            of(Some(group.to_owned())).or_else(|| of(None)).copied().unwrap_or(Spread::UNKNOWN)
+            let fitted = |group| self.fitted.get(&Moment { metric, look, until, group });
+            fitted(Some(group.to_owned())).or_else(|| fitted(None)).copied().unwrap_or(Spread::UNKNOWN)
         };
         self.looks.iter().enumerate().map(at).collect()
-    }
-
-    /// Those that were fitted to everything, as they are reported.
-    pub(crate) fn report(&self) -> Vec<Prior> {
-        let all = self.fitted.iter().filter(|(moment, spread)| moment.until == u32::MAX && spread.tests > 0);
-        all.map(|(moment, spread)| Prior {
-            metric: moment.metric,
-            group: moment.group.clone(),
-            look: moment.look + 1,
-            tests: spread.tests,
-            variance: spread.variance,
-            df: spread.df,
-        })
-        .collect()
     }
 }
 
@@ -110,10 +94,10 @@ fn contrasts_of<'a>(source: &Source<'a>, blocks_max: usize, until: u32) -> Optio
 }
 
 fn fit_group<'a>(own: &[&Source<'a>], group: Option<&str>, blocks: usize, until: u32) -> Spread {
-    let is_wanted = |its: &str| group.is_none_or(|group| group == its);
+    let is_selected = |other: &str| group.is_none_or(|group| group == other);
     let contrasts: Vec<Contrasts<'a>> = own
         .iter()
-        .filter(|one| is_wanted(one.group))
+        .filter(|one| is_selected(one.group))
         .filter_map(|one| contrasts_of(one, blocks, until))
         .collect();
     let sample = |one: &Contrasts<'a>| {

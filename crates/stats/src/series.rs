@@ -1,8 +1,8 @@
-//! Versions in a row: where a change came in, how large it is, and which tests it shows in.
+//! Consecutive versions: at which version a change came in, how large it is, and which tests show it.
 //!
-//! All versions are arms of the same blocks. Taking a block's mean out leaves per version a mean over blocks whose
-//! errors are alike and, up to that common mean, independent: the least-squares fit of levels to them is the
-//! generalised one.
+//! All versions are arms of the same blocks. Without the block's mean, each version has a mean over blocks,
+//! whose errors have equal variances and are independent up to that common mean: so ordinary least squares is
+//! the generalised fit.
 
 mod arrivals;
 mod levels;

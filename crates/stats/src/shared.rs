@@ -1,50 +1,51 @@
-//! Tests that were measured in the same starts of the servers are not independent of each other: what a start happens
-//! to be like is in the figures of all of them.
+//! Tests that were measured in the same server starts are not independent: the effects of a start are in the
+//! figures of all of them.
 //!
-//! Where three starts happen to be alike, all these tests look quiet at once, and what they seem to teach about noise
-//! is one lesson told many times. How much they share is seen in the mean over tests, block by block: of independent
-//! tests it varies by a `n`th of what one test does, of tests that share all by as much. From that comes how many
-//! independent tests they are worth (Kish 1965: the design effect). A sample of a level above the start, such as a load
-//! of the data that several blocks have in common, goes the same way: by a label that is its own.
+//! If three starts happen to be alike, all these tests look quiet at once, and what they seem to show about
+//! noise is a single observation. How much they share is estimated from the mean over tests, block by block:
+//! for independent tests it varies 1/n as much as one test does, for tests that share everything it varies as
+//! much. That gives the equivalent number of independent tests (Kish 1965: the design effect). A level above
+//! the start, such as a load that several blocks have in common, is handled the same way, with its own label.
 
 use crate::distribution::chi_square_lower;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is shared is taken to be as large as it may be with this probability of being larger still: where starts happen
-/// to be alike it looks small just when it matters.
+/// Probability that more is shared than assumed. The upper bound is used because, if starts happen to be
+/// alike, the estimate is too small exactly when it matters.
 const DOUBT: f64 = 0.05;
 
 /// The contrasts of one arm in one test.
 #[derive(Debug, Clone)]
 pub(crate) struct Contrasts<'a> {
-    /// Tests of the same label share starts.
+    /// Tests with the same label share starts.
     pub(crate) starts: &'a str,
     pub(crate) test: &'a str,
     pub(crate) arm: usize,
-    /// By number of the block.
+    /// Contrast by block number.
     pub(crate) by_block: Vec<(u32, f64)>,
 }
 
-/// How many times the tests of these contrasts are as many as independent ones that would teach the same; 1 or more.
+/// The number of tests over the equivalent number of independent tests; at least 1.
 pub(crate) fn design_effect(all: &[Contrasts]) -> f64 {
     let mut by_starts: BTreeMap<&str, Vec<&Contrasts>> = BTreeMap::new();
     for one in all.iter().filter(|one| one.by_block.len() >= 2) {
         by_starts.entry(one.starts).or_default().push(one);
     }
-    let (mut told, mut tests_of_all) = (0.0, 0.0);
+    let (mut weighted, mut total) = (0.0, 0.0);
     for together in by_starts.values() {
         let tests: BTreeSet<&str> = together.iter().map(|one| one.test).collect();
         let tests = tests.len() as f64;
-        told += tests * (1.0 + (tests - 1.0) * share_of_starts(together).powi(2));
-        tests_of_all += tests;
+        weighted += tests * (1.0 + (tests - 1.0) * share_of_starts(together).powi(2));
+        total += tests;
     }
-    if tests_of_all == 0.0 { 1.0 } else { told / tests_of_all }
+    if total == 0.0 { 1.0 } else { weighted / total }
 }
 
-/// Share of the variance that comes of what tests have in common, as large as it may well be; variances of two tests
-/// are correlated by its square.
+/// Upper bound of the share of the variance that tests have in common. Variances of two tests are correlated
+/// by its square.
 fn share_of_starts(together: &[&Contrasts]) -> f64 {
-    // Of each arm and block, the sum over tests in units of their own standard deviation, and how many they are.
+    // For each arm and block: the sum over tests in units of their own standard deviation, and the number of
+    // tests.
     let mut means: BTreeMap<usize, BTreeMap<u32, (f64, f64)>> = BTreeMap::new();
     let mut squares: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     let centred = |one: &Contrasts| -> Vec<(u32, f64)> {
@@ -65,22 +66,23 @@ fn share_of_starts(together: &[&Contrasts]) -> f64 {
             of_block.1 += 1.0;
         }
     }
-    let (mut square, mut df, mut one_of, mut blocks) = (0.0, 0.0, 0.0, 0.0);
+    let (mut square, mut df, mut reciprocals, mut blocks) = (0.0, 0.0, 0.0, 0.0);
     for of_arm in means.values() {
-        let of_several: Vec<&(f64, f64)> = of_arm.values().filter(|(_, tests)| *tests >= 2.0).collect();
-        square += of_several.iter().map(|(sum, tests)| (sum / tests).powi(2)).sum::<f64>();
-        one_of += of_several.iter().map(|(_, tests)| 1.0 / tests).sum::<f64>();
-        blocks += of_several.len() as f64;
-        df += (of_several.len() as f64 - 1.0).max(0.0);
+        let repeated: Vec<&(f64, f64)> = of_arm.values().filter(|(_, tests)| *tests >= 2.0).collect();
+        square += repeated.iter().map(|(sum, tests)| (sum / tests).powi(2)).sum::<f64>();
+        reciprocals += repeated.iter().map(|(_, tests)| 1.0 / tests).sum::<f64>();
+        blocks += repeated.len() as f64;
+        df += (repeated.len() as f64 - 1.0).max(0.0);
     }
     if df == 0.0 {
         return 0.0;
     }
-    // In these units a test's variance is 1: the mean over tests has what they share and a part of the rest.
-    let part = one_of / blocks;
-    let of_mean = square / df;
-    let rest = 1.0 - ((of_mean - part) / (1.0 - part)).clamp(0.0, 1.0);
-    let most = of_mean * df / chi_square_lower(DOUBT, df);
+    // In these units a test's variance is 1: the variance of the mean over tests is the shared part and a
+    // fraction of the rest.
+    let part = reciprocals / blocks;
+    let mean_variance = square / df;
+    let rest = 1.0 - ((mean_variance - part) / (1.0 - part)).clamp(0.0, 1.0);
+    let most = mean_variance * df / chi_square_lower(DOUBT, df);
     let shared = (most - rest * part).max(0.0);
     shared / (shared + rest)
 }
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
     use crate::sim::Rng;
 
-    /// Contrasts of `tests` tests with one arm over `blocks` blocks, a share of whose variance is common to all.
+    /// Design effect of simulated tests on one arm over `blocks` blocks that share a part of the variance.
     fn draw(rng: &mut Rng, names: &[String], blocks: u32, share: f64) -> f64 {
         let starts = rng.normals(blocks as usize);
         let all: Vec<Contrasts> = names
@@ -104,7 +106,7 @@ mod tests {
                     .map(|block| {
                         let noise =
                             share.sqrt() * starts[block as usize] + (1.0 - share).sqrt() * rng.normal();
-                        // Tests are noisy by unlike amounts.
+                        // Tests have different noise levels.
                         (block, noise * (1.0 + number as f64))
                     })
                     .collect(),
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_is_counted_once() {
+    fn shared_starts_are_counted_once() {
         let names: Vec<String> = (0..22).map(|number| format!("t{number:02}")).collect();
         let mut rng = Rng::new(1);
         let median = |rng: &mut Rng, blocks, share| {
@@ -122,17 +124,17 @@ mod tests {
             all.sort_by(f64::total_cmp);
             (all[10], all[100])
         };
-        // Twenty-two tests that share all are one; of independent ones most of what they teach is left.
+        // Twenty-two tests that share everything count as one; independent ones keep most of their weight.
         assert!((median(&mut rng, 3, 1.0).0 - 22.0).abs() < 0.01);
         assert!(median(&mut rng, 18, 0.0).1 < 1.1, "{:?}", median(&mut rng, 18, 0.0));
         assert!(median(&mut rng, 5, 0.0).1 < 2.0, "{:?}", median(&mut rng, 5, 0.0));
-        // By the formula 1 + 21 / 4; hardly ever much less, however alike starts happen to be.
+        // The formula gives 1 + 21 / 4; it is rarely much less, however alike starts happen to be.
         let half = median(&mut rng, 3, 0.5);
         assert!(half.0 > 4.0 && half.1 > 6.25 && half.1 < 20.0, "{half:?}");
     }
 
     #[test]
-    fn tests_with_starts_of_their_own_are_as_many_as_they_are() {
+    fn tests_with_own_starts_have_no_design_effect() {
         let by_block = vec![(1, 0.1), (2, -0.2), (3, 0.1)];
         let one = |test: &'static str| Contrasts { starts: test, test, arm: 1, by_block: by_block.clone() };
         assert_eq!(design_effect(&[one("a"), one("b"), one("c")]), 1.0);

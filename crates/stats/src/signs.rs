@@ -1,33 +1,34 @@
-//! The sign test over windows: whether more of them differ in one direction than a coin would give.
+//! The sign test over windows: whether more of them differ in one direction than chance would give.
 //!
-//! Student's t has to be told that rare events are no normal noise. The sign test knows nothing of sizes: where windows
-//! of two arms that are alike are exchanged by chance, it errs as often as it says (Arbuthnott 1710), however heavy the
-//! tails. So a change in rare events needs both.
+//! Student's t is not valid for rare events, whose noise is not normal. The sign test ignores sizes: if the
+//! windows of two equal arms are exchangeable, its error is exact however heavy the tails are (Arbuthnott
+//! 1710). So a change in rare events needs both.
 //!
-//! Windows of a block have their restart in common. Where restarts end up in one of two states, all of them vote
-//! alike; so however many they are, they have [`BLOCK_VOTES_MAX`] votes together.
+//! Windows of a block share their restart. If restarts end up in one of two states, all windows vote alike;
+//! so a block has at most [`BLOCK_VOTES_MAX`] votes.
 
 use crate::direction::Direction;
 use crate::pairs::Votes;
 use statrs::function::beta::beta_reg;
 
-/// With as many votes a block, five blocks can call a change at the look that they have: it takes 14.
+/// With this limit, five blocks can show a change at their look, which takes 14 votes.
 const BLOCK_VOTES_MAX: f64 = 3.0;
 
-/// Two-sided p value of the windows that differ in `direction` being so many of those that differ at all.
+/// Two-sided p value of the number of windows that differ in `direction`, among those that differ.
 pub(crate) fn two_sided(votes: &[Votes], direction: Direction) -> f64 {
     let (mut ours, mut theirs) = (0.0, 0.0);
     for block in votes {
         let (up, down) = (block.up as f64, block.down as f64);
         let weight = (BLOCK_VOTES_MAX / (up + down)).min(1.0);
-        let (for_it, against) = if direction == Direction::Up { (up, down) } else { (down, up) };
-        ours += weight * for_it;
-        theirs += weight * against;
+        let (same, opposite) = if direction == Direction::Up { (up, down) } else { (down, up) };
+        ours += weight * same;
+        theirs += weight * opposite;
     }
     if ours == 0.0 {
         return 1.0;
     }
-    // The tail of the binomial distribution with 1/2 as an incomplete beta function, which also takes parts of a vote.
+    // The upper tail of the binomial distribution with p = 1/2 as an incomplete beta function, which also
+    // accepts fractional votes.
     let tail = beta_reg(ours, theirs + 1.0, 0.5);
     (2.0 * tail).min(1.0)
 }
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_coin_s_tails() {
+    fn p_values_are_binomial_tails() {
         let votes =
             |up, down| [vec![Votes { up: 1, down: 0 }; up], vec![Votes { up: 0, down: 1 }; down]].concat();
         let p = |up, down| two_sided(&votes(up, down), Direction::Up);
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_no_more_votes_for_more_windows() {
+    fn votes_of_a_block_are_limited() {
         let p = |up| two_sided(&[Votes { up, down: 0 }; 4], Direction::Up);
         assert!((p(3) - 2f64.powi(-11)).abs() < 1e-12 && (p(3) - p(16)).abs() < 1e-12, "{} {}", p(3), p(16));
     }

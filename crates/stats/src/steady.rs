@@ -1,71 +1,47 @@
-//! Whether a window may be used at all: change points in its series, and costs that no longer fall.
+//! Whether a window is usable: change points in its series.
 
 use crate::cuts::cuts_back_from;
 use crate::pairs::{mean, variance};
 
-/// Shortest stretch that counts as a level of its own: a shorter one is a stall, not a state.
+/// Shortest stretch that counts as a level; a shorter one is a stall, not a state.
 const SEGMENT_MIN_S: usize = 5;
-/// Shortest series that anything is said of.
+/// Shortest series that can be called steady.
 const SERIES_MIN_S: usize = 4 * SEGMENT_MIN_S;
-/// Correlation from second to second that is allowed for at most: beyond it a series has too few independent seconds.
+/// Maximum correlation between seconds that is assumed: beyond it a series has too few independent seconds.
 const PHI_MAX: f64 = 0.95;
-/// Share of differences that noise is estimated from, and the mean square of a standard normal variable without the
-/// others.
+/// Share of the differences that noise is estimated from, and the mean square of a standard normal variable
+/// trimmed to that share.
 const TRIM_KEEP: f64 = 0.9;
 const TRIM_MEAN_SQUARE: f64 = 0.6230;
 
-/// What a series of rates looks like.
+/// Result of the search for change points in a series of rates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steady {
-    /// Whether there is no change point in the last half. A series of fewer than 20 seconds is not called steady.
+    /// Whether the last half has no change point. False for a series of fewer than 20 seconds.
     pub steady: bool,
-    /// Stretches of one level, in order; together the whole series.
-    pub levels: Vec<Level>,
-    /// Correlation of a second with the next that was allowed for.
-    pub phi: f64,
+    /// Seconds at which the level changes, ascending.
+    pub cuts: Vec<usize>,
 }
 
-/// A stretch of a series.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
-    /// Its first second, counted from 0.
-    pub from_s: usize,
-    /// The second after its last.
-    pub until_s: usize,
-    /// Mean of the series in it, in the series' unit.
-    pub mean: f64,
-}
-
-impl Steady {
-    /// The second from which on the level is the last one.
-    pub fn from_s(&self) -> usize {
-        self.levels.last().map_or(0, |level| level.from_s)
-    }
-}
-
-/// Looks for changes of level in a series of one value a second.
+/// Finds changes of level in a series with one value per second.
 ///
-/// Levels are those with the least sum of squares plus penalty, found by PELT (Killick, Fearnhead and Eckley 2012). The
-/// penalty is that of the modified BIC, `3 ln n` (Zhang and Siegmund 2007), in units of the long-run variance:
-/// neighbouring seconds are alike, and a change point at every slow swing would say nothing.
+/// Levels minimize the sum of squares plus a penalty, by PELT (Killick, Fearnhead and Eckley 2012). The
+/// penalty is that of the modified BIC, `3 ln n` (Zhang and Siegmund 2007), in units of the long-run
+/// variance: neighbouring seconds are correlated, and every slow swing would otherwise have a change point.
 pub fn is_steady(rates: &[f64]) -> Steady {
-    let (variance, phi) = long_run_variance(rates);
+    let variance = long_run_variance(rates);
     let penalty = 3.0 * (rates.len().max(2) as f64).ln() * variance;
     let cuts = if rates.len() < SERIES_MIN_S || variance <= 0.0 { Vec::new() } else { pelt(rates, penalty) };
-    let ends = cuts.iter().copied().chain([rates.len()]);
-    let level =
-        |(from_s, until_s): (usize, usize)| Level { from_s, until_s, mean: mean(&rates[from_s..until_s]) };
-    let levels: Vec<Level> = std::iter::once(0).chain(cuts.iter().copied()).zip(ends).map(level).collect();
     let in_last_half = cuts.iter().any(|cut| 2 * cut >= rates.len());
-    Steady { steady: rates.len() >= SERIES_MIN_S && !in_last_half, levels, phi }
+    Steady { steady: rates.len() >= SERIES_MIN_S && !in_last_half, cuts }
 }
 
-/// Variance of a sum of many seconds, per second, and the correlation it rests on: noise is autoregressive, of order 1.
+/// Variance of a sum of many seconds, per second. Assumes autoregressive noise of order 1.
 ///
-/// From differences over one and over two seconds, without the largest tenth, so that changes of level do not count as
-/// noise: their variances are `2 v (1 - phi)` and `2 v (1 - phi²)` (after Chakar, Lebarbier, Levy-Leduc and Robin
-/// 2017).
-fn long_run_variance(series: &[f64]) -> (f64, f64) {
+/// Estimated from differences over one and two seconds without the largest tenth, so that changes of level do
+/// not count as noise: their variances are `2 v (1 - phi)` and `2 v (1 - phi²)` (after Chakar, Lebarbier,
+/// Levy-Leduc and Robin 2017).
+fn long_run_variance(series: &[f64]) -> f64 {
     let spread = |lag: usize| {
         let mut squares: Vec<f64> =
             series.windows(lag + 1).map(|part| (part[lag] - part[0]).powi(2)).collect();
@@ -75,15 +51,16 @@ fn long_run_variance(series: &[f64]) -> (f64, f64) {
     };
     let (one, two) = (spread(1), spread(2));
     if one.is_nan() || two.is_nan() || one <= 0.0 {
-        // Most seconds equal the one before: a series in steps of its own, such as a clock's.
-        return (if series.len() < 2 { 0.0 } else { variance(series) }, 0.0);
+        // Most seconds equal the previous one: a quantized series, such as a clock's.
+        return if series.len() < 2 { 0.0 } else { variance(series) };
     }
     let phi = (two / one - 1.0).clamp(0.0, PHI_MAX);
     let variance = one / (2.0 * (1.0 - phi));
-    (variance * (1.0 + phi) / (1.0 - phi), phi)
+    variance * (1.0 + phi) / (1.0 - phi)
 }
 
-/// Where levels change: least sum of squares plus `penalty` a change. Starts that can never be best again are dropped.
+/// Change points with the least sum of squares plus `penalty` per change. Starts that can no longer be
+/// optimal are pruned.
 fn pelt(series: &[f64], penalty: f64) -> Vec<usize> {
     let centre = mean(series);
     let mut sums = vec![(0.0, 0.0)];
@@ -108,7 +85,8 @@ fn pelt(series: &[f64], penalty: f64) -> Vec<usize> {
                 (best[until], previous[until]) = (total, from);
             }
         }
-        // From the next second on a segment may begin at `start`: what is behind it there stays behind.
+        // From the next second on, a segment may begin at `start`: starts that lose to it there can never win
+        // later.
         let start = until + 1 - SEGMENT_MIN_S;
         starts.retain(|from| from + SEGMENT_MIN_S > start || best[*from] + cost(*from, start) < best[start]);
         starts.push(start);
@@ -120,14 +98,22 @@ fn pelt(series: &[f64], penalty: f64) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{Rng, Seconds};
+    use crate::pairs::squares;
+    use crate::sim::Rng;
 
-    /// Without pruning, by trying every last segment: the same cuts.
-    fn unpruned(series: &[f64], penalty: f64) -> f64 {
-        let cost = |from: usize, until: usize| {
-            let centre = mean(&series[from..until]);
-            series[from..until].iter().map(|value| (value - centre).powi(2)).sum::<f64>()
+    /// Rates around 5000 per second with autoregressive noise.
+    fn noisy_rates(rng: &mut Rng, sd: f64, phi: f64, seconds: usize) -> Vec<f64> {
+        let mut noise = sd * rng.normal();
+        let mut rate = |_| {
+            noise = phi * noise + (1.0 - phi * phi).sqrt() * sd * rng.normal();
+            5000.0 * noise.exp()
         };
+        (0..seconds).map(&mut rate).collect()
+    }
+
+    /// Minimum cost without pruning, trying every last segment.
+    fn unpruned(series: &[f64], penalty: f64) -> f64 {
+        let cost = |from: usize, until: usize| squares(&series[from..until]);
         let mut best = vec![f64::INFINITY; series.len() + 1];
         best[0] = -penalty;
         for until in SEGMENT_MIN_S..=series.len() {
@@ -138,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn pruning_loses_nothing() {
+    fn pruning_keeps_the_optimum() {
         let mut rng = Rng::new(4);
         for round in 0..50 {
             let mut level = 0.0;
@@ -151,45 +137,41 @@ mod tests {
             let penalty = 4.0;
             let cuts = pelt(&series, penalty);
             let bounds: Vec<usize> = [0].into_iter().chain(cuts).chain([60]).collect();
-            let cost = |pair: &[usize]| {
-                let centre = mean(&series[pair[0]..pair[1]]);
-                series[pair[0]..pair[1]].iter().map(|value| (value - centre).powi(2)).sum::<f64>() + penalty
-            };
+            let cost = |pair: &[usize]| squares(&series[pair[0]..pair[1]]) + penalty;
             let total = bounds.windows(2).map(cost).sum::<f64>() - penalty;
             assert!((total - unpruned(&series, penalty)).abs() < 1e-9, "round {round}: {bounds:?}");
         }
     }
 
-    /// Noise that neighbouring seconds share is not a change of level; with a penalty for independent seconds nine of
-    /// ten such series would have one.
+    /// Correlated noise is not a change of level; with a penalty for independent seconds nine of ten such
+    /// series would have one.
     #[test]
     fn correlated_noise_is_steady() {
-        let model = Seconds { drift_sd: 0.0, stall_rate: 0.0, ..Seconds::NOISY };
         let mut rng = Rng::new(2);
         let mut unsteady = |seconds| {
-            let series = |_| is_steady(&model.draw(&mut rng, 5000.0, seconds));
+            let series = |_| is_steady(&noisy_rates(&mut rng, 0.02, 0.7, seconds));
             (0..200).map(series).filter(|found| !found.steady).count()
         };
         let (short, long) = (unsteady(60), unsteady(600));
         assert!(short <= 10 && long <= 10, "{short} and {long} of 200");
     }
 
-    /// A warm-up in the first half leaves a window usable, a change in the last half does not, a stall of two seconds
-    /// is no level.
+    /// A warm-up in the first half leaves a window usable, a change in the last half does not.
     #[test]
     fn changes_are_found_where_they_are() {
         let mut rng = Rng::new(3);
-        let flat = Seconds { drift_sd: 0.0, ..Seconds::QUIET };
         let with_step = |rng: &mut Rng, at: usize| {
-            let mut series = flat.draw(rng, 5000.0, 120);
+            let mut series = noisy_rates(rng, 0.01, 0.5, 120);
             series[..at].iter_mut().for_each(|rate| *rate *= 0.9);
             is_steady(&series)
         };
         let early = with_step(&mut rng, 30);
-        assert!(early.steady && early.from_s().abs_diff(30) <= 1, "{early:?}");
-        assert!((early.levels[0].mean / early.levels[1].mean - 0.9).abs() < 0.02, "{early:?}");
+        assert!(
+            early.steady && early.cuts.iter().all(|cut| cut.abs_diff(30) <= 1) && early.cuts.len() == 1,
+            "{early:?}"
+        );
         let late = with_step(&mut rng, 80);
-        assert!(!late.steady && late.from_s().abs_diff(80) <= 1, "{late:?}");
+        assert!(!late.steady && late.cuts.last().is_some_and(|cut| cut.abs_diff(80) <= 1), "{late:?}");
         assert!(!is_steady(&[1.0; 10]).steady, "ten seconds show nothing");
         assert!(is_steady(&[1.0; 100]).steady);
     }

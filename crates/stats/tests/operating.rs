@@ -1,5 +1,5 @@
-//! The whole method on simulated reports: how often it calls what is not there, how often it finds what is, and how
-//! many blocks it takes. What it learns about noise it learns from the same reports.
+//! The whole method on simulated reports: rates of false and true changes, and blocks used. Priors of noise
+//! are fitted to the same reports.
 
 use rqps_stats::sim::{Blocks, Rng};
 use rqps_stats::{BlockData, Class, Experiment, Metric, MetricData, Rules, Tag, TestData, judge};
@@ -26,7 +26,7 @@ struct Sums {
     tests: usize,
 }
 
-/// Runs reports with stopping and counts what they say of the arm.
+/// Runs reports with stopping and counts the verdicts on the arm.
 fn reports(model: &Blocks, arm: usize, count: usize, seed: u64) -> Sums {
     let mut rng = Rng::new(seed);
     let mut sums = Sums::default();
@@ -45,13 +45,21 @@ fn reports(model: &Blocks, arm: usize, count: usize, seed: u64) -> Sums {
     sums
 }
 
+/// Changes of an arm and verdicts on it.
+fn changes(data: &Experiment, arm: usize) -> (usize, usize) {
+    let judgement = judge(data, &Rules::default()).expect("data is right");
+    let verdicts = || judgement.verdicts.iter().filter(|verdict| verdict.arm == arm);
+    (verdicts().filter(|verdict| verdict.class.is_change()).count(), verdicts().count())
+}
+
 fn share(count: usize, of: usize) -> f64 {
     count as f64 / of as f64
 }
 
-/// One false change in a thousand verdicts at most, over quiet and noisy tests, alike and unlike ones.
+/// At most one false change in a thousand verdicts, over quiet and noisy tests, with equal and different
+/// noise.
 #[test]
-fn nulls_are_left_alone() {
+fn nulls_are_not_called_changed() {
     let mut all = Sums::default();
     for (place, block_sd) in [0.003, 0.005, 0.01, 0.016, 0.03].into_iter().enumerate() {
         for (spread_df, seed) in [(6.0, 10), (f64::INFINITY, 20)] {
@@ -61,42 +69,41 @@ fn nulls_are_left_alone() {
             all.changes += sums.changes;
         }
     }
-    // At a rate of 0.1 % there are more than 46 with a probability of 0.1 %; a rate of 0.2 % has fewer with 7 %.
+    // A rate of 0.1 % gives more than 46 with a probability of 0.1 %; a rate of 0.2 % gives fewer with 7 %.
     assert!(all.verdicts == 28_800 && all.changes <= 46, "{all:?}");
 }
 
-/// The same at the first look where tests share the starts of their servers: what a start happens to be like is in
-/// all of them, so that three starts that happen to be alike make every test look quiet at once.
+/// The same at the first look if tests share the starts of their servers: all of them contain the effects of
+/// a start, so three similar starts make every test look quiet at once.
 #[test]
-fn shared_starts_call_nothing_at_the_first_look() {
+fn shared_starts_give_no_false_changes_at_the_first_look() {
     let mut rng = Rng::new(31);
-    let rules = Rules::default();
     for control in [true, false] {
         for of_start in [0.5, 0.8, 1.0] {
             let ratios = if control { vec![1.0, 1.0] } else { vec![1.0] };
             let arm = ratios.len();
             let model = Blocks { ratios, control, of_start, spread_df: 20.0, ..REPORT };
-            let (mut called, mut all) = (0, 0);
+            let (mut changed, mut all) = (0, 0);
             for _ in 0..300 {
-                let data = model.draw(&mut rng, 3);
-                let judged = judge(&data, &rules).expect("data is right");
-                let of_arm = judged.verdicts.iter().filter(|verdict| verdict.arm == arm);
-                for verdict in of_arm {
-                    all += 1;
-                    called += usize::from(verdict.class.is_change());
-                }
+                let (of_report, verdicts) = changes(&model.draw(&mut rng, 3), arm);
+                changed += of_report;
+                all += verdicts;
             }
-            // A rate of 0.01 % has more than four with a probability of 0.3 %, one of 0.2 % fewer with 0.1 %.
-            assert!(all == 9600 && called <= 4, "control {control}, of start {of_start}: {called} of {all}");
+            // A rate of 0.01 % gives more than four with a probability of 0.3 %, one of 0.2 % fewer with 0.1
+            // %.
+            assert!(
+                all == 9600 && changed <= 4,
+                "control {control}, of start {of_start}: {changed} of {all}"
+            );
         }
     }
 }
 
-/// Over all looks, where tests share none, half or all of the noise: changes of 2 % are found at a block sd of 1 %,
-/// for up to three blocks more, and nothing else is called. (share, found at least, blocks at most, for control and
-/// arm)
+/// Over all looks, if tests share none, half or all of the noise: changes of 2 % are found at a block sd of 1
+/// % with up to three more blocks, and nothing else is reported. (share, minimum found, maximum blocks, for
+/// control and arm)
 #[test]
-fn shared_starts_are_seen_through() {
+fn shared_starts_are_compensated() {
     for (of_start, found, blocks) in [(0.0, 0.96, 9.0), (0.5, 0.93, 12.0), (1.0, 0.93, 12.5)] {
         let of_arm = |ratio| {
             let model = Blocks { ratios: vec![1.0, ratio], of_start, spread_df: 20.0, ..REPORT };
@@ -106,13 +113,13 @@ fn shared_starts_are_seen_through() {
         assert!(share(slower.regressions, slower.verdicts) >= found, "{of_start}: {slower:?}");
         assert!(share(slower.blocks, slower.tests) <= blocks, "{of_start}: {slower:?}");
         let alike = of_arm(1.0);
-        // A rate of 0.1 % has more with a probability of 0.3 %.
+        // A rate of 0.1 % gives more with a probability of 0.3 %.
         assert!(alike.changes <= 4, "{of_start}: {alike:?}");
     }
 }
 
-/// A counter whose blocks differ by events of one size alone, which come in a block of any arm with the same
-/// probability: at all looks together it is called as seldom as anything else. With or without noise beside it.
+/// Counters whose blocks differ only by events of one size, equally probable in any arm's block: over all
+/// looks they are called changed as rarely as anything else, with or without additional noise.
 #[test]
 fn rare_events_of_one_size_are_no_change() {
     let mut rng = Rng::new(5);
@@ -120,19 +127,16 @@ fn rare_events_of_one_size_are_no_change() {
     for arms in [2, 3] {
         for probability in [0.2, 0.33, 0.5] {
             for noise in [0.0, 1e-6] {
-                let mut called = 0;
+                let mut changed = 0;
                 for _ in 0..150 {
-                    let data = counters(&mut rng, arms, probability, noise);
-                    let judged = judge(&data, &Rules::default()).expect("data is right");
-                    let of_arm = judged.verdicts.iter().filter(|verdict| verdict.arm + 1 == arms);
-                    called += of_arm.filter(|verdict| verdict.class.is_change()).count();
+                    changed += changes(&counters(&mut rng, arms, probability, noise), arms - 1).0;
                 }
-                worst.push((called, arms, probability, noise));
+                worst.push((changed, arms, probability, noise));
             }
         }
     }
-    // Of 4,800 each: a rate of 0.1 % has more than 12 with a probability of 0.2 %.
-    assert!(worst.iter().all(|(called, ..)| *called <= 12), "{worst:?}");
+    // Of 4,800 each: a rate of 0.1 % gives more than 12 with a probability of 0.2 %.
+    assert!(worst.iter().all(|(changed, ..)| *changed <= 12), "{worst:?}");
 }
 
 /// Thirty-two tests of 18 blocks; an event is 1 % of the counter.
@@ -163,9 +167,9 @@ fn counters(rng: &mut Rng, arms: usize, probability: f64, noise: f64) -> Experim
     Experiment { arms, base: 0, control, tests: (0..32).map(&mut test).collect() }
 }
 
-/// Changes of 2, 3 and 5 % are found as often, and with as few blocks, as where the spread of noise is known, although
-/// a report of 32 tests has to learn it. What is missing at a quiet 2 % is `same`, which it nearly is.
-/// (ratio, block sd, found at least, blocks at most)
+/// Changes of 2, 3 and 5 % are found as often, and with as few blocks, as with a known spread of noise,
+/// although a report of 32 tests has to estimate it. What is missing at a quiet 2 % is `same`, which is
+/// nearly true. (ratio, block sd, minimum found, maximum blocks)
 #[test]
 fn changes_are_found() {
     let designed = [
@@ -186,9 +190,9 @@ fn changes_are_found() {
     }
 }
 
-/// Faster arms are improvements, and cheaper ones; dearer ones are regressions.
+/// Higher rates and lower costs are improvements; higher costs are regressions.
 #[test]
-fn sides_are_right() {
+fn directions_are_right() {
     for (metric, ratio, regression) in
         [(Metric::Rate, 1.05, false), (Metric::CpuUs, 1.05, true), (Metric::CpuUs, 0.95, false)]
     {
@@ -197,47 +201,47 @@ fn sides_are_right() {
         assert_eq!(sums.changes, 32, "{metric} {ratio}: {sums:?}");
         assert_eq!(sums.regressions, if regression { 32 } else { 0 }, "{metric} {ratio}: {sums:?}");
         assert_eq!(sums.significant, 32, "{metric} {ratio}: {sums:?}");
-        assert_eq!(reports(&model, 1, 1, 3).changes, 0, "the control is base again");
+        assert_eq!(reports(&model, 1, 1, 3).changes, 0, "the control measures base again");
     }
 }
 
-/// Sizes of changes that blocks barely show are too large where they are called, and intervals hold all the same.
+/// Estimated sizes of barely detectable changes are too large, but intervals hold.
 #[test]
-fn intervals_hold_where_sizes_are_too_large() {
+fn intervals_hold_if_sizes_are_too_large() {
     let mut rng = Rng::new(9);
     let model = Blocks { ratios: vec![0.98], control: false, block_sd: 0.03, spread_df: 20.0, ..REPORT };
-    let (mut called, mut size, mut missed) = (0, 0.0, 0);
+    let (mut changed, mut size, mut missed) = (0, 0.0, 0);
     for _ in 0..60 {
         let judged = judge(&model.draw(&mut rng, 18), &Rules::default());
         for verdict in judged.expect("data is right").verdicts.iter().filter(|one| one.class.is_change()) {
-            called += 1;
+            changed += 1;
             size += 1.0 - verdict.ratio;
             missed += usize::from(!(verdict.low..=verdict.high).contains(&0.98));
         }
     }
-    let mean = size / called as f64;
+    let mean = size / changed as f64;
     assert!(
-        called > 60 && mean > 0.025,
-        "{called} calls of 2 % read as {mean}: then METHOD.md says too much"
+        changed > 60 && mean > 0.025,
+        "{changed} changes of 2 % estimated as {mean}: METHOD.md overstates the bias"
     );
-    assert!(share(missed, called) <= 0.01, "{missed} of {called}");
+    assert!(share(missed, changed) <= 0.01, "{missed} of {changed}");
 }
 
-/// What was decided at a look is found again when other tests have had their further blocks: a look learns from the
-/// blocks that there were then.
+/// A look's decision is reproduced after other tests had further blocks: it is based on the blocks that
+/// existed then.
 #[test]
-fn later_blocks_of_other_tests_take_nothing_back() {
+fn later_blocks_of_other_tests_change_nothing() {
     let mut rng = Rng::new(14);
     let rules = Rules::default();
     let model = Blocks { ratios: vec![1.0, 0.98], of_start: 0.3, ..REPORT };
     for _ in 0..20 {
         let all = model.draw(&mut rng, 12);
-        // One test goes on to five blocks while the others rest at three; then the others have theirs, and later ones.
-        let at = |of_others: usize| {
+        // One test goes on to five blocks while the others stay at three; then the others get later ones.
+        let at = |blocks_of_others: usize| {
             let mut part = all.clone();
             for (number, test) in part.tests.iter_mut().enumerate() {
                 let blocks = &mut test.metrics[0].blocks;
-                blocks.truncate(if number == 0 { 5 } else { of_others });
+                blocks.truncate(if number == 0 { 5 } else { blocks_of_others });
                 blocks.iter_mut().skip(if number == 0 { 5 } else { 3 }).for_each(|block| block.block += 100);
             }
             let mut verdicts = judge(&part, &rules).expect("data is right").verdicts;
@@ -252,9 +256,9 @@ fn later_blocks_of_other_tests_take_nothing_back() {
     }
 }
 
-/// What was decided at a look is found again when other arms of the test have had their further blocks.
+/// A look's decision is reproduced after other arms of the test had further blocks.
 #[test]
-fn decisions_are_found_again_with_more_blocks() {
+fn decisions_are_reproduced_with_more_blocks() {
     let mut rng = Rng::new(4);
     let rules = Rules::default();
     let model = Blocks { ratios: vec![1.0, 0.98], ..REPORT };

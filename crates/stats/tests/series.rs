@@ -1,10 +1,12 @@
-//! Versions in a row: steps are found where they are, rows without one are left alone, one cause is one arrival.
+//! Consecutive versions: steps are found where they are, rows without one have none, and one cause is one
+//! arrival.
 
 use rqps_stats::series::{SeriesData, SeriesRules, Step, Steps, TestSteps, arrivals, steps};
 use rqps_stats::sim::Rng;
 use rqps_stats::{Direction, Metric};
 
-/// Rows of `blocks` over versions whose true logarithms are `truth`; the ratio of two has `block_sd` in a block.
+/// Rows of `blocks` over versions with the true logarithms `truth`; the log ratio of two has an sd of
+/// `block_sd` in a block.
 fn rows(rng: &mut Rng, truth: &[f64], block_sd: f64, blocks: usize) -> Vec<Vec<Option<f64>>> {
     let mut block = |_| {
         let common = rng.normal();
@@ -34,16 +36,16 @@ fn step_at(place: usize, size: f64) -> Vec<f64> {
     (0..7).map(|version| if version >= place { size } else { 0.0 }).collect()
 }
 
-/// Seven versions, six blocks, 1 % of block sd.
+/// Seven versions, six blocks, a block sd of 1 %.
 #[test]
 fn rows_without_a_step_have_none() {
     let found = many(3200, &[0.0; 7], 1);
     let any = found.iter().filter(|one| !one.steps.is_empty()).count();
-    // At 0.3 % there are more than 20 with a probability of 0.1 %.
+    // At a rate of 0.3 % there are more than 20 with a probability of 0.1 %.
     assert!(any <= 20, "{any} of 3200");
 }
 
-/// The more metrics a test has, the surer each step has to be: at 5 %, four metrics, 640 tests.
+/// The more metrics a test has, the stricter each step's test: at 5 %, four metrics, 640 tests.
 #[test]
 fn metrics_share_the_error_of_their_test() {
     let mut rng = Rng::new(6);
@@ -85,7 +87,7 @@ fn steps_are_found_in_the_right_version() {
 }
 
 #[test]
-fn two_steps_are_two_and_a_slope_is_a_slope() {
+fn steps_and_slopes_are_distinguished() {
     let two = many(32, &[0.0, 0.0, 0.05, 0.05, 0.05, 0.02, 0.02], 3);
     let places: Vec<usize> = two[0].steps.iter().map(|step| step.arrival).collect();
     assert_eq!((places, two[0].drift), (vec![2, 5], false));
@@ -97,22 +99,22 @@ fn two_steps_are_two_and_a_slope_is_a_slope() {
 }
 
 #[test]
-fn exact_counters_and_short_rows_are_no_error() {
-    let of = |rows: Vec<Vec<Option<f64>>>| {
+fn exact_counters_and_short_rows_are_handled() {
+    let steps_of = |rows: Vec<Vec<Option<f64>>>| {
         let data = SeriesData { test: "t".to_owned(), metrics: vec![(Metric::Rows, rows)] };
         steps(&[data], &SeriesRules::default()).remove(0).metrics.remove(0).1
     };
-    let exact = of(vec![vec![Some(1.0), Some(1.0), Some(1.5), Some(1.5)]; 3]);
+    let exact = steps_of(vec![vec![Some(1.0), Some(1.0), Some(1.5), Some(1.5)]; 3]);
     assert_eq!(exact.steps.len(), 1);
     assert_eq!((exact.steps[0].arrival, exact.steps[0].arrivals.as_slice()), (2, &[2][..]));
     assert!((exact.steps[0].ratio - 0.5f64.exp()).abs() < 1e-12);
-    assert!(of(vec![vec![Some(1.0), Some(2.0)]; 5]).steps.is_empty(), "two versions are no row");
-    let lacking = of(vec![vec![Some(1.0), None, Some(2.0)], vec![Some(1.0), Some(1.0), Some(2.0)]]);
+    assert!(steps_of(vec![vec![Some(1.0), Some(2.0)]; 5]).steps.is_empty(), "two versions are no series");
+    let lacking = steps_of(vec![vec![Some(1.0), None, Some(2.0)], vec![Some(1.0), Some(1.0), Some(2.0)]]);
     assert_eq!((lacking.blocks, lacking.steps.len()), (1, 0));
-    assert!(of(Vec::new()).steps.is_empty());
+    assert!(steps_of(Vec::new()).steps.is_empty());
 }
 
-/// Two tests with the same change are one arrival; another signature or another place is another.
+/// Two tests with the same change are one arrival; a different signature or version is another one.
 #[test]
 fn one_cause_is_one_arrival() {
     let step = |arrivals: &[usize], ratio: f64| Step {

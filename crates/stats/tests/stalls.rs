@@ -1,4 +1,4 @@
-//! Verdicts on stalls, on simulated blocks: rare events with heavy tails are what Student's t is not made for.
+//! Verdicts on stalls in simulated blocks: rare events with heavy tails, for which Student's t is not valid.
 
 use rqps_stats::sim::{Rng, Source, Stalls};
 use rqps_stats::{Class, Rules, judge, stall_seconds_min};
@@ -23,7 +23,7 @@ fn shares(model: &Stalls, blocks: usize, reports: usize, seed: u64) -> (f64, f64
     (share(changes), share(regressions), share(same))
 }
 
-/// Sources of stalls that have nothing to do with the arm.
+/// Sources of stalls that are independent of the arm.
 const NULLS: [(&str, Source); 8] = [
     ("0.01/s, heavy tails", Source::Random { per_s: 0.01 }),
     ("0.1/s, heavy tails", Source::Random { per_s: 0.1 }),
@@ -35,10 +35,10 @@ const NULLS: [(&str, Source); 8] = [
     ("half of restarts", Source::Restarts { share: 0.5 }),
 ];
 
-/// At most one false change in a thousand verdicts, over all looks, whatever stalls are like as long as they come to
-/// all arms alike; where they come with restarts, which windows share, three times as many at worst.
+/// At most one false change in a thousand verdicts, over all looks, for any distribution of stalls that is
+/// common to all arms; three times as many at worst if stalls depend on restarts, which windows share.
 #[test]
-fn stalls_of_nobody_are_left_alone() {
+fn independent_stalls_are_no_change() {
     for (name, all) in NULLS {
         let windows = if let Source::Restarts { .. } = all { 8 } else { 4 };
         let (changes, ..) = shares(&Stalls { windows, all, ..MODEL }, 18, 40, 3);
@@ -48,8 +48,8 @@ fn stalls_of_nobody_are_left_alone() {
     }
 }
 
-/// Stalls are found though the mean hides them, and `same` is not said of stalls of just the size that matters, also
-/// where none has come up.
+/// Stalls are found though the mean hides them, and `same` is not the verdict for stalls of exactly the size
+/// that matters, even if none occurred.
 #[test]
 fn stalls_of_the_arm_are_found() {
     let quiet = Source::Random { per_s: 0.01 };
@@ -66,7 +66,7 @@ fn stalls_of_the_arm_are_found() {
         let (.., same) = shares(&model(0.02, 0.5), blocks, 20, 3);
         assert!(same < 0.065, "0.5 s every 50 s is 1 % of the time: same in {same} after {blocks} blocks");
     }
-    // Without a stall anywhere `same` takes as long as one of 0.5 s would need to turn up.
+    // Without any stall, `same` needs enough time for one of 0.5 s to occur.
     let none = Stalls { windows: 1, all: Source::Random { per_s: 0.0 }, ..MODEL };
     let enough_s = stall_seconds_min(0.01) / 5.0;
     for (window_s, expected) in [(enough_s * 0.99, 0.0), (enough_s * 1.01, 1.0)] {
@@ -78,10 +78,10 @@ fn stalls_of_the_arm_are_found() {
     }
 }
 
-/// Further blocks are asked for where the arm stalls and it is not shown yet, and for one null in a hundred.
+/// Further blocks are requested if the arm stalls and that is not shown yet, and for one null in a hundred.
 #[test]
-fn what_has_come_up_is_looked_into() {
-    let asked = |arm| {
+fn suspected_stalls_get_further_blocks() {
+    let requested = |arm| {
         let model = Stalls { windows: 4, window_s: 10.0, arm, ..MODEL };
         let experiment = model.draw(&mut Rng::new(5), 5);
         let judgement = judge(&experiment, &Rules::default()).expect("data is right");
@@ -93,13 +93,13 @@ fn what_has_come_up_is_looked_into() {
             .collect();
         (open.iter().filter(|more| **more == Some(3)).count(), open.len())
     };
-    let (followed, open) = asked(Some(Source::Alike { per_s: 0.5, stall_s: 0.1 }));
+    let (followed, open) = requested(Some(Source::Alike { per_s: 0.5, stall_s: 0.1 }));
     assert!(followed * 10 >= open * 9 && open > 10, "{followed} of {open}");
-    let (followed, open) = asked(None);
+    let (followed, open) = requested(None);
     assert!(followed <= 1 && open > 20, "{followed} of {open}");
 }
 
-/// The figures in docs/METHOD.md, percent: `cargo test -p rqps-stats --test stalls -- --ignored --nocapture`.
+/// The percentages in docs/METHOD.md: `cargo test -p rqps-stats --test stalls -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes two minutes and prints"]
 fn figures_of_the_method() {

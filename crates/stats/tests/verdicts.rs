@@ -1,4 +1,4 @@
-//! Single verdicts: what is said of data made for the case.
+//! Single verdicts on data made for the case.
 
 use rqps_stats::{
     BlockData, Class, Detector, Experiment, Judgement, Metric, MetricData, Misshapen, Rules, Tag, TestData,
@@ -8,7 +8,7 @@ use rqps_stats::{
 const REGRESSION: Class = Class::Regression { proven: true };
 const IMPROVEMENT: Class = Class::Improvement { proven: true };
 
-/// A metric from one row of values per block, one value per arm; below 0: not measured.
+/// A metric from one row of values per block, one value per arm; a negative value: not measured.
 fn metric<Row: AsRef<[f64]>>(metric: Metric, rows: &[Row]) -> MetricData {
     let block = |(number, row): (usize, &Row)| BlockData {
         block: number as u32 + 1,
@@ -33,14 +33,19 @@ fn all(metrics: Vec<MetricData>) -> Vec<Verdict> {
     judgement.verdicts.into_iter().filter(|verdict| verdict.arm == 2).collect()
 }
 
-/// The only one of them.
+/// The verdict on it, if it is the only metric.
 fn one(data: MetricData) -> Verdict {
     let mut all = all(vec![data]);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
-/// Three arms of which base and control are alike: the candidate's factor to base, block by block.
+/// The verdict on a candidate, without a control.
+fn without_control(data: MetricData) -> Verdict {
+    judged(2, None, vec![test("t", vec![data])]).verdicts.remove(0)
+}
+
+/// Three arms with equal base and control; the factors are candidate over base, block by block.
 fn exact(counter: Metric, factors: &[f64]) -> MetricData {
     let rows: Vec<[f64; 3]> = factors.iter().map(|factor| [400.0, 400.0, 400.0 * factor]).collect();
     metric(counter, &rows)
@@ -82,26 +87,26 @@ fn exact_counters_are_compared_exactly() {
     assert!(control_of_it.verdicts[0].is_control && !control_of_it.verdicts[1].is_control);
 }
 
-/// An event of one size may be in three blocks of the arm and in none of base's and the control's: 2 (4/27)^3 is 0.65
-/// %, which calls nothing. Five blocks do, 0.014 % at a look that has 0.015 %.
+/// An event of one size may be in three blocks of the arm and in none of base's and the control's: 2 (4/27)^3
+/// is 0.65 %, which is not significant. Five blocks are: 0.014 %, at a look that has 0.015 %.
 #[test]
-fn no_counter_is_surer_than_its_blocks() {
+fn certainty_of_a_counter_is_limited_by_its_blocks() {
     let three = one(exact(Metric::WalBytes, &[1.5; 3]));
     assert_eq!((three.class, three.blocks_to_resolve), (Class::Inconclusive, Some(2)));
     assert!((three.p_seq - 2.0 * (4.0f64 / 27.0).powi(3) / 0.1).abs() < 1e-12, "{}", three.p_seq);
     let five = one(exact(Metric::WalBytes, &[1.5; 5]));
     assert!(five.class == REGRESSION && (five.low - 1.5).abs() < 1e-12 && five.low == five.high, "{five:?}");
     assert!(five.p_seq > 0.0 && five.confidence < 1.0, "{five:?}");
-    // What it was called for at a look stands when the control differs in a later block.
+    // A look's decision is kept if the control differs in a later block.
     let rows: Vec<[f64; 3]> = (0..8).map(|block| [4.0, if block < 5 { 4.0 } else { 5.0 }, 6.0]).collect();
     assert_eq!(one(metric(Metric::WalBytes, &rows)).class, REGRESSION);
 }
 
-/// Three blocks whose contrasts are equal have no variance, and prove no more for it, whatever is measured.
+/// Three blocks with equal contrasts have no variance, but prove no more for that, whatever the metric.
 #[test]
-fn equal_contrasts_are_no_proof() {
+fn equal_contrasts_prove_nothing() {
     for measured in [Metric::Rate, Metric::Instructions, Metric::CpuUs, Metric::Fsyncs] {
-        // The control is not like base, so that it is no exact counter.
+        // The control differs from base, so the counter is not exact.
         let rows = [[1000.0, 1003.0, 1100.0], [1000.0, 1001.0, 1100.0], [1000.0, 998.0, 1100.0]];
         let verdict = one(metric(measured, &rows));
         assert_eq!(verdict.class, Class::Inconclusive, "{verdict:?}");
@@ -111,9 +116,9 @@ fn equal_contrasts_are_no_proof() {
 }
 
 #[test]
-fn without_a_control_only_a_constant_contrast_is_exact() {
+fn only_constant_contrasts_are_exact_without_a_control() {
     let class = |rows: &[&[f64]]| {
-        let verdict = judged(2, None, vec![test("t", vec![metric(Metric::Fsyncs, rows)])]).verdicts.remove(0);
+        let verdict = without_control(metric(Metric::Fsyncs, rows));
         (verdict.class, verdict.tags.contains(&Tag::Exact))
     };
     let (two, four): (&[f64], &[f64]) = (&[2.0, 3.0], &[4.0, 6.0]);
@@ -122,10 +127,10 @@ fn without_a_control_only_a_constant_contrast_is_exact() {
     assert!(!class(&[two, &[2.0, 3.1], four]).1);
 }
 
-/// Fsyncs that a server's background work needs go by the clock. 0.0096 and 0.0108 of them an operation are no
-/// difference that matters, on whichever side of a limit they lie; nor are 0.002 where base needs none.
+/// Fsyncs of a server's background work are periodic. 0.0096 and 0.0108 per operation do not differ by what
+/// matters, on whichever side of a limit they are; nor does 0.002 from 0.
 #[test]
-fn housekeeping_is_no_change() {
+fn background_fsyncs_are_no_change() {
     let verdict = |base: f64, arm: f64| one(metric(Metric::Fsyncs, &[[base, base, arm]; 8]));
     for (base, arm) in [(0.0096, 0.0108), (0.0108, 0.0096), (0.0, 0.002), (0.002, 0.0)] {
         let verdict = verdict(base, arm);
@@ -144,7 +149,7 @@ fn housekeeping_is_no_change() {
 }
 
 #[test]
-fn costs_from_and_to_nothing_have_a_verdict() {
+fn costs_from_and_to_zero_have_a_verdict() {
     let from = one(metric(Metric::WalBytes, &[[0.0, 0.0, 8.0]; 5]));
     assert_eq!((from.class, from.ratio), (REGRESSION, f64::INFINITY));
     assert!(from.tags.contains(&Tag::FromZero), "{:?}", from.tags);
@@ -152,7 +157,7 @@ fn costs_from_and_to_nothing_have_a_verdict() {
     assert_eq!((to.class, to.ratio), (IMPROVEMENT, 0.0));
     let never = one(metric(Metric::WalBytes, &[[0.0, 0.0, 0.0]; 3]));
     assert_eq!((never.class, never.ratio), (Class::Same, 1.0));
-    // The control is now and then 0 and now and then not: no exact comparison, and no logarithm either.
+    // The control is 0 in some blocks only: neither an exact comparison nor a logarithm is possible.
     let rows: Vec<[f64; 3]> = (0..8)
         .map(|block| [f64::from(block % 2), f64::from(block % 3 % 2), 30.0 + f64::from(block % 2)])
         .collect();
@@ -161,18 +166,20 @@ fn costs_from_and_to_nothing_have_a_verdict() {
     assert!(noisy.tags.contains(&Tag::Zeros) && (noisy.ratio - 61.0).abs() < 1e-9, "{noisy:?}");
 }
 
-/// The cost rests on instructions, or on CPU time where nobody counts them; everything else has a verdict of its own.
+/// The cost is based on instructions, or on CPU time if those are not counted; every other metric has its own
+/// verdict.
 #[test]
-fn each_metric_has_a_verdict_of_its_own() {
+fn each_metric_has_its_own_verdict() {
     let noise = [0.9999, 1.0001, 1.0, 1.0002, 0.9998, 1.0, 1.0001, 0.9999];
     let noisy = |counter: Metric, factor: f64| {
         let rows = noise.map(|noise: f64| [5000.0, 5000.0 * (2.0 - noise), 5000.0 * factor * noise]);
         metric(counter, &rows)
     };
-    let said = |metrics: Vec<MetricData>| -> Vec<(Detector, Metric, Class)> {
+    let verdicts = |metrics: Vec<MetricData>| -> Vec<(Detector, Metric, Class)> {
         all(metrics).into_iter().map(|one| (one.detector, one.metric, one.class)).collect()
     };
-    // Newer server, update of an index: everything that matters got better, and 9.7 % more blocks were touched.
+    // A newer server, update of an index: everything that matters improved, and 9.7 % more blocks were
+    // touched.
     let metrics = || {
         vec![
             exact(Metric::Blocks, &[1.097; 8]),
@@ -187,17 +194,17 @@ fn each_metric_has_a_verdict_of_its_own() {
         (Detector::Wal, Metric::WalBytes, IMPROVEMENT),
         (Detector::Blocks, Metric::Blocks, REGRESSION),
     ];
-    assert_eq!(said(metrics()), expected);
+    assert_eq!(verdicts(metrics()), expected);
     assert!(
         all(metrics()).iter().all(|one| !one.is_mixed()),
-        "blocks touched cost what they take of the rest"
+        "the cost of touched blocks is in the other metrics"
     );
     assert_eq!(
-        said(vec![noisy(Metric::CpuUs, 1.05)]),
+        verdicts(vec![noisy(Metric::CpuUs, 1.05)]),
         [(Detector::Cost, Metric::CpuUs, REGRESSION)],
-        "nobody counts instructions"
+        "instructions are not counted"
     );
-    // Fewer instructions that take longer, and less log that takes more of them, are a matter of what one has more of.
+    // Fewer instructions with more CPU time, or less log with more instructions, are a trade-off.
     let verdicts = all(vec![
         noisy(Metric::Instructions, 1.05),
         noisy(Metric::WalBytes, 0.8),
@@ -206,15 +213,15 @@ fn each_metric_has_a_verdict_of_its_own() {
     assert_eq!((verdicts[0].class, verdicts[0].opposed_by.as_slice()), (REGRESSION, &[Metric::WalBytes][..]));
     assert_eq!(verdicts[1].opposed_by, [Metric::Instructions]);
     assert!(verdicts[0].tags.contains(&Tag::Mixed) && !verdicts[2].is_mixed(), "{verdicts:?}");
-    // What is beside takes nothing of the cost's error.
+    // Further metrics do not change the error of the cost.
     let alone = one(noisy(Metric::Instructions, 1.003));
-    let beside = all(vec![noisy(Metric::Instructions, 1.003), noisy(Metric::CpuUs, 1.0)]).remove(0);
-    assert_eq!(alone, beside);
+    let with_cpu = all(vec![noisy(Metric::Instructions, 1.003), noisy(Metric::CpuUs, 1.0)]).remove(0);
+    assert_eq!(alone, with_cpu);
 }
 
-/// A call that is one in a thousand is nothing much among 32 verdicts; four of them are.
+/// A change with p = 0.001 is not significant among 32 verdicts; four of them are.
 #[test]
-fn calls_are_significant_among_all_verdicts() {
+fn significance_depends_on_all_verdicts() {
     let report = |changed: usize| {
         // t is 4.6 with 34 degrees of freedom: p is 0.00006 at the first look, 0.0006 over all.
         let tests = (0..32).map(|number| {
@@ -236,15 +243,13 @@ fn calls_are_significant_among_all_verdicts() {
     assert!(four[4].low < 1.0 && four[4].high > 1.0);
 }
 
-/// Blocks between looks wait for the next look; below the first there is no verdict.
+/// Blocks between looks are not used until the next look; before the first look there is no verdict.
 #[test]
-fn blocks_count_where_both_arms_were_measured() {
+fn only_blocks_with_both_arms_count() {
     let far = [100.0, 50.0];
     let rows: [&[f64]; 7] =
         [&far, &[-1.0, 50.0], &[100.0, 50.1], &[100.0, -1.0], &[100.0, 49.9], &[100.0, 90.0], &[-1.0, -1.0]];
-    let judge_first = |count: usize| {
-        judged(2, None, vec![test("t", vec![metric(Metric::Rate, &rows[..count])])]).verdicts.remove(0)
-    };
+    let judge_first = |count: usize| without_control(metric(Metric::Rate, &rows[..count]));
     let two = judge_first(4);
     assert_eq!((two.class, two.blocks, two.looks_reached), (Class::Inconclusive, 2, 0));
     assert!(two.blocks_to_resolve.is_some());
@@ -252,24 +257,23 @@ fn blocks_count_where_both_arms_were_measured() {
     let figures = &four;
     assert_eq!((four.class, figures.blocks, figures.blocks_measured), (REGRESSION, 3, 4));
     assert!((figures.ratio - 0.5).abs() < 1e-4, "the fourth block waits for its look: {}", figures.ratio);
-    let none =
-        judged(2, None, vec![test("t", vec![metric(Metric::Rate, &[&[100.0, -1.0]])])]).verdicts.remove(0);
+    let none = without_control(metric(Metric::Rate, &[&[100.0, -1.0]]));
     assert!(none.class == Class::Inconclusive && none.ratio.is_nan());
 }
 
 /// By hand: t with 2 degrees of freedom is 99.9925 at 0.00005 and 1.0607 at 0.2, the standard error is 0.01 / sqrt(3).
 #[test]
-fn the_detectable_change_is_the_formula_s() {
-    let verdict = judged(2, None, vec![test("t", vec![three_blocks(0.0, 0.01)])]).verdicts.remove(0);
+fn detectable_change_follows_the_formula() {
+    let verdict = without_control(three_blocks(0.0, 0.01));
     let figures = &verdict;
     let expected = 1.0 - (-(99.9925f64 + 1.0607) * 0.01 / 3f64.sqrt()).exp();
     assert!((figures.mde80 - expected).abs() < 1e-4, "{} for {expected}", figures.mde80);
     assert!((figures.block_sd - 0.01).abs() < 1e-9 && (figures.moderated_sd - 0.01).abs() < 1e-9);
 }
 
-/// However well noise is known, one block that is off by any amount calls nothing.
+/// However well noise is known, a single outlier does not make a change.
 #[test]
-fn a_single_far_block_calls_nothing() {
+fn single_outlier_is_no_change() {
     let quiet = |number: usize| {
         let lns = [1e-3, -1e-3, 5e-4, -5e-4, 0.0];
         let rows: Vec<[f64; 2]> = lns.iter().map(|ln: &f64| [100.0, 100.0 * ln.exp()]).collect();
@@ -285,7 +289,7 @@ fn a_single_far_block_calls_nothing() {
     }
 }
 
-/// Quiet and noisy groups are each known by themselves where they have tests enough.
+/// Groups with enough tests have their own estimate of noise.
 #[test]
 fn groups_have_their_own_noise() {
     let group = |name: &'static str, sd: f64| {
@@ -296,23 +300,20 @@ fn groups_have_their_own_noise() {
             metrics: vec![three_blocks(0.0, sd * (1.0 + 0.1 * f64::from(number)))],
         })
     };
-    let judgement = judged(2, None, group("quiet", 0.002).chain(group("noisy", 0.04)).collect());
-    let variance = |name: Option<&str>| {
-        let of_group = |prior: &&rqps_stats::Prior| prior.group.as_deref() == name && prior.look == 1;
-        judgement.priors.iter().find(of_group).map(|prior| prior.variance).unwrap()
-    };
-    assert!(variance(Some("quiet")) < variance(None) && variance(None) < variance(Some("noisy")));
-    let quiet = &judgement.verdicts[0];
+    let alone = judged(2, None, group("quiet", 0.002).collect());
+    let both = judged(2, None, group("quiet", 0.002).chain(group("noisy", 0.04)).collect());
+    let quiet = &both.verdicts[0];
+    assert_eq!(quiet.moderated_sd, alone.verdicts[0].moderated_sd, "the noisy group changes nothing");
     assert_eq!(quiet.class, Class::Same);
     assert!(quiet.moderated_sd < 0.005, "{quiet:?}");
 }
 
 #[test]
-fn restarts_in_two_states_and_far_blocks_are_remarked() {
+fn bimodal_blocks_and_outliers_are_tagged() {
     let verdict = |lns: &[f64]| {
         let rows: Vec<[f64; 2]> = lns.iter().map(|ln| [100.0, 100.0 * ln.exp()]).collect();
         let data = metric(Metric::Rate, &rows);
-        judged(2, None, vec![test("t", vec![data])]).verdicts.remove(0)
+        without_control(data)
     };
     let two = verdict(&[0.0, 0.05, 0.001, 0.049, -0.001, 0.05, 0.0, 0.051]);
     assert!(two.tags.contains(&Tag::Bimodal) && !two.tags.contains(&Tag::OutlierBlock), "{:?}", two.tags);
@@ -323,27 +324,27 @@ fn restarts_in_two_states_and_far_blocks_are_remarked() {
 }
 
 #[test]
-fn data_that_contradicts_itself_is_refused() {
+fn inconsistent_data_is_rejected() {
     let good = || Experiment {
         arms: 2,
         base: 0,
         control: None,
         tests: vec![test("t", vec![three_blocks(0.0, 0.01)])],
     };
-    let refused =
+    let error =
         |experiment: Experiment| judge(&experiment, &Rules::default()).expect_err("it is wrong").to_string();
-    assert!(refused(Experiment { base: 2, ..good() }).contains("base is arm 2"));
-    assert!(refused(Experiment { control: Some(0), ..good() }).contains("both arm 0"));
+    assert!(error(Experiment { base: 2, ..good() }).contains("base is arm 2"));
+    assert!(error(Experiment { control: Some(0), ..good() }).contains("both arm 0"));
     assert!(
-        refused(Experiment { arms: 3, ..good() })
+        error(Experiment { arms: 3, ..good() })
             .contains("test t, metric rate, block 1: 2 entries for 3 arms")
     );
     let mut twice = good();
     twice.tests[0].metrics[0].blocks[1].block = 1;
-    assert!(refused(twice).contains("block 1 is there twice"));
-    let mut endless = good();
-    endless.tests[0].metrics[0].blocks[0].values[1] = Some(f64::NAN);
-    assert!(refused(endless).contains("block 1: the value NaN"));
+    assert!(error(twice).contains("block 1: given twice"));
+    let mut not_finite = good();
+    not_finite.tests[0].metrics[0].blocks[0].values[1] = Some(f64::NAN);
+    assert!(error(not_finite).contains("block 1: the value NaN"));
     let rules = Rules { alpha: 0.0, ..Rules::default() };
     assert!(matches!(judge(&good(), &rules), Err(Misshapen::Rules(_))));
 }

@@ -1,4 +1,4 @@
-//! An arm as it really ran: the build's identity, the config as used, and every option that was left out.
+//! An arm as executed: the build's identity, the config as used, and every option that was left out.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,7 @@ use rqps_model::{LeftOut, ServerSetting, Setting};
 text_enum! {
     /// An arm's place in the experiment.
     Role {
-        /// What the others are compared with.
         Base = "base",
-        /// What is compared with the base.
         Candidate = "candidate",
     }
 }
@@ -22,9 +20,8 @@ text_enum! {
 pub struct Arm {
     /// Name in the plan, unique in a run.
     pub name: String,
-    /// Base or candidate.
     pub role: Role,
-    /// Whether it is the base measured again: what differs between the two is noise.
+    /// Whether it is base measured again: every difference between the two is noise.
     pub control: bool,
     /// `postgres`.
     pub dbms: String,
@@ -32,27 +29,27 @@ pub struct Arm {
     pub build_version: String,
     /// Hash of the build's program files.
     pub build_hash: String,
-    /// Where the build came from (registry or directory).
+    /// Source of the build (registry or directory).
     pub build_origin: String,
-    /// What the server says of itself (`version()`).
+    /// The server's `version()`.
     pub build_version_text: String,
     /// Name of the config, such as `x10b_c8r32`.
     pub config_name: String,
     /// Hash of the config's content.
     pub config_hash: String,
-    /// The config as used, after leaving out what the build does not know.
+    /// The config as used, without the options that the build does not know.
     pub config_text: String,
     /// Options of the config that the build does not know.
     pub left_out: Vec<LeftOut>,
-    /// Options that rqps itself set (socket, port, connections), whatever the config says.
+    /// Options that rqps sets itself (socket, port, connections), overriding the config.
     pub managed: Vec<Setting>,
-    /// Environment of the server program, beyond what rqps sets for every arm.
+    /// Environment of the server program, in addition to what rqps sets for every arm.
     pub env: BTreeMap<String, String>,
-    /// Statements that are run on this arm alone, after its data are there.
+    /// Statements run only on this arm, after its load.
     pub after_load: Vec<String>,
-    /// What the server says about how it was built: `cc`, `cflags`, `configure`. Empty before its first start.
+    /// The build as the server reports it: `cc`, `cflags`, `configure`. Empty before its first start.
     pub facts: Vec<Setting>,
-    /// All its settings, by name. Empty before its first start.
+    /// All server settings, by name. Empty before its first start.
     pub settings: Vec<ServerSetting>,
 }
 

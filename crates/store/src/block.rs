@@ -1,23 +1,23 @@
-//! Blocks: the replicates of a run, where each observation stands in them, and how the host was around them.
+//! Blocks: the replicates of a run, the placement of observations in them, and canaries of the host around them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// How far a block came, and whether it counts.
+    /// The state of a block.
     BlockStatus {
-        /// It is being measured (or was, until its rqps was killed).
+        /// It is being measured (or was, until rqps was killed).
         Running = "running",
-        /// All of it was measured: its windows are results.
+        /// It was measured completely: its windows are results.
         Done = "done",
-        /// Something spoilt it; the note says what. None of its windows is a result.
+        /// It was spoilt, with the reason in the note. None of its windows is a result.
         Void = "void",
     }
 }
 
 text_enum! {
-    /// On which side of a block a canary was measured.
+    /// When a canary was measured.
     Moment {
         /// Before the first server starts.
         Before = "before",
@@ -31,89 +31,86 @@ text_enum! {
 pub struct Block {
     /// Number in the run, from 1.
     pub number: u32,
-    /// Seed of everything that is random in it: orders, sides, draws.
+    /// Seed of its random choices: orders, sides, draws.
     pub seed: u64,
     pub status: BlockStatus,
-    /// Why it is void, or what else is worth knowing.
+    /// Why it is void, or another remark.
     pub note: Option<String>,
-    /// When it began, milliseconds since 1970 (UTC).
+    /// Milliseconds since 1970 (UTC).
     pub started_at_ms: i64,
-    /// When it ended, milliseconds since 1970 (UTC); none while it is running.
+    /// Milliseconds since 1970 (UTC); `None` while it is running.
     pub finished_at_ms: Option<i64>,
     /// How data directories were made equal: `reflink`, `copy` or `load`.
     pub restored_by: String,
-    /// The tests it measures, in its order.
+    /// The tests in the order of the block.
     pub tests: Vec<String>,
-    /// The arms it measures, in the plan's order.
+    /// The arms in the plan's order.
     pub arms: Vec<BlockArm>,
 }
 
-/// What was drawn for one arm in one block.
+/// The random draws for one arm in one block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockArm {
     pub arm: String,
-    /// Its turn when servers were started, from 1.
+    /// Position in the order of server starts, from 1.
     pub start_position: u32,
-    /// The directory and socket it had: `a`, `b`.
+    /// Its directory and socket: `a`, `b`.
     pub side: String,
-    /// The CPUs its sessions ran on: `0`, `0-3`.
+    /// The CPUs of its sessions: `0`, `0-3`.
     pub cpus: String,
-    /// Number of the action that made the data it started from: the load, or what followed it on this arm. None in
-    /// passes of a sequence, and where it is not known.
+    /// `seq` of the action that made the data it started from: the load, or a later action on this arm. `None` in
+    /// passes of a sequence, or if not known.
     pub data_seq: Option<u32>,
 }
 
-/// A small fixed piece of work of the host itself, measured around a block: it tells whether the host has changed.
+/// A small fixed piece of work, measured before and after a block to detect changes of the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Canary {
     pub block: u32,
-    /// Before or after the block.
     pub moment: Moment,
-    /// What was measured, unit last: `spin_ns`, `memory_ns`, `fsync_us`.
+    /// The quantity, unit last: `spin_ns`, `memory_ns`, `fsync_us`.
     pub name: String,
-    /// The value, in the unit of the name.
     pub value: f64,
 }
 
-/// Where a window or a count stands in its block.
+/// The placement of a window or a count in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     pub block: u32,
-    /// Which of the arm's windows of this test in this block, from 1; 0 for a count.
+    /// Number of the window among those of this arm and test in this block, from 1; 0 for a count.
     pub window: u32,
-    /// Place in the order in which the windows of this test were measured over all arms, from 1.
+    /// Position in the order in which the windows of this test were measured on all arms, from 1.
     pub slot: u32,
 }
 
-/// Instructions of the process or thread that served one client, counted while the server ran in an instrumenting
-/// program.
+/// Instructions of the process or thread that serves one client, counted by a program in which the server runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     pub test: String,
     pub group: String,
-    /// Events that were counted, those of the shorter session taken off.
+    /// Counted events, minus those of the shorter session.
     pub events: u64,
-    /// Operations in these events, in the unit that tables divide by (see [`crate::Window::operations`]).
+    /// Operations in these events, in the same unit as [`crate::Window::operations`].
     pub operations: f64,
     pub instructions: f64,
-    /// What counted: `valgrind-3.19.0`.
+    /// The counting program: `valgrind-3.19.0`.
     pub counted_by: String,
 }
 
 impl Count {
-    /// Instructions per operation; none when there was no operation.
+    /// Instructions per operation; `None` without operations.
     pub fn instructions_per_op(&self) -> Option<f64> {
         (self.operations > 0.0).then(|| self.instructions / self.operations)
     }
 }
 
-/// The fixed work of a test, found once on base and the same for every arm and block.
+/// The fixed work of a test, determined once on base and the same for every arm and block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestWork {
     pub test: String,
     pub warmup_events: u64,
     pub window_events: u64,
-    /// Events of a slice on each client; 0 where arms take no turns.
+    /// Events of each client in a slice; 0 if arms take no turns.
     pub slice_events: u64,
     /// Events whose instructions are counted.
     pub count_events: u64,

@@ -1,6 +1,6 @@
-//! Numbers with their nouns, for every sentence that a user reads.
+//! Numbers with their nouns, for sentences.
 
-/// How many of a thing there are: `1 test`, `3 tests`, `3 tests that can be decided`.
+/// A number and its noun, in the plural unless it is 1: `1 test`, `3 tests`, `3 tests that can be decided`.
 pub fn counted(number: usize, thing: &str) -> String {
     match (number, thing.split_once(' ')) {
         (1, _) => format!("1 {thing}"),

@@ -1,20 +1,19 @@
-//! What can go wrong with a run folder. Each message names the place and the remedy.
+//! Errors of run folders. Each message names the place and the remedy.
 
 use std::path::{Path, PathBuf};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The folder is locked by a living process.
     #[error("{} is in use by another rqps (pid {pid}): wait for it to end, or stop it first", path.display())]
     InUse {
         path: PathBuf,
-        /// Who holds it (`?` when it could not be read).
+        /// The holder (`?` if unreadable).
         pid: String,
     },
-    /// The path holds no run.
+    /// The folder has no `run.db`.
     #[error("{} is not a run folder (no run.db in it): `rqps ls` lists the runs there are", path.display())]
     NotARun { path: PathBuf },
     /// The run was killed before its plan was recorded.
@@ -31,13 +30,13 @@ pub enum Error {
     /// An action or note names an arm that was not recorded.
     #[error("the run has no arm named {0:?}: record it with put_arm before its actions")]
     UnknownArm(String),
-    /// A block is finished that has not begun.
+    /// A block was finished that had not begun.
     #[error("the run has no block {0}: record it with begin_block before it is finished")]
     UnknownBlock(u32),
     /// A name cannot be a folder name.
     #[error("{0:?} cannot name a run folder: use letters, digits, '.', '_' and '-', and no '.' in front")]
     BadName(String),
-    /// No room on the disk.
+    /// The disk is full.
     #[error(
         "no space left for {}: free some, then `rqps resume`; every finished action is kept", path.display()
     )]
@@ -49,13 +48,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether what was asked for is at fault, not how it went: another folder is to be named, or another
-    /// moment chosen.
+    /// Whether the request is at fault: the user must name another folder or try again later.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::InUse { .. } | Self::NotARun { .. } | Self::Empty { .. } | Self::BadName(_))
     }
 
-    /// Wraps a file error with what was tried and where; a full disk keeps its own message.
+    /// Adds the operation and path to a file error; a full disk has its own message.
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| match source.kind() {
             std::io::ErrorKind::StorageFull => Self::DiskFull { path: path.to_owned() },
@@ -63,7 +61,7 @@ impl Error {
         }
     }
 
-    /// Wraps a database error with the database's path; a full disk keeps its own message.
+    /// Adds the database's path to its error; a full disk has its own message.
     pub(crate) fn sql(path: &Path) -> impl FnOnce(rusqlite::Error) -> Self {
         move |source| match source.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DiskFull) => Self::DiskFull { path: path.to_owned() },

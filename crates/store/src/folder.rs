@@ -1,4 +1,4 @@
-//! Run folders on disk: where they are, and making a new one.
+//! Run folders on disk: their paths, and creating a new one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,43 +7,43 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::error::{Error, Result};
 use crate::lock::{self, RunProgress};
 
-/// Most folders of one name made in the same second.
+/// Maximum number of folders of one name created in the same second.
 const SAME_SECOND_MAX: u32 = 1000;
 
-/// Milliseconds since 1970 (UTC), as the store keeps times.
+/// The current time in milliseconds since 1970 (UTC), the store's format.
 pub fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The path of a run and the places in it.
+/// The path of a run and of its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {
     path: PathBuf,
 }
 
 impl RunFolder {
-    /// Makes a new folder `<name>-YYYYMMDD-HHMMSS` (UTC) in `results_dir`, with `-2`, `-3`… when that is taken.
+    /// Creates a folder `<name>-YYYYMMDD-HHMMSS` (UTC) in `results_dir`, with `-2`, `-3`… appended if it exists.
     pub fn create(results_dir: &Path, name: &str) -> Result<Self> {
         check_name(name)?;
         fs::create_dir_all(results_dir).map_err(Error::io("create", results_dir))?;
         let stem = format!("{name}-{}", stamp(now_ms()));
         let path = make_unique(results_dir, &stem)?;
-        for inside in ["logs", "profiles"] {
-            let inside = path.join(inside);
-            fs::create_dir(&inside).map_err(Error::io("create", &inside))?;
+        for subfolder in ["logs", "profiles"] {
+            let subfolder = path.join(subfolder);
+            fs::create_dir(&subfolder).map_err(Error::io("create", &subfolder))?;
         }
         Ok(Self { path })
     }
 
-    /// The folder at `path`, which must hold a `run.db` (or be one).
+    /// The folder at `path`, which must contain a `run.db` (or be that file).
     pub fn at(path: &Path) -> Result<Self> {
         let path = if path.ends_with("run.db") { path.parent().unwrap_or(path) } else { path };
         let folder = Self { path: path.to_owned() };
         if folder.db_path().is_file() { Ok(folder) } else { Err(Error::NotARun { path: path.to_owned() }) }
     }
 
-    /// The folder at `path`, whatever is there.
+    /// The folder at `path`, without any check.
     pub(crate) fn unchecked(path: &Path) -> Self {
         Self { path: path.to_owned() }
     }
@@ -52,7 +52,7 @@ impl RunFolder {
         &self.path
     }
 
-    /// The folder's name, by which the run is called.
+    /// The folder's name, which is the run's name.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
@@ -70,12 +70,13 @@ impl RunFolder {
         self.path.join("logs")
     }
 
-    /// How far the rqps that is writing this run has come; none when it has not said, or nobody writes.
+    /// The progress published by the rqps that is writing this run; `None` if it has published none or no rqps is
+    /// running.
     pub fn progress_of_writer(&self) -> Option<RunProgress> {
         lock::progress_of_holder(&self.path)
     }
 
-    /// The process id of the rqps that is writing this run now; none when nobody does.
+    /// The process id of the rqps that is writing this run; `None` if no rqps is.
     pub fn in_use_by(&self) -> Option<String> {
         lock::holder(&self.path)
     }
@@ -96,9 +97,7 @@ fn make_unique(results_dir: &Path, stem: &str) -> Result<PathBuf> {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 path = results_dir.join(format!("{stem}-{number}"));
             }
-            made => {
-                return made.map(|()| path.clone()).map_err(Error::io("create", &path));
-            }
+            created => return created.map(|()| path.clone()).map_err(Error::io("create", &path)),
         }
     }
     Err(Error::io("create", &path)(std::io::ErrorKind::AlreadyExists.into()))

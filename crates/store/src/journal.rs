@@ -5,24 +5,23 @@ use serde::{Deserialize, Serialize};
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// How an action ended. Both are final: an invalid action is not repeated unless the executor chooses to.
+    /// How an action ended. Both are final: only the executor decides to repeat an invalid action.
     Outcome {
-        /// It did what it should.
         Done = "done",
-        /// It ran, but its result must not be used; the note says why.
+        /// It ran, but its result must not be used; the reason is in the note.
         Invalid = "invalid",
     }
 }
 
 text_enum! {
-    /// State of a whole run.
+    /// State of a run.
     Status {
-        /// An rqps is at work on it (or was, until it was killed: see `Run::in_use_by`).
+        /// An rqps is executing it (or was, until it was killed: see `RunFolder::in_use_by`).
         Running = "running",
         Complete = "complete",
-        /// It stopped on an error; the reason says which.
+        /// It stopped on an error, which is in the reason.
         Failed = "failed",
-        /// It was stopped from outside and can be resumed.
+        /// It was stopped by a signal and can be resumed.
         Interrupted = "interrupted",
     }
 }
@@ -31,9 +30,9 @@ text_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStatus {
     pub status: Status,
-    /// Why, for `failed` and `interrupted`.
+    /// For `failed` and `interrupted`.
     pub reason: Option<String>,
-    /// When it was last set, milliseconds since 1970 (UTC).
+    /// Milliseconds since 1970 (UTC).
     pub changed_at_ms: i64,
 }
 
@@ -42,30 +41,30 @@ pub struct RunStatus {
 pub struct ActionRecord {
     /// Number in the schedule, unique in a run.
     pub seq: u32,
-    /// Name of the arm; it must have been recorded before.
+    /// Name of an arm that was recorded before.
     pub arm: String,
     /// Kind of the action, such as `start`, `load`, `settle`, `measure`, `stop`.
     pub kind: String,
-    /// Step of the workload it belongs to; empty for starts and stops.
+    /// Its step of the workload; empty for starts and stops.
     pub step: String,
-    /// Which attempt ended it; above 1 after a resume.
+    /// The attempt that finished it; above 1 after a resume.
     pub attempt: u32,
-    /// When this attempt began, milliseconds since 1970 (UTC).
+    /// Start of this attempt, milliseconds since 1970 (UTC).
     pub started_at_ms: i64,
-    /// When it ended, milliseconds since 1970 (UTC).
+    /// Milliseconds since 1970 (UTC).
     pub finished_at_ms: i64,
     /// Whether its result may be used.
     pub outcome: Outcome,
-    /// Why it is invalid, or what else is worth knowing.
+    /// Why it is invalid, or another remark.
     pub note: Option<String>,
 }
 
 /// A timestamped remark about the run: resumed, server died.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// When, milliseconds since 1970 (UTC).
+    /// Milliseconds since 1970 (UTC).
     pub at_ms: i64,
-    /// The arm it concerns, when it concerns one.
+    /// The arm; `None` if it is about the whole run.
     pub arm: Option<String>,
     pub text: String,
 }

@@ -1,9 +1,9 @@
-//! The run folder: everything one run left behind, and the only place that knows how it is kept.
+//! Run folders: everything that a run leaves behind. No other crate knows their format.
 //!
 //! `results/<run>/` holds `plan.toml` (the plan as resolved), `run.db` (SQLite: journal, arms, observations, host
-//! facts), `logs/` and `profiles/`. The executor writes through [`RunWriter`], one transaction for each finished
-//! action, so that a run killed at any moment holds whole actions only. Reports read through [`Run`], without servers
-//! and without write access. The schema is described in `docs/SCHEMA.md`.
+//! facts), `logs/` and `profiles/`. The executor writes through [`RunWriter`], one transaction per finished action, so
+//! that a run killed at any moment has complete actions only. Reports read through [`Run`], without servers and without
+//! write access. `docs/SCHEMA.md` describes the schema.
 
 mod arm;
 mod block;

@@ -1,5 +1,5 @@
-//! The lock that keeps two rqps from writing one run. The system drops it when its holder dies, so that a killed run
-//! can be resumed at once.
+//! The lock that keeps two rqps from writing one run. The kernel releases it when its holder dies, so that a killed run
+//! can be resumed immediately.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
@@ -9,20 +9,20 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 
 const FILE: &str = "run.lock";
-/// A reader that asks who holds the lock holds it for an instant itself, so a writer tries again for a moment.
+/// A reader that looks for the holder takes a shared lock for an instant, so a writer retries.
 const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How far the process that writes a run has come with it, by its own estimate.
+/// Progress of a run, as estimated by the process that writes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunProgress {
-    /// Share of what it has to do, 0 to 1.
+    /// Share of the work that is done, 0 to 1.
     pub share: f64,
-    /// When it expects to end, milliseconds since 1970 (UTC); none where it cannot tell.
+    /// Expected end, milliseconds since 1970 (UTC); `None` if unknown.
     pub ends_at_ms: Option<i64>,
 }
 
-/// An exclusive hold on a run folder, given up on drop. The file holds a line: process id, share, expected end.
+/// An exclusive lock on a run folder, released on drop. The file has one line: process id, share, expected end.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -30,7 +30,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock and leaves this process's id in the file, or says who holds it.
+    /// Takes the lock and writes this process's id to the file; [`Error::InUse`] if another process holds it.
     pub(crate) fn take(folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
         let mut file = OpenOptions::new()
@@ -54,7 +54,7 @@ impl Lock {
         Err(Error::InUse { path: folder.to_owned(), pid: read_pid(&path) })
     }
 
-    /// Lets others see how far its holder has come.
+    /// Publishes the holder's progress in the file.
     pub(crate) fn record_progress(&mut self, progress: RunProgress) -> Result<()> {
         let end = progress.ends_at_ms.map(|at| format!(" {at}")).unwrap_or_default();
         let line = format!(" {:.4}{end}", progress.share);
@@ -62,7 +62,7 @@ impl Lock {
     }
 }
 
-/// The process id of a living writer of this folder; none when nobody writes.
+/// The process id of the folder's writer; `None` without one.
 pub(crate) fn holder(folder: &Path) -> Option<String> {
     let path = folder.join(FILE);
     let file = File::open(&path).ok()?;
@@ -72,7 +72,7 @@ pub(crate) fn holder(folder: &Path) -> Option<String> {
     }
 }
 
-/// What a living writer of this folder last said of itself; none when it has not, or nobody writes.
+/// The progress last published by the folder's writer; `None` without a writer or progress.
 pub(crate) fn progress_of_holder(folder: &Path) -> Option<RunProgress> {
     holder(folder)?;
     let line = std::fs::read_to_string(folder.join(FILE)).ok()?;

@@ -1,4 +1,4 @@
-//! What a finished action observed: a measured window, a load or a settle, with its metrics and details.
+//! The observation of a finished action: a window, load, settle, count or profile, with its metrics and details.
 
 use rqps_model::{
     ConnectionCpu, Counter, EndedBy, Metrics, Pacer, QueryPlan, Role, Series, Settle, Slice, Unit, Wait,
@@ -12,11 +12,11 @@ use crate::journal::{ActionRecord, Outcome};
 use crate::text_enum::text_enum;
 
 text_enum! {
-    /// Where a latency is counted from.
+    /// The start of a latency.
     LatencyFrom {
-        /// From the moment the statement was sent.
+        /// When the statement was sent.
         Sent = "sent",
-        /// From the moment it was due (open loop only).
+        /// When it was due (open loop only).
         Scheduled = "scheduled",
     }
 }
@@ -28,9 +28,9 @@ pub struct Window {
     pub test: String,
     /// Group of the test: `point`, `range`, `range-aggregate`, `write`.
     pub group: String,
-    /// What the step is for: whether its figures are results.
+    /// Whether its figures are results.
     pub role: Role,
-    /// Place of the step in the workload's order, from 1.
+    /// Position of the step in the workload's order, from 1.
     pub position: u32,
     /// Clients (threads, connections).
     pub clients: u32,
@@ -43,12 +43,13 @@ pub struct Window {
     /// Length of the measured stretch, microseconds.
     pub elapsed_us: u64,
     pub ended_by: EndedBy,
-    /// What the rate of this test counts, and how much of it was done.
+    /// The unit that the test's rate counts.
     pub unit: Unit,
+    /// Work done, in that unit.
     pub operations: f64,
-    /// Rate asked for in events per second; none in a closed loop.
+    /// Requested events per second; `None` in a closed loop.
     pub target_events_per_s: Option<f64>,
-    /// How background writes were paced; none where there were none.
+    /// How background writes were paced; `None` without them.
     pub pacer: Option<Pacer>,
     /// Events (transactions of the test).
     pub events: u64,
@@ -58,9 +59,9 @@ pub struct Window {
     pub statements: u64,
     /// Statements that returned or changed at least one row, or whose purpose is to return none (`scan`).
     pub statements_working: u64,
-    /// Statements that changed nothing though they should have (a delete of a row that is gone).
+    /// Statements that changed nothing although they should have (a delete of a missing row).
     pub noop_statements: u64,
-    /// Rows returned, changed, (`scan`) read, or, where the rate counts them, inserted or indexed.
+    /// Rows returned, changed, (`scan`) read, or, if the rate counts them, inserted or indexed.
     pub rows: u64,
     /// Errors that were not retried.
     pub errors: u64,
@@ -73,12 +74,12 @@ impl Window {
         self.elapsed_us as f64 / 1e6
     }
 
-    /// `count` per second of the window; none when the window has no length.
+    /// `count` per second of the window; `None` if the window has no length.
     pub fn per_second(&self, count: u64) -> Option<f64> {
         (self.elapsed_us > 0).then(|| count as f64 / self.elapsed_s())
     }
 
-    /// The rate of the test: operations per second over all clients. None when the window has no length.
+    /// The rate of the test: operations per second over all clients. `None` if the window has no length.
     pub fn rate(&self) -> Option<f64> {
         (self.elapsed_us > 0).then(|| self.operations / self.elapsed_s())
     }
@@ -90,14 +91,14 @@ pub struct Load {
     pub tables: u32,
     /// Rows loaded, over all tables.
     pub rows: u64,
-    /// Wall time of the rows, microseconds (tables load in parallel).
+    /// Wall time of loading rows, microseconds (tables load in parallel).
     pub load_us: u64,
-    /// Wall time of the indexes, microseconds.
+    /// Wall time of building indexes, microseconds.
     pub index_us: u64,
 }
 
 impl Load {
-    /// Rows per second over rows and indexes; none when nothing took time.
+    /// Rows per second of loading and indexing; `None` if they took no time.
     pub fn rows_per_s(&self) -> Option<f64> {
         let elapsed_us = self.load_us + self.index_us;
         (elapsed_us > 0).then(|| self.rows as f64 / (elapsed_us as f64 / 1e6))
@@ -109,7 +110,6 @@ impl Load {
 pub struct Histogram {
     /// Kind of statement, such as `select-point`.
     pub statement: String,
-    /// Where the latency is counted from.
     pub from: LatencyFrom,
     pub count: u64,
     /// Median, microseconds.
@@ -122,7 +122,7 @@ pub struct Histogram {
     pub max_us: f64,
     /// Mean, microseconds.
     pub mean_us: f64,
-    /// The whole histogram in HdrHistogram's V2 encoding.
+    /// The histogram in HdrHistogram's V2 encoding.
     #[serde(skip)]
     pub v2: Vec<u8>,
 }
@@ -130,7 +130,7 @@ pub struct Histogram {
 /// The kind of an action that takes a profile.
 pub const PROFILE_KIND: &str = "profile";
 
-/// Where the CPU time of a test went on one arm. The stacks are in a file of the run folder.
+/// A CPU profile of a test on one arm. The stacks are in a file of the run folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     pub test: String,
@@ -138,29 +138,29 @@ pub struct Profile {
     pub clients: u32,
     /// Events while samples were taken.
     pub events: u64,
-    /// Operations in these events, in the unit that tables divide by (see [`crate::Window::operations`]).
+    /// Operations in these events, in the same unit as [`Window::operations`].
     pub operations: f64,
-    /// How long samples were taken, microseconds.
+    /// Duration of sampling, microseconds.
     pub elapsed_us: u64,
-    /// What took them: `perf 6.1.187`.
+    /// The sampling program: `perf 6.1.187`.
     pub sampled_by: String,
-    /// What each sample stands for: `cycles`, `cpu-clock`.
+    /// The sampled event: `cycles`, `cpu-clock`.
     pub event: String,
-    /// Samples that were asked for, per second of CPU time.
+    /// Requested samples per second of CPU time.
     pub frequency_hz: f64,
-    /// How stacks were followed: `dwarf`, `fp`, `none`.
+    /// How stacks were unwound: `dwarf`, `fp`, `none`.
     pub call_graph: String,
     pub samples: u64,
     pub lost_samples: u64,
     /// Samples whose innermost frame has no name.
     pub unresolved_samples: u64,
-    /// The folded stacks, from the run folder: `profiles/pg18.point-query.folded`.
+    /// The file of folded stacks, relative to the run folder: `profiles/pg18.point-query.folded`.
     pub file: String,
-    /// What must be known to read it, such as missing symbols and how to get them.
+    /// A caveat, such as missing symbols and how to get them.
     pub note: Option<String>,
 }
 
-/// What kind of thing an action observed.
+/// The kind-specific part of an observation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Measured {
     Window(Window),
@@ -170,22 +170,18 @@ pub enum Measured {
     Profile(Profile),
 }
 
-/// Everything one action observed, written in one transaction with the action itself.
+/// Everything observed by one action, written in one transaction with the action itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// The window, load, settle, count or profile.
     pub measured: Measured,
-    /// Where it stands in its block; none in runs without blocks.
+    /// `None` in runs without blocks.
     pub placement: Option<Placement>,
-    /// Totals over the observed stretch.
     pub metrics: Metrics,
-    /// The server's CPU time by connection; empty where the server does not tell what serves each.
+    /// The server's CPU time by connection; empty if the server does not report which process or thread serves each.
     pub connections: Vec<ConnectionCpu>,
-    /// Server counters before and after.
     pub counters: Vec<Counter>,
-    /// Per-second series.
     pub series: Vec<Series>,
-    /// What each turn came to, where arms took turns.
+    /// One per turn, if arms took turns.
     pub slices: Vec<Slice>,
     /// Latencies by kind of statement.
     pub histograms: Vec<Histogram>,
@@ -193,7 +189,7 @@ pub struct Observation {
     pub plans: Vec<QueryPlan>,
     /// State of the server just before: dead rows, sizes, settings; name and value.
     pub fingerprint: Vec<(String, String)>,
-    /// What sessions waited for; empty but for profiles.
+    /// Wait events of sessions; only in profiles.
     pub waits: Vec<Wait>,
 }
 
@@ -216,17 +212,15 @@ impl Observation {
     }
 }
 
-/// A window, load, settle or count as read back, with the action it belongs to. Big details (counters, series,
-/// histograms, plans, fingerprints) are read on demand through [`crate::Run`] by `action.seq`.
+/// A window, load, settle, count or profile as read, with its action. Large details (counters, series, histograms,
+/// plans, fingerprints) are read on demand through [`crate::Run`] by `action.seq`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded<T> {
-    /// The action that made it.
     pub action: ActionRecord,
-    /// Where it stands in its block; none in runs without blocks.
+    /// `None` in runs without blocks.
     pub placement: Option<Placement>,
-    /// Totals over the observed stretch.
     pub metrics: Metrics,
-    /// The server's CPU time by connection; empty where the server does not tell what serves each.
+    /// The server's CPU time by connection; empty if the server does not report which process or thread serves each.
     pub connections: Vec<ConnectionCpu>,
     pub result: T,
 }
@@ -237,7 +231,7 @@ impl<T> Recorded<T> {
         self.action.outcome == Outcome::Done
     }
 
-    /// A metric's total; none when it was not measured.
+    /// A metric's total; `None` if it was not measured.
     pub fn metric(&self, name: &str) -> Option<f64> {
         self.metrics.get(name).copied()
     }

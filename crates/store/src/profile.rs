@@ -1,4 +1,4 @@
-//! CPU profiles: what a server's processes were executing while a test ran, sampled in a pass of its own.
+//! CPU profiles: samples of a server's processes, taken while a test runs in a separate pass.
 
 use rusqlite::{Connection, Transaction, params};
 
@@ -11,10 +11,10 @@ pub(crate) fn insert_profile(
     seq: u32,
     profile: &Profile,
 ) -> rusqlite::Result<()> {
-    transaction.put(
-        "INSERT INTO profiles (seq, test, test_group, clients, events, operations, elapsed_us, sampled_by, event, \
-         frequency_hz, call_graph, samples, lost_samples, unresolved_samples, file, note) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+    transaction.insert(
+        "profiles",
+        "seq, test, test_group, clients, events, operations, elapsed_us, sampled_by, event, \
+             frequency_hz, call_graph, samples, lost_samples, unresolved_samples, file, note",
         params![
             seq,
             profile.test,
@@ -33,8 +33,7 @@ pub(crate) fn insert_profile(
             profile.file,
             profile.note
         ],
-    )?;
-    Ok(())
+    )
 }
 
 pub(crate) fn read_profiles(connection: &Connection) -> rusqlite::Result<Vec<(u32, Profile)>> {

@@ -1,4 +1,4 @@
-//! Reading a run back: everything a table needs at once, the big details on demand.
+//! Reads a run: everything that tables need at once, large details on demand.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -23,15 +23,15 @@ use crate::read_rows::{
 use crate::schema;
 use rqps_model::{Metrics, Settle};
 
-/// How long a read waits for a writer that is in its way.
+/// How long a read waits for a lock.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// A run as read from its folder, at one moment.
+/// A snapshot of a run, read from its folder.
 #[derive(Debug)]
 pub struct Run {
     pub folder: RunFolder,
     pub meta: Meta,
-    /// Its state. A run says `running` also after its rqps was killed: see [`RunFolder::in_use_by`].
+    /// Its state. Stays `running` if rqps was killed: see [`RunFolder::in_use_by`].
     pub status: RunStatus,
     /// Facts about the host, by key.
     pub host: Vec<Fact>,
@@ -53,18 +53,17 @@ pub struct Run {
     pub counts: Vec<Recorded<Count>>,
     /// CPU profiles, in the schedule's order.
     pub profiles: Vec<Recorded<Profile>>,
-    /// Replicates, in the order they were measured; empty in runs without.
+    /// Replicates in the order of measurement.
     pub blocks: Vec<Block>,
-    /// The host around each block, before and after.
+    /// Canaries before and after each block.
     pub canaries: Vec<Canary>,
     /// The fixed work of tests, by name.
     pub works: Vec<TestWork>,
-    /// Opened when a detail is asked for.
+    /// Opened when a detail is first read.
     connection: OnceCell<Connection>,
 }
 
 impl Run {
-    /// The step of this name, as planned.
     pub fn step(&self, name: &str) -> Option<&PlannedStep> {
         self.steps.iter().find(|step| step.name == name)
     }
@@ -99,7 +98,7 @@ impl Run {
         Ok(self.connection.get_or_init(|| connection))
     }
 
-    /// Reads everything in one transaction, so that a run in progress is seen at one moment.
+    /// Reads everything in one transaction, so that a run in progress is read consistently.
     pub(crate) fn load(folder: RunFolder, connection: &Connection) -> rusqlite::Result<Self> {
         let transaction = connection.unchecked_transaction()?;
         let (meta, status) = read_meta(&transaction)?;
@@ -145,14 +144,13 @@ impl Run {
         })
     }
 
-    /// The arm of that name.
     pub fn arm(&self, name: &str) -> Option<&Arm> {
         self.arms.iter().find(|arm| arm.name == name)
     }
 }
 
-/// A database in WAL mode cannot be read from a medium that cannot be written, unless it is declared unchanging: that
-/// is true of a run whose writer closed it, which leaves no WAL behind.
+/// SQLite cannot read a database in WAL mode on a read-only medium unless it is opened as immutable. That is safe for a
+/// run whose writer has closed it, which removes the WAL file.
 fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;

@@ -1,15 +1,14 @@
-//! The queries that read blocks back, and what hangs on them.
+//! Queries that read blocks, their canaries, placements, counts and fixed work.
 
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
 use crate::block::{Block, BlockArm, Canary, Count, Placement, TestWork};
-use crate::read_rows::{count, json, rows, seed};
+use crate::read_rows::{count, grouped, json, rows, seed};
 
 pub(crate) fn read_blocks(connection: &Connection) -> rusqlite::Result<Vec<Block>> {
-    let mut arms: BTreeMap<u32, Vec<BlockArm>> = BTreeMap::new();
-    for (block, arm) in rows(
+    let mut arms: BTreeMap<u32, Vec<_>> = grouped(
         connection,
         "SELECT b.block, m.name, b.start_position, b.side, b.cpus, b.data_seq FROM block_arms b JOIN arms m ON m.id = b.arm_id \
          ORDER BY b.block, b.arm_id",
@@ -23,9 +22,7 @@ pub(crate) fn read_blocks(connection: &Connection) -> rusqlite::Result<Vec<Block
             };
             Ok((row.get(0)?, arm))
         },
-    )? {
-        arms.entry(block).or_default().push(arm);
-    }
+    )?;
     rows(
         connection,
         "SELECT number, seed, status, note, started_at_ms, finished_at_ms, restored_by, tests FROM blocks \

@@ -1,4 +1,4 @@
-//! The big details of a run, read on demand: a table of medians needs none of them.
+//! Large details of a run, read on demand: a table of medians needs none of them.
 
 use rusqlite::{Row, params};
 
@@ -29,7 +29,7 @@ impl Run {
         )
     }
 
-    /// The names of all server counters of the run, by the number that [`Run::counter_changes`] uses.
+    /// The names of all server counters of the run, with the ids used by [`Run::counter_changes`].
     pub fn counter_names(&self) -> Result<Vec<(u32, CounterName)>> {
         let connection = self.connection()?;
         let read = || -> rusqlite::Result<Vec<(u32, CounterName)>> {
@@ -43,8 +43,8 @@ impl Run {
         read().map_err(Error::sql(&self.folder.db_path()))
     }
 
-    /// What each server counter rose by during the action `seq`, counting from 0 where there was nothing before: number
-    /// of its name and the difference.
+    /// The increase of each server counter during the action `seq`, from 0 if there was no value before: id of its
+    /// name, and difference.
     pub fn counter_changes(&self, seq: u32) -> Result<Vec<(u32, f64)>> {
         self.details(
             seq,
@@ -63,11 +63,11 @@ impl Run {
         })
     }
 
-    /// The turns of the action `seq`, in their order; none where arms took no turns.
+    /// The slices of the action `seq`, in order; empty if arms took no turns.
     pub fn slices(&self, seq: u32) -> Result<Vec<Slice>> {
-        let of_action: Vec<Vec<u8>> =
+        let points: Vec<Vec<u8>> =
             self.details(seq, "SELECT points FROM slices WHERE seq = ?1", |row| row.get(0))?;
-        Ok(of_action.iter().flat_map(|points| slices::from_points(points)).collect())
+        Ok(points.iter().flat_map(|points| slices::from_points(points)).collect())
     }
 
     /// Latencies of the action `seq`, by kind of statement.
@@ -115,7 +115,7 @@ impl Run {
         })
     }
 
-    /// What sessions were found doing in the action `seq`, by kind and event. Empty but for profiles.
+    /// Wait events of sessions in the action `seq`, by kind and event. Empty except for profiles.
     pub fn waits(&self, seq: u32) -> Result<Vec<Wait>> {
         let sql = "SELECT kind, event, found, looks FROM waits WHERE seq = ?1 ORDER BY kind, event";
         self.details(seq, sql, |row| {
@@ -138,15 +138,15 @@ impl Run {
 }
 
 impl Run {
-    /// Finished actions of the schedule, in its order: all but profiles.
+    /// Finished actions of the schedule, in order: all except profiles.
     pub fn scheduled(&self) -> impl DoubleEndedIterator<Item = &ActionRecord> {
         self.actions.iter().filter(|action| action.kind != PROFILE_KIND)
     }
 
-    /// The folded stacks of a profile: a line for each stack, `role;frame;frame… samples`, outermost frame first.
+    /// The folded stacks of a profile: a line per stack, `role;frame;frame… samples`, outermost frame first.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn folded(&self, profile: &Profile) -> Result<String> {
         let path = self.folder.path().join(&profile.file);
         std::fs::read_to_string(&path).map_err(Error::io("read", &path))

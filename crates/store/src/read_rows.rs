@@ -1,4 +1,4 @@
-//! The queries that read a run back, one for each thing a [`crate::Run`] holds.
+//! Queries that read a run, one per field of [`crate::Run`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,12 +23,25 @@ pub(crate) fn rows<T>(
     connection.prepare_cached(sql)?.query_map([], make)?.collect()
 }
 
-/// A count kept as an integer.
+/// The values of a query's rows, grouped by key. `make` returns the key and value of a row.
+pub(crate) fn grouped<K: Ord + Copy, V, C: Default + Extend<V>>(
+    connection: &Connection,
+    sql: &str,
+    make: impl FnMut(&Row<'_>) -> rusqlite::Result<(K, V)>,
+) -> rusqlite::Result<BTreeMap<K, C>> {
+    let mut groups: BTreeMap<K, C> = BTreeMap::new();
+    for (key, value) in rows(connection, sql, make)? {
+        groups.entry(key).or_default().extend([value]);
+    }
+    Ok(groups)
+}
+
+/// A count stored as an integer.
 pub(crate) fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(index).map(|value| value.max(0) as u64)
 }
 
-/// A value kept as JSON text.
+/// A value stored as JSON text.
 pub(crate) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     serde_json::from_str(&row.get::<_, String>(index)?).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(index, rusqlite::types::Type::Text, Box::new(error))
@@ -102,27 +115,24 @@ pub(crate) fn read_steps(connection: &Connection) -> rusqlite::Result<Vec<Planne
     )
 }
 
-/// The group in the columns of [`read_steps`].
+/// The group from the columns of [`read_steps`].
 fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
     let (key, title, short) = (text(row, 8)?, text(row, 9)?, text(row, 10)?);
     Ok(Group { key, title, short, position: row.get(11)?, consecutive: row.get(12)? })
 }
 
 pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
-    let mut left_out = rows(
+    let mut left_out: BTreeMap<i64, Vec<_>> = grouped(
         connection,
         "SELECT arm_id, option, value, reason FROM arm_left_out ORDER BY arm_id, position",
         |row| Ok((row.get(0)?, LeftOut { option: row.get(1)?, value: row.get(2)?, reason: row.get(3)? })),
     )?;
-    let mut managed =
-        rows(connection, "SELECT arm_id, name, value FROM arm_managed ORDER BY arm_id, position", |row| {
-            Ok((row.get(0)?, Setting { name: row.get(1)?, value: row.get(2)? }))
-        })?;
-    let mut facts =
-        rows(connection, "SELECT arm_id, name, value FROM arm_facts ORDER BY arm_id, position", |row| {
-            Ok((row.get(0)?, Setting { name: row.get(1)?, value: row.get(2)? }))
-        })?;
-    let mut settings = rows(
+    let settings_of = |table: &str| -> rusqlite::Result<BTreeMap<i64, Vec<Setting>>> {
+        let sql = format!("SELECT arm_id, name, value FROM {table} ORDER BY arm_id, position");
+        grouped(connection, &sql, |row| Ok((row.get(0)?, Setting { name: row.get(1)?, value: row.get(2)? })))
+    };
+    let (mut managed, mut facts) = (settings_of("arm_managed")?, settings_of("arm_facts")?);
+    let mut settings: BTreeMap<i64, Vec<_>> = grouped(
         connection,
         "SELECT arm_id, name, value, source, is_default FROM arm_settings ORDER BY arm_id, name",
         |row| {
@@ -147,21 +157,16 @@ pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
                 config_name: row.get(8)?,
                 config_hash: row.get(9)?,
                 config_text: row.get(10)?,
-                left_out: take(&mut left_out, id),
-                managed: take(&mut managed, id),
+                left_out: left_out.remove(&id).unwrap_or_default(),
+                managed: managed.remove(&id).unwrap_or_default(),
                 control: row.get(11)?,
                 env: json(row, 12)?,
                 after_load: json(row, 13)?,
-                facts: take(&mut facts, id),
-                settings: take(&mut settings, id),
+                facts: facts.remove(&id).unwrap_or_default(),
+                settings: settings.remove(&id).unwrap_or_default(),
             })
         },
     )
-}
-
-/// Moves out the values kept under `id`.
-fn take<T>(all: &mut Vec<(i64, T)>, id: i64) -> Vec<T> {
-    all.extract_if(.., |(owner, _)| *owner == id).map(|(_, value)| value).collect()
 }
 
 pub(crate) fn read_actions(connection: &Connection) -> rusqlite::Result<Vec<ActionRecord>> {
@@ -194,36 +199,25 @@ pub(crate) fn read_notes(connection: &Connection) -> rusqlite::Result<Vec<Note>>
 }
 
 pub(crate) fn read_metrics(connection: &Connection) -> rusqlite::Result<BTreeMap<u32, Metrics>> {
-    let mut metrics: BTreeMap<u32, Metrics> = BTreeMap::new();
-    for (seq, name, value) in rows(connection, "SELECT seq, name, value FROM metrics", |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-    })? {
-        metrics.entry(seq).or_default().insert(name, value);
-    }
-    Ok(metrics)
+    grouped(connection, "SELECT seq, name, value FROM metrics", |row| {
+        Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))
+    })
 }
 
 pub(crate) fn read_connections(
     connection: &Connection,
 ) -> rusqlite::Result<BTreeMap<u32, Vec<ConnectionCpu>>> {
-    let mut connections: BTreeMap<u32, Vec<ConnectionCpu>> = BTreeMap::new();
     let sql = "SELECT seq, role, client, cpu_us FROM connections ORDER BY seq, position";
-    for (seq, one) in rows(connection, sql, |row| {
-        let one = ConnectionCpu { role: row.get(1)?, client: row.get(2)?, cpu_us: row.get(3)? };
-        Ok((row.get(0)?, one))
-    })? {
-        connections.entry(seq).or_default().push(one);
-    }
-    Ok(connections)
+    grouped(connection, sql, |row| {
+        Ok((row.get(0)?, ConnectionCpu { role: row.get(1)?, client: row.get(2)?, cpu_us: row.get(3)? }))
+    })
 }
 
 pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32, Window)>> {
-    let mut retries: BTreeMap<u32, BTreeMap<String, u64>> = BTreeMap::new();
-    for (seq, sqlstate, number) in rows(connection, "SELECT seq, sqlstate, count FROM retries", |row| {
-        Ok((row.get(0)?, row.get(1)?, count(row, 2)?))
-    })? {
-        retries.entry(seq).or_default().insert(sqlstate, number);
-    }
+    let mut retries: BTreeMap<u32, BTreeMap<String, u64>> =
+        grouped(connection, "SELECT seq, sqlstate, count FROM retries", |row| {
+            Ok((row.get(0)?, (row.get(1)?, count(row, 2)?)))
+        })?;
     rows(
         connection,
         "SELECT w.seq, test, test_group, position, clients, seed, started_at_ms, warmup_us, elapsed_us, ended_by, \
@@ -279,8 +273,7 @@ pub(crate) fn read_loads(connection: &Connection) -> rusqlite::Result<Vec<(u32, 
 }
 
 pub(crate) fn read_settles(connection: &Connection) -> rusqlite::Result<Vec<(u32, Settle)>> {
-    let mut conditions: BTreeMap<u32, Vec<SettleCondition>> = BTreeMap::new();
-    for (seq, condition) in rows(
+    let mut conditions: BTreeMap<u32, Vec<_>> = grouped(
         connection,
         "SELECT seq, name, value_before, value_after, target FROM settle_conditions ORDER BY seq, position",
         |row| {
@@ -292,9 +285,7 @@ pub(crate) fn read_settles(connection: &Connection) -> rusqlite::Result<Vec<(u32
             };
             Ok((row.get(0)?, condition))
         },
-    )? {
-        conditions.entry(seq).or_default().push(condition);
-    }
+    )?;
     rows(connection, "SELECT seq, actions, elapsed_us, cap_us, reached FROM settles ORDER BY seq", |row| {
         let seq = row.get(0)?;
         let settle = Settle {

@@ -1,4 +1,4 @@
-//! The runs that there are: listing them, opening one for reading or for writing.
+//! Lists runs and opens them for reading or writing.
 
 use std::fs;
 use std::path::Path;
@@ -11,18 +11,18 @@ use crate::read::Run;
 use crate::writer::RunWriter;
 
 impl RunFolder {
-    /// Reads the run at `path`. Nothing is changed, except that a run of an older schema is migrated first.
+    /// Reads the run at `path`. Changes nothing, except that a run of an older schema is migrated first.
     pub fn open(path: &Path) -> Result<Run> {
         Run::open(Self::at(path)?)
     }
 
-    /// Opens the run at `path` for writing, or says which process has it open.
+    /// Opens the run at `path` for writing; [`Error::InUse`] names the process that has it open.
     pub fn open_for_writing(path: &Path) -> Result<RunWriter> {
         RunWriter::open(Self::unchecked(path))
     }
 
-    /// All runs in `results_dir`, oldest first. A run that cannot be read is listed with its problem. A directory that
-    /// does not exist holds no runs.
+    /// All runs in `results_dir`, oldest first; none if it does not exist. An unreadable run is listed with its
+    /// problem.
     pub fn list(results_dir: &Path) -> Result<Vec<RunSummary>> {
         let entries = match fs::read_dir(results_dir) {
             Ok(entries) => entries,
@@ -42,22 +42,21 @@ impl RunFolder {
 #[derive(Debug)]
 pub struct RunSummary {
     pub folder: RunFolder,
-    /// When it was created, milliseconds since 1970 (UTC); 0 when it cannot be read.
+    /// Milliseconds since 1970 (UTC); 0 if unreadable.
     pub created_at_ms: i64,
-    /// State of the run; none when it cannot be read.
+    /// `None` if unreadable.
     pub status: Option<RunStatus>,
     /// Labels of the arms, in the plan's order.
     pub variants: Vec<String>,
     pub actions_done: u32,
-    /// Actions in the schedule; 0: open-ended, the run goes on block by block.
+    /// Actions in the schedule; 0: open-ended, block by block.
     pub actions_total: u32,
     pub blocks_done: u32,
-    /// Why it cannot be read.
+    /// Why it is unreadable.
     pub problem: Option<String>,
 }
 
 impl RunSummary {
-    /// The line of one run.
     pub fn of(folder: &RunFolder) -> Self {
         match RunFolder::open(folder.path()) {
             Ok(run) => {
@@ -85,7 +84,8 @@ impl RunSummary {
             },
         }
     }
-    /// How far it is: `12/40` actions, or `5 blocks`.
+
+    /// `12/40` actions, or `5 blocks`.
     pub fn progress(&self) -> String {
         match self.actions_total {
             0 => crate::counted(self.blocks_done as usize, "block"),

@@ -1,4 +1,4 @@
-//! Slices as a run folder keeps them: twenty bytes each, since a long run has a hundred thousand.
+//! The encoding of slices in a run folder: twenty bytes each, since a long run has a hundred thousand.
 
 use rqps_model::Slice;
 
@@ -6,9 +6,9 @@ use rqps_model::Slice;
 const COLUMNS: usize = 5;
 /// Bytes of a number.
 const BYTES: usize = 4;
-/// A time is kept in units of a tenth of a microsecond, which lasts for seven minutes.
+/// Times are in tenths of a microsecond; the maximum is seven minutes.
 const PER_US: f64 = 10.0;
-/// What is not known.
+/// Marks an unknown value.
 const UNKNOWN: u32 = u32::MAX;
 
 pub(crate) fn points(slices: &[Slice]) -> Vec<u8> {
@@ -29,8 +29,8 @@ pub(crate) fn from_points(points: &[u8]) -> Vec<Slice> {
     let us = |number: u32| f64::from(number) / PER_US;
     let slice = |bytes: &[u8]| {
         let mut numbers = [0_u32; COLUMNS];
-        for (number, bytes) in numbers.iter_mut().zip(bytes.chunks_exact(BYTES)) {
-            *number = bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte));
+        for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<BYTES>().0) {
+            *number = u32::from_le_bytes(*bytes);
         }
         let [events, elapsed, sessions, client, others] = numbers;
         Slice {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slices_come_back_to_a_tenth_of_a_microsecond() {
+    fn slices_round_trip_to_a_tenth_of_a_microsecond() {
         let slice = Slice {
             events: 70_000,
             elapsed_us: 5_012.3,
@@ -61,6 +61,6 @@ mod tests {
         let back = from_points(&points(&[slice, whole]));
         assert_eq!(back[1], whole);
         assert_eq!((back[0].events, back[0].sessions_cpu_us), (70_000, None));
-        assert_eq!(back[0].others_cpu_us, 429_496_729.4, "what is longer is cut off");
+        assert_eq!(back[0].others_cpu_us, 429_496_729.4, "longer times are clamped");
     }
 }

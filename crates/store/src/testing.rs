@@ -1,5 +1,5 @@
-//! Pieces of made-up runs, for the tests of this and other crates: each is whole, so that a test says only what it is
-//! about.
+//! Parts of simulated runs for the tests of this and other crates. Each is complete, so that a test sets only the
+//! fields it is about.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::journal::{ActionRecord, Outcome};
 use crate::meta::{Meta, PlannedStep};
 use crate::observation::{Profile, Window};
 
-/// When made-up runs begin, milliseconds since 1970 (UTC).
+/// Start of simulated runs, milliseconds since 1970 (UTC).
 pub const BEGUN_AT_MS: i64 = 1_785_420_903_000;
 pub const QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
 
-/// The group of that key, in the words of the benchmarks that rqps has.
+/// The group with this key, as declared by rqps' benchmarks.
 ///
 /// # Panics
-/// Where none has it.
+/// If no benchmark has it.
 pub fn group(key: &str) -> Group {
     let groups = [
         Group::new(1, "point", "point queries", "point"),
@@ -49,7 +49,7 @@ pub fn meta(name: &str) -> Meta {
     }
 }
 
-/// An arm of Postgres with a config that is the same for all.
+/// A Postgres arm; all have the same config.
 pub fn arm(name: &str, role: Role, version: &str) -> Arm {
     Arm {
         name: name.into(),
@@ -76,7 +76,7 @@ pub fn setting(name: &str, value: &str) -> Setting {
     Setting { name: name.into(), value: value.into() }
 }
 
-/// A step that measures the test of its name; with an empty group one that settles.
+/// A step that measures the test of its name, or settles if the group is empty.
 pub fn step(position: usize, name: &str, group: &str) -> PlannedStep {
     let measures = !group.is_empty();
     PlannedStep {
@@ -106,7 +106,7 @@ pub fn record(seq: u32, arm: &str, kind: &str, step: &str) -> ActionRecord {
     }
 }
 
-/// So many queries, each of which found a row, in so many seconds.
+/// A window of `seconds` with `queries` queries, each of which found a row.
 pub fn window(test: &str, group: &str, queries: u64, seconds: f64) -> Window {
     Window {
         test: test.into(),
@@ -144,7 +144,7 @@ pub fn counter(view: &str, object: &str, column: &str, rose_by: f64) -> Counter 
     }
 }
 
-/// A profile of one second whose stacks are in that file.
+/// A profile of one second with its stacks in `file`.
 pub fn profile(test: &str, group: &str, file: &str) -> Profile {
     Profile {
         test: test.into(),

@@ -1,11 +1,11 @@
-//! Enums that are kept as words in the database, so that any SQLite client shows what they mean.
+//! Enums stored as words in the database, readable in any SQLite client.
 
 use std::str::FromStr;
 
 use rusqlite::Row;
 use rusqlite::types::Type;
 
-/// Defines an enum that is stored, printed and serialised as words.
+/// Defines an enum that is stored, printed and serialized as words.
 macro_rules! text_enum {
     ($(#[$doc:meta])* $name:ident { $($body:tt)+ }) => {
         rqps_model::words! { $(#[$doc])* $name { $($body)+ } }
@@ -26,12 +26,12 @@ macro_rules! text_enum {
 
 pub(crate) use text_enum;
 
-/// The value of a column that keeps one as a word, where its type is declared elsewhere.
+/// Parses a word in a column, for enums that are declared in other crates.
 pub(crate) fn word<T: FromStr<Err = String>>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     parsed(&row.get::<_, String>(index)?, index)
 }
 
-/// The same where there may be none.
+/// Like [`word`], for a nullable column.
 pub(crate) fn maybe_word<T: FromStr<Err = String>>(
     row: &Row<'_>,
     index: usize,

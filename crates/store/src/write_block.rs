@@ -1,4 +1,4 @@
-//! Writing blocks: when one begins and how it ended, its canaries, and the fixed work of the tests.
+//! Writes blocks: their start and end, canaries, and the fixed work of tests.
 
 use rusqlite::params;
 
@@ -10,15 +10,15 @@ use crate::write_observation::json;
 use crate::writer::RunWriter;
 
 impl RunWriter {
-    /// Records a block with what was drawn for its arms, which must have been recorded. Observations placed in it
-    /// come after it. A block of the same number is an error: numbers are not used again.
+    /// Records a block with the draws for its arms. The arms must be recorded before it, its observations after it.
+    /// Numbers are never reused: an existing one is an error.
     pub fn begin_block(&mut self, block: &Block) -> Result<()> {
         let ids: Vec<i64> =
             block.arms.iter().map(|arm| self.arm_id(&arm.arm)).collect::<Result<Vec<i64>>>()?;
         self.transact(|transaction| {
-            transaction.put(
-                "INSERT INTO blocks (number, seed, status, note, started_at_ms, finished_at_ms, restored_by, tests) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            transaction.insert(
+                "blocks",
+                "number, seed, status, note, started_at_ms, finished_at_ms, restored_by, tests",
                 params![
                     block.number,
                     block.seed.to_string(),
@@ -31,9 +31,9 @@ impl RunWriter {
                 ],
             )?;
             for (arm, arm_id) in block.arms.iter().zip(ids) {
-                transaction.put(
-                    "INSERT INTO block_arms (block, arm_id, start_position, side, cpus, data_seq) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                transaction.insert(
+                    "block_arms",
+                    "block, arm_id, start_position, side, cpus, data_seq",
                     params![block.number, arm_id, arm.start_position, arm.side, arm.cpus, arm.data_seq],
                 )?;
             }
@@ -41,7 +41,7 @@ impl RunWriter {
         })
     }
 
-    /// Records how a block ended, now, with the reason when it is void.
+    /// Records the end of a block now, with the reason if it is void.
     pub fn finish_block(&mut self, number: u32, status: BlockStatus, note: Option<&str>) -> Result<()> {
         let changed = self.transact(|transaction| {
             transaction.put(
@@ -52,7 +52,7 @@ impl RunWriter {
         if changed == 0 { Err(Error::UnknownBlock(number)) } else { Ok(()) }
     }
 
-    /// Records canaries of blocks that have begun; a canary measured again replaces the one before.
+    /// Records canaries of blocks that have begun, or replaces their values.
     pub fn put_canaries(&mut self, canaries: &[Canary]) -> Result<()> {
         self.transact(|transaction| {
             for canary in canaries {
@@ -87,20 +87,20 @@ impl RunWriter {
         })
     }
 
-    /// Number of the last block that has begun, whatever became of it.
+    /// The number of the last block that has begun, whatever its status.
     pub fn last_block(&self) -> Result<Option<u32>> {
-        self.ask("SELECT max(number) FROM blocks")
+        self.query_value("SELECT max(number) FROM blocks")
     }
 
-    /// The first `seq` above all that were ever used, for runs whose schedule is made as they go.
+    /// The first `seq` above all ever used, for runs that create their schedule as they go.
     pub fn next_seq(&self) -> Result<u32> {
-        self.ask(
+        self.query_value(
             "SELECT 1 + max(coalesce((SELECT max(seq) FROM actions), -1), \
              coalesce((SELECT max(seq) FROM attempts), -1))",
         )
     }
 
-    /// Records a parameter of the method after the others, or replaces its value.
+    /// Appends a parameter of the method, or replaces its value.
     pub fn add_method(&mut self, name: &str, value: &str) -> Result<()> {
         self.transact(|transaction| {
             transaction.put(
@@ -113,7 +113,7 @@ impl RunWriter {
         })
     }
 
-    fn ask<T: rusqlite::types::FromSql>(&self, sql: &str) -> Result<T> {
+    fn query_value<T: rusqlite::types::FromSql>(&self, sql: &str) -> Result<T> {
         let value = self.connection.query_row(sql, [], |row| row.get(0));
         value.map_err(Error::sql(&self.folder().db_path()))
     }

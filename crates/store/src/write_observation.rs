@@ -1,4 +1,4 @@
-//! The rows of one observation. Called inside the transaction that finishes its action.
+//! Inserts the rows of one observation, inside the transaction that finishes its action.
 
 use rusqlite::{Transaction, params};
 
@@ -7,7 +7,7 @@ use crate::observation::{Histogram, Load, Measured, Observation, Window};
 use crate::profile::insert_profile;
 use crate::put::Put;
 use crate::slices;
-use rqps_model::{Counter, Pacer, QueryPlan, Series, Settle};
+use rqps_model::{Counter, Pacer, Settle};
 
 /// Inserts an observation and all its details under the action `seq`.
 pub(crate) fn insert_observation(
@@ -23,37 +23,42 @@ pub(crate) fn insert_observation(
         Measured::Profile(profile) => insert_profile(transaction, seq, profile)?,
     }
     if let Some(placement) = observation.placement {
-        insert_placement(transaction, seq, placement)?;
+        let Placement { block, window, slot } = placement;
+        let values = params![seq, block, window, slot];
+        transaction.insert("placements", "seq, block, window_number, slot", values)?;
     }
     let mut insert =
         transaction.prepare_cached("INSERT INTO metrics (seq, name, value) VALUES (?1, ?2, ?3)")?;
     for (name, value) in observation.metrics.iter().filter(|(_, value)| value.is_finite()) {
         insert.execute(params![seq, name, value])?;
     }
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO connections (seq, position, role, client, cpu_us) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
     for (position, one) in observation.connections.iter().enumerate() {
-        insert.execute(params![seq, position as i64, one.role, one.client, one.cpu_us])?;
+        let columns = "seq, position, role, client, cpu_us";
+        let values = params![seq, position as i64, one.role, one.client, one.cpu_us];
+        transaction.insert("connections", columns, values)?;
     }
-    let mut insert =
-        transaction.prepare_cached("INSERT INTO fingerprints (seq, key, value) VALUES (?1, ?2, ?3)")?;
     for (key, value) in &observation.fingerprint {
-        insert.execute(params![seq, key, value])?;
+        transaction.insert("fingerprints", "seq, key, value", params![seq, key, value])?;
     }
-    let mut insert = transaction
-        .prepare_cached("INSERT INTO waits (seq, kind, event, found, looks) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for wait in &observation.waits {
-        insert.execute(params![seq, wait.kind, wait.event, wait.found as i64, wait.looks as i64])?;
+        let values = params![seq, wait.kind, wait.event, wait.found as i64, wait.looks as i64];
+        transaction.insert("waits", "seq, kind, event, found, looks", values)?;
     }
     insert_counters(transaction, seq, &observation.counters)?;
-    insert_series(transaction, seq, &observation.series)?;
+    for one in &observation.series {
+        let values = params![seq, one.name, one.unit, json(&one.values)?];
+        transaction.insert("series", "seq, name, unit, points", values)?;
+    }
     if !observation.slices.is_empty() {
         let points = slices::points(&observation.slices);
-        transaction.put("INSERT INTO slices (seq, points) VALUES (?1, ?2)", params![seq, points])?;
+        transaction.insert("slices", "seq, points", params![seq, points])?;
     }
     insert_histograms(transaction, seq, &observation.histograms)?;
-    insert_plans(transaction, seq, &observation.plans)
+    for plan in &observation.plans {
+        let values = params![seq, plan.statement, plan.sql, plan.text, plan.json];
+        transaction.insert("query_plans", "seq, statement, sql, text, json", values)?;
+    }
+    Ok(())
 }
 
 pub(crate) fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
@@ -66,11 +71,11 @@ fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> ru
         "INSERT INTO units (key, one, per, many) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
         params![unit.key, unit.one, unit.per, unit.many],
     )?;
-    transaction.put(
-        "INSERT INTO windows (seq, test, test_group, role, position, clients, seed, started_at_ms, warmup_us, \
-         elapsed_us, ended_by, unit, operations, target_events_per_s, pacer, events, queries, statements, \
-         statements_working, noop_statements, rows, errors) VALUES \
-         (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+    transaction.insert(
+        "windows",
+        "seq, test, test_group, role, position, clients, seed, started_at_ms, warmup_us, elapsed_us, \
+             ended_by, unit, operations, target_events_per_s, pacer, events, queries, statements, \
+             statements_working, noop_statements, rows, errors",
         params![
             seq,
             window.test,
@@ -97,31 +102,29 @@ fn insert_window(transaction: &Transaction<'_>, seq: u32, window: &Window) -> ru
         ],
     )?;
     for (sqlstate, count) in &window.retries {
-        transaction.put(
-            "INSERT INTO retries (seq, sqlstate, count) VALUES (?1, ?2, ?3)",
-            params![seq, sqlstate, *count as i64],
-        )?;
+        transaction.insert("retries", "seq, sqlstate, count", params![seq, sqlstate, *count as i64])?;
     }
     Ok(())
 }
 
 fn insert_load(transaction: &Transaction<'_>, seq: u32, load: &Load) -> rusqlite::Result<()> {
-    transaction.put(
-        "INSERT INTO loads (seq, tables, rows, load_us, index_us) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![seq, load.tables, load.rows as i64, load.load_us as i64, load.index_us as i64,],
-    )?;
-    Ok(())
+    transaction.insert(
+        "loads",
+        "seq, tables, rows, load_us, index_us",
+        params![seq, load.tables, load.rows as i64, load.load_us as i64, load.index_us as i64],
+    )
 }
 
 fn insert_settle(transaction: &Transaction<'_>, seq: u32, settle: &Settle) -> rusqlite::Result<()> {
-    transaction.put(
-        "INSERT INTO settles (seq, actions, elapsed_us, cap_us, reached) VALUES (?1, ?2, ?3, ?4, ?5)",
+    transaction.insert(
+        "settles",
+        "seq, actions, elapsed_us, cap_us, reached",
         params![seq, json(&settle.actions)?, settle.elapsed_us as i64, settle.cap_us as i64, settle.reached],
     )?;
     for (position, condition) in settle.conditions.iter().enumerate() {
-        transaction.put(
-            "INSERT INTO settle_conditions (seq, position, name, value_before, value_after, target) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        transaction.insert(
+            "settle_conditions",
+            "seq, position, name, value_before, value_after, target",
             params![
                 seq,
                 position as i64,
@@ -157,64 +160,36 @@ fn insert_counters(transaction: &Transaction<'_>, seq: u32, counters: &[Counter]
     Ok(())
 }
 
-fn insert_series(transaction: &Transaction<'_>, seq: u32, series: &[Series]) -> rusqlite::Result<()> {
-    let mut insert =
-        transaction.prepare_cached("INSERT INTO series (seq, name, unit, points) VALUES (?1, ?2, ?3, ?4)")?;
-    for one in series {
-        let points = json(&one.values)?;
-        insert.execute(params![seq, one.name, one.unit, points])?;
-    }
-    Ok(())
-}
-
 fn insert_histograms(
     transaction: &Transaction<'_>,
     seq: u32,
     histograms: &[Histogram],
 ) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO histograms (seq, statement, measured_from, count, p50_us, p95_us, p99_us, max_us, mean_us, v2) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    )?;
     for one in histograms {
-        insert.execute(params![
-            seq,
-            one.statement,
-            one.from,
-            one.count as i64,
-            one.p50_us,
-            one.p95_us,
-            one.p99_us,
-            one.max_us,
-            one.mean_us,
-            one.v2
-        ])?;
+        transaction.insert(
+            "histograms",
+            "seq, statement, measured_from, count, p50_us, p95_us, p99_us, max_us, mean_us, v2",
+            params![
+                seq,
+                one.statement,
+                one.from,
+                one.count as i64,
+                one.p50_us,
+                one.p95_us,
+                one.p99_us,
+                one.max_us,
+                one.mean_us,
+                one.v2
+            ],
+        )?;
     }
-    Ok(())
-}
-
-fn insert_plans(transaction: &Transaction<'_>, seq: u32, plans: &[QueryPlan]) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO query_plans (seq, statement, sql, text, json) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
-    for plan in plans {
-        insert.execute(params![seq, plan.statement, plan.sql, plan.text, plan.json])?;
-    }
-    Ok(())
-}
-
-fn insert_placement(transaction: &Transaction<'_>, seq: u32, placement: Placement) -> rusqlite::Result<()> {
-    transaction.put(
-        "INSERT INTO placements (seq, block, window_number, slot) VALUES (?1, ?2, ?3, ?4)",
-        params![seq, placement.block, placement.window, placement.slot],
-    )?;
     Ok(())
 }
 
 fn insert_count(transaction: &Transaction<'_>, seq: u32, count: &Count) -> rusqlite::Result<()> {
-    transaction.put(
-        "INSERT INTO counts (seq, test, test_group, events, operations, instructions, counted_by) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    transaction.insert(
+        "counts",
+        "seq, test, test_group, events, operations, instructions, counted_by",
         params![
             seq,
             count.test,
@@ -224,6 +199,5 @@ fn insert_count(transaction: &Transaction<'_>, seq: u32, count: &Count) -> rusql
             count.instructions,
             count.counted_by
         ],
-    )?;
-    Ok(())
+    )
 }

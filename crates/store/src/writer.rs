@@ -1,4 +1,4 @@
-//! Writing a run: its parameters and arms, the journal, and each finished action with all it observed.
+//! Writes a run: its parameters and arms, the journal, and each finished action with its observation.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,12 +22,12 @@ use crate::read::Run;
 use crate::schema;
 use crate::write_observation::{insert_observation, json};
 
-/// The note of a block that is void because its rqps was killed.
+/// The note of a block that is void because rqps was killed.
 pub const CUT_OFF: &str = "cut off";
 
-/// How long a write waits for a reader that is in its way.
+/// How long a write waits for a lock.
 const BUSY: Duration = Duration::from_secs(10);
-/// Statements that stay compiled: all that a writer has, and those that read a run.
+/// Size of the statement cache: holds all statements of a writer, and those that read a run.
 const STATEMENTS_MAX: usize = 96;
 
 /// A run opened for writing. It holds the folder's lock until it is dropped.
@@ -35,7 +35,7 @@ const STATEMENTS_MAX: usize = 96;
 pub struct RunWriter {
     folder: RunFolder,
     pub(crate) connection: Connection,
-    // After the connection, so that the lock is given up last.
+    // Declared after the connection: fields are dropped in order, so the lock is released last.
     lock: Lock,
 }
 
@@ -57,24 +57,24 @@ impl RunWriter {
         &self.folder
     }
 
-    /// Reads what is written so far.
+    /// Reads what has been written so far.
     ///
     /// # Errors
-    /// When that can't be read.
+    /// If the database cannot be read.
     pub fn run(&self) -> Result<Run> {
         Run::load(self.folder.clone(), &self.connection).map_err(Error::sql(&self.folder.db_path()))
     }
 
-    /// Lets readers see how far this run has come, by the writer's own estimate.
+    /// Publishes the run's estimated progress for readers.
     ///
     /// # Errors
-    /// When the lock's file can't be written.
+    /// If the lock file cannot be written.
     pub fn record_progress(&mut self, progress: RunProgress) -> Result<()> {
         self.lock.record_progress(progress)
     }
 
-    /// Records what the run sets out to do and marks it running. Called once, right after the folder is created: the
-    /// plan file is in place before the database says that there is a plan. Arms are listed in the plan's order.
+    /// Records the parameters of the run and marks it running. Called once, right after the folder is created. The plan
+    /// file is in place before the database has a row for it. Arms are in the plan's order.
     pub fn begin_run(
         &mut self,
         plan_toml: &str,
@@ -83,13 +83,14 @@ impl RunWriter {
         arms: &[Arm],
         host: &[Fact],
     ) -> Result<()> {
-        write_whole(&self.folder.plan_path(), plan_toml)?;
+        write_atomically(&self.folder.plan_path(), plan_toml)?;
         self.transact(|transaction| {
             insert_meta(transaction, meta)?;
             insert_steps(transaction, steps)?;
             for fact in host {
-                transaction.put(
-                    "INSERT INTO host_facts (key, value, comparable) VALUES (?1, ?2, ?3)",
+                transaction.insert(
+                    "host_facts",
+                    "key, value, comparable",
                     params![fact.key, fact.value, fact.comparable],
                 )?;
             }
@@ -97,13 +98,13 @@ impl RunWriter {
         })
     }
 
-    /// Records an arm, or replaces what is recorded of it (its left-out options are known after its first start).
+    /// Records an arm, or replaces its record (its left-out options are known after its first start).
     pub fn put_arm(&mut self, arm: &Arm) -> Result<()> {
         self.transact(|transaction| upsert_arm(transaction, arm))
     }
 
-    /// Records that an action begins and returns the number of this attempt, 1 for the first. A result recorded by an
-    /// earlier attempt stays until this one finishes.
+    /// Records the start of an action and returns the number of this attempt, from 1. The result of an earlier attempt
+    /// is kept until this one finishes.
     pub fn begin_action(&mut self, seq: u32) -> Result<u32> {
         self.transact(|transaction| {
             let attempt: u32 = transaction.query_row(
@@ -111,23 +112,20 @@ impl RunWriter {
                 [seq],
                 |row| row.get(0),
             )?;
-            transaction.put(
-                "INSERT INTO attempts (seq, attempt, started_at_ms) VALUES (?1, ?2, ?3)",
-                params![seq, attempt, now_ms()],
-            )?;
+            transaction.insert("attempts", "seq, attempt, started_at_ms", params![seq, attempt, now_ms()])?;
             Ok(attempt)
         })
     }
 
-    /// Writes a finished action and everything it observed in one transaction: after a crash it is there as a whole
-    /// or not at all. A result that an earlier attempt recorded under the same `seq` is replaced.
+    /// Writes a finished action and its observation in one transaction: after a crash, both are complete or absent.
+    /// Replaces the result of an earlier attempt at the same `seq`.
     pub fn finish_action(&mut self, record: &ActionRecord, observation: Option<&Observation>) -> Result<()> {
         let arm_id = self.arm_id(&record.arm)?;
         self.transact(|transaction| {
             transaction.put("DELETE FROM actions WHERE seq = ?1", [record.seq])?;
-            transaction.put(
-                "INSERT INTO actions (seq, arm_id, kind, step, attempt, started_at_ms, finished_at_ms, outcome, note) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            transaction.insert(
+                "actions",
+                "seq, arm_id, kind, step, attempt, started_at_ms, finished_at_ms, outcome, note",
                 params![
                     record.seq,
                     arm_id,
@@ -144,21 +142,21 @@ impl RunWriter {
         })
     }
 
-    /// Numbers of all finished actions, whatever their outcome.
+    /// `seq` of all finished actions, whatever their outcome.
     pub fn done_actions(&self) -> Result<BTreeSet<u32>> {
-        self.numbers("SELECT seq FROM actions")
+        self.seqs("SELECT seq FROM actions")
     }
 
-    /// Numbers of the actions whose last attempt was cut short: it began, and is not recorded as finished.
+    /// `seq` of the actions whose last attempt began but did not finish.
     pub fn cut_off_actions(&self) -> Result<BTreeSet<u32>> {
-        self.numbers(
+        self.seqs(
             "SELECT seq FROM attempts GROUP BY seq \
              HAVING max(attempt) > coalesce((SELECT attempt FROM actions WHERE actions.seq = attempts.seq), 0)",
         )
     }
 
-    /// Forgets these actions with their results and attempts, as if they had never begun: they are to be done anew. A
-    /// pass that they belong to goes on.
+    /// Deletes these actions with their results and attempts, so that they are executed again. Marks the passes that
+    /// they belong to as running.
     pub fn forget_actions(&mut self, seqs: &BTreeSet<u32>) -> Result<()> {
         self.transact(|transaction| {
             for seq in seqs {
@@ -174,7 +172,7 @@ impl RunWriter {
         })
     }
 
-    fn numbers(&self, sql: &str) -> Result<BTreeSet<u32>> {
+    fn seqs(&self, sql: &str) -> Result<BTreeSet<u32>> {
         let read = || -> rusqlite::Result<BTreeSet<u32>> {
             self.connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
         };
@@ -192,7 +190,7 @@ impl RunWriter {
         })
     }
 
-    /// The state of the run; none before `begin_run`.
+    /// The state of the run; `None` before `begin_run`.
     pub fn status(&self) -> Result<Option<RunStatus>> {
         self.connection
             .query_row("SELECT status, status_reason, status_at_ms FROM run", [], |row| {
@@ -206,11 +204,7 @@ impl RunWriter {
     pub fn add_note(&mut self, arm: Option<&str>, text: &str) -> Result<()> {
         let arm_id = arm.map(|name| self.arm_id(name)).transpose()?;
         self.transact(|transaction| {
-            transaction.put(
-                "INSERT INTO notes (at_ms, arm_id, text) VALUES (?1, ?2, ?3)",
-                params![now_ms(), arm_id, text],
-            )?;
-            Ok(())
+            transaction.insert("notes", "at_ms, arm_id, text", params![now_ms(), arm_id, text])
         })
     }
 
@@ -244,8 +238,8 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// Writes a file so that it is there as a whole or not at all.
-fn write_whole(path: &Path, text: &str) -> Result<()> {
+/// Writes a file atomically: a crash leaves it complete or absent.
+fn write_atomically(path: &Path, text: &str) -> Result<()> {
     let partial = path.with_extension("partial");
     let write = || {
         let mut file = fs::File::create(&partial)?;
@@ -279,8 +273,9 @@ fn insert_meta(transaction: &Transaction<'_>, meta: &Meta) -> rusqlite::Result<(
         ],
     )?;
     for (position, setting) in meta.method.iter().enumerate() {
-        transaction.put(
-            "INSERT INTO method (position, name, value) VALUES (?1, ?2, ?3)",
+        transaction.insert(
+            "method",
+            "position, name, value",
             params![position as i64, setting.name, setting.value],
         )?;
     }
@@ -296,9 +291,9 @@ fn insert_steps(transaction: &Transaction<'_>, steps: &[PlannedStep]) -> rusqlit
                 params![group.key, group.title, group.short, group.position, group.consecutive],
             )?;
         }
-        transaction.put(
-            "INSERT INTO steps (position, name, kind, test, test_group, role, writes, clients, amount) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        transaction.insert(
+            "steps",
+            "position, name, kind, test, test_group, role, writes, clients, amount",
             params![
                 step.position,
                 step.name,
@@ -347,25 +342,28 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
         transaction.put(&format!("DELETE FROM {table} WHERE arm_id = ?1"), [arm_id])?;
     }
     for (position, left_out) in arm.left_out.iter().enumerate() {
-        transaction.put(
-            "INSERT INTO arm_left_out (arm_id, position, option, value, reason) VALUES (?1, ?2, ?3, ?4, ?5)",
+        transaction.insert(
+            "arm_left_out",
+            "arm_id, position, option, value, reason",
             params![arm_id, position as i64, left_out.option, left_out.value, left_out.reason],
         )?;
     }
     for (position, setting) in arm.managed.iter().enumerate() {
-        transaction.put(
-            "INSERT INTO arm_managed (arm_id, position, name, value) VALUES (?1, ?2, ?3, ?4)",
+        transaction.insert(
+            "arm_managed",
+            "arm_id, position, name, value",
             params![arm_id, position as i64, setting.name, setting.value],
         )?;
     }
     insert_server(transaction, arm_id, arm)
 }
 
-/// What the arm's server says of itself.
+/// Inserts facts and settings that the arm's server reports.
 fn insert_server(transaction: &Transaction<'_>, arm_id: i64, arm: &Arm) -> rusqlite::Result<()> {
     for (position, fact) in arm.facts.iter().enumerate() {
-        transaction.put(
-            "INSERT INTO arm_facts (arm_id, position, name, value) VALUES (?1, ?2, ?3, ?4)",
+        transaction.insert(
+            "arm_facts",
+            "arm_id, position, name, value",
             params![arm_id, position as i64, fact.name, fact.value],
         )?;
     }
@@ -378,8 +376,7 @@ fn insert_server(transaction: &Transaction<'_>, arm_id: i64, arm: &Arm) -> rusql
     Ok(())
 }
 
-/// A block that nobody is measuring any more says `running` only because its rqps was killed. A pass of a sequence
-/// goes on where it was cut off.
+/// Voids blocks left `running` by a killed rqps. A pass of a sequence stays `running`: it is resumed.
 fn void_cut_off(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute(
         "UPDATE blocks SET status = ?1, note = ?2, finished_at_ms = ?3 WHERE status = ?4 \

@@ -1,9 +1,9 @@
-//! A run folder written and read back, and what is left of it when its writer dies.
+//! Round trips of run folders, and their state after the writer was killed.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use rqps_model::{
-    ConnectionCpu, Counter, EndedBy, LeftOut, Metrics, Pacer, QueryPlan, Series, ServerSetting, Setting,
-    Settle, SettleCondition, Wait,
+    ConnectionCpu, Counter, LeftOut, Metrics, Pacer, QueryPlan, Series, ServerSetting, Setting, Settle,
+    SettleCondition, Wait,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 use rqps_store::testing as made;
 use rqps_store::*;
 
-/// Longest wait for what has to come.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn meta() -> Meta {
     let method = vec![made::setting("connection", "unix socket")];
@@ -50,35 +49,20 @@ fn record(seq: u32, attempt: u32) -> ActionRecord {
 
 fn window() -> Observation {
     let window = Window {
-        test: "point-query".into(),
-        group: "point".into(),
-        position: 1,
-        clients: 2,
         seed: u64::MAX - 1,
-        started_at_ms: 1,
         warmup_us: 5_000_000,
-        elapsed_us: 10_000_000,
-        ended_by: EndedBy::Time,
-        unit: rqps_model::Unit::new("queries", "a query", "query", "queries"),
-        operations: 1000.0,
-        role: rqps_model::Role::Test,
         target_events_per_s: Some(20.0),
         pacer: Some(Pacer::Burst),
-        events: 1000,
-        queries: 1000,
-        statements: 1000,
         statements_working: 990,
         noop_statements: 10,
         rows: 990,
-        errors: 0,
         retries: BTreeMap::from([("40001".into(), 3)]),
+        ..made::window("point-query", "point", 1_000, 10.0)
     };
     let counter = |column: &str, before, after| Counter {
-        view: "pg_stat_all_tables".into(),
-        object: "sbtest1".into(),
-        column: column.into(),
         before,
         after,
+        ..made::counter("pg_stat_all_tables", "sbtest1", column, 0.0)
     };
     Observation {
         metrics: Metrics::from([("host_user_us".into(), 1.5), ("unknown".into(), f64::NAN)]),
@@ -115,7 +99,7 @@ fn window() -> Observation {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn observations_round_trip() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
     let load = Load { tables: 2, rows: 200_000, load_us: 1_500_000, index_us: 500_000 };
@@ -159,7 +143,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(
         read.metrics,
         Metrics::from([("host_user_us".into(), 1.5)]),
-        "a value that is not finite is not kept"
+        "values that are not finite are dropped"
     );
     assert_eq!(read.connections, wrote.connections);
     assert_eq!(run.counters(2).unwrap(), wrote.counters);
@@ -192,7 +176,7 @@ fn block(number: u32) -> Block {
 }
 
 #[test]
-fn blocks_and_what_stands_in_them_are_read_back() {
+fn blocks_round_trip() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
     let control = Arm {
@@ -252,7 +236,7 @@ fn blocks_and_what_stands_in_them_are_read_back() {
 }
 
 #[test]
-fn what_a_server_says_and_its_profiles_are_read_back() {
+fn server_settings_and_profiles_round_trip() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
     let setting = |name: &str, value: &str, default| ServerSetting {
@@ -261,30 +245,20 @@ fn what_a_server_says_and_its_profiles_are_read_back() {
         source: "configuration file".into(),
         default,
     };
-    let told = Arm {
+    let started = Arm {
         after_load: vec!["DROP INDEX k_1".into(), "ANALYZE".into()],
         facts: vec![Setting { name: "cflags".into(), value: "-O2".into() }],
         settings: vec![setting("jit", "off", false), setting("work_mem", "4MB", true)],
-        ..arm("told", Role::Candidate)
+        ..arm("started", Role::Candidate)
     };
-    writer.put_arm(&arm("told", Role::Candidate)).unwrap();
-    writer.put_arm(&told).unwrap();
+    writer.put_arm(&arm("started", Role::Candidate)).unwrap();
+    writer.put_arm(&started).unwrap();
     let profile = Profile {
-        test: "point-query".into(),
-        group: "point".into(),
-        clients: 2,
-        events: 900,
-        operations: 900.0,
         elapsed_us: 5_000_000,
-        sampled_by: "perf 6.1".into(),
-        event: "cpu-clock".into(),
-        frequency_hz: 499.0,
-        call_graph: "dwarf".into(),
-        samples: 30,
         lost_samples: 1,
         unresolved_samples: 2,
-        file: "profiles/told.point-query.folded".into(),
         note: Some("stripped".into()),
+        ..made::profile("point-query", "point", "profiles/started.point-query.folded")
     };
     let folded = "backend;main;ExecutorRun 29\ncheckpointer;main 1\n";
     std::fs::write(writer.folder().path().join(&profile.file), folded).unwrap();
@@ -294,7 +268,7 @@ fn what_a_server_says_and_its_profiles_are_read_back() {
     writer.finish_action(&record(0, 1), Some(&observed)).unwrap();
 
     let run = RunFolder::open(writer.folder().path()).unwrap();
-    assert_eq!(run.arm("told"), Some(&told));
+    assert_eq!(run.arm("started"), Some(&started));
     assert_eq!(run.profiles[0].result, profile);
     assert_eq!(run.waits(0).unwrap(), [wait]);
     assert_eq!(run.folded(&profile).unwrap(), folded);
@@ -302,7 +276,7 @@ fn what_a_server_says_and_its_profiles_are_read_back() {
     assert!(run.folded(&gone).unwrap_err().to_string().contains("gone.folded"));
 }
 
-/// What its blocks are after a writer died in the second, and the run was opened for writing again.
+/// The blocks after a writer died in the second, and the run was opened for writing again.
 fn after_death(protocol: &str) -> Vec<Block> {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create_by(results.path(), protocol);
@@ -313,7 +287,7 @@ fn after_death(protocol: &str) -> Vec<Block> {
     let path = writer.folder().path().to_owned();
     drop(writer);
     let writer = RunFolder::open_for_writing(&path).unwrap();
-    assert_eq!((writer.last_block().unwrap(), writer.next_seq().unwrap()), (Some(2), 42), "used once");
+    assert_eq!((writer.last_block().unwrap(), writer.next_seq().unwrap()), (Some(2), 42), "never reused");
     RunFolder::open(&path).unwrap().blocks
 }
 
@@ -331,7 +305,7 @@ fn an_action_is_never_half_written() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
     writer.finish_action(&record(7, 1), Some(&window())).unwrap();
-    // The last rows that are inserted clash, so everything before them must go as well.
+    // The last rows violate a constraint, so everything inserted before them must be rolled back.
     let mut broken = window();
     broken.plans.push(broken.plans[0].clone());
     assert!(writer.finish_action(&record(7, 2), Some(&broken)).is_err());
@@ -359,7 +333,7 @@ fn a_repeated_action_replaces_its_result_and_counts_attempts() {
 }
 
 #[test]
-fn an_unknown_arm_is_named() {
+fn an_unknown_arm_is_an_error_that_names_it() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
     let error =
@@ -368,18 +342,18 @@ fn an_unknown_arm_is_named() {
 }
 
 #[test]
-fn a_second_writer_is_refused_while_readers_are_welcome() {
+fn one_writer_excludes_others_but_not_readers() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
     let path = writer.folder().path().to_owned();
     let run = RunFolder::open(&path).unwrap();
     assert_eq!(run.folder.progress_of_writer(), None);
-    for standing in [
+    for progress in [
         RunProgress { share: 0.125, ends_at_ms: Some(1_795_000_000_000) },
         RunProgress { share: 1.0, ends_at_ms: None },
     ] {
-        writer.record_progress(standing).unwrap();
-        assert_eq!(run.folder.progress_of_writer(), Some(standing));
+        writer.record_progress(progress).unwrap();
+        assert_eq!(run.folder.progress_of_writer(), Some(progress));
     }
     let error = RunFolder::open_for_writing(&path).unwrap_err().to_string();
     assert!(error.contains(&format!("in use by another rqps (pid {})", std::process::id())), "{error}");
@@ -411,11 +385,8 @@ fn a_list_shows_runs_in_order_and_broken_ones_with_their_problem() {
     drop(create(results.path()));
     let broken = results.path().join("broken");
     std::fs::create_dir(&broken).unwrap();
-    std::fs::write(
-        broken.join("run.db"),
-        "this is no database, but long enough to be read as one".repeat(50),
-    )
-    .unwrap();
+    std::fs::write(broken.join("run.db"), "not a database, but long enough to be read as one".repeat(50))
+        .unwrap();
     std::fs::create_dir(results.path().join("not-a-run")).unwrap();
     let empty = RunFolder::create(results.path(), "empty").unwrap();
     drop(RunFolder::open_for_writing(empty.path()).unwrap());
@@ -430,7 +401,7 @@ fn a_list_shows_runs_in_order_and_broken_ones_with_their_problem() {
     assert!(RunFolder::list(&results.path().join("none")).unwrap().is_empty());
 }
 
-/// Not a test by itself: the process that `a_killed_writer_leaves_whole_actions` kills.
+/// Not a test: the process that `a_killed_writer_leaves_complete_actions` kills.
 #[test]
 fn write_until_killed() {
     let Ok(path) = std::env::var("RQPS_STORE_TEST_WRITE_TO") else {
@@ -446,7 +417,7 @@ fn write_until_killed() {
 }
 
 #[test]
-fn a_killed_writer_leaves_whole_actions() {
+fn a_killed_writer_leaves_complete_actions() {
     let results = tempfile::tempdir().unwrap();
     let writer = create(results.path());
     let path = writer.folder().path().to_owned();
@@ -459,10 +430,10 @@ fn a_killed_writer_leaves_whole_actions() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // At whatever it is doing then.
-        let deadline = Instant::now() + PATIENCE;
+        // Killed at a random point.
+        let deadline = Instant::now() + TIMEOUT;
         while RunFolder::open(&path).unwrap().actions.len() < done + more {
-            assert!(Instant::now() < deadline, "the writer writes nothing");
+            assert!(Instant::now() < deadline, "the writer made no progress");
             std::thread::sleep(Duration::from_millis(5));
         }
         child.kill().unwrap();
@@ -479,7 +450,7 @@ fn a_killed_writer_leaves_whole_actions() {
     }
 }
 
-/// The flat views are in docs/EXPORT.md, which the export is made from.
+/// The flat views are in docs/EXPORT.md instead.
 #[test]
 fn the_schema_document_names_every_table_and_column() {
     let document = include_str!("../../../docs/SCHEMA.md");
@@ -504,7 +475,7 @@ fn the_schema_document_names_every_table_and_column() {
     }
 }
 
-/// Says something only when it runs as an ordinary user: permissions do not stop root.
+/// Meaningful only as an ordinary user: permissions do not apply to root.
 #[test]
 fn a_run_that_cannot_be_written_can_be_read() {
     use std::os::unix::fs::PermissionsExt;
@@ -525,14 +496,14 @@ fn a_run_that_cannot_be_written_can_be_read() {
 }
 
 #[test]
-fn what_is_forgotten_is_done_anew_and_what_was_cut_off_is_known() {
+fn forgotten_actions_start_again_and_interrupted_ones_are_listed() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
     for seq in [3, 7, 8] {
         let attempt = writer.begin_action(seq).unwrap();
         writer.finish_action(&record(seq, attempt), Some(&window())).unwrap();
     }
-    // One that has a result was begun again, one has none.
+    // 7 has a result and was begun again, 9 has none.
     writer.begin_action(7).unwrap();
     writer.begin_action(9).unwrap();
     assert_eq!(writer.cut_off_actions().unwrap(), BTreeSet::from([7, 9]));

@@ -1,8 +1,9 @@
-//! How far counted instructions and the windows' CPU time agree, test by test and arm by arm.
+//! How far counted instructions and the windows' CPU time agree, by test and arm.
 //!
-//! A program counts the user instructions of one session apart from the windows: no kernel, no background process, and
-//! a state of the server that only resembles theirs. Where an arm's counts say one thing and the CPU time of its
-//! windows quite another, the one does not stand for the other, and nothing is concluded from counts.
+//! An instrumenting program counts the user instructions of one session apart from the windows: without the
+//! kernel, without background processes, and in a state of the server that only resembles theirs. If an arm's
+//! counts and the CPU time of its windows differ too much, the counts don't represent the windows and are not
+//! used.
 
 use std::collections::BTreeMap;
 
@@ -10,54 +11,55 @@ use rqps_stats::{BlockData, Experiment, Metric, TestData};
 use rqps_store::Run;
 
 use crate::data::{done_blocks, is_usable};
+use crate::estimates::{mean, variance};
 
-/// Counts and windows part where their ratios to base are further apart than this factor, noise of CPU time set aside.
-/// A processor that does other instructions, or does them faster, moves CPU time by less; so does what the kernel adds.
+/// Counts and windows disagree if their ratios to base differ by more than this factor, beyond the noise of
+/// CPU time. Different instructions, faster execution, and time in the kernel change CPU time by less.
 const PARTED_FACTOR: f64 = 1.25;
-/// Standard errors of the CPU time's ratio that are set aside as noise.
+/// Standard errors of the CPU time's ratio that count as noise.
 const NOISE: f64 = 3.0;
 
-/// One arm's counts of a test beside the CPU time of its windows.
+/// One arm's counts of a test, compared with the CPU time of its windows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
     pub test: String,
-    /// The arm, by its number in [`Run::arms`].
+    /// Index in [`Run::arms`].
     pub arm: usize,
-    /// Counted instructions of an operation, over base's.
+    /// Counted instructions per operation, over base's.
     pub instructions: f64,
-    /// CPU time of an operation in the windows of the same blocks, over base's.
+    /// CPU time per operation in the windows of the same blocks, over base's.
     pub cpu_us: f64,
-    /// Standard error of the logarithm of `cpu_us`; infinite from one block.
+    /// Standard error of the logarithm of `cpu_us`; infinite with a single block.
     pub cpu_error: f64,
-    /// Of the CPU time of the arm's windows, the share in user mode: instructions are counted of no other.
+    /// Share of user mode in the CPU time of the arm's windows; only user instructions are counted.
     pub user_share: Option<f64>,
-    /// Of the counted writes, the share that had an image of each page with it, as windows' writes have; none where
-    /// none was asked for.
+    /// Share of counted writes with page images in the mixture that represents the windows; `None` if none
+    /// were counted with images.
     pub dense_share: Option<f64>,
 }
 
 impl Agreement {
-    /// By what factor the one ratio is above the other, at least 1.
+    /// The factor between the two ratios, at least 1.
     pub fn factor(&self) -> f64 {
-        self.apart().exp()
+        self.distance().exp()
     }
 
-    fn apart(&self) -> f64 {
+    fn distance(&self) -> f64 {
         (self.instructions.ln() - self.cpu_us.ln()).abs()
     }
 
-    /// Whether counts are too far from the windows to stand for them: so far apart, and not more expensive or
-    /// cheaper alike beyond the noise of CPU time.
+    /// Whether counts and windows disagree: their ratios are too far apart, and CPU time does not change in
+    /// the same direction beyond its noise.
     pub fn is_parted(&self) -> bool {
         let noise = NOISE * self.cpu_error;
         let (instructions, cpu) = (self.instructions.ln(), self.cpu_us.ln());
-        let is_alike = instructions * cpu > 0.0 && cpu.abs() > noise;
-        self.apart() - noise > PARTED_FACTOR.ln() && !is_alike
+        let is_same_direction = instructions * cpu > 0.0 && cpu.abs() > noise;
+        self.distance() - noise > PARTED_FACTOR.ln() && !is_same_direction
     }
 }
 
-/// For every test and arm that both were measured of; base has none. In `experiment`, the instructions of a run are
-/// those that a program counted.
+/// The agreements of every test and arm but base for which both were measured. The instructions in
+/// `experiment` must be counted by a program.
 pub(crate) fn agreements(run: &Run, experiment: &Experiment) -> Vec<Agreement> {
     let (user, dense) = (user_shares(run), dense_shares(run));
     let mut all = Vec::new();
@@ -92,16 +94,12 @@ fn ratios(test: &TestData, base: usize, arm: usize) -> Option<Ratios> {
         Some(data.blocks.iter().filter_map(contrast).collect())
     };
     let (instructions, cpu) = (contrasts(Metric::Instructions)?, contrasts(Metric::CpuUs)?);
-    let common: Vec<(f64, f64)> =
-        instructions.iter().filter_map(|(block, one)| Some((*one, *cpu.get(block)?))).collect();
-    let blocks = common.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| common.iter().map(of).sum::<f64>() / blocks;
-    let cpu = mean(|both| both.1);
-    let squares: f64 = common.iter().map(|both| (both.1 - cpu).powi(2)).sum();
-    (!common.is_empty()).then(|| Ratios {
-        instructions: mean(|both| both.0).exp(),
-        cpu_us: cpu.exp(),
-        cpu_error: if common.len() > 1 { (squares / (blocks - 1.0) / blocks).sqrt() } else { f64::INFINITY },
+    let common = instructions.iter().filter_map(|(block, one)| Some((*one, *cpu.get(block)?)));
+    let (instructions, cpu): (Vec<f64>, Vec<f64>) = common.unzip();
+    (!cpu.is_empty()).then(|| Ratios {
+        instructions: mean(&instructions).exp(),
+        cpu_us: mean(&cpu).exp(),
+        cpu_error: variance(&cpu).map_or(f64::INFINITY, |variance| (variance / cpu.len() as f64).sqrt()),
     })
 }
 
@@ -110,10 +108,9 @@ type ByTestAndArm = BTreeMap<(String, String), f64>;
 fn user_shares(run: &Run) -> ByTestAndArm {
     let done = done_blocks(run);
     let mut sums: BTreeMap<(String, String), (f64, f64)> = BTreeMap::new();
-    let counts = |block: u32| done.contains(&block);
     for window in run.windows.iter().filter(|window| is_usable(window)) {
         if let (true, Some(user), Some(all)) = (
-            window.placement.is_some_and(|at| counts(at.block)),
+            window.placement.is_some_and(|at| done.contains(&at.block)),
             window.metric("server_user_us"),
             window.metric("server_cpu_us"),
         ) {
@@ -135,8 +132,7 @@ fn dense_shares(run: &Run) -> ByTestAndArm {
             shares.entry((count.action.step.clone(), count.action.arm.clone())).or_default().push(share);
         }
     }
-    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-    shares.into_iter().map(|(key, values)| (key, mean(values))).collect()
+    shares.into_iter().map(|(key, values)| (key, mean(&values))).collect()
 }
 
 #[cfg(test)]
@@ -156,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn counts_part_from_windows_beyond_noise_alone() {
+    fn counts_and_windows_disagree_only_beyond_noise() {
         assert!(agreement(12.9, 0.97, 0.02).is_parted());
         assert!(agreement(0.97, 12.9, 0.1).is_parted());
-        assert!(agreement(2.0, 1.05, 0.1).is_parted(), "dearer by no more than noise");
-        assert!(!agreement(44.0, 5.6, 0.1).is_parted(), "dearer both, whatever the size");
-        assert!(!agreement(1.30, 1.10, 0.02).is_parted(), "instructions that take less time each");
-        assert!(!agreement(1.0, 1.6, 0.2).is_parted(), "CPU time that varies so much says nothing");
-        assert!(!agreement(44.0, 5.6, f64::INFINITY).is_parted(), "one block says nothing");
+        assert!(agreement(2.0, 1.05, 0.1).is_parted(), "CPU time has changed by no more than noise");
+        assert!(!agreement(44.0, 5.6, 0.1).is_parted(), "both are more expensive");
+        assert!(!agreement(1.30, 1.10, 0.02).is_parted(), "within the factor");
+        assert!(!agreement(1.0, 1.6, 0.2).is_parted(), "CPU time is too noisy");
+        assert!(!agreement(44.0, 5.6, f64::INFINITY).is_parted(), "a single block");
         assert!((agreement(2.0, 1.0, 0.0).factor() - 2.0).abs() < 1e-12);
         assert!((agreement(1.0, 2.0, 0.0).factor() - 2.0).abs() < 1e-12);
     }

@@ -1,13 +1,13 @@
-//! From windows and counts to the experiment that is judged.
+//! Builds the experiment to judge from windows and counts.
 //!
-//! Only windows of blocks that are done and whose result is valid are used. Every measured step that is no warm-up is a
-//! test of its own: `point-query.pre` ran on other data than `point-query`.
+//! Only valid windows of done blocks are used. Every measured step other than a warm-up is a test of its own:
+//! `point-query.pre` ran on other data than `point-query`.
 //!
 //! | metric | of a window |
 //! | --- | --- |
-//! | rate | operations per second; where arms took turns, see `turns.rs` |
-//! | instructions | `server_instructions_user` / operations; where the processor counts none, those of the block's count |
-//! | cpu_us | `server_cpu_us` / operations; where arms took turns, see `turns.rs` |
+//! | rate | operations per second; if arms took turns, see `turns.rs` |
+//! | instructions | `server_instructions_user` / operations; without hardware counters, those of the block's count |
+//! | cpu_us | `server_cpu_us` / operations; if arms took turns, see `turns.rs` |
 //! | wal_bytes | `server_wal_bytes` / operations |
 //! | rows, blocks | `server_rows_touched`, `server_blocks_touched` / operations |
 //! | fsyncs | `server_fsyncs` / operations |
@@ -20,25 +20,26 @@ use rqps_stats::{BlockData, Experiment, Metric, MetricData, TestData};
 use rqps_store::{BlockStatus, Recorded, Role, Run, Window};
 
 use crate::error::Result;
+use crate::estimates::mean;
 use crate::pairing::{Figures, block_data};
 use crate::stalls;
 use crate::turns::Turns;
 
-/// Set where hardware counters had to share a register, so that they are too small.
+/// Metric that is above 0 if hardware counters shared a register, so that their values are too small.
 const MULTIPLEXED: &str = "server_perf_multiplexed";
 
-/// Who counted the instructions that verdicts use.
+/// What counted the instructions that verdicts use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstructionSource {
     /// The processor, in every window.
     Processor,
-    /// A program in which the server ran, named with its version; apart from the windows.
+    /// An instrumenting program, apart from the windows: its name and version.
     Counted(String),
-    /// Nobody: CPU time decides on cost.
+    /// Nothing: CPU time decides on cost.
     None,
 }
 
-/// Who counted this run's instructions. The processor goes before a program.
+/// What counted this run's instructions. The processor takes precedence over a program.
 pub fn instruction_source(run: &Run) -> InstructionSource {
     let done = done_blocks(run);
     let of_done = |block: Option<u32>| block.is_some_and(|block| done.contains(&block));
@@ -54,10 +55,11 @@ pub fn instruction_source(run: &Run) -> InstructionSource {
         .map_or(InstructionSource::None, |count| InstructionSource::Counted(count.result.counted_by.clone()))
 }
 
-/// Everything that the run measured in blocks. Arms are numbered as in [`Run::arms`]; without base the first is base.
+/// The figures that the run measured in blocks. Arms are numbered as in [`Run::arms`]; if none is base, the
+/// first is.
 ///
 /// # Errors
-/// When latencies cannot be read.
+/// If latencies or slices cannot be read.
 pub fn experiment(run: &Run) -> Result<Experiment> {
     let (source, turns) = (instruction_source(run), Turns::of(run)?);
     let mut tests = Vec::new();
@@ -75,6 +77,11 @@ pub fn experiment(run: &Run) -> Result<Experiment> {
 
 pub(crate) fn base_of(run: &Run) -> usize {
     run.arms.iter().position(|arm| arm.role == Role::Base).unwrap_or(0)
+}
+
+/// The index of an arm in [`Run::arms`].
+pub(crate) fn arm_index(run: &Run, name: &str) -> Option<usize> {
+    run.arms.iter().position(|arm| arm.name == name)
 }
 
 pub(crate) fn done_blocks(run: &Run) -> Vec<u32> {
@@ -117,8 +124,8 @@ fn test_data(
     Ok(TestData { name: name.to_owned(), group: group.to_owned(), starts, metrics })
 }
 
-/// Tests of a block of equal data share the starts of its servers, but for those that write: each of them has starts of
-/// its own. A sequence starts its servers once in a pass.
+/// Identifies the server starts that a test shares with others. In a block, reading tests share one restart
+/// and each writing test has its own; a sequence starts its servers once per pass.
 pub(crate) fn starts_of<'a>(run: &Run, name: &'a str) -> &'a str {
     let writes = || run.step(name).is_some_and(|step| step.writes);
     if run.meta.protocol == "isolated" && writes() { name } else { "" }
@@ -133,7 +140,7 @@ fn measured(run: &Run, turns: &Turns, step: &str, metric: Metric) -> Vec<BlockDa
     blocks_of(run, figures)
 }
 
-/// Instructions per operation that a program counted; they stand for the whole block.
+/// Instructions per operation that a program counted, one figure for a whole block.
 fn counted(run: &Run, step: &str) -> Vec<BlockData> {
     let counts = run.counts.iter().filter(|count| count.valid() && count.action.step == step);
     let figures = counts.filter_map(|count| {
@@ -143,7 +150,7 @@ fn counted(run: &Run, step: &str) -> Vec<BlockData> {
     blocks_of(run, figures)
 }
 
-/// Figures by block, arm and window, put together for the blocks that are done.
+/// Groups figures (block, arm, window, value) into done blocks.
 pub(crate) fn blocks_of<'a>(
     run: &Run,
     figures: impl Iterator<Item = (u32, &'a str, u32, f64)>,
@@ -151,26 +158,25 @@ pub(crate) fn blocks_of<'a>(
     let mut blocks: BTreeMap<u32, Vec<Figures>> =
         done_blocks(run).into_iter().map(|block| (block, vec![Figures::new(); run.arms.len()])).collect();
     for (block, arm, window, value) in figures.filter(|(.., value)| value.is_finite() && *value >= 0.0) {
-        let arm = run.arms.iter().position(|known| known.name == arm);
-        if let (Some(arms), Some(arm)) = (blocks.get_mut(&block), arm) {
+        if let (Some(arms), Some(arm)) = (blocks.get_mut(&block), arm_index(run, arm)) {
             arms[arm].insert(window, value);
         }
     }
     blocks.iter().filter_map(|(block, arms)| block_data(*block, arms)).collect()
 }
 
-/// Whether a window's figures are right.
+/// Whether a window is valid and did not end by an error.
 pub(crate) fn is_usable(window: &Recorded<Window>) -> bool {
     window.valid() && window.result.ended_by != EndedBy::Error
 }
 
-/// A window's figure, from its turns where arms took turns.
+/// A window's figure, from its turns if arms took turns.
 pub(crate) fn figure_of(window: &Recorded<Window>, turns: &Turns, metric: Metric) -> Option<f64> {
     let plain = figure(window, metric)?;
     turns.figure(window, metric).unwrap_or(Some(plain))
 }
 
-/// A window's figure, from its totals; none where it was not measured or must not be used.
+/// A window's figure from its totals; `None` if it was not measured or must not be used.
 pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
     if !is_usable(window) {
         return None;
@@ -178,23 +184,21 @@ pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
     if metric == Metric::Rate {
         return window.result.rate().filter(|rate| *rate > 0.0);
     }
-    let is_spoilt = || window.metric(MULTIPLEXED).is_some_and(|shared| shared > 0.0);
-    if metric == Metric::Instructions && is_spoilt() {
+    let is_multiplexed = || window.metric(MULTIPLEXED).is_some_and(|shared| shared > 0.0);
+    if metric == Metric::Instructions && is_multiplexed() {
         return None;
     }
     let operations = window.result.operations;
     (operations > 0.0).then_some(window.metric(metric.measure().total?)? / operations)
 }
 
-/// What the metric says about the test; none where it was not measured, or no arm spends as much of it on an operation
-/// as the operation itself could. What lies below is the server's housekeeping, which goes by the clock and not by
-/// operations.
+/// The blocks, or `None` if no arm's mean reaches the metric's minimum per operation. Less than that is the
+/// server's housekeeping, which goes by the clock and not by operations.
 fn of_operations(metric: Metric, blocks: Vec<BlockData>) -> Option<Vec<BlockData>> {
     let arms = blocks.first().map_or(0, |block| block.values.len());
     let is_any = (0..arms).any(|arm| {
         let values: Vec<f64> = blocks.iter().filter_map(|block| block.values[arm]).collect();
-        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-        !values.is_empty() && mean >= metric.measure().per_op_min
+        !values.is_empty() && mean(&values) >= metric.measure().per_op_min
     });
     is_any.then_some(blocks)
 }
@@ -204,14 +208,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_operation_needs_is_no_metric_of_the_test() {
+    fn metrics_below_their_minimum_per_operation_are_left_out() {
         let block = |block: u32, values: [f64; 3]| BlockData {
             block,
             values: values.map(Some).to_vec(),
             ln: values.map(|value| (value > 0.0).then(|| value.ln())).to_vec(),
         };
         let blocks = || vec![block(1, [0.0, 0.002, 0.03]), block(2, [0.001, 0.0, 0.02])];
-        assert_eq!(of_operations(Metric::Fsyncs, blocks()).unwrap(), blocks(), "figures stay what they are");
+        assert_eq!(of_operations(Metric::Fsyncs, blocks()).unwrap(), blocks(), "figures are unchanged");
         assert_eq!(of_operations(Metric::Blocks, blocks()), None, "no arm has a block in ten operations");
         assert_eq!(of_operations(Metric::Rate, blocks()).unwrap(), blocks());
     }

@@ -1,16 +1,15 @@
-//! What can go wrong between a run folder and its verdicts. Each message names the place and the remedy.
+//! Errors of judging a run folder. Each message names the place and the remedy.
 
 use std::path::PathBuf;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The run folder could not be read.
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
-    /// The run's own plan cannot be read.
+    /// The run's plan could not be read.
     #[error("{}: {why}. A run keeps the plan it was made from: put the file back as it was", path.display())]
     Plan { path: PathBuf, why: String },
     #[error(

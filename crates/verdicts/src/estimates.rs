@@ -1,12 +1,12 @@
-//! Ratios with an interval from few replicates, for runs that are too short for verdicts: what a look at a run may say.
+//! Ratios with intervals from few replicates, for runs that are too short for verdicts.
 //!
-//! Two passes tell next to nothing of one test's noise, but those of all tests together do. So a test's noise is taken
-//! to be that of the median test, or its own where that is larger: another program that ran in one of its windows
-//! widens its interval.
+//! Two passes show next to nothing of one test's noise, but those of all tests together do. So a test's noise
+//! is taken to be that of the median test, or its own if that is larger: another program in one of its
+//! windows widens its interval.
 
 use rqps_stats::{BlockData, Experiment, Metric, TestData};
 
-/// Probability that an interval leaves the true ratio out at one side: together 1 %.
+/// Probability that the true ratio is outside of the interval on one side; 1 % on both.
 const OUTSIDE: f64 = 0.005;
 
 /// One test's ratio to base.
@@ -14,7 +14,7 @@ const OUTSIDE: f64 = 0.005;
 pub struct Estimate {
     pub test: String,
     pub ratio: f64,
-    /// Lower and upper end of its interval; none where no test was measured twice.
+    /// Lower and upper end of its interval; `None` if no test was measured twice.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -26,10 +26,7 @@ pub fn estimates(experiment: &Experiment, metric: Metric, arm: usize) -> Vec<Est
         .map(|test| (test, contrasts(test, metric, (experiment.base, arm))))
         .filter(|(_, contrasts)| !contrasts.is_empty())
         .collect();
-    let mut variances: Vec<f64> =
-        tests.iter().filter_map(|(_, contrasts)| scaled_variance(contrasts)).collect();
-    variances.sort_by(f64::total_cmp);
-    let common = variances.get(variances.len() / 2).copied();
+    let common = upper_median(tests.iter().filter_map(|(_, contrasts)| scaled_variance(contrasts)));
     let df: usize = tests.iter().map(|(_, contrasts)| contrasts.len() - 1).sum();
     let errors = rqps_stats::t_upper(OUTSIDE, df as f64);
     let estimate = |(test, contrasts): (&TestData, Vec<f64>)| {
@@ -57,14 +54,26 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn variance(values: &[f64]) -> Option<f64> {
+/// Sum of squared distances from the mean.
+pub(crate) fn squares(values: &[f64]) -> f64 {
     let mean = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
+    values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
-/// A variance such that the median of many is the true one: half of all variances of few values are far below it. The
-/// median of chi-square by Wilson and Hilferty 1931.
+/// The sample variance; `None` for fewer than two values.
+pub(crate) fn variance(values: &[f64]) -> Option<f64> {
+    (values.len() > 1).then(|| squares(values) / (values.len() - 1) as f64)
+}
+
+/// The median, or the upper of the two middle values.
+pub(crate) fn upper_median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// A variance scaled so that the median of many is the true one; the plain variances of few values are mostly
+/// far below. Uses the median of chi-square by Wilson and Hilferty 1931.
 fn scaled_variance(values: &[f64]) -> Option<f64> {
     let df = values.len() as f64 - 1.0;
     Some(variance(values)? / (1.0 - 2.0 / (9.0 * df)).powi(3))
@@ -99,7 +108,7 @@ mod tests {
     #[test]
     fn a_disturbed_window_widens_its_own_interval_alone() {
         let mut contrasts = vec![[0.0, 0.05]; 20];
-        // Two passes that happen to agree don't make a test exact.
+        // Two passes that agree by chance don't narrow the interval.
         contrasts.push([0.02, 0.02]);
         contrasts.push([0.0, -1.0]);
         let found = estimates(&experiment(&contrasts), Metric::CpuUs, 1);
@@ -109,7 +118,7 @@ mod tests {
         let (low, high) = found[21].interval.unwrap();
         assert!(low < 0.37 && high > 1.0, "0.37 in one pass and 1 in the other: {low} to {high}");
         assert!(estimates(&experiment(&contrasts), Metric::Rate, 1).is_empty());
-        // Of a single test two passes tell very little: t of one degree of freedom at 0.995 is 63.66.
+        // A single test has one degree of freedom: t at 0.995 is 63.66.
         let (low, high) = estimates(&experiment(&contrasts[..1]), Metric::CpuUs, 1)[0].interval.unwrap();
         let errors = (high / low).ln() / 2.0 / (0.05_f64.powi(2) / 2.0 / 2.0).sqrt();
         assert!(errors > 63.0, "{errors}");

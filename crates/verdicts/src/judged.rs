@@ -1,4 +1,4 @@
-//! A run with its verdicts and what must be known to believe them.
+//! A run with its verdicts and the facts to judge their reliability.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::remarks::{self, HostRemark, Remark};
 use crate::timing::Timing;
 
-/// Everything that verdicts on a run consist of. Arms are numbered as in [`Run::arms`].
+/// The verdicts on a run. Arms are numbered as in [`Run::arms`].
 #[derive(Debug, Clone)]
 pub struct RunVerdicts {
     /// The figures that were judged.
@@ -21,14 +21,14 @@ pub struct RunVerdicts {
     pub rules: Rules,
     pub judgement: Judgement,
     pub source: InstructionSource,
-    /// How far counted instructions and CPU time agree, where a program counted.
+    /// How far counted instructions and CPU time agree; empty unless a program counted.
     pub agreements: Vec<Agreement>,
     pub blocks_done: usize,
-    /// Blocks that the host spoilt. Blocks that were cut off with their rqps are not among them.
+    /// Void blocks, without those that were interrupted with their rqps.
     pub blocks_void: usize,
-    /// What further blocks would take.
+    /// The time that further blocks would take.
     pub timing: Timing,
-    /// What was called on base measured again; none when it was not.
+    /// Verdicts on the control; `None` without one.
     pub false_alarms: Option<FalseAlarmCheck>,
     /// Remarks by test and arm.
     pub remarks: BTreeMap<(String, usize), Vec<Remark>>,
@@ -43,9 +43,8 @@ pub struct Tally {
     /// Improvements, proven or not.
     pub improvements: usize,
     pub same: usize,
-    /// Changes of the cost beside others the other way.
+    /// Changes of the cost while other figures changed in the other direction.
     pub mixed: usize,
-    /// Not decided.
     pub inconclusive: usize,
 }
 
@@ -65,7 +64,7 @@ impl Tally {
     }
 }
 
-/// Whether the run has replicates, so that there can be verdicts.
+/// Whether the run has replicates, without which there are no verdicts.
 pub fn has_blocks(run: &Run) -> bool {
     !run.blocks.is_empty()
 }
@@ -73,16 +72,16 @@ pub fn has_blocks(run: &Run) -> bool {
 /// Judges a run by `rules`.
 ///
 /// # Errors
-/// When figures or rules contradict themselves.
+/// If latencies or slices cannot be read, or figures and rules are inconsistent.
 pub fn judge_run(run: &Run, rules: &Rules) -> Result<RunVerdicts> {
     judge(run, rules, experiment(run)?)
 }
 
-/// Judges a run by `rules`, relative to the arm at `base` in [`Run::arms`]. Where that is not the plan's base, there is
-/// no check on false alarms: the control repeats the plan's.
+/// Judges a run by `rules`, relative to the arm at `base` in [`Run::arms`]. If that is not the plan's base,
+/// there is no false-alarm check: the control repeats the plan's base.
 ///
 /// # Errors
-/// When figures or rules contradict themselves.
+/// As [`judge_run`].
 pub fn judge_run_relative_to(run: &Run, rules: &Rules, base: usize) -> Result<RunVerdicts> {
     let experiment = experiment(run)?;
     let control = experiment.control.filter(|_| experiment.base == base);
@@ -96,9 +95,9 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
         InstructionSource::Processor | InstructionSource::None => Vec::new(),
     };
     for parted in agreements.iter().filter(|agreement| agreement.is_parted()) {
-        // What was counted does not stand for what the windows did: CPU time decides.
+        // The counts don't represent the windows' work, so CPU time decides on cost.
         for test in experiment.tests.iter_mut().filter(|test| test.name == parted.test) {
-            leave_out_counts(test, Some(parted.arm).filter(|arm| Some(*arm) != experiment.control));
+            remove_counts(test, Some(parted.arm).filter(|arm| Some(*arm) != experiment.control));
         }
     }
     let judgement = rqps_stats::judge(&experiment, rules)
@@ -121,10 +120,10 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
     })
 }
 
-/// Takes the instructions of one arm from a test. Those of all arms where it is the control's that part from its
-/// windows, since then base's count is as doubtful.
-fn leave_out_counts(test: &mut TestData, of_arm: Option<usize>) {
-    let Some(arm) = of_arm else {
+/// Removes one arm's instructions from a test, or with `None` those of all arms: if the control's counts
+/// don't represent its windows, base's are as doubtful.
+fn remove_counts(test: &mut TestData, arm: Option<usize>) {
+    let Some(arm) = arm else {
         return test.metrics.retain(|data| data.metric != Metric::Instructions);
     };
     let counted = test.metrics.iter_mut().filter(|data| data.metric == Metric::Instructions);
@@ -144,13 +143,13 @@ impl RunVerdicts {
         self.of_arm(arm).find(|verdict| verdict.test == test && verdict.detector == detector)
     }
 
-    /// Verdicts on candidates: all but those on base measured again.
+    /// Verdicts on all arms but the control.
     pub fn on_candidates(&self) -> impl Iterator<Item = &Verdict> {
         self.judgement.verdicts.iter().filter(|verdict| !verdict.is_control)
     }
 
-    /// Further blocks after which this verdict is probably reached; none when it is, when nothing can be said, or when
-    /// it takes more than the rules allow.
+    /// Further blocks after which this verdict is probably reached. `None` if it is reached, if that is
+    /// unknown, or if it would take more than the rules allow.
     pub fn blocks_to_resolve(verdict: &Verdict) -> Option<usize> {
         if verdict.class.is_decided() || verdict.tags.contains(&Tag::BeyondLooks) {
             return None;
@@ -158,7 +157,8 @@ impl RunVerdicts {
         verdict.blocks_to_resolve
     }
 
-    /// Seconds that this verdict would still take, measured alone; none when it is reached or nothing can be said.
+    /// Seconds until this verdict is probably reached if its test is measured alone. `None` as in
+    /// [`RunVerdicts::blocks_to_resolve`].
     pub fn seconds_to_resolve(&self, verdict: &Verdict) -> Option<f64> {
         let blocks = Self::blocks_to_resolve(verdict)?;
         Some(self.timing.seconds_for([(verdict.test.as_str(), blocks)]))

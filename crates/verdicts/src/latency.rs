@@ -1,29 +1,29 @@
-//! Latencies of events, as the run keeps them: read without decoding where that is enough.
+//! Latencies of events, from the run's histograms.
 
 use hdrhistogram::serialization::Deserializer;
 use rqps_store::{Histogram, LatencyFrom, Recorded, Run, Window};
 
 use crate::error::{Error, Result};
 
-/// What the histogram of whole events is called among those of statements.
+/// Statement name of the histogram of whole events.
 const EVENT: &str = "event";
 const NS_PER_US: f64 = 1e3;
 
-/// The latencies of a window's events, from sending to the whole answer; none where they were not measured.
+/// The latencies of a window's events, from sending to the complete answer; `None` if they were not measured.
 pub(crate) fn of_events(run: &Run, window: &Recorded<Window>) -> Result<Option<Histogram>> {
-    let all = run.histograms(window.action.seq)?;
-    let of_events =
-        |one: &Histogram| one.statement == EVENT && one.from == LatencyFrom::Sent && !one.v2.is_empty();
-    Ok(all.into_iter().find(|one| of_events(one) && one.count > 0))
+    let is_of_events = |one: &Histogram| {
+        one.statement == EVENT && one.from == LatencyFrom::Sent && !one.v2.is_empty() && one.count > 0
+    };
+    Ok(run.histograms(window.action.seq)?.into_iter().find(is_of_events))
 }
 
-/// The whole distribution, in nanoseconds.
+/// Decodes the histogram, whose values are nanoseconds.
 pub(crate) fn decode(run: &Run, seq: u32, histogram: &Histogram) -> Result<hdrhistogram::Histogram<u64>> {
     let decoded = Deserializer::new().deserialize(&mut histogram.v2.as_slice());
     decoded.map_err(|error| Error::Latency { run: run.folder.name(), seq, why: error.to_string() })
 }
 
-/// Microseconds that events took beyond `threshold_us` each, and how many events took more.
+/// The sum over events of the microseconds beyond `threshold_us`, and the number of such events.
 pub(crate) fn beyond(histogram: &hdrhistogram::Histogram<u64>, threshold_us: f64) -> (f64, u64) {
     let (mut beyond_us, mut events) = (0.0, 0);
     for bucket in histogram.iter_recorded() {
@@ -36,7 +36,7 @@ pub(crate) fn beyond(histogram: &hdrhistogram::Histogram<u64>, threshold_us: f64
     (beyond_us, events)
 }
 
-/// The latency that a share of events does not exceed, in microseconds.
+/// A quantile in microseconds; `share` is from 0 to 1.
 pub(crate) fn quantile_us(histogram: &hdrhistogram::Histogram<u64>, share: f64) -> f64 {
     histogram.value_at_quantile(share) as f64 / NS_PER_US
 }

@@ -1,9 +1,10 @@
-//! From a run folder to verdicts: which windows are paired, which rules hold, and what a verdict would still take.
+//! From a run folder to verdicts: pairs windows, reads the rules, and estimates what undecided verdicts still
+//! need.
 //!
-//! [`experiment`] turns windows into blocks of figures that [`rqps_stats::judge`] understands, [`rules_of`] reads the
-//! rules from the run's plan, [`judge_run`] does both and adds what only the run folder can tell: the false-alarm check
-//! of base against itself, seconds that a further block takes, and remarks that need more than one test's figures.
-//! Nothing here computes a probability: that is the business of `rqps-stats`.
+//! [`experiment`] turns windows into blocks of figures for [`rqps_stats::judge`], [`rules_of`] reads the
+//! rules from the run's plan, and [`judge_run`] does both. It adds what needs the whole run folder: the
+//! false-alarm check of base against itself, the seconds that further blocks take, and remarks that need more
+//! than one test's figures. All probabilities are computed in `rqps-stats`.
 
 mod agreement;
 mod alarm;

@@ -1,9 +1,10 @@
-//! What the noise of a comparison is made of: loads, server starts, windows.
+//! Components of a comparison's noise: loads, server starts, windows.
 //!
-//! Base and its control are the same variant, so the logarithm of their ratio in a pair of windows is noise alone.
-//! Windows are nested in blocks, each with starts of its own, and blocks in the control's loads; the variance of each
-//! level follows from the mean squares of a nested analysis of variance (Searle, Casella, McCulloch, Variance
-//! Components, 1992, 3.6). Starts and loads are one level where no load was used twice.
+//! Base and control are the same variant, so the logarithm of their ratio in a pair of windows is noise
+//! alone. Windows are nested in blocks, each with its own server starts, and blocks in the control's loads.
+//! The variance of each level follows from the mean squares of a nested analysis of variance (Searle,
+//! Casella, McCulloch, Variance Components, 1992, 3.6). If no load was used twice, starts and loads are one
+//! level.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +13,32 @@ use rqps_store::Run;
 
 use crate::data::{base_of, done_blocks, figure_of, is_result};
 use crate::error::Result;
-use crate::estimates::mean;
+use crate::estimates::{mean, squares};
 use crate::turns::Turns;
 
-/// Standard deviations of the logarithm of a ratio of two windows, by what they come of; the median over tests.
+/// Standard deviations of the logarithm of the ratio of two windows by source, each the median over tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
-    /// Tests that it was estimated from.
+    /// Number of tests.
     pub tests: usize,
-    /// From load to load; none where no load was used by two blocks.
+    /// From load to load; `None` if no two blocks used the same load.
     pub load: Option<f64>,
-    /// From start to start, with loads where they are not told apart.
+    /// From start to start; includes loads if `load` is `None`.
     pub start: f64,
     /// From window to window of the same servers.
     pub window: f64,
-    /// What a window's rounds say of its error, where arms took turns; of rates alone.
+    /// Standard error of a window from its rounds, if arms took turns; for rates only.
     pub rounds: Option<f64>,
 }
 
-/// The contrasts of one block's windows, and the load that its control started from.
+/// A load of the control, and the contrasts of the windows of one block that started from it.
 type Contrasts = (u32, Vec<f64>);
 
-/// The noise of a metric between base and its control; none without a control, or with fewer than two blocks of two
-/// windows.
+/// The noise of a metric between base and control. `None` without a control or with fewer than two blocks of
+/// two windows.
 ///
 /// # Errors
-/// When the turns of windows cannot be read.
+/// If the turns of windows cannot be read.
 pub fn noise(run: &Run, metric: Metric) -> Result<Option<Noise>> {
     let turns = Turns::of(run)?;
     Ok(noise_of(run, &turns, metric))
@@ -49,8 +50,8 @@ fn noise_of(run: &Run, turns: &Turns, metric: Metric) -> Option<Noise> {
         .blocks
         .iter()
         .filter_map(|block| {
-            let drawn = block.arms.iter().find(|arm| arm.arm == run.arms[control].name)?;
-            Some((block.number, drawn.data_seq?))
+            let block_arm = block.arms.iter().find(|arm| arm.arm == run.arms[control].name)?;
+            Some((block.number, block_arm.data_seq?))
         })
         .collect();
     let tests = contrasts(run, turns, (base_of(run), control), metric);
@@ -73,7 +74,7 @@ fn noise_of(run: &Run, turns: &Turns, metric: Metric) -> Option<Noise> {
     })
 }
 
-/// Logarithms of control over base by test and block, of windows that both have.
+/// Logarithms of control over base, for windows that both have, by test and block.
 fn contrasts<'a>(
     run: &'a Run,
     turns: &Turns,
@@ -101,7 +102,7 @@ fn contrasts<'a>(
     tests
 }
 
-/// Standard deviations of loads, starts and windows of one test.
+/// Standard deviations of loads, starts and windows, from one test's blocks.
 fn components(blocks: &[Contrasts]) -> Option<[Option<f64>; 3]> {
     let windows: usize = blocks.iter().map(|(_, values)| values.len()).sum();
     let (count, per_block) = (blocks.len(), windows as f64 / blocks.len().max(1) as f64);
@@ -121,7 +122,7 @@ fn components(blocks: &[Contrasts]) -> Option<[Option<f64>; 3]> {
         let start = squares(&means) / (count - 1) as f64 - window / per_block;
         return Some([None, sd(start), sd(window)]);
     }
-    // Mean squares on the scale of block means.
+    // Mean squares of block means.
     let of_starts = by_load.values().map(|means| squares(means)).sum::<f64>() / (count - loads) as f64;
     let overall = mean(&by_load.values().flatten().copied().collect::<Vec<f64>>());
     let of_loads =
@@ -131,12 +132,6 @@ fn components(blocks: &[Contrasts]) -> Option<[Option<f64>; 3]> {
     let blocks_per_load = (count as f64 - squared / count as f64) / (loads - 1) as f64;
     let start = of_starts - window / per_block;
     Some([sd((of_loads - of_starts) / blocks_per_load), sd(start), sd(window)])
-}
-
-/// Sum of squared distances from the mean.
-fn squares(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
@@ -154,8 +149,8 @@ mod tests {
     use super::*;
     use rqps_stats::sim::Rng;
 
-    /// Blocks that take three loads in turn.
-    fn drawn(rng: &mut Rng, blocks: u32, [load, start, window]: [f64; 3]) -> Vec<Contrasts> {
+    /// Simulated blocks that use three loads in turn.
+    fn simulated(rng: &mut Rng, blocks: u32, [load, start, window]: [f64; 3]) -> Vec<Contrasts> {
         let loads = rng.normals(3);
         let block = |number: u32| {
             let which = number % 3;
@@ -165,16 +160,16 @@ mod tests {
         (0..blocks).map(block).collect()
     }
 
-    /// The mean over many experiments of each level's variance.
+    /// The median over many simulated experiments of each level's standard deviation.
     fn estimated(blocks: u32, truth: [f64; 3]) -> [f64; 3] {
         let mut rng = Rng::new(7);
         let found: Vec<[Option<f64>; 3]> =
-            (0..400).map(|_| components(&drawn(&mut rng, blocks, truth)).unwrap()).collect();
+            (0..400).map(|_| components(&simulated(&mut rng, blocks, truth)).unwrap()).collect();
         [0, 1, 2].map(|at| median(found.iter().filter_map(|one| one[at]).collect()).unwrap_or(0.0))
     }
 
     #[test]
-    fn each_level_is_found_where_it_is() {
+    fn each_level_s_deviation_is_estimated() {
         let [load, start, window] = estimated(18, [0.03, 0.01, 0.02]);
         assert!((0.015..0.04).contains(&load) && (0.008..0.012).contains(&start), "{load} {start}");
         assert!((0.018..0.022).contains(&window), "{window}");
@@ -183,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn loads_and_starts_are_one_where_no_load_is_used_twice() {
+    fn loads_and_starts_are_one_level_if_no_load_is_used_twice() {
         let mut rng = Rng::new(1);
-        let three = drawn(&mut rng, 3, [0.05, 0.01, 0.001]);
+        let three = simulated(&mut rng, 3, [0.05, 0.01, 0.001]);
         let [load, start, _] = components(&three).unwrap();
         assert!(load.is_none() && start.is_some_and(|sd| sd > 0.005), "{start:?}");
         assert_eq!(components(&three[..1]), None, "one block says nothing");

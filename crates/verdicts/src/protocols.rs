@@ -1,13 +1,15 @@
-//! The same arms by both protocols: a difference that shows only in the sequence comes from the state that tests leave.
+//! Compares the same arms under both protocols: a change that shows only in the sequence comes from the state
+//! that earlier tests leave.
 
 use rqps_stats::{Class, Detector};
 use rqps_store::{Arm, Run};
 
 use crate::data::done_blocks;
 use crate::error::Result;
+use crate::estimates::mean;
 use crate::judged::RunVerdicts;
 
-/// A change that is significant in the sequence and not there from equal data.
+/// A change that is significant in the sequence and absent when every test starts from the same data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateDependent {
     pub test: String,
@@ -18,16 +20,17 @@ pub struct StateDependent {
     pub is_regression: bool,
     /// The ratio in the sequence.
     pub in_sequence: f64,
-    /// The ratio from equal data, and what was said of it there.
+    /// The ratio and class from equal data.
     pub isolated: (f64, Class),
-    /// Dead rows before the test, on average over the sequence's passes: of base, of the arm. None: not recorded.
+    /// Mean dead rows before the test over the sequence's passes, of base and of the arm. `None` if not
+    /// recorded.
     pub dead_rows: (Option<f64>, Option<f64>),
 }
 
-/// Differences that only the sequence shows, of arms that both runs have.
+/// State-dependent changes of arms that both runs have; none if their bases differ.
 ///
 /// # Errors
-/// When the sequence's run folder cannot be read.
+/// If the sequence's run folder cannot be read.
 pub fn state_dependent(
     isolated: (&Run, &RunVerdicts),
     sequence: (&Run, &RunVerdicts),
@@ -63,12 +66,12 @@ pub fn state_dependent(
     Ok(found)
 }
 
-/// Whether two arms are the same build with the same config.
+/// Whether two arms have the same build, config and environment.
 fn is_same(a: &Arm, b: &Arm) -> bool {
     (&a.build_hash, &a.config_hash, &a.env) == (&b.build_hash, &b.config_hash, &b.env)
 }
 
-/// Dead rows before a step, on average over blocks that are done.
+/// Mean dead rows before a step over done blocks.
 fn dead_rows(run: &Run, arm: &str, step: &str) -> Result<Option<f64>> {
     let done = done_blocks(run);
     let mut found = Vec::new();
@@ -79,5 +82,5 @@ fn dead_rows(run: &Run, arm: &str, step: &str) -> Result<Option<f64>> {
             found.extend(dead.and_then(|(_, value)| value.parse::<f64>().ok()));
         }
     }
-    Ok((!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64))
+    Ok((!found.is_empty()).then(|| mean(&found)))
 }

@@ -1,14 +1,14 @@
-//! Remarks that need more than one test's figures, or what happened around them.
+//! Remarks that need more than one test's figures, or facts about the host.
 
 use std::collections::BTreeMap;
 
 use rqps_stats::{
     BlockData, Class, Detector, Experiment, Judgement, Metric, MetricData, Rules, TestData, judge, steady,
 };
-use rqps_store::{BlockStatus, Recorded, Run, Window};
+use rqps_store::{Canary, Recorded, Run, Window};
 
 use crate::agreement::Agreement;
-use crate::data::{done_blocks, figure, is_result, starts_of};
+use crate::data::{arm_index, done_blocks, figure, is_result, starts_of};
 use crate::error::{Error, Result};
 use crate::pairing::{Figures, block_data};
 use crate::state::{UnlikeData, unlike_data};
@@ -16,15 +16,17 @@ use crate::state::{UnlikeData, unlike_data};
 /// A remark on one test of one arm.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Remark {
-    /// The arm's rate still moves within a block.
+    /// The arm's rate still changes within a block.
     NoSteadyState {
-        /// Rate in the last window over that in the first, over all blocks; none where seconds within windows moved.
+        /// Rate in the last window over that in the first, over all blocks; `None` if it changed within
+        /// windows.
         last_over_first: Option<f64>,
     },
-    /// The rate has changed and instructions have not: waiting, or where code and data happen to lie in memory.
+    /// The rate changed and instructions did not: waiting, or the placement of code and data in memory.
     LayoutSuspect,
-    /// Counted instructions are too far from the windows' CPU time to stand for it: the cost rests on CPU time.
+    /// Counted instructions disagree with the windows' CPU time: the cost is judged by CPU time.
     CountsPart {
+        /// Instructions over base's.
         instructions: f64,
         /// CPU time of the windows over base's.
         cpu_us: f64,
@@ -33,30 +35,32 @@ pub enum Remark {
     UnlikeData(UnlikeData),
 }
 
-/// What makes one doubt the host.
+/// A reason to doubt the host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostRemark {
-    /// So many blocks were void that those left may be a choice.
+    /// So many blocks are void that the rest may be a biased selection.
     ManyVoid {
-        /// Void blocks, those of a killed rqps left out.
+        /// Void blocks, without those that were interrupted with their rqps.
         void: usize,
         done: usize,
     },
-    /// A canary was not the same in the blocks that count.
+    /// A canary differed between done blocks.
     CanaryMoved {
         /// Its name, unit last.
         name: String,
+        /// Largest over smallest value.
         ratio: f64,
     },
 }
 
-/// Share of blocks that may be void before it is remarked on: one of four.
-const VOID_SHARE: f64 = 0.25;
-/// What canaries that measure processor and memory may differ by over a run. A disk's may differ much more.
-const CANARY_RATIO: f64 = 1.10;
-const DISK_CANARY_RATIO: f64 = 3.0;
-/// Shortest window whose seconds are looked at.
-const SECONDS_MIN_US: u64 = 20_000_000;
+/// Share of void blocks from which there is a remark.
+const VOID_SHARE_MIN: f64 = 0.25;
+/// Largest accepted ratio of a canary within a run. A disk's canary varies much more than those of CPU and
+/// memory.
+const CANARY_RATIO_MAX: f64 = 1.10;
+const DISK_CANARY_RATIO_MAX: f64 = 3.0;
+/// Shortest window whose per-second rates are checked.
+const WINDOW_MIN_US: u64 = 20_000_000;
 
 /// Remarks by test and arm.
 pub(crate) type Remarks = BTreeMap<(String, usize), Vec<Remark>>;
@@ -72,9 +76,9 @@ pub(crate) fn of_tests(
         remarks.entry(key).or_default().push(Remark::NoSteadyState { last_over_first: Some(ratio) });
     }
     for key in unsteady(run)? {
-        let of_key = remarks.entry(key).or_default();
-        if of_key.is_empty() {
-            of_key.push(Remark::NoSteadyState { last_over_first: None });
+        let found = remarks.entry(key).or_default();
+        if found.is_empty() {
+            found.push(Remark::NoSteadyState { last_over_first: None });
         }
     }
     for key in layout_suspects(judgement) {
@@ -86,11 +90,11 @@ pub(crate) fn of_tests(
     }
     let unlike = unlike_data(run)?;
     for verdict in &judgement.verdicts {
-        if let Some(what) = unlike.get(&verdict.arm) {
-            let of_key = remarks.entry((verdict.test.clone(), verdict.arm)).or_default();
-            let remark = Remark::UnlikeData(what.clone());
-            if !of_key.contains(&remark) {
-                of_key.push(remark);
+        if let Some(unlike) = unlike.get(&verdict.arm) {
+            let found = remarks.entry((verdict.test.clone(), verdict.arm)).or_default();
+            let remark = Remark::UnlikeData(unlike.clone());
+            if !found.contains(&remark) {
+                found.push(remark);
             }
         }
     }
@@ -100,35 +104,34 @@ pub(crate) fn of_tests(
 /// Remarks on the host around the blocks.
 pub(crate) fn of_host(run: &Run, done: usize, void: usize) -> Vec<HostRemark> {
     let mut remarks = Vec::new();
-    if void > 0 && void as f64 >= VOID_SHARE * (void + done) as f64 {
+    if void > 0 && void as f64 >= VOID_SHARE_MIN * (void + done) as f64 {
         remarks.push(HostRemark::ManyVoid { void, done });
     }
     let mut ranges: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    let counts = |number: u32| {
-        run.blocks.iter().any(|block| block.number == number && block.status == BlockStatus::Done)
-    };
-    for canary in run.canaries.iter().filter(|canary| counts(canary.block) && canary.value > 0.0) {
+    let done_blocks = done_blocks(run);
+    let is_used = |canary: &&Canary| done_blocks.contains(&canary.block) && canary.value > 0.0;
+    for canary in run.canaries.iter().filter(is_used) {
         let (low, high) = ranges.entry(&canary.name).or_insert((f64::INFINITY, 0.0));
         (*low, *high) = (low.min(canary.value), high.max(canary.value));
     }
     for (name, (low, high)) in ranges {
-        let most = if name.starts_with("fsync") { DISK_CANARY_RATIO } else { CANARY_RATIO };
-        if high / low > most {
+        let max = if name.starts_with("fsync") { DISK_CANARY_RATIO_MAX } else { CANARY_RATIO_MAX };
+        if high / low > max {
             remarks.push(HostRemark::CanaryMoved { name: name.to_owned(), ratio: high / low });
         }
     }
     remarks
 }
 
-/// Arms whose last windows of a test are faster or slower than their first by more than matters. It is judged like an
-/// arm against base: with the first windows as base and the last as the candidate.
+/// Arms and tests whose last windows differ from their first, with the ratio of rates. Judged like a
+/// candidate against base: the first windows are base, the last ones the candidate.
 fn drifts(run: &Run, rules: &Rules) -> Result<Vec<((String, usize), f64)>> {
     let (mut keys, mut tests) = (Vec::new(), Vec::new());
     for ((test, arm), windows) in windows_by_arm(run) {
         let data = MetricData { metric: Metric::Rate, blocks: first_and_last(&windows), windows: Vec::new() };
         if !data.blocks.is_empty() {
             tests.push(TestData {
-                // Tests of the statistics are unique by name.
+                // `judge` needs unique names.
                 name: format!("{test}, arm {arm}"),
                 group: windows[0].result.group.clone(),
                 starts: format!("{}, arm {arm}", starts_of(run, &test)),
@@ -152,13 +155,12 @@ fn drifts(run: &Run, rules: &Rules) -> Result<Vec<((String, usize), f64)>> {
 
 type ByArm<'a> = BTreeMap<(String, usize), Vec<&'a Recorded<Window>>>;
 
-/// Windows that count, by step and arm.
+/// Windows of done blocks without warm-ups, by step and arm.
 fn windows_by_arm(run: &Run) -> ByArm<'_> {
     let done = done_blocks(run);
     let mut by_arm = ByArm::new();
     for window in run.windows.iter().filter(|window| is_result(window)) {
-        let arm = run.arms.iter().position(|arm| arm.name == window.action.arm);
-        if let (Some(arm), Some(at)) = (arm, window.placement)
+        if let (Some(arm), Some(at)) = (arm_index(run, &window.action.arm), window.placement)
             && done.contains(&at.block)
         {
             by_arm.entry((window.action.step.clone(), arm)).or_default().push(window);
@@ -167,7 +169,7 @@ fn windows_by_arm(run: &Run) -> ByArm<'_> {
     by_arm
 }
 
-/// Per block the rate of the first window and of the last.
+/// The rates of the first and the last window, by block.
 fn first_and_last(windows: &[&Recorded<Window>]) -> Vec<BlockData> {
     let mut blocks: BTreeMap<u32, Figures> = BTreeMap::new();
     for window in windows {
@@ -183,12 +185,12 @@ fn first_and_last(windows: &[&Recorded<Window>]) -> Vec<BlockData> {
     blocks.iter().filter_map(pair).collect()
 }
 
-/// Steps of arms in which the level of the rate moves within most of the windows that are long enough to tell.
+/// Steps and arms whose rate is not steady within most of the windows that are long enough to tell.
 fn unsteady(run: &Run) -> Result<Vec<(String, usize)>> {
-    let mut moved = Vec::new();
+    let mut found = Vec::new();
     for (key, windows) in windows_by_arm(run) {
         let (mut long, mut moving) = (0, 0);
-        for window in windows.iter().filter(|window| window.result.elapsed_us >= SECONDS_MIN_US) {
+        for window in windows.iter().filter(|window| window.result.elapsed_us >= WINDOW_MIN_US) {
             let series = run.series(window.action.seq)?;
             let Some(rates) = series.iter().find(|series| series.name == "queries") else {
                 continue;
@@ -198,13 +200,13 @@ fn unsteady(run: &Run) -> Result<Vec<(String, usize)>> {
             moving += usize::from(!steady::is_steady(&rates).steady);
         }
         if moving * 2 > long {
-            moved.push(key);
+            found.push(key);
         }
     }
-    Ok(moved)
+    Ok(found)
 }
 
-/// Arms and tests whose rate has changed while their instructions are the same.
+/// Tests and arms whose rate changed while their instructions stayed the same.
 fn layout_suspects(judgement: &Judgement) -> Vec<(String, usize)> {
     let rate =
         judgement.verdicts.iter().filter(|verdict| verdict.detector == Detector::Rate && verdict.significant);

@@ -1,4 +1,4 @@
-//! The rules of a run: what its plan says, and the defaults for the rest.
+//! The rules of a run: from its plan, with defaults for the rest.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-/// What a plan calls the stall factor, which says less to its reader.
+/// Plan key of the stall factor.
 const STALLS: &str = "stalls";
 
-/// What of a plan verdicts rest on, whatever its benchmark.
+/// The keys of a plan that affect verdicts, the same for every benchmark.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Judging {
+struct PlanKeys {
     verdict: Verdict,
     test: BTreeMap<String, Test>,
     isolated: Isolated,
@@ -38,22 +38,22 @@ struct Isolated {
     blocks_max: Option<usize>,
 }
 
-/// The rules that the run's plan asks for.
+/// The rules of the run's plan.
 ///
 /// # Errors
-/// When `plan.toml` in the run folder is gone or is no plan.
+/// If `plan.toml` in the run folder cannot be read or parsed.
 pub fn rules_of(run: &Run) -> Result<Rules> {
     let path = run.folder.plan_path();
-    let refuse = |why: String| Error::Plan { path: path.clone(), why };
-    let text = std::fs::read_to_string(&path).map_err(|error| refuse(error.to_string()))?;
-    rules(&text).map_err(|error| refuse(error.to_string()))
+    let invalid = |why: String| Error::Plan { path: path.clone(), why };
+    let text = std::fs::read_to_string(&path).map_err(|error| invalid(error.to_string()))?;
+    rules(&text).map_err(|error| invalid(error.to_string()))
 }
 
 fn rules(plan: &str) -> std::result::Result<Rules, toml::de::Error> {
-    let plan: Judging = toml::from_str(plan)?;
+    let plan: PlanKeys = toml::from_str(plan)?;
     let mut rules = Rules::default();
     if let Some(blocks_max) = plan.isolated.blocks_max {
-        // A later look would never be reached. The first stays: fewer blocks are no basis for a verdict.
+        // Later looks are never reached. The first one stays: fewer blocks don't suffice for a verdict.
         let first = rules.looks.first().map_or(0, |look| look.blocks);
         rules.looks.retain(|look| look.blocks <= blocks_max.max(first));
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_says_which_effects_matter() {
+    fn a_plan_sets_looks_and_minimum_effects() {
         let text = "[isolated]\nblocks_max = 7\n[test.scan]\nrate_mei_percent = 5\n\
                     [verdict.mei_percent]\nrate = 3\ninstructions = 1\nstalls = 4\n";
         let rules = rules(text).unwrap();

@@ -1,25 +1,27 @@
-//! Whether arms start from like data: the states that their loads left, held against each other.
+//! Checks that arms start from equal data, by comparing the states that their loads left.
 //!
-//! A state is a fingerprint of the tables: pages and how many of them are all-visible, sizes, a hash of the statistics.
-//! Loads of one arm must agree, and those of base with those of the control; what another build or other statements
-//! make of the same rows is what is measured, but every page must be all-visible on every arm.
+//! A state is a fingerprint of the tables: pages, how many of them are all-visible, sizes, a hash of the
+//! statistics. Loads of one arm must agree, and those of base with those of the control. What another build
+//! or other statements make of the same rows is part of the measurement, but every page must be all-visible
+//! on every arm.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_store::Run;
 
-use crate::data::base_of;
+use crate::data::{arm_index, base_of};
 use crate::error::Result;
 
-/// What of a table's fingerprint is state, by the end of its key; the rest counts what was done to it.
+/// Fingerprint keys of a table, without their prefix, that are state; others count operations on it.
 const STATE_KEYS: [&str; 7] =
     ["pages", "all_visible_pages", "heap_bytes", "data_bytes", "index_bytes", "dead_rows", "statistics"];
-/// What of the server's is.
+/// Fingerprint keys of the server that are state.
 const SERVER_KEYS: [&str; 1] = ["wal_files"];
 
 type State = BTreeMap<String, String>;
 
-/// In what the data of an arm differ that should be alike.
+/// How an arm's data differ from what they should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnlikeData {
     /// Pages of a table are not all-visible.
@@ -27,41 +29,40 @@ pub enum UnlikeData {
         table: String,
         /// Pages that are not.
         pages: u64,
+        /// All pages.
         of: u64,
     },
     /// Loads of this arm, or of base and its control, differ.
     LoadsDiffer {
-        /// In this: `table.sbtest1.index_bytes`.
+        /// Fingerprint key: `table.sbtest1.index_bytes`.
         key: String,
-        /// The values, in order.
+        /// The different values, sorted.
         values: Vec<String>,
     },
 }
 
-/// The first thing in which each arm's data are unlike what they should be, by index of [`Run::arms`].
+/// The first difference found for each arm, by index in [`Run::arms`].
 pub(crate) fn unlike_data(run: &Run) -> Result<BTreeMap<usize, UnlikeData>> {
     let mut states: BTreeMap<u32, State> = BTreeMap::new();
-    let mut of_arms: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
-    for drawn in run.blocks.iter().flat_map(|block| &block.arms) {
-        let arm = run.arms.iter().position(|arm| arm.name == drawn.arm);
-        let (Some(arm), Some(seq)) = (arm, drawn.data_seq) else {
+    // Numbers of the actions that made each arm's data.
+    let mut loads: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+    for block_arm in run.blocks.iter().flat_map(|block| &block.arms) {
+        let (Some(arm), Some(seq)) = (arm_index(run, &block_arm.arm), block_arm.data_seq) else {
             continue;
         };
-        of_arms.entry(arm).or_default().insert(seq);
-        if let std::collections::btree_map::Entry::Vacant(vacant) = states.entry(seq) {
-            vacant.insert(run.fingerprint(seq)?.into_iter().filter(|(key, _)| is_state(key)).collect());
+        loads.entry(arm).or_default().insert(seq);
+        if let Entry::Vacant(entry) = states.entry(seq) {
+            entry.insert(run.fingerprint(seq)?.into_iter().filter(|(key, _)| is_state(key)).collect());
         }
     }
     let base = base_of(run);
     let mut unlike = BTreeMap::new();
-    for (arm, seqs) in &of_arms {
-        let mut alike: BTreeSet<u32> = seqs.clone();
-        if run.arms[*arm].control {
-            alike.extend(of_arms.get(&base).into_iter().flatten());
-        }
-        let own: Vec<&State> = seqs.iter().filter_map(|seq| states.get(seq)).collect();
-        let alike: Vec<&State> = alike.iter().filter_map(|seq| states.get(seq)).collect();
-        if let Some(found) = own.iter().find_map(|state| not_visible(state)).or_else(|| differing(&alike)) {
+    for (arm, own) in &loads {
+        let of_base = loads.get(&base).filter(|_| run.arms[*arm].control);
+        let must_agree: Vec<&State> =
+            own.iter().chain(of_base.into_iter().flatten()).filter_map(|seq| states.get(seq)).collect();
+        let mut own = own.iter().filter_map(|seq| states.get(seq));
+        if let Some(found) = own.find_map(not_visible).or_else(|| differing(&must_agree)) {
             unlike.insert(*arm, found);
         }
     }
@@ -69,10 +70,11 @@ pub(crate) fn unlike_data(run: &Run) -> Result<BTreeMap<usize, UnlikeData>> {
 }
 
 fn is_state(key: &str) -> bool {
-    let of_table = key.strip_prefix("table.").and_then(|rest| rest.rsplit_once('.'));
-    of_table.is_some_and(|(_, field)| STATE_KEYS.contains(&field)) || SERVER_KEYS.contains(&key)
+    let table_key = key.strip_prefix("table.").and_then(|rest| rest.rsplit_once('.'));
+    table_key.is_some_and(|(_, field)| STATE_KEYS.contains(&field)) || SERVER_KEYS.contains(&key)
 }
 
+/// The first table of the state with pages that are not all-visible.
 fn not_visible(state: &State) -> Option<UnlikeData> {
     state.iter().find_map(|(key, visible)| {
         let table = key.strip_prefix("table.")?.strip_suffix(".all_visible_pages")?;
@@ -82,6 +84,7 @@ fn not_visible(state: &State) -> Option<UnlikeData> {
     })
 }
 
+/// The first key whose values differ between the states.
 fn differing(states: &[&State]) -> Option<UnlikeData> {
     let keys: BTreeSet<&String> = states.iter().flat_map(|state| state.keys()).collect();
     keys.into_iter().find_map(|key| {
@@ -102,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn pages_and_sizes_are_state_and_counts_of_vacuums_are_not() {
+    fn sizes_are_state_and_counts_of_vacuums_are_not() {
         assert!(is_state("table.sbtest1.all_visible_pages") && is_state("wal_files"));
         assert!(!is_state("table.sbtest1.vacuums") && !is_state("xid_age") && !is_state("setting.pages"));
     }
 
     #[test]
-    fn what_differs_is_named_with_its_figures() {
+    fn differences_are_named_with_their_figures() {
         let (good, bad) = (state("10", "80"), state("4", "80"));
         assert_eq!(not_visible(&good), None);
         let table = "sbtest1".to_owned();

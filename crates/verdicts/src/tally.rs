@@ -1,4 +1,4 @@
-//! A run in one line: of how many tests an arm is worse, better, the same.
+//! A run in one line: the number of tests that are worse, better, the same.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use rqps_stats::{Class, Detector, Tag, Verdict};
 use crate::judged::{RunVerdicts, Tally};
 
 impl RunVerdicts {
-    /// Counts tests of candidates, each once, by what is said of its rate, its cost and its stalls: a regression of any
-    /// makes it one, then what is mixed does, then an improvement; it is the same when all say so that measured long
-    /// enough to say anything.
+    /// Counts each test of each candidate once, by the verdicts on its rate, cost and stalls: as regression
+    /// if any is one, else as mixed, improvement or inconclusive in this order if any is, else as same.
+    /// Stalls of tests that were measured too briefly are ignored.
     pub fn tally_of_tests(&self) -> Tally {
         let mut tests: BTreeMap<(&str, usize), Vec<&Verdict>> = BTreeMap::new();
-        let was_asked = |verdict: &&Verdict| {
+        let is_counted = |verdict: &&Verdict| {
             Detector::HEADLINES.contains(&verdict.detector) && !verdict.tags.contains(&Tag::TooShort)
         };
-        for verdict in self.on_candidates().filter(was_asked) {
+        for verdict in self.on_candidates().filter(is_counted) {
             tests.entry((&verdict.test, verdict.arm)).or_default().push(verdict);
         }
         let mut tally = Tally::default();

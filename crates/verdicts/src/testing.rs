@@ -1,4 +1,4 @@
-//! Run folders with known truth: blocks of made-up windows, written through the store like real ones.
+//! Run folders with known truth: made-up blocks, written through the store like real ones.
 
 mod latencies;
 
@@ -15,7 +15,7 @@ use rqps_store::{
     Window,
 };
 
-/// Tests of a made-up run: name, group, rate per second, instructions per query, WAL bytes per query.
+/// Tests of a made-up run: name, group, queries per second, instructions per query, WAL bytes per query.
 pub const TESTS: [(&str, &str, f64, f64, f64); 6] = [
     ("point-query", "point", 40_000.0, 50_000.0, 0.0),
     ("hot-points", "point", 2_000.0, 900_000.0, 0.0),
@@ -30,41 +30,42 @@ const BLOCK_MS: i64 = 130_000;
 const WINDOW_MS: i64 = 2_000;
 const EVENTS: u64 = 10_000;
 
-/// What a made-up run is like; start from [`Spec::default`] and change what a test is about.
+/// Specifies a made-up run. Start from [`Spec::default`] and change what the test is about.
 #[derive(Debug, Clone)]
 pub struct Spec {
     pub name: &'static str,
     /// `isolated` or `sequence`.
     pub protocol: &'static str,
-    /// Arms: name and version. The first is base; one called `control` is base measured again.
+    /// Arms: name and version. The first is base; one called `control` is the control.
     pub arms: Vec<(&'static str, &'static str)>,
     pub dbms: &'static str,
-    /// What is true: arm, test, factor of its rate, factor of its instructions.
+    /// True effects: arm, test, factor of its rate, factor of its instructions.
     pub effects: Vec<(usize, &'static str, f64, f64)>,
-    /// Standard deviation of one block's logarithm of a rate; instructions have a hundredth of it.
+    /// Standard deviation of the logarithm of a window's rate; instructions have a hundredth of it.
     pub block_sd: f64,
-    /// Blocks, and how many of the first of them are void.
+    /// Number of blocks.
     pub blocks: u32,
+    /// How many of the first blocks are void.
     pub void: u32,
-    /// Tests that are in the first `.1` blocks only.
+    /// Tests that only the first blocks have: name and number of blocks.
     pub cut_tests: BTreeMap<&'static str, u32>,
     /// Factor of the rate from each window of a block to the next.
     pub settling: f64,
     /// Whether instructions are counted by a program instead of the processor.
     pub counted: bool,
-    /// What is observed besides, in every window of a test on an arm.
+    /// Additional figures in every window of a test on an arm.
     pub extra: Vec<Extra>,
-    /// What is kept of the first window of a test on an arm in each block.
+    /// Query plans and fingerprints of the first window of a test on an arm in each block.
     pub details: Vec<Detail>,
-    /// Settings of arms: arm, name, value.
+    /// Settings from arms' configs: arm, name, value.
     pub settings: Vec<(usize, &'static str, &'static str)>,
-    /// Settings of arms that nobody set: arm, name, value.
+    /// Default settings of arms: arm, name, value.
     pub defaults: Vec<(usize, &'static str, &'static str)>,
-    /// Statements that an arm was given after its load.
+    /// `after_load` statements: arm, SQL.
     pub after_load: Vec<(usize, &'static str)>,
     /// Environment of an arm's server: arm, name, value.
     pub env: Vec<(usize, &'static str, &'static str)>,
-    /// Arms that stall once in each window of a test, their rate being the same: arm, test, microseconds. The windows
+    /// Arms that stall once in each window of a test, at an unchanged rate: arm, test, microseconds. Windows
     /// of such a test have latencies on all arms.
     pub stalls: Vec<(usize, &'static str, u64)>,
     /// CPU profiles: arm, test, folded stacks.
@@ -75,26 +76,26 @@ pub struct Spec {
 /// Details of the first window of a test on an arm.
 #[derive(Debug, Clone)]
 pub struct Detail {
-    /// The arm's place in [`Spec::arms`].
+    /// Index in [`Spec::arms`].
     pub arm: usize,
     pub test: &'static str,
     pub plans: Vec<QueryPlan>,
-    /// State of the server before it; name and value.
+    /// State of the server before the window: name and value.
     pub fingerprint: Vec<(&'static str, u64)>,
 }
 
-/// Something that is observed in the windows of a test on an arm.
+/// An additional figure in the windows of a test on an arm.
 #[derive(Debug, Clone, Copy)]
 pub struct Extra {
-    /// The arm's place in [`Spec::arms`].
+    /// Index in [`Spec::arms`].
     pub arm: usize,
     pub test: &'static str,
     pub what: Observed,
-    /// How much of it a query takes. Times vary from window to window as rates do, all else is exact.
+    /// Amount per query. Times vary from window to window as rates do, all else is exact.
     pub per_query: f64,
 }
 
-/// Kinds of what is observed besides.
+/// Kinds of additional figures.
 #[derive(Debug, Clone, Copy)]
 pub enum Observed {
     /// A metric by its name.
@@ -133,8 +134,8 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// A test that is slower and dearer, one that is dearer, one that is better; a fourth was measured too seldom to
-    /// say anything.
+    /// One test that is slower and more expensive, one that is more expensive, one that is better, and one
+    /// that is inconclusive because it was measured in too few blocks.
     pub fn mixed() -> Self {
         Self {
             effects: vec![
@@ -149,10 +150,10 @@ impl Spec {
     }
 }
 
-/// Writes a run like `spec` into `results` and returns its folder.
+/// Writes a run into `results` and returns its folder.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn write_run(results: &Path, spec: &Spec) -> Result<PathBuf> {
     let folder = RunFolder::create(results, spec.name)?;
     let mut writer = RunFolder::open_for_writing(folder.path())?;
@@ -205,7 +206,7 @@ fn write_block(writer: &mut RunWriter, spec: &Spec, number: u32, seq: &mut u32) 
     });
     writer.put_canaries(&canaries.concat())?;
     for (place, test) in tests.into_iter().enumerate() {
-        // Windows and counts of all arms follow each other.
+        // Windows and counts of all arms run one after the other.
         let mut at_ms = started_at_ms + (place * 3 * spec.arms.len()) as i64 * WINDOW_MS;
         let mut next_ms = || {
             let begins_at_ms = at_ms;
@@ -296,7 +297,7 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
     }
     let of_test = || spec.stalls.iter().filter(|(_, test, _)| *test == name);
     if of_test().next().is_some() {
-        let stall_us = of_test().find(|(its, ..)| *its == arm).map_or(0, |(.., us)| *us);
+        let stall_us = of_test().find(|(stalled, ..)| *stalled == arm).map_or(0, |(.., us)| *us);
         observation.histograms.push(latencies::of_events(EVENTS, window_us, stall_us));
     }
     let is_first = |detail: &&Detail| window == 1 && detail.arm == arm && detail.test == name;
@@ -308,7 +309,7 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
     observation
 }
 
-/// Writes the profile of an arm in a test, and its stacks into the run's folder.
+/// The profile of an arm in a test; writes its stacks into the run folder.
 fn profile(folder: &Path, arm: usize, test: &str, folded: &str) -> Result<Observation> {
     let file = format!("profiles/{arm}.{test}.folded");
     let path = folder.join(&file);
@@ -352,12 +353,13 @@ fn count(spec: &Spec, test: &Test, arm: usize, block: u32) -> Observation {
     Observation { placement, ..Observation::new(Measured::Count(result)) }
 }
 
+/// True factors of rate and instructions.
 fn truth(spec: &Spec, arm: usize, test: &str) -> (f64, f64) {
-    let effect = spec.effects.iter().find(|(its, name, ..)| *its == arm && *name == test);
+    let effect = spec.effects.iter().find(|(affected, name, ..)| *affected == arm && *name == test);
     effect.map_or((1.0, 1.0), |(_, _, rate, work)| (*rate, *work))
 }
 
-/// About normal: twelve draws between 0 and 1 added up have a variance of 1.
+/// Approximately normal noise: the sum of twelve uniform draws has a variance of 1.
 fn noise(spec: &Spec, (test, arm, block, salt): (&str, usize, u32, u32), sd: f64) -> f64 {
     let place = test.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let mut state = spec.seed ^ place ^ ((arm as u64) << 48) ^ (u64::from(block) << 24) ^ u64::from(salt);

@@ -1,11 +1,12 @@
-//! Windows in which arms took turns: their figures come of rounds, in each of which every arm had a turn.
+//! Figures of windows in which arms took turns, computed from rounds. In each round every arm has one turn.
 //!
 //! | figure | of an arm in a window |
 //! | --- | --- |
 //! | rate | base's, times the trimmed mean of the rounds' ratios of rates |
-//! | cpu_us | base's of its sessions, times the trimmed mean of the rounds' ratios of theirs; and what other processes of the server used in the whole window |
+//! | cpu_us | base's of its sessions, times the trimmed mean of the rounds' ratios of sessions' CPU time; plus what other processes of the server used in the whole window |
 //!
-//! Base's own are trimmed means of its turns. Ratios of two other arms are those of their ratios to base.
+//! Base's own figures are trimmed means of its turns. The ratio of two other arms is the ratio of their
+//! ratios to base.
 
 use std::collections::BTreeMap;
 
@@ -17,28 +18,28 @@ use rqps_store::{Recorded, Run, Window};
 use crate::data::{base_of, is_usable};
 use crate::error::Result;
 
-/// Figures of the windows of a run, by number of the action.
+/// Figures of a run's windows with turns, by action number.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
-    of: BTreeMap<u32, Figures>,
+    figures: BTreeMap<u32, Figures>,
 }
 
 #[derive(Debug)]
 struct Figures {
     rate: Option<f64>,
     cpu_us: Option<f64>,
-    /// Of the logarithm of the ratio to base; none of base.
+    /// Standard error of the logarithm of the rate's ratio to base; `None` for base.
     rate_error: Option<f64>,
 }
 
-/// Windows of one number, of all arms, in one block of one test.
+/// Windows of equal number on all arms, in one block of one test.
 type Group<'a> = Vec<&'a Recorded<Window>>;
 
 impl Turns {
-    /// Of all windows of a run that have any.
+    /// Computes the figures of all windows of a run that have turns.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// If slices cannot be read.
     pub fn of(run: &Run) -> Result<Self> {
         let Some(base) = run.arms.get(base_of(run)) else { return Ok(Self::default()) };
         let mut groups: BTreeMap<(&str, u32, u32), Group<'_>> = BTreeMap::new();
@@ -47,7 +48,7 @@ impl Turns {
                 groups.entry((&window.action.step, at.block, at.window)).or_default().push(window);
             }
         }
-        let mut of = BTreeMap::new();
+        let mut all = BTreeMap::new();
         for group in groups.values() {
             let Some(of_base) = group.iter().find(|window| window.action.arm == base.name) else { continue };
             let base_slices = run.slices(of_base.action.seq)?;
@@ -57,15 +58,16 @@ impl Turns {
             for window in group {
                 let slices = run.slices(window.action.seq)?;
                 let is_base = window.action.arm == base.name;
-                of.insert(window.action.seq, figures(window, (&slices, &base_slices), is_base));
+                all.insert(window.action.seq, figures(window, (&slices, &base_slices), is_base));
             }
         }
-        Ok(Self { of })
+        Ok(Self { figures: all })
     }
 
-    /// A window's figure of a metric that its turns tell; the outer none is for those that they don't.
+    /// A window's figure from its turns. The outer `None` means that turns don't determine this metric; the
+    /// inner one that they should, but the figure is missing.
     pub fn figure(&self, window: &Recorded<Window>, metric: Metric) -> Option<Option<f64>> {
-        let figures = self.of.get(&window.action.seq)?;
+        let figures = self.figures.get(&window.action.seq)?;
         match metric {
             Metric::Rate => Some(figures.rate),
             Metric::CpuUs => figures.cpu_us.map(Some),
@@ -73,9 +75,9 @@ impl Turns {
         }
     }
 
-    /// Standard error within a window of the logarithm of its rate over base's.
+    /// Standard error, within a window, of the logarithm of its rate over base's.
     pub fn rate_error(&self, window: &Recorded<Window>) -> Option<f64> {
-        self.of.get(&window.action.seq)?.rate_error
+        self.figures.get(&window.action.seq)?.rate_error
     }
 }
 
@@ -93,7 +95,7 @@ fn figures(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice]), is_base
     }
 }
 
-/// Where the logarithms of the rounds' ratios lie, of rounds in which both have the figure.
+/// Location of the logarithms of the rounds' ratios to base, over rounds in which both have the figure.
 fn ratio(own: &[Slice], base: &[Slice], of: fn(&Slice) -> Option<f64>) -> Option<Location> {
     let rounds = own.iter().zip(base).filter_map(|(own, base)| Some((of(own)? / of(base)?).ln()));
     location(&rounds.collect::<Vec<f64>>())
@@ -104,7 +106,7 @@ fn rate_of(slice: &Slice) -> Option<f64> {
     (slice.events > 0 && slice.elapsed_us > 0.0).then(|| slice.events as f64 / slice.elapsed_us)
 }
 
-/// CPU time of the sessions for an event.
+/// CPU microseconds of the sessions per event.
 fn sessions_us_of(slice: &Slice) -> Option<f64> {
     let us = slice.sessions_cpu_us.filter(|us| *us > 0.0)?;
     (slice.events > 0).then(|| us / slice.events as f64)

@@ -1,34 +1,37 @@
-//! How evenly a test ran: seconds, stalls and latencies of each arm, put together over its windows.
+//! How evenly a test ran: per-second rates, stalls and latencies of each arm over all its windows.
 //!
 //! | figure | of an arm in a test |
 //! | --- | --- |
 //! | `cv` | standard deviation of a second's rate within its window, over the window's mean |
 //! | `slow_share` | share of seconds under half of their window's median |
-//! | `longest_gap_s` | most seconds in a row under a tenth of it |
-//! | latencies | percentiles of all events of all windows |
+//! | `longest_gap_s` | most consecutive seconds under a tenth of it |
+//! | latencies | percentiles over all events of all windows |
 //! | `stalled_share` | share of the time that events took beyond the threshold of a stall, see `stalls.rs` |
 //!
-//! Windows are those that count: of blocks that are done, or all of a run without blocks.
+//! Uses valid windows of done blocks; in a run without blocks, all valid windows.
 
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use rqps_store::{Recorded, Run, Window};
 
-use crate::data::{done_blocks, is_result, is_usable};
+use crate::data::{arm_index, done_blocks, is_result, is_usable};
 use crate::error::{Error, Result};
+use crate::estimates::{mean, upper_median};
 use crate::latency::{self, quantile_us};
 use crate::stalls::threshold_us;
 
-/// Shorter windows have no seconds to speak of: the last one is cut off, and the first is unlike the others.
+/// Shortest window with per-second figures: the last second is cut off, and the first differs from the
+/// others.
 pub const SECONDS_MIN: usize = 3;
-/// A second is slow under this share of its window's median, and part of a gap under the next.
+/// Share of the window's median under which a second is slow.
 const SLOW: f64 = 0.5;
+/// Share of the window's median under which a second is part of a gap.
 const GAP: f64 = 0.1;
-/// The series of a window that has the queries of each second.
+/// Name of the series of queries per second.
 const QUERIES: &str = "queries";
 
-/// An arm in a test.
+/// The variance of an arm in a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VarianceRow {
     pub test: String,
@@ -36,17 +39,17 @@ pub struct VarianceRow {
     /// Index in [`Run::arms`].
     pub arm: usize,
     pub windows: usize,
-    /// Blocks that they are of; 0 in a run without.
+    /// Number of the windows' blocks; 0 in a run without blocks.
     pub blocks: usize,
-    /// How long they were together.
+    /// Total length of the windows.
     pub seconds: f64,
-    /// Second by second; none where no window was long enough.
+    /// `None` if no window was long enough.
     pub per_second: Option<PerSecond>,
-    /// Latencies of events; none where they were not measured.
+    /// `None` if latencies were not measured.
     pub latency: Option<EventLatency>,
 }
 
-/// The rate, second by second.
+/// Variance of the rate from second to second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PerSecond {
     /// Whole seconds.
@@ -55,11 +58,11 @@ pub struct PerSecond {
     pub cv: f64,
     /// Share of seconds under half of their window's median.
     pub slow_share: f64,
-    /// Most seconds in a row under a tenth of it.
+    /// Most consecutive seconds under a tenth of it.
     pub longest_gap_s: usize,
 }
 
-/// Latencies of events, from sending to the whole answer.
+/// Latencies of events, from sending to the complete answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EventLatency {
     pub events: u64,
@@ -69,26 +72,27 @@ pub struct EventLatency {
     pub p95_us: f64,
     /// 99th percentile, microseconds.
     pub p99_us: f64,
-    /// The longest stall: the slowest event, microseconds.
+    /// The slowest event, microseconds.
     pub max_us: f64,
-    /// From when on an event is held up, microseconds; the same on all arms of a test.
+    /// Latency above which an event stalls, microseconds; the same on all arms of a test.
     pub stall_us: f64,
     pub stalls: u64,
-    /// Share of the time that they took beyond `stall_us`.
+    /// Share of the time that events took beyond `stall_us`.
     pub stalled_share: f64,
 }
 
 /// Windows of a test by arm.
 type ByArm<'a> = BTreeMap<usize, Vec<&'a Recorded<Window>>>;
 
-/// Every arm of every test, by test and arm. Stalls are told by the latencies of the arm `base`.
+/// The variance of every arm in every test, sorted by test and arm. The threshold of a stall comes from the
+/// arm `base`.
 ///
 /// # Errors
-/// When series or latencies cannot be read.
+/// If series or latencies cannot be read.
 pub fn variance(run: &Run, base: usize) -> Result<Vec<VarianceRow>> {
     let mut tests: BTreeMap<&str, ByArm<'_>> = BTreeMap::new();
     for window in windows(run) {
-        if let Some(arm) = run.arms.iter().position(|arm| arm.name == window.action.arm) {
+        if let Some(arm) = arm_index(run, &window.action.arm) {
             tests.entry(&window.action.step).or_default().entry(arm).or_default().push(window);
         }
     }
@@ -111,9 +115,9 @@ fn windows(run: &Run) -> impl Iterator<Item = &Recorded<Window>> {
     })
 }
 
-fn stall_us(run: &Run, of_base: &[&Recorded<Window>]) -> Result<Option<f64>> {
+fn stall_us(run: &Run, base_windows: &[&Recorded<Window>]) -> Result<Option<f64>> {
     let mut medians_us = Vec::new();
-    for window in of_base {
+    for window in base_windows {
         medians_us.extend(latency::of_events(run, window)?.map(|histogram| histogram.p50_us));
     }
     Ok(threshold_us(medians_us.into_iter()))
@@ -148,27 +152,25 @@ fn row(
     })
 }
 
-/// From the rates of windows, second by second.
+/// Computes the variance from the per-second rates of windows.
 fn per_second(windows: &[Vec<f64>]) -> Option<PerSecond> {
-    let (mut seconds, mut squares, mut slow, mut longest_gap_s, mut free) = (0, 0.0, 0, 0, 0.0);
+    let (mut seconds, mut squares, mut slow, mut longest_gap_s, mut df) = (0, 0.0, 0, 0, 0.0);
     for rates in windows {
         let rates: Vec<f64> = rates.iter().copied().filter(|rate| rate.is_finite()).collect();
-        let mut sorted = rates.clone();
-        sorted.sort_by(f64::total_cmp);
-        let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+        let median = upper_median(rates.iter().copied()).unwrap_or(0.0);
         if rates.len() < SECONDS_MIN || median <= 0.0 {
             continue;
         }
-        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        let mean = mean(&rates);
         seconds += rates.len();
-        free += rates.len() as f64 - 1.0;
+        df += rates.len() as f64 - 1.0;
         squares += rates.iter().map(|rate| (rate / mean - 1.0).powi(2)).sum::<f64>();
         slow += rates.iter().filter(|rate| **rate < SLOW * median).count();
         let gap = rates.split(|rate| *rate >= GAP * median).map(<[f64]>::len).max();
         longest_gap_s = longest_gap_s.max(gap.unwrap_or(0));
     }
     let slow_share = slow as f64 / seconds as f64;
-    (seconds > 0).then(|| PerSecond { seconds, cv: (squares / free).sqrt(), slow_share, longest_gap_s })
+    (seconds > 0).then(|| PerSecond { seconds, cv: (squares / df).sqrt(), slow_share, longest_gap_s })
 }
 
 fn event_latency(
@@ -214,13 +216,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_are_held_against_their_own_window() {
+    fn seconds_are_compared_with_their_own_window() {
         let even = vec![100.0; 10];
         let mut gap = vec![50.0; 10];
         gap[3..6].copy_from_slice(&[4.0, 0.0, 2.0]);
         gap[8] = 20.0;
         let found = per_second(&[even.clone(), gap, vec![1.0, 2.0]]).unwrap();
-        assert_eq!((found.seconds, found.longest_gap_s), (20, 3), "two seconds are none");
+        assert_eq!((found.seconds, found.longest_gap_s), (20, 3), "a window of two seconds is left out");
         assert!((found.slow_share - 4.0 / 20.0).abs() < 1e-12, "{found:?}");
         let alone = per_second(&[even, vec![200.0; 10]]).unwrap();
         assert_eq!((alone.cv, alone.slow_share), (0.0, 0.0), "windows may differ from each other");

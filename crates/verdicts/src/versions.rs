@@ -1,4 +1,4 @@
-//! Versions of one DBMS in a row: in which of them a change arrived, and which tests it shows in.
+//! Changes across versions of one DBMS: the version in which each arrived, and the tests that show it.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +8,34 @@ use rqps_store::{Arm, Run};
 
 use crate::judged::RunVerdicts;
 
-/// Fewer versions are compared with base, not looked along.
+/// Fewest versions of a row.
 const VERSIONS_MIN: usize = 3;
 
-/// Arms that differ in their version alone, oldest first, and what was found along them.
+/// Arms that differ only in their version, oldest first, and the changes found along them.
 #[derive(Debug, Clone)]
 pub struct VersionRow {
     /// Indices in [`Run::arms`].
     pub arms: Vec<usize>,
-    /// Changes that arrived together, with what moved and where.
+    /// Changes of several tests that arrived in the same version with the same counters.
     pub arrivals: Vec<Arrival>,
-    /// Every step that is large enough to matter, by test.
+    /// All steps that are large enough to matter, by test.
     pub steps: Vec<TestSteps>,
-    /// How sure each step and its place are.
+    /// The rules by which steps were found.
     pub rules: SeriesRules,
 }
 
 impl VersionRow {
-    /// The sizes of an arrival: by metric, the smallest and largest ratio over its tests of the level after to the
-    /// level before.
+    /// The smallest and largest ratio of an arrival over its tests, level after to level before, by metric.
     pub fn sizes(&self, arrival: &Arrival) -> BTreeMap<Metric, (f64, f64)> {
         let mut sizes: BTreeMap<Metric, (f64, f64)> = BTreeMap::new();
         for test in self.steps.iter().filter(|test| arrival.tests.contains(&test.test)) {
             for (metric, found) in &test.metrics {
-                let of_arrival = |direction: Direction| arrival.signature.contains(&(*metric, direction));
-                let its = found.steps.iter().filter(|step| {
-                    of_arrival(step.direction())
+                let is_signed = |direction: Direction| arrival.signature.contains(&(*metric, direction));
+                let in_arrival = found.steps.iter().filter(|step| {
+                    is_signed(step.direction())
                         && step.arrivals.iter().any(|at| arrival.versions.contains(at))
                 });
-                for step in its {
+                for step in in_arrival {
                     let (low, high) = sizes.entry(*metric).or_insert((step.ratio, step.ratio));
                     (*low, *high) = (low.min(step.ratio), high.max(step.ratio));
                 }
@@ -46,17 +45,17 @@ impl VersionRow {
     }
 }
 
-/// The rows of a run: arms with the same DBMS, config and environment, and at least three versions.
+/// The rows of a run: arms with equal DBMS, config and environment, and at least three versions.
 pub fn version_rows(run: &Run, verdicts: &RunVerdicts) -> Vec<VersionRow> {
     let mut rows: Vec<Vec<usize>> = Vec::new();
     for (index, arm) in run.arms.iter().enumerate().filter(|(_, arm)| !arm.control) {
-        let alike = |row: &&mut Vec<usize>| {
+        let fits = |row: &&mut Vec<usize>| {
             let first = &run.arms[row[0]];
-            let new_version = row.iter().all(|other| run.arms[*other].build_version != arm.build_version);
+            let is_new_version = row.iter().all(|other| run.arms[*other].build_version != arm.build_version);
             (&first.dbms, &first.config_hash, &first.env) == (&arm.dbms, &arm.config_hash, &arm.env)
-                && new_version
+                && is_new_version
         };
-        match rows.iter_mut().find(alike) {
+        match rows.iter_mut().find(fits) {
             Some(row) => row.push(index),
             None => rows.push(vec![index]),
         }
@@ -72,7 +71,7 @@ pub fn version_rows(run: &Run, verdicts: &RunVerdicts) -> Vec<VersionRow> {
 
 fn row(arms: Vec<usize>, verdicts: &RunVerdicts) -> VersionRow {
     let series_rules = SeriesRules::default();
-    // Steps are found among normal noise, which stalls are not.
+    // Finding steps assumes normal noise, which stall factors don't have.
     let of_test = |test: &TestData| SeriesData {
         test: test.name.clone(),
         metrics: test
@@ -96,24 +95,25 @@ fn row(arms: Vec<usize>, verdicts: &RunVerdicts) -> VersionRow {
     VersionRow { arms, arrivals: arrivals(&tests), steps: tests, rules: series_rules }
 }
 
-/// Per block the logarithms of these arms, in their order.
+/// The logarithms of these arms, in their order, by block.
 fn along(data: &MetricData, arms: &[usize]) -> Vec<Vec<Option<f64>>> {
     data.blocks.iter().map(|block| arms.iter().map(|arm| block.ln[*arm]).collect()).collect()
 }
 
-/// A counter that is the same on every version has no steps, and no share of the error to be spent on it.
+/// Whether a metric varies at all. One that is constant has no steps, and must not use up a share of the
+/// error rate.
 fn varies((_, blocks): &(Metric, Vec<Vec<Option<f64>>>)) -> bool {
     blocks.iter().any(|block| block.windows(2).any(|pair| pair[0] != pair[1]))
 }
 
-/// Numbers compare as numbers: 9.6 is before 10, and 18beta1 before 18.0.
+/// Sort key that compares numbers as numbers: 9.6 is before 10, and 18beta1 before 18.0.
 fn version_key(arm: &Arm) -> Vec<(u64, String)> {
     let parts = arm.build_version.split(['.', '-', '_']);
     parts
         .map(|part| {
             let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
             let (number, rest) = part.split_at(digits);
-            // What has a word behind its number came before what has none.
+            // "~" sorts after letters: a pre-release comes before its release.
             let rest = if rest.is_empty() { "~".to_owned() } else { rest.to_owned() };
             (number.parse().unwrap_or(0), rest)
         })

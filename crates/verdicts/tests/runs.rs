@@ -1,4 +1,4 @@
-//! Run folders with known truth, judged.
+//! Judges run folders with known truth.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use rqps_stats::{Class, Detector, Metric, Tag};
@@ -16,10 +16,9 @@ fn judged(run: &Run) -> RunVerdicts {
     judge_run(run, &rules_of(run).unwrap()).unwrap()
 }
 
-/// One event in ten thousand is held up and the rate is the same: that is a regression, and where nobody stalls it is
-/// none.
+/// One stalled event in ten thousand is a regression although the rate is the same.
 #[test]
-fn stalls_are_judged_by_themselves() {
+fn stalls_are_judged_independently_of_the_rate() {
     let spec = Spec {
         stalls: vec![(2, "hot-points", 150_000), (0, "insert", 0)],
         blocks: 8,
@@ -31,7 +30,7 @@ fn stalls_are_judged_by_themselves() {
     let verdict = |test, arm| verdicts.verdict(test, arm, Detector::Stalls);
     let stalled = verdict("hot-points", 2).unwrap();
     assert!(stalled.class.is_regression() && stalled.significant, "{stalled:?}");
-    // Of 5 s in a window 0.13 s were lost.
+    // 0.13 s of the 5 s of a window were lost.
     let ratio = stalled.ratio;
     assert!((ratio - 1.0 / (1.0 - 0.13 / 5.0)).abs() < 0.001, "{ratio}");
     assert!(!verdicts.verdict("hot-points", 2, Detector::Rate).unwrap().class.is_change());
@@ -52,7 +51,7 @@ fn stalls_are_judged_by_themselves() {
 }
 
 #[test]
-fn what_is_true_is_found_and_nothing_else() {
+fn only_true_effects_are_found() {
     let spec =
         Spec { effects: vec![(2, "hot-points", 0.95, 1.03), (2, "insert", 1.06, 0.97)], ..Spec::default() };
     let (_results, run) = made(&spec);
@@ -70,7 +69,7 @@ fn what_is_true_is_found_and_nothing_else() {
 }
 
 #[test]
-fn void_blocks_give_no_figures() {
+fn void_blocks_are_not_used() {
     let (_results, run) = made(&Spec { blocks: 5, void: 3, ..Spec::default() });
     let verdicts = judged(&run);
     assert_eq!((verdicts.blocks_done, verdicts.blocks_void), (2, 3));
@@ -80,11 +79,11 @@ fn void_blocks_give_no_figures() {
             assert_eq!(blocks, [4, 5], "{} {}", test.name, data.metric);
         }
     }
-    assert_eq!(Tally::of(verdicts.on_candidates()).inconclusive, 32, "two blocks say nothing");
+    assert_eq!(Tally::of(verdicts.on_candidates()).inconclusive, 32, "two blocks are too few");
 }
 
 #[test]
-fn instructions_of_the_processor_go_before_those_of_a_program() {
+fn hardware_counters_are_used_for_instructions_if_there_are_any() {
     let (_results, run) = made(&Spec { counted: false, ..Spec::default() });
     assert_eq!(instruction_source(&run), InstructionSource::Processor);
     let experiment = experiment(&run).unwrap();
@@ -94,7 +93,7 @@ fn instructions_of_the_processor_go_before_those_of_a_program() {
 }
 
 #[test]
-fn housekeeping_of_a_reading_test_is_no_cost() {
+fn wal_of_a_reading_test_is_not_judged() {
     let (_results, run) = made(&Spec::default());
     let experiment = experiment(&run).unwrap();
     let measured = |test: &str| {
@@ -105,7 +104,7 @@ fn housekeeping_of_a_reading_test_is_no_cost() {
 }
 
 #[test]
-fn seconds_of_further_blocks_come_from_those_measured() {
+fn timing_is_the_mean_of_measured_blocks() {
     let (_results, run) = made(&Spec::default());
     let timing = Timing::of(&run);
     // Six windows and three counts of 2 s; a block lasts 130 s and has six tests.
@@ -116,10 +115,10 @@ fn seconds_of_further_blocks_come_from_those_measured() {
 }
 
 #[test]
-fn versions_in_a_row_say_where_a_change_arrived() {
+fn a_row_of_versions_shows_where_a_change_arrived() {
     let arms =
         vec![("v18", "18.1"), ("control", "18.1"), ("v9", "9.6.24"), ("v17", "17.7"), ("v16", "16.11")];
-    // 17 and 18 do the same two tests with more work; base is the newest, listed first.
+    // Two tests cost less in 9.6 and 16 than in 17 and 18. Base is the newest and listed first.
     let effects = ["hot-points", "insert"]
         .iter()
         .flat_map(|test| [(2, *test, 1.05, 0.97), (4, *test, 1.05, 0.97)])
@@ -129,7 +128,7 @@ fn versions_in_a_row_say_where_a_change_arrived() {
     let rows = version_rows(&run, &verdicts);
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     let names: Vec<&str> = row.arms.iter().map(|arm| run.arms[*arm].name.as_str()).collect();
-    assert_eq!(names, ["v9", "v16", "v17", "v18"], "9.6 is older than 16");
+    assert_eq!(names, ["v9", "v16", "v17", "v18"], "9.6 sorts before 16");
     let [arrival] = row.arrivals.as_slice() else { panic!("{:?}", row.arrivals) };
     assert_eq!(arrival.versions, [2], "in 17.7");
     assert_eq!(arrival.tests, ["hot-points", "insert"]);
@@ -139,7 +138,7 @@ fn versions_in_a_row_say_where_a_change_arrived() {
 }
 
 #[test]
-fn a_change_that_only_the_sequence_shows_is_state_dependent() {
+fn a_change_in_the_sequence_alone_is_state_dependent() {
     let (_isolated, isolated) = made(&Spec::default());
     let effects = vec![(2, "hot-points", 0.90, 1.0)];
     let spec = Spec { protocol: "sequence", effects, counted: false, seed: 2, ..Spec::default() };
@@ -155,7 +154,7 @@ fn a_change_that_only_the_sequence_shows_is_state_dependent() {
 }
 
 #[test]
-fn slower_with_the_same_instructions_is_remarked_on() {
+fn a_slower_rate_with_equal_instructions_is_a_layout_suspect() {
     let (_results, run) = made(&Spec { effects: vec![(2, "hot-points", 0.94, 1.0)], ..Spec::default() });
     let verdicts = judged(&run);
     assert_eq!(verdicts.remarks_on("hot-points", 2), [Remark::LayoutSuspect]);
@@ -164,7 +163,7 @@ fn slower_with_the_same_instructions_is_remarked_on() {
 }
 
 #[test]
-fn counts_that_are_not_the_windows_work_decide_nothing() {
+fn counts_that_disagree_with_cpu_time_are_not_used() {
     let effects = vec![(2, "insert", 1.0, 12.9), (2, "hot-points", 1.0, 1.03)];
     let (_results, run) = made(&Spec { effects, ..Spec::default() });
     let verdicts = judged(&run);
@@ -175,16 +174,16 @@ fn counts_that_are_not_the_windows_work_decide_nothing() {
     assert!(
         matches!(remarks, [Remark::CountsPart { instructions, cpu_us }] if *instructions > 12.0 && *cpu_us < 1.1)
     );
-    assert_eq!(cost("hot-points").metric, Metric::Instructions, "counts that agree do decide");
+    assert_eq!(cost("hot-points").metric, Metric::Instructions, "counts that agree are used");
     let control = verdicts.verdict("insert", 1, Detector::Cost).unwrap();
-    assert_eq!(control.metric, Metric::Instructions, "those of another arm stand");
+    assert_eq!(control.metric, Metric::Instructions, "another arm's counts are still used");
     let of = |test, arm| verdicts.agreements.iter().find(|one| one.test == test && one.arm == arm).unwrap();
     assert!((of("hot-points", 2).factor() - 1.03).abs() < 0.02, "{:?}", of("hot-points", 2));
     assert!(of("insert", 1).factor() < 1.02, "{:?}", of("insert", 1));
 }
 
 #[test]
-fn a_rate_that_moves_within_each_block_is_no_steady_state() {
+fn a_rate_that_changes_within_each_block_is_remarked_on() {
     let (_results, run) = made(&Spec { settling: 1.05, ..Spec::default() });
     let verdicts = judged(&run);
     assert_eq!(verdicts.remarks.len(), 6 * 3, "every test on every arm");

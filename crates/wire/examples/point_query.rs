@@ -1,5 +1,5 @@
-//! Runs one prepared statement with one integer parameter many times, and nothing else: the program
-//! to count instructions of. Two runs with different counts give the cost of one query.
+//! Runs one prepared statement with one integer parameter many times and nothing else, for counting
+//! instructions. Two runs with different counts give the cost of one query.
 //!
 //! ```sh
 //! cargo build --release -p rqps-wire --example point_query
@@ -7,13 +7,13 @@
 //!     postgres /run/db 5432 bench secret bench 'SELECT c FROM sbtest1 WHERE id = $1' 100000
 //! ```
 //!
-//! The first argument is `mysql` for MySQL and MariaDB, whose placeholders are question marks.
+//! For MySQL and MariaDB, the first argument is `mysql`, and the placeholder is a question mark.
 
 use std::error::Error;
 
 use rqps_wire::{Endpoint, Host, ParamType, Params, Session, mysql, postgres};
 
-/// Parameters run through this many values, from 1.
+/// Parameters cycle through the values from 1 to this.
 const KEYS: i64 = 1000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs the query `count` times; returns how many rows came.
+/// Runs the query `count` times; returns the number of rows.
 fn run<S: Session>(mut session: S, sql: &str, count: u64) -> Result<u64, rqps_wire::Error> {
     let statement = session.prepare(sql, &[ParamType::Int8])?;
     let mut params = Params::<S::Encoding>::new();

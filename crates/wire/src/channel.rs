@@ -1,4 +1,4 @@
-//! What the connections of all protocols share: how a statement is sent, and what becomes of a reply or of its failure.
+//! Shared by the connections of all protocols: sends a statement, and turns a failed reply into an [`Error`].
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use crate::inbox::{Inbox, READ_BYTES};
 use crate::socket::Socket;
 use crate::{Endpoint, Error, Outcome};
 
-/// A socket after the login, with its buffers.
+/// A logged-in socket with its buffers.
 pub(crate) struct Channel {
     endpoint: String,
     pub(crate) socket: Socket,
@@ -15,22 +15,22 @@ pub(crate) struct Channel {
     pub(crate) outbox: Vec<u8>,
 }
 
-/// Why a reply did not end well.
+/// Why a reply failed.
 #[derive(Debug)]
 pub(crate) enum ReplyError {
-    /// The server reported an error; the reply is read to its end and the connection usable.
+    /// The server reported an error. The reply was read to its end and the connection is usable.
     Rejected(Box<ServerError>),
-    /// The connection broke or its end was announced, maybe with a message that says why.
+    /// The connection broke, or the server announced its end. `last_words` is the server's last message.
     Lost { cause: io::Error, last_words: Option<String> },
     /// The bytes violate the protocol.
     Malformed(String),
 }
 
-/// An error as the server reports it.
+/// An error reported by the server.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerError {
     pub(crate) sqlstate: String,
-    /// MySQL's own number; Postgres has none.
+    /// MySQL's error number; Postgres has none.
     pub(crate) code: Option<u16>,
     pub(crate) message: String,
     pub(crate) detail: Option<Box<str>>,
@@ -38,7 +38,7 @@ pub(crate) struct ServerError {
 }
 
 impl ReplyError {
-    /// The error for a connection that broke in a reply, after the server said `last_words`.
+    /// The error for a connection that broke in a reply, after the message `last_words`.
     #[cold]
     pub(crate) fn lost(cause: io::Error, last_words: Option<String>) -> Self {
         match cause.kind() {
@@ -62,15 +62,15 @@ impl Channel {
     }
 }
 
-/// A connection that sends one statement at a time and reads its reply. What is for failures only is kept out of line:
-/// within the code of a query it costs 13 instructions each time (cachegrind, `examples/point_query.rs`).
+/// A connection that sends one statement at a time and reads its reply. Error handling is out of line:
+/// inlined, it costs 13 instructions per query (cachegrind, `examples/point_query.rs`).
 pub(crate) trait Exchange {
-    /// The kind of server, for messages.
+    /// The kind of server, for error messages.
     const SERVER: &'static str;
 
     fn channel(&mut self) -> &mut Channel;
 
-    /// Reads the reply to the outbox to its end, counting rows.
+    /// Reads the whole reply to the outbox and counts its rows.
     fn collect(&mut self) -> Result<Outcome, ReplyError>;
 
     /// Sends the outbox.
@@ -99,11 +99,11 @@ pub(crate) trait Exchange {
         }
     }
 
-    /// The error for a message that could not be sent. The server may have said why.
+    /// The error for a message that could not be sent, with the server's last message if it sent one.
     #[cold]
     #[inline(never)]
     fn send_failed(&mut self, cause: io::Error, sql: &str) -> Error {
-        // What has arrived can still be read; nothing more is waited for.
+        // Data that has arrived can still be read, without blocking.
         self.channel().socket.shut_down();
         let last_words = match self.collect() {
             Err(ReplyError::Lost { last_words, .. }) => last_words,
@@ -128,7 +128,7 @@ pub(crate) trait Exchange {
                 Error::Closed { endpoint, statement: shorten(sql), last_words, cause }
             }
             ReplyError::Malformed(what) => {
-                // Where the next message begins is unknown.
+                // The start of the next message is unknown.
                 channel.socket.shut_down();
                 self.protocol_error(what)
             }

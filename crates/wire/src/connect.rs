@@ -1,4 +1,4 @@
-//! What the logins of all protocols share: limits, and the errors of a login that fails.
+//! Shared by the logins of all protocols: limits, login errors, version numbers.
 
 use std::io;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::error::number;
 use crate::socket::Socket;
 use crate::{Endpoint, Error};
 
-/// How long a login may take, on a busy server too; a server that hangs is then given up.
+/// Time limit of a login; long enough for a busy server.
 pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A socket for a login, with its time limit; `file` is the Unix socket's name in its directory.
+/// Opens a socket with the login's time limit; `file` is the Unix socket's name in its directory.
 pub(crate) fn open(endpoint: &Endpoint, file: &str, server: &'static str) -> Result<Socket, Error> {
     let opened = Socket::open(endpoint, file).and_then(|mut socket| {
         socket.set_timeout(Some(LOGIN_TIMEOUT))?;
@@ -20,7 +20,8 @@ pub(crate) fn open(endpoint: &Endpoint, file: &str, server: &'static str) -> Res
     opened.map_err(|source| unreachable(endpoint, source, server))
 }
 
-/// The error for a server that can't be reached, breaks off the login, or isn't a `server` at all.
+/// The error for a server that can't be reached, closes the connection during login, or isn't a `server` at
+/// all.
 pub(crate) fn unreachable(endpoint: &Endpoint, source: io::Error, server: &'static str) -> Error {
     let remedy = match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
@@ -43,7 +44,7 @@ pub(crate) fn unreachable(endpoint: &Endpoint, source: io::Error, server: &'stat
 pub(crate) enum LoginError {
     Io(io::Error),
     Server(ServerError),
-    /// The password check failed on our side, or uses a method that this client lacks.
+    /// The password check failed on the client's side, or needs an unsupported method.
     Method(String),
 }
 
@@ -53,13 +54,20 @@ impl From<io::Error> for LoginError {
     }
 }
 
-/// What differs between the protocols when a server refuses a login.
+/// The parts of a login error that differ between the protocols.
 pub(crate) struct Refusal {
     /// The kind of server.
     pub(crate) server: &'static str,
     pub(crate) remedy_for: fn(&ServerError) -> &'static str,
-    /// The remedy that names the methods this client knows.
+    /// The remedy for [`LoginError::Method`]; names the supported methods.
     pub(crate) methods: &'static str,
+}
+
+/// The first three numbers of a version such as `9.6.24` or `10.11.5-MariaDB`; a missing or invalid one is 0.
+pub(crate) fn version_parts(text: &str) -> [u32; 3] {
+    let release = text.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
+    let mut parts = release.split('.').map(|part| part.parse().unwrap_or(0));
+    std::array::from_fn(|_| parts.next().unwrap_or(0))
 }
 
 impl LoginError {

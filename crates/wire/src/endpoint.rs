@@ -1,33 +1,30 @@
-//! Where a server listens and who logs in, in one value that can be put into every error message.
+//! A server's address and login, in one value that error messages can show.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// How a server is reached.
+/// A server's address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// The directory that holds the server's Unix socket.
+    /// The directory of the server's Unix socket.
     Unix(PathBuf),
-    /// An address to reach by TCP.
     Tcp(IpAddr),
 }
 
 /// One server, one database, one user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The socket directory or address.
     pub host: Host,
-    /// The TCP port; for a Unix socket, the number its file name ends in.
+    /// The TCP port; for a Unix socket, the number at the end of its file name.
     pub port: u16,
-    /// The role to log in as.
     pub user: String,
-    /// Its password; unused when the server trusts the connection.
+    /// Unused if the server trusts the connection.
     pub password: String,
     pub database: String,
 }
 
-/// For error messages: place, user and database, never the password.
+/// For error messages: address, user and database, never the password.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {

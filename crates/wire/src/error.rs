@@ -1,21 +1,21 @@
-//! What can go wrong between client and server, each message naming the place and the remedy.
+//! Errors of connections and statements. Each message names the place and the remedy.
 
 use std::io;
 
-/// MySQL's errors after which the same transaction may be tried again: deadlock, lock wait timeout,
-/// record changed since it was read, duplicate key. sysbench ignores the first three; the fourth is
-/// what two clients meet that delete and insert the same row, as in Postgres.
+/// MySQL errors after which the transaction may be retried: deadlock, lock wait timeout, record changed since
+/// it was read, duplicate key. sysbench ignores the first three; the fourth happens, as in Postgres, when two
+/// clients delete and insert the same row.
 const RETRYABLE_CODES: [u16; 4] = [1213, 1205, 1020, 1062];
 
-/// SQLSTATEs after which the same transaction may simply be tried again: deadlock detected, unique
-/// violation, serialization failure.
+/// SQLSTATEs after which the transaction may be retried: deadlock detected, unique violation, serialization
+/// failure.
 const RETRYABLE: [&str; 3] = ["40P01", "23505", "40001"];
 
-/// Longest part of a statement that an error message shows, in characters.
+/// Characters of a statement shown in an error message.
 const SHOWN_SQL_CHARS: usize = 200;
 
-/// Most statements that one connection prepares. A MySQL server's own limit for all is 16,382 unless set; the names of
-/// Postgres's statements have room for more digits.
+/// Maximum number of prepared statements of a connection. A MySQL server's default limit for all connections
+/// is 16,382; the statement names used with Postgres have room for more digits.
 pub(crate) const STATEMENTS_MAX: u32 = 10_000;
 
 /// A failure of a connection or of a statement on it.
@@ -27,9 +27,9 @@ pub enum Error {
     #[error("{endpoint}: login failed: {reason}; {remedy}")]
     Auth {
         endpoint: String,
-        /// The server's error code, if the server gave one: `28P01`, `57P03`, `53300`...
+        /// The server's error code, if it sent one: `28P01`, `57P03`, `53300`...
         sqlstate: Option<String>,
-        /// The server's message, or the client's complaint.
+        /// The server's message, or the client's own.
         reason: String,
         remedy: &'static str,
     },
@@ -37,30 +37,30 @@ pub enum Error {
     #[error("{message} ({}SQLSTATE {sqlstate}){} in: {statement}", number(.code), notes(.detail, .hint))]
     Db {
         sqlstate: String,
-        /// MySQL's own number of the error; Postgres has none.
+        /// MySQL's error number; Postgres has none.
         code: Option<u16>,
         message: String,
         detail: Option<Box<str>>,
         hint: Option<Box<str>>,
         statement: String,
     },
-    /// The server ended the connection, or it broke. Connect again after looking at the server.
+    /// The server ended the connection, or it broke.
     #[error(
         "{endpoint}: the connection was lost ({cause}){} during: {statement}; see the server's log",
         last_words.as_ref().map(|words| format!(", after the server said: {words}")).unwrap_or_default()
     )]
     Closed {
         endpoint: String,
-        /// The statement in flight, cut to a readable length.
+        /// The statement in flight, shortened.
         statement: String,
-        /// The server's message before the end, if it sent one.
+        /// The server's last message, if it sent one.
         last_words: Option<String>,
         cause: io::Error,
     },
     /// The server violated the protocol. The connection is closed.
     #[error("{endpoint}: unexpected bytes from the server: {what}; is this a {server} server?")]
     Protocol {
-        /// The DBMS whose protocol is expected, with the oldest release.
+        /// The DBMS whose protocol is expected.
         server: &'static str,
         endpoint: String,
         what: String,
@@ -74,9 +74,9 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a transaction that met this error may be rolled back and tried again: deadlock
-    /// (`40P01`), duplicate key (`23505`), serialization failure (`40001`); of MySQL the errors 1213,
-    /// 1062, 1020 and 1205 (lock wait timeout).
+    /// Whether the transaction may be rolled back and retried: after a deadlock (`40P01`), duplicate key
+    /// (`23505`) or serialization failure (`40001`); for MySQL, after errors 1213, 1062, 1020 and 1205 (lock
+    /// wait timeout).
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -86,7 +86,7 @@ impl Error {
         }
     }
 
-    /// MySQL's number of the error, if it was such a server that complained of a statement.
+    /// MySQL's error number, if a MySQL or MariaDB server rejected a statement.
     #[must_use]
     pub fn code(&self) -> Option<u16> {
         match self {
@@ -95,13 +95,13 @@ impl Error {
         }
     }
 
-    /// Whether the connection is gone.
+    /// Whether the connection is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed { .. } | Self::Protocol { .. })
     }
 
-    /// The server's error code, if it was the server that complained.
+    /// The SQLSTATE, if the server rejected a statement or the login with one.
     #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {
         match self {
@@ -134,7 +134,7 @@ pub(crate) fn too_many_statements() -> Error {
     }
 }
 
-/// A statement as error messages show it.
+/// A statement, shortened for error messages.
 pub(crate) fn shorten(sql: &str) -> String {
     match sql.char_indices().nth(SHOWN_SQL_CHARS) {
         Some((end, _)) => format!("{}...", sql.get(..end).unwrap_or_default()),

@@ -1,28 +1,28 @@
-//! The read buffer: one block of memory, reused for every reply. It grows only for a single message
-//! that must be seen whole, up to a limit.
+//! The read buffer: one block of memory, reused for every reply. It grows only for a message that must be
+//! parsed whole, up to a limit.
 
 use std::io::{self, Read};
 
-/// Bytes that any protocol's header fits into.
+/// Larger than any protocol's header.
 const HEADER_BYTES_MAX: usize = 8;
 
-/// Size of one read. Larger than any reply of the small statements, so those take one read.
+/// Size of one read. Small statements have shorter replies, so each takes one read.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
 
-/// Longest message that is kept whole (an error, one row of an administrative query).
+/// Longest message that is parsed whole (an error, one row of an administrative query).
 pub(crate) const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Bytes read from the server and not consumed yet.
+/// Bytes read from the server but not yet consumed.
 pub(crate) struct Inbox {
     buffer: Vec<u8>,
-    /// The buffer's ordinary size, in bytes.
+    /// The buffer's size unless a large message is in it.
     ordinary: usize,
     start: usize,
     end: usize,
 }
 
 impl Inbox {
-    /// An empty buffer of `bytes`; at least a header must fit.
+    /// An empty buffer of `bytes`, or of a header if that is larger.
     pub(crate) fn new(bytes: usize) -> Self {
         let ordinary = bytes.max(HEADER_BYTES_MAX);
         Self { buffer: vec![0; ordinary], ordinary, start: 0, end: 0 }
@@ -34,13 +34,13 @@ impl Inbox {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Marks the first `bytes` unread ones as done.
+    /// Consumes the first `bytes` unread bytes.
     #[inline]
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.start += bytes;
     }
 
-    /// Reads more behind the unread bytes, making room if needed.
+    /// Reads more bytes after the unread ones, and makes room for them if needed.
     #[inline]
     pub(crate) fn fill(&mut self, source: &mut impl Read) -> io::Result<()> {
         if self.start == self.end {
@@ -59,8 +59,7 @@ impl Inbox {
         }
     }
 
-    /// Reads `bytes` more and throws them away, and keeps what came behind them. Only when nothing
-    /// is unread.
+    /// Reads and discards `bytes` more bytes; keeps bytes that arrive after them. Only if nothing is unread.
     pub(crate) fn skip(&mut self, source: &mut impl Read, mut bytes: usize) -> io::Result<()> {
         while bytes > 0 {
             self.fill(source)?;
@@ -71,8 +70,8 @@ impl Inbox {
         Ok(())
     }
 
-    /// The next `bytes` bytes, read if they aren't there yet, not consumed. At most
-    /// [`FRAME_BYTES_MAX`] may be asked for, by the caller's check.
+    /// Returns the next `bytes` bytes without consuming them; reads them if needed. Callers must limit
+    /// `bytes` to [`FRAME_BYTES_MAX`].
     pub(crate) fn peek(&mut self, source: &mut impl Read, bytes: usize) -> io::Result<&[u8]> {
         while self.unread().len() < bytes {
             self.fill(source)?;
@@ -80,7 +79,7 @@ impl Inbox {
         Ok(self.buffer.get(self.start..self.start + bytes).unwrap_or_default())
     }
 
-    /// The next `bytes` bytes, consumed; as for [`Inbox::peek`].
+    /// Consumes and returns the next `bytes` bytes; see [`Inbox::peek`].
     pub(crate) fn take(&mut self, source: &mut impl Read, bytes: usize) -> io::Result<&[u8]> {
         self.peek(source, bytes)?;
         let start = self.start;
@@ -88,7 +87,7 @@ impl Inbox {
         Ok(self.buffer.get(start..start + bytes).unwrap_or_default())
     }
 
-    /// Gives back the memory that a large message took, if nothing is unread.
+    /// Frees the memory of a large message, if nothing is unread.
     pub(crate) fn shrink(&mut self) {
         if self.start == self.end && self.buffer.len() > self.ordinary {
             (self.start, self.end) = (0, 0);
@@ -108,12 +107,11 @@ impl Inbox {
     }
 }
 
-/// The server closed its end.
 pub(crate) fn end_of_stream() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "closed by the server")
 }
 
-/// An error of kind `InvalidData`: the protocol was not kept.
+/// The error for a protocol violation, of kind `InvalidData`.
 pub(crate) fn unexpected(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }

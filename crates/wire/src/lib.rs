@@ -1,12 +1,12 @@
 //! Lean protocol clients for the hot path.
 //!
-//! The client shares the machine with the server it measures, so what it spends is taken from the
-//! measurement. This crate sends a prepared statement with one system call, counts the reply in
-//! place with (usually) one more, and keeps nothing of it. What is not hot (login, errors, small
-//! administrative queries) is left to the `postgres-protocol` crate where there is one.
+//! The client shares the machine with the server it measures, so its own cost distorts the measurement. This
+//! crate sends a prepared statement with one system call, and receives the reply with (usually) one more,
+//! counts its rows in place and discards it. For Postgres, the rest (login, errors, administrative queries)
+//! is left to the `postgres-protocol` crate.
 //!
-//! It knows connections, statements and results; it knows nothing about tests. Each protocol is a
-//! module with its own [`Session`]: [`postgres`] and [`mysql`].
+//! It handles connections, statements and results, and does not depend on tests. Each protocol is a module
+//! with its own [`Session`]: [`postgres`] and [`mysql`].
 
 mod channel;
 mod connect;

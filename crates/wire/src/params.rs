@@ -1,14 +1,14 @@
-//! Statement parameters, kept in the encoding that goes over the wire: filling in the values of one
-//! execution costs no allocation and no second pass.
+//! Statement parameters in wire encoding: filling in the values of an execution takes no allocation and no
+//! second pass.
 
 use std::marker::PhantomData;
 
-/// How a protocol writes a value behind those before it.
+/// How a protocol encodes values.
 pub trait Encoding {
-    /// Writes a 64-bit integer.
+    /// Appends a 64-bit integer.
     fn push_int(encoded: &mut Vec<u8>, value: i64);
 
-    /// Writes a character string as it stands.
+    /// Appends a character string, without quoting.
     fn push_text(encoded: &mut Vec<u8>, value: &[u8]);
 }
 
@@ -32,7 +32,7 @@ impl<E: Encoding> Params<E> {
         Self::default()
     }
 
-    /// Forgets the values and keeps the memory.
+    /// Removes all values; keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.encoded.clear();
@@ -46,10 +46,10 @@ impl<E: Encoding> Params<E> {
         self.count += 1;
     }
 
-    /// Adds a character string as it stands, without quoting.
+    /// Adds a character string, without quoting.
     ///
-    /// The value must not hold a zero byte: Postgres rejects it. Values too long for the wire are
-    /// reported by the execution, not here.
+    /// The value must not contain a zero byte: Postgres rejects it. A value that is too long for the protocol
+    /// is an error of the execution, not of this call.
     #[inline]
     pub fn push_text(&mut self, value: &[u8]) {
         E::push_text(&mut self.encoded, value);
@@ -62,14 +62,12 @@ impl<E: Encoding> Params<E> {
         self.count
     }
 
-    /// Whether there is no value.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The values as the wire wants them.
     #[inline]
     pub(crate) fn encoded(&self) -> &[u8] {
         &self.encoded

@@ -1,4 +1,4 @@
-//! A server for tests that sends prepared bytes in pieces of given sizes, and keeps what it receives.
+//! A fake server for tests: sends given bytes in pieces of given sizes, and records what it receives.
 
 use std::io::{self, Read, Write};
 
@@ -10,7 +10,7 @@ pub(crate) struct Scripted<'a> {
 }
 
 impl<'a> Scripted<'a> {
-    /// Without `cuts`, each read gets all that fits.
+    /// Without `cuts`, each read returns as much as fits.
     pub(crate) fn new(bytes: &'a [u8], cuts: &'a [usize]) -> Self {
         Self { bytes, cuts, reads: 0, received: Vec::new() }
     }

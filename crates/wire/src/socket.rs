@@ -1,4 +1,4 @@
-//! The connected socket. Send and receive are bare system calls, written here once for Unix and TCP.
+//! The connected socket. Send and receive are plain system calls, the same for Unix and TCP.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,20 +13,20 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown};
 
 use crate::{Endpoint, Host};
 
-/// How long a TCP connection may take to come about.
+/// Time limit for opening a TCP connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A blocking stream to the server.
 pub(crate) struct Socket {
     fd: OwnedFd,
-    /// How long a receive may wait for the server to begin its answer.
+    /// Limit on waiting for the start of an answer.
     limit: Option<Timespec>,
-    /// Something was sent and nothing received since.
-    asked: bool,
+    /// Whether something was sent since the last receive.
+    awaits_answer: bool,
 }
 
 impl Socket {
-    /// Connects to where `endpoint` says the server listens; in a socket directory the socket is `file_name`.
+    /// Connects to `endpoint`; in a socket directory the socket is `file_name`.
     pub(crate) fn open(endpoint: &Endpoint, file_name: &str) -> io::Result<Self> {
         let fd = match &endpoint.host {
             Host::Unix(directory) => OwnedFd::from(UnixStream::connect(directory.join(file_name))?),
@@ -37,10 +37,10 @@ impl Socket {
                 OwnedFd::from(stream)
             }
         };
-        Ok(Self { fd, limit: None, asked: false })
+        Ok(Self { fd, limit: None, awaits_answer: false })
     }
 
-    /// Limits how long one send or receive may block; `None` waits for ever.
+    /// Limits how long a send or receive may block; `None` for no limit.
     pub(crate) fn set_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
         set_socket_timeout(&self.fd, Timeout::Recv, limit)?;
         set_socket_timeout(&self.fd, Timeout::Send, limit)?;
@@ -51,7 +51,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Whether a read would return at once: the server sent something or closed its end.
+    /// Whether a read would return at once: there is data, or the server closed its end.
     pub(crate) fn is_readable(&self) -> io::Result<bool> {
         let mut byte = [0];
         match rustix::net::recv(&self.fd, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
@@ -63,14 +63,14 @@ impl Socket {
 
     /// Ends the connection in both directions; later calls fail.
     pub(crate) fn shut_down(&self) {
-        // Fails only if the connection is gone, which is what is wanted.
+        // Fails only if the connection is closed already.
         let _ = rustix::net::shutdown(&self.fd, Shutdown::Both);
     }
 
     /// Waits until the server has begun to answer.
     ///
-    /// A receive would wait too, but on a Unix socket it is also woken when the server takes the question out of it, to
-    /// find nothing there: 1.7 changes of context a query instead of 1.0, measured on Linux 6.18. A poll for input
+    /// A receive would wait too, but on a Unix socket it also wakes up, in vain, when the server reads the
+    /// query from it: 1.7 context switches per query instead of 1.0, measured on Linux 6.18. A poll for input
     /// sleeps through that.
     #[inline]
     fn await_answer(&self) -> io::Result<()> {
@@ -89,7 +89,7 @@ impl Socket {
 impl Read for Socket {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if std::mem::take(&mut self.asked) {
+        if std::mem::take(&mut self.awaits_answer) {
             self.await_answer()?;
         }
         loop {
@@ -105,7 +105,7 @@ impl Read for Socket {
 impl Write for Socket {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.asked = true;
+        self.awaits_answer = true;
         loop {
             match rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL) {
                 Err(Errno::INTR) => {}

@@ -1,7 +1,7 @@
-//! The client against real servers of both families: an old release, which knows passwords only as
-//! SHA-1, the first that remembers them otherwise, and one that keeps definitions of columns.
+//! The client against real servers: an old MySQL, which has only SHA-1 passwords, a new one with other
+//! passwords, and a MariaDB, which omits column definitions that the client has cached.
 
-// The checks are parts of the tests, where a failed unwrap is a failed test.
+// A failed unwrap in a check fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod mysql_checks;
@@ -25,11 +25,11 @@ fn mariadb() {
     check_all(Dbms::Mariadb, "10.11.5");
 }
 
-/// All checks on one server, in an order in which the last one kills it.
+/// Runs all checks on one server; the last one kills it.
 fn check_all(dbms: Dbms, version: &str) {
     let server = Scratch::start_of(dbms, version, |spec| spec.tcp = true).unwrap();
     let endpoint = by_socket(&server);
-    login::connection_knows_server_and_backend(&endpoint);
+    login::version_and_backend_id_are_the_servers(&endpoint);
     login::failures_name_place_and_remedy(&endpoint);
     login::other_protocols_are_recognized(&endpoint);
     login::every_method_logs_in(&endpoint);
@@ -37,8 +37,8 @@ fn check_all(dbms: Dbms, version: &str) {
     statements::prepared_statements_count_rows(&endpoint);
     statements::errors_leave_the_connection_usable(&endpoint);
     statements::queries_keep_rows(&endpoint);
-    statements::sizes_have_no_limit_but_the_servers(&endpoint);
-    loss::stopped_statement_is_an_error(&endpoint);
-    loss::ended_connection_is_closed(&endpoint);
+    statements::sizes_are_limited_only_by_the_server(&endpoint);
+    loss::cancelled_statement_is_an_error(&endpoint);
+    loss::killed_connection_is_closed(&endpoint);
     loss::killed_server_is_a_closed_connection(&endpoint);
 }

@@ -1,7 +1,7 @@
-//! The client against real servers: the oldest release it is made for, which knows passwords only as
-//! MD5, and a new one.
+//! The client against real servers: the oldest supported release, which has only MD5 passwords, and a new
+//! one.
 
-// The checks are parts of the tests, where a failed unwrap is a failed test.
+// A failed unwrap in a check fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod checks;
@@ -19,11 +19,11 @@ fn new_release() {
     check_all("18");
 }
 
-/// All checks on one server, in an order in which the last one may crash it.
+/// Runs all checks on one server; the last one may crash it.
 fn check_all(version: &str) {
     let server = Scratch::start_with(version, |spec| spec.tcp = true).unwrap();
     let endpoint = by_socket(&server);
-    login::connection_knows_server_and_backend(&endpoint);
+    login::version_and_backend_id_are_the_servers(&endpoint);
     login::failures_name_place_and_remedy(&endpoint);
     login::tcp_works(&endpoint);
     login::every_method_logs_in(&endpoint, &server.spec().data_dir);
@@ -32,6 +32,6 @@ fn check_all(version: &str) {
     statements::errors_leave_the_connection_usable(&endpoint);
     statements::large_results_are_counted(&endpoint);
     statements::copy_loads_all_or_nothing(&endpoint);
-    loss::ended_backend_says_why(&endpoint);
+    loss::terminated_backend_sends_a_last_message(&endpoint);
     loss::killed_backend_is_a_closed_connection(&endpoint);
 }

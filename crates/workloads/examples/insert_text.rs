@@ -1,6 +1,6 @@
-//! Writes the text of inserts and nothing else, for counting what a row costs the client:
-//! `valgrind --tool=cachegrind target/release/examples/insert_text STATEMENTS ROWS`, twice with unlike STATEMENTS; the
-//! difference of instructions over that of rows.
+//! Writes the text of INSERT statements and nothing else, to measure the client's cost of a row: run
+//! `valgrind --tool=cachegrind target/release/examples/insert_text STATEMENTS ROWS` with two values of
+//! STATEMENTS, and divide the difference of instructions by that of rows.
 
 use rqps_workloads::insert_benchmark::{statement_stream, write_insert};
 

@@ -1,26 +1,26 @@
-//! How a benchmark's SQL is spelled for one DBMS. What differs is data: a [`Spelling`] for each dialect.
+//! The SQL of the microbenchmarks for each DBMS. The differences are data: a [`Spelling`] for each dialect.
 
 use crate::model::{Param, Statement};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     Postgres,
-    /// MySQL, and MariaDB, which spells all of this alike.
+    /// MySQL and MariaDB, which do not differ here.
     Mysql,
 }
 
-/// What a dialect writes differently. `{t}` stands for a table's name, `{rows}` for its number of rows.
+/// The SQL that differs between dialects. `{t}` stands for a table's name, `{rows}` for its number of rows.
 struct Spelling {
-    /// Type of a column whose values the server hands out.
+    /// Type of an auto-increment column.
     id: &'static str,
-    /// What follows a table's columns.
+    /// Follows the column list of CREATE TABLE.
     table_options: &'static str,
-    /// Parameters of a prepared statement.
     placeholder: Placeholder,
-    /// Makes ids go on after those that the load gave.
-    ids_go_on: &'static [&'static str],
-    /// Statements of tests that sysbench writes in other words for this dialect: the common text, and its own.
-    own_words: &'static [(&'static str, &'static str)],
+    /// Statements that advance the id counter past the loaded ids.
+    advance_ids: &'static [&'static str],
+    /// Statements of tests that sysbench spells differently in this dialect: the common SQL and the
+    /// dialect's.
+    overrides: &'static [(&'static str, &'static str)],
 }
 
 enum Placeholder {
@@ -34,18 +34,18 @@ static POSTGRES: Spelling = Spelling {
     id: "SERIAL",
     table_options: "",
     placeholder: Placeholder::Numbered,
-    ids_go_on: &["SELECT setval('{t}_id_seq', {rows})"],
-    own_words: &[],
+    advance_ids: &["SELECT setval('{t}_id_seq', {rows})"],
+    overrides: &[],
 };
 
 static MYSQL: Spelling = Spelling {
     id: "INTEGER NOT NULL AUTO_INCREMENT",
     table_options: " ENGINE=InnoDB",
     placeholder: Placeholder::Mark,
-    // InnoDB's counter follows the largest id that a statement gave.
-    ids_go_on: &[],
-    // An id of 0 asks for the next one.
-    own_words: &[(
+    // InnoDB's counter follows the largest inserted id.
+    advance_ids: &[],
+    // An id of 0 requests the next one.
+    overrides: &[(
         "INSERT INTO {t} (k, c, pad) VALUES (?, '?', '?')",
         "INSERT INTO {t} (id, k, c, pad) VALUES (0, ?, '?', '?')",
     )],
@@ -59,9 +59,10 @@ impl Dialect {
         }
     }
 
-    fn own_words(self, sql: &'static str) -> &'static str {
-        let own = self.spelling().own_words.iter().find(|(common, _)| *common == sql);
-        own.map_or(sql, |(_, own)| own)
+    /// `sql`, or its override in this dialect.
+    fn override_of(self, sql: &'static str) -> &'static str {
+        let found = self.spelling().overrides.iter().find(|(common, _)| *common == sql);
+        found.map_or(sql, |(_, own)| own)
     }
 }
 
@@ -70,7 +71,7 @@ pub fn table_name(table: u32) -> String {
     format!("sbtest{table}")
 }
 
-/// Statements that make an empty table number `table`, replacing one of an earlier try.
+/// Statements that create empty table number `table`; they drop an existing one.
 pub fn create_table(dialect: Dialect, table: u32) -> Vec<String> {
     let name = table_name(table);
     let Spelling { id, table_options, .. } = dialect.spelling();
@@ -83,15 +84,16 @@ pub fn create_table(dialect: Dialect, table: u32) -> Vec<String> {
     ]
 }
 
-/// Statements to run when table number `table` has its rows: the secondary index, and ids that go on after them.
+/// Statements to run once table number `table` has its rows: they create the secondary index and advance the
+/// id counter.
 pub fn finish_table(dialect: Dialect, table: u32, rows: u64) -> Vec<String> {
     let name = table_name(table);
-    let ids_go_on = dialect.spelling().ids_go_on.iter();
-    let filled = ids_go_on.map(|sql| sql.replace("{t}", &name).replace("{rows}", &rows.to_string()));
-    std::iter::once(format!("CREATE INDEX k_{table} ON {name}(k)")).chain(filled).collect()
+    let advance_ids = dialect.spelling().advance_ids.iter();
+    let advance_ids = advance_ids.map(|sql| sql.replace("{t}", &name).replace("{rows}", &rows.to_string()));
+    std::iter::once(format!("CREATE INDEX k_{table} ON {name}(k)")).chain(advance_ids).collect()
 }
 
-/// How many values a statement's parameter list has, lists counted by length.
+/// The number of values that a statement takes; a list of `range` keys is `range` values.
 pub fn value_count(statement: &Statement, range: u32) -> usize {
     let count = |param: &Param| match param {
         Param::Keys | Param::HotKeys => range as usize,
@@ -103,21 +105,19 @@ pub fn value_count(statement: &Statement, range: u32) -> usize {
 /// The SQL of a prepared statement on table number `table`; `range` is the length of its list.
 pub fn prepared_sql(dialect: Dialect, statement: &Statement, table: u32, range: u32) -> String {
     let mut number = 0;
-    let mut next = || {
+    let next = || {
         number += 1;
         match dialect.spelling().placeholder {
             Placeholder::Numbered => format!("${number}"),
             Placeholder::Mark => "?".to_owned(),
         }
     };
-    expand(dialect.own_words(statement.sql), table, |place| match place {
-        Place::Value => next(),
-        Place::List => (0..range).map(|_| next()).collect::<Vec<_>>().join(","),
-    })
+    expand(dialect.override_of(statement.sql), table, range, next)
 }
 
-/// The SQL with literal values in place of parameters, lists counted by length; texts are quoted where the statement's
-/// own SQL doesn't, in apostrophes, and hold none. For query plans and for statements sent as text.
+/// The SQL with literal values in place of parameters, [`value_count`] in all. Texts must not contain
+/// apostrophes, and must be in apostrophes unless the statement's SQL has them. For query plans and for
+/// statements sent as text.
 pub fn literal_sql(
     dialect: Dialect,
     statement: &Statement,
@@ -126,19 +126,11 @@ pub fn literal_sql(
     values: &[String],
 ) -> String {
     let mut values = values.iter();
-    let mut next = || values.next().cloned().unwrap_or_default();
-    expand(dialect.own_words(statement.sql), table, |place| match place {
-        Place::Value => next(),
-        Place::List => (0..range).map(|_| next()).collect::<Vec<_>>().join(","),
-    })
+    expand(dialect.override_of(statement.sql), table, range, || values.next().cloned().unwrap_or_default())
 }
 
-enum Place {
-    Value,
-    List,
-}
-
-fn expand(sql: &str, table: u32, mut fill: impl FnMut(Place) -> String) -> String {
+/// Replaces `{t}`, each `?` by the next value, and `{list}` by `range` values.
+fn expand(sql: &str, table: u32, range: u32, mut next: impl FnMut() -> String) -> String {
     let sql = sql.replace("{t}", &table_name(table));
     let mut out = String::with_capacity(sql.len());
     let mut rest = sql.as_str();
@@ -146,10 +138,10 @@ fn expand(sql: &str, table: u32, mut fill: impl FnMut(Place) -> String) -> Strin
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         if let Some(after) = rest.strip_prefix("{list}") {
-            out.push_str(&fill(Place::List));
+            out.push_str(&(0..range).map(|_| next()).collect::<Vec<_>>().join(","));
             rest = after;
         } else {
-            out.push_str(&fill(Place::Value));
+            out.push_str(&next());
             rest = &rest[1..];
         }
     }
@@ -180,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn mysql_marks_its_parameters_and_asks_for_the_next_id_with_0() {
+    fn mysql_has_question_marks_and_requests_the_next_id_with_0() {
         let inlist = &test_by_name("update-inlist").unwrap().parts[0].statements[0];
         assert_eq!(prepared_sql(Dialect::Mysql, inlist, 3, 2), "UPDATE sbtest3 SET c=? WHERE id IN (?,?)");
         let insert = &test_by_name("insert").unwrap().parts[0].statements[0];
@@ -197,9 +189,9 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_dialect_replace_a_statement_that_there_is_and_take_the_same_values() {
+    fn overrides_replace_existing_statements_and_take_the_same_values() {
         let marks = |sql: &str| sql.matches('?').count();
-        for (common, own) in [POSTGRES.own_words, MYSQL.own_words].concat() {
+        for (common, own) in [POSTGRES.overrides, MYSQL.overrides].concat() {
             let mut all = crate::microbenchmarks::tests().iter().flat_map(crate::Test::statements);
             assert!(all.any(|statement| statement.sql == common), "{common}");
             assert_eq!(marks(common), marks(own));

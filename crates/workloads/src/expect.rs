@@ -1,34 +1,43 @@
-//! What the answers of a window must add up to. A test that returns too little is invalid, not fast.
+//! Checks the row counts of a window's answers. A test that returns too few rows is invalid, not fast.
 
 use crate::model::Expect;
+use std::ops::AddAssign;
 
-/// What the answers to one statement kind added up to in a window, over all clients.
+/// Totals of the answers to one statement kind in a window, over all clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Answers {
     pub count: u64,
-    /// Rows returned, or changed where the statement writes.
+    /// Rows returned, or rows changed if the statement writes.
     pub rows: u64,
-    /// Executions whose row count was out of the bounds that hold for each one.
+    /// Executions whose row count was out of bounds.
     pub violations: u64,
 }
 
-/// What is known of the tables when a window starts.
+impl AddAssign for Answers {
+    fn add_assign(&mut self, other: Self) {
+        self.count += other.count;
+        self.rows += other.rows;
+        self.violations += other.violations;
+    }
+}
+
+/// The state of the tables when a window starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableState {
     /// Rows per table as loaded.
     pub rows: u64,
-    /// Every id from 1 to `rows` is there.
+    /// Whether every id from 1 to `rows` exists.
     pub complete: bool,
-    /// More than one client writes.
+    /// Whether more than one client writes.
     pub concurrent_writes: bool,
 }
 
-/// How many standard errors a mean may be off.
+/// Maximum deviation of a mean, in standard errors.
 const SIGMAS: f64 = 6.0;
-/// Bounds of the mean for lookups by k, as shares of the expected number: updates of k move rows out of `1..=rows`.
+/// Bounds of the mean for lookups by k, as shares of the expected number: updates move k out of `1..=rows`.
 const K_SHARE: (f64, f64) = (0.5, 1.2);
 
-/// The bounds of the row count of a single execution; `key` is the part's key where the statement has one.
+/// The bounds of the row count of one execution; `key` is the part's key if the statement has one.
 #[inline]
 pub fn bounds(expect: Expect, range: u32, key: u64, state: &TableState) -> (u64, u64) {
     let range = u64::from(range);
@@ -43,16 +52,16 @@ pub fn bounds(expect: Expect, range: u32, key: u64, state: &TableState) -> (u64,
         Expect::Changed => (u64::from(!state.concurrent_writes), 1),
         Expect::Inserted => return (1, 1),
     };
-    // An aggregate returns its row whatever is there, and 0 rows stay 0; everything else may find holes. With ids
-    // beyond `rows` (inserted by an earlier step) ranges at the end may find more than were loaded.
+    // In an incomplete table, any row may be missing. Ids beyond `rows` (inserted by an earlier step) may add
+    // rows to ranges at the end.
     if state.complete { (low, high) } else { (0, high.max(range)) }
 }
 
-/// Why the answers can't be right, or `None`.
+/// Returns why the answers can't be right, or `None`.
 pub fn verify(expect: Expect, range: u32, answers: &Answers, state: &TableState) -> Option<String> {
     if answers.violations > 0 {
         return Some(format!(
-            "{} of {} executions returned or changed another number of rows than they must",
+            "{} of {} executions returned or changed a wrong number of rows",
             answers.violations, answers.count
         ));
     }
@@ -65,7 +74,7 @@ pub fn verify(expect: Expect, range: u32, answers: &Answers, state: &TableState)
         Expect::DistinctKeys | Expect::ChangedKeys => {
             let (expected, variance) = distinct_keys(range, state.rows as f64);
             let slack = SIGMAS * (variance / count).sqrt() + 1e-9;
-            // Clients that delete and insert the same ids hide rows from each other's updates for a moment.
+            // While a client deletes and reinserts a row, other clients' updates don't find it.
             let low = if state.concurrent_writes { expected * 0.99 } else { expected };
             (mean < low - slack || mean > expected + slack)
                 .then(|| format!("{mean:.3} rows per execution, expected {expected:.3} ± {slack:.3}"))
@@ -80,8 +89,8 @@ pub fn verify(expect: Expect, range: u32, answers: &Answers, state: &TableState)
     }
 }
 
-/// Mean and variance of the number of distinct values among `draws` uniform draws from `n` (the classical occupancy
-/// problem, Feller vol. 1, II.5).
+/// Mean and variance of the number of distinct values among `draws` uniform draws from `n` (the classical
+/// occupancy problem, Feller vol. 1, II.5).
 pub fn distinct_keys(draws: f64, n: f64) -> (f64, f64) {
     let one = (draws * (-1.0 / n).ln_1p()).exp();
     let two = if n > 2.0 { (draws * (-2.0 / n).ln_1p()).exp() } else { 0.0 };
@@ -112,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_row_in_a_thousand_is_noticed() {
+    fn two_missing_rows_in_a_thousand_are_detected() {
         let (mean, _) = distinct_keys(100.0, 1000.0);
         let answers = |rows: f64| Answers { count: 10_000, rows: rows as u64, violations: 0 };
         let check = |rows| verify(Expect::DistinctKeys, 100, &answers(rows), &STATE);

@@ -1,7 +1,7 @@
 //! Benchmarks as data: schema, rows, statements, transactions, order of steps.
 //!
-//! Nothing here opens a socket or knows a server. A benchmark is a module ([`microbenchmarks`], [`insert_benchmark`]);
-//! how SQL is spelled for one DBMS is in [`dialect`]; what random draws are is in [`random`] and [`zipf`].
+//! Nothing here connects to a server. Each benchmark is a module ([`microbenchmarks`], [`insert_benchmark`]);
+//! SQL differences between DBMSs are in [`dialect`], random draws in [`rqps_model::random`] and [`zipf`].
 
 pub mod dialect;
 pub mod expect;
@@ -15,6 +15,6 @@ pub mod zipf;
 pub use dialect::Dialect;
 pub use model::{Expect, Key, Param, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
 
-/// The benchmarks that there are, in the order in which messages list them; the first is that of plans which name none.
-pub static BENCHMARKS: [&dyn rqps_plan::Benchmark; 2] =
-    [&microbenchmarks::Microbenchmarks, &insert_benchmark::InsertBenchmark];
+/// All benchmarks, in the order in which messages list them. The first is the default of plans.
+pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] =
+    &[&microbenchmarks::Microbenchmarks, &insert_benchmark::InsertBenchmark];

@@ -1,7 +1,8 @@
-//! The sysbench-style microbenchmarks: 32 tests over tables `sbtest1..sbtestT`, and the order in which they run.
+//! The sysbench-style microbenchmarks: 32 tests over tables `sbtest1..sbtestT`, and the order in which they
+//! run.
 //!
-//! Every statement, test and step is defined here and nowhere else. Names and SQL follow what the field publishes,
-//! so that results can be laid beside older ones.
+//! Every statement, test and step is defined here. Names and SQL are those of published benchmarks, so that
+//! results can be compared with older ones.
 
 mod plan;
 pub mod step;
@@ -96,18 +97,7 @@ const fn test(
     parts: &'static [Part],
     about: &'static str,
 ) -> Test {
-    Test {
-        name,
-        group,
-        range,
-        transaction: false,
-        parts,
-        unit: &QUERIES,
-        scans: false,
-        shrinks: false,
-        queue: None,
-        about,
-    }
+    Test::new(name, group, &QUERIES, range, parts, about)
 }
 
 const fn transaction(test: Test) -> Test {
@@ -231,27 +221,26 @@ pub static TESTS: [Test; 32] = [
         COVERING,
     ),
     Test {
-        name: "scan",
-        group: &RANGES,
-        range: 1,
-        transaction: false,
-        parts: &[Part {
-            table: Table::OfClient,
-            key: Key::None,
-            times: 1,
-            statements: &[Statement {
-                kind: "scan",
-                sql: "SELECT * FROM {t} WHERE LENGTH(c) < 0",
-                params: &[],
-                protocol: Protocol::Text,
-                expect: Expect::Rows(0),
-            }],
-        }],
         unit: &THOUSAND_ROWS,
         scans: true,
-        shrinks: false,
-        queue: None,
-        about: "A full scan that returns no row; each client has its table. The rate is thousand rows per second over all clients.",
+        ..test(
+            "scan",
+            &RANGES,
+            1,
+            &[Part {
+                table: Table::OfClient,
+                key: Key::None,
+                times: 1,
+                statements: &[Statement {
+                    kind: "scan",
+                    sql: "SELECT * FROM {t} WHERE LENGTH(c) < 0",
+                    params: &[],
+                    protocol: Protocol::Text,
+                    expect: Expect::Rows(0),
+                }],
+            }],
+            "A full scan that returns no row; each client has its table. The rate is thousand rows per second over all clients.",
+        )
     },
     test(
         "read-only-count",
@@ -389,8 +378,8 @@ pub fn test_by_name(name: &str) -> Option<&'static Test> {
     TESTS.iter().find(|test| test.name == name)
 }
 
-/// Read tests that run before the first write when a plan asks for `pre_tests`; with the two that always run
-/// (`point-query.pre`, `range-notcovered-si.pre`) they are the 15 of the original list.
+/// Read tests that run before the first write if a plan has `pre_tests`. Together with the two that always
+/// run (`point-query.pre`, `range-notcovered-si.pre`) they are the 15 of the original list.
 pub const PRE_TESTS: [&str; 13] = [
     "random-points_range=10",
     "random-points_range=100",
@@ -407,20 +396,15 @@ pub const PRE_TESTS: [&str; 13] = [
     "range-notcovered-pk",
 ];
 
-/// Seconds of the two scan warm-ups when the plan's read time is longer.
+/// Maximum seconds of the two scan warm-ups.
 pub const SCAN_WARMUP_SECONDS: u32 = 60;
 
-/// Names of the steps after the load, in the field's order: reads on the fresh table, writes that build up MVCC debt, a
-/// settle that pays it down, reads on the aged table, delete, insert.
+/// Names of the steps after the load, in the published order: reads on the fresh table, writes that build up
+/// MVCC debt, a settle that pays it down, reads on the aged table, delete, insert.
 pub fn sequence(pre_tests: bool) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let mut add = |list: &[&str]| names.extend(list.iter().map(|name| (*name).to_owned()));
-    add(&["point-query.warm", "settle", "scan.warmpre", "point-query.pre"]);
-    if pre_tests {
-        let pre: Vec<String> = PRE_TESTS.iter().map(|name| format!("{name}.pre")).collect();
-        add(&pre.iter().map(String::as_str).collect::<Vec<_>>());
-    }
-    add(&[
+    let start = ["point-query.warm", "settle", "scan.warmpre", "point-query.pre"];
+    let pre = PRE_TESTS.iter().filter(|_| pre_tests).map(|name| format!("{name}.pre"));
+    let rest = [
         "range-notcovered-si.pre",
         "update-inlist",
         "update-index",
@@ -457,8 +441,8 @@ pub fn sequence(pre_tests: bool) -> Vec<String> {
         "range-notcovered-si",
         "delete",
         "insert",
-    ]);
-    names
+    ];
+    start.map(str::to_owned).into_iter().chain(pre).chain(rest.map(str::to_owned)).collect()
 }
 
 #[cfg(test)]

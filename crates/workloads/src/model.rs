@@ -1,5 +1,5 @@
-//! The words in which a test is written down: a test repeats an event, an event is an optional transaction around
-//! parts, a part draws a table and a key and sends statements.
+//! The data model of a test: a test repeats an event, an event is a list of parts, optionally in a
+//! transaction, and a part draws a table and a key and sends statements.
 
 use rqps_model::{Group, Unit};
 
@@ -8,38 +8,39 @@ use rqps_model::{Group, Unit};
 pub struct Test {
     /// Name in plans, tables and result files.
     pub name: &'static str,
-    /// Section of the tables it is shown in.
+    /// The section of tables in which it is shown.
     pub group: &'static Group,
-    /// Rows per range, or keys per list; 1 where the test has neither.
+    /// Rows per range, or keys per list; 1 if the test has neither.
     pub range: u32,
-    /// BEGIN and COMMIT around the parts. Both count as queries.
+    /// Whether the parts run between BEGIN and COMMIT, which both count as queries.
     pub transaction: bool,
-    /// What an event sends, in order.
+    /// The parts of an event, in order.
     pub parts: &'static [Part],
-    /// What its rate counts.
+    /// The unit of its rate.
     pub unit: &'static Unit,
-    /// It reads whole tables, and its operations are thousands of their rows; those of others are queries.
+    /// Whether it reads whole tables. Its operations are then thousands of rows instead of queries.
     pub scans: bool,
-    /// The rows it deletes don't come back: it stops at the plan's `delete_share_max`.
+    /// Whether it deletes rows for good. It stops at the plan's `delete_share_max`.
     pub shrinks: bool,
-    /// A step of the Insert Benchmark: how its sessions move the queue. The parts then only list the statements.
+    /// For a step of the Insert Benchmark: how its sessions move the queue. The parts then only list the
+    /// statements.
     pub queue: Option<Queue>,
-    /// What the test is for, in one sentence.
+    /// The purpose of the test, in one sentence.
     pub about: &'static str,
 }
 
-/// A stretch of an event: one table is drawn for all of it, one key for each repetition.
+/// A part of an event. One table is drawn for the part, and a key for each repetition.
 #[derive(Debug)]
 pub struct Part {
     pub table: Table,
     pub key: Key,
     /// How often the statements are sent, each time with a new key.
     pub times: u16,
-    /// The statements; all see the same key.
+    /// The statements; all use the same key.
     pub statements: &'static [Statement],
 }
 
-/// How a part finds its table.
+/// How a part chooses its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Table {
     Random,
@@ -63,14 +64,15 @@ pub enum Key {
 /// One SQL statement of a test.
 #[derive(Debug)]
 pub struct Statement {
-    /// Its kind: names its latency histogram and its query plan.
+    /// The name of its latency histogram and query plan.
     pub kind: &'static str,
-    /// SQL with `{t}` for the table, `?` for a parameter, `{list}` for as many parameters as the test's range.
+    /// SQL with `{t}` for the table, `?` for a parameter, `{list}` for as many parameters as the test's
+    /// range.
     pub sql: &'static str,
-    /// What the parameters are, in order; [`Param::Keys`] and [`Param::HotKeys`] stand for the whole list.
+    /// The parameters, in order; [`Param::Keys`] and [`Param::HotKeys`] stand for the whole list.
     pub params: &'static [Param],
     pub protocol: Protocol,
-    /// What a right answer looks like.
+    /// The expected answer.
     pub expect: Expect,
 }
 
@@ -80,9 +82,9 @@ pub enum Param {
     Key,
     /// The part's key + range - 1.
     RangeEnd,
-    /// As many uniform keys as the range, with replacement.
+    /// A list of uniform keys, drawn with replacement, as long as the test's range.
     Keys,
-    /// The same keys each time: as many as the range, from `rows / 2 + 1` on.
+    /// A list of fixed keys, as long as the test's range, starting at `rows / 2 + 1`.
     HotKeys,
     /// A uniform value for column k.
     K,
@@ -101,73 +103,97 @@ pub enum Protocol {
     Text,
 }
 
-/// What a statement must return when the table still has every id.
+/// What a statement must return if the table still has every id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     Rows(u32),
     /// The ids of the range that exist: `min(range, rows - key + 1)` rows.
     RangeRows,
-    /// The distinct values of c in the range: between 1 and as many as [`Expect::RangeRows`], since `update-inlist`
-    /// gives several rows the same c.
+    /// The distinct values of c in the range: from 1 to the number of [`Expect::RangeRows`], since
+    /// `update-inlist` sets several rows to the same c.
     RangeValues,
-    /// One row per distinct key of a uniform list: checked on average over the window.
+    /// One row per distinct key of a uniform list; checked on average over the window.
     DistinctKeys,
-    /// Rows whose k is in a list of random values: checked on average over the window, loosely, since updates move k.
+    /// Rows whose k is in a list of random values; checked on average over the window, loosely, since updates
+    /// change k.
     KList,
-    /// Rows whose k is in a range of values: as [`Expect::KList`].
+    /// Rows whose k is in a range; checked like [`Expect::KList`].
     KRange,
-    /// One row changed, or none when another client got there first.
+    /// One row changed, or none if another client has changed it first.
     Changed,
-    /// One row per distinct key of a uniform list changed: checked on average over the window.
+    /// One row changed per distinct key of a uniform list; checked on average over the window.
     ChangedKeys,
     Inserted,
-    /// A statement of the queue: the engine that moves the queue counts its rows over the whole window.
+    /// A statement of the Insert Benchmark, whose driver checks row counts over the whole window.
     OfQueue,
 }
 
-/// How the sessions of a step of the Insert Benchmark move the queue. Rows and rates are of one client.
+/// How the sessions of a step of the Insert Benchmark move the queue. Rows and rates are per client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
-    /// Rows of an insert, and of a delete; each is a transaction.
+    /// Rows per INSERT and DELETE statement; each is a transaction.
     pub rows_per_statement: u32,
-    /// For each row inserted at the head one is deleted at the tail.
+    /// Whether a row is deleted at the tail for each row inserted at the head.
     pub deletes: bool,
-    /// Rows that are due per second; none: as fast as they go.
+    /// Rate of inserts in rows per second; `None` for no limit.
     pub rows_per_second: Option<u32>,
-    /// What is asked beside the writes, as fast as it goes.
+    /// Queries that run beside the writes, without a rate limit.
     pub queries: Option<QueryMix>,
-    /// The secondary indexes are built when the rows are in.
+    /// Whether the secondary indexes are built once the rows are inserted.
     pub builds_indexes: bool,
 }
 
 /// The queries of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryMix {
-    /// Ten neighbours in one of the three secondary indexes, drawn anew each time.
+    /// Ten neighbouring entries of one of the three secondary indexes, which is drawn for each query.
     Range,
     /// Ten rows by primary key.
     Point,
 }
 
 impl Expect {
-    /// True where the statement changes rows.
+    /// Whether the statement changes rows.
     pub fn writes(self) -> bool {
         matches!(self, Expect::Changed | Expect::ChangedKeys | Expect::Inserted)
     }
 }
 
 impl Test {
+    /// A test without a transaction that neither scans nor shrinks tables.
+    pub(crate) const fn new(
+        name: &'static str,
+        group: &'static Group,
+        unit: &'static Unit,
+        range: u32,
+        parts: &'static [Part],
+        about: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            group,
+            range,
+            transaction: false,
+            parts,
+            unit,
+            scans: false,
+            shrinks: false,
+            queue: None,
+            about,
+        }
+    }
+
     /// Queries per event as sysbench counts them: every statement, BEGIN and COMMIT.
     pub fn queries_per_event(&self) -> u32 {
         self.statements_per_event() + if self.transaction { 2 } else { 0 }
     }
 
-    /// Operations in queries that read so many rows of the table.
+    /// Operations of `queries` queries that read `table_rows_read` rows of the table.
     pub fn operations(&self, queries: u64, table_rows_read: u64) -> f64 {
         if self.scans { table_rows_read as f64 / 1000.0 } else { queries as f64 }
     }
 
-    /// Operations of an event on tables of so many rows.
+    /// Operations of an event on tables of `table_rows` rows.
     pub fn operations_per_event(&self, table_rows: u64) -> f64 {
         self.operations(u64::from(self.queries_per_event()), table_rows)
     }
@@ -178,17 +204,17 @@ impl Test {
         self.parts.iter().map(count).sum()
     }
 
-    /// True where the test changes rows.
+    /// Whether the test changes rows.
     pub fn writes(&self) -> bool {
         self.queue.is_some() || self.statements().any(|s| s.expect.writes())
     }
 
-    /// Its distinct statements, in order.
+    /// The distinct statements, in order.
     pub fn statements(&self) -> impl Iterator<Item = &'static Statement> {
         self.parts.iter().flat_map(|part| part.statements)
     }
 
-    /// True where some part draws Zipf keys.
+    /// Whether any part draws Zipf keys.
     pub fn uses_zipf(&self) -> bool {
         self.parts.iter().any(|part| part.key == Key::Zipf)
     }

@@ -1,4 +1,5 @@
-//! The rows of the tables, a pure function of seed, table and id: the same for every arm, loader and batch size.
+//! The rows of the microbenchmarks' tables: a pure function of seed, table and id, the same for every arm,
+//! loader and batch size.
 
 use rqps_model::random::{C_LEN, PAD_LEN, Stream};
 
@@ -29,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_depends_on_seed_table_and_id_alone() {
+    fn a_row_depends_only_on_seed_table_and_id() {
         assert_eq!(row(1, 2, 1000, 3), row(1, 2, 1000, 3));
         for other in [row(2, 2, 1000, 3), row(1, 3, 1000, 3), row(1, 2, 1000, 4)] {
             assert_ne!(other.c, row(1, 2, 1000, 3).c);

@@ -1,6 +1,6 @@
-//! Zipf-distributed keys by rejection-inversion (Hörmann & Derflinger, "Rejection-inversion to generate variates from
-//! monotone discrete distributions", 1996): P(i) is proportional to `i^-exponent`, not scrambled, so that the hot keys
-//! are neighbours.
+//! Zipf-distributed keys by rejection-inversion (Hörmann & Derflinger, "Rejection-inversion to generate
+//! variates from monotone discrete distributions", 1996). P(i) is proportional to `i^-exponent`; keys are not
+//! scrambled, so hot keys are neighbours.
 
 use rqps_model::random::Stream;
 
@@ -15,12 +15,12 @@ pub struct Zipf {
     /// H(1.5) - 1 and H(n + 0.5): the ends of the interval that is inverted.
     low: f64,
     high: f64,
-    /// Width of the zone near the integer that is accepted without a further look.
+    /// Width of the zone near the integer that is accepted without evaluating H.
     shortcut: f64,
 }
 
 impl Zipf {
-    /// The distribution over `1..=n` with an exponent that is positive and not 1.
+    /// `exponent` must be positive and not 1.
     pub fn new(n: u64, exponent: f64) -> Self {
         let mut zipf = Self { n: n as f64, exponent, low: 0.0, high: 0.0, shortcut: 0.0 };
         zipf.low = zipf.integral(1.5) - 1.0;
@@ -29,7 +29,7 @@ impl Zipf {
         zipf
     }
 
-    /// A key in `1..=n`.
+    /// Draws a key in `1..=n`.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> u64 {
         loop {
@@ -61,7 +61,7 @@ impl Zipf {
 mod tests {
     use super::*;
 
-    /// Exact shares: the sums of i^-0.8 over the first keys, divided by the sum over all.
+    /// The exact share of the first keys: the sum of i^-0.8 over them, divided by the sum over all.
     fn exact_share(first: u64, n: u64) -> f64 {
         let sum = |to: u64| (1..=to).map(|i| (i as f64).powf(-EXPONENT)).sum::<f64>();
         sum(first) / sum(n)

@@ -1,4 +1,4 @@
-//! Plans of the Insert Benchmark: their mistakes, what sizes become, the schedule, the form that a run folder keeps.
+//! Plans of the Insert Benchmark: mistakes, sizes, schedules, and serialization.
 
 use rqps_model::Limit;
 use rqps_model::Pacer;
@@ -9,14 +9,18 @@ use rqps_workloads::insert_benchmark::{DeleteForm, EndsBy, InsertOptions, Insert
 
 const ARM: &str = "[[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
 
-fn check(head: &str, workload: &str, rest: &str) -> Result<CheckedPlan, String> {
-    let text = format!("{head}\n[workload]\nbenchmark = \"insert\"\n{workload}\n{rest}\n{ARM}");
-    Plan::parse(&text, "plan.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
+fn parse(text: &str, path: &str) -> Result<CheckedPlan, String> {
+    Plan::parse(text, path, &PlanContext::trusting(rqps_workloads::BENCHMARKS))
         .map_err(|errors| errors.to_string())
 }
 
+fn check(workload: &str, rest: &str) -> Result<CheckedPlan, String> {
+    let text = format!("\n[workload]\nbenchmark = \"insert\"\n{workload}\n{rest}\n{ARM}");
+    parse(&text, "plan.toml")
+}
+
 fn good(workload: &str, insert: &str) -> Plan {
-    check("", workload, &format!("[insert]\n{insert}")).unwrap_or_else(|errors| panic!("{errors}")).plan
+    check(workload, &format!("[insert]\n{insert}")).unwrap_or_else(|errors| panic!("{errors}")).plan
 }
 
 fn options(insert: &str) -> InsertOptions {
@@ -26,18 +30,13 @@ fn options(insert: &str) -> InsertOptions {
 #[test]
 fn every_mistake_is_reported_with_what_to_write_instead() {
     insta::assert_snapshot!(
-        Plan::parse(
-            include_str!("plans/bad_insert.toml"),
-            "plans/bad_insert.toml",
-            &PlanContext::trusting(&rqps_workloads::BENCHMARKS)
-        )
-        .unwrap_err()
+        parse(include_str!("plans/bad_insert.toml"), "plans/bad_insert.toml").unwrap_err()
     );
 }
 
 #[test]
 fn steps_need_what_others_leave() {
-    let mistakes = |steps: &str| match check("", &format!("steps = [{steps}]"), "") {
+    let mistakes = |steps: &str| match check(&format!("steps = [{steps}]"), "") {
         Ok(_) => String::new(),
         Err(errors) => errors,
     };
@@ -87,7 +86,7 @@ fn sizes_scale_together() {
     // The published pause ends at 20 minutes.
     assert_eq!(sizes("size = \"io-bound\"\nload_rows = 3_000_000_000").3, 1_200);
     assert_eq!(options("size = \"cached\"").settle_seconds_min(20), 660);
-    // Other rows are turned over as often, unless the plan says otherwise.
+    // `write_rows` scales with `load_rows` unless the plan sets it.
     assert_eq!(sizes("size = \"cached\"\nload_rows = 3_000_000").1, 5_000_000);
     assert_eq!(sizes("size = \"io-bound\"\nload_rows = 1_600_000").1, 10_000);
     assert_eq!(sizes("load_rows = 2_000\nwrite_rows = 5").1, 5);
@@ -116,9 +115,7 @@ fn options_reach_the_plan_and_survive_being_written() {
         for absent in ["read_seconds", "write_work", "tables =", "\nrows"] {
             assert!(!written.contains(absent), "{absent}:\n{written}");
         }
-        let again =
-            Plan::parse(&written, "plan.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap();
-        assert_eq!(again.plan, plan);
+        assert_eq!(parse(&written, "plan.toml").unwrap().plan, plan);
     }
 }
 
@@ -168,9 +165,7 @@ fn a_settle_lasts_as_long_as_the_rows_ask_for() {
 fn the_plans_of_every_size_say_what_they_do() {
     let plan = |name: &str| {
         let text = shipped_plan(name).unwrap().text;
-        Plan::parse(text, &format!("/plans/{name}.toml"), &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
-            .unwrap()
-            .plan
+        parse(text, &format!("/plans/{name}.toml")).unwrap().plan
     };
     insta::assert_snapshot!(render_schedule(&plan("insert-mini"), &schedule(&plan("insert-mini"))));
     let io_bound = plan("insert-io-bound-small");
@@ -193,8 +188,7 @@ fn the_plans_of_every_size_say_what_they_do() {
 #[test]
 fn what_is_seldom_meant_is_a_warning() {
     let checked =
-        check("", "", "[insert]\nends_by = \"time\"\n[test.qr500]\n[test.qr250]\nrate_mei_percent = 3")
-            .unwrap();
+        check("", "[insert]\nends_by = \"time\"\n[test.qr500]\n[test.qr250]\nrate_mei_percent = 3").unwrap();
     let warnings: Vec<String> = checked.warnings.iter().map(|w| w.display("plan.toml").to_string()).collect();
     insta::assert_snapshot!(warnings.join("\n\n"));
 }
@@ -202,9 +196,7 @@ fn what_is_seldom_meant_is_a_warning() {
 #[test]
 fn other_benchmarks_have_no_queue() {
     let text = format!("[workload]\nrows = 1000\nload_rows = 5\n[insert]\nsize = \"mini\"\n{ARM}");
-    let errors = Plan::parse(&text, "plan.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS))
-        .unwrap_err()
-        .to_string();
+    let errors = parse(&text, "plan.toml").unwrap_err();
     for expected in [
         "plan.toml:3:1: [workload] load_rows: unknown key\n    It belongs in [insert], with benchmark = \"insert\" here.",
         "plan.toml:4:2: [insert]: the plan's benchmark is the microbenchmarks\n    Write benchmark = \"insert\" in [workload]",

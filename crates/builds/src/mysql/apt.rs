@@ -1,6 +1,6 @@
-//! Packages of Debian suites other than this machine's, through the machine's own apt: with separate state, so nothing
-//! on the machine changes, and with the mirrors and keys configured on it. apt checks the archive's signature, and the
-//! sum of each package against it.
+//! Fetches packages of other Debian suites through the machine's apt. It keeps separate state, so nothing on
+//! the machine changes, and uses the machine's mirrors and keys. apt verifies the archive's signature and
+//! each package's checksum.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ const APT_GET: Client =
 const APT_CACHE: Client =
     Client { program: "apt-cache", package: "apt", purpose: "read Debian's package lists", limit_s: 300 };
 
-/// Where the machine's own archive is written down.
+/// Directory of the machine's own apt sources.
 const MACHINE_SOURCES: &str = "/etc/apt";
 
-/// Names of suites whose archive is Debian's main one. Those with a suffix (`-security`, `-updates`) are others.
+/// Suites of Debian's main archive. Those with a suffix (`-security`, `-updates`) have their own archives.
 const MAIN_SUITES: [&str; 11] = [
     "stable",
     "oldstable",
@@ -34,10 +34,10 @@ const MAIN_SUITES: [&str; 11] = [
     "forky",
 ];
 
-/// Lists younger than this are not fetched again.
+/// Package lists younger than this are not fetched again.
 const FRESH_FOR: Duration = Duration::from_secs(3600);
 
-/// Made when lists were fetched.
+/// Touched when the lists are fetched.
 const STAMP: &str = "fetched";
 
 pub(crate) struct Apt {
@@ -46,7 +46,8 @@ pub(crate) struct Apt {
 }
 
 impl Apt {
-    /// With lists of packages that are at most an hour old. The inner error says why there are none.
+    /// Fetches the package lists if they are older than an hour. The inner error is the reason why there are
+    /// none.
     pub fn open(dirs: &Dirs, suite: &str) -> Result<std::result::Result<Apt, String>> {
         let apt = Apt { suite: suite.to_owned(), dir: dirs.cache.join("apt").join(suite) };
         for part in ["sources", "lists/partial", "archives/partial"] {
@@ -71,19 +72,19 @@ impl Apt {
         Ok(Ok(apt))
     }
 
-    /// apt gives up at once where another one works on the same state. Nothing else is locked while this is held.
+    /// apt fails immediately if another one uses the same state. Take no other lock while holding this one.
     fn lock(&self) -> Result<File> {
         lock_file(&self.dir.join("rqps.lock"))
     }
 
-    /// The version of a package in this suite, as Debian writes it.
+    /// The version of a package in this suite, in Debian's form.
     pub fn version(&self, package: &str) -> Result<Option<String>> {
         let shown = APT_CACHE.run(&self.arguments(&["show", "--no-all-versions", package]))?;
         let text = shown.unwrap_or_default();
         Ok(text.lines().find_map(|line| line.strip_prefix("Version: ")).map(str::to_owned))
     }
 
-    /// Fetches packages and all that they depend on. The inner error says why not.
+    /// Fetches packages with all their dependencies. The inner error is the reason for a failure.
     pub fn fetch(
         &self,
         packages: &[String],
@@ -91,8 +92,9 @@ impl Apt {
     ) -> Result<std::result::Result<Vec<PathBuf>, String>> {
         let _lock = self.lock()?;
         create_open_dir(&into.join("partial"))?;
-        let place = format!("-oDir::Cache::archives={}", into.display());
-        let mut arguments = self.arguments(&[&place, "--yes", "--no-install-recommends", "--download-only"]);
+        let archives = format!("-oDir::Cache::archives={}", into.display());
+        let mut arguments =
+            self.arguments(&[&archives, "--yes", "--no-install-recommends", "--download-only"]);
         arguments.push("install".to_owned());
         arguments.extend(packages.iter().cloned());
         if let Err(failure) = APT_GET.run(&arguments)? {
@@ -115,7 +117,7 @@ impl Apt {
             format!("-oDir::Etc::sourceparts={dir}/sources"),
             format!("-oDir::State={dir}"),
             format!("-oDir::State::lists={dir}/lists"),
-            // Nothing is installed, so everything that is needed comes along.
+            // An empty status file: nothing counts as installed, so all dependencies are fetched.
             format!("-oDir::State::status={dir}/status"),
             format!("-oDir::Cache={dir}"),
             "-oDir::Cache::pkgcache=".to_owned(),
@@ -129,17 +131,21 @@ impl Apt {
     }
 
     fn write_sources(&self) -> Result<std::result::Result<(), String>> {
-        let mut found = false;
-        for file in machine_files() {
+        let mut has_source = false;
+        for file in machine_source_files() {
             let text = fs::read_to_string(&file).unwrap_or_default();
             let is_list = file.extension().is_some_and(|extension| extension == "list");
-            let text = if is_list { of_lines(&text, &self.suite) } else { of_stanzas(&text, &self.suite) };
+            let text = if is_list {
+                main_archive_lines(&text, &self.suite)
+            } else {
+                main_archive_stanzas(&text, &self.suite)
+            };
             let name = file.file_name().unwrap_or_default();
             let target = self.dir.join("sources").join(name);
             fs::write(&target, &text).map_err(Error::file("write", &target))?;
-            found |= !text.is_empty();
+            has_source |= !text.is_empty();
         }
-        Ok(if found {
+        Ok(if has_source {
             Ok(())
         } else {
             Err(format!("{MACHINE_SOURCES} lists no Debian archive to fetch {} from", self.suite))
@@ -147,7 +153,7 @@ impl Apt {
     }
 }
 
-fn machine_files() -> Vec<PathBuf> {
+fn machine_source_files() -> Vec<PathBuf> {
     let mut files = vec![Path::new(MACHINE_SOURCES).join("sources.list")];
     if let Ok(entries) = fs::read_dir(Path::new(MACHINE_SOURCES).join("sources.list.d")) {
         files.extend(entries.flatten().map(|entry| entry.path()));
@@ -158,8 +164,8 @@ fn machine_files() -> Vec<PathBuf> {
     files
 }
 
-/// The lines of the one-line notation that name Debian's main archive, with another suite.
-fn of_lines(text: &str, suite: &str) -> String {
+/// Lines of a one-line-style source file for Debian's main archive, with the suite replaced.
+fn main_archive_lines(text: &str, suite: &str) -> String {
     let lines = text.lines().filter_map(|line| {
         let rest = line.trim().strip_prefix("deb ")?.trim_start();
         let (options, rest) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -167,15 +173,15 @@ fn of_lines(text: &str, suite: &str) -> String {
             None => (String::new(), rest),
         };
         let mut words = rest.split_whitespace();
-        let (place, own_suite) = (words.next()?, words.next()?);
-        let is_main = MAIN_SUITES.contains(&own_suite) && words.any(|component| component == "main");
-        is_main.then(|| format!("deb {options}{place} {suite} main\n"))
+        let (url, listed_suite) = (words.next()?, words.next()?);
+        let is_main = MAIN_SUITES.contains(&listed_suite) && words.any(|component| component == "main");
+        is_main.then(|| format!("deb {options}{url} {suite} main\n"))
     });
     lines.collect()
 }
 
-/// The same of the notation in stanzas. Everything but suite, kind and component is taken over.
-fn of_stanzas(text: &str, suite: &str) -> String {
+/// The same for deb822 stanzas. Keeps all fields except suite, type, component and `Enabled`.
+fn main_archive_stanzas(text: &str, suite: &str) -> String {
     let stanzas = text.split("\n\n").filter_map(|stanza| {
         let field = |wanted: &str| {
             stanza.lines().find_map(|line| {
@@ -186,7 +192,7 @@ fn of_stanzas(text: &str, suite: &str) -> String {
         let names = |wanted: &str, word: &str| {
             field(wanted).is_some_and(|value| value.split_whitespace().any(|part| part == word))
         };
-        let is_main = field("Suites")?.split_whitespace().any(|own| MAIN_SUITES.contains(&own));
+        let is_main = field("Suites")?.split_whitespace().any(|listed| MAIN_SUITES.contains(&listed));
         let is_off = field("Enabled").is_some_and(|value| value.eq_ignore_ascii_case("no"));
         if !is_main || is_off || !names("Types", "deb") || !names("Components", "main") {
             return None;
@@ -207,17 +213,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_main_archive_is_asked_for_another_suite() {
+    fn only_sources_of_the_main_archive_are_taken() {
         let lines = "# deb nowhere bookworm main\ndeb [signed-by=/k.gpg arch=amd64] http://host/debian bookworm main \
                      non-free\ndeb http://host/security bookworm-security main\ndeb http://vendor/x bookworm stable\n\
                      deb-src http://host/debian bookworm main\ndeb http://vendor/y nodistro main\n";
-        assert_eq!(of_lines(lines, "sid"), "deb [signed-by=/k.gpg arch=amd64] http://host/debian sid main\n");
+        assert_eq!(
+            main_archive_lines(lines, "sid"),
+            "deb [signed-by=/k.gpg arch=amd64] http://host/debian sid main\n"
+        );
         let stanzas = "Types: deb deb-src\n# a remark\nURIs: http://host/debian\nSuites: bookworm bookworm-updates\n\
                        Components: main contrib\nSigned-By: /k.gpg\n\nTypes: deb\nURIs: http://host/security\nSuites: \
                        bookworm-security\nComponents: main\n\nEnabled: no\nTypes: deb\nURIs: http://host/old\nSuites: \
                        bookworm\nComponents: main\n";
         let expected = "Types: deb\nSuites: trixie\nComponents: main\n# a remark\nURIs: http://host/debian\nSigned-By: \
                         /k.gpg\n\n";
-        assert_eq!(of_stanzas(stanzas, "trixie"), expected);
+        assert_eq!(main_archive_stanzas(stanzas, "trixie"), expected);
     }
 }

@@ -1,4 +1,5 @@
-//! A directory with a server program as a build: compiled by the user, a tarball, or a distribution's package.
+//! A directory with a server program as a build: the user's own, an unpacked tarball, or a distribution's
+//! package.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::libraries;
 use crate::user::server_user;
 
-/// How the names of its programs begin.
+/// Prefixes of the names of MySQL's and MariaDB's programs.
 const OWN_PROGRAMS: [&str; 18] = [
     "my",
     "maria",
@@ -37,7 +38,7 @@ const OWN_PROGRAMS: [&str; 18] = [
 pub(crate) fn resolve(dbms: Dbms, path: &Path) -> Result<Build> {
     let layout = Layout::find(path)?;
     let user = server_user()?;
-    // Before it is run: a run names only one missing library.
+    // Check before running it: the loader would name only one missing library.
     libraries::check(&layout.server, &user)?;
     let identity = programs::identify(&layout.server)?;
     if identity.dbms != dbms {
@@ -48,8 +49,8 @@ pub(crate) fn resolve(dbms: Dbms, path: &Path) -> Result<Build> {
     }
     let root = &layout.basedir;
     let bin_dir = layout.server.parent().unwrap_or(root);
-    let below = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
-    let shared_dirs = layout.plugin_dir.iter().chain([&layout.share_dir]).map(|path| below(path));
+    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+    let shared_dirs = layout.plugin_dir.iter().chain([&layout.share_dir]).map(|path| relative(path));
     let (files, hash_covers) = BuildFiles {
         root,
         bin_dir,

@@ -1,4 +1,5 @@
-//! Obtaining published builds of MySQL and MariaDB: choose, fetch, check, unpack beside, rename.
+//! Installs published builds of MySQL and MariaDB: choose a source, fetch, verify, unpack in a scratch
+//! directory, rename.
 
 use std::path::{Path, PathBuf};
 
@@ -11,17 +12,17 @@ use super::version::Request;
 use super::{maven, programs, relocate, tarball};
 use crate::build::{Address, Build, Published};
 use crate::cache::{Cache, Partial, program_files};
-use crate::digest::sha256_of;
+use crate::digest::sha256_of_file;
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 
-/// How many neighbours of a version that is not available are named.
+/// How many versions near an unavailable one an error names.
 const NEAREST_MAX: usize = 3;
 
-/// The processor that all published builds are for.
+/// The architecture of all published builds.
 const ARCHITECTURE: &str = "x86_64";
 
-/// Where a version comes from.
+/// The source of a version.
 enum Source<'a> {
     Maven(&'a MavenBuild),
     Tarball(Address),
@@ -30,9 +31,12 @@ enum Source<'a> {
 
 pub(crate) fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     let request = Request::parse(dbms, request)?;
-    let installer =
-        Installer { dirs, dbms, cache: Cache::published(dirs, dbms), recipes: Recipes::load(dbms)? };
-    let build = if request.is_exact() { installer.exact(&request)? } else { installer.newest(&request)? };
+    let installer = Installer::new(dirs, dbms)?;
+    let build = if request.is_exact() {
+        installer.install_exact(&request)?
+    } else {
+        installer.install_newest(&request)?
+    };
     programs::check_runnable(&build, &Layout::find(&build.root)?)?;
     Ok(build)
 }
@@ -44,14 +48,10 @@ pub(crate) fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Addres
             format!("an address needs an exact version: write all three numbers, such as {}.1", request.text);
         return Err(Error::BadVersion { dbms, request: request.text, remedy });
     }
-    let installer =
-        Installer { dirs, dbms, cache: Cache::published(dirs, dbms), recipes: Recipes::load(dbms)? };
-    let cached = match &from.sha256 {
-        Some(sha256) => installer.cache.find_made_from(&sha256.to_lowercase())?,
-        None => None,
-    };
-    let cached = cached.filter(|build| build.version == request.text);
-    let build = match cached {
+    let installer = Installer::new(dirs, dbms)?;
+    let sha256 = from.sha256.as_ref().map(|sha256| sha256.to_lowercase());
+    let cached = sha256.map(|sha256| installer.cache.find_made_from(&sha256)).transpose()?.flatten();
+    let build = match cached.filter(|build| build.version == request.text) {
         Some(build) => build,
         None => {
             let _lock = installer.cache.lock()?;
@@ -64,17 +64,17 @@ pub(crate) fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Addres
 
 pub(crate) fn published(dbms: Dbms) -> Result<Vec<Published>> {
     let recipes = Recipes::load(dbms)?;
-    let of_maven = recipes.maven.iter().map(|build| Published {
+    let from_maven = recipes.maven.iter().map(|build| Published {
         version: build.version.clone(),
         source: format!("Maven {}", build.artifact),
         size_mb: Some(build.size_mb),
     });
-    let of_debian = recipes.debian.iter().map(|suite| Published {
+    let from_debian = recipes.debian.iter().map(|suite| Published {
         version: suite.series.clone(),
         source: format!("Debian {}, its latest", suite.suite),
         size_mb: None,
     });
-    let mut published: Vec<Published> = of_maven.chain(of_debian).collect();
+    let mut published: Vec<Published> = from_maven.chain(from_debian).collect();
     published.sort_by_key(|build| dbms.version_num(&build.version));
     Ok(published)
 }
@@ -86,8 +86,12 @@ struct Installer<'a> {
     recipes: Recipes,
 }
 
-impl Installer<'_> {
-    fn exact(&self, request: &Request) -> Result<Build> {
+impl<'a> Installer<'a> {
+    fn new(dirs: &'a Dirs, dbms: Dbms) -> Result<Installer<'a>> {
+        Ok(Installer { dirs, dbms, cache: Cache::published(dirs, dbms), recipes: Recipes::load(dbms)? })
+    }
+
+    fn install_exact(&self, request: &Request) -> Result<Build> {
         self.cache.find_or_make(|| self.cached(&request.text), || self.fetch_exact(request))
     }
 
@@ -109,29 +113,29 @@ impl Installer<'_> {
         }
     }
 
-    /// A cached build of a version. If there are several, from several sources, those from an address come last, and a
-    /// note mentions the others.
+    /// A cached build of a version. With several from different sources, one from an address comes last, and
+    /// a note mentions the others.
     fn cached(&self, version: &str) -> Result<Option<Build>> {
         let mut builds = self.cache.builds()?;
         builds.retain(|build| build.version == version);
         let count = builds.len();
         builds.sort_by_key(|build| build.origin.starts_with(tarball::ORIGIN));
-        let chosen = builds.into_iter().find(|build| self.cache.is_whole(build));
+        let chosen = builds.into_iter().find(|build| self.cache.is_intact(build));
         Ok(chosen.map(|mut build| {
             if count > 1 {
-                let choice = format!(
+                let note = format!(
                     "{count} builds of {} {version} are cached, this one from {}; for another one name its directory \
                      (`rqps builds`)",
                     self.dbms, build.origin
                 );
-                build.notes.push(choice);
+                build.notes.push(note);
             }
             build
         }))
     }
 
-    /// The newest of recipes, current suites, and the cache.
-    fn newest(&self, request: &Request) -> Result<Build> {
+    /// Installs the newest version in recipes, current suites and the cache.
+    fn install_newest(&self, request: &Request) -> Result<Build> {
         let mut reasons = Vec::new();
         let offers = self.offers(request, &mut reasons)?;
         let cached = self.cache.builds()?;
@@ -141,11 +145,11 @@ impl Installer<'_> {
         let newest = known
             .filter(|version| request.matches(version))
             .max_by_key(|version| self.dbms.version_num(version));
-        let Some(newest) = newest.map(str::to_owned) else {
+        let Some(version) = newest.map(str::to_owned) else {
             return Err(self.unknown(request, &reasons));
         };
-        let fetch = || self.fetch_newest(&newest, offers);
-        let mut build = self.cache.find_or_make(|| self.cached(&newest), fetch)?;
+        let fetch = || self.fetch_newest(&version, offers);
+        let mut build = self.cache.find_or_make(|| self.cached(&version), fetch)?;
         for reason in reasons {
             build
                 .notes
@@ -165,14 +169,14 @@ impl Installer<'_> {
         }
     }
 
-    /// What the suites of the requested series offer now. Adds to `reasons` why one could not be checked.
+    /// What the suites of the requested series offer now. Adds to `reasons` why a suite could not be checked.
     fn offers(&self, request: &Request, reasons: &mut Vec<String>) -> Result<Vec<Offer<'_>>> {
         let mut offers = Vec::new();
         for suite in self.recipes.debian.iter().filter(|suite| suite.series == request.series()) {
             match Offer::look_up(self.dirs, suite) {
                 Ok(Ok(offer)) => offers.push(offer),
                 Ok(Err(reason)) => reasons.push(reason),
-                // Without apt, other sources may still do.
+                // Without apt, other sources may still work.
                 Err(error @ Error::NoProgram { .. }) => reasons.push(error.to_string()),
                 Err(error) => return Err(error),
             }
@@ -180,13 +184,13 @@ impl Installer<'_> {
         Ok(offers)
     }
 
-    /// The address that the user has set up.
+    /// The vendor address in the environment variable of the recipes.
     fn address(&self) -> Option<Address> {
         let url = std::env::var(&self.recipes.tarball_url_variable).ok().filter(|url| !url.is_empty())?;
         Some(Address { url, sha256: None })
     }
 
-    /// Fetches a version, whatever is cached. Call with the lock held.
+    /// Fetches a version even if it is cached. Call with the lock held.
     fn fetch(&self, version: &str, source: Source<'_>) -> Result<Build> {
         if std::env::consts::ARCH != ARCHITECTURE {
             let reason = format!(
@@ -207,7 +211,7 @@ impl Installer<'_> {
             hash: files.hash()?,
             hash_covers: format!("all {} files", files.count()),
             origin: fetched.origin,
-            bin_dir: below(&unpacked, &layout.server),
+            bin_dir: bin_dir_in(&unpacked, &layout.server),
             root: unpacked.clone(),
             size_bytes: files.size_bytes(),
             version_text: String::new(),
@@ -215,9 +219,10 @@ impl Installer<'_> {
             commit: None,
             notes: fetched.notes,
         };
-        let is_fitted = matches!(source, Source::Debian(_));
-        self.cache
-            .keep_fitted(&unpacked, build, fetched.sha256, is_fitted, |build| self.finish(build, &source))
+        let is_relocated = matches!(source, Source::Debian(_));
+        self.cache.keep_relocated(&unpacked, build, fetched.sha256, is_relocated, |build| {
+            self.finish(build, &source)
+        })
     }
 
     fn fetch_into(
@@ -236,8 +241,7 @@ impl Installer<'_> {
             }
             Source::Tarball(from) => {
                 let tarball = tarball::fetch(self.dbms, version, from, &self.recipes, scratch)?;
-                let file = std::fs::File::open(&tarball.path).map_err(Error::file("open", &tarball.path))?;
-                let sha256 = sha256_of(file).map_err(Error::file("read", &tarball.path))?;
+                let sha256 = sha256_of_file(&tarball.path)?;
                 let unverified = format!(
                     "{} was not verified: no sha256 was given (--sha256); its sha256 is {sha256}",
                     tarball.name
@@ -253,8 +257,8 @@ impl Installer<'_> {
         }
     }
 
-    /// Steps that need the build at its final place. If the system lacks a library, the program is not run for its
-    /// version: the build stays in the cache until the library is installed.
+    /// Steps that need the build at its final place. If the system lacks a library, the version is not
+    /// checked by running the program: the build stays in the cache until the library is installed.
     fn finish(&self, build: &mut Build, source: &Source<'_>) -> Result<()> {
         let (flags, compiler) = match source {
             Source::Maven(recipe) => (recipe.flags.as_deref(), None),
@@ -283,7 +287,7 @@ impl Installer<'_> {
         Ok(())
     }
 
-    /// The error for a version that no source has, or that could not be checked everywhere.
+    /// The error for a version that no source has, or that not all sources could be asked for.
     fn unknown(&self, request: &Request, reasons: &[String]) -> Error {
         if !reasons.is_empty() {
             return self.unreachable(request, reasons.join("; "));
@@ -312,15 +316,15 @@ impl Installer<'_> {
     }
 }
 
-/// What is known of an archive after it was unpacked.
+/// The result of unpacking an archive.
 struct Fetched {
     origin: String,
     sha256: String,
     notes: Vec<String>,
 }
 
-/// The server program's directory as a path that starts with the build's root, which the layout has without links.
-fn below(root: &Path, server: &Path) -> PathBuf {
+/// The server program's directory with `root` as its prefix; the layout has it with links resolved.
+fn bin_dir_in(root: &Path, server: &Path) -> PathBuf {
     let real_root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
     let dir = server.parent().unwrap_or(server);
     dir.strip_prefix(&real_root).map_or_else(|_| dir.to_path_buf(), |relative| root.join(relative))

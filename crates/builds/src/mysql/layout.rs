@@ -1,4 +1,5 @@
-//! Where the parts of a build are: the vendor's tarballs, Debian's packages and manual installations differ.
+//! Finds the parts of a build: vendors' tarballs, Debian's packages and manual installations arrange them
+//! differently.
 
 use std::fs;
 use std::io::Read;
@@ -6,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Directories of the server program below the top of a build, by how likely they are.
+/// Directories of the server program below the top of a build, most likely first.
 const SERVER_DIRS: [&str; 6] = ["bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"];
 
-/// Names of the server program. The first is MariaDB's; older ones have the second.
+/// Names of the server program. MariaDB uses the first, and in older versions the second.
 const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
 
-/// Programs that make a data directory, below the base directory.
+/// Programs that create a data directory, below the base directory.
 const INSTALL_DB: [&str; 4] = [
     "scripts/mariadb-install-db",
     "bin/mariadb-install-db",
@@ -20,13 +21,13 @@ const INSTALL_DB: [&str; 4] = [
     "bin/mysql_install_db",
 ];
 
-/// Where messages and SQL scripts are, below the base directory.
+/// Directories of messages and SQL scripts, below the base directory.
 const SHARE_DIRS: [&str; 3] = ["share", "share/mysql", "share/mariadb"];
 
-/// Is in each of them.
+/// A file in each of them.
 const MESSAGES: &str = "english/errmsg.sys";
 
-/// Where plugins are, below the base directory.
+/// Plugin directories, below the base directory.
 const PLUGIN_DIRS: [&str; 6] = [
     "lib/plugin",
     "lib/mysql/plugin",
@@ -38,20 +39,20 @@ const PLUGIN_DIRS: [&str; 6] = [
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// The server program, behind links.
+    /// The server program, with links resolved.
     pub server: PathBuf,
-    /// What `--basedir` is.
+    /// Value of `--basedir`.
     pub basedir: PathBuf,
-    /// The script that makes a data directory, where there is one.
+    /// The script that creates a data directory, if any.
     pub install_db: Option<PathBuf>,
-    /// What `--plugin-dir` is, where there are plugins.
+    /// Value of `--plugin-dir`, if there are plugins.
     pub plugin_dir: Option<PathBuf>,
-    /// What `--lc-messages-dir` is.
+    /// Value of `--lc-messages-dir`.
     pub share_dir: PathBuf,
 }
 
 impl Layout {
-    /// Looks into the tree at `root`; an error says what is missing.
+    /// Finds the parts in the tree at `root`; an error names what is missing.
     pub fn find(root: &Path) -> Result<Layout> {
         let missing = |reason: &str| Error::NotABuild {
             path: root.to_path_buf(),
@@ -88,7 +89,7 @@ impl Layout {
         })
     }
 
-    /// The interpreter that the program which makes data directories asks for, when that is a script.
+    /// The interpreter of `install_db`; None if it is not a script.
     pub fn install_db_interpreter(&self) -> Option<PathBuf> {
         let mut start = Vec::new();
         let file = fs::File::open(self.install_db.as_ref()?).ok()?;
@@ -114,11 +115,11 @@ mod tests {
     }
 
     #[test]
-    fn makers_and_packagers_trees_are_understood() {
-        let makers =
+    fn layouts_of_vendors_and_debian_are_found() {
+        let vendors =
             tree(&["bin/mysqld", "share/english/errmsg.sys", "scripts/mysql_install_db", "lib/plugin/x.so"]);
-        let root = fs::canonicalize(makers.path()).unwrap();
-        let layout = Layout::find(makers.path()).unwrap();
+        let root = fs::canonicalize(vendors.path()).unwrap();
+        let layout = Layout::find(vendors.path()).unwrap();
         assert_eq!((&layout.basedir, &layout.share_dir), (&root, &root.join("share")));
         assert_eq!(layout.plugin_dir, Some(root.join("lib/plugin")));
         assert_eq!(layout.install_db_interpreter(), Some(PathBuf::from("/usr/bin/perl")));
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_parts_are_named() {
         let message = |root: &Path| Layout::find(root).unwrap_err().to_string();
         assert!(message(Path::new("/nowhere/at/all")).contains("does not exist"));
         assert!(message(tree(&["bin/mysql"]).path()).contains("no mysqld or mariadbd"));

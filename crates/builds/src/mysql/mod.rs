@@ -1,4 +1,4 @@
-//! Builds of MySQL, 5.6 and later, and MariaDB, 10.2 and later: where they differ, the code asks which it is.
+//! Builds of MySQL 5.6 and later, and of MariaDB 10.2 and later; `Mysql::dbms` distinguishes them.
 
 mod apt;
 mod debian;

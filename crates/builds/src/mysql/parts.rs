@@ -1,11 +1,11 @@
-//! Which files of an archive a server needs. Archives of the makers also hold tests, clients, static libraries and
-//! programs for debugging: up to ten times as much.
+//! The files of an archive that a server needs. Vendors' archives also hold tests, clients, static libraries
+//! and debug programs: up to ten times as much.
 
 use std::path::Path;
 
 const DIRS: [&str; 5] = ["lib", "lib64", "share", "scripts", "private"];
 
-/// Programs that matter, of all those in `bin`: server, what makes data directories, and the command line.
+/// The programs to keep: the server, those that create data directories, and command-line clients.
 const PROGRAMS: [&str; 13] = [
     "mysqld",
     "mariadbd",
@@ -22,11 +22,11 @@ const PROGRAMS: [&str; 13] = [
     "mysqlslap",
 ];
 
-/// Beside them: how a build was compiled.
-const COMPILED: &str = "docs/INFO_BIN";
+/// How a vendor's build was compiled, below its base directory.
+pub(crate) const COMPILED: &str = "docs/INFO_BIN";
 
-/// For the archives of the makers and of those that pass theirs on.
-pub(crate) fn of_archive(path: &Path) -> bool {
+/// Selects files of archives of the vendors and of those who redistribute them.
+pub(crate) fn needed_in_archive(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let top = path.iter().next().map(|top| top.to_string_lossy()).unwrap_or_default();
     match top.as_ref() {
@@ -36,9 +36,9 @@ pub(crate) fn of_archive(path: &Path) -> bool {
     }
 }
 
-/// For Debian's packages, unpacked into one prefix: what runs, without documents and without Perl, which some depend
-/// on.
-pub(crate) fn of_prefix(path: &Path) -> bool {
+/// Selects files of Debian's packages, unpacked into one prefix: what runs, without documentation and without
+/// Perl, which some packages depend on.
+pub(crate) fn needed_in_prefix(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let parts: Vec<&str> = text.split('/').collect();
     match parts.as_slice() {
@@ -56,25 +56,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_gets_what_it_needs_and_no_more() {
-        let archive = |path: &str| of_archive(Path::new(path));
+    fn only_files_that_a_server_needs_are_selected() {
+        let archive = |path: &str| needed_in_archive(Path::new(path));
         for needed in ["bin/mysqld", "bin/libssl.so.1.0.0", "lib/private/libssl.so.1.1", "docs/INFO_BIN"] {
             assert!(archive(needed), "{needed}");
         }
-        for left in
+        for unneeded in
             ["bin/mysqld-debug", "lib/libmysqld.a", "lib/plugin/debug/x.so", "mysql-test/t/x", "README"]
         {
-            assert!(!archive(left), "{left}");
+            assert!(!archive(unneeded), "{unneeded}");
         }
-        let prefix = |path: &str| of_prefix(Path::new(path));
+        let prefix = |path: &str| needed_in_prefix(Path::new(path));
         for needed in
             ["usr/sbin/mysqld", "lib64/ld.so", "usr/lib/x86_64-linux-gnu/libc.so.6", "usr/share/mysql/x"]
         {
             assert!(prefix(needed), "{needed}");
         }
-        for left in ["usr/bin/perl", "usr/share/doc/x", "etc/passwd", "usr/lib/x86_64-linux-gnu/perl-base/x"]
+        for unneeded in
+            ["usr/bin/perl", "usr/share/doc/x", "etc/passwd", "usr/lib/x86_64-linux-gnu/perl-base/x"]
         {
-            assert!(!prefix(left), "{left}");
+            assert!(!prefix(unneeded), "{unneeded}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Running the server program of a build, and checking beforehand that it can run.
+//! Runs the server program of a build, and checks beforehand that it can run.
 
 use std::fs;
 use std::path::Path;
@@ -7,6 +7,7 @@ use rqps_model::Dbms;
 use rustix::process::Signal;
 
 use super::layout::Layout;
+use super::parts;
 use super::version;
 use crate::build::Build;
 use crate::error::{Error, Result};
@@ -16,11 +17,10 @@ use crate::libraries;
 use crate::user::{MOVE_BUILD, server_user};
 use rqps_model::Family;
 
-/// Packages of the interpreters of the scripts that create data directories.
+/// Debian packages of the interpreters of the scripts that create data directories.
 const INTERPRETERS: [(&str, &str); 3] = [("perl", "perl"), ("bash", "bash"), ("sh", "dash")];
 
-/// The file of a vendor's build that says how it was compiled, below its base directory, and the lines that do.
-const COMPILED: &str = "docs/INFO_BIN";
+/// Lines of [`parts::COMPILED`] with compiler flags.
 const COMPILED_LINES: [&str; 3] = ["CXX_FLAGS =", "CMAKE_CXX_FLAGS:", "CMAKE_CXX_FLAGS_RELWITHDEBINFO:"];
 
 pub(crate) struct Identity {
@@ -59,19 +59,19 @@ pub(crate) fn identify(server: &Path) -> Result<Identity> {
     let mut guarded = Guarded::new(server, &user, Signal::KILL)?;
     guarded.command().args(["--no-defaults", "--version"]);
     let output = guarded.output()?;
-    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    identity(&said).ok_or_else(|| {
+    let stdout = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    parse_version_line(&stdout).ok_or_else(|| {
         let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let reason = format!("`--version` exited with {}: {said}{stderr}", output.status);
+        let reason = format!("`--version` exited with {}: {stdout}{stderr}", output.status);
         Error::CannotRun { program: server.to_path_buf(), user: user.name.clone(), reason }
     })
 }
 
-/// From `/path/mysqld  Ver 8.0.31 for Linux on x86_64 (MySQL Community Server - GPL)`.
-fn identity(said: &str) -> Option<Identity> {
-    let text = &said[said.find("Ver ")?..];
+/// Parses `/path/mysqld  Ver 8.0.31 for Linux on x86_64 (MySQL Community Server - GPL)`.
+fn parse_version_line(line: &str) -> Option<Identity> {
+    let text = &line[line.find("Ver ")?..];
     let full_version = text.split_whitespace().nth(1)?;
-    let version = version::plain(full_version);
+    let version = version::numeric_prefix(full_version);
     let dbms = if text.contains("MariaDB") { Dbms::Mariadb } else { Dbms::Mysql };
     (dbms.version_num(version) > 0).then(|| Identity {
         dbms,
@@ -80,31 +80,32 @@ fn identity(said: &str) -> Option<Identity> {
     })
 }
 
-/// How a build was compiled, as far as the program, a file of its maker or else a recipe tells.
+/// How a build was compiled, according to its program, the vendor's file, or else the recipe.
 pub(crate) fn family(
     build: &Build,
     layout: &Layout,
     recipe_flags: Option<&str>,
     compiler: Option<&str>,
 ) -> Family {
-    let mut family = family::of_build(&build.bin_dir, &build.root, &build.version_text);
+    let mut family = family::detect(&build.bin_dir, &build.root, &build.version_text);
     if family.compiler == Family::default().compiler
         && let Some(compiler) = compiler
     {
         family.compiler = compiler.to_owned();
     }
-    let told = fs::read_to_string(layout.basedir.join(COMPILED)).ok().as_deref().and_then(flags_told);
-    match told.as_deref().or(recipe_flags) {
+    let file_flags =
+        fs::read_to_string(layout.basedir.join(parts::COMPILED)).ok().as_deref().and_then(flags_in_file);
+    match file_flags.as_deref().or(recipe_flags) {
         Some(flags) => family::with_flags(family, flags),
         None => family,
     }
 }
 
-/// The flags of C++, of which the server is.
-fn flags_told(info: &str) -> Option<String> {
+/// The C++ flags: the server is written in C++.
+fn flags_in_file(info: &str) -> Option<String> {
     let lines = info.lines().map(str::trim);
-    let told = lines.filter_map(|line| COMPILED_LINES.iter().find_map(|start| line.strip_prefix(start)));
-    let flags = told.collect::<Vec<_>>().join(" ");
+    let flags = lines.filter_map(|line| COMPILED_LINES.iter().find_map(|start| line.strip_prefix(start)));
+    let flags = flags.collect::<Vec<_>>().join(" ");
     (!flags.trim().is_empty()).then_some(flags)
 }
 
@@ -113,27 +114,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_say_what_they_are() {
-        for (said, dbms, version) in [
+    fn version_lines_are_parsed() {
+        for (line, dbms, version) in [
             ("bin/mysqld  Ver 5.6.14 for linux-glibc2.5 on x86_64 (MySQL)", Dbms::Mysql, "5.6.14"),
             ("/x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", Dbms::Mysql, "9.7.4"),
             ("mysqld  Ver 10.2.11-MariaDB for Linux on x86_64 (MariaDB Server)", Dbms::Mariadb, "10.2.11"),
             ("mariadbd from 11.8.6-MariaDB, client  Ver 11.8.6-MariaDB-0 for x", Dbms::Mariadb, "11.8.6"),
         ] {
-            let identity = identity(said).unwrap();
-            assert_eq!((identity.dbms, identity.version.as_str()), (dbms, version), "{said}");
+            let identity = parse_version_line(line).unwrap();
+            assert_eq!((identity.dbms, identity.version.as_str()), (dbms, version), "{line}");
         }
-        assert!(identity("postgres (PostgreSQL) 18.1").is_none());
+        assert!(parse_version_line("postgres (PostgreSQL) 18.1").is_none());
     }
 
     #[test]
-    fn the_flags_of_the_server_are_found_in_either_form() {
+    fn compiler_flags_are_found_in_both_formats() {
         let before_8 = "C_FLAGS =  -O1\nCXX_FLAGS =  -fPIC -O3 -fno-omit-frame-pointer\n";
-        assert!(
-            flags_told(before_8).unwrap().contains("-O3") && !flags_told(before_8).unwrap().contains("-O1")
-        );
+        let flags = flags_in_file(before_8).unwrap();
+        assert!(flags.contains("-O3") && !flags.contains("-O1"), "{flags}");
         let from_8 = "CMAKE_C_FLAGS: -O0\nCMAKE_CXX_FLAGS: -fPIC\nCMAKE_CXX_FLAGS_RELWITHDEBINFO: -O2 -g\n";
-        assert!(flags_told(from_8).unwrap().ends_with("-O2 -g"));
-        assert_eq!(flags_told("nothing"), None);
+        assert!(flags_in_file(from_8).unwrap().ends_with("-O2 -g"));
+        assert_eq!(flags_in_file("nothing"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Where published builds of MySQL and MariaDB come from: data, in `crates/builds/recipes/`.
+//! Sources of published builds of MySQL and MariaDB, as data in `crates/builds/recipes/`.
 
 use rqps_model::Dbms;
 use serde::Deserialize;
@@ -6,64 +6,69 @@ use serde::Deserialize;
 use super::version;
 use crate::error::{Error, Result};
 
-/// All that is known of one DBMS.
+/// The recipes of one DBMS.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Recipes {
-    /// The variable that names where its maker's tarballs lie.
+    /// The environment variable with the address of the vendor's tarballs.
     pub tarball_url_variable: String,
-    /// Builds that lie in a Maven repository for good.
+    /// Builds in a Maven repository, which keeps them forever.
     pub maven: Vec<MavenBuild>,
-    /// Builds of Debian's suites, each of which keeps its latest only.
+    /// Builds of Debian's suites; each suite keeps only its latest.
     pub debian: Vec<Suite>,
-    /// How its maker's tarballs are called.
+    /// File names of the vendor's tarballs.
     pub tarball: Vec<TarballNames>,
 }
 
-/// A build in a Maven repository.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MavenBuild {
     pub version: String,
-    /// `group:artifact:version`, or with `:packaging` and `:classifier` behind it.
+    /// `group:artifact:version`, optionally with `:packaging` and `:classifier`.
     pub artifact: String,
-    /// Of the whole archive. It is compared before anything of it is unpacked.
+    /// Of the whole archive; verified before it is unpacked.
     pub sha256: String,
     pub size_mb: u32,
-    /// A tarball within the archive, which has the files.
+    /// The tarball inside the archive that has the files.
     pub inner: Option<String>,
-    /// The directory within the archive that has them, when it is not its top.
+    /// The directory inside the archive that has the files, if not its top.
     pub folder: Option<String>,
-    /// The flags that it was compiled with, where neither the program nor a file beside it tells.
+    /// Its compiler flags, if neither the program nor a file in the build has them.
     pub flags: Option<String>,
 }
 
-/// A build as a suite of Debian has it.
+/// A build in a suite of Debian.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Suite {
-    /// The series that this suite stays in: `10.11`.
+    /// The series of this suite: `10.11`.
     pub series: String,
     /// `bookworm`.
     pub suite: String,
-    /// Server first; what they depend on comes with them.
+    /// Server first; dependencies are fetched automatically.
     pub packages: Vec<String>,
-    /// The compiler and the flags of the suite, as its packages are stripped of all that tells.
+    /// Compiler and flags of the suite, because its packages are stripped of that information.
     pub compiler: Option<String>,
     pub flags: String,
 }
 
-/// Names of the files of a range of versions, from `since` up to the next entry's.
+/// File names of a range of versions, from `since` up to the next entry's.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TarballNames {
     pub since: String,
-    /// With `{version}` and `{series}`; the first that is there is taken.
+    /// With `{version}` and `{series}`; the first that exists is used.
     pub names: Vec<String>,
 }
 
+impl Suite {
+    /// The package with the server program.
+    pub fn server(&self) -> &str {
+        self.packages.first().map(String::as_str).unwrap_or_default()
+    }
+}
+
 impl Recipes {
-    /// Those of MySQL or MariaDB.
     pub fn load(dbms: Dbms) -> Result<Recipes> {
         let text = match dbms {
             Dbms::Mariadb => include_str!("../../recipes/mariadb.toml"),
@@ -72,14 +77,14 @@ impl Recipes {
         toml::from_str(text).map_err(|error| Error::BadRecipes { dbms, reason: error.to_string() })
     }
 
-    /// The names that a version's tarball may have, most likely first.
+    /// Possible names of a version's tarball, most likely first.
     pub fn tarball_names(&self, wanted: &str) -> Vec<String> {
-        // Both DBMSs count alike.
+        // Both DBMSs number versions alike.
         let number = |version: &str| Dbms::Mysql.version_num(version);
-        let fitting = self.tarball.iter().rev().find(|entry| number(&entry.since) <= number(wanted));
+        let entry = self.tarball.iter().rev().find(|entry| number(&entry.since) <= number(wanted));
         let fill =
             |name: &String| name.replace("{version}", wanted).replace("{series}", version::series_of(wanted));
-        fitting.map(|entry| entry.names.iter().map(fill).collect()).unwrap_or_default()
+        entry.map(|entry| entry.names.iter().map(fill).collect()).unwrap_or_default()
     }
 }
 
@@ -88,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recipes_can_be_followed() {
+    fn recipes_are_valid() {
         for dbms in [Dbms::Mysql, Dbms::Mariadb] {
             let recipes = Recipes::load(dbms).unwrap();
             for build in &recipes.maven {
@@ -104,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn tarballs_are_called_as_their_makers_do() {
+    fn tarball_names_match_those_of_the_vendors() {
         let first = |dbms, version| Recipes::load(dbms).unwrap().tarball_names(version).remove(0);
         assert_eq!(first(Dbms::Mysql, "5.7.44"), "mysql-5.7.44-linux-glibc2.12-x86_64.tar.gz");
         assert_eq!(first(Dbms::Mysql, "8.0.31"), "mysql-8.0.31-linux-glibc2.12-x86_64.tar.xz");

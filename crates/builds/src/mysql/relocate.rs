@@ -1,5 +1,6 @@
-//! Makes programs of packages run from a prefix, with the libraries and the C library that came with them: these are
-//! not the system's. A program names its loader by its whole path, so a relocated build cannot be moved.
+//! Makes programs of Debian's packages run from a prefix, with the packages' own libraries and C library
+//! instead of the system's. A program has the absolute path of its loader, so a relocated build cannot be
+//! moved.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -17,17 +18,17 @@ const PATCHELF: Client = Client {
     limit_s: 300,
 };
 
-/// Loaders of the C library, from the prefix' top: before and after Debian merged `/lib` into `/usr/lib`.
+/// Paths of the dynamic loader in the prefix, with and without Debian's merge of `/lib` into `/usr/lib`.
 const LOADERS: [&str; 2] =
     ["usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"];
 
 const PROGRAM_DIRS: [&str; 2] = ["usr/sbin", "usr/bin"];
 
-/// Where they find their libraries, from their own directory.
+/// The library search path, relative to the program.
 const LIBRARY_PATH: &str =
     "$ORIGIN/../lib/x86_64-linux-gnu:$ORIGIN/../../lib/x86_64-linux-gnu:$ORIGIN/../lib/mysql/private";
 
-/// Changes all programs of the prefix, which must be at its final place.
+/// Patches all programs of the prefix, which must be at its final place.
 pub(crate) fn relocate(root: &Path) -> Result<()> {
     let loader = LOADERS.iter().map(|loader| root.join(loader)).find(|loader| loader.is_file());
     let loader = loader.ok_or_else(|| Error::NotABuild {
@@ -38,7 +39,7 @@ pub(crate) fn relocate(root: &Path) -> Result<()> {
         let arguments = [
             "--set-interpreter".as_ref(),
             loader.as_os_str(),
-            // Not the newer kind of path: this one also holds for libraries that libraries ask for.
+            // RPATH instead of RUNPATH: it also applies to libraries that libraries load.
             "--force-rpath".as_ref(),
             "--set-rpath".as_ref(),
             LIBRARY_PATH.as_ref(),
@@ -47,13 +48,13 @@ pub(crate) fn relocate(root: &Path) -> Result<()> {
         if let Err(failure) = PATCHELF.run(&arguments)? {
             return Err(Error::NotABuild { path: program, reason: failure.reason });
         }
-        check_closed(root, &program)?;
+        check_self_contained(root, &program)?;
     }
     Ok(())
 }
 
-/// Refuses a program that would take a library of the system: which one it runs with would change with the system.
-fn check_closed(root: &Path, program: &Path) -> Result<()> {
+/// Refuses a program that would load a library of the system, and so would change with the system.
+fn check_self_contained(root: &Path, program: &Path) -> Result<()> {
     let real_root = fs::canonicalize(root).map_err(Error::file("examine", root))?;
     for library in libraries::needed_by(program, &server_user()?)? {
         let is_own = |file: &PathBuf| fs::canonicalize(file).is_ok_and(|file| file.starts_with(&real_root));

@@ -1,9 +1,9 @@
-//! How MySQL and MariaDB are built from their sources: both by cmake, with a file of the same form for the version.
+//! Building MySQL and MariaDB from source: both use cmake, and version files of the same form.
 
 use std::path::Path;
 
 use super::Mysql;
-use crate::source::code::{Site, SourceCode, Step, file_of, text};
+use crate::source::code::{Site, SourceCode, Step, path_text, read_file};
 use crate::source::flavour::System;
 
 impl SourceCode for Mysql {
@@ -11,10 +11,10 @@ impl SourceCode for Mysql {
         &[System::Cmake]
     }
 
-    /// MariaDB's file alone says how mature the server is; MySQL's was called `VERSION` too until 8.0.
+    /// Only MariaDB's file has the maturity of the server. MySQL's was also called `VERSION` before 8.0.
     fn version(&self, tree: &Path) -> Option<String> {
         let files = ["MYSQL_VERSION", "VERSION"];
-        let file = files.iter().find_map(|name| file_of(tree, name))?;
+        let file = files.iter().find_map(|name| read_file(tree, name))?;
         let value = |key: &str| {
             let line = file.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='))?;
             Some(line.trim().trim_matches('"').to_owned())
@@ -40,16 +40,16 @@ impl SourceCode for Mysql {
 
     fn steps(&self, site: &Site<'_>) -> Vec<Step> {
         let flavour = site.flavour;
-        let build = text(&site.build);
+        let build = path_text(&site.build);
         let configure =
-            Step::new("configuring", "cmake", &["-G", "Ninja", "-S", &text(&site.tree), "-B", &build])
-                .and([
-                    format!("-DCMAKE_INSTALL_PREFIX={}", text(&site.prefix)),
+            Step::new("configuring", "cmake", &["-G", "Ninja", "-S", &path_text(&site.tree), "-B", &build])
+                .args([
+                    format!("-DCMAKE_INSTALL_PREFIX={}", path_text(&site.prefix)),
                     format!("-DCMAKE_C_COMPILER={}", flavour.cc),
                     format!("-DCMAKE_CXX_COMPILER={}", flavour.cxx),
                 ])
-                .and(linker_options(&flavour.ldflags))
-                .and(site.options.iter().cloned());
+                .args(linker_options(&flavour.ldflags))
+                .args(site.options.iter().cloned());
         let jobs = site.jobs.to_string();
         vec![
             configure,
@@ -71,7 +71,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn the_two_are_told_apart_by_their_version_files() {
+    fn version_files_distinguish_mysql_and_mariadb() {
         let dir = tempfile::tempdir().unwrap();
         let version = |is_mariadb: bool| {
             let dbms = if is_mariadb { Dbms::Mariadb } else { Dbms::Mysql };

@@ -1,5 +1,5 @@
-//! The maker's own tarballs, fetched by `curl` from where the user says they lie: a mirror, a file server, a directory
-//! (`file://`).
+//! The vendor's own tarballs, fetched by `curl` from an address that the user gives: a mirror, a file server,
+//! a directory (`file://`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,22 +17,22 @@ use crate::unpack;
 const CURL: Client =
     Client { program: "curl", package: "curl", purpose: "fetch builds from an address", limit_s: 3600 };
 
-/// How the origin of such a build begins.
+/// Prefix of the origin of these builds.
 pub(crate) const ORIGIN: &str = "tarball";
 
-/// What `curl` returns where an address of a file (`file://`) leads nowhere.
+/// Exit code of `curl` for a `file://` URL without a file.
 const NO_SUCH_FILE: i32 = 37;
 
-/// How these addresses end when they name a file and not where files lie.
+/// Endings of URLs that name a file instead of a directory.
 const ENDINGS: [&str; 2] = [".tar.gz", ".tar.xz"];
 
 pub(crate) struct Tarball {
     pub path: PathBuf,
-    /// Its name without the address.
+    /// The file name in the URL.
     pub name: String,
 }
 
-/// Fetches a version's tarball into `scratch` and compares its sum, when there is one to compare with.
+/// Fetches a version's tarball into `scratch` and verifies its checksum, if one is given.
 pub(crate) fn fetch(
     dbms: Dbms,
     version: &str,
@@ -46,14 +46,14 @@ pub(crate) fn fetch(
     for address in &addresses {
         let name = address.rsplit('/').next().unwrap_or(address).to_owned();
         match fetch_one(address, &path)? {
-            Answer::Fetched => {
+            Outcome::Fetched => {
                 if let Some(wanted) = &from.sha256 {
                     check_sum(&path, &name, wanted)?;
                 }
                 return Ok(Tarball { path, name });
             }
-            Answer::Absent => {}
-            Answer::Failed(reason) => return Err(failed(format!("{name}: {reason}"))),
+            Outcome::Absent => {}
+            Outcome::Failed(reason) => return Err(failed(format!("{name}: {reason}"))),
         }
     }
     let names: Vec<&str> = addresses.iter().filter_map(|address| address.rsplit('/').next()).collect();
@@ -64,7 +64,7 @@ pub(crate) fn fetch(
 }
 
 pub(crate) fn unpack(tarball: &Tarball, target: &Path) -> Result<()> {
-    unpack::tarball(&tarball.path, target, parts::of_archive)
+    unpack::tarball(&tarball.path, target, parts::needed_in_archive)
         .map_err(Error::file("unpack", Path::new(&tarball.name)))?;
     fs::remove_file(&tarball.path).map_err(Error::file("remove", &tarball.path))
 }
@@ -77,25 +77,25 @@ fn addresses(version: &str, from: &Address, recipes: &Recipes) -> Vec<String> {
     recipes.tarball_names(version).iter().map(|name| format!("{url}/{name}")).collect()
 }
 
-enum Answer {
+enum Outcome {
     Fetched,
     Absent,
     Failed(String),
 }
 
-/// A transfer that gets less than a kilobyte a second for a minute is given up.
-fn fetch_one(address: &str, path: &Path) -> Result<Answer> {
+/// Gives up after a minute below 1 kB/s.
+fn fetch_one(address: &str, path: &Path) -> Result<Outcome> {
     let shown_path = path.to_string_lossy();
     let quiet = ["--silent", "--show-error", "--location", "--globoff", "--retry", "2"];
     let limits = ["--connect-timeout", "30", "--speed-limit", "1000", "--speed-time", "60"];
     let what = ["--write-out", "%{http_code}", "--output", &shown_path, "--", address];
     let arguments: Vec<&str> = quiet.into_iter().chain(limits).chain(what).collect();
     Ok(match CURL.run(&arguments)? {
-        // What is not fetched by HTTP has no status.
-        Ok(status) if matches!(status.trim(), "200" | "226" | "000") => Answer::Fetched,
-        Ok(status) if matches!(status.trim(), "403" | "404" | "410") => Answer::Absent,
-        Ok(status) => Answer::Failed(format!("the server answered with status {}", status.trim())),
-        Err(failure) if failure.code == Some(NO_SUCH_FILE) => Answer::Absent,
-        Err(failure) => Answer::Failed(failure.reason),
+        // Only HTTP has a status.
+        Ok(status) if matches!(status.trim(), "200" | "226" | "000") => Outcome::Fetched,
+        Ok(status) if matches!(status.trim(), "403" | "404" | "410") => Outcome::Absent,
+        Ok(status) => Outcome::Failed(format!("the server answered with status {}", status.trim())),
+        Err(failure) if failure.code == Some(NO_SUCH_FILE) => Outcome::Absent,
+        Err(failure) => Outcome::Failed(failure.reason),
     })
 }

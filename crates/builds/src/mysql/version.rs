@@ -1,14 +1,14 @@
-//! Version numbers of MySQL and MariaDB as people write them: `8.0.31`, or `8.0` for a series.
+//! Versions of MySQL and MariaDB as users write them: `8.0.31`, or `8.0` for a series.
 
 use rqps_model::Dbms;
 
 use crate::error::{Error, Result};
+use crate::product::version_numbers;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
-    pub dbms: Dbms,
     pub text: String,
-    /// Two numbers: the newest of that series. Three: that version.
+    /// False for a series, which means its newest version.
     exact: bool,
 }
 
@@ -19,7 +19,7 @@ impl Request {
             Dbms::Mariadb => ("10.11.5", "10.11", (10, 2)),
             _ => ("8.0.31", "8.0", (5, 6)),
         };
-        let Some(numbers) = numbers(text) else {
+        let Some(numbers) = version_numbers(text, 3).filter(|numbers| numbers.len() <= 3) else {
             return Err(bad(format!(
                 "write for example {example}, or {series} for the newest of that series"
             )));
@@ -33,19 +33,19 @@ impl Request {
         if (major, minor) < oldest {
             return Err(bad(format!("rqps supports {}.{} and later", oldest.0, oldest.1)));
         }
-        Ok(Request { dbms, text: text.to_owned(), exact: numbers.len() == 3 })
+        Ok(Request { text: text.to_owned(), exact: numbers.len() == 3 })
     }
 
     pub fn is_exact(&self) -> bool {
         self.exact
     }
 
-    /// Whether a version (three numbers) answers the request.
+    /// Whether a full version satisfies the request.
     pub fn matches(&self, version: &str) -> bool {
         version == self.text || (!self.exact && series_of(version) == self.text)
     }
 
-    /// The series that the version is of, or that is asked for.
+    /// The requested series, or the series of the requested version.
     pub fn series(&self) -> &str {
         series_of(&self.text)
     }
@@ -56,21 +56,8 @@ pub(crate) fn series_of(version: &str) -> &str {
     &version[..end]
 }
 
-/// Two or three numbers with points between them and nothing else; one number is taken as the start of such.
-fn numbers(text: &str) -> Option<Vec<u32>> {
-    let parts: Option<Vec<u32>> = text
-        .split('.')
-        .map(|part| {
-            let digits =
-                !part.is_empty() && part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
-            digits.then(|| part.parse().ok()).flatten()
-        })
-        .collect();
-    parts.filter(|parts| parts.len() <= 3)
-}
-
-/// The numbers at the start of a version, without what packagers add: `11.8.9` of `11.8.9+ds-4`.
-pub(crate) fn plain(version: &str) -> &str {
+/// The numeric prefix of a version, without what packagers append: `11.8.9` of `11.8.9+ds-4`.
+pub(crate) fn numeric_prefix(version: &str) -> &str {
     let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
     version[..end].trim_end_matches('.')
 }
@@ -80,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_say_what_is_wrong_with_them() {
+    fn invalid_requests_are_explained() {
         for (dbms, bad, advice) in [
             (Dbms::Mysql, "8", "two numbers"),
             (Dbms::Mysql, "8.0.31.1", "for example 8.0.31"),
@@ -96,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_is_answered_by_its_versions_only() {
+    fn a_series_matches_only_its_versions() {
         let series = Request::parse(Dbms::Mariadb, "10.1").map(|_| ());
         assert!(series.is_err());
         let series = Request::parse(Dbms::Mariadb, "10.2").unwrap();
@@ -106,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_packagers_add_is_left_out() {
-        assert_eq!(plain("11.8.9+ds-4"), "11.8.9");
+    fn suffixes_of_packagers_are_ignored() {
+        assert_eq!(numeric_prefix("11.8.9+ds-4"), "11.8.9");
     }
 }

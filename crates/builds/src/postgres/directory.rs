@@ -1,4 +1,4 @@
-//! A directory with `bin/postgres` as a build: compiled by the user, or a distribution's package.
+//! A directory with `bin/postgres` as a build: the user's own or a distribution's package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::directory::BuildFiles;
 use crate::error::{Error, Result};
 use crate::family;
 
-/// How the names of Postgres's programs begin.
+/// Prefixes of the names of Postgres's programs.
 const POSTGRES_PROGRAMS: [&str; 11] = [
     "pg",
     "post",
@@ -26,7 +26,7 @@ const POSTGRES_PROGRAMS: [&str; 11] = [
     "oid2name",
 ];
 
-/// Refuses a directory without the programs that a server needs.
+/// Refuses a directory that lacks a program in [`NEEDED`].
 pub(crate) fn check(path: &Path) -> Result<()> {
     let not_a_build = |reason: &str| Error::NotABuild {
         path: path.to_path_buf(),
@@ -43,7 +43,7 @@ pub(crate) fn check(path: &Path) -> Result<()> {
 
 pub(crate) fn resolve(path: &Path) -> Result<Build> {
     check(path)?;
-    let (root, bin_dir) = real_place(path)?;
+    let (root, bin_dir) = canonical_dirs(path)?;
     let (files, hash_covers) = BuildFiles {
         root: &root,
         bin_dir: &bin_dir,
@@ -62,7 +62,7 @@ pub(crate) fn resolve(path: &Path) -> Result<Build> {
         hash_covers,
         origin: format!("directory {}", root.display()),
         size_bytes: files.size_bytes(),
-        family: family::of_build(&bin_dir, &root, &version_text),
+        family: family::detect(&bin_dir, &root, &version_text),
         bin_dir,
         root,
         version_text,
@@ -73,8 +73,8 @@ pub(crate) fn resolve(path: &Path) -> Result<Build> {
     Ok(build)
 }
 
-/// The directories of the build and its programs, with links resolved: Postgres finds its files from there.
-fn real_place(path: &Path) -> Result<(PathBuf, PathBuf)> {
+/// Root and program directory with links resolved: Postgres locates its files relative to them.
+fn canonical_dirs(path: &Path) -> Result<(PathBuf, PathBuf)> {
     let program = path.join("bin/postgres");
     let program = fs::canonicalize(&program).map_err(Error::file("examine", &program))?;
     let bin_dir = program.parent().unwrap_or(path);

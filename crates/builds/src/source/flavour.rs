@@ -1,4 +1,5 @@
-//! Flavours: how source code is compiled, as data. Shipped ones lie in `/flavours`, `o2nofp.toml` describes the format.
+//! Flavours: how source code is compiled, as data. Shipped ones are in `/flavours`; `o2nofp.toml` describes
+//! the format.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -37,11 +38,11 @@ impl System {
     }
 }
 
-/// A flavour's file. Tables that are not `env` are called by a DBMS.
+/// A flavour's file. Every table except `env` is named after a DBMS.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct File {
-    /// Already resolved; declared so that a file may have it.
+    /// Resolved before; declared so that a file may contain it.
     #[serde(rename = "extends")]
     _extends: Option<String>,
     cc: Option<String>,
@@ -51,13 +52,13 @@ struct File {
     ldflags: Option<String>,
     env: BTreeMap<String, String>,
     #[serde(flatten)]
-    dbms: BTreeMap<Dbms, OfDbms>,
+    dbms: BTreeMap<Dbms, DbmsPart>,
 }
 
-/// What a flavour says for one DBMS.
+/// The part of a flavour for one DBMS.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct OfDbms {
+struct DbmsPart {
     system: Option<System>,
     configure: Vec<Options>,
     meson: Vec<Options>,
@@ -73,7 +74,7 @@ struct Options {
     headers: BTreeMap<String, String>,
 }
 
-/// A flavour for one DBMS, whatever the version.
+/// A flavour for one DBMS, at any version.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Flavour {
     pub name: String,
@@ -87,22 +88,22 @@ pub(crate) struct Flavour {
     options: Vec<Options>,
 }
 
-/// What a flavour asks for at one version.
+/// What a flavour requires for one version of the source.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct Requirements {
     pub options: Vec<String>,
     pub headers: Vec<(String, String)>,
 }
 
 impl Flavour {
-    /// A shipped flavour by name, or one's own by the path of its file. `systems` can build the DBMS, the first is
-    /// taken unless the flavour says otherwise.
+    /// Loads a shipped flavour by name, or a file by path. `systems` can build the DBMS; the first is the
+    /// default.
     pub fn load(name: &str, dbms: Dbms, systems: &[System]) -> Result<Flavour> {
         let mut file = read_with_bases(name)?;
         let bad = |reason: &str| Error::BadFlavour { flavour: name.to_owned(), reason: reason.to_owned() };
-        let of_dbms = file.dbms.remove(&dbms).unwrap_or_default();
+        let part = file.dbms.remove(&dbms).unwrap_or_default();
         let system =
-            of_dbms.system.or_else(|| systems.first().copied()).filter(|system| systems.contains(system));
+            part.system.or_else(|| systems.first().copied()).filter(|system| systems.contains(system));
         let Some(system) = system else {
             let known: Vec<String> = systems.iter().map(|system| format!("\"{}\"", system.name())).collect();
             let reason =
@@ -110,9 +111,9 @@ impl Flavour {
             return Err(bad(&reason));
         };
         let options = match system {
-            System::Configure => of_dbms.configure,
-            System::Meson => of_dbms.meson,
-            System::Cmake => of_dbms.cmake,
+            System::Configure => part.configure,
+            System::Meson => part.meson,
+            System::Cmake => part.cmake,
         };
         let cflags =
             file.cflags.ok_or_else(|| bad("`cflags` is missing: write for example cflags = \"-O2\""))?;
@@ -132,22 +133,22 @@ impl Flavour {
         })
     }
 
-    /// What it asks for at a version of the source.
-    pub fn at(&self, version: &str) -> Asked {
+    /// What it requires for a version of the source.
+    pub fn for_version(&self, version: &str) -> Requirements {
         let version = numbers(version);
         let applies = |options: &&Options| {
             options.since.as_deref().is_none_or(|since| version >= numbers(since))
                 && options.before.as_deref().is_none_or(|before| version < numbers(before))
         };
         let (mut options, mut headers) = (Vec::new(), BTreeSet::new());
-        for some in self.options.iter().filter(applies) {
-            options.extend(some.options.iter().map(|option| self.filled_in(option)));
-            headers.extend(some.headers.iter().map(|(header, package)| (header.clone(), package.clone())));
+        for group in self.options.iter().filter(applies) {
+            options.extend(group.options.iter().map(|option| self.fill_in(option)));
+            headers.extend(group.headers.iter().map(|(header, package)| (header.clone(), package.clone())));
         }
-        Asked { options, headers: headers.into_iter().collect() }
+        Requirements { options, headers: headers.into_iter().collect() }
     }
 
-    fn filled_in(&self, option: &str) -> String {
+    fn fill_in(&self, option: &str) -> String {
         option
             .replace("{cflags}", &self.cflags)
             .replace("{cxxflags}", &self.cxxflags)
@@ -157,7 +158,7 @@ impl Flavour {
     }
 }
 
-/// `18.6` as numbers to be compared; what is behind a number (`19devel`) is left out.
+/// Parses `18.6` into numbers for comparison, ignoring suffixes (`19devel`).
 pub(crate) fn numbers(version: &str) -> Vec<u32> {
     let number = |part: &str| {
         let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
@@ -166,7 +167,7 @@ pub(crate) fn numbers(version: &str) -> Vec<u32> {
     version.split('.').map(number).collect()
 }
 
-/// A flavour's file with everything that it extends.
+/// Reads a flavour and everything it extends.
 fn read_with_bases(name: &str) -> Result<File> {
     let bad = |reason: String| Error::BadFlavour { flavour: name.to_owned(), reason };
     let mut merged = read(name)?;
@@ -180,7 +181,7 @@ fn read_with_bases(name: &str) -> Result<File> {
             if is_file { directory.join(&base_name).to_string_lossy().into_owned() } else { base_name };
         directory = Path::new(&base_name).parent().map(Path::to_path_buf).unwrap_or_default();
         let mut base = read(&base_name)?;
-        // The base's flags for C++ would contradict new ones for C.
+        // The base's C++ flags would contradict new C flags.
         if merged.contains_key("cflags") {
             base.remove("cxxflags");
         }
@@ -190,7 +191,7 @@ fn read_with_bases(name: &str) -> Result<File> {
     Err(bad(format!("it extends more than {EXTENDS_MAX} others, or itself: shorten the chain of `extends`")))
 }
 
-/// The table of a file, which is a valid flavour but for what it takes over.
+/// The table of one file, checked to be a valid flavour except for what it inherits.
 fn read(name: &str) -> Result<toml::Table> {
     let is_file = name.contains('/') || name.ends_with(".toml");
     let text = if is_file {
@@ -208,7 +209,7 @@ fn read(name: &str) -> Result<toml::Table> {
     })
 }
 
-/// Adds a table to its base: tables are merged, arrays appended, other values replaced.
+/// Merges a table into its base: tables are merged, arrays appended, other values replaced.
 fn extend(base: &mut toml::Table, own: toml::Table) {
     use toml::Value;
     for (key, value) in own {
@@ -228,7 +229,7 @@ mod tests {
     const POSTGRES: [System; 2] = [System::Configure, System::Meson];
 
     #[test]
-    fn every_shipped_flavour_is_whole_for_every_dbms() {
+    fn every_shipped_flavour_works_for_every_dbms() {
         for (name, _) in SHIPPED {
             let systems: [(Dbms, &[System]); 3] = [
                 (Dbms::Postgres, &POSTGRES),
@@ -237,48 +238,49 @@ mod tests {
             ];
             for (dbms, systems) in systems {
                 let flavour = Flavour::load(name, dbms, systems).unwrap();
-                assert!(!flavour.at("10.6").options.is_empty(), "{name} {dbms}");
+                assert!(!flavour.for_version("10.6").options.is_empty(), "{name} {dbms}");
             }
         }
     }
 
     #[test]
-    fn options_come_and_go_with_versions() {
+    fn options_depend_on_the_version() {
         let flavour = Flavour::load("o2nofp", Dbms::Postgres, &POSTGRES).unwrap();
-        let has = |version: &str, option: &str| flavour.at(version).options.iter().any(|its| its == option);
+        let has = |version: &str, option: &str| {
+            flavour.for_version(version).options.iter().any(|known| known == option)
+        };
         assert!(has("18.6", "--with-liburing") && has("19devel", "--with-liburing"));
         assert!(!has("17.11", "--with-liburing") && has("17.11", "--with-lz4"));
         assert!(!has("13.23", "--with-lz4") && !has("9.6.24", "--without-icu"));
-        assert_eq!(flavour.at("17.11").headers, [("lz4.h".to_owned(), "liblz4-dev".to_owned())]);
+        assert_eq!(flavour.for_version("17.11").headers, [("lz4.h".to_owned(), "liblz4-dev".to_owned())]);
     }
 
     #[test]
-    fn a_file_extends_a_shipped_flavour_and_says_the_rest() {
+    fn a_file_extends_a_shipped_flavour() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mine.toml");
         let text = "extends = \"o2lto\"\ncflags = \"-O1\"\n[[postgres.configure]]\noptions = [\"--enable-cassert\"]\n";
         fs::write(&path, text).unwrap();
-        let flavour = Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES).unwrap();
+        let load = || Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES);
+        let flavour = load().unwrap();
         assert_eq!(
             (flavour.name.as_str(), flavour.cflags.as_str(), flavour.cxxflags.as_str()),
             ("mine", "-O1", "-O1")
         );
         assert_eq!(flavour.env["AR"], "gcc-ar");
-        let options = flavour.at("17.1").options;
+        let options = flavour.for_version("17.1").options;
         assert!(
             options.contains(&"--enable-debug".to_owned())
                 && options.contains(&"--enable-cassert".to_owned())
         );
         fs::write(&path, "extends = \"o2nofp\"\n[postgres]\nsystem = \"meson\"\n").unwrap();
-        let flavour = Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES).unwrap();
-        assert!(flavour.at("18").options.contains(&"-Dliburing=enabled".to_owned()));
+        let flavour = load().unwrap();
+        assert!(flavour.for_version("18").options.contains(&"-Dliburing=enabled".to_owned()));
         fs::write(&path, "extends = \"./mine.toml\"\n").unwrap();
-        let message =
-            Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES).unwrap_err().to_string();
+        let message = load().unwrap_err().to_string();
         assert!(message.contains("or itself"), "{message}");
         fs::write(&path, "cfalgs = \"-O2\"\n").unwrap();
-        let message =
-            Flavour::load(&path.to_string_lossy(), Dbms::Postgres, &POSTGRES).unwrap_err().to_string();
+        let message = load().unwrap_err().to_string();
         assert!(message.contains("mine.toml") && message.contains("cfalgs"), "{message}");
     }
 }

@@ -1,7 +1,8 @@
-//! What is asked of git, by its ordinary program: which commit a name means, and that commit's files.
+//! Runs the `git` program to resolve a reference to a commit and to check that commit out.
 //!
-//! A repository's own configuration names programs: filters, hooks, a monitor of files, transports. A repository may be
-//! somebody else's, or hold what a download brought. So git never opens one: it opens a [`Twin`], as the server's user.
+//! A repository's configuration names programs to run: filters, hooks, file system monitors, transports. The
+//! repository may belong to somebody else or come from a download. So git never opens it directly, but a
+//! [`Twin`] of it, as the server's user.
 
 use std::fs;
 use std::path::Path;
@@ -17,20 +18,20 @@ use crate::error::{Error, Result};
 use crate::held_dir;
 use crate::user::server_user;
 
-/// How a local repository may be written, too.
+/// The URL form of a local repository.
 const LOCAL: &str = "file://";
 
 /// A commit of a repository on this machine.
 #[derive(Debug)]
 pub(crate) struct Repository {
-    /// As its user named it.
+    /// As the user wrote it.
     pub place: String,
     twin: Twin,
     pub commit: String,
 }
 
 impl Repository {
-    /// A checkout or bare repository; without a reference what it has checked out.
+    /// Opens a checkout or bare repository. `reference` defaults to `HEAD`.
     pub fn local(dirs: &Dirs, path: &Path, reference: Option<&str>) -> Result<Repository> {
         Repository::at(dirs, path, path.to_string_lossy().into_owned(), reference.unwrap_or("HEAD"))
     }
@@ -41,8 +42,8 @@ impl Repository {
         Ok(Repository { place, twin, commit })
     }
 
-    /// A repository elsewhere, by a mirror in the cache that is brought up to date; where the mirror has the very
-    /// commit that is named, nothing is fetched.
+    /// Opens the cached mirror of a remote repository, after updating it. Fetches nothing if `reference` is a
+    /// commit id that the mirror has.
     pub fn mirror(dirs: &Dirs, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Repository> {
         if let Some(path) = spec.place.strip_prefix(LOCAL) {
             return Repository::local(dirs, Path::new(path), spec.reference.as_deref());
@@ -71,42 +72,40 @@ impl Repository {
         Repository::at(dirs, &path, spec.place.clone(), reference)
     }
 
-    /// The commit's files in an empty directory, those of its submodules too.
+    /// Writes the commit's files, submodules included, into an empty directory.
     pub fn check_out(&self, into: &Path) -> Result<()> {
-        held_dir::give(into, &server_user()?)?;
+        held_dir::chown_to(into, &server_user()?)?;
         let (twin, place) = (&self.twin, &self.place);
         let (from, to) = (twin.path().to_string_lossy(), into.to_string_lossy());
         let clone = ["clone", "--quiet", "--no-checkout", "--shared", "--template=", "--", &from, &to];
         twin.run(Path::new("/"), "clone", &clone)?;
         twin.run(into, "check out a commit of", &["checkout", "--quiet", "--detach", &self.commit])?;
         if into.join(".gitmodules").exists() {
-            // Addresses of submodules may be relative to that of the repository.
+            // Submodule URLs may be relative to the repository's.
             twin.run(into, "check out", &["config", "remote.origin.url", place])?;
             let update = ["submodule", "--quiet", "update", "--init", "--recursive"];
             twin.run(into, "fetch the submodules of", &update)?;
         }
-        let own = into.join(".git");
-        fs::remove_dir_all(&own).map_err(Error::file("remove", &own))
+        let git_dir = into.join(".git");
+        fs::remove_dir_all(&git_dir).map_err(Error::file("remove", &git_dir))
     }
 }
 
-/// Whether a name is the whole id of a commit.
+/// Whether `name` is a full commit id.
 pub(crate) fn is_commit_id(name: &str) -> bool {
     name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a directory is a repository without a checkout.
 pub(crate) fn is_bare(path: &Path) -> bool {
     path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir()
 }
 
-/// Whether a directory is the top of a checkout.
 pub(crate) fn is_checkout(path: &Path) -> bool {
     path.join(".git").exists()
 }
 
-/// Runs git for what comes over the network, as the caller, whose keys that may take, and into a mirror that git itself
-/// made. Everybody may read that: it is read as the server's user.
+/// Runs git for network access: as the caller, whose keys it may need, and on a mirror that git itself
+/// created. The mirror is readable by all, because it is read as the server's user.
 fn fetch(directory: &Path, action: &'static str, place: &str, arguments: &[&str]) -> Result<()> {
     let mut git = Command::new("git");
     git.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])

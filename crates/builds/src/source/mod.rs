@@ -1,8 +1,9 @@
-//! Builds from source code: found, compiled in a copy, cached by what they were made of and how.
+//! Builds from source code: compiles a copy of the source and caches the result by a hash of source and build
+//! method.
 //!
-//! A cache of their own (`<cache>/source/<dbms>/`) keeps them apart from published builds: a version in a plan never
-//! means somebody's own compilation. A build is made in a folder named by its key, so that paths within the programs,
-//! and with them the hash, are the same whenever it is made again.
+//! They have their own cache (`<cache>/source/<dbms>/`), so a version in a plan never resolves to somebody's
+//! own compilation. The build directory is named by the key, so paths compiled into the programs, and with
+//! them the hash, are the same when the build is repeated.
 
 pub(crate) mod code;
 pub(crate) mod flavour;
@@ -30,19 +31,19 @@ use crate::held_dir::HeldDir;
 use crate::product::Product;
 use crate::user::{MOVE_CACHE, server_user};
 
-use code::{Site, SourceCode, text};
+use code::{Site, SourceCode, path_text};
 use flavour::Flavour;
 use place::Source;
 use runner::Runner;
 use watch::{BuildProgress, Watch};
 
-/// Changes when the same source and flavour become another build by a change of this program.
+/// Increment when a change of this program makes a different build of the same source and flavour.
 const RECIPE: u32 = 1;
 
-/// Start of the name of a directory that a build is made in.
+/// Prefix of build directories.
 const SITE_PREFIX: &str = ".building-";
 
-/// Between two tries to get the lock of a build that another process makes.
+/// Polling interval for the lock of a build that another process makes.
 const LOCK_POLL: Duration = Duration::from_millis(200);
 
 pub(crate) fn build(
@@ -53,10 +54,10 @@ pub(crate) fn build(
     watch: &mut Watch<'_>,
 ) -> Result<Build> {
     let flavour = Flavour::load(&spec.flavour, dbms, product.systems())?;
-    // The system may have lost a library that a cached build needs.
-    let checked = |build: Build| product.directory(&build.root).map(|_again| build);
+    // A library that a cached build needs may have been removed from the system.
+    let checked = |build: Build| product.directory(&build.root).map(|_build| build);
     let cache = Cache::compiled(dirs, dbms);
-    // A built commit is found without its repository, which may be gone when a run is resumed.
+    // Finds a built commit without its repository, which may be gone when a run is resumed.
     if let Some(identity) = place::identity_by_name(spec)
         && let Some(build) = cache.find_made_from(&key_of(dbms, &identity, &flavour)?)?
     {
@@ -75,11 +76,11 @@ pub(crate) fn build(
     }
     job.remove_leftovers(&key)?;
     let site = job.cache.dir().join(format!("{SITE_PREFIX}{}", &key[..16]));
-    let _removed_in_the_end = Partial { path: site.clone() };
+    let _removed_on_drop = Partial { path: site.clone() };
     checked(job.make(&key, &site, watch)?)
 }
 
-/// Checks a spec without looking into the source.
+/// Checks a spec without reading the source.
 pub(crate) fn check(code: &dyn SourceCode, dbms: Dbms, spec: &SourceSpec) -> Result<()> {
     Flavour::load(&spec.flavour, dbms, code.systems())?;
     if !spec.is_remote() && !Path::new(&spec.place).exists() {
@@ -89,26 +90,27 @@ pub(crate) fn check(code: &dyn SourceCode, dbms: Dbms, spec: &SourceSpec) -> Res
     Ok(())
 }
 
-/// A hash of everything that decides the outcome.
+/// A hash of everything that determines the result.
 fn key_of(dbms: Dbms, identity: &str, flavour: &Flavour) -> Result<String> {
-    let how = serde_json::to_string(flavour)
+    let flavour_json = serde_json::to_string(flavour)
         .map_err(|error| Error::file("read flavour", &flavour.name)(error.into()))?;
     let compiler = tools::compiler_text(flavour)?;
     let recipe = format!("recipe {RECIPE}");
-    let mut parts = vec![recipe, dbms.to_string(), identity.to_owned(), how, compiler, system_libc()];
+    let mut parts =
+        vec![recipe, dbms.to_string(), identity.to_owned(), flavour_json, compiler, system_libc()];
     if [&flavour.cflags, &flavour.cxxflags].iter().any(|flags| flags.contains("native")) {
         parts.push(cpu_model());
     }
     Ok(sha256_hex(parts.join("\0").as_bytes()))
 }
 
-/// Where the log of a build is; none of a published one.
+/// The log of a build from source; None for a published build.
 pub fn log_of(build: &Build) -> Option<PathBuf> {
     let log = log_beside(&build.root);
     log.is_file().then_some(log)
 }
 
-/// A version's dots make everything behind the last one look like an extension.
+/// Not `with_extension`, which would cut a version at its last dot.
 fn log_beside(root: &Path) -> PathBuf {
     let mut name = root.file_name().unwrap_or_default().to_os_string();
     name.push(".log");
@@ -125,12 +127,12 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Keeps other processes from making the same build until it is dropped.
+    /// Locks out other processes making the same build until the returned file is dropped.
     fn lock(&self, key: &str, what: &str, watch: &mut Watch<'_>) -> Result<File> {
         create_open_dir(self.cache.dir())?;
         let path = self.cache.dir().join(format!(".lock-{}", &key[..16]));
         let file = File::create(&path).map_err(Error::file("create", &path))?;
-        let began = Instant::now();
+        let start = Instant::now();
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
@@ -143,7 +145,7 @@ impl Job<'_> {
             (watch.progress)(&BuildProgress {
                 what,
                 phase: "waiting for another process to build it",
-                elapsed_s: began.elapsed().as_secs_f64(),
+                elapsed_s: start.elapsed().as_secs_f64(),
                 lines: 0,
                 steps: None,
             });
@@ -151,7 +153,8 @@ impl Job<'_> {
         }
     }
 
-    /// Removes leftovers of builds whose process was killed: those with a free lock, and the directory of this build.
+    /// Removes build directories of killed processes, which are those with a free lock, and the directory of
+    /// this build.
     fn remove_leftovers(&self, own_key: &str) -> Result<()> {
         let entries = fs::read_dir(self.cache.dir()).map_err(Error::file("list", self.cache.dir()))?;
         for entry in entries.flatten() {
@@ -168,15 +171,15 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Compiles and installs it, and moves it into the cache.
+    /// Compiles, installs, and moves the result into the cache.
     fn make(&self, key: &str, root: &Path, watch: &mut Watch<'_>) -> Result<Build> {
-        let began = Instant::now();
+        let start = Instant::now();
         let (site, what) = self.prepare(root, watch)?;
         let user = server_user()?;
         if user.switches {
-            // Not their common directory: what is to become a build is found there by its name.
+            // Not `root`, where the finished build is looked up by name.
             for directory in [&site.tree, &site.build, &site.prefix] {
-                HeldDir::open(directory)?.give_tree(user.uid, user.gid, user.uid)?;
+                HeldDir::open(directory)?.chown_tree(user.uid, user.gid, user.uid)?;
             }
         }
         user.check_reachable(root, MOVE_CACHE)?;
@@ -184,7 +187,7 @@ impl Job<'_> {
         let _absent = fs::remove_file(&log);
         let directory = &site.build;
         let mut runner =
-            Runner { what: &what, flavour: &self.flavour, user: &user, directory, log, watch, began };
+            Runner { what: &what, flavour: &self.flavour, user: &user, directory, log, watch, start };
         for step in self.product.steps(&site) {
             if let Err(error) = runner.run(&step) {
                 if error.is_interruption() {
@@ -197,7 +200,8 @@ impl Job<'_> {
         self.keep(key, &site, &log)
     }
 
-    /// Copies the source and looks whether all is here that its build needs; says what will be built.
+    /// Copies the source and checks that everything its build needs is installed. Returns a description of
+    /// the build, too.
     fn prepare(&self, root: &Path, watch: &mut Watch<'_>) -> Result<(Site<'_>, String)> {
         let mut site = Site {
             tree: root.join("source"),
@@ -212,24 +216,24 @@ impl Job<'_> {
         }
         let place = format!("{} from {}", self.dbms, self.source.origin);
         watch.report_phase(&place, "copying the source");
-        self.source.lay_out(&site.tree)?;
+        self.source.copy_to(&site.tree)?;
         let version = self.product.version(&site.tree).ok_or_else(|| Error::NotSource {
             place: self.spec.place.clone(),
             dbms: self.dbms,
             reason: format!("it has no {}: name the directory that does", self.product.identified_by()),
         })?;
         let what = format!("{} {version}, flavour {}", self.dbms, self.flavour.name);
-        let asked = self.flavour.at(&version);
-        tools::check(&what, &self.flavour, &self.product.programs(&site), &asked)?;
-        let tree = text(&site.tree);
-        site.options = asked.options.iter().map(|option| option.replace("{source}", &tree)).collect();
+        let requirements = self.flavour.for_version(&version);
+        tools::check(&what, &self.flavour, &self.product.programs(&site), &requirements)?;
+        let tree = path_text(&site.tree);
+        site.options = requirements.options.iter().map(|option| option.replace("{source}", &tree)).collect();
         Ok((site, what))
     }
 
-    /// Takes the installed programs away from the user who made them, and gives them their place in the cache.
+    /// Takes ownership of the installed programs from the build user and moves them into the cache.
     fn keep(&self, key: &str, site: &Site<'_>, log: &Path) -> Result<Build> {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        HeldDir::open(&site.prefix)?.give_tree(uid, gid, server_user()?.uid)?;
+        HeldDir::open(&site.prefix)?.chown_tree(uid, gid, server_user()?.uid)?;
         let mut build = self.product.directory(&site.prefix)?;
         build.origin = format!("{}, flavour {}", self.source.origin, self.flavour.name);
         build.commit = self.source.commit().map(str::to_owned);
@@ -244,10 +248,10 @@ impl Job<'_> {
     }
 }
 
-/// What `-march=native` depends on.
+/// The part of `/proc/cpuinfo` that `-march=native` depends on.
 fn cpu_model() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let wanted = ["model name", "flags"];
-    let lines = info.lines().filter(|line| wanted.iter().any(|name| line.starts_with(name)));
-    lines.take(wanted.len()).collect::<Vec<_>>().join("\n")
+    let fields = ["model name", "flags"];
+    let lines = info.lines().filter(|line| fields.iter().any(|name| line.starts_with(name)));
+    lines.take(fields.len()).collect::<Vec<_>>().join("\n")
 }

@@ -1,5 +1,5 @@
-//! Where source code is and what it is: a directory, a tarball or a commit of a git repository. None of them is ever
-//! built in; a copy of it is.
+//! The source code of a build: a directory, a tarball or a commit of a git repository. Builds run in a copy
+//! of it.
 
 use std::fs;
 use std::io;
@@ -21,27 +21,27 @@ use crate::held_dir::{self, HeldDir};
 use crate::plain_file;
 use crate::user::server_user;
 
-/// More files than any DBMS's source has: a directory with more is something else.
+/// More files than any DBMS's source has; a directory with more is something else.
 const FILES_MAX: usize = 400_000;
 
-/// Bytes of a file of source code, or of all of it in a tarball: MySQL's with its libraries has 0.5 GB.
+/// Largest source file or tarball, in bytes. MySQL's tarball, libraries included, has 0.5 GB.
 const FILE_BYTES_MAX: u64 = 2 << 30;
 
-/// What an earlier build leaves in a directory that it was made in: the copy's build would mix the two.
-const BUILT_IN: [&str; 2] = ["config.status", "CMakeCache.txt"];
+/// Left by an in-tree build; a build in a copy would mix the two.
+const BUILD_LEFTOVERS: [&str; 2] = ["config.status", "CMakeCache.txt"];
 
 #[derive(Debug)]
 pub(crate) struct Source {
     kind: Kind,
-    /// What it is, wherever it lies: kind and hash.
+    /// Kind and hash, independent of the location.
     pub identity: String,
-    /// Where it came from, as a phrase.
+    /// The origin, as a phrase.
     pub origin: String,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// Its path without links, and its files.
+    /// The canonical path, and the files.
     Directory {
         path: PathBuf,
         files: Vec<PathBuf>,
@@ -50,7 +50,7 @@ enum Kind {
     Git(Repository),
 }
 
-/// The identity of what a spec names by its own, wherever it lies: a commit by its whole id.
+/// The identity that a spec determines without looking at the source: only a full commit id does.
 pub(crate) fn identity_by_name(spec: &SourceSpec) -> Option<String> {
     spec.reference.as_deref().filter(|name| git::is_commit_id(name)).map(commit_identity)
 }
@@ -60,41 +60,40 @@ fn commit_identity(commit: &str) -> String {
 }
 
 impl Source {
-    /// Finds what a spec names, and its identity. Repositories that are elsewhere are fetched.
+    /// Resolves a spec. Fetches remote repositories.
     pub fn find(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Source> {
         let not_source = |reason: String| Error::NotSource { place: spec.place.clone(), dbms, reason };
         if spec.is_remote() {
-            return Source::from_git(Repository::mirror(dirs, spec, watch)?);
+            return Ok(Source::from_git(Repository::mirror(dirs, spec, watch)?));
         }
         let path = Path::new(&spec.place);
         let path = &std::path::absolute(path).map_err(Error::file("examine", path))?;
-        let what = fs::metadata(path).map_err(|error| not_source(format!("{error}: correct the path")))?;
-        if what.is_file() && spec.reference.is_none() {
+        let meta = fs::metadata(path).map_err(|error| not_source(format!("{error}: correct the path")))?;
+        if meta.is_file() && spec.reference.is_none() {
             return Source::from_tarball(path);
         }
-        if what.is_file() {
+        if meta.is_file() {
             return Err(not_source("only git repositories have references: remove `@REF`".to_owned()));
         }
         if spec.reference.is_some() || git::is_bare(path) {
-            return Source::from_git(Repository::local(dirs, path, spec.reference.as_deref())?);
+            return Ok(Source::from_git(Repository::local(dirs, path, spec.reference.as_deref())?));
         }
-        if let Some(left) = BUILT_IN.iter().find(|left| path.join(left).exists() && !git::is_checkout(path)) {
+        if let Some(file) =
+            BUILD_LEFTOVERS.iter().find(|file| path.join(file).exists() && !git::is_checkout(path))
+        {
             let remedy = "run `make distclean` in it, or name a fresh copy or a git repository";
-            return Err(not_source(format!("it contains {left} from an earlier build: {remedy}")));
+            return Err(not_source(format!("it contains {file} from an earlier build: {remedy}")));
         }
         Source::from_directory(dirs, path, &not_source)
     }
 
-    fn from_git(repository: Repository) -> Result<Source> {
-        Ok(Source {
-            identity: commit_identity(&repository.commit),
-            origin: format!(
-                "{} at commit {}",
-                repository.place,
-                &repository.commit[..12.min(repository.commit.len())]
-            ),
+    fn from_git(repository: Repository) -> Source {
+        let Repository { place, commit, .. } = &repository;
+        Source {
+            identity: commit_identity(commit),
+            origin: format!("{place} at commit {}", &commit[..12.min(commit.len())]),
             kind: Kind::Git(repository),
-        })
+        }
     }
 
     fn from_tarball(path: &Path) -> Result<Source> {
@@ -109,7 +108,7 @@ impl Source {
     fn from_directory(dirs: &Dirs, path: &Path, not_source: &dyn Fn(String) -> Error) -> Result<Source> {
         let real = fs::canonicalize(path).map_err(Error::file("examine", path))?;
         let twin = git::is_checkout(path).then(|| Twin::create(dirs, &real)).transpose()?;
-        // Git does not list files of submodules.
+        // Git does not list the files of submodules.
         let files = match &twin {
             Some(twin) if !real.join(".gitmodules").exists() => twin.files_of_checkout()?,
             _ => files_below(&real)?,
@@ -135,8 +134,9 @@ impl Source {
         }
     }
 
-    /// Copies it into an empty directory. What others made is unpacked by the server's user, who gets the directory.
-    pub fn lay_out(&self, into: &Path) -> Result<()> {
+    /// Copies the source into an empty directory. Tarballs and commits are unpacked by the server's user, who
+    /// then owns the directory.
+    pub fn copy_to(&self, into: &Path) -> Result<()> {
         match &self.kind {
             Kind::Directory { path, files } => copy(path, files, into),
             Kind::Tarball(path) => unpack(path, into),
@@ -145,7 +145,7 @@ impl Source {
     }
 }
 
-/// All files of a directory but git's own, relative to it, sorted.
+/// All files below a directory except `.git`, relative to it, sorted.
 fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![PathBuf::new()];
@@ -168,14 +168,14 @@ fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// sha256 over path, mode (whether it can be executed) and content of each file; of a link its target.
+/// SHA-256 over the path, executable bit and content of each file, or the target of a link.
 fn hash_of(root: &Path, files: &[PathBuf]) -> Result<String> {
     let mut hasher = Sha256::new();
     let root = HeldDir::open(root)?;
     for relative in files {
         hasher.update(relative.as_os_str().as_encoded_bytes());
         let (dir, name) = root.walk(relative, false)?;
-        if is_link(&dir, name)? {
+        if dir.kind(name)? == FileType::Symlink {
             hasher.update(b"\0link\0");
             hasher.update(dir.link_target(name)?.as_os_str().as_encoded_bytes());
         } else {
@@ -191,18 +191,14 @@ fn hash_of(root: &Path, files: &[PathBuf]) -> Result<String> {
     Ok(hex(&hasher.finalize()))
 }
 
-fn is_link(dir: &HeldDir, name: &Path) -> Result<bool> {
-    Ok(FileType::from_raw_mode(dir.stat(name)?.st_mode) == FileType::Symlink)
-}
-
-/// Times are kept: generated files that are older than what they are made from would be made again, by programs that
-/// the build does not need otherwise.
+/// Keeps modification times: make would regenerate files older than their sources, which needs extra
+/// programs.
 fn copy(root: &Path, files: &[PathBuf], into: &Path) -> Result<()> {
     fs::create_dir_all(into).map_err(Error::file("create", into))?;
     let (root, into) = (HeldDir::open(root)?, HeldDir::open(into)?);
     for relative in files {
         let ((from, name), (to, _)) = (root.walk(relative, false)?, into.walk(relative, true)?);
-        if is_link(&from, name)? {
+        if from.kind(name)? == FileType::Symlink {
             to.make_link(name, &from.link_target(name)?)?;
             continue;
         }
@@ -218,11 +214,11 @@ fn copy(root: &Path, files: &[PathBuf], into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// By the system's `tar`, which knows every compression that sources are published in. The one folder that a source's
-/// tarball holds is left out of the paths. As the server's user, who may be unable to get to the tarball.
+/// Uses the system's `tar`, which supports every compression in use, and drops the top directory. Runs as the
+/// server's user, so it unpacks a copy that this user can read.
 fn unpack(tarball: &Path, into: &Path) -> Result<()> {
     let user = server_user()?;
-    held_dir::give(into, &user)?;
+    held_dir::chown_to(into, &user)?;
     let copy = into.with_extension("tar");
     fs::copy(tarball, &copy).map_err(Error::file("copy", tarball))?;
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o644))
@@ -236,8 +232,8 @@ fn unpack(tarball: &Path, into: &Path) -> Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Error::file("unpack", tarball)(io::Error::other(said)))
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::file("unpack", tarball)(io::Error::other(stderr)))
 }
 
 #[cfg(test)]
@@ -258,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_its_content_and_keeps_times_and_modes() {
+    fn a_directory_is_identified_by_content_and_copied_with_times_and_modes() {
         let dir = tempfile::tempdir().unwrap();
         let (source, twin, copied) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("c"));
         for tree in [&source, &twin] {
@@ -272,7 +268,7 @@ mod tests {
         fs::File::options().write(true).open(source.join("src/main.c")).unwrap().set_modified(old).unwrap();
         let found = find(&source).unwrap();
         assert_eq!(found.identity, find(&twin).unwrap().identity);
-        found.lay_out(&copied).unwrap();
+        found.copy_to(&copied).unwrap();
         assert_eq!(found.identity, find(&copied).unwrap().identity);
         assert_eq!(fs::metadata(copied.join("src/main.c")).unwrap().modified().unwrap(), old);
         fs::set_permissions(twin.join("configure"), fs::Permissions::from_mode(0o644)).unwrap();

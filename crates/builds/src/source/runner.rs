@@ -1,5 +1,5 @@
-//! Runs the programs of a build one after the other: as the unprivileged user, into one log, told about while they
-//! work, and ended with everything they started when somebody wants to stop.
+//! Runs the programs of a build one after the other as the unprivileged user, logs their output, reports
+//! progress, and kills them with all their children when the build is stopped.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -19,25 +19,25 @@ use crate::guard::Guarded;
 use crate::log_tail::tail;
 use crate::user::ServerUser;
 
-/// How often a running program is polled.
+/// Polling interval for the running program.
 const POLL: Duration = Duration::from_millis(200);
 
-/// What a build's programs get to end by themselves, so that their own children go first.
+/// Time after SIGTERM for the programs to end their children and exit.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Lines of a log that an error shows.
+/// Log lines shown in an error.
 const TAIL_LINES: usize = 25;
 
 pub(crate) struct Runner<'a, 'w> {
-    /// What is built, for messages.
+    /// What is being built, for messages.
     pub what: &'a str,
     pub flavour: &'a Flavour,
     pub user: &'a ServerUser,
-    /// Where programs start, which is also their home.
+    /// Working and home directory of the programs.
     pub directory: &'a Path,
     pub log: PathBuf,
     pub watch: &'a mut Watch<'w>,
-    pub began: Instant,
+    pub start: Instant,
 }
 
 impl Runner<'_, '_> {
@@ -53,7 +53,7 @@ impl Runner<'_, '_> {
         let program = tools::find(&step.program, path).unwrap_or_else(|| PathBuf::from(&step.program));
         let mut guarded = Guarded::new(&program, self.user, Signal::KILL)?;
         let error_log = log.try_clone().map_err(Error::file("write", &self.log))?;
-        let start = log.metadata().map_or(0, |meta| meta.len());
+        let log_start = log.metadata().map_or(0, |meta| meta.len());
         guarded
             .command()
             .args(&step.arguments)
@@ -66,8 +66,8 @@ impl Runner<'_, '_> {
             .stdout(log)
             .stderr(error_log);
         let mut child = guarded.spawn()?;
-        let status = self.wait(&mut child, step.phase, start);
-        let status = status?.ok_or_else(|| Error::Interrupted { what: self.what.to_owned() })?;
+        let status = self.wait(&mut child, step.phase, log_start)?;
+        let status = status.ok_or_else(|| Error::Interrupted { what: self.what.to_owned() })?;
         if status.success() {
             return Ok(());
         }
@@ -80,57 +80,57 @@ impl Runner<'_, '_> {
         })
     }
 
-    /// How the program ended; nothing when it was ended because somebody wants to stop.
-    fn wait(&mut self, child: &mut Child, phase: &'static str, start: u64) -> Result<Option<ExitStatus>> {
-        let mut seen = Seen { at: start, lines: 0, last: String::new() };
+    /// Waits for the program. Returns None if it was ended because the build was stopped.
+    fn wait(&mut self, child: &mut Child, phase: &'static str, log_start: u64) -> Result<Option<ExitStatus>> {
+        let mut log = LogReader { at: log_start, lines: 0, last: String::new() };
         loop {
-            let ended =
+            let status =
                 child.try_wait().map_err(Error::file("wait for the build's program, log", &self.log))?;
-            if ended.is_some() {
-                return Ok(ended);
+            if status.is_some() {
+                return Ok(status);
             }
             if self.watch.is_stopped() {
                 end_group(child);
                 return Ok(None);
             }
-            seen.look(&self.log);
+            log.update(&self.log);
             (self.watch.progress)(&BuildProgress {
                 what: self.what,
                 phase,
-                elapsed_s: self.began.elapsed().as_secs_f64(),
-                lines: seen.lines,
-                steps: steps_of(&seen.last),
+                elapsed_s: self.start.elapsed().as_secs_f64(),
+                lines: log.lines,
+                steps: parse_steps(&log.last),
             });
             thread::sleep(POLL);
         }
     }
 }
 
-/// The program leads a process group, which has all that it started.
+/// Ends the process group that the program leads, and so everything it started.
 fn end_group(child: &mut Child) {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let send = |signal| group.is_some_and(|group| kill_process_group(group, signal).is_ok());
-    send(Signal::TERM);
+    let group = Pid::from_child(child);
+    // An error means that the group is gone.
+    let _sent = kill_process_group(group, Signal::TERM);
     let deadline = Instant::now() + GRACE;
     while Instant::now() < deadline && matches!(child.try_wait(), Ok(None)) {
         thread::sleep(Duration::from_millis(50));
     }
-    // What outlived its leader is still in the group.
-    send(Signal::KILL);
+    // Processes that outlived the leader are still in the group.
+    let _sent = kill_process_group(group, Signal::KILL);
     let _reaped = child.wait();
 }
 
-/// How much of a growing log has been read.
-struct Seen {
+/// Reads a growing log.
+struct LogReader {
     at: u64,
     lines: u64,
-    /// The last line as far as it is written.
+    /// The last line, which may be incomplete.
     last: String,
 }
 
-impl Seen {
-    /// A log that cannot be read is no reason to fail: it is not counted.
-    fn look(&mut self, log: &Path) {
+impl LogReader {
+    /// An unreadable log is not an error; only progress suffers.
+    fn update(&mut self, log: &Path) {
         let mut new = Vec::new();
         let read = File::open(log).and_then(|mut file| {
             file.seek(SeekFrom::Start(self.at))?;
@@ -146,8 +146,8 @@ impl Seen {
     }
 }
 
-/// `[12/345]` or `[ 12%]` at the start of a line, as ninja and CMake's makefiles count.
-fn steps_of(line: &str) -> Option<(u32, u32)> {
+/// Parses `[12/345]` or `[ 12%]` at the start of a line, as printed by ninja and by CMake's makefiles.
+fn parse_steps(line: &str) -> Option<(u32, u32)> {
     let (inside, _) = line.strip_prefix('[')?.split_once(']')?;
     if let Some(percent) = inside.trim().strip_suffix('%') {
         return Some((percent.parse().ok()?, 100));
@@ -161,10 +161,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_read_where_the_tool_counts_them() {
-        assert_eq!(steps_of("[12/345] Compiling C object x.o"), Some((12, 345)));
-        assert_eq!(steps_of("[  7%] Building CXX object y.o"), Some((7, 100)));
-        assert_eq!(steps_of("gcc -c x.c [1/2]"), None);
-        assert_eq!(steps_of("[note] x"), None);
+    fn steps_of_ninja_and_cmake_are_parsed() {
+        assert_eq!(parse_steps("[12/345] Compiling C object x.o"), Some((12, 345)));
+        assert_eq!(parse_steps("[  7%] Building CXX object y.o"), Some((7, 100)));
+        assert_eq!(parse_steps("gcc -c x.c [1/2]"), None);
+        assert_eq!(parse_steps("[note] x"), None);
     }
 }

@@ -1,32 +1,31 @@
-//! Progress of a build from source, and the request to stop it: it takes minutes.
+//! Progress reports of a build from source, which takes minutes, and the flag that stops it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The phase in which a repository is fetched: it may be interrupted at any time.
+/// The phase that fetches a repository; it can be interrupted at any time.
 pub const FETCHING: &str = "fetching";
 
-/// How far a build is.
+/// The progress of a build.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BuildProgress<'a> {
-    /// What is being built: `postgres 18.6, flavour o2nofp`.
+    /// Description of the build: `postgres 18.6, flavour o2nofp`.
     pub what: &'a str,
-    /// The current phase, as a participle: `configuring`, `compiling`; empty when nothing is built.
+    /// The current phase, as a participle: `configuring`, `compiling`; empty when no build is running.
     pub phase: &'static str,
-    /// Seconds since the build began.
     pub elapsed_s: f64,
-    /// Lines that the phase has written to the log.
+    /// Log lines written in this phase.
     pub lines: u64,
-    /// Steps done and steps in all, where the build tool counts them.
+    /// Steps done and total steps, if the build tool counts them.
     pub steps: Option<(u32, u32)>,
 }
 
 /// Observes a build and may stop it.
 pub struct Watch<'a> {
-    /// Receives the progress several times a second.
+    /// Called with the progress several times a second.
     pub progress: &'a mut dyn FnMut(&BuildProgress<'_>),
-    /// Set to stop the build.
+    /// Set it to stop the build.
     pub stop: &'a AtomicBool,
-    /// Compilers in parallel; by default one per CPU.
+    /// Parallel compiler processes; None for one per CPU.
     pub jobs: Option<usize>,
 }
 
@@ -36,7 +35,6 @@ impl std::fmt::Debug for Watch<'_> {
     }
 }
 
-/// Never set.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Watch<'_> {
@@ -45,12 +43,12 @@ impl Watch<'_> {
         work(&mut Watch { progress: &mut |_| {}, stop: &NEVER, jobs: None })
     }
 
-    /// Reports a phase that has just begun and writes no log.
+    /// Reports the start of a phase that writes no log.
     pub(crate) fn report_phase(&mut self, what: &str, phase: &'static str) {
         (self.progress)(&BuildProgress { what, phase, elapsed_s: 0.0, lines: 0, steps: None });
     }
 
-    /// Reports that no build is running any more, so nothing has to be stopped.
+    /// Reports that no build is running, so there is nothing to stop.
     pub(crate) fn report_idle(&mut self) {
         self.report_phase("", "");
     }

@@ -1,5 +1,5 @@
-//! Hostile archives, drawn by chance from few names so that entries meet one another: whatever they hold, a tree beside
-//! the target stays as it was, and nothing of it is in the target.
+//! Unpacks random hostile archives. Their entries have few distinct names, so that they collide. A tree next
+//! to the target must stay unchanged, and nothing of it may appear in the target.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rqps_model::random::Stream;
 use tar::{EntryType, Header};
 
 use super::{tar_stream, zip_folder};
@@ -14,10 +15,10 @@ use super::{tar_stream, zip_folder};
 const ARCHIVES: u64 = 1000;
 const ENTRIES_MAX: u64 = 14;
 
-/// What only the canary holds.
+/// Only the canary's files contain this.
 const SECRET: &str = "canary-secret";
 
-/// Parts of paths; `@` stands for the canary's own path.
+/// Parts of paths; `@` is replaced by the canary's own path.
 const PARTS: [&str; 14] =
     ["a", "b", "c", "bin", "a/b", "b/c", "..", "../..", ".", "/", "../canary", "@", "secret", "sub"];
 
@@ -32,20 +33,15 @@ const KINDS: [EntryType; 8] = [
     EntryType::Fifo,
 ];
 
-/// The generator SplitMix64.
-struct Draws(u64);
+struct Draws(Stream);
 
 impl Draws {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % limit
+        self.0.key(limit) - 1
     }
 
-    fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
+    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize]
     }
 
     fn path(&mut self, canary: &Path) -> String {
@@ -62,7 +58,7 @@ fn tar_of(draws: &mut Draws, canary: &Path) -> Vec<u8> {
         header.set_entry_type(kind);
         header.set_mode(draws.one_of(&[0o644, 0o4755, 0o2777, 0]));
         header.set_uid(0);
-        // Set by hand: the builder refuses paths that a malicious archive may have.
+        // Set directly: the builder refuses paths that a malicious archive may contain.
         let (name, link) = (draws.path(canary), draws.path(canary));
         let bytes = header.as_mut_bytes();
         let length = name.len().min(99);
@@ -84,7 +80,7 @@ fn zip_of(draws: &mut Draws, canary: &Path) -> Vec<u8> {
     let options = zip::write::SimpleFileOptions::default().unix_permissions(0o4755);
     for _ in 0..=draws.below(ENTRIES_MAX) {
         let (name, link) = (draws.path(canary), draws.path(canary));
-        // A name that is there already is refused by the writer.
+        // The writer refuses duplicate names.
         if draws.below(2) == 0 {
             let _refused = writer.add_symlink(name, link, options);
         } else if writer.start_file(name, options).is_ok() {
@@ -94,10 +90,10 @@ fn zip_of(draws: &mut Draws, canary: &Path) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// Mode, owner, number of names, time of the last change, content.
+/// Mode, owner, link count, modification time, content.
 type State = (u32, u32, u64, (i64, i64), Vec<u8>);
 
-/// Everything that can be seen of a tree but when it was read.
+/// Everything observable about a tree except access times.
 fn state_of(root: &Path) -> BTreeMap<PathBuf, State> {
     let mut state = BTreeMap::new();
     let mut open = vec![root.to_path_buf()];
@@ -117,7 +113,7 @@ fn state_of(root: &Path) -> BTreeMap<PathBuf, State> {
     state
 }
 
-/// Fails for what a target must not hold.
+/// Panics if the target holds a copy of the secret, a special file, or a link that leads outside.
 fn expect_harmless(target: &Path, archive: u64) {
     let top = fs::canonicalize(target).unwrap();
     for (path, (mode, _, links, _, content)) in state_of(target) {
@@ -139,7 +135,7 @@ fn expect_harmless(target: &Path, archive: u64) {
 }
 
 #[test]
-fn no_archive_reaches_beside_its_target() {
+fn no_archive_reaches_outside_its_target() {
     let dir = tempfile::tempdir().unwrap();
     let canary = dir.path().join("canary");
     fs::create_dir_all(canary.join("sub")).unwrap();
@@ -151,20 +147,20 @@ fn no_archive_reaches_beside_its_target() {
     let (scratch, target) = (dir.path().join("archive"), dir.path().join("target"));
     let mut unpacked = 0;
     for archive in 0..ARCHIVES {
-        let mut draws = Draws(archive);
-        // An archive that cannot be unpacked as a whole is refused, which is as good.
-        let outcome = if archive % 4 == 0 {
+        let mut draws = Draws(Stream::new(&[archive]));
+        // Refusing an archive as a whole is fine, too.
+        let result = if archive % 4 == 0 {
             fs::write(&scratch, zip_of(&mut draws, &canary)).unwrap();
             zip_folder(&scratch, "", &target, |_| true)
         } else {
             let strip = (archive % 2) as usize;
             tar_stream(tar_of(&mut draws, &canary).as_slice(), strip, &target, |_| true)
         };
-        unpacked += u64::from(outcome.is_ok());
+        unpacked += u64::from(result.is_ok());
         assert!(state_of(&canary) == before, "archive {archive} changed what lies beside its target");
-        let mut beside: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-        beside.retain(|name| name != "canary" && name != "archive" && name != "target");
-        assert!(beside.is_empty(), "archive {archive} made {beside:?}");
+        let mut others: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        others.retain(|name| name != "canary" && name != "archive" && name != "target");
+        assert!(others.is_empty(), "archive {archive} made {others:?}");
         expect_harmless(&target, archive);
         fs::remove_dir_all(&target).unwrap();
     }

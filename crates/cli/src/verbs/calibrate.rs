@@ -47,7 +47,7 @@ fn measure(context: &Context, args: &CalibrateArgs) -> anyhow::Result<PathBuf> {
     out::message("first run: measuring what a dose costs");
     let truth = first_run(context, &place, &options);
     if truth.is_err() {
-        // The second run needs it. The first error is the one to report.
+        // Without the first run's result it is useless. Only the first error is reported.
         let _removed = place.remove();
     }
     let truth = truth?;

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
     let Some(name) = &args.name else {
-        let of_dbms = |dbms| shipped_configs(dbms).into_iter().map(move |config| (dbms, config));
-        let configs: Vec<(Dbms, ShippedConfig)> = Dbms::ALL.into_iter().flat_map(of_dbms).collect();
+        let configs_of = |dbms| shipped_configs(dbms).into_iter().map(move |config| (dbms, config));
+        let configs: Vec<(Dbms, ShippedConfig)> = Dbms::ALL.into_iter().flat_map(configs_of).collect();
         let columns = vec![Column::text("dbms"), Column::text("config"), Column::elastic("about")];
         let mut listing = Listing::new(columns);
         for (dbms, config) in &configs {
@@ -43,7 +43,7 @@ pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The DBMS as given, else the first that has a config of this name; a path is taken for Postgres's.
+/// The given DBMS, otherwise the first that has a config of this name, otherwise Postgres.
 fn dbms_of(args: &ConfigsArgs, name: &str) -> anyhow::Result<Dbms> {
     if let Some(dbms) = &args.dbms {
         return dbms.parse().map_err(|e| Usage(format!("{e}")).into());

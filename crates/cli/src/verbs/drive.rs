@@ -42,7 +42,7 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The requested test; none for the load.
+/// The requested test; `None` for the load.
 fn test(args: &DriveArgs) -> anyhow::Result<Option<&'static Test>> {
     if args.test == "load" {
         return Ok(None);
@@ -157,7 +157,7 @@ fn rendered(context: &Context, test: &Test, result: &StepResult) -> String {
     )
 }
 
-/// Observes only Ctrl-C. The server is not ours to stop: a statement in flight gets some time to finish.
+/// Observes only Ctrl-C. The server does not belong to rqps, so a running statement gets some time to finish.
 struct InterruptOnly(Arc<AtomicBool>);
 
 impl Observer for InterruptOnly {
@@ -170,7 +170,7 @@ impl Observer for InterruptOnly {
     }
     fn force(&mut self) {
         if self.0.load(Ordering::Relaxed) {
-            // Our sessions end with this process.
+            // rqps' sessions end with this process.
             out::message("rqps: interrupted; the server did not cancel the running statement");
             std::process::exit(i32::from(EXIT_INTERRUPTED));
         }

@@ -71,7 +71,7 @@ fn to_standard_output(
         }
     };
     match rqps_export::print(runs, table, format, std::io::stdout().lock()) {
-        // The reader closed the pipe, which is no error.
+        // The reader closed the pipe, which is not an error.
         Err(error) if error.is_broken_pipe() => {}
         remarks => remarks?.iter().for_each(|remark| out::message(remark)),
     }

@@ -12,11 +12,11 @@ use rqps_workloads::microbenchmarks;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The plan that is used by default.
+/// The default plan.
 const PLAN: &str = "verdicts";
-/// The plan that `--quick` uses.
+/// The plan of `--quick`.
 const QUICK_PLAN: &str = "quick";
-/// Stands for standard output.
+/// Means standard output.
 const STDOUT: &str = "-";
 
 pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
@@ -39,7 +39,7 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The plan that measures head against base. Base is measured twice, unless the plan says otherwise.
+/// The plan that measures head against base. Base is measured twice, unless the plan turns `control` off.
 fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
     let name = args.plan.as_deref().unwrap_or(if args.quick { QUICK_PLAN } else { PLAN });
     let mut plan = read_plan(name)?;
@@ -116,7 +116,7 @@ fn write(gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Two outputs on standard output could not be separated. Checked before anything is measured.
+/// Rejects two outputs on standard output, before anything is measured.
 fn check_outputs(args: &GateArgs) -> anyhow::Result<()> {
     if stdouts(args) > 1 {
         return Err(

@@ -128,7 +128,7 @@ pub fn state(run: &RunSummary) -> String {
     if word == "running" && run.folder.in_use_by().is_none() { "cut off".to_owned() } else { word }
 }
 
-/// The colour of a state; none if all is well.
+/// The colour of a state; `None` if it is complete.
 pub fn tint_of_state(state: &str) -> Option<Tint> {
     match state {
         "running" => Some(Tint::Green),
@@ -150,8 +150,8 @@ fn compared(run: &Run) -> String {
     let Some((dbms, _, config)) = variants.first().copied() else {
         return String::new();
     };
-    let of_one = variants.iter().all(|variant| (variant.0, variant.2) == (dbms, config));
-    let name = |(dbms, version, config): &(&str, &str, &str)| match of_one {
+    let only_versions_differ = variants.iter().all(|variant| (variant.0, variant.2) == (dbms, config));
+    let name = |(dbms, version, config): &(&str, &str, &str)| match only_versions_differ {
         true => (*version).to_owned(),
         false => format!("{dbms}-{version}.{config}"),
     };
@@ -162,7 +162,7 @@ fn compared(run: &Run) -> String {
         }
         few => few.join(", "),
     };
-    if of_one { format!("{dbms} {names} ({config})") } else { names }
+    if only_versions_differ { format!("{dbms} {names} ({config})") } else { names }
 }
 
 fn tally(run: &Run) -> Option<Tally> {

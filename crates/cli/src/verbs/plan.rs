@@ -125,7 +125,7 @@ fn known_config(dbms: Dbms, name: &str) -> Result<(), String> {
     rqps_servers::load_config(dbms, name).map(|_| ()).map_err(|e| e.to_string())
 }
 
-/// Directories are inspected and sources must exist; whether a version exists is known only after its download.
+/// Checks directories and sources; whether a version exists is known only after its download.
 fn known_build(spec: &BuildSpec) -> Result<(), String> {
     rqps_builds::check_known(spec).map_err(|error| error.to_string())
 }

@@ -23,7 +23,7 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
         rqps_executor::reopen(&KIT, &path, &context.dirs, args.force, watch)
     })?;
     let planned = execution.plan().profile;
-    let wanted = ProfileRequest {
+    let request = ProfileRequest {
         tests: match args.tests.as_slice() {
             _ if args.all => ProfiledTests::All,
             [] => ProfiledTests::Changed,
@@ -35,7 +35,7 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     };
     context.catch_signals();
     let mut progress = Progress::new(&execution);
-    let taken = execution.profile(&wanted, &mut progress, &context.stop);
+    let taken = execution.profile(&request, &mut progress, &context.stop);
     progress.finish();
     if taken? == 0 {
         out::message("no test got slower or faster; select some with --test, or use --all");

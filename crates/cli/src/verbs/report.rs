@@ -46,7 +46,7 @@ fn charts(run: &Run, folder: &Path, png: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the page goes. If that is a folder, the user gave the run's name in place of the file's.
+/// The path of the page. A folder is a mistake: the run's name in place of the file's.
 fn page_file(run: &Run, file: Option<&Path>) -> anyhow::Result<PathBuf> {
     match file {
         None => Ok(run.folder.path().join(super::run::PAGE_FILE)),

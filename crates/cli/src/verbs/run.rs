@@ -34,30 +34,30 @@ pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
     let ingredients = with_build_progress(context, &what, None, |watch| {
         rqps_executor::resolve(&KIT, &plan, &context.dirs, watch)
     })?;
-    for (arm, made_of) in plan.arms.iter().zip(&ingredients) {
-        let build = &made_of.build;
-        let (version, hash, config) = (build.label(), build.short_hash(), &made_of.config.name);
+    for (arm, ingredients) in plan.arms.iter().zip(&ingredients) {
+        let build = &ingredients.build;
+        let (version, hash, config) = (build.label(), build.short_hash(), &ingredients.config.name);
         out::message(&format!("arm {}: {version} ({hash}), config {config}", arm.name));
         for note in &build.notes {
             out::message(&format!("  note: {note}"));
         }
     }
-    warn_of_families(&plan, &ingredients);
+    warn_about_families(&plan, &ingredients);
     let version = env!("CARGO_PKG_VERSION");
     Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, &context.results, version)?)
 }
 
-/// The tables say the same, but it is better to know before hours of measuring.
-fn warn_of_families(plan: &Plan, ingredients: &[Ingredients]) {
+/// The tables have this warning, too, but only after hours of measuring.
+fn warn_about_families(plan: &Plan, ingredients: &[Ingredients]) {
     let Some(base) = plan.arms.iter().position(|arm| arm.name == plan.base) else {
         return;
     };
     let family = &ingredients[base].build.family;
-    for (arm, made_of) in plan.arms.iter().zip(ingredients) {
-        if let Some(unlike) = family.differs(&made_of.build.family) {
+    for (arm, ingredients) in plan.arms.iter().zip(ingredients) {
+        if let Some(differences) = family.differs(&ingredients.build.family) {
             let name = &arm.name;
             out::message(&format!(
-                "warning: the builds of base and {name} differ: {unlike}; this may explain part of a difference"
+                "warning: the builds of base and {name} differ: {differences}; this may explain part of a difference"
             ));
         }
     }

@@ -71,7 +71,7 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
             ExitCode::SUCCESS
         }
     };
-    // Its data are deleted, so it needs no checkpoint.
+    // No checkpoint is needed, since its data are deleted.
     server.stop_immediately();
     Ok(code)
 }
@@ -97,8 +97,8 @@ fn with_command(
                 );
             }
             let code = status.code().and_then(|code| u8::try_from(code).ok());
-            let without = if interrupted { EXIT_INTERRUPTED } else { EXIT_FAILED };
-            return Ok(ExitCode::from(code.unwrap_or(without)));
+            let default = if interrupted { EXIT_INTERRUPTED } else { EXIT_FAILED };
+            return Ok(ExitCode::from(code.unwrap_or(default)));
         }
         if context.stop.load(Ordering::Relaxed) {
             child.kill()?;

@@ -1,4 +1,4 @@
-//! `status`: a run's progress, and what happened in it.
+//! `status`: a run's progress and events.
 
 use super::ls::{state, tint_of_state};
 use crate::args::StatusArgs;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 const BAR_WIDTH: usize = 24;
-/// Added to estimated and actual time when pace is computed, since a few short actions say little.
+/// Added to estimated and actual time when computing the pace, since that of a few short actions is unreliable.
 const PACE_SECONDS: f64 = 10.0;
 
 /// Refresh interval of `--watch`.
@@ -74,10 +74,10 @@ fn render(context: &Context, path: &Path) -> anyhow::Result<(String, String)> {
 /// The share of a run that is done, and the time left.
 #[derive(Default)]
 struct Estimate {
-    /// Share of the time that has passed; none if unknown.
+    /// Share of the time that has passed; `None` if unknown.
     share: Option<f64>,
     seconds_left: Option<f64>,
-    /// The current action; none if no process works on the run.
+    /// The current action; `None` if no process is executing the run.
     doing: Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl Estimate {
         };
         match (plan.protocol, state == "running") {
             (Protocol::Sequence, true) => Self::in_schedule(run, &plan),
-            // No process works on it, so it has no current action and no time left.
+            // No process is executing it, so it has no current action and no time left.
             (Protocol::Sequence, false) => {
                 Self { share: Self::in_schedule(run, &plan).share, ..Self::default() }
             }
@@ -201,13 +201,13 @@ fn arms(run: &Run) -> Listing {
     ]);
     for arm in &run.arms {
         let role = if arm.control { "control" } else { arm.role.key() };
-        let of_arm = || run.scheduled().filter(|action| action.arm == arm.name);
+        let actions = || run.scheduled().filter(|action| action.arm == arm.name);
         listing.row(vec![
             (&*arm.name).into(),
             arm.variant().into(),
             role.into(),
-            of_arm().count().to_string().into(),
-            of_arm().next_back().map_or("none yet", action_name).into(),
+            actions().count().to_string().into(),
+            actions().next_back().map_or("none yet", action_name).into(),
         ]);
     }
     listing
@@ -257,11 +257,11 @@ fn events(run: &Run) -> Vec<String> {
 
 fn as_json(run: &Run, summary: &RunSummary, state: &str, estimate: &Estimate) -> Value {
     let invalid: Vec<_> = run.actions.iter().filter(|action| action.outcome == Outcome::Invalid).collect();
-    let of_arm = |arm: &str| run.scheduled().filter(|action| action.arm == arm).count();
+    let actions_done = |arm: &str| run.scheduled().filter(|action| action.arm == arm).count();
     let arms: Vec<Value> = run
         .arms
         .iter()
-        .map(|arm| json!({ "name": arm.name, "variant": arm.variant(), "actions_done": of_arm(&arm.name) }))
+        .map(|arm| json!({ "name": arm.name, "variant": arm.variant(), "actions_done": actions_done(&arm.name) }))
         .collect();
     json!({
         "name": run.folder.name(),

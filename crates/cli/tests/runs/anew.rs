@@ -1,5 +1,5 @@
-//! Resuming after a cut between what a step did to its rows and its place in the journal. The state that such a kill
-//! leaves is made by hand, from a run that is complete: no luck with a moment is needed.
+//! Resuming after a kill between a step's changes and its journal entry. The state after such a kill is made from a
+//! complete run, so the tests do not depend on timing.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,9 @@ use crate::bench::{Bench, Ended};
 use crate::data::{ALL_COLUMNS, Kept};
 use crate::insert::{content, keys, plan};
 
-/// Has the run be one that was killed just before this step of an arm was journaled: what came after it is not done.
-fn uncut(bench: &Bench, arm: &str, step: &str) {
+/// Makes the run look as if it was killed just before this step of an arm was journaled; later actions of the arm are
+/// not done.
+fn cut_before(bench: &Bench, arm: &str, step: &str) {
     let run = bench.run();
     let cut = run.actions.iter().find(|action| action.arm == arm && action.step == step).unwrap().seq;
     let later = run.actions.iter().filter(|action| action.arm == arm && action.seq >= cut);
@@ -43,17 +44,17 @@ fn an_arm_whose_rows_a_cut_write_changed_begins_anew() {
     bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);
     let rows = |arm: &str| Kept::open(&bench, arm).checksum(ALL_COLUMNS, "true");
     let undisturbed = rows("a");
-    uncut(&bench, "b", "delete");
-    let said = resume(&bench).stderr;
+    cut_before(&bench, "b", "delete");
+    let output = resume(&bench).stderr;
     let words = "arm b starts over from the load because delete was interrupted; 2 steps had been measured";
-    assert!(said.contains(words), "{said}");
+    assert!(output.contains(words), "{output}");
     expect_all_valid(&bench);
     assert_eq!((rows("a"), rows("b")), (undisturbed.clone(), undisturbed.clone()));
-    // Base begins anew like any other. A test that reads changes nothing: it alone is repeated.
-    uncut(&bench, "a", "insert");
+    // Base starts over like any other arm. After a reading test, which changes nothing, only that test is repeated.
+    cut_before(&bench, "a", "insert");
     resume(&bench);
     expect_all_valid(&bench);
-    uncut(&bench, "b", "scan");
+    cut_before(&bench, "b", "scan");
     resume(&bench);
     let run = bench.run();
     let repeated = run.actions.iter().filter(|action| action.attempt > 1);
@@ -68,7 +69,7 @@ fn of_several_passes_one_begins_anew_with_all_arms_where_base_set_their_work() {
     let plan = bench.plan("passes = 2", workload, &["18", "18"]);
     let running = bench.start(&["run", "--keep-data", plan.to_str().unwrap()]);
     running.end().expect(0);
-    // As if killed when base had done its first pass: nothing else is done.
+    // As if killed when base had finished its first pass, and nothing else was done.
     let run = bench.run();
     let seq = |arm: &str| run.actions.iter().find(|a| a.arm == arm && a.step == "update-index").unwrap().seq;
     let of_base = seq("a");
@@ -97,10 +98,10 @@ fn a_step_of_the_queue_killed_after_its_last_commit_has_no_result_until_it_is_me
     let plan = plan(&bench, "steps = [\"l.i0\", \"l.x\", \"l.i1\"]", sizes, &["18", "18"]);
     bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);
     let of_b = (content(&bench, "b", 1), keys(&bench, "b"));
-    uncut(&bench, "a", "l.i1");
-    let said = resume(&bench);
+    cut_before(&bench, "a", "l.i1");
+    let output = resume(&bench);
     let reason = "it was cut off when 1203 of its 1203 rows were inserted";
-    for text in [&said.stdout, &said.stderr] {
+    for text in [&output.stdout, &output.stderr] {
         assert!(text.contains(reason) && !text.contains("NaN"), "{text}");
     }
     let run = bench.run();
@@ -120,7 +121,7 @@ fn an_index_build_killed_after_its_end_is_measured_again_as_a_whole() {
     let bench = Bench::new();
     let plan = plan(&bench, "steps = [\"l.i0\", \"l.x\"]", "load_rows = 3_030\nwrite_rows = 500", &["18"]);
     bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);
-    uncut(&bench, "a", "l.x");
+    cut_before(&bench, "a", "l.x");
     resume(&bench);
     let run = bench.run();
     let built = run.windows.iter().find(|window| window.action.step == "l.x").unwrap();

@@ -1,4 +1,4 @@
-//! A directory to run rqps in: plans, results, data, and a look at the processes that belong to it.
+//! A directory to run rqps in: plans, results, data, and the processes that use it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -16,20 +16,19 @@ use rqps_model::Dbms;
 use rqps_store::{Outcome, Run, RunFolder};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longest that any one rqps of a test may take, and longest wait for what has to come: a machine that does much else
-/// takes its time.
-const PATIENCE: Duration = Duration::from_secs(1200);
+/// Time limit of a single rqps process and of waiting for a condition, long enough for a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(1200);
 
-/// A config that fits any machine. Commits don't wait for the disk, so that a crash could lose some.
+/// A config that fits any machine. Commits do not wait for the disk, so a crash can lose some.
 const CONFIG: &str =
     "shared_buffers = 32MB\nmax_wal_size = 256MB\nmin_wal_size = 80MB\nsynchronous_commit = off\n";
 
-/// The same for MySQL and MariaDB: what is committed is with the kernel once a second. Binary logs are written, and
-/// little is flushed unless somebody asks for it.
+/// The same for MySQL and MariaDB: commits are written to the kernel once per second. Binary logs are on, and few pages
+/// are flushed without need.
 const MYSQL_CONFIG: &str = "[mysqld]\ninnodb_buffer_pool_size = 32M\ninnodb_flush_log_at_trx_commit = 0\nlog_bin\n\
     server_id = 1\nsync_binlog = 0\ninnodb_max_dirty_pages_pct = 80\ninnodb_max_dirty_pages_pct_lwm = 70\n";
 
-/// The exact version of a series, `18.6` for `18`: the newest in the cache, so that the registry is asked once at most.
+/// The exact version of a series, `18.6` for `18`: the newest in the cache, so that the registry is used at most once.
 pub fn exact_version(series: &str) -> String {
     static KNOWN: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap();
@@ -37,21 +36,21 @@ pub fn exact_version(series: &str) -> String {
         return version.clone();
     }
     let dirs = Dirs::from_env();
-    let of_series = format!("{series}.");
+    let prefix = format!("{series}.");
     let builds = rqps_builds::list_builds(&dirs).unwrap().into_iter();
     let mut cached = builds.filter(|build| build.dbms == Dbms::Postgres);
-    let build = cached.find(|build| build.version.starts_with(&of_series));
+    let build = cached.find(|build| build.version.starts_with(&prefix));
     let build = build.unwrap_or_else(|| rqps_builds::install(&dirs, Dbms::Postgres, series).unwrap());
     known.insert(series.to_owned(), build.version.clone());
     build.version
 }
 
-/// The directory.
+/// The temporary directory.
 pub struct Bench {
     dir: tempfile::TempDir,
 }
 
-/// How an rqps ended, and what it said.
+/// Exit status and output of an rqps process.
 #[derive(Debug)]
 pub struct Ended {
     pub status: ExitStatus,
@@ -60,12 +59,12 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Its exit code; none when a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub fn code(&self) -> Option<i32> {
         self.status.code()
     }
 
-    /// Fails unless it ended with this code.
+    /// Asserts the exit code.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
         assert_eq!(self.code(), Some(code), "{}\n{}", self.stdout, self.stderr);
@@ -74,7 +73,7 @@ impl Ended {
 }
 
 impl Bench {
-    /// An empty one, with configs `small.conf` and `small.cnf`.
+    /// A directory with the configs `small.conf` and `small.cnf`.
     pub fn new() -> Self {
         let dir = tempfile::Builder::new()
             .prefix("rqps-runs-")
@@ -98,9 +97,9 @@ impl Bench {
         self.path().join("results")
     }
 
-    /// Writes `plan.toml`: one arm for each series of Postgres (`a`, `b`, …, the first is base) with `small.conf`, or
-    /// for each build of another DBMS (`mysql-8.0.31`) with `small.cnf`. `top` goes before `[workload]`, `workload`
-    /// into it; one table of 2,000 rows, one second a window, unless it says otherwise.
+    /// Writes `plan.toml`: one arm per series of Postgres (`a`, `b`, …, the first is base) with `small.conf`, or per
+    /// build of another DBMS (`mysql-8.0.31`) with `small.cnf`. `top` goes before `[workload]`, `workload` into it;
+    /// the defaults are one table of 2,000 rows and windows of one second.
     pub fn plan(&self, top: &str, workload: &str, series: &[&str]) -> PathBuf {
         let mut defaults = vec![
             ("tables", "1"),
@@ -111,8 +110,8 @@ impl Bench {
             ("warmup_seconds", "0"),
             ("settle_seconds_max", "5"),
         ];
-        let said = |name: &str| workload.lines().any(|line| line.trim_start().starts_with(name));
-        defaults.retain(|(name, _)| !said(name));
+        let has_key = |name: &str| workload.lines().any(|line| line.trim_start().starts_with(name));
+        defaults.retain(|(name, _)| !has_key(name));
         let mut text = format!("name = \"t\"\nbase = \"a\"\nseed = 7\n{top}\n[workload]\n");
         for (name, value) in defaults {
             text.push_str(&format!("{name} = {value}\n"));
@@ -129,14 +128,14 @@ impl Bench {
         self.plan_text(&text)
     }
 
-    /// Writes a whole `plan.toml`.
+    /// Writes `plan.toml` with this text.
     pub fn plan_text(&self, text: &str) -> PathBuf {
         let path = self.path().join("plan.toml");
         fs::write(&path, text).unwrap();
         path
     }
 
-    /// An rqps that works here.
+    /// An rqps command in this directory.
     pub fn rqps(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rqps"));
         command
@@ -149,7 +148,7 @@ impl Bench {
         command
     }
 
-    /// Runs rqps to its end.
+    /// Runs rqps and waits for its end.
     pub fn call(&self, arguments: &[&str]) -> Ended {
         Running::of(self.rqps(arguments)).end()
     }
@@ -179,7 +178,7 @@ impl Bench {
         RunFolder::open(&self.folder()).unwrap()
     }
 
-    /// Processes that work in this directory or name it in their arguments, as pid and arguments.
+    /// Processes with this working directory, or with its path in their arguments: pid and arguments.
     pub fn processes(&self) -> Vec<(u32, String)> {
         let here = self.path().to_string_lossy().into_owned();
         let numbers = fs::read_dir("/proc").unwrap().flatten();
@@ -198,7 +197,7 @@ impl Bench {
         found
     }
 
-    /// The main process of the server that runs here, once there is one that has written its pid.
+    /// The main process of the running server; `None` until it has written its pid.
     pub fn postmaster(&self) -> Option<u32> {
         let runs = fs::read_dir(self.work()).ok()?.flatten();
         let arms = runs.flat_map(|run| fs::read_dir(run.path()).into_iter().flatten().flatten());
@@ -209,14 +208,14 @@ impl Bench {
         pids.last()
     }
 
-    /// Waits until no process works here any more.
+    /// Waits until no process uses this directory any more.
     #[track_caller]
     pub fn expect_no_process(&self) {
         wait_for("the end of all processes", || self.processes().is_empty().then_some(()));
     }
 
-    /// Fails unless the run is complete and every action is in it once, with a valid result, repeated at most as often
-    /// as it was cut off, and nothing is left of its data.
+    /// Asserts that the run is complete with every action once and valid, repeated at most `cuts` times, and that its
+    /// data and processes are gone.
     #[track_caller]
     pub fn expect_complete(&self, cuts: u32) {
         let run = self.run();
@@ -244,53 +243,52 @@ impl Bench {
     }
 }
 
-/// Waits until there is a value, and gives it.
+/// Waits until `value` returns a value, and returns it.
 #[track_caller]
 pub fn wait_for<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         if let Some(value) = value() {
             return value;
         }
-        assert!(Instant::now() < deadline, "never came: {what}");
+        assert!(Instant::now() < deadline, "timeout: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// An rqps at work.
+/// A running rqps process.
 pub struct Running {
     child: Child,
     lines: Receiver<String>,
-    said: String,
+    stderr: String,
 }
 
 impl Running {
-    /// Starts a command; what it says on standard error can be waited for.
+    /// Starts a command and collects its standard error, line by line.
     pub fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = read_lines(child.stderr.take().unwrap());
-        Self { child, lines, said: String::new() }
+        Self { child, lines, stderr: String::new() }
     }
 
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until it has said a line on standard error that holds all these words.
+    /// Waits for a line on standard error that contains all these words.
     #[track_caller]
     pub fn expect_line(&mut self, words: &[&str]) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
                 Ok(line) => {
-                    self.said.push_str(&line);
-                    self.said.push('\n');
+                    self.keep(&line);
                     if words.iter().all(|word| line.contains(word)) {
                         return;
                     }
                 }
-                Err(_) => panic!("never said {words:?}:\n{}", self.said),
+                Err(_) => panic!("timeout: a line with {words:?} in\n{}", self.stderr),
             }
         }
     }
@@ -299,12 +297,12 @@ impl Running {
         send(self.pid(), signal);
     }
 
-    /// Whether it has ended by itself.
+    /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Ends it without warning.
+    /// Kills it with SIGKILL.
     pub fn kill(mut self) {
         self.signal(Signal::KILL);
         let status = self.child.wait().unwrap();
@@ -316,22 +314,24 @@ impl Running {
     pub fn end(mut self) -> Ended {
         let mut stdout = self.child.stdout.take().unwrap();
         let reader = std::thread::spawn(move || std::io::read_to_string(&mut stdout).unwrap());
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             match self.lines.recv_timeout(Duration::from_millis(100)) {
-                Ok(line) => {
-                    self.said.push_str(&line);
-                    self.said.push('\n');
-                }
+                Ok(line) => self.keep(&line),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if Instant::now() > deadline {
                 self.signal(Signal::KILL);
-                panic!("took too long:\n{}", self.said);
+                panic!("timeout:\n{}", self.stderr);
             }
         }
-        Ended { status: self.child.wait().unwrap(), stdout: reader.join().unwrap(), stderr: self.said }
+        Ended { status: self.child.wait().unwrap(), stdout: reader.join().unwrap(), stderr: self.stderr }
+    }
+
+    fn keep(&mut self, line: &str) {
+        self.stderr.push_str(line);
+        self.stderr.push('\n');
     }
 }
 

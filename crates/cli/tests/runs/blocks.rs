@@ -1,4 +1,4 @@
-//! Runs of blocks: what is in them, what a kill leaves, more time, passes of a sequence.
+//! Runs of blocks: their content, their state after a kill, more time, passes of a sequence.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,25 @@ use crate::bench::{Bench, wait_for};
 
 const TOP: &str = "protocol = \"isolated\"\nbudget = \"1s\"\n";
 
-/// One that reads and one that writes, without instructions, which take a block most of its time where valgrind counts
-/// them.
+/// A reading and a writing test. Instructions are not counted, which takes most of a block's time under valgrind.
 const UNCOUNTED: &str = "rows = 5_000\nsteps = [\"point-query\", \"delete\"]\n\
     [isolated]\nwindow_seconds = 0.1\nwindows = 2\ncount_instructions = false\n";
 
-/// As many, with instructions.
+/// The same with instructions.
 const COUNTED: &str = "rows = 5_000\nsteps = [\"scan\", \"update-index\"]\n\
     [isolated]\nwindow_seconds = 0.1\nwindows = 2\n";
 
 fn plan(bench: &Bench, top: &str, workload: &str) -> String {
-    // The bench writes keys of a sequence, too: they have no effect here.
+    // The bench also writes keys of a sequence, which have no effect here.
     bench.plan(top, workload, &["18", "17"]).to_str().unwrap().to_owned()
 }
 
-/// Blocks that count, by number.
+/// Numbers of the valid blocks.
 fn done(run: &Run) -> Vec<u32> {
     run.blocks.iter().filter(|b| b.status == BlockStatus::Done).map(|b| b.number).collect()
 }
 
-/// A block around which the host changed is measured again, which is as it should be.
+/// Blocks may be void only because the host changed, which is correct.
 fn expect_only_the_host_s_void(run: &Run) {
     for block in run.blocks.iter().filter(|block| block.status == BlockStatus::Void) {
         let why = block.note.as_deref().unwrap_or_default();
@@ -67,7 +66,7 @@ fn expect_whole_blocks(run: &Run, tests: usize) {
     }
 }
 
-/// Base, its control and the other version were loaded each by itself, and nothing but the rows is in what is left.
+/// Base, its control and the other version have their own loads, in equal states.
 fn expect_like_loads(run: &Run) {
     let loaded: Vec<&str> = run.loads.iter().map(|load| load.action.arm.as_str()).collect();
     assert_eq!(loaded, ["a", "a-again", "b"]);
@@ -87,13 +86,13 @@ fn expect_like_loads(run: &Run) {
     assert_eq!(states[0]["wal_files"], states[1]["wal_files"]);
 }
 
-/// Bytes of log that the windows of a count's test, arm and block wrote for each of their events.
-fn log_of_windows(run: &Run, count: &ActionRecord, block: u32) -> f64 {
-    let its = run.windows.iter().filter(|window| {
+/// WAL bytes per event in the windows of a count's test, arm and block.
+fn wal_per_event(run: &Run, count: &ActionRecord, block: u32) -> f64 {
+    let windows = run.windows.iter().filter(|window| {
         (&window.action.arm, &window.action.step) == (&count.arm, &count.step)
             && window.placement.is_some_and(|at| at.block == block)
     });
-    let (bytes, events) = its.fold((0.0, 0.0), |(bytes, events), window| {
+    let (bytes, events) = windows.fold((0.0, 0.0), |(bytes, events), window| {
         (bytes + window.metric("server_wal_bytes").unwrap(), events + window.result.events as f64)
     });
     bytes / events
@@ -113,8 +112,8 @@ fn a_block_is_mirrored_counted_and_judged() {
     assert_eq!(control, ["a-again"]);
     expect_like_loads(&run);
     if rqps_probe::counts_instructions().is_err() {
-        // Without hardware counters every test was counted on every arm, base and control almost alike: what a server
-        // does now and then comes more often among the same events where they take longer.
+        // Without hardware counters every test was counted on every arm, base and control almost alike: a server's
+        // periodic work is a larger share of the same events if they take longer.
         assert_eq!(run.counts.len(), 6, "{}", ended.stderr);
         let of = |arm: &str, test: &str| {
             let count = run.counts.iter().find(|c| c.action.arm == arm && c.result.test == test).unwrap();
@@ -130,16 +129,16 @@ fn a_block_is_mirrored_counted_and_judged() {
                 assert_eq!(count.result.test, "scan", "{count:?}");
                 continue;
             };
-            // With images an event writes much more log. Windows of few events, on a busy machine, write images all the
-            // time, longer ones now and then.
+            // With full-page images an event writes much more WAL. Windows of few events, on a busy machine, write
+            // images all the time, longer ones only now and then.
             let (dense_log, bare_log) =
                 (of("count_dense_wal_bytes").unwrap(), of("count_bare_wal_bytes").unwrap());
             assert!(dense_log > 3.0 * bare_log, "{dense_log} {bare_log}");
             let share = of("count_dense_share").unwrap();
-            let of_windows = log_of_windows(&run, &count.action, count.placement.unwrap().block);
-            let of_windows = of_windows * count.result.events as f64;
-            let wanted = ((of_windows - bare_log) / (dense_log - bare_log)).clamp(0.0, 1.0);
-            assert!((share - wanted).abs() < 1e-6, "{share}, and windows say {wanted}: {count:?}");
+            let per_event = wal_per_event(&run, &count.action, count.placement.unwrap().block);
+            let windows_log = per_event * count.result.events as f64;
+            let expected = ((windows_log - bare_log) / (dense_log - bare_log)).clamp(0.0, 1.0);
+            assert!((share - expected).abs() < 1e-6, "{share}, {expected} by windows: {count:?}");
             let mixed = bare + share * (dense - bare);
             assert!((count.result.instructions - mixed).abs() < 1.0, "{count:?}");
         }

@@ -1,4 +1,4 @@
-//! A look into the data that a run with `--keep-data` leaves.
+//! Access to the data of a run, during it or after it with `--keep-data`.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,15 @@ use crate::bench::{Bench, wait_for};
 /// Columns of a table, for checksums.
 pub const ALL_COLUMNS: &str = "id, k, c, pad";
 
-/// A server on the data that an arm has left, and which DBMS it is.
+/// A server on an arm's kept data, and its DBMS.
 pub fn kept(bench: &Bench, arm: &str) -> (Server, Dbms) {
     let run = bench.run();
     let stored = run.arm(arm).unwrap();
     let build: BuildSpec = format!("{}-{}", stored.dbms, stored.build_version).parse().unwrap();
     let mut roots = std::fs::read_dir(bench.work()).unwrap().flatten().map(|entry| entry.path());
-    let is_its = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with(&run.folder.name());
-    let root = roots.find(is_its).expect("the run has data");
+    let is_of_run =
+        |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with(&run.folder.name());
+    let root = roots.find(is_of_run).expect("the run has data");
     let config = run.folder.path().join("configs").join(format!("{arm}.conf"));
     let spec = ServerSpec {
         config: load_config(build.dbms, config.to_str().unwrap()).unwrap(),
@@ -37,15 +38,14 @@ pub fn kept(bench: &Bench, arm: &str) -> (Server, Dbms) {
     (Server::start(&spec).unwrap(), build.dbms)
 }
 
-/// A server of Postgres on an arm's data.
+/// A Postgres server on an arm's kept data.
 pub struct Kept {
     connection: Connection,
-    // Ended after the connection.
+    // Dropped after the connection.
     _server: Server,
 }
 
 impl Kept {
-    /// Starts it.
     pub fn open(bench: &Bench, arm: &str) -> Self {
         let (server, _) = kept(bench, arm);
         let endpoint = rqps_executor::server::endpoint(&server);
@@ -68,7 +68,7 @@ impl Kept {
     }
 }
 
-/// The data directory of the server of the run in progress, once there is one.
+/// The data directory of the run in progress; `None` until a server is running.
 fn data_at_work(bench: &Bench) -> Option<PathBuf> {
     let runs = std::fs::read_dir(bench.work()).ok()?.flatten();
     let arms = runs.flat_map(|run| std::fs::read_dir(run.path()).into_iter().flatten().flatten());
@@ -77,7 +77,7 @@ fn data_at_work(bench: &Bench) -> Option<PathBuf> {
     data.next()
 }
 
-/// The password of the server on these data.
+/// The password of the server with this data directory.
 pub fn password_on(data: &Path) -> Option<String> {
     std::fs::read_to_string(data.with_extension("password")).ok()
 }

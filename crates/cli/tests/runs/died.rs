@@ -1,4 +1,4 @@
-//! A server, or one of its processes, is killed in a step: that step is lost and nothing else.
+//! A server, or one of its processes, is killed in a step: only that step is lost.
 
 use std::fs;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use crate::bench::{Bench, Running, send, wait_for};
 
 const STEPS: &str = "steps = [\"update-index\", \"point-query\", \"scan\"]\n";
 
-/// Waits until the step before has ended and its successor has sessions, then kills a process of the server: the main
-/// one, or one that serves a client. The rqps is held still while it is looked: it does not end the step meanwhile.
+/// Waits until a step has ended and the next one has sessions, then kills a process of the server: the main one, or a
+/// backend. Pauses rqps while searching, so that the step does not end meanwhile.
 fn kill_in_step(bench: &Bench, running: &mut Running, after: &[&str], backend: bool) {
     running.expect_line(after);
     wait_for("sessions of a step", || {
         running.signal(Signal::STOP);
         let before = sessions(bench);
-        // Those that have said goodbye go.
+        // Sessions that are closing disappear.
         std::thread::sleep(Duration::from_millis(20));
         let stay: Vec<u32> = sessions(bench).into_iter().filter(|pid| before.contains(pid)).collect();
-        // The first session is the one that administers.
+        // The first session is the administrative one.
         let found = stay.last().zip(bench.postmaster()).filter(|_| stay.len() > 1);
         if let Some((client, main)) = found {
             send(if backend { *client } else { main }, Signal::KILL);
@@ -70,7 +70,7 @@ fn the_other_arms_go_on_without_the_one_whose_server_died() {
 
 #[test]
 fn a_run_stops_where_the_plan_says_so_or_where_base_dies() {
-    // Where every arm works by time none waits for base.
+    // With `time` no arm waits for base's work.
     let cases = [("stop", "time"), ("next-arm", "as-base")];
     for (policy, write_work) in cases {
         let bench = Bench::new();
@@ -78,7 +78,7 @@ fn a_run_stops_where_the_plan_says_so_or_where_base_dies() {
         let workload = format!("write_work = \"{write_work}\"\n{STEPS}");
         let plan = bench.plan(&top, &workload, &["18", "18"]);
         let mut running = bench.start(&["run", plan.to_str().unwrap()]);
-        // One process of the server is killed; the server ends all others and goes on.
+        // One backend is killed; the server ends all others and restarts.
         kill_in_step(&bench, &mut running, &["a ", "update-index"], true);
         let ended = running.end().expect(3);
         bench.expect_no_process();
@@ -114,7 +114,7 @@ fn what_a_run_given_up_leaves_can_be_removed() {
     fs::rename(&folder, &copy).unwrap();
     let gone = bench.call(&["resume", copy.to_str().unwrap()]).expect(2).stderr;
     assert!(gone.contains("its data are gone from"), "{gone}");
-    // The folder is gone from where it was, so its data belong to nobody.
+    // The folder has moved, so its data are orphaned.
     let removed = bench.call(&["clean"]).expect(0).stdout;
     assert!(removed.starts_with("removed "), "{removed}");
     assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0);
@@ -126,7 +126,7 @@ fn a_server_that_stands_still_is_ended_and_named() {
     let plan = bench.plan("", "read_seconds = 3600\nsteps = [\"point-query\"]\n", &["18"]);
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);
     running.expect_line(&["a ", "load"]);
-    // A session that has worked for a while is in the window.
+    // A session with some CPU time is in the window.
     let ticks = |pid: u32| -> Option<u64> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(11)?.parse().ok()
@@ -145,7 +145,7 @@ fn a_server_that_stands_still_is_ended_and_named() {
 #[test]
 fn a_server_killed_between_its_windows_is_said_to_have_died() {
     let bench = Bench::new();
-    // Windows with a rate follow each other: servers stand still meanwhile.
+    // Windows with a rate run one after the other, while the other servers are frozen.
     let workload = "steps = [\"point-query\"]\n\
         [isolated]\nwindow_seconds = 2\nwindows = 2\ncontrol = false\ncount_instructions = false\n\
         [test.point-query]\nrate_per_second = 500\n";
@@ -164,6 +164,6 @@ fn a_server_killed_between_its_windows_is_said_to_have_died() {
     let ended = running.end().expect(0);
     assert!(ended.stderr.contains("void, will be repeated"), "{}", ended.stderr);
     assert!(ended.stderr.contains("the server died in step"), "{}", ended.stderr);
-    assert!(!ended.stderr.contains("cannot place"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("cannot pin"), "{}", ended.stderr);
     bench.expect_no_process();
 }

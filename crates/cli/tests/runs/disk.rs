@@ -1,4 +1,4 @@
-//! The disk that holds the data takes no more: the run ends with a clear error, and goes on once there is room.
+//! The data's disk is full: the run ends with a clear error, and can be resumed once there is space.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -12,15 +12,15 @@ use rustix::process::Signal;
 
 use crate::bench::{Bench, Ended, Running};
 
-/// Enough for a fresh server, but not for what it is to write.
+/// Enough for a fresh Postgres server, but not for its writes.
 const DISK_MB: u32 = 110;
 /// The same for MySQL.
 const MYSQL_DISK_MB: u32 = 700;
-/// Largest file in KB where no small disk can be had: a segment of WAL fits, a table doesn't.
+/// File size limit without a small disk: a WAL segment fits, a table does not.
 const FILE_KB_MAX: u32 = 20_000;
 
-/// A small disk, which only root can make, seen by those processes alone that it is lent to; it goes away with the
-/// process that holds it.
+/// A small tmpfs, which requires root, in the mount namespace of `holder`; it is visible only to commands from
+/// `lend`, and disappears with the holder.
 struct SmallDisk {
     holder: Child,
     place: PathBuf,
@@ -64,8 +64,8 @@ impl SmallDisk {
         PathBuf::from(format!("/proc/{}/root", self.holder.id())).join(place).join("filler")
     }
 
-    /// Takes what room is left, and what servers free, until the run has ended. The rqps is held still until there is
-    /// none: a busy machine might come to the end of a step before that.
+    /// Keeps the disk full, also of space that servers free, until the run has ended. Pauses rqps until it is full,
+    /// since a step might end before that on a busy machine.
     fn stays_full(&self, running: Running) -> Ended {
         let over = AtomicBool::new(false);
         let mut filler = File::options().create(true).append(true).open(self.filler()).unwrap();
@@ -124,7 +124,7 @@ fn a_full_disk_loses_nothing_but_the_step_in_hand() {
     let mut running = Running::of(disk.lend(&bench.rqps(&["run", plan.to_str().unwrap()])));
     running.expect_line(&["a ", "point-query"]);
     expect_full(&bench, disk.stays_full(running), "No space left on device");
-    // Without room nothing gets better.
+    // Still no space.
     let again = Running::of(disk.lend(&bench.rqps(&["resume"])));
     expect_full(&bench, disk.stays_full(again), "No space left on device");
     fs::remove_file(disk.filler()).unwrap();
@@ -133,11 +133,11 @@ fn a_full_disk_loses_nothing_but_the_step_in_hand() {
     bench.expect_complete(2);
 }
 
-/// MySQL waits for room where its binary log finds none, for ever if need be.
+/// Without space for its binary log, MySQL waits forever.
 #[test]
 fn a_server_that_waits_for_room_is_ended() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("left out: only root can make a small disk");
+        eprintln!("skipped: a small disk requires root");
         return;
     }
     let bench = Bench::new();
@@ -153,7 +153,7 @@ fn a_server_that_waits_for_room_is_ended() {
     bench.expect_complete(1);
 }
 
-/// The other way to a write that is refused, open to everybody: a limit on the size of files.
+/// Makes writes fail without root: by a limit on file sizes.
 fn too_large_a_file(bench: &Bench) {
     let workload = "rows = 100_000\nsteps = [\"point-query\"]\n";
     let plan = bench.plan("", workload, &["18"]);

@@ -1,19 +1,19 @@
-//! Every arm does the same work: after the whole sequence its tables hold what base's hold.
+//! Every arm does the same work: after the whole sequence its tables have the same content as base's.
 //!
-//! With one client that is every byte. With several the operations are the same, client by client, but not the order in
-//! which clients get to a row. So the same ids are there and the same rows were inserted; what is left of rows that
-//! several clients gave a value (`c`, and `k` where rows are deleted and put back) is up to who came last.
+//! With one client every byte is equal. With several, the operations of each client are the same, but not the order
+//! in which clients reach a row. So ids and inserted rows are equal; values that several clients write (`c`, and `k`
+//! if rows are deleted and inserted again) depend on the last writer.
 
 use rqps_store::{Recorded, Run, Window};
 
 use crate::bench::Bench;
 use crate::data::{ALL_COLUMNS, Kept};
 
-/// So many that a fast machine does not delete the whole share in the warm-up, which would leave the window nothing.
+/// Enough that a fast machine does not delete the whole share during warm-up, which would leave nothing for the window.
 const ROWS: u64 = 40_000;
 const DELETE_SHARE: f64 = 0.3;
 
-/// Runs these steps on two arms and gives their data.
+/// Runs these steps on two arms and opens their data.
 fn two_arms(builds: [&str; 2], clients: u32, steps: &str) -> (Bench, Run, [Kept; 2]) {
     let bench = Bench::new();
     let workload = format!(
@@ -28,7 +28,7 @@ fn two_arms(builds: [&str; 2], clients: u32, steps: &str) -> (Bench, Run, [Kept;
     (bench, run, data)
 }
 
-/// The events that each client did in warm-up and window.
+/// The events of each client in warm-up and window.
 fn work(run: &Run, window: &Recorded<Window>) -> [Vec<f64>; 2] {
     let series = run.series(window.action.seq).unwrap();
     ["work-warmup", "work-window"].map(|name| {
@@ -51,7 +51,7 @@ fn expect_delete_share(run: &Run, data: &mut Kept) {
     let gone = 1.0 - left / ROWS as f64;
     let delete = run.windows.iter().find(|w| w.action.step == "delete").unwrap();
     let ended_by = delete.result.ended_by;
-    // Each client may be in the middle of one more when the first has done its part.
+    // Each client may be in the middle of another event when the first has done its part.
     assert!(gone > 0.0 && gone < DELETE_SHARE + 0.01, "{gone} gone, ended by {ended_by}");
 }
 
@@ -70,7 +70,7 @@ fn one_client_leaves_the_same_rows_on_every_version() {
 
 #[test]
 fn several_clients_leave_the_same_ids_and_insert_the_same_rows() {
-    // Deletes and inserts of one transaction collide, which ends in deadlocks and duplicate keys that are tried again.
+    // Deletes and inserts of one transaction collide: deadlocks and duplicate keys, which are retried.
     let steps = "\"update-index\", \"update-inlist\", \"delete\", \"insert\"";
     let (_bench, run, [mut base, mut other]) = two_arms(["18", "18"], 4, steps);
     expect_same_work(&run);
@@ -79,7 +79,7 @@ fn several_clients_leave_the_same_ids_and_insert_the_same_rows() {
     for (columns, condition) in [
         ("id", "true"),
         ("id, k, pad", loaded.as_str()),
-        // Which client's row got which id differs.
+        // Ids are assigned to rows in varying order.
         ("k, c, pad", inserted.as_str()),
     ] {
         let checksum = base.checksum(columns, condition);
@@ -91,7 +91,7 @@ fn several_clients_leave_the_same_ids_and_insert_the_same_rows() {
 #[test]
 fn transactions_tried_again_leave_every_id_in_place() {
     let bench = Bench::new();
-    // On so few rows eight clients meet each other all the time.
+    // On so few rows eight clients collide all the time.
     let workload = "rows = 1_000\nclients = 8\nsteps = [\"write-only\"]\n";
     let plan = bench.plan("", workload, &["18", "18"]);
     bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);

@@ -1,4 +1,4 @@
-//! `rqps gate`: its exit codes on runs whose truth is known, and the way from two builds to a verdict.
+//! `rqps gate`: its exit codes on simulated runs, and from two builds to a verdict.
 
 use crate::bench::{Bench, exact_version};
 use rqps_verdicts::testing::{Spec, write_run};
@@ -21,15 +21,15 @@ fn exit_codes_say_whether_a_change_may_pass() {
     assert!(gate(&[&too_few], 3).stderr.contains("--more"));
     gate(&[], 2);
     gate(&[&same, "--junit", "-", "--json", "-"], 2);
-    // Outputs go where they were sent, and nothing but the one asked for to standard output.
+    // Outputs go to their files, and only the requested one to standard output.
     let json = bench.path().join("gate.json").display().to_string();
-    let said = gate(&[&dearer, "--junit", "-", "--json", &json], 1).stdout;
-    assert!(said.starts_with("<?xml") && !said.contains("rqps gate:"), "{said}");
+    let output = gate(&[&dearer, "--junit", "-", "--json", &json], 1).stdout;
+    assert!(output.starts_with("<?xml") && !output.contains("rqps gate:"), "{output}");
     let entries: serde_json::Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
     assert!(entries.as_array().is_some_and(|entries| entries.len() > 20), "{entries}");
 }
 
-/// Builds to verdicts, once. The two builds are one, so that no verdict may close the gate, however busy the machine.
+/// Base and head are the same build, so the gate must pass however busy the machine.
 #[test]
 fn base_and_head_are_measured_together() {
     let bench = Bench::new();
@@ -47,6 +47,6 @@ fn base_and_head_are_measured_together() {
     let of_control = ended.stdout.lines().find(|line| line.contains("A/A check"));
     assert!(of_control.is_some_and(|line| line.contains(": 0 false alarms in ")), "{}", ended.stdout);
     assert!(ended.stdout.contains("blocks: 3 done"), "{}", ended.stdout);
-    // The run is there like any other.
+    // The run can be judged again like any other.
     bench.call(&["gate", "last", "--fail-on", "cost"]).expect(0);
 }

@@ -1,4 +1,4 @@
-//! Arms that can't be measured are given up with their reason, and the others go on.
+//! Arms that cannot be measured are given up with a reason, and the others continue.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use rqps_store::{BlockStatus, Run, Status};
 
 use crate::bench::{Bench, exact_version};
 
-/// The same rows in a table of two parts.
+/// Moves the rows to a table with two partitions.
 const PARTITIONED: &str = "after_load = [\"CREATE TABLE parted (LIKE sbtest1) PARTITION BY RANGE (id)\", \
     \"CREATE TABLE low PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (1000)\", \
     \"CREATE TABLE high PARTITION OF parted FOR VALUES FROM (1000) TO (MAXVALUE)\", \
@@ -16,7 +16,7 @@ const PARTITIONED: &str = "after_load = [\"CREATE TABLE parted (LIKE sbtest1) PA
 /// No test can run on this arm.
 const WITHOUT_TABLE: &str = "after_load = [\"ALTER TABLE sbtest1 RENAME TO gone\"]";
 
-/// Base, a partitioned arm, and what else is given.
+/// A plan of base, a partitioned arm, and these others.
 fn plan(bench: &Bench, top: &str, others: &[(&str, &str)]) -> String {
     let build = format!("build = \"postgres-{}\"", exact_version("18"));
     let mut text = format!("name = \"t\"\nbase = \"a\"\nseed = 7\n{top}\n");
@@ -34,7 +34,7 @@ const BLOCKS: &str = "protocol = \"isolated\"\nbudget = \"1s\"\n[workload]\ntabl
 const SEQUENCE: &str = "[workload]\ntables = 1\nrows = 2_000\nclients = 1\nread_seconds = 1\nwrite_seconds = 1\n\
     warmup_seconds = 0\nsettle_seconds_max = 5\nsteps = [\"point-query\", \"settle\", \"update-index\"]\n";
 
-/// How many valid windows each arm has.
+/// The number of valid windows of each arm.
 fn windows(run: &Run) -> Vec<(&str, usize)> {
     let of = |arm: &str| run.windows.iter().filter(|w| w.action.arm == arm && w.valid()).count();
     run.arms.iter().map(|arm| (arm.name.as_str(), of(&arm.name))).collect()
@@ -57,8 +57,8 @@ fn blocks_go_on_without_an_arm_that_cannot_be_measured() {
     let arms: Vec<&str> = done.arms.iter().map(|arm| arm.arm.as_str()).collect();
     assert_eq!(arms, ["a", "parted"]);
     for verb in ["status", "report"] {
-        let said = bench.call(&[verb]).expect(0).stdout;
-        assert!(said.contains("tableless") && said.contains("given up"), "{verb}:\n{said}");
+        let output = bench.call(&[verb]).expect(0).stdout;
+        assert!(output.contains("tableless") && output.contains("given up"), "{verb}:\n{output}");
     }
     bench.expect_no_process();
     bench.call(&["clean", "last"]).expect(0);
@@ -98,7 +98,7 @@ fn what_is_wrong_with_the_last_arm_is_said_before_the_first_is_measured() {
             }
             bench.expect_no_process();
         }
-        // Where the plan lets the others go on, they do, and the message is there from the beginning.
+        // With the default policy the others continue, and the message comes before the first load.
         let plan = plan(&bench, top, &[banana, preload]);
         let ended = bench.call(&["run", &plan]).expect(3);
         let at =

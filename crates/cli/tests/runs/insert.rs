@@ -1,5 +1,5 @@
-//! The Insert Benchmark with real servers: equal content over arms, kills in the middle of a step, rates that nobody
-//! keeps, many clients.
+//! The Insert Benchmark with real servers: equal content of all arms, kills in the middle of a step, unreachable rates,
+//! many clients.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,10 +17,11 @@ use crate::data::password_on;
 
 const MYSQL: &str = "mysql-8.0.31";
 const MARIADB: &str = "mariadb-10.11.5";
-/// Longest wait for a table to be where it is wanted.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// Time limit of waiting for a server or for rows.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A plan of these arms (`18`, `mysql-8.0.31`; `a`, `b`, …); `workload` and `insert` go into the tables of these names.
+/// A plan with arms `a`, `b`, … of these builds (`18`, `mysql-8.0.31`); `workload` and `insert` go into the tables of
+/// these names.
 pub fn plan(bench: &Bench, workload: &str, insert: &str, builds: &[&str]) -> PathBuf {
     let mut text = format!(
         "name = \"t\"\nbase = \"a\"\nseed = 7\n[workload]\nbenchmark = \"insert\"\n\
@@ -36,7 +37,7 @@ pub fn plan(bench: &Bench, workload: &str, insert: &str, builds: &[&str]) -> Pat
     bench.plan_text(&text)
 }
 
-/// A session with a server of either kind.
+/// A session of either protocol.
 pub enum Session {
     Postgres(postgres::Connection),
     Mysql(mysql::Connection),
@@ -57,7 +58,7 @@ impl Session {
         }
     }
 
-    /// The single value of a query, if it has one.
+    /// The first value of a query, if any.
     pub fn value(&mut self, sql: &str) -> Option<String> {
         let table = match self {
             Self::Postgres(session) => session.query(sql),
@@ -73,20 +74,20 @@ impl Session {
     }
 }
 
-/// A session with a server on the data that an arm has left, and that server.
+/// A session with a server on an arm's kept data, and that server.
 fn session_on(bench: &Bench, arm: &str) -> (Session, Server) {
     let (server, dbms) = kept(bench, arm);
     (Session::connect(dbms, &rqps_executor::server::endpoint(&server)).unwrap(), server)
 }
 
-/// The content of some tables of an arm.
+/// Checksums of an arm's tables 1 to `tables`.
 pub fn content(bench: &Bench, arm: &str, tables: u32) -> Vec<String> {
     let (mut session, _server) = session_on(bench, arm);
     let dialect = session.dialect();
     (1..=tables).map(|table| session.value(&checksum_sql(dialect, table)).unwrap()).collect()
 }
 
-/// The keys of a table's rows of an arm.
+/// A summary of the keys in an arm's first table.
 pub fn keys(bench: &Bench, arm: &str) -> String {
     let (mut session, _server) = session_on(bench, arm);
     let sql = "SELECT concat(count(*), ' from ', min(transactionid), ' to ', max(transactionid), ', in all ', \
@@ -96,7 +97,7 @@ pub fn keys(bench: &Bench, arm: &str) -> String {
 
 /// A session with the server of an arm of the run in progress.
 pub fn at_work(bench: &Bench, dbms: Dbms, arm: &str) -> Session {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let runs = std::fs::read_dir(bench.work()).unwrap().flatten();
         let data =
@@ -133,7 +134,7 @@ fn roles(window: &Recorded<Window>) -> Vec<(&str, u32)> {
     window.connections.iter().map(|Stored { role, client, .. }| (role.as_str(), *client)).collect()
 }
 
-/// What each step has to have told.
+/// Checks that each step has recorded all its figures.
 fn check_windows(run: &Run, arm: &str, is_postgres: bool) {
     for window in run.windows.iter().filter(|window| window.action.arm == arm) {
         let step = window.action.step.as_str();
@@ -206,20 +207,20 @@ fn arms_of_all_dbmss_hold_the_same_rows_after_each_client_s_writes() {
     }
 }
 
-/// Kills rqps once in l.i1 and once in qr500 on arm `a`, with all its servers; `b` is left alone.
+/// Kills rqps and its servers once in l.i1 and once in qr500 on arm `a`; `b` is undisturbed.
 fn killed_in_the_middle(build: &str, dbms: Dbms) {
     let bench = Bench::new();
     let steps = "steps = [\"l.i0\", \"l.x\", \"l.i1\", \"l.i2\", \"qr500\"]";
     let sizes = "load_rows = 10_000\nwrite_rows = 20_000\nquery_seconds = 3";
     let plan = plan(&bench, steps, sizes, &[build, build]);
     let mut running = bench.start(&["run", "--keep-data", plan.to_str().unwrap()]);
-    // l.i1 has the statements from 101 on, 320 of them; qr500 the last 30 of all, behind 800 of l.i2.
+    // l.i1 has 320 statements from number 101 on; qr500 has the last 30, after 800 of l.i2.
     for (step_before, until) in [("l.x", 101 + 100), ("l.i2", 101 + 320 + 800 + 12)] {
         running.expect_line(&["a ", step_before]);
         let mut session = at_work(&bench, dbms, "a");
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while session.newest() < until {
-            assert!(Instant::now() < deadline, "not there");
+            assert!(Instant::now() < deadline, "timeout: statement {until}");
             std::thread::sleep(Duration::from_millis(2));
         }
         running.kill();
@@ -234,14 +235,14 @@ fn killed_in_the_middle(build: &str, dbms: Dbms) {
         assert_eq!(action.attempt, if cut_off { 2 } else { 1 }, "{action:?}");
         let is_lost = action.note.as_ref().is_some_and(|note| note.contains(reason));
         assert_eq!(action.outcome == Outcome::Invalid, is_lost, "{action:?}");
-        // A kill may take the last moments of work along, which on a fast machine is all that there was of l.i1.
+        // A kill loses the last moments of work, which on a fast machine may be all of l.i1.
         assert!(is_lost == cut_off || action.step == "l.i1", "{action:?}");
     }
     let of_b = (content(&bench, "b", 1), keys(&bench, "b"));
     assert!(of_b.0[0].starts_with("10100:"), "{of_b:?}");
     assert_eq!((content(&bench, "a", 1), keys(&bench, "a")), of_b);
     assert!(bench.call(&["show", "--section", "absolute"]).expect(0).stdout.contains(reason));
-    // What was lost is measured when the run is resumed once more.
+    // The next resume measures the lost steps.
     let again = bench.call(&["resume", "--keep-data"]).expect(0);
     assert!(again.stderr.contains("arm a starts over from the load because"), "{}", again.stderr);
     let run = bench.run();

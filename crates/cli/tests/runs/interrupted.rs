@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: servers are shut down in good order, soon, and a resumed run is complete.
+//! Ctrl-C and SIGTERM: servers are shut down cleanly and promptly, and a resumed run is complete.
 
 use std::fs;
 use std::process::Command;
@@ -9,16 +9,16 @@ use rustix::process::Signal;
 use crate::bench::{Bench, Running, wait_for};
 use crate::data::connect;
 
-/// Longest from the signal to the end, in a debug build on a busy machine.
-const PROMPT: Duration = Duration::from_secs(60);
+/// Time limit from the signal to the end, in a debug build on a busy machine.
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Sends a signal and waits for the end that it asks for.
+/// Sends a signal and expects a clean interruption.
 #[track_caller]
 fn interrupt(bench: &Bench, running: Running, signal: Signal) {
     let sent = Instant::now();
     running.signal(signal);
     let ended = running.end().expect(130);
-    assert!(sent.elapsed() < PROMPT, "{:?}\n{}", sent.elapsed(), ended.stderr);
+    assert!(sent.elapsed() < STOP_TIMEOUT, "{:?}\n{}", sent.elapsed(), ended.stderr);
     assert!(ended.stderr.contains("rqps: interrupted"), "{}", ended.stderr);
     bench.expect_no_process();
     let status = bench.call(&["status"]).expect(0).stdout;
@@ -32,8 +32,8 @@ fn interrupted_in_every_kind_of_action_a_run_ends_up_complete() {
         steps = [\"update-index\", \"settle\", \"scan\"]\n";
     let plan = bench.plan("", workload, &["18"]);
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);
-    // While the data directory is made, the server started, rows loaded, steps measured; on a busy machine
-    // all is later.
+    // While the data directory is created, the server starts, rows are loaded, steps are measured; on a busy machine
+    // everything is later.
     let moments = [(100, Signal::INT), (1400, Signal::TERM), (2200, Signal::TERM), (1800, Signal::INT)];
     for (wait_ms, signal) in moments {
         running.expect_line(&["run folder"]);
@@ -44,7 +44,7 @@ fn interrupted_in_every_kind_of_action_a_run_ends_up_complete() {
         interrupt(&bench, running, signal);
         running = bench.start(&["resume"]);
     }
-    // The signal may come before it is caught, or when all is done.
+    // The signal may come before the handler is active, or after the end.
     if !running.has_ended() {
         running.signal(Signal::INT);
     }
@@ -60,7 +60,7 @@ fn a_statement_that_would_never_end_does_not_keep_it_from_stopping() {
     let bench = Bench::new();
     let workload = "read_seconds = 3\nsteps = [\"scan\", \"settle\"]\n";
     let plan = bench.plan("", workload, &["18"]);
-    // A lock that holds up every statement of a step, and one that holds up VACUUM alone.
+    // A lock that blocks every statement of a step, and one that blocks only VACUUM.
     let cases = [("ACCESS EXCLUSIVE", ["a ", "load"]), ("SHARE UPDATE EXCLUSIVE", ["actions", "are done"])];
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);
     for (mode, after) in cases {
@@ -68,9 +68,9 @@ fn a_statement_that_would_never_end_does_not_keep_it_from_stopping() {
         let mut locker = connect(&bench);
         let lock = format!("BEGIN; LOCK TABLE sbtest1 IN {mode} MODE");
         locker.query(&lock).unwrap();
-        wait_for("a statement that is held up", || {
-            let held_up = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-            (locker.query(held_up).unwrap().value() != Some("0")).then_some(())
+        wait_for("a blocked statement", || {
+            let blocked = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+            (locker.query(blocked).unwrap().value() != Some("0")).then_some(())
         });
         interrupt(&bench, running, Signal::INT);
         drop(locker);
@@ -134,7 +134,7 @@ fn the_making_of_a_mysql_server_is_no_reason_to_go_on() {
     }
     bench.call(&["clean", "last"]).expect(0);
     assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0);
-    // A throw-away server is made in the same way.
+    // `serve` creates its server in the same way.
     let mut running = bench.start(&["serve", "mysql-8.0.31"]);
     while !bench.processes().iter().any(|(_, line)| line.contains("--initialize")) {
         assert!(!running.has_ended());
@@ -145,7 +145,7 @@ fn the_making_of_a_mysql_server_is_no_reason_to_go_on() {
     bench.expect_no_process();
 }
 
-/// Its plan and doses are gone with it, so nobody could go on.
+/// Its plan and doses are deleted with it, so it could not be resumed.
 #[test]
 fn a_calibration_interrupted_in_its_first_run_leaves_no_data() {
     let bench = Bench::new();

@@ -1,17 +1,17 @@
-//! rqps is killed: nothing that it started lives on, and a resumed run is complete.
+//! rqps is killed: its child processes end, and a resumed run is complete.
 
 use std::time::Duration;
 
 use crate::bench::Bench;
 use crate::data::{ALL_COLUMNS, Kept};
 
-/// Times that the run is killed, at moments that follow from the seed.
+/// Number of kills, at moments derived from the seed.
 const KILLS: u32 = 6;
 const SEED: u64 = 20_261_121;
-/// Longest between a start and a kill, in ms: about half of what the whole run takes.
+/// Maximum time from start to kill, ms: about half of the whole run.
 const LIFE_MS_MAX: u64 = 4_500;
 
-/// A step of each kind on two versions.
+/// A step of each kind.
 const WORKLOAD: &str = "rows = 20_000
 steps = [\"point-query.warm\", \"update-index\", \"write-only\", \"settle\", \"scan\", \"delete\", \"insert\"]
 vacuum_after_load = true
@@ -31,7 +31,7 @@ fn killed_at_random_moments_a_run_ends_up_complete() {
     let plan = bench.plan("", WORKLOAD, &["14", "18"]);
     let mut cuts = 0;
     for moment in moments(SEED).take(KILLS as usize) {
-        // Before there is a plan in the folder there is nothing to resume.
+        // Without a plan in the folder there is nothing to resume.
         let begun = bench.folders().len() == 1 && bench.call(&["status"]).code() == Some(0);
         let mut running = if begun {
             bench.start(&["resume"])

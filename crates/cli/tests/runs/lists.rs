@@ -1,4 +1,4 @@
-//! The verbs that list and tell: in every format, on runs whose truth is known, and quiet when nobody listens.
+//! Verbs that print lists and status: in every format, on simulated runs, and into a closed pipe.
 
 use std::fs;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 
-/// A run of which two tests are worse and one is better, and its name.
+/// Writes a run with two worse tests and a better one; returns its name.
 fn with_run(bench: &Bench) -> String {
     let path = write_run(&bench.results(), &Spec::mixed()).unwrap();
     path.file_name().unwrap().to_string_lossy().into_owned()
@@ -31,8 +31,8 @@ fn ls_tells_what_came_out() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3, "{text}");
     assert!(lines[1].starts_with("damaged") && lines[1].contains("unreadable"), "{text}");
-    let told = "  postgres 17.7, 18.1 (sized)  2 worse, 1 better, 2 same, 1 inconclusive";
-    assert!(lines[2].starts_with(&name) && lines[2].ends_with(told), "{text}");
+    let expected = "  postgres 17.7, 18.1 (sized)  2 worse, 1 better, 2 same, 1 inconclusive";
+    assert!(lines[2].starts_with(&name) && lines[2].ends_with(expected), "{text}");
     assert!(lines.iter().all(|line| *line == line.trim_end()), "{text}");
 
     let newest = bench.call(&["ls", "-n", "1", "--json"]).expect(0).stdout;
@@ -56,9 +56,9 @@ fn status_tells_how_far_a_run_is() {
     let text = bench.call(&["status"]).expect(0).stdout;
     let results = bench.results().display().to_string();
     insta::assert_snapshot!(text.replace(&results, "results").replace(&name, "RUN"));
-    let told = json(&bench.call(&["--json", "status"]).expect(0).stdout);
+    let status = json(&bench.call(&["--json", "status"]).expect(0).stdout);
     assert_eq!(
-        (&told["share"], &told["doing"], &told["blocks_done"]),
+        (&status["share"], &status["doing"], &status["blocks_done"]),
         (&1.0.into(), &Value::Null, &5.into())
     );
 }
@@ -70,20 +70,20 @@ fn a_format_is_taken_or_refused() {
     let lists: [&[&str]; 6] = [&["ls"], &["host"], &["builds"], &["configs"], &["plan", "ls"], &["show"]];
     for list in lists {
         for format in ["text", "markdown", "csv", "json"] {
-            let said = bench.call(&[list, &["--format", format]].concat()).expect(0).stdout;
-            assert_eq!(said.starts_with(['{', '[']), format == "json", "{list:?} {format}: {said}");
+            let output = bench.call(&[list, &["--format", format]].concat()).expect(0).stdout;
+            assert_eq!(output.starts_with(['{', '[']), format == "json", "{list:?} {format}: {output}");
         }
         json(&bench.call(&[list, &["--json"]].concat()).expect(0).stdout);
     }
-    for told in [
+    for verb in [
         &["status"][..],
         &["configs", "sized"],
         &["plan", "check", "demo"],
         &["plan", "show", "demo"],
         &["clean"],
     ] {
-        json(&bench.call(&[told, &["--json"]].concat()).expect(0).stdout);
-        let refused = bench.call(&[told, &["--format", "csv"]].concat()).expect(2).stderr;
+        json(&bench.call(&[verb, &["--json"]].concat()).expect(0).stdout);
+        let refused = bench.call(&[verb, &["--format", "csv"]].concat()).expect(2).stderr;
         assert!(
             refused.contains("--format csv is not supported here") && refused.contains("use text or json"),
             "{refused}"
@@ -99,8 +99,8 @@ fn exports_go_where_they_are_sent() {
     let name = with_run(&bench);
     let nowhere = bench.call(&["export"]).expect(2).stderr;
     assert!(nowhere.contains("--to DIR"), "{nowhere}");
-    let said = bench.call(&["export", &name, "last", "--to", "out"]).expect(2).stderr;
-    assert!(said.contains("two runs are named"), "{said}");
+    let output = bench.call(&["export", &name, "last", "--to", "out"]).expect(2).stderr;
+    assert!(output.contains("two runs are named"), "{output}");
     let files = bench
         .call(&["export", "--to", "out", "--as", "csv,parquet,csv", "--table", "blocks,canaries,blocks"])
         .expect(0);

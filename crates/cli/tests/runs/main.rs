@@ -1,7 +1,6 @@
-//! Whole runs with real servers: what is measured, and what is left when rqps, its servers or the disk fail.
+//! Complete runs with real servers: their results, and their state after a failure of rqps, a server or the disk.
 //!
-//! One program for all of them, so that it is linked once. Each test works in a directory of its own; builds
-//! come from the usual cache.
+//! A single program, so that it is linked only once. Each test has its own directory; builds come from the usual cache.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 

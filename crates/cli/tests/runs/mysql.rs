@@ -1,4 +1,4 @@
-//! MySQL and MariaDB: whole sequences, what a kill of the server leaves, blocks, many clients.
+//! MySQL and MariaDB: complete sequences, killed servers, blocks, many clients.
 
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,11 @@ const OLD: &str = "mysql-5.7.22";
 const NEW: &str = "mysql-8.0.31";
 const MARIADB: &str = "mariadb-11.4.5";
 
-/// Steps that change rows, with a settle between, and some that read.
+/// Writing steps with a settle between them, and some reading ones.
 const STEPS: &str = "steps = [\"update-index\", \"write-only\", \"settle\", \"points-covered-si\", \"scan\", \
     \"read-write_range=10\", \"delete\", \"insert\"]\n";
 
-/// The main process of the server that runs here.
+/// The main process of the running server.
 fn server(bench: &Bench) -> Option<u32> {
     let is_server = |arguments: &str| {
         let program = arguments.split(' ').next().unwrap_or_default();
@@ -28,7 +28,7 @@ fn server(bench: &Bench) -> Option<u32> {
     bench.processes().into_iter().find(|(_, arguments)| is_server(arguments)).map(|(pid, _)| pid)
 }
 
-/// A checksum of the rows that an arm's data hold, after `--keep-data`.
+/// A checksum of the rows in an arm's kept data.
 fn checksum(bench: &Bench, arm: &str) -> String {
     let (server, _) = kept(bench, arm);
     let mut connection = Connection::connect(&rqps_executor::server::endpoint(&server), "test").unwrap();
@@ -36,7 +36,7 @@ fn checksum(bench: &Bench, arm: &str) -> String {
     connection.query(sql).unwrap().value().unwrap().to_owned()
 }
 
-/// The server counted the statements of a window that it was sent in it, and tells the CPU of each session.
+/// The server's counters of a window match the statements sent, and each session has CPU time.
 #[track_caller]
 fn expect_counted(run: &Run) {
     for window in &run.windows {
@@ -57,7 +57,7 @@ fn expect_counted(run: &Run) {
             _ => None,
         };
         if let Some(name) = expected {
-            // One client: what it was sent is what was counted in the window.
+            // Exact, since there is one client.
             assert_eq!(changed(name), result.statements as f64, "{name} in {action:?}");
         }
     }
@@ -76,12 +76,12 @@ fn a_sequence_leaves_the_same_rows_on_every_version() {
     for settle in &run.settles {
         assert!(settle.result.reached, "{:?}", settle.result);
     }
-    // What settling sets is set back: the next step says what it was before.
+    // The settle restores the options that it sets, as the next step's fingerprint shows.
     for window in &run.windows {
         let state = run.fingerprint(window.action.seq).unwrap();
-        let said =
+        let setting =
             |name: &str| state.iter().find(|(key, _)| key.contains(name)).map(|(_, value)| value.as_str());
-        let share = said("innodb_max_dirty_pages_pct_lwm").unwrap();
+        let share = setting("innodb_max_dirty_pages_pct_lwm").unwrap();
         assert!(share.starts_with("70."), "{share} in {:?}", window.action);
     }
     let base = checksum(&bench, "a");
@@ -91,7 +91,7 @@ fn a_sequence_leaves_the_same_rows_on_every_version() {
 
 #[test]
 fn killed_servers_lose_the_step_in_hand_and_nothing_else() {
-    // Of what is committed, the server alone knows the last second.
+    // The last second of commits is only in the server's memory.
     let workload = "read_seconds = 4\nsteps = [\"update-nonindex\", \"insert\", \"point-query\"]\n\
         [test.update-nonindex]\nevents = 1_000\n[test.insert]\nevents = 1_500\n";
     let rows = |build: &str| {
@@ -111,7 +111,7 @@ fn killed_servers_lose_the_step_in_hand_and_nothing_else() {
         assert_eq!(repeated, ["point-query"]);
         checksum(&bench, "a")
     };
-    // Every version does the same, so that what one has lost the other has.
+    // All versions do the same work, so equal checksums show that none has lost rows.
     let of_mysql = rows(NEW);
     assert!(of_mysql.starts_with("3500 rows"), "{of_mysql}");
     assert_eq!(rows(MARIADB), of_mysql);
@@ -150,7 +150,7 @@ fn a_block_restores_and_freezes_servers_side_by_side() {
     let plan = bench.plan(top, workload, &[OLD, MARIADB]);
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();
-    // One around which the host changed was measured again.
+    // Blocks during which the host changed are repeated.
     let done: Vec<u32> =
         run.blocks.iter().filter(|b| b.status == BlockStatus::Done).map(|b| b.number).collect();
     assert_eq!(done.len(), 1, "{}", ended.stderr);
@@ -162,17 +162,18 @@ fn a_block_restores_and_freezes_servers_side_by_side() {
         let arms: Vec<&str> = windows.iter().map(|window| window.action.arm.as_str()).collect();
         assert_eq!(arms.len(), 6, "{test}: base, its control and one other, twice each");
         assert!(windows.iter().all(|w| w.valid() && w.result.events == windows[0].result.events), "{test}");
-        // Other arms' windows pass while a server is held still: it uses no CPU in them.
+        // While other arms have their windows, a server is frozen and uses no CPU.
         let cpu_us = windows.iter().map(|w| w.metric("server_cpu_us").unwrap());
         assert!(cpu_us.clone().all(|us| us > 0.0), "{test}: {:?}", cpu_us.collect::<Vec<_>>());
     }
-    // Purge would merge and split pages of an index by its own clock: these counts were 0.6 to 1.6 of each other. What
-    // threads of a busy machine wait for is left, a tenth now and then.
+    // If purge merged and split index pages on its own schedule, these counts would differ by factors of 0.6 to 1.6.
+    // Waits of threads on a busy machine remain, sometimes a tenth.
     let base = run.arms.iter().find(|arm| arm.role == Role::Base).unwrap();
     let control = run.arms.iter().find(|arm| arm.control).unwrap();
     let counted = |arm: &str| {
-        let its = |count: &&Recorded<Count>| count.action.arm == arm && count.result.test == "update-index";
-        run.counts.iter().find(its).unwrap().result.instructions
+        let is_of_arm =
+            |count: &&Recorded<Count>| count.action.arm == arm && count.result.test == "update-index";
+        run.counts.iter().find(is_of_arm).unwrap().result.instructions
     };
     let ratio = counted(&control.name) / counted(&base.name);
     assert!((ratio - 1.0).abs() < 0.25, "{ratio}");
@@ -205,7 +206,7 @@ fn forty_clients_do_the_same_on_every_arm() {
     assert_eq!(loads, 2);
 }
 
-/// A MySQL arm that was told to drop an index is warmed up by what it has.
+/// A MySQL arm whose plan drops an index is warmed up with its remaining indexes.
 #[test]
 fn blocks_need_no_index_that_an_arm_was_told_to_drop() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! An ordinary user needs nothing that root has; and the servers' passwords are nobody else's business.
+//! Runs as an ordinary user, and the secrecy of the servers' passwords.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -17,7 +17,7 @@ fn an_ordinary_user_runs_and_resumes() {
     fs::set_permissions(bench.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let steps = "steps = [\"update-index\", \"settle\", \"point-query\"]\n";
     let plan = bench.plan("", steps, &["18"]);
-    // The program may lie in a directory that others can't enter.
+    // The original program may be in a directory that others cannot enter.
     let program = bench.path().join("rqps");
     fs::copy(env!("CARGO_BIN_EXE_rqps"), &program).unwrap();
     let is_root = rustix::process::geteuid().is_root();
@@ -76,7 +76,7 @@ fn a_password_is_in_no_file_that_others_can_read_and_on_no_command_line() {
     let password = password(&bench);
     assert!(password.len() >= 32, "{password}");
     for file in files(bench.path()) {
-        // Files of the running server come and go.
+        // Files of the running server may disappear.
         let (Ok(meta), Ok(content)) = (fs::metadata(&file), fs::read(&file)) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! The open loop: events at a given rate, latency from when they were due and from when they were sent.
+//! The open loop: events at a given rate, latencies since they were due and since they were sent.
 
 use rqps_store::{Histogram, LatencyFrom, Recorded, Run, Window};
 
@@ -22,7 +22,7 @@ fn a_rate_that_can_be_kept_is_kept_and_one_that_cannot_shows_in_the_latency() {
         panic!("{:?}", run.windows);
     };
     assert_eq!(kept.result.target_events_per_s, Some(150.0));
-    // Never more, and on a machine that does much else not much less: as fast as they can, clients do thousands.
+    // Never more, and not much less on a busy machine; in a closed loop clients do thousands.
     let rate = kept.result.per_second(kept.result.events).unwrap();
     assert!((75.0..152.0).contains(&rate), "{rate}");
     let [sent, due] = [LatencyFrom::Sent, LatencyFrom::Scheduled];
@@ -31,7 +31,7 @@ fn a_rate_that_can_be_kept_is_kept_and_one_that_cannot_shows_in_the_latency() {
         assert_eq!((from_sent.count, from_due.count), (window.result.events, window.result.events));
         assert!(from_due.p50_us >= from_sent.p50_us, "{from_due:?} {from_sent:?}");
     }
-    // Nearly all of the two seconds that were due at once are late by most of a second.
+    // Nearly all events of the two seconds are late by most of a second.
     let missed_rate = missed.result.per_second(missed.result.events).unwrap();
     assert!(missed_rate < 1_000_000.0, "{missed_rate}");
     let late_us = event_histogram(&run, missed, due).p50_us;

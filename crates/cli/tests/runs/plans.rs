@@ -1,11 +1,11 @@
-//! Plans with mistakes are refused before anything is done; many clients are no mistake.
+//! Plans with mistakes are rejected before anything is done; many clients are supported.
 
 use crate::bench::Bench;
 
 const GOOD: &str = "name = \"t\"\n[workload]\nrows = 2_000\nread_seconds = 1\nsteps = [\"point-query\"]\n\
     [[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\nconfig = \"./small.conf\"\n";
 
-/// What is changed in the good plan, and what is said of it.
+/// Changes to the good plan, and the expected messages.
 type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
 
 #[test]
@@ -33,7 +33,7 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
             }
         }
     }
-    // Too old for rqps, which no registry has to be asked about; a file and a name that are not there.
+    // A version that is too old, which needs no registry; a missing file, and an unknown name.
     let plan = bench.plan_text(&GOOD.replace("postgres-18", "postgres-9.5"));
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(2);
     assert!(ended.stderr.contains("supports 9.6 and later"), "{}", ended.stderr);

@@ -1,5 +1,4 @@
-//! CPU profiles of real servers: whose stacks they hold, that a function known to be slow stands out, and that nothing
-//! is left of perf.
+//! CPU profiles of real servers: roles of their stacks, the share of a known slow function, and no leftovers of perf.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,13 +9,13 @@ use rustix::process::Signal;
 
 use crate::bench::{Bench, exact_version};
 
-/// The dose of arm `b`: multiplications of some 100 us for each message.
+/// The dose of arm `b`: multiplications that take some 100 us per message.
 const SPIN: u32 = 100_000;
 
-/// Samples of sessions of an arm that tell shares of their CPU time.
+/// Minimum number of samples of an arm's sessions for reliable shares.
 const SAMPLES_MIN: u64 = 200;
 
-/// A run whose second arm takes a dose.
+/// A plan whose second arm has a dose.
 fn plan(bench: &Bench) -> String {
     let library = shim::write_to(bench.path()).unwrap().display().to_string();
     let build = exact_version("18");
@@ -30,7 +29,7 @@ fn plan(bench: &Bench) -> String {
     )
 }
 
-/// The share of a role's samples in whose last frame this function is, and the samples of the role.
+/// The share of a role's samples with this innermost function, and the role's samples.
 fn share_of(function: &str, role: &str, (run, profile): (&Run, &Profile)) -> (f64, u64) {
     let (mut there, mut all) = (0, 0);
     for line in run.folded(profile).unwrap().lines() {
@@ -59,9 +58,9 @@ fn a_dosed_function_stands_out_in_its_arm_and_nothing_of_perf_is_left() {
     assert_eq!(run.actions.len(), actions_before + 2);
     let of = |arm: &str| run.profiles.iter().find(|profile| profile.action.arm == arm).unwrap();
     for arm in ["a", "b"] {
-        // The library's own `recv`, which takes the dose; the C library's has another name inside.
+        // The preloaded library's `recv`, which applies the dose; the C library's has another symbol name.
         let (dose, samples) = share_of("recv", "backend", (&run, &of(arm).result));
-        // Samples are of CPU time: they tell as much of it as the kernel's own account.
+        // Samples are of CPU time, so they agree with the kernel's accounting.
         let cpu_s: f64 = of(arm).connections.iter().map(|one| one.cpu_us).sum::<f64>() / 1e6;
         let sampled_s = samples as f64 / of(arm).result.frequency_hz;
         assert!(
@@ -86,8 +85,7 @@ fn a_dosed_function_stands_out_in_its_arm_and_nothing_of_perf_is_left() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// The run with profiles that hold enough samples to tell shares: a machine that does much else gives its servers less
-/// CPU.
+/// Profiles the run for longer until there are enough samples: on a busy machine servers get less CPU.
 fn profiled(bench: &Bench) -> Run {
     for seconds in ["2", "8", "32"] {
         bench.call(&["profile", "--all", "--seconds", seconds]).expect(0);
@@ -103,8 +101,8 @@ fn profiled(bench: &Bench) -> Run {
     panic!("too few samples: {:?}", bench.run().profiles);
 }
 
-/// Interrupted while it samples the second arm, it leaves no process, the profile of the first arm, and a run that is
-/// as complete as before. Taken again, the profile of the first arm replaces this one.
+/// An interruption while sampling the second arm leaves no process, the profile of the first arm, and a complete run.
+/// The next profile of the first arm replaces that one.
 fn check_cut_off(bench: &Bench) {
     let mut cut = bench.start(&["profile", "--all", "--seconds", "3"]);
     cut.expect_line(&["a ", "samples"]);

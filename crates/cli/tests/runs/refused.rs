@@ -1,4 +1,4 @@
-//! What can't be done is refused, with the place and the remedy, and nothing is ended or lost by it.
+//! Impossible requests are rejected with the place and the remedy, and do no harm.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,12 +18,12 @@ fn expect_words(ended: &Ended, words: &[&str]) {
     }
 }
 
-/// A run that was killed after its first measured step, and the directory of its data.
+/// Kills a run after its first measured step; returns the directory of its data.
 fn cut_off(bench: &Bench) -> std::path::PathBuf {
     let plan = bench.plan("", STEPS, &["18"]);
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);
     running.expect_line(&["a ", "update-index"]);
-    // Held still, it does not end before it is killed.
+    // Paused, it does not end before it is killed.
     running.signal(rustix::process::Signal::STOP);
     let folder = bench.folder();
     let busy = bench.call(&["resume"]).expect(2);
@@ -41,7 +41,7 @@ fn cut_off(bench: &Bench) -> std::path::PathBuf {
 fn a_run_or_its_data_in_use_are_left_alone() {
     let bench = Bench::new();
     let data = cut_off(&bench);
-    // Somebody else's server on the same data.
+    // A foreign server on the same data.
     let build = &bench.run().arms[0].build_hash[..12].to_owned();
     let cache = rqps_builds::Dirs::from_env().cache.join("postgres");
     let mut builds = fs::read_dir(cache).unwrap().flatten().map(|entry| entry.path());
@@ -84,7 +84,7 @@ fn a_run_or_its_data_in_use_are_left_alone() {
     crate::bench::send(pid, rustix::process::Signal::INT);
     foreign.wait().unwrap();
 
-    // Something that is not a socket's directory where it belongs.
+    // A file in place of the socket's directory.
     let socket = data.with_extension("sock");
     fs::remove_dir_all(&socket).ok();
     fs::write(&socket, "").unwrap();
@@ -108,7 +108,7 @@ fn damaged_folders_are_told_apart() {
     let refused = bench.call(&["resume"]).expect(2);
     expect_words(&refused, &["plan.toml", "can't be resumed, but its results can still be shown"]);
     bench.call(&["show"]).expect(0);
-    // One that is a plan, too, but another one.
+    // A valid plan, but a different one.
     fs::write(&plan, text.replace("seed = 7", "seed = 8")).unwrap();
     let refused = bench.call(&["resume"]).expect(2);
     expect_words(&refused, &["plan.toml: it was changed after the run began", "undo that"]);
@@ -150,7 +150,7 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     for (number, (config, _)) in cases.iter().enumerate() {
         fs::write(bench.path().join(format!("{number}.conf")), config).unwrap();
     }
-    // One plan with all of them: the arms that can start are measured.
+    // One plan with all of them: only the arms that start are measured.
     let mut text = format!(
         "name = \"t\"\nbase = \"good\"\non_server_death = \"next-arm\"\n[workload]\nrows = 1_000\nread_seconds = 1\nsteps = [\"point-query\"]\n{}{}",
         build("good", "small.conf"),
@@ -168,12 +168,12 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     let run = bench.run();
     assert_eq!(run.status.status, Status::Failed);
     assert_eq!(run.windows.len(), 2);
-    // Base alone would be compared with nothing.
+    // Only base could start, and there would be nothing to compare.
     let plan = bench.plan_text(&text.replace(&build("as-good", "small.conf"), ""));
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3);
     expect_words(&ended, &["arm bad-0: ", "sideways"]);
     assert!(!ended.stderr.contains("rows/s with indexes"), "nothing is loaded: {}", ended.stderr);
-    // What base needs, all need.
+    // Without base nothing is measured.
     let plan = bench.plan_text(&text.replace("base = \"good\"", "base = \"bad-0\""));
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3);
     expect_words(&ended, &["arm bad-0: ", "sideways"]);

@@ -1,16 +1,16 @@
-//! A server that stops now and then: its mean says little, its stalls have a verdict.
+//! A server that stalls now and then: its mean hardly changes, but stalls get a verdict.
 
 use rqps_stats::{Class, Detector};
 use rqps_verdicts::{judge_run, rules_of, variance};
 
 use crate::bench::{Bench, exact_version};
 
-/// A stall of the arm, and messages from one to the next: one or two in each window of 6,000, which takes a fifth of a
-/// second, or one on a machine that has much else to do.
+/// Length of a stall, and messages between stalls: one or two per window of 6,000 events, which takes a fifth of a
+/// second on an idle machine.
 const STALL_US: u32 = 60_000;
 const STALL_EVERY: u32 = 4_500;
 
-/// Every server loads the library, so that arms differ in the stalls alone.
+/// Every server loads the library, so that arms differ only in stalls.
 fn plan(bench: &Bench) -> String {
     let library = rqps_calibrate::shim::write_to(bench.path()).unwrap().display().to_string();
     let build = exact_version("18");
@@ -41,11 +41,11 @@ fn stalls_are_a_regression_where_the_mean_is_none() {
     let arm = |name: &str| run.arms.iter().position(|arm| arm.name == name).unwrap();
     let of = |name: &str, detector| verdicts.verdict("point-query", arm(name), detector).unwrap();
     let stalls = of("b", Detector::Stalls);
-    // Where the host itself stalls now and then, blocks differ too much to say so.
+    // If the host itself stalls, blocks may differ too much for a verdict.
     let is_clear = stalls.ratio.ln() > 3.0 * stalls.block_sd;
     assert!(stalls.class.is_regression() || !is_clear, "{stalls:?}\n{}", ended.stderr);
     assert!(stalls.class.is_regression() || !stalls.class.is_change(), "{stalls:?}");
-    // They take a fifth of the time at most, which is less than the plan cares for.
+    // Stalls take at most a fifth of the time, less than the plan's MEI.
     assert!(!of("b", Detector::Rate).class.is_regression(), "{:?}", of("b", Detector::Rate));
     assert_eq!(of("a-again", Detector::Stalls).class, Class::Inconclusive, "too short to say more");
 
@@ -57,7 +57,7 @@ fn stalls_are_a_regression_where_the_mean_is_none() {
     let gate = |what: &str, code| bench.call(&["gate", "last", "--fail-on", what]).expect(code);
     gate("rate", 0);
     if stalls.class.is_regression() {
-        let said = gate("stalls", 1).stdout;
-        assert!(said.contains("REGRESSION in stalls point-query: stalls take"), "{said}");
+        let output = gate("stalls", 1).stdout;
+        assert!(output.contains("REGRESSION in stalls point-query: stalls take"), "{output}");
     }
 }

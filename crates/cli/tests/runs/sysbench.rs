@@ -1,4 +1,4 @@
-//! The real sysbench as the driver of a run: on both protocols, with tests of its own and tests of our Lua.
+//! The real sysbench as the driver of a run: with Postgres and MySQL, with its own tests and rqps' Lua tests.
 
 use rqps_store::Status;
 
@@ -14,22 +14,21 @@ fn it_does_the_steps_of_a_plan_and_what_it_prints_is_what_the_servers_counted() 
     bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();
     assert_eq!(run.status.status, Status::Complete);
-    let driver = run.meta.method.iter().find(|setting| setting.name == "driver").expect("the driver is told");
+    let driver =
+        run.meta.method.iter().find(|setting| setting.name == "driver").expect("the driver is recorded");
     assert!(driver.value.starts_with("sysbench "), "{}", driver.value);
     assert_eq!(run.windows.len(), 8);
     for window in &run.windows {
         let (step, result) = (&window.action.step, &window.result);
         assert!(window.valid() && result.events > 0, "{step}: {result:?}");
         assert!(window.metrics["client_cpu_us"] > 0.0, "{step}: sysbench is the client");
-        // Base works by time, the other arm does as much.
+        // Base runs for a time, the other arm repeats its work.
         if step == "delete" {
             assert!(result.noop_statements < result.statements);
         }
     }
     let events = |arm: &str, step: &str| {
-        let is_it =
-            |w: &&rqps_store::Recorded<rqps_store::Window>| w.action.arm == arm && w.action.step == step;
-        run.windows.iter().find(is_it).unwrap()
+        run.windows.iter().find(|window| window.action.arm == arm && window.action.step == step).unwrap()
     };
     for step in ["update-inlist", "delete"] {
         assert_eq!(events("a", step).result.events, events("b", step).result.events, "{step}: equal work");

@@ -1,4 +1,4 @@
-//! The whole sequence, every step short: what the run folder says agrees with what the server counted.
+//! The whole sequence with short steps: the run folder agrees with the server's counters.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use rqps_workloads::microbenchmarks;
 use crate::bench::Bench;
 
 const CLIENTS: u64 = 2;
-/// The test whose windows run by time, so that they have seconds.
+/// The test whose windows run for a time, so that they have per-second series.
 const BY_TIME: &str = "points-covered-si";
 
-/// The whole sequence by work instead of time.
+/// The whole sequence with fixed work instead of time.
 fn workload() -> String {
     let mut text = format!(
         "tables = 2\nrows = 10_000\nclients = {CLIENTS}\nread_seconds = 2\n\
@@ -52,10 +52,9 @@ fn check_counters(run: &Run, window: &Recorded<Window>) {
     let test = microbenchmarks::test_by_name(&result.test).unwrap();
     let counters = counters(run, window);
     let found = |column: &str| counters.get(column).copied().unwrap_or(0.0);
-    // Each session hands its statistics in by a statement of its own.
-    let by_time = result.test == BY_TIME;
-    let handed_in = if by_time { 1 } else { 1 + CLIENTS };
-    let commits = result.events + OWN_COMMITS + handed_in;
+    // Each session flushes its statistics by a statement.
+    let flushes = if result.test == BY_TIME { 1 } else { 1 + CLIENTS };
+    let commits = result.events + OWN_COMMITS + flushes;
     let step = &window.action.step;
     assert_eq!(found("xact_commit"), commits as f64, "{step}");
     assert_eq!(found("xact_rollback"), 0.0, "{step}");
@@ -64,13 +63,13 @@ fn check_counters(run: &Run, window: &Recorded<Window>) {
         (statements * result.events) as f64
     };
     let updated = match result.test.as_str() {
-        // Ten random ids at a time, some of them twice.
+        // Ten random ids per statement, some of them equal.
         "update-inlist" => result.rows as f64,
         _ => of_kind("update-index") + of_kind("update-nonindex"),
     };
     let deleted = of_kind("delete");
     let inserted = of_kind("insert");
-    // Every row is there until the deletes, which then find some rows gone.
+    // Every row exists until the deletes, which find some rows missing.
     let working = if test.shrinks { result.statements_working as f64 } else { deleted };
     assert_eq!(
         [found("n_tup_upd"), found("n_tup_del"), found("n_tup_ins")],
@@ -92,7 +91,7 @@ fn check_details(run: &Run, window: &Recorded<Window>) {
 
     let cpu_us: Vec<f64> = window.connections.iter().map(|one| one.cpu_us).collect();
     assert_eq!(cpu_us.len() as u64, CLIENTS, "{step}");
-    // In a window of some milliseconds one of the clients may not get to work.
+    // In a window of some milliseconds a client may not get to run.
     let least = if step == BY_TIME { 1.0 } else { 0.0 };
     assert!(cpu_us.iter().all(|us| *us >= least), "{step}: {cpu_us:?}");
     assert!(cpu_us.iter().sum::<f64>() > 0.0, "{step}: {cpu_us:?}");
@@ -110,8 +109,8 @@ fn check_details(run: &Run, window: &Recorded<Window>) {
 
     let histograms = run.histograms(seq).unwrap();
     let count = |statement: &str| {
-        let mut of_it = histograms.iter().filter(|h| h.statement == statement && h.from == LatencyFrom::Sent);
-        of_it.next().map(|histogram| histogram.count)
+        let histogram = histograms.iter().find(|h| h.statement == statement && h.from == LatencyFrom::Sent);
+        histogram.map(|histogram| histogram.count)
     };
     assert_eq!(count("event"), Some(result.events), "{step}");
     let statements: u64 = kinds.iter().filter_map(|kind| count(kind)).sum();
@@ -128,7 +127,7 @@ fn check_details(run: &Run, window: &Recorded<Window>) {
 #[test]
 fn every_step_is_valid_and_agrees_with_what_the_server_counted() {
     let bench = Bench::new();
-    // Autovacuum's own transactions would be counted.
+    // Autovacuum's transactions would be counted.
     let config = bench.path().join("small.conf");
     let text = std::fs::read_to_string(&config).unwrap() + "autovacuum = off\n";
     std::fs::write(&config, text).unwrap();
@@ -141,7 +140,7 @@ fn every_step_is_valid_and_agrees_with_what_the_server_counted() {
     assert_eq!(tests.len(), microbenchmarks::tests().len());
     for window in &run.windows {
         check_details(&run, window);
-        // What collided was tried again, which the server counts twice.
+        // The server counts retried statements twice.
         if window.result.retries.is_empty() {
             check_counters(&run, window);
         }
@@ -155,7 +154,7 @@ fn every_step_is_valid_and_agrees_with_what_the_server_counted() {
     assert_eq!(values("queries").iter().sum::<f64>(), by_time.result.queries as f64);
     assert!(values("queries").len() >= 2 && values("host_user").len() >= 2, "{series:?}");
 
-    // One line for each action that has ended, and the report's place.
+    // A line per finished action, and the paths of the reports.
     for line in ["a  load ", "a  hot-points ", "(warm-up)", "a  stop ", "report.md", "report.html"] {
         assert!(ended.stderr.contains(line), "no {line:?} in\n{}", ended.stderr);
     }

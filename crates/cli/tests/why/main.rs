@@ -1,11 +1,11 @@
-//! Explanations of runs whose causes are known, since the plans put them there. A wrong sentence is worse than none:
-//! each test also looks for what must not be said.
+//! Explanations of runs with known causes, which their plans introduce. A wrong finding is worse than none, so each
+//! test also checks for findings that must be absent.
 //!
-//! A program of its own, and one run at a time: other servers at work would be a cause, too.
+//! A separate program with one run at a time, since other servers would affect the results.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
-#[allow(dead_code, reason = "what else is in it is for the tests in runs/")]
+#[allow(dead_code, reason = "parts of it are only for the tests in runs/")]
 #[path = "../runs/bench.rs"]
 mod bench;
 
@@ -16,10 +16,10 @@ use rqps_store::Run;
 
 use bench::{Bench, exact_version};
 
-/// Held while a run goes on.
+/// Held during a run.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// All findings of one run, as a reader gets them who asks for everything.
+/// The explanations of all tests and arms of a run.
 struct Why {
     run: Run,
     explanations: Vec<Explanation>,
@@ -56,7 +56,7 @@ impl Why {
         found.unwrap_or_else(|| panic!("no {word} by {cause} in {arm} {test}: {:#?}", explanation.findings))
     }
 
-    /// Nothing but `allowed` is said.
+    /// Asserts that all findings are among `allowed`.
     #[track_caller]
     fn expect_only(&self, arm: &str, test: &str, allowed: &[Word]) {
         let explanation = self.explanation(arm, test);
@@ -66,7 +66,7 @@ impl Why {
     }
 }
 
-/// What noise may look like without saying anything about the server's work.
+/// Findings that noise can cause.
 const NOISE: [Word; 6] = [
     Word::NotExplained,
     Word::TheHost,
@@ -76,7 +76,7 @@ const NOISE: [Word; 6] = [
     Word::LessWaiting,
 ];
 
-/// An arm of the build of all others.
+/// An arm; all have the same build.
 fn arm(bench: &Bench, name: &str, options: &str, keys: &str) -> String {
     let config = format!("{name}.conf");
     std::fs::write(bench.path().join(&config), format!("include './small.conf'\n{options}\n")).unwrap();
@@ -95,7 +95,7 @@ fn run(bench: &Bench, top: &str, arms: &[String]) {
 const BLOCKS: &str =
     "protocol = \"isolated\"\nbudget = \"20m\"\n[workload]\nrows = 2_000\nsettle_seconds_max = 5\n";
 const THREE: &str = "[isolated]\nwindow_seconds = 0.1\nblocks_min = 3\nblocks_max = 3\n";
-/// Three blocks can leave open what differs by a factor of three where it varies by 2 %.
+/// With three blocks a factor of three can stay inconclusive if blocks vary by 2 %.
 const FOUR: &str = "[isolated]\nwindow_seconds = 0.1\nblocks_min = 4\nblocks_max = 4\n";
 
 #[test]
@@ -126,23 +126,23 @@ fn a_changed_plan_is_named_with_what_made_it() {
     );
     why.expect_only("dropped", "point-query", &NOISE);
 
-    let told = bench.call(&["explain", "last", "range-notcovered-si"]).expect(0).stdout;
-    assert!(told.contains("another plan") && told.contains("DROP INDEX k_1"), "{told}");
+    let output = bench.call(&["explain", "last", "range-notcovered-si"]).expect(0).stdout;
+    assert!(output.contains("another plan") && output.contains("DROP INDEX k_1"), "{output}");
 }
 
-/// Options of an arm whose statements do more, by `variable`.
+/// The keys of an arm with a dose, given by the environment variable.
 fn dosed(bench: &Bench, variable: &str, dose: u32) -> String {
     let library = rqps_calibrate::shim::write_to(bench.path()).unwrap();
     format!("env = {{ LD_PRELOAD = \"{}\", {variable} = \"{dose}\" }}", library.display())
 }
 
-/// Where the change of a statement's time is clear, `part` makes most of it: on a busy machine, others may.
+/// If the change of a statement's time is clear, `part` is most of it; on a busy machine it may be unclear.
 fn expect_part(why: &Why, arm: &str, test: &str, part: PartName) {
     let parts = why.explanation(arm, test).decomposition.clone().unwrap();
-    let of = parts.parts.iter().find(|its| its.name == part).unwrap_or_else(|| panic!("{parts:#?}"));
+    let found = parts.parts.iter().find(|found| found.name == part).unwrap_or_else(|| panic!("{parts:#?}"));
     let is_clear = parts.low > 0.0;
     assert!(
-        !is_clear || of.change_us_per_op > 0.6 * parts.change_us_per_op(),
+        !is_clear || found.change_us_per_op > 0.6 * parts.change_us_per_op(),
         "{part} makes the change of {arm}: {parts:#?}"
     );
 }
@@ -156,8 +156,8 @@ fn instructions_and_misses_are_more_work() {
         arm(&bench, "pool", "shared_buffers = 1MB", &dosed(&bench, "RQPS_DOSE_SPIN", 0)),
     ];
     let blocks = BLOCKS.replace("rows = 2_000", "rows = 20_000");
-    // A hundred rows of a query are a hundred misses, and a dose beside them is small: where the CPU time of windows
-    // says something else than large counts, as on a busy machine, counts decide nothing.
+    // The hundred rows of a query are a hundred misses, and a dose is small in comparison: if the CPU time of windows
+    // contradicts large counts, as on a busy machine, counts decide nothing.
     let points = "random-points_range=100";
     run(&bench, &format!("{blocks}steps = [\"{points}\"]\n{FOUR}control = false\n"), &arms);
     let why = Why::of(&bench);
@@ -182,7 +182,7 @@ fn sleep_is_more_waiting() {
     run(&bench, &format!("{BLOCKS}steps = [\"point-query\"]\n{FOUR}count_instructions = false\n"), &arms);
     let why = Why::of(&bench);
 
-    // Sleep shows in the rate alone. Where the host is too noisy for a verdict on that, nothing is named.
+    // Sleep affects only the rate. If the host is too noisy for a verdict on that, there is no finding.
     let findings = &why.explanation("sleeps", "point-query").findings;
     assert!(findings.first().is_none_or(|first| first.word == Word::MoreWaiting), "{findings:#?}");
     assert!(findings.iter().all(|finding| finding.word != Word::AnotherPlan), "{findings:#?}");
@@ -193,8 +193,8 @@ fn sleep_is_more_waiting() {
 #[test]
 fn debt_and_checkpoints_of_a_sequence_are_named() {
     let bench = Bench::new();
-    // By events, since a slow machine would write too little log in any number of seconds to come to a checkpoint.
-    // Statistics that autovacuum brings up to date must not choose another plan.
+    // Fixed work, since a slow machine would write too little WAL in a given time for a checkpoint. Statistics
+    // updated by autovacuum must not change the query plan.
     let still = "enable_bitmapscan = off\nenable_seqscan = off\ncheckpoint_timeout = 1h\nmax_wal_size = 4GB";
     let vacuums = format!(
         "{still}\nautovacuum_naptime = 1s\nautovacuum_vacuum_scale_factor = 0.01\n\
@@ -229,17 +229,21 @@ fn what_lies_at_the_tail_of_a_queue_is_named_with_the_setting_that_left_it_there
     let often = "autovacuum = on\nautovacuum_naptime = 1\nautovacuum_vacuum_scale_factor = 0.02\n\
                  autovacuum_vacuum_cost_delay = 0";
     let arms = [arm(&bench, "a", often, ""), arm(&bench, "never", "autovacuum = off", "")];
-    // The settle brings statistics: without them the planner does not look at the index's end.
+    // The settle gathers statistics: without them the planner does not read the end of the index.
     let steps = "steps = [\"l.i0\", \"l.x\", \"settle\", \"l.i1\", \"l.i2\"]\n";
     let workload = format!("[workload]\nbenchmark = \"insert\"\nsettle_seconds_max = 10\n{steps}");
     run(&bench, &format!("{workload}[insert]\nload_rows = 160_000\nwrite_rows = 150_000\n"), &arms);
     let why = Why::of(&bench);
 
     let found = why.expect("never", "l.i2", Word::MoreWork, Cause::TailEntries);
-    let said = ["planning each DELETE walks the dead index entries at the tail", "autovacuum (off, base on)"];
-    for part in said {
+    let expected =
+        ["planning each DELETE walks the dead index entries at the tail", "autovacuum (off, base on)"];
+    for part in expected {
         assert!(found.sentence.contains(part), "{part}: {}", found.sentence);
     }
-    let told = bench.call(&["explain", "last"]).expect(0).stdout;
-    assert!(told.contains("l.i2: ") && told.contains("dead index entries at the tail"), "unasked: {told}");
+    let output = bench.call(&["explain", "last"]).expect(0).stdout;
+    assert!(
+        output.contains("l.i2: ") && output.contains("dead index entries at the tail"),
+        "not requested: {output}"
+    );
 }

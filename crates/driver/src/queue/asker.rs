@@ -1,4 +1,4 @@
-//! The session that asks: queries one after another until all rows are in.
+//! The query session: sends queries one after another until all rows are inserted and deleted.
 
 use super::sending::Sending;
 use super::shared::{Report, Shared};
@@ -8,27 +8,34 @@ use rqps_workloads::Dialect;
 use rqps_workloads::insert_benchmark::{POINT_KEYS, Query, max_sql, min_sql};
 use std::sync::atomic::Ordering;
 
-/// Queries after which the largest key is looked up again.
+/// The largest key is looked up again after this many queries.
 const RESYNC_QUERIES: u64 = 100;
 
-/// A session made ready to ask.
+/// A session with its queries prepared.
 pub(super) struct Asker<S: Session> {
     session: S,
     table: u32,
     dialect: Dialect,
-    /// Each query, its place among the test's statements, and what the server knows it by. MySQL is sent text.
-    queries: Vec<(&'static Query, usize, Option<S::Statement>)>,
+    queries: Vec<Prepared<S::Statement>>,
     params: Params<S::Encoding>,
     text: String,
     values: Vec<i64>,
     /// The smallest key before the window.
     low: i64,
-    max: String,
-    asks_for_keys: bool,
+    max_sql: String,
+    draws_keys: bool,
+}
+
+struct Prepared<P> {
+    query: &'static Query,
+    /// Index among the test's statements.
+    kind: usize,
+    /// `None` for MySQL, where queries are sent as text.
+    statement: Option<P>,
 }
 
 impl<S: Session> Asker<S> {
-    /// Prepares the queries on a client's table.
+    /// Prepares the queries for a client's table.
     pub fn new(mut session: S, shared: &Shared<'_>, client: u32) -> Result<Self, Error> {
         let spec = shared.spec;
         let table = spec.table(client);
@@ -37,17 +44,17 @@ impl<S: Session> Asker<S> {
         for query in all {
             let kind =
                 shared.no_tallies.iter().position(|tally| tally.kind == query.kind).unwrap_or_default();
-            let prepared = match spec.dialect {
+            let statement = match spec.dialect {
                 Dialect::Postgres => {
                     let types = vec![ParamType::Int8; query.values as usize];
                     Some(session.prepare(&query.prepared_sql(spec.dialect, table), &types)?)
                 }
                 Dialect::Mysql => None,
             };
-            queries.push((query, kind, prepared));
+            queries.push(Prepared { query, kind, statement });
         }
-        let asks_for_keys = all.iter().any(|query| query.draw_max.is_none());
-        let low = if asks_for_keys { session.number(&min_sql(table))? } else { None };
+        let draws_keys = all.iter().any(|query| query.draw_max.is_none());
+        let low = if draws_keys { session.number(&min_sql(table))? } else { None };
         Ok(Self {
             session,
             table,
@@ -57,8 +64,8 @@ impl<S: Session> Asker<S> {
             text: String::new(),
             values: Vec::with_capacity(POINT_KEYS),
             low: low.unwrap_or(0),
-            max: max_sql(table),
-            asks_for_keys,
+            max_sql: max_sql(table),
+            draws_keys,
         })
     }
 
@@ -66,7 +73,7 @@ impl<S: Session> Asker<S> {
         &mut self.session
     }
 
-    /// Asks until all rows are in.
+    /// Sends queries until no session of the step inserts or deletes any more.
     pub fn ask(&mut self, shared: &Shared<'_>, report: &mut Report) -> Result<(), Error> {
         let spec = shared.spec;
         let client = report.worker.client;
@@ -75,20 +82,20 @@ impl<S: Session> Asker<S> {
             Stream::new(&[spec.seed, name_word(&spec.step), u64::from(spec.draws), u64::from(client)]);
         let mut sending = Sending::new(shared, &report.worker);
         let mut high = 0;
-        for asked in 0.. {
-            if self.asks_for_keys && asked % RESYNC_QUERIES == 0 {
-                high = self.session.number(&self.max)?.unwrap_or(0);
+        for number in 0.. {
+            if self.draws_keys && number % RESYNC_QUERIES == 0 {
+                high = self.session.number(&self.max_sql)?.unwrap_or(0);
                 report.lookups += 1;
             }
-            if shared.written() {
+            if shared.all_written() {
                 break;
             }
             let which =
                 if self.queries.len() > 1 { stream.key(self.queries.len() as u64) as usize - 1 } else { 0 };
-            let (query, kind, prepared) = &self.queries[which];
+            let Prepared { query, kind, statement } = &self.queries[which];
             let low = low_key.load(Ordering::Relaxed).max(self.low);
             draw(&mut self.values, query, &mut stream, low, high);
-            let sent = match prepared {
+            let sent = match statement {
                 Some(statement) => {
                     self.params.clear();
                     self.values.iter().for_each(|value| self.params.push_int(*value));
@@ -107,10 +114,10 @@ impl<S: Session> Asker<S> {
     }
 }
 
-/// No query asks for more rows.
+/// Most rows that a query may return.
 const ROWS_MAX: u64 = rqps_workloads::insert_benchmark::ROWS_PER_QUERY as u64;
 
-/// The values of a query: one of a column's, or keys from `low` to below `high`.
+/// Draws a query's values: a value of a column, or keys in `low..high`.
 fn draw(values: &mut Vec<i64>, query: &Query, stream: &mut Stream, low: i64, high: i64) {
     let (first, count) = match query.draw_max {
         Some(max) => (0, max),
@@ -126,7 +133,7 @@ mod tests {
     use rqps_workloads::QueryMix;
 
     #[test]
-    fn point_keys_lie_between_the_tables_ends_and_reach_both() {
+    fn point_keys_are_uniform_from_the_smallest_to_the_largest_key() {
         let mut stream = Stream::new(&[3]);
         let query = &QueryMix::Point.queries()[0];
         let mut values = Vec::new();
@@ -139,7 +146,7 @@ mod tests {
             }
         }
         assert!(seen.iter().all(|n| (800..1200).contains(n)), "{seen:?}");
-        // A table that deletes have emptied.
+        // A table emptied by deletes.
         draw(&mut values, query, &mut stream, 1000, 0);
         assert_eq!(values, [1000; POINT_KEYS]);
     }

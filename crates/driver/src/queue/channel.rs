@@ -1,12 +1,12 @@
-//! The bounded queue between the maker of statements and the session that sends them. Items are swapped into and out
-//! of its places, so that their memory goes round and a statement costs no allocation.
+//! The bounded queue between the maker of statements and the session that sends them. Items are swapped in
+//! and out, so their buffers are reused and a statement costs no allocation.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Statements that wait at most. Nobody gets further ahead than these and the one being made or sent.
-pub(super) const PLACES: usize = 8;
+/// Capacity of a queue. The maker gets no further ahead than this and the statement being made or sent.
+pub(super) const CAPACITY: usize = 8;
 
-/// A queue with one thread at each end.
+/// A queue with one producer and one consumer.
 #[derive(Debug, Default)]
 pub(super) struct Channel<T> {
     ring: Mutex<Ring<T>>,
@@ -15,52 +15,53 @@ pub(super) struct Channel<T> {
 
 #[derive(Debug, Default)]
 struct Ring<T> {
-    places: [T; PLACES],
+    slots: [T; CAPACITY],
     first: usize,
     filled: usize,
     closed: bool,
-    /// A thread sleeps until something changes. There is only ever one: the queue isn't full and empty at once.
+    /// Whether a thread sleeps on `changed`. At most one does: the queue can't be full and empty at once.
     awaited: bool,
 }
 
 impl<T: Default> Channel<T> {
-    /// Puts `item` in, waiting for a place; it gets back one that was used before. False: the queue is closed.
+    /// Appends `item` in exchange for a used one; blocks while the queue is full. Returns false if it is
+    /// closed.
     pub fn push(&self, item: &mut T) -> bool {
-        let mut ring = self.wait_while(|ring| ring.filled == PLACES);
+        let mut ring = self.wait_while(|ring| ring.filled == CAPACITY);
         if ring.closed {
             return false;
         }
-        let place = (ring.first + ring.filled) % PLACES;
-        std::mem::swap(&mut ring.places[place], item);
+        let slot = (ring.first + ring.filled) % CAPACITY;
+        std::mem::swap(&mut ring.slots[slot], item);
         ring.filled += 1;
-        self.tell(ring);
+        self.wake(ring);
         true
     }
 
-    /// Takes the oldest item, waiting for one, and leaves the old `item` in its place. False: the queue is closed, and
-    /// nothing is left in it.
+    /// Takes the oldest item in exchange for the old `item`; blocks while the queue is empty. Returns false
+    /// if it is closed and empty.
     pub fn pop(&self, item: &mut T) -> bool {
         let mut ring = self.wait_while(|ring| ring.filled == 0);
         if ring.filled == 0 {
             return false;
         }
-        let place = ring.first;
-        std::mem::swap(&mut ring.places[place], item);
-        ring.first = (place + 1) % PLACES;
+        let slot = ring.first;
+        std::mem::swap(&mut ring.slots[slot], item);
+        ring.first = (slot + 1) % CAPACITY;
         ring.filled -= 1;
-        self.tell(ring);
+        self.wake(ring);
         true
     }
 
-    /// No more is put in. What is there can still be taken.
+    /// Ends pushes; remaining items can still be popped.
     pub fn close(&self) {
         let mut ring = self.lock();
         ring.closed = true;
-        self.tell(ring);
+        self.wake(ring);
     }
 
     fn lock(&self) -> MutexGuard<'_, Ring<T>> {
-        // A swap can't be left half done by a panic.
+        // A panic can't leave a swap half done.
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -73,8 +74,8 @@ impl<T: Default> Channel<T> {
         ring
     }
 
-    /// Wakes the other end if it sleeps: the system call is saved where it doesn't.
-    fn tell(&self, mut ring: MutexGuard<'_, Ring<T>>) {
+    /// Wakes the other end if it sleeps; saves the system call if it doesn't.
+    fn wake(&self, mut ring: MutexGuard<'_, Ring<T>>) {
         let awaited = std::mem::take(&mut ring.awaited);
         drop(ring);
         if awaited {
@@ -90,7 +91,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn items_come_in_order_and_the_maker_is_never_further_ahead_than_the_places() {
+    fn items_keep_their_order_and_the_maker_never_exceeds_the_capacity() {
         let channel = Channel::<u64>::default();
         let made = AtomicUsize::new(0);
         std::thread::scope(|scope| {
@@ -102,12 +103,12 @@ mod tests {
                 channel.close();
             });
             let mut item = 0;
-            while made.load(Ordering::SeqCst) < PLACES {
+            while made.load(Ordering::SeqCst) < CAPACITY {
                 std::thread::yield_now();
             }
             std::thread::sleep(Duration::from_millis(20));
             for taken in 1..=1000 {
-                assert!(made.load(Ordering::SeqCst) < taken + PLACES + 1);
+                assert!(made.load(Ordering::SeqCst) < taken + CAPACITY + 1);
                 assert!(channel.pop(&mut item));
                 assert_eq!(item, taken as u64);
             }
@@ -116,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn memory_goes_round() {
+    fn buffers_are_reused() {
         let channel = Channel::<String>::default();
         let mut made = String::new();
         let mut taken = String::with_capacity(1 << 20);
         channel.push(&mut made);
         channel.pop(&mut taken);
-        let seen = (0..PLACES).any(|_| {
+        let seen = (0..CAPACITY).any(|_| {
             channel.push(&mut made);
             channel.pop(&mut taken);
             made.capacity() >= 1 << 20
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_wakes_whoever_waits() {
+    fn close_wakes_both_ends() {
         let channel = Channel::<u64>::default();
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| channel.pop(&mut 0));
@@ -141,10 +142,10 @@ mod tests {
         });
         let full = Channel::<u64>::default();
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| (0..=PLACES).map(|_| full.push(&mut 1)).filter(|put| *put).count());
+            let waits = scope.spawn(|| (0..=CAPACITY).map(|_| full.push(&mut 1)).filter(|put| *put).count());
             std::thread::sleep(Duration::from_millis(20));
             full.close();
-            assert_eq!(waits.join().unwrap(), PLACES);
+            assert_eq!(waits.join().unwrap(), CAPACITY);
         });
     }
 }

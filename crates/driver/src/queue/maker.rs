@@ -1,8 +1,8 @@
-//! The maker of statements: writes a client's INSERT and DELETE statements in turn and hands them to the sessions that
-//! send them, as fast as these take them or at the background rate.
+//! The maker: writes a client's INSERT and DELETE statements alternately and queues them for the sessions
+//! that send them, as fast as these accept them or at the background rate.
 
 use super::pacer::Timetable;
-use super::shared::{ClientState, Made, Report, Shared};
+use super::shared::{ClientState, QueuedStatement, Report, Shared};
 use crate::clock::Moment;
 use crate::pacer::sleep_until;
 use rqps_wire::{Error, Session};
@@ -10,16 +10,16 @@ use rqps_workloads::insert_benchmark::{date_number, min_sql, statement_stream, w
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Rounds after which the smallest key is looked up again instead of reckoned.
+/// The smallest key is estimated, and looked up again after this many rounds.
 const RESYNC_ROUNDS: u64 = 1000;
 
-/// What a maker still has to do.
+/// Rows that a maker has yet to make statements for.
 struct Left {
     insert_rows: u64,
     delete_rows: u64,
 }
 
-/// Makes all statements of a client. `session` is there where the test deletes.
+/// Makes all statements of a client. `session` is given if the test deletes.
 pub(super) fn make<S: Session>(
     shared: &Shared<'_>,
     report: &mut Report,
@@ -38,7 +38,7 @@ pub(super) fn make<S: Session>(
     let mut timetable = queue
         .rows_per_second
         .map(|rate| Timetable::new(spec.pacer, (client, spec.clients()), rate, batch, shared.started()));
-    let (mut insert, mut delete) = (Made::default(), Made::default());
+    let (mut insert, mut delete) = (QueuedStatement::default(), QueuedStatement::default());
     let mut number = positions.insert_from;
     for round in 0.. {
         if left.insert_rows == 0 && left.delete_rows == 0 {
@@ -50,7 +50,7 @@ pub(super) fn make<S: Session>(
         {
             break;
         }
-        let rows = take(&mut left.insert_rows, batch);
+        let rows = take_rows(&mut left.insert_rows, batch);
         if rows > 0 {
             insert.text.clear();
             insert.rows = rows;
@@ -62,12 +62,12 @@ pub(super) fn make<S: Session>(
                 break;
             }
         }
-        let rows = take(&mut left.delete_rows, batch);
+        let rows = take_rows(&mut left.delete_rows, batch);
         if rows > 0 {
             if round % RESYNC_ROUNDS == 0
                 && let Some(session) = &mut session
             {
-                look_up(*session, &min, report, state)?;
+                look_up_min_key(*session, &min, report, state)?;
             }
             delete.text.clear();
             delete.rows = rows;
@@ -90,15 +90,15 @@ fn left(by_time: bool, deletes: bool, insert_rows: u64, delete_rows: u64) -> Lef
     }
 }
 
-/// The rows of the next statement.
-fn take(left: &mut u64, batch: u32) -> u32 {
+/// Returns the number of rows of the next statement.
+fn take_rows(left: &mut u64, batch: u32) -> u32 {
     let rows = u64::from(batch).min(*left);
     *left -= rows;
     rows as u32
 }
 
-/// Puts the true smallest key in the place of the one that was reckoned; 0 in an empty table.
-fn look_up<S: Session>(
+/// Replaces the estimate of the smallest key by the true one, or 0 if the table is empty.
+fn look_up_min_key<S: Session>(
     session: &mut S,
     min: &str,
     report: &mut Report,

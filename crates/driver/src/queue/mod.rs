@@ -1,12 +1,12 @@
-//! The engine of the Insert Benchmark: a table that is a queue.
+//! The load engine of the Insert Benchmark, whose table is a queue.
 //!
-//! Each client has a maker of statements and a session each that inserts, that deletes and that asks, as the step wants
-//! them. The maker hands INSERT and DELETE statements over in turn, through queues of eight places, so that
-//! neither side gets further ahead of the other than these: if one runs slow, both do. Statements are written outside
-//! the time that is measured, and their memory goes round.
+//! Each client has a maker of statements and, depending on the step, one session each for inserts, deletes
+//! and queries. The maker alternates INSERT and DELETE statements and passes them on through queues of
+//! capacity eight, so neither side gets further ahead than that: if one is slow, both are. Latencies do not
+//! include the writing of statements, and buffers are reused.
 //!
-//! The window of a step of fixed rows ends with the last commit of all clients; sessions that ask are told to end then.
-//! Latency is the time from a statement's sending to its whole answer.
+//! The window of a step of fixed rows ends with the last commit of all clients; query sessions stop then.
+//! Latency is the time from sending a statement to the end of its answer.
 
 mod asker;
 mod channel;
@@ -27,7 +27,6 @@ pub use spec::{Positions, QueueSpec, Role};
 use crate::client_threads::{ClientThreads, Stop};
 use crate::control::{Control, Phase};
 use crate::error::StepError;
-use crate::event::{Tallies, latency_histogram};
 use crate::lead::Lead;
 use crate::result::StepResult;
 use crate::spec::Observer;
@@ -35,12 +34,13 @@ use rqps_wire::Session;
 use shared::Shared;
 use std::time::{Duration, Instant};
 
-/// Runs one step. `connect` gives session number i, in the order of [`QueueResult::sessions`]. Blocks until all
-/// sessions are gone. The events of the result are its queries, or without any its INSERT statements;
-/// [`StepResult::queries`] counts the same, [`StepResult::statements`] all but the lookups of keys.
+/// Runs one step. `connect` opens session number i, in the order of [`QueueResult::sessions`]. Blocks until
+/// all sessions have ended. The events of the result are its queries, or its INSERT statements if it has no
+/// queries; [`StepResult::queries`] counts the same, [`StepResult::statements`] everything except key
+/// lookups.
 ///
 /// # Errors
-/// As of [`crate::run_step`]; [`StepError::NoQueue`] where the test is no step of this benchmark.
+/// Those of [`crate::run_step`]; [`StepError::NoQueue`] if the test is not a step of this benchmark.
 pub fn run_queue<S: Session>(
     spec: &QueueSpec,
     connect: impl Fn(u32) -> Result<S, rqps_wire::Error> + Sync,
@@ -50,9 +50,7 @@ pub fn run_queue<S: Session>(
     queue.deletes &= !spec.shared_table;
     let workers = shared::workers(spec.clients(), &queue);
     let control = Control::new(workers.len() as u32);
-    let no_latency = latency_histogram().map_err(|e| StepError::Histogram(e.to_string()))?;
-    let no_tallies = Tallies::new(spec.test, &no_latency).statements;
-    let shared = Shared::new(spec, queue, &control, &workers, no_tallies, no_latency);
+    let shared = Shared::new(spec, queue, &control, &workers)?;
     let threads = workers
         .iter()
         .map(|worker| (worker.client, format!("{}-{}", worker.role.key(), worker.client)))
@@ -66,7 +64,7 @@ pub fn run_queue<S: Session>(
     sum::add_up(&shared, &workers, &reports, prepared)
 }
 
-/// Leads through the phases; gives the time until the window opened.
+/// Leads the sessions through the phases; returns the time until the window opened.
 fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Duration, Stop> {
     let start = Instant::now();
     lead.phase(Phase::Connect, "connect", None)?;

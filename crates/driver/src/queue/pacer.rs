@@ -1,12 +1,12 @@
-//! When the statements of a background rate are due.
+//! Schedules of background writes.
 
 use crate::clock::Moment;
 use rqps_model::Pacer;
 use std::time::Duration;
 
-/// Most lateness that the even pacer makes up for.
-const MADE_UP_MAX: Duration = Duration::from_secs(1);
-/// What a burst may take without the pacer resting after it.
+/// The even pacer catches up with at most this much lateness.
+const CATCH_UP_MAX: Duration = Duration::from_secs(1);
+/// The burst pacer does not sleep after a burst that took at least this long.
 const BURST_MAX: Duration = Duration::from_millis(950);
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -16,24 +16,24 @@ pub(super) enum Timetable {
     Even {
         /// When the next statement is due.
         due: Moment,
-        /// From one statement to the next.
         interval: Duration,
     },
     /// See [`Pacer::Burst`].
     Burst {
         /// Statements per second.
         rounds: u64,
-        /// The number of the next one.
+        /// The number of the next statement.
         round: u64,
         /// When the last burst began.
-        last_check: Moment,
+        burst_start: Moment,
     },
 }
 
 impl Timetable {
-    /// For client `client` of `clients`, each of which inserts `rows_per_second` rows in statements of
-    /// `rows_per_statement`. The even pacer has a statement due in the middle of its slot, so that every second has
-    /// its full number even if some are a little late, and shares the slot out among clients.
+    /// The schedule of client `client` of `clients`, each of which inserts `rows_per_second` rows in
+    /// statements of `rows_per_statement`. With the even pacer a statement is due in the middle of its slot,
+    /// so that every second has its full number even if some are a little late; clients are spread over the
+    /// slot.
     pub fn new(
         pacer: Pacer,
         (client, clients): (u32, u32),
@@ -50,31 +50,31 @@ impl Timetable {
             }
             Pacer::Burst => {
                 let rounds = (per_second.ceil() as u64).max(1);
-                Self::Burst { rounds, round: 0, last_check: start }
+                Self::Burst { rounds, round: 0, burst_start: start }
             }
         }
     }
 
-    /// When the next statement may be made, asked before each of them.
+    /// Returns when the next statement is due. Call it once before each statement.
     pub fn next(&mut self, now: Moment) -> Moment {
         match self {
             Self::Even { due, interval } => {
                 let late = Duration::from_nanos(now.ns_since(*due));
-                let this = *due + late.saturating_sub(MADE_UP_MAX);
+                let this = *due + late.saturating_sub(CATCH_UP_MAX);
                 *due = this + *interval;
                 this
             }
-            Self::Burst { rounds, round, last_check } => {
-                // Statement 0 is a burst of its own, then `rounds` of them make one.
+            Self::Burst { rounds, round, burst_start } => {
+                // Statement 0 is a burst by itself; after it, every `rounds` statements are one.
                 let begins = *round > 0 && (*round - 1) % *rounds == 0;
                 *round += 1;
                 if !begins {
                     return now;
                 }
-                let elapsed = Duration::from_nanos(now.ns_since(*last_check));
+                let elapsed = Duration::from_nanos(now.ns_since(*burst_start));
                 let rest = if elapsed < BURST_MAX { SECOND - elapsed } else { Duration::ZERO };
-                *last_check = now + rest;
-                *last_check
+                *burst_start = now + rest;
+                *burst_start
             }
         }
     }
@@ -84,7 +84,7 @@ impl Timetable {
 mod tests {
     use super::*;
 
-    /// When `statements` are made, in ms, by a maker whose statement `i` takes `takes_ms(i)`.
+    /// Times at which `statements` are made, in ms, if statement `i` takes `takes_ms(i)`.
     fn made_ms(
         timetable: &mut Timetable,
         start: Moment,
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn even_statements_fill_every_second_and_clients_take_turns() {
+    fn even_statements_fill_every_second_and_clients_alternate() {
         let start = Moment::now();
         let mut all: Vec<u64> = (0..2)
             .flat_map(|client| {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_even_pacer_makes_up_for_a_second_and_no_more() {
+    fn the_even_pacer_catches_up_with_at_most_a_second() {
         let start = Moment::now();
         let mut timetable = Timetable::new(Pacer::Even, (0, 1), 1000, 50, start);
         // Statement 9, due at 475 ms, takes four seconds.
@@ -125,7 +125,7 @@ mod tests {
         let at_once = made.iter().filter(|ms| **ms == 4475).count();
         assert_eq!(at_once, 21, "one second's statements, and the one that is due");
         assert_eq!(made[31], 4525);
-        // A short delay is made up for whole.
+        // A short delay is caught up with completely.
         let mut timetable = Timetable::new(Pacer::Even, (0, 1), 1000, 50, start);
         let made = made_ms(&mut timetable, start, 100, |i| if i == 9 { 600 } else { 0 });
         assert_eq!(made[99], 4975);
@@ -137,14 +137,14 @@ mod tests {
         let mut timetable = Timetable::new(Pacer::Burst, (0, 1), 500, 50, start);
         let made = made_ms(&mut timetable, start, 31, |_| 2);
         assert_eq!((made[0], made[1], made[10], made[11], made[21]), (0, 1000, 1018, 2000, 3000));
-        // Ten statements of 150 ms overrun the second: no rest, nothing made up.
+        // Ten statements of 150 ms overrun the second: no sleep, no catching up.
         let mut timetable = Timetable::new(Pacer::Burst, (0, 1), 500, 50, start);
         let made = made_ms(&mut timetable, start, 41, |i| if (1..=10).contains(&i) { 150 } else { 2 });
         assert_eq!((made[1], made[10], made[11], made[21], made[31]), (1000, 2350, 2500, 3500, 4500));
     }
 
     #[test]
-    fn a_rate_that_is_no_multiple_of_a_statement_is_rounded_up_by_bursts_only() {
+    fn only_bursts_round_a_rate_up_to_whole_statements() {
         let start = Moment::now();
         let Timetable::Burst { rounds, .. } = Timetable::new(Pacer::Burst, (0, 1), 120, 50, start) else {
             panic!("no burst");

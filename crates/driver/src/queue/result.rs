@@ -1,35 +1,35 @@
-//! What a step of the Insert Benchmark measured beside what every step does.
+//! What a step of the Insert Benchmark measures in addition to a [`crate::StepResult`].
 
 use super::spec::Role;
 use crate::result::each_second;
 use rqps_model::{Metrics, Series};
 use std::time::Duration;
 
-/// The achieved share of the target's rows from which a rate counts as kept.
+/// A background rate counts as kept if at least this share of its target was achieved.
 pub const KEPT_SHARE: f64 = 0.95;
 
-/// The figures of one window that only this benchmark has.
+/// Figures of one window that only this benchmark has.
 #[derive(Debug, Clone)]
 pub struct QueueResult {
-    /// What each session was for and its client, in the order in which [`crate::Observer::window_opens`] got the ids.
+    /// Each session's role and client, in the order of the ids given to [`crate::Observer::window_opens`].
     pub sessions: Vec<(Role, u32)>,
     /// One for each of [`Role::Insert`], [`Role::Delete`] and [`Role::Query`] that the test has.
     pub streams: Vec<StreamResult>,
-    /// How the background rate was kept, where there is one.
+    /// How well the background rate was kept, if the test has one.
     pub background: Option<Background>,
-    /// How often the smallest key was looked up.
+    /// Lookups of the smallest key. Like those of the largest, they do not count as queries.
     pub min_lookups: u64,
-    /// How long these lookups took, all together.
+    /// Total duration of lookups of the smallest key.
     pub min_lookup: Duration,
-    /// How often the largest key was looked up in the window. Neither kind of lookup counts as a query.
+    /// Lookups of the largest key in the window.
     pub max_lookups: u64,
-    /// Mean rows that a query returned.
+    /// Mean rows returned per query.
     pub rows_per_query: Option<f64>,
-    /// DELETE statements that removed another number of rows than they asked for.
+    /// DELETE statements that removed a different number of rows than they should have.
     pub short_deletes: u64,
-    /// How long it took to build indexes, the longest of all clients.
+    /// Duration of the index build; the maximum over clients.
     pub index_build: Option<Duration>,
-    /// CPU time of this process's threads in the window by what they do, summed over clients.
+    /// CPU time of this process's threads in the window by role, summed over clients.
     pub cpu: Vec<(Role, Duration)>,
 }
 
@@ -38,13 +38,13 @@ impl QueueResult {
         self.streams.iter().find(|stream| stream.role == role)
     }
 
-    /// What only this benchmark has, as totals. What means nothing in a step is left out.
+    /// The figures as totals, without those that do not apply to the step.
     pub(super) fn totals(&self, builds_indexes: bool, elapsed: Duration) -> Metrics {
         let mut totals = Metrics::new();
         let mut put = |name: &str, value: f64| {
             totals.insert(name.to_owned(), value);
         };
-        let per_s = |count: u64| if elapsed.is_zero() { 0.0 } else { count as f64 / elapsed.as_secs_f64() };
+        let per_s = |count| per_s(count, elapsed);
         if let Some(inserts) = self.stream(Role::Insert) {
             put("inserted_rows", inserts.rows as f64);
             if !builds_indexes {
@@ -82,20 +82,26 @@ impl QueueResult {
         totals
     }
 
-    /// Rates and longest latencies second by second.
+    /// Rates and maximum latencies per second.
     pub(super) fn series(&self) -> Vec<Series> {
-        let of = |stream: &StreamResult| {
-            let (rate, unit, longest) = match stream.role {
+        let series = |stream: &StreamResult| {
+            let (rate, unit, max_latency) = match stream.role {
                 Role::Insert => ("inserts", "rows", "insert_max_us"),
                 Role::Delete => ("deletes", "rows", "delete_max_us"),
                 Role::Query => ("queries", "queries", "query_max_us"),
                 Role::Maker => return Vec::new(),
             };
-            let longest = each_second(longest, "us", &stream.max_us_each_second);
-            vec![each_second(rate, unit, &stream.each_second), longest]
+            vec![
+                each_second(rate, unit, &stream.each_second),
+                each_second(max_latency, "us", &stream.max_us_each_second),
+            ]
         };
-        self.streams.iter().flat_map(of).collect()
+        self.streams.iter().flat_map(series).collect()
     }
+}
+
+pub(super) fn per_s(count: u64, time: Duration) -> f64 {
+    if time.is_zero() { 0.0 } else { count as f64 / time.as_secs_f64() }
 }
 
 /// What the sessions of one role did.
@@ -105,30 +111,31 @@ pub struct StreamResult {
     pub statements: u64,
     /// Rows inserted, deleted or returned.
     pub rows: u64,
-    /// In each second since the window opened: rows, of queries statements. The last may be cut off.
+    /// Rows (for queries: statements) in each second since the window opened. The last second may be cut off.
     pub each_second: Vec<u64>,
-    /// The longest latency of a statement that was answered in each of these seconds, in us.
+    /// Maximum latency of the statements answered in each of these seconds, in us.
     pub max_us_each_second: Vec<u64>,
 }
 
-/// How a background rate was kept.
+/// How well a background rate was kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Background {
-    /// Rows per second of all clients that were asked for.
+    /// Requested rows per second, all clients together.
     pub target_rows_per_s: f64,
-    /// Rows per second of all clients from the common start to the last commit, of an INSERT or a DELETE, or to the end
-    /// of the last statement's slot where that is later: a kept rate is the target, not a little more.
+    /// Rows per second, all clients together, from the common start to the last commit of an INSERT or
+    /// DELETE, or to the end of the last statement's slot if that is later: a kept rate equals the target and
+    /// does not exceed it.
     pub achieved_rows_per_s: f64,
-    /// Whole seconds of that time.
+    /// Whole seconds from the common start to the last commit.
     pub seconds: u32,
-    /// Those in which fewer than [`KEPT_SHARE`] of the target's rows were inserted.
+    /// Those in which less than [`KEPT_SHARE`] of the target's rows were inserted.
     pub seconds_below: u32,
-    /// At least [`KEPT_SHARE`] of the target was achieved.
+    /// Whether at least [`KEPT_SHARE`] of the target was achieved.
     pub kept: bool,
 }
 
 impl Background {
-    /// The judgement on `rows` rows, of which `each_second` were inserted second by second, in `elapsed`.
+    /// Judges `rows` rows inserted in `elapsed`, `each_second` of them second by second.
     pub(super) fn judge(target_rows_per_s: f64, rows: u64, each_second: &[u64], elapsed: Duration) -> Self {
         let slots_s = rows as f64 / target_rows_per_s;
         let achieved_rows_per_s =
@@ -151,14 +158,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_kept_from_95_percent_on_and_seconds_are_told_apart() {
+    fn a_rate_is_kept_from_95_percent_on_and_slow_seconds_are_counted() {
         let judge = |rows, each_second: &[u64], ms| {
             Background::judge(100.0, rows, each_second, Duration::from_millis(ms))
         };
         let kept = judge(380, &[95, 94, 100, 91], 4000);
         assert_eq!((kept.seconds, kept.seconds_below, kept.kept), (4, 2, true));
         assert!(!judge(379, &[95, 95, 95, 94], 4000).kept);
-        // The second that is cut off is not judged; seconds without any row are.
+        // The last second, which is cut off, is not judged; seconds without rows are.
         let stalled = judge(100, &[100], 4900);
         assert_eq!((stalled.seconds, stalled.seconds_below, stalled.kept), (4, 3, false));
         assert!(!judge(0, &[], 0).kept);

@@ -1,4 +1,4 @@
-//! Sends one statement and counts it: what the sessions that write and those that ask have in common.
+//! Sends and counts one statement; used by all sessions that write or query.
 
 use super::shared::{Report, Shared, Worker};
 use super::spec::Role;
@@ -7,7 +7,7 @@ use crate::control::{Control, Progress};
 use crate::worker::EVENT_TRIES_MAX;
 use rqps_wire::{Error, Outcome};
 
-/// A statement that was answered.
+/// An answered statement.
 pub(super) struct Sent {
     pub outcome: Outcome,
     done: Moment,
@@ -16,7 +16,7 @@ pub(super) struct Sent {
 
 pub(super) struct Sending<'a> {
     control: &'a Control,
-    /// Shown while the step runs: of queries where there are any, else of INSERT statements.
+    /// Set for query sessions, or for INSERT sessions if there are no queries.
     progress: Option<&'a Progress>,
     statements: u64,
 }
@@ -28,8 +28,7 @@ impl<'a> Sending<'a> {
         Self { control: shared.control, progress, statements: 0 }
     }
 
-    /// Runs a statement; after a deadlock or a lost race it is run again. Only the time of the try that succeeds
-    /// counts.
+    /// Runs a statement; retries it after a retryable error. Only the time of the successful attempt counts.
     #[inline]
     pub fn send(
         &self,
@@ -54,7 +53,8 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Counts an answer of `rows` rows to the test's statement number `kind`; `wrong`: it should not have been so many.
+    /// Counts an answer of `rows` rows to statement number `kind` of the test; `wrong` if that is a wrong row
+    /// count.
     #[inline]
     pub fn count(&mut self, report: &mut Report, kind: usize, sent: &Sent, rows: u64, wrong: bool) {
         let tally = &mut report.tallies[kind];

@@ -1,10 +1,9 @@
-//! What a thread counts second by second.
+//! What a thread counts per second.
 
-use crate::clock::Moment;
+use crate::clock::{Moment, NS_PER_S};
 
-const NS_PER_S: u64 = 1_000_000_000;
-
-/// Statements, rows and longest latencies in each second since the window opened, without a division per statement.
+/// Statements, rows and maximum latency in each second since the window opened, without a division per
+/// statement.
 #[derive(Debug)]
 pub(super) struct Series {
     start: Moment,
@@ -12,11 +11,11 @@ pub(super) struct Series {
     statements_now: u64,
     rows_now: u64,
     max_ns_now: u64,
-    /// One entry per second that is over.
+    /// One entry per finished second.
     pub statements: Vec<u64>,
-    /// Rows that they returned or changed.
+    /// Rows returned or changed.
     pub rows: Vec<u64>,
-    /// Longest latency, in us.
+    /// Maximum latency, in us.
     pub max_us: Vec<u64>,
 }
 
@@ -35,7 +34,7 @@ impl Series {
         }
     }
 
-    /// A statement was answered now, after `latency_ns`.
+    /// Counts a statement that was answered at `now`, after `latency_ns`.
     #[inline]
     pub fn count(&mut self, now: Moment, rows: u64, latency_ns: u64) {
         let elapsed_ns = now.ns_since(self.start);
@@ -61,23 +60,14 @@ impl Series {
     }
 }
 
-/// Adds `other` to `sum` second by second.
-pub(super) fn add(sum: &mut Vec<u64>, other: &[u64], combine: impl Fn(u64, u64) -> u64) {
-    if sum.len() < other.len() {
-        sum.resize(other.len(), 0);
-    }
-    for (sum, other) in sum.iter_mut().zip(other) {
-        *sum = combine(*sum, *other);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::add_each_second;
     use std::time::Duration;
 
     #[test]
-    fn seconds_without_anything_are_there_and_the_last_one_too() {
+    fn empty_seconds_and_the_last_one_are_kept() {
         let start = Moment::now();
         let mut series = Series::new(start);
         for (at_ms, latency_us) in [(100, 7), (999, 9), (1000, 3), (4200, 3_200_000)] {
@@ -88,7 +78,7 @@ mod tests {
         assert_eq!(series.rows, [100, 50, 0, 0, 50]);
         assert_eq!(series.max_us, [9, 3, 0, 0, 3_200_000]);
         let mut sum = vec![1, 1];
-        add(&mut sum, &series.max_us, u64::max);
+        add_each_second(&mut sum, &series.max_us, u64::max);
         assert_eq!(sum, [9, 3, 0, 0, 3_200_000]);
     }
 }

@@ -1,11 +1,13 @@
-//! What the threads of a step share, and what each of them counts.
+//! State shared by the threads of a step, and the report of each.
 
 use super::channel::Channel;
 use super::series::Series;
 use super::spec::{QueueSpec, Role};
 use crate::clock::Moment;
 use crate::control::Control;
-use crate::event::Tally;
+use crate::error::StepError;
+use crate::event::{Tallies, latency_histogram};
+use crate::result::KindResult;
 use hdrhistogram::Histogram;
 use rqps_workloads::Queue;
 use std::collections::BTreeMap;
@@ -13,19 +15,19 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// A statement on its way from its maker to its session.
+/// A statement queued by a maker for a session.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct QueuedStatement {
     pub text: String,
-    /// Rows that it is to insert or delete.
+    /// Rows to insert or delete.
     pub rows: u32,
 }
 
-/// What the threads of one client share.
+/// Shared by the threads of one client.
 #[derive(Debug)]
 pub(super) struct ClientState {
-    pub inserts: Channel<Made>,
-    pub deletes: Channel<Made>,
+    pub inserts: Channel<QueuedStatement>,
+    pub deletes: Channel<QueuedStatement>,
     /// The maker's estimate of the table's smallest key.
     pub low_key: AtomicI64,
 }
@@ -41,23 +43,24 @@ impl ClientState {
 pub(super) struct Worker {
     pub role: Role,
     pub client: u32,
-    /// The number of its session, where it has one.
+    /// The number of its session, if it has one.
     pub session: Option<u32>,
 }
 
-/// The threads of a step, client by client in the order of roles. The maker needs a session only to look up keys.
+/// The threads of a step, client by client in the order of roles. A maker needs a session only to look up
+/// keys.
 pub(super) fn workers(clients: u32, queue: &Queue) -> Vec<Worker> {
     let mut sessions = 0..;
     let mut workers = Vec::new();
     for client in 0..clients {
         for role in Role::ALL {
-            let (there, connected) = match role {
+            let (exists, connected) = match role {
                 Role::Insert => (true, true),
                 Role::Delete => (queue.deletes, true),
                 Role::Maker => (true, queue.deletes),
                 Role::Query => (queue.queries.is_some(), true),
             };
-            if there {
+            if exists {
                 let session = if connected { sessions.next() } else { None };
                 workers.push(Worker { role, client, session });
             }
@@ -66,7 +69,7 @@ pub(super) fn workers(clients: u32, queue: &Queue) -> Vec<Worker> {
     workers
 }
 
-/// What all threads of a step share.
+/// Shared by all threads of a step.
 pub(super) struct Shared<'a> {
     pub spec: &'a QueueSpec,
     pub queue: Queue,
@@ -76,12 +79,12 @@ pub(super) struct Shared<'a> {
     /// The common start of the window.
     pub start: OnceLock<Moment>,
     pub clients: Vec<ClientState>,
-    /// Threads that still insert or delete: queries go on until there are none.
+    /// Threads that still insert or delete; queries stop once there are none.
     pub writers: AtomicU32,
-    /// Threads that still insert: with a shared table the last one builds the indexes.
+    /// Threads that still insert; with a shared table the last one builds the indexes.
     pub inserters: AtomicU32,
-    /// A tally for each of the test's statements.
-    pub no_tallies: Vec<Tally>,
+    /// An empty tally for each of the test's statements.
+    pub no_tallies: Vec<KindResult>,
     pub no_latency: Histogram<u64>,
 }
 
@@ -91,12 +94,11 @@ impl<'a> Shared<'a> {
         queue: Queue,
         control: &'a Control,
         workers: &[Worker],
-        no_tallies: Vec<Tally>,
-        no_latency: Histogram<u64>,
-    ) -> Self {
+    ) -> Result<Self, StepError> {
+        let no_latency = latency_histogram()?;
         let count =
             |roles: &[Role]| workers.iter().filter(|worker| roles.contains(&worker.role)).count() as u32;
-        Self {
+        Ok(Self {
             spec,
             queue,
             control,
@@ -105,17 +107,17 @@ impl<'a> Shared<'a> {
             clients: (0..spec.clients()).map(|_| ClientState::new()).collect(),
             writers: AtomicU32::new(count(&[Role::Insert, Role::Delete])),
             inserters: AtomicU32::new(count(&[Role::Insert])),
-            no_tallies,
+            no_tallies: Tallies::new(spec.test, &no_latency).statements,
             no_latency,
-        }
+        })
     }
 
     pub fn started(&self) -> Moment {
         *self.start.get_or_init(Moment::now)
     }
 
-    /// Whether queries are to end.
-    pub fn written(&self) -> bool {
+    /// Whether queries must stop.
+    pub fn all_written(&self) -> bool {
         self.writers.load(Ordering::Relaxed) == 0 || self.control.aborted()
     }
 }
@@ -123,15 +125,15 @@ impl<'a> Shared<'a> {
 pub(super) struct Report {
     pub worker: Worker,
     /// One for each of the test's statements; the thread uses those of its role.
-    pub tallies: Vec<Tally>,
+    pub tallies: Vec<KindResult>,
     pub series: Series,
-    /// When its last statement was answered.
+    /// When the last statement was answered.
     pub last: Moment,
-    /// Its CPU time in the window.
+    /// CPU time of the thread in the window.
     pub cpu: Duration,
     pub retries: BTreeMap<String, u64>,
     pub noop_statements: u64,
-    /// Of a maker's smallest, of a query session's largest keys.
+    /// Lookups of the smallest key by a maker, of the largest by a query session.
     pub lookups: u64,
     pub lookup: Duration,
     pub index_build: Option<Duration>,

@@ -1,17 +1,17 @@
-//! What a step of the Insert Benchmark is asked to do.
+//! The parameters of a step of the Insert Benchmark.
 
 use crate::spec::Flush;
 use rqps_model::{Limit, Pacer};
 use rqps_workloads::insert_benchmark::DeleteForm;
 use rqps_workloads::{Dialect, Test};
 
-/// What a session, or a thread, of a step is for.
+/// The role of a session or thread of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Sends INSERT statements; builds indexes.
     Insert,
     Delete,
-    /// Writes the statements of the two; its session only looks up the smallest key.
+    /// Writes the INSERT and DELETE statements; its session only looks up the smallest key.
     Maker,
     Query,
 }
@@ -20,7 +20,7 @@ impl Role {
     /// All roles, in the order of a client's sessions.
     pub const ALL: [Role; 4] = [Role::Insert, Role::Delete, Role::Maker, Role::Query];
 
-    /// The word in files: `insert`, `delete`, `maker`, `query`.
+    /// The name in files: `insert`, `delete`, `maker`, `query`.
     pub fn key(self) -> &'static str {
         match self {
             Role::Insert => "insert",
@@ -31,22 +31,22 @@ impl Role {
     }
 }
 
-/// Where a client's queue stands and how far it is to go.
+/// The position of a client's queue, and the work to do from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Positions {
-    /// The number of the next INSERT statement, counted over all steps from 0: what its rows are drawn by.
+    /// The number of the next INSERT statement, counted from 0 over all steps; it seeds the statement's rows.
     pub insert_from: u64,
     pub rows_to_insert: u64,
-    /// Rows to delete; nothing where the test doesn't delete.
+    /// Ignored if the test doesn't delete.
     pub rows_to_delete: u64,
 }
 
 /// A measured step of a test that has a queue.
 #[derive(Debug, Clone)]
 pub struct QueueSpec {
-    /// The test; [`Test::queue`] says what its clients do.
+    /// A test with [`Test::queue`].
     pub test: &'static Test,
-    /// The step's name: part of the seed of its queries.
+    /// The step's name; part of the seed of its queries.
     pub step: String,
     pub dialect: Dialect,
     /// All clients use table 1, and none deletes.
@@ -56,14 +56,14 @@ pub struct QueueSpec {
     pub draws: u32,
     /// How DELETE finds its rows.
     pub delete_form: DeleteForm,
-    /// How a background rate is kept; without meaning where the test has none.
+    /// Ignored if the test has no background rate.
     pub pacer: Pacer,
-    /// One entry for each client, which has its own sessions and, unless the table is shared, its own table.
+    /// One entry for each client. Each has its own sessions and, unless the table is shared, its own table.
     pub positions: Vec<Positions>,
-    /// Time, after which no statement is made and those that were made are finished; or the rows of each client, as
-    /// `positions` says.
+    /// With a time limit, no statement is made after it, and those already made are finished. With any other
+    /// limit, each client does the rows in `positions`.
     pub limit: Limit,
-    /// How sessions hand in their statistics before the window. They end after it.
+    /// How sessions flush their statistics before the window. They end after it.
     pub flush: Option<Flush>,
 }
 

@@ -1,4 +1,4 @@
-//! The life of one thread of a step, from its connection to its report.
+//! One thread of a step, from its connection to its report.
 
 use super::asker::Asker;
 use super::maker;
@@ -11,16 +11,16 @@ use crate::control::Phase;
 use rqps_wire::{Error, Session};
 use std::time::Duration;
 
-/// What a thread works with.
+/// A thread's connection.
 enum Work<S: Session> {
-    /// A maker of a test that doesn't delete.
-    Alone,
+    /// None: a maker of a test that doesn't delete.
+    NoSession,
     Session(S),
     Asker(Box<Asker<S>>),
 }
 
-/// Goes through the phases. Sessions are kept until the window has closed, so that the server's processes can be read
-/// at its end; then they end, which hands their statistics in.
+/// Runs the phases. The session stays open until the window has closed, so that the observer can read the
+/// server's processes; then it ends, which flushes its statistics.
 pub(super) fn run<S: Session>(
     shared: &Shared<'_>,
     worker: Worker,
@@ -44,7 +44,7 @@ pub(super) fn run<S: Session>(
             break;
         }
         match phase {
-            Phase::FlushBefore => hand_in(shared, &mut work).map_err(failed("handing statistics in"))?,
+            Phase::FlushBefore => flush(shared, &mut work).map_err(failed("flushing statistics"))?,
             Phase::Window => {
                 let window = window(shared, worker, &mut work).map_err(failed(doing(worker.role)))?;
                 report = Some(window);
@@ -71,7 +71,7 @@ fn prepare<S: Session>(
     connect: &(impl Fn(u32) -> Result<S, Error> + Sync),
 ) -> Result<Work<S>, Error> {
     let Some(number) = worker.session else {
-        return Ok(Work::Alone);
+        return Ok(Work::NoSession);
     };
     let session = connect(number)?;
     if let Ok(mut backends) = shared.backends.lock() {
@@ -83,7 +83,7 @@ fn prepare<S: Session>(
     }
 }
 
-fn hand_in<S: Session>(shared: &Shared<'_>, work: &mut Work<S>) -> Result<(), Error> {
+fn flush<S: Session>(shared: &Shared<'_>, work: &mut Work<S>) -> Result<(), Error> {
     let (Some(flush), Some(session)) = (&shared.spec.flush, work.session()) else {
         return Ok(());
     };
@@ -97,7 +97,7 @@ fn window<S: Session>(shared: &Shared<'_>, worker: Worker, work: &mut Work<S>) -
     match (worker.role, work) {
         (Role::Maker, work) => {
             let made = maker::make(shared, &mut report, work.session());
-            // Also where it failed: the others wait for it.
+            // Also after an error: the other threads wait on the queues.
             let state = &shared.clients[worker.client as usize];
             state.inserts.close();
             state.deletes.close();
@@ -105,7 +105,7 @@ fn window<S: Session>(shared: &Shared<'_>, worker: Worker, work: &mut Work<S>) -
         }
         (Role::Query, Work::Asker(asker)) => asker.ask(shared, &mut report)?,
         (role, Work::Session(session)) => writer::write(shared, &mut report, session, kind(role.key()))?,
-        (_, Work::Alone | Work::Asker(_)) => {}
+        (_, Work::NoSession | Work::Asker(_)) => {}
     }
     report.series.finish();
     report.cpu = Duration::from_nanos(thread_cpu_ns().saturating_sub(before));
@@ -115,14 +115,14 @@ fn window<S: Session>(shared: &Shared<'_>, worker: Worker, work: &mut Work<S>) -
 impl<S: Session> Work<S> {
     fn session(&mut self) -> Option<&mut S> {
         match self {
-            Work::Alone => None,
+            Work::NoSession => None,
             Work::Session(session) => Some(session),
             Work::Asker(asker) => Some(asker.session()),
         }
     }
 }
 
-/// Lets a client's other threads go on when one of them is gone, however it went.
+/// Unblocks a client's other threads when one of them ends, also by a panic.
 struct CloseOnDrop<'a>(&'a ClientState, Role);
 
 impl Drop for CloseOnDrop<'_> {

@@ -1,9 +1,9 @@
-//! The sessions that insert and delete: each sends what the maker made, one statement at a time, every one a
-//! transaction of its own.
+//! The INSERT and DELETE sessions: each sends the maker's statements one at a time, each as its own
+//! transaction.
 
 use super::channel::Channel;
 use super::sending::Sending;
-use super::shared::{Made, Report, Shared};
+use super::shared::{QueuedStatement, Report, Shared};
 use super::spec::Role;
 use crate::clock::Moment;
 use rqps_wire::{Error, Session};
@@ -36,9 +36,9 @@ fn drain<S: Session>(
     report: &mut Report,
     session: &mut S,
     kind: usize,
-    channel: &Channel<Made>,
+    channel: &Channel<QueuedStatement>,
 ) -> Result<(), Error> {
-    let mut made = Made::default();
+    let mut made = QueuedStatement::default();
     let mut sending = Sending::new(shared, &report.worker);
     while channel.pop(&mut made) && !shared.control.aborted() {
         let sent = sending.send(report, || session.simple(&made.text))?;

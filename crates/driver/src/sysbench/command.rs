@@ -1,4 +1,4 @@
-//! The command that makes sysbench do one stretch of a step.
+//! The sysbench command for one stretch of a step.
 
 use super::error::Error;
 use super::script::{Files, script};
@@ -8,32 +8,30 @@ use rqps_model::random::{Stream, name_word};
 use std::process::Command;
 use std::time::Duration;
 
-/// What sysbench counts events in.
+/// sysbench counts events in 32-bit integers.
 const EVENTS_MAX: u64 = i32::MAX as u64;
-/// Seeds are 32-bit integers, and 0 asks for the clock's.
+/// Seeds are 32-bit integers; 0 stands for the clock.
 const SEEDS: u64 = i32::MAX as u64;
 
-/// When a stretch ends: at the first of the two.
+/// Limits of a stretch; the first one reached ends it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ends {
     pub time: Option<Duration>,
     pub events: Option<u64>,
 }
 
-/// A stretch of a step that is a sysbench of its own.
+/// A part of a step that runs as its own sysbench process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stretch {
     WarmUp,
     Window,
 }
 
-/// The seed of a stretch.
-pub(super) fn seed(spec: &StepSpec, stretch: Stretch) -> u64 {
+fn seed(spec: &StepSpec, stretch: Stretch) -> u64 {
     let words = [spec.seed, name_word(&spec.step), u64::from(spec.draws), stretch as u64];
     Stream::new(&words).key(SEEDS)
 }
 
-/// The command for a stretch of a step.
 pub(super) fn command(
     spec: &StepSpec,
     target: &Target,

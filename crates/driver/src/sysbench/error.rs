@@ -1,9 +1,9 @@
-//! Why sysbench gave no result.
+//! Errors of sysbench and of starting it.
 
 use super::process::CRASHED;
 use std::path::PathBuf;
 
-/// Words by which sysbench's drivers tell that the server is gone or going: libpq's, and MySQL's error numbers.
+/// Texts in error messages if the server is gone or shutting down: libpq's, and MySQL's error numbers.
 const LOST_SERVER_WORDS: [&str; 7] = [
     "server closed the connection",
     "terminating connection",
@@ -14,32 +14,28 @@ const LOST_SERVER_WORDS: [&str; 7] = [
     "errno = 2013",
 ];
 
-/// What went wrong between this program and sysbench.
+/// Why sysbench gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is not installed, or can't be started.
     #[error(
         "can't start sysbench: {0}; install it (on Debian the package `sysbench`), or set `driver = \"rqps\"`"
     )]
     Start(std::io::Error),
-    /// An older one than this program can lead.
     #[error("sysbench says it is `{0}`, and 1.0.20 or a later one is needed")]
     Version(String),
-    /// The plan wants what it can't do.
+    /// The plan needs something that sysbench does not support.
     #[error("sysbench {what}; {remedy}")]
     CannotDo { what: &'static str, remedy: &'static str },
-    /// Its scripts could not be written.
     #[error("can't write sysbench's scripts to {path}: {source}; set TMPDIR to a directory with room")]
     Scripts { path: PathBuf, source: std::io::Error },
     #[error("sysbench, {doing}: {words}")]
     Failed { doing: &'static str, words: String },
-    /// It said what this program doesn't understand.
     #[error("sysbench's output has {0}; please report this with the output of `sysbench --version`")]
     Output(String),
 }
 
 impl Error {
-    /// What sysbench said, where that is why it failed.
+    /// sysbench's own error messages, if it failed with some.
     pub fn words(&self) -> Option<&str> {
         match self {
             Error::Failed { words, .. } => Some(words),
@@ -47,13 +43,10 @@ impl Error {
         }
     }
 
-    /// Whether its sessions found the server gone or going.
+    /// Whether the server was gone or shutting down.
     pub fn lost_server(&self) -> bool {
-        match self {
-            Error::Failed { words, .. } => {
-                words.contains(CRASHED) || LOST_SERVER_WORDS.iter().any(|sign| words.contains(sign))
-            }
-            _ => false,
-        }
+        self.words().is_some_and(|words| {
+            words.contains(CRASHED) || LOST_SERVER_WORDS.iter().any(|sign| words.contains(sign))
+        })
     }
 }

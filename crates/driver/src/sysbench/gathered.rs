@@ -1,4 +1,4 @@
-//! What a run of sysbench said, and what it comes to.
+//! Collects sysbench's output and computes the step's result from it.
 
 use super::command::Ends;
 use super::error::Error;
@@ -6,7 +6,7 @@ use super::output::{Line, Statistics};
 use super::target::Target;
 use crate::error::StepError;
 use crate::event::latency_histogram;
-use crate::result::{StepResult, each_second};
+use crate::result::{StepResult, each_second, elapsed};
 use crate::spec::StepSpec;
 use rqps_model::{EndedBy, FixedWork, Limit, Metrics};
 use std::collections::BTreeMap;
@@ -19,19 +19,20 @@ struct Done {
     seconds: f64,
 }
 
-/// What was said so far.
+/// The output so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     ends: Ends,
-    clients: usize,
-    /// Server ids of the sessions, thread by thread; 0: not yet there.
+    pub clients: usize,
+    /// Server ids of the sessions, by thread; 0 if not yet connected.
     pub sessions: Vec<u32>,
-    /// Threads that stand at the first gate.
+    /// Number of threads at the first gate.
     waiting: usize,
     done: Vec<Option<Done>>,
     restarts: BTreeMap<String, u64>,
-    /// Queries of each whole second, those of our gate among those of the first.
+    /// Queries of each whole second; the first includes those of our gate.
     queries_each_second: Vec<f64>,
+    /// Events of all whole seconds.
     events_of_seconds: f64,
     pub statistics: Statistics,
 }
@@ -42,7 +43,7 @@ impl Gathered {
         Self { ends, clients, sessions: vec![0; clients], done: vec![None; clients], ..Self::default() }
     }
 
-    pub fn take(&mut self, line: Line) -> Result<(), Error> {
+    pub fn add(&mut self, line: Line) -> Result<(), Error> {
         let unknown = |thread: u32| Error::Output(format!("a thread number {thread}"));
         match line {
             Line::Waits { thread, session } => {
@@ -71,7 +72,7 @@ impl Gathered {
         self.done.iter().all(Option::is_some)
     }
 
-    /// About as many as were completed by the last whole second.
+    /// Approximate number of events up to the last whole second.
     pub fn events_so_far(&self) -> u64 {
         self.events_of_seconds as u64
     }
@@ -80,11 +81,12 @@ impl Gathered {
         self.done.iter().flatten().map(|done| done.events).sum()
     }
 
+    /// Events of each thread.
     fn work(&self) -> Vec<u64> {
         self.done.iter().map(|done| done.map_or(0, |done| done.events)).collect()
     }
 
-    /// Sum over threads of events per second until the thread's own last event.
+    /// Sum over threads of the thread's events per second up to its own last event.
     fn events_per_s(&self) -> f64 {
         let rates = self.done.iter().flatten().filter(|done| done.seconds > 0.0);
         rates.map(|done| done.events as f64 / done.seconds).sum()
@@ -98,7 +100,8 @@ impl Gathered {
         }
     }
 
-    /// Whole seconds as they were printed, then what is left of `queries`; the gate's are taken from the first.
+    /// Queries of each whole second as printed, minus the gate's in the first, then the remainder of
+    /// `queries`.
     fn seconds(&self, gate_queries: u64, queries: u64) -> Vec<u64> {
         let mut seconds: Vec<u64> = self.queries_each_second.iter().map(|n| n.round() as u64).collect();
         if let Some(first) = seconds.first_mut() {
@@ -112,10 +115,11 @@ impl Gathered {
     }
 }
 
-/// The result of a step, from its two stretches.
+/// The result of a step from its two stretches.
 pub(super) fn step_result(
-    (spec, target): (&StepSpec, &Target),
-    warm_up_time: Duration,
+    spec: &StepSpec,
+    target: &Target,
+    warmup: Duration,
     warm: &Gathered,
     window: &Gathered,
 ) -> Result<StepResult, StepError> {
@@ -125,7 +129,7 @@ pub(super) fn step_result(
         let what = format!("{} events, and its threads say they did {events}", figures.events);
         return Err(StepError::Sysbench(Error::Output(what)));
     }
-    // What sets the session up, its id, and the flush.
+    // The gate's queries: session setup, session id and flush.
     let clients = u64::from(spec.clients);
     let set_up = clients * u64::from(target.connect_sql.is_some());
     let gate_queries = set_up + clients * (1 + u64::from(spec.flush.is_some()));
@@ -134,13 +138,13 @@ pub(super) fn step_result(
     let begun = events + retries.values().sum::<u64>();
     let control = if spec.test.transaction { begun + events } else { 0 };
     let events_per_s = window.events_per_s();
-    let mut event_ns = latency_histogram().map_err(|e| StepError::Histogram(e.to_string()))?;
+    let mut event_ns = latency_histogram()?;
     for (ms, count) in &figures.latencies {
         event_ns.saturating_record_n((ms * 1e6) as u64, *count);
     }
     Ok(StepResult {
-        elapsed: Duration::from_secs_f64(if events == 0 { 0.0 } else { events as f64 / events_per_s }),
-        warmup: warm_up_time,
+        elapsed: elapsed(events, events_per_s),
+        warmup,
         ended_by: window.ended_by(spec),
         events,
         events_per_s,
@@ -159,13 +163,6 @@ pub(super) fn step_result(
         event_ns,
         scheduled_ns: None,
         invalid: (events == 0).then(|| "no event was finished in the window".to_owned()),
-        work: FixedWork { warmup: warm.work_of(spec), window: window.work() },
+        work: FixedWork { warmup: warm.work(), window: window.work() },
     })
-}
-
-impl Gathered {
-    /// Events of each thread; zeros where there was no warm-up.
-    fn work_of(&self, spec: &StepSpec) -> Vec<u64> {
-        if self.done.is_empty() { vec![0; spec.clients as usize] } else { self.work() }
-    }
 }

@@ -1,10 +1,10 @@
-//! The real sysbench as the load engine, led through the same phases as our own clients.
+//! The real sysbench as the load engine, in the same phases as our own clients.
 //!
-//! Each stretch of a step, warm-up and window, is a sysbench of its own. Our script (`lua/gate.lua`) is loaded around
-//! the test's and has each thread wait, connected and with its statements prepared, until the window opens, and again
-//! after its last event until the window has closed; so no statement is in flight when counters are read. Figures are
-//! those that sysbench prints. What it does not print is missing in the result: latencies of single statements, rows
-//! returned, and whether the answers were right.
+//! Warm-up and window are sysbench processes of their own. Our script (`lua/gate.lua`) wraps the test's
+//! script and has each thread wait, connected and with its statements prepared, until the window opens, and
+//! again after its last event until the window has closed, so no statement is in flight when counters are
+//! read. Figures are those that sysbench prints. It does not print latencies of single statements, rows
+//! returned, or whether answers were right: the result lacks them.
 
 mod command;
 pub(crate) mod error;
@@ -20,6 +20,7 @@ pub use target::Target;
 pub use version::version;
 
 use crate::error::StepError;
+use crate::lead::TICK;
 use crate::result::StepResult;
 use crate::spec::{Observer, Pace, StepSpec};
 use command::{Ends, Stretch, command};
@@ -30,13 +31,11 @@ use rqps_model::{Limit, Warmup};
 use script::Files;
 use std::time::{Duration, Instant};
 
-/// How often the coordinator looks up.
-const TICK: Duration = Duration::from_millis(50);
-
-/// Runs one step by sysbench. Blocks until all its sessions are gone.
+/// Runs one step with sysbench. Blocks until all its sessions have ended.
 ///
 /// # Errors
-/// As of [`crate::run_step`]; [`StepError::Sysbench`] has sysbench's own words, or why it can't do the step.
+/// Those of [`crate::run_step`]; [`StepError::Sysbench`] with sysbench's own messages, or with the reason why
+/// it can't run the step.
 pub fn run(spec: &StepSpec, target: &Target, observer: &mut dyn Observer) -> Result<StepResult, StepError> {
     version()?;
     if spec.pace != Pace::Closed {
@@ -48,24 +47,23 @@ pub fn run(spec: &StepSpec, target: &Target, observer: &mut dyn Observer) -> Res
     let files = Files::write(target)?;
     let mut stretches = Stretches { spec, target, files: &files, observer };
     let start = Instant::now();
-    let warm = match ends_of_warm_up(spec)? {
-        Some(ends) => stretches.run(Stretch::WarmUp, ends)?,
-        None => Gathered::default(),
-    };
-    let took = start.elapsed();
-    if !warm.sessions.is_empty() {
+    let mut warmup = Duration::ZERO;
+    let mut warm = Gathered::new(spec, Ends::default());
+    if let Some(ends) = ends_of_warm_up(spec)? {
+        warm = stretches.run(Stretch::WarmUp, ends)?;
+        warmup = start.elapsed();
         stretches.observer.sessions_ended(&warm.sessions);
     }
     let window = stretches.run(Stretch::Window, ends_of_window(spec, warm.events()))?;
     stretches.observer.statistics_complete();
-    step_result((spec, target), took, &warm, &window)
+    step_result(spec, target, warmup, &warm, &window)
 }
 
-/// None: there is no warm-up.
+/// `None` if there is no warm-up.
 fn ends_of_warm_up(spec: &StepSpec) -> Result<Option<Ends>, Error> {
     Ok(match (&spec.limit, &spec.warmup) {
         (Limit::Work(work), _) => match work.warmup.iter().sum() {
-            // No limit at all, to sysbench.
+            // To sysbench, 0 means no limit.
             0 => None,
             events => Some(Ends { time: None, events: Some(events) }),
         },
@@ -87,15 +85,16 @@ fn ends_of_window(spec: &StepSpec, warm_up_events: u64) -> Ends {
             Ends { time: Some(*time), events }
         }
         Limit::Events(events) => Ends { time: None, events: Some(*events) },
-        // Base has done one event at least.
+        // Base has done at least one event.
         Limit::Rows(rows) => Ends { time: None, events: Some(rows * u64::from(spec.clients)) },
         Limit::Work(work) => Ends { time: None, events: Some(work.window.iter().sum::<u64>().max(1)) },
     }
 }
 
-/// After how many deletes of random ids the share of rows that may go is gone, on average: n deletes among N ids leave
-/// a row with probability (1 - 1/N)^n. sysbench says only at the end how many rows it has met.
-pub(crate) fn deletes_max(spec: &StepSpec) -> Option<u64> {
+/// The number of deletes of random ids that remove `removed_rows_max` rows on average: a row survives n
+/// deletes among N ids with probability (1 - 1/N)^n. Computed, because sysbench prints the number of deleted
+/// rows only at the end.
+fn deletes_max(spec: &StepSpec) -> Option<u64> {
     let ids = f64::from(spec.tables) * spec.state.rows as f64;
     let share = spec.removed_rows_max? as f64 / ids;
     if !spec.test.shrinks || share >= 1.0 {
@@ -104,7 +103,6 @@ pub(crate) fn deletes_max(spec: &StepSpec) -> Option<u64> {
     Some((((-share).ln_1p() / (-1.0 / ids).ln_1p()).round() as u64).max(1))
 }
 
-/// Runs stretches of a step.
 struct Stretches<'a> {
     spec: &'a StepSpec,
     target: &'a Target,
@@ -117,11 +115,9 @@ impl Stretches<'_> {
         let mut command = command(self.spec, self.target, self.files, stretch, ends)?;
         let process = Process::start(&mut command)?;
         let mut lead = Lead {
-            clients: self.spec.clients,
             gathered: Gathered::new(self.spec, ends),
             observer: &mut *self.observer,
             doing: "connecting",
-            since: Instant::now(),
         };
         let is_window = stretch == Stretch::Window;
         let process = lead.until(process, "connect", |gathered| gathered.all_wait())?;
@@ -144,36 +140,35 @@ impl Stretches<'_> {
 }
 
 struct Lead<'a> {
-    clients: u32,
     gathered: Gathered,
     observer: &'a mut dyn Observer,
+    /// For error messages.
     doing: &'static str,
-    since: Instant,
 }
 
 impl Lead<'_> {
-    /// Listens until `enough` has been said.
+    /// Reads output until `done`.
     fn until(
         &mut self,
         mut process: Process,
         phase: &'static str,
-        enough: impl Fn(&Gathered) -> bool,
+        done: impl Fn(&Gathered) -> bool,
     ) -> Result<Process, StepError> {
-        self.since = Instant::now();
-        while !enough(&self.gathered) {
+        let start = Instant::now();
+        while !done(&self.gathered) {
             match process.read_line(TICK)? {
                 Output::Line(Line::Failed { words }) => return Err(self.lost(process, words)),
-                Output::Line(line) => self.gathered.take(line)?,
+                Output::Line(line) => self.gathered.add(line)?,
                 Output::Nothing => {}
                 Output::End => {
                     let words = process.end();
                     return Err(self.lost(process, words));
                 }
             }
-            self.observer.progress(phase, self.since.elapsed().as_secs_f64(), self.gathered.events_so_far());
+            self.observer.progress(phase, start.elapsed().as_secs_f64(), self.gathered.events_so_far());
             if self.observer.cancelled() {
                 drop(process);
-                // The server has not noticed yet that their client is gone.
+                // The server may not have noticed yet that its clients are gone.
                 self.observer.end_statements();
                 return Err(StepError::Cancelled);
             }
@@ -182,7 +177,7 @@ impl Lead<'_> {
     }
 
     fn release(&mut self, mut process: Process) -> Result<Process, StepError> {
-        match process.release(self.clients) {
+        match process.release(self.gathered.clients) {
             Ok(()) => Ok(process),
             Err(error) => Err(self.lost(process, error.to_string())),
         }
@@ -194,7 +189,7 @@ impl Lead<'_> {
         StepError::Sysbench(error)
     }
 
-    /// Reads the statistics, and sees it off.
+    /// Reads the final statistics and waits for sysbench to exit.
     fn end(&mut self, mut process: Process) -> Result<(), StepError> {
         let mut lines = Vec::new();
         loop {

@@ -1,36 +1,36 @@
-//! What sysbench prints: the lines of our gate, a line a second, and the statistics at the end. The words are those of
-//! 1.0.20; later ones print the same but for the heading over the number of events, which is not looked at.
+//! Parses sysbench's output: the lines of our gate, one line per second, and the final statistics. The format
+//! is that of 1.0.20; later versions differ only in the heading above the number of events, which is ignored.
 
 use super::error::Error;
 use std::collections::BTreeMap;
 
-/// How the lines of our gate begin.
-const OURS: &str = "rqps ";
+/// Prefix of the lines of our gate.
+const GATE_PREFIX: &str = "rqps ";
 
 /// A line of sysbench's output.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Line {
-    /// A thread waits for the window; its session's id on the server.
+    /// A thread waits for the window. `session` is its session's id on the server.
     Waits {
         thread: u32,
         session: u32,
     },
-    /// Events that a thread had to begin again, by SQLSTATE.
+    /// Events that a thread restarted because of the SQLSTATE `state`.
     Restarted {
         state: String,
         count: u64,
     },
-    /// A thread has done its last event: how many it did, and the seconds from its first to its last.
+    /// A thread has done its last event: its number of events, and the seconds they took.
     Done {
         thread: u32,
         events: u64,
         seconds: f64,
     },
-    /// A thread met an error that ends the run.
+    /// An error of a thread that ends the run.
     Failed {
         words: String,
     },
-    /// A second is over: queries and events per second in it.
+    /// The rates of the last second.
     Second {
         queries_per_s: f64,
         events_per_s: f64,
@@ -40,8 +40,8 @@ pub(super) enum Line {
 
 impl Line {
     pub fn parse(line: &str) -> Result<Self, Error> {
-        if let Some(ours) = line.strip_prefix(OURS) {
-            return ours_of(ours).ok_or_else(|| Error::Output(format!("the line `{line}`")));
+        if let Some(rest) = line.strip_prefix(GATE_PREFIX) {
+            return gate_line(rest).ok_or_else(|| Error::Output(format!("the line `{line}`")));
         }
         let Some((_, figures)) = line.strip_prefix("[ ").and_then(|rest| rest.split_once("s ] thds: "))
         else {
@@ -58,10 +58,10 @@ impl Line {
     }
 }
 
-fn ours_of(line: &str) -> Option<Line> {
+fn gate_line(line: &str) -> Option<Line> {
     let mut words = line.split(' ');
-    let (what, thread) = (words.next()?, words.next()?.parse().ok()?);
-    Some(match what {
+    let (event, thread) = (words.next()?, words.next()?.parse().ok()?);
+    Some(match event {
         "waits" => Line::Waits { thread, session: words.next()?.parse().ok()? },
         "restarted" => {
             Line::Restarted { state: words.next()?.to_owned(), count: words.next()?.parse().ok()? }
@@ -74,21 +74,21 @@ fn ours_of(line: &str) -> Option<Line> {
     })
 }
 
-/// The statistics at the end.
+/// The final statistics.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Statistics {
-    /// Statements that gave a result set.
+    /// Statements that returned a result set.
     pub reads: u64,
     pub writes: u64,
     /// Everything else: BEGIN, COMMIT, statements that changed nothing.
     pub other: u64,
     pub events: u64,
-    /// Events by latency: the middle of the bucket in milliseconds, and how many.
+    /// Latency histogram of events: the middle of each bucket in ms, and its count.
     pub latencies: Vec<(f64, u64)>,
 }
 
 impl Statistics {
-    /// Reads them from what was printed after the last event.
+    /// Parses what was printed after the last event.
     pub fn parse<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Self, Error> {
         let mut figures = BTreeMap::new();
         let mut latencies = Vec::new();
@@ -114,7 +114,7 @@ impl Statistics {
     }
 }
 
-/// A bucket of the histogram: `0.074 |*********** 15`.
+/// Parses a bucket of the histogram: `0.074 |*********** 15`.
 fn bucket(line: &str) -> Option<(f64, u64)> {
     let (value, rest) = line.split_once('|')?;
     let count = rest.rsplit(['*', ' ']).next()?;
@@ -125,7 +125,7 @@ fn bucket(line: &str) -> Option<(f64, u64)> {
 mod tests {
     use super::*;
 
-    /// What sysbench 1.0.20 prints of three seconds of write-only, shortened.
+    /// Output of sysbench 1.0.20 for three seconds of write-only, shortened.
     const PRINTED: &str = "\
 Latency histogram (values are in milliseconds)
        value  ------------- distribution ------------- count
@@ -164,7 +164,7 @@ Latency (ms):
     }
 
     #[test]
-    fn lines_of_the_gate_and_of_seconds_are_told_from_others() {
+    fn lines_of_the_gate_and_of_seconds_are_distinguished_from_others() {
         let parse = |line| Line::parse(line).unwrap();
         assert_eq!(parse("rqps waits 3 4711"), Line::Waits { thread: 3, session: 4711 });
         assert_eq!(

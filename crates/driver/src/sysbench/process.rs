@@ -1,4 +1,4 @@
-//! sysbench as a process of ours: what it says comes line by line, and it goes when it is let go.
+//! sysbench as a child process: its output is read line by line, and it is killed on drop.
 
 use super::error::Error;
 use super::output::Line;
@@ -8,55 +8,56 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How long a sysbench that met an error is listened to before it is ended: its words come from several threads.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+/// After an error, output is read for this much longer before sysbench is killed: several threads may report
+/// errors.
+const ERROR_OUTPUT_TIMEOUT: Duration = Duration::from_millis(300);
 const SEGMENTATION_FAULT: i32 = 11;
-/// What 1.0.20 makes of a Postgres session that the server has ended.
+/// 1.0.20 crashes if the server ends one of its Postgres sessions.
 pub(super) const CRASHED: &str = "it crashed, as 1.0.20 does when it loses a session";
-/// Lines that are kept for an error's message.
-const WORDS_MAX: usize = 12;
+/// Lines kept for the error message.
+const ERROR_LINES_MAX: usize = 12;
 
-/// What one look at the process gave.
+/// The result of a read.
 pub(super) enum Output {
     Line(Line),
+    /// Timeout.
     Nothing,
-    /// It has closed its output.
+    /// End of file.
     End,
 }
 
 pub(super) struct Process {
     child: Child,
     lines: Receiver<RawLine>,
-    /// Lines that tell of errors.
-    complaints: Vec<String>,
+    error_lines: Vec<String>,
 }
 
 impl Process {
     pub fn start(command: &mut Command) -> Result<Self, Error> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(Error::Start)?;
-        // Its output is some lines a second, so the channel needs no limit.
+        // sysbench prints a few lines a second, so the channel needs no limit.
         let (sender, lines) = channel();
         if let Some(stdout) = child.stdout.take() {
-            pass_on(stdout, false, sender.clone());
+            forward_lines(stdout, false, sender.clone());
         }
         if let Some(stderr) = child.stderr.take() {
-            pass_on(stderr, true, sender);
+            forward_lines(stderr, true, sender);
         }
-        Ok(Self { child, lines, complaints: Vec::new() })
+        Ok(Self { child, lines, error_lines: Vec::new() })
     }
 
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits for a line, at most this long.
-    pub fn read_line(&mut self, patience: Duration) -> Result<Output, Error> {
-        match self.lines.recv_timeout(patience) {
+    /// Reads the next line.
+    pub fn read_line(&mut self, timeout: Duration) -> Result<Output, Error> {
+        match self.lines.recv_timeout(timeout) {
             Ok(line) => {
-                let complains = line.is_complaint || line.text.starts_with("FATAL:");
-                if complains && !line.text.is_empty() && self.complaints.len() < WORDS_MAX {
-                    self.complaints.push(line.text.clone());
+                let is_error = line.is_stderr || line.text.starts_with("FATAL:");
+                if is_error && !line.text.is_empty() && self.error_lines.len() < ERROR_LINES_MAX {
+                    self.error_lines.push(line.text.clone());
                 }
                 Line::parse(&line.text).map(Output::Line)
             }
@@ -65,22 +66,22 @@ impl Process {
         }
     }
 
-    /// Lets as many threads go on as `threads`: each waits for one byte.
-    pub fn release(&mut self, threads: u32) -> Result<(), Error> {
-        let bytes = vec![b'.'; threads as usize];
+    /// Opens the gate for `threads` threads: each waits for one byte.
+    pub fn release(&mut self, threads: usize) -> Result<(), Error> {
+        let bytes = vec![b'.'; threads];
         match &mut self.child.stdin {
             Some(stdin) => stdin.write_all(&bytes).and_then(|()| stdin.flush()).map_err(Error::Start),
             None => Ok(()),
         }
     }
 
-    /// Waits for its end once its output is closed; an error unless it ended well.
+    /// Waits for the process to exit after its output has ended; fails unless it exits with 0.
     pub fn finish(mut self, doing: &'static str) -> Result<(), Error> {
         let status = self.child.wait().map_err(Error::Start)?;
         if status.success() { Ok(()) } else { Err(self.failed(doing, status.to_string())) }
     }
 
-    /// What became of it, once its output is closed although it still had to say something.
+    /// Waits for the process to exit after its output ended too early; returns the error message.
     pub fn end(&mut self) -> String {
         match self.child.wait() {
             Ok(status) if status.signal() == Some(SEGMENTATION_FAULT) => CRASHED.to_owned(),
@@ -89,15 +90,16 @@ impl Process {
         }
     }
 
-    /// Listens to what else it has to say of an error, ends it, and makes that the error.
+    /// Collects further error output, kills the process, and returns the error with all messages.
     pub fn failed(mut self, doing: &'static str, words: String) -> Error {
         let start = Instant::now();
-        while start.elapsed() < LAST_WORDS {
-            if let Ok(Output::End) = self.read_line(LAST_WORDS.saturating_sub(start.elapsed())) {
+        while start.elapsed() < ERROR_OUTPUT_TIMEOUT {
+            let timeout = ERROR_OUTPUT_TIMEOUT.saturating_sub(start.elapsed());
+            if let Ok(Output::End) = self.read_line(timeout) {
                 break;
             }
         }
-        let mut all = std::mem::take(&mut self.complaints);
+        let mut all = std::mem::take(&mut self.error_lines);
         if !all.iter().any(|line| line.contains(&words)) {
             all.push(words);
         }
@@ -107,26 +109,25 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only where it has ended already.
-        let _ended = self.child.kill();
+        // Both fail only if it has exited already.
+        let _killed = self.child.kill();
         let _reaped = self.child.wait();
     }
 }
 
-/// A line, and whether it came by the way of errors.
 struct RawLine {
     text: String,
-    is_complaint: bool,
+    is_stderr: bool,
 }
 
-/// Sends each line of a pipe on. The thread ends with the pipe.
-fn pass_on(pipe: impl Read + Send + 'static, is_complaint: bool, to: Sender<RawLine>) {
+/// Sends each line of `pipe` to `to`, in a thread that ends with the pipe.
+fn forward_lines(pipe: impl Read + Send + 'static, is_stderr: bool, to: Sender<RawLine>) {
     std::thread::spawn(move || {
         let mut pipe = BufReader::new(pipe);
         let mut bytes = Vec::new();
         while matches!(pipe.read_until(b'\n', &mut bytes), Ok(1..)) {
             let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
-            if to.send(RawLine { text, is_complaint }).is_err() {
+            if to.send(RawLine { text, is_stderr }).is_err() {
                 return;
             }
             bytes.clear();

@@ -1,4 +1,4 @@
-//! Which script and options make sysbench run a test, and our own scripts as files.
+//! The script and options by which sysbench runs a test, and our own scripts as files.
 
 use super::error::Error;
 use super::target::Target;
@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const GATE: &str = include_str!("../../lua/gate.lua");
 const STATEMENT: &str = include_str!("../../lua/statement.lua");
 
-/// Tests that sysbench's own scripts run, with the options that make them what the test is.
-const OWN_OF_SYSBENCH: [(&str, &str, &[&str]); 16] = [
+/// Tests that sysbench's own scripts run, with their options.
+const STOCK_SCRIPTS: [(&str, &str, &[&str]); 16] = [
     ("point-query", "oltp_point_select", &["--skip-trx=on"]),
     ("read-only_range=10", "oltp_read_only", &["--range-size=10"]),
     ("read-only_range=100", "oltp_read_only", &["--range-size=100"]),
@@ -49,14 +49,14 @@ const OWN_OF_SYSBENCH: [(&str, &str, &[&str]); 16] = [
 /// The script of a test and its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Script {
-    /// The name of one of sysbench's own; none: ours for single statements.
+    /// The name of one of sysbench's own scripts; `None` for ours for single statements.
     pub stock: Option<&'static str>,
-    /// Options of the script; later ones win over those that hold for all tests.
+    /// Options of the script; they override those for all tests.
     pub options: Vec<String>,
 }
 
 pub(super) fn script(test: &'static Test) -> Script {
-    if let Some((_, script, options)) = OWN_OF_SYSBENCH.iter().find(|(name, ..)| *name == test.name) {
+    if let Some((_, script, options)) = STOCK_SCRIPTS.iter().find(|(name, ..)| *name == test.name) {
         let options = options.iter().map(|option| (*option).to_owned()).collect();
         return Script { stock: Some(script), options };
     }
@@ -80,7 +80,7 @@ pub(super) fn script(test: &'static Test) -> Script {
     Script { stock: None, options }
 }
 
-/// The word of `statement.lua` for a parameter.
+/// The name of a parameter in `statement.lua`.
 fn param(param: &Param) -> &'static str {
     match param {
         Param::Key => "key",
@@ -88,13 +88,13 @@ fn param(param: &Param) -> &'static str {
         Param::Keys => "list",
         Param::HotKeys => "hot-list",
         Param::C => "c",
-        // Of tests that sysbench has scripts for.
+        // Used only by tests for which sysbench has scripts.
         Param::K => "k",
         Param::Pad => "pad",
     }
 }
 
-/// Our scripts, and the password that sysbench is to give, in a private directory that goes with this value.
+/// Our scripts and the password, in a private directory that is removed on drop.
 #[derive(Debug)]
 pub(super) struct Files {
     directory: PathBuf,
@@ -112,7 +112,7 @@ impl Files {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("rqps-sysbench-{}-{number}", std::process::id()));
         let failed = |source| Error::Scripts { path: directory.clone(), source };
-        // Fails where somebody else has made it: nothing in it could be trusted.
+        // Fails if the directory exists: somebody else's could not be trusted.
         std::fs::DirBuilder::new().mode(0o700).create(&directory).map_err(failed)?;
         let files = Self { directory: directory.clone() };
         std::fs::write(files.gate(), GATE).map_err(failed)?;
@@ -137,7 +137,7 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // What can't be removed stays: three small files.
+        // Leaves at most three small files.
         let _left_behind = std::fs::remove_dir_all(&self.directory);
     }
 }
@@ -148,7 +148,7 @@ mod tests {
     use rqps_workloads::microbenchmarks::{test_by_name, tests};
     use rqps_workloads::{Dialect, dialect};
 
-    /// sysbench's scripts draw and send what the test says; ours gets every word it needs.
+    /// sysbench's scripts get the test's range; ours, which runs one statement, gets all it needs.
     #[test]
     fn every_test_has_a_script_that_can_run_it() {
         for test in tests() {
@@ -169,7 +169,7 @@ mod tests {
                 assert_eq!(range, Some(test.range.to_string().as_str()), "{}", test.name);
             }
         }
-        assert!(OWN_OF_SYSBENCH.iter().all(|(name, ..)| test_by_name(name).is_some()));
+        assert!(STOCK_SCRIPTS.iter().all(|(name, ..)| test_by_name(name).is_some()));
         assert_eq!(
             script(test_by_name("update-inlist").unwrap()).options,
             ["--range=10", "--statement=UPDATE {t} SET c=? WHERE id IN ({list})", "--params=c,list"]

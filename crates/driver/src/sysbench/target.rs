@@ -1,4 +1,4 @@
-//! The server that sysbench is sent to, in the words of sysbench's own drivers.
+//! How sysbench connects to a server: options and environment of its drivers.
 
 use rqps_wire::{Endpoint, Host};
 
@@ -7,19 +7,19 @@ use rqps_wire::{Endpoint, Host};
 pub struct Target {
     /// The name of sysbench's driver: `pgsql` or `mysql`.
     pub driver_name: &'static str,
-    /// Options that lead it to the server.
+    /// Connection options.
     pub options: Vec<String>,
-    /// Not among the options: everybody sees them in the list of processes.
+    /// Not among the options, which everybody sees in the list of processes.
     pub password: String,
     pub environment: Vec<(&'static str, String)>,
-    /// What a session runs before anything else; it returns no rows.
+    /// Run first in each session; returns no rows.
     pub connect_sql: Option<&'static str>,
-    /// A query for the session's own number on the server: one row, one value.
+    /// Returns the session's id on the server: one row, one value.
     pub session_sql: &'static str,
 }
 
 impl Target {
-    /// A Postgres server, whose sessions are called `name`.
+    /// A Postgres server. `name` is the sessions' application name.
     pub fn postgres(endpoint: &Endpoint, name: &str) -> Self {
         let host = match &endpoint.host {
             Host::Unix(directory) => directory.display().to_string(),
@@ -34,7 +34,7 @@ impl Target {
                 format!("--pgsql-db={}", endpoint.database),
             ],
             password: endpoint.password.clone(),
-            // Without this, libpq would encrypt TCP where the server offers it.
+            // Otherwise libpq would encrypt TCP if the server offers it.
             environment: vec![("PGSSLMODE", "disable".to_owned()), ("PGAPPNAME", name.to_owned())],
             connect_sql: None,
             session_sql: "SELECT pg_backend_pid()",
@@ -53,7 +53,7 @@ impl Target {
             format!("--mysql-user={}", endpoint.user),
             format!("--mysql-db={}", endpoint.database),
             "--mysql-ssl=off".to_owned(),
-            // sysbench's own three, and the duplicate key that two clients meet who delete and insert the same row.
+            // sysbench's three defaults, and duplicate keys: two clients may delete and insert the same row.
             "--mysql-ignore-errors=1213,1020,1205,1062".to_owned(),
         ]);
         Self {
@@ -61,7 +61,8 @@ impl Target {
             options,
             password: endpoint.password.clone(),
             environment: Vec::new(),
-            // As our own clients: the library's own is utf8mb4, and the server would convert every text.
+            // As our own clients do. With the library's default, utf8mb4, the server would convert every
+            // text.
             connect_sql: Some("SET NAMES latin1"),
             session_sql: "SELECT CONNECTION_ID()",
         }

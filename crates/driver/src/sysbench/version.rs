@@ -1,23 +1,24 @@
-//! Which sysbench is installed.
+//! The version of the installed sysbench.
 
 use super::error::Error;
 use std::process::Command;
 
-/// The oldest that our scripts were tried with.
+/// The oldest version that our scripts were tested with.
 const OLDEST: [u32; 3] = [1, 0, 20];
 
-/// The version of the installed sysbench, as it says it: `1.0.20`, `1.1.0-9072687`.
+/// The version of the installed sysbench as it prints it: `1.0.20`, `1.1.0-9072687`.
 ///
 /// # Errors
-/// Where there is none, or an older one than 1.0.20.
+/// If there is none, or one older than 1.0.20.
 pub fn version() -> Result<String, Error> {
     let output = Command::new("sysbench").arg("--version").output().map_err(Error::Start)?;
-    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    recent_enough(&said).ok_or(Error::Version(said))
+    let printed = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    supported(&printed).ok_or(Error::Version(printed))
 }
 
-fn recent_enough(said: &str) -> Option<String> {
-    let version = said.strip_prefix("sysbench ")?.split_whitespace().next()?;
+/// The version in `printed`, unless it is too old.
+fn supported(printed: &str) -> Option<String> {
+    let version = printed.strip_prefix("sysbench ")?.split_whitespace().next()?;
     let release = version.split('-').next()?;
     let numbers: Vec<u32> = release.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
     (numbers.as_slice() >= OLDEST.as_slice()).then(|| version.to_owned())
@@ -28,12 +29,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn later_ones_are_taken_earlier_ones_are_not() {
+    fn later_versions_are_accepted_and_earlier_ones_are_not() {
         let system = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)";
-        assert_eq!(recent_enough(system).as_deref(), Some("1.0.20"));
-        assert_eq!(recent_enough("sysbench 1.1.0-9072687").as_deref(), Some("1.1.0-9072687"));
-        assert_eq!(recent_enough("sysbench 1.0.9"), None);
-        assert_eq!(recent_enough("sysbench 0.5"), None);
-        assert_eq!(recent_enough("no such thing"), None);
+        assert_eq!(supported(system).as_deref(), Some("1.0.20"));
+        assert_eq!(supported("sysbench 1.1.0-9072687").as_deref(), Some("1.1.0-9072687"));
+        assert_eq!(supported("sysbench 1.0.9"), None);
+        assert_eq!(supported("sysbench 0.5"), None);
+        assert_eq!(supported("no such thing"), None);
     }
 }

@@ -1,32 +1,30 @@
-//! Steps that are held up, cancelled, lose a session or meet an error that may be tried again.
+//! Steps that are blocked, cancelled, lose a session or get a retryable error.
 
-use crate::lab::{Client, Watch, endless, planned, postgres, spec};
+use crate::lab::{Client, FILLED, ROWS, Watch, endless, planned, postgres, spec};
 use rqps_driver::StepError;
 use rqps_wire::Session;
 use rqps_wire::postgres::Connection;
 use rqps_workloads::insert_benchmark::{Position, count_sql};
 
-const ROWS: u64 = 2000;
-const FILLED: Position = Position { statements: 21, inserted: ROWS + 100, deleted: 0 };
-
 #[test]
-fn inserts_wait_for_deletes_that_are_held_up_and_a_cancelled_step_ends_what_is_in_flight() {
+fn inserts_wait_for_blocked_deletes_and_cancelling_the_step_ends_statements_in_flight() {
     let mut lab = postgres().filled(ROWS);
     let mut holder = Connection::open(&lab.endpoint, "holder").unwrap();
     holder.simple("BEGIN").unwrap();
     holder.query("SELECT FROM pi1 ORDER BY transactionid LIMIT 1 FOR UPDATE").unwrap();
-    // One delete waits for its row, eight for their turn, one for a place: as many inserts go before each of them.
+    // One delete waits for its row, eight are queued, one waits for a place in the queue. An insert precedes
+    // each.
     let expected = ROWS + 100 + 10 * 50;
     let mut seen = 0;
     let mut killer = Connection::open(&lab.endpoint, "killer").unwrap();
-    let mut looker = Connection::open(&lab.endpoint, "looker").unwrap();
+    let mut counter = Connection::open(&lab.endpoint, "counter").unwrap();
     let mut watch = Watch {
         when_open: Some(Box::new(|_, elapsed_s| {
-            let before = std::mem::replace(&mut seen, looker.number(&count_sql(1)).unwrap().unwrap());
-            // The rows stand still, where they should or for good.
+            let before = std::mem::replace(&mut seen, counter.number(&count_sql(1)).unwrap().unwrap());
+            // Cancel once the number of rows is stable and as expected, or at the latest after a minute.
             before == seen && (elapsed_s > 1.0 && seen as u64 == expected || elapsed_s > 60.0)
         })),
-        when_statements_must_end: Some(Box::new(move |sessions| {
+        cancel_statements: Some(Box::new(move |sessions| {
             for pid in sessions {
                 killer.query(&format!("SELECT pg_cancel_backend({pid})")).unwrap();
             }
@@ -35,26 +33,26 @@ fn inserts_wait_for_deletes_that_are_held_up_and_a_cancelled_step_ends_what_is_i
     };
     let outcome = lab.run(&endless::<Connection>("l.i1", FILLED), &mut watch);
     assert!(matches!(outcome, Err(StepError::Cancelled)), "{outcome:?}");
-    assert_eq!(watch.told, ["opens", "end"]);
+    assert_eq!(watch.calls, ["opens", "end"]);
     drop(watch);
     lab.no_session_is_left();
     assert_eq!(seen as u64, expected);
 }
 
 #[test]
-fn a_step_that_is_cancelled_between_statements_needs_nothing_ended() {
+fn cancelling_a_step_with_short_statements_ends_none_of_them() {
     let mut lab = postgres().filled(ROWS);
     for name in ["l.i2", "qp50"] {
         let mut watch = Watch { when_open: Some(Box::new(|_, s| s > 0.2)), ..Watch::default() };
         let outcome = lab.run(&endless::<Connection>(name, FILLED), &mut watch);
         assert!(matches!(outcome, Err(StepError::Cancelled)), "{name}: {outcome:?}");
-        assert_eq!(watch.told, ["opens"], "{name}");
+        assert_eq!(watch.calls, ["opens"], "{name}");
         lab.no_session_is_left();
     }
 }
 
 #[test]
-fn a_session_that_is_lost_ends_the_step_with_its_name() {
+fn a_lost_session_ends_the_step_with_an_error_that_names_it() {
     let mut lab = postgres().filled(ROWS);
     let cases = [(0, "inserting"), (1, "deleting"), (3, "querying")];
     for (session, doing) in cases {
@@ -77,7 +75,7 @@ fn a_session_that_is_lost_ends_the_step_with_its_name() {
 }
 
 #[test]
-fn no_session_at_all_is_an_error_that_says_where() {
+fn a_missing_table_is_an_error_that_names_client_and_table() {
     let lab = postgres();
     let mut watch = Watch::default();
     let error = lab.run(&endless::<Connection>("qp1000", Position::default()), &mut watch).unwrap_err();
@@ -85,13 +83,13 @@ fn no_session_at_all_is_an_error_that_says_where() {
         error.to_string().contains("client 0 of 1, connecting") && error.to_string().contains("pi1"),
         "{error}"
     );
-    assert!(watch.told.is_empty());
+    assert!(watch.calls.is_empty());
 }
 
 #[test]
-fn a_statement_that_lost_a_race_is_tried_again_and_counted_by_its_error() {
+fn a_statement_with_a_serialization_failure_is_retried_and_counted_by_sqlstate() {
     let mut lab = postgres().filled(ROWS);
-    // A sequence is not rolled back: the next try gets past it.
+    // A sequence is not rolled back, so the next attempt succeeds.
     let sql = "CREATE SEQUENCE tries;
          CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
          IF nextval('tries') % 4 = 0 THEN RAISE EXCEPTION 'lost' USING ERRCODE = '40001'; END IF; RETURN NULL; END $$;

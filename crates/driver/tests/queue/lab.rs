@@ -1,9 +1,8 @@
-//! A server with empty tables, and steps on it.
+//! Test fixtures: a server with tables, step specs, and an observer.
 
 use rqps_driver::queue::{Positions, QueueResult, QueueSpec, run_queue};
 use rqps_driver::{Observer, StepError, StepResult};
-use rqps_model::Pacer;
-use rqps_model::{Dbms, Limit};
+use rqps_model::{Dbms, Limit, Pacer};
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::{Endpoint, Session, Table, mysql, postgres};
 use rqps_workloads::Dialect;
@@ -12,15 +11,19 @@ use rqps_workloads::insert_benchmark::{
 };
 use std::time::{Duration, Instant};
 
-/// What sessions call themselves.
-pub const NAME: &str = "rqps client";
+/// The application name of sessions.
+const NAME: &str = "rqps client";
 /// The seed of all steps.
 pub const SEED: u64 = 7;
+/// Rows that [`Lab::filled`] loads in the tests of failures and rates.
+pub const ROWS: u64 = 2000;
+/// The position of a queue filled with [`ROWS`] rows and indexed.
+pub const FILLED: Position = Position { statements: 21, inserted: ROWS + 100, deleted: 0 };
 
 /// Either protocol's connection.
 pub trait Client: Session + Sized {
     const DIALECT: Dialect;
-    /// Asks for the number of sessions that steps have left.
+    /// Counts the sessions that steps have left behind.
     const LEFT: &str;
     fn open(endpoint: &Endpoint, name: &str) -> Result<Self, rqps_wire::Error>;
     fn table(&mut self, sql: &str) -> Table;
@@ -49,7 +52,7 @@ impl Client for mysql::Connection {
     }
 }
 
-/// A server, and a connection that looks at it.
+/// A server and an administrative connection to it.
 pub struct Lab<C> {
     _server: Scratch,
     pub endpoint: Endpoint,
@@ -100,7 +103,7 @@ impl<C: Client> Lab<C> {
         self.admin.table(sql).value().unwrap().to_owned()
     }
 
-    /// Sessions say goodbye, and the server takes a moment to see them off.
+    /// Waits until the server has ended all sessions of steps, which takes a moment.
     pub fn no_session_is_left(&mut self) {
         let deadline = Instant::now() + Duration::from_secs(120);
         while self.number(C::LEFT) > 0 {
@@ -110,13 +113,13 @@ impl<C: Client> Lab<C> {
     }
 }
 
-/// Stretches of these steps from the empty table on; query steps last a second.
+/// Stretches of these steps, starting with an empty table; query steps last a second.
 pub fn planned<const N: usize>(steps: [&str; N], load_rows: u64, clients: u32) -> Vec<Stretch> {
     let sizes = Sizes { load_rows, write_rows: 503, query_seconds: 1, clients, shared_table: false };
     stretches(steps.map(|name| test_by_name(name).unwrap()), &sizes)
 }
 
-/// The step that goes all of a stretch.
+/// The step that does all of a stretch.
 pub fn spec<C: Client>(stretch: &Stretch, clients: usize) -> QueueSpec {
     let Stretch { test, from, to } = *stretch;
     QueueSpec {
@@ -141,39 +144,40 @@ pub fn spec<C: Client>(stretch: &Stretch, clients: usize) -> QueueSpec {
     }
 }
 
-/// A step of one client that would take far longer than any test.
+/// A step of one client that takes far longer than any test.
 pub fn endless<C: Client>(name: &str, from: Position) -> QueueSpec {
     let test = test_by_name(name).unwrap();
     let to = Position { inserted: from.inserted + 100_000_000, deleted: from.deleted + 100_000_000, ..from };
     spec::<C>(&Stretch { test, from, to }, 1)
 }
 
-/// Does something while the window is open: it is given the sessions and the window's age; true asks for the end.
+/// Called while the window is open, with the sessions and the seconds since it opened; returns true to cancel
+/// the step.
 type WhenOpen<'a> = Box<dyn FnMut(&[u32], f64) -> bool + 'a>;
 
-/// Ends statements of these sessions.
-type WhenStatementsMustEnd<'a> = Box<dyn FnMut(&[u32]) + 'a>;
+/// Cancels the statements of these sessions.
+type CancelStatements<'a> = Box<dyn FnMut(&[u32]) + 'a>;
 
-/// Notes what it is told.
+/// An observer that records its calls.
 #[derive(Default)]
 pub struct Watch<'a> {
     pub sessions: Vec<u32>,
-    pub told: Vec<&'static str>,
+    pub calls: Vec<&'static str>,
     pub when_open: Option<WhenOpen<'a>>,
-    pub when_statements_must_end: Option<WhenStatementsMustEnd<'a>>,
+    pub cancel_statements: Option<CancelStatements<'a>>,
     pub cancelled: bool,
 }
 
 impl Observer for Watch<'_> {
     fn window_opens(&mut self, sessions: &[u32]) {
         self.sessions = sessions.to_vec();
-        self.told.push("opens");
+        self.calls.push("opens");
     }
     fn window_closes(&mut self) {
-        self.told.push("closes");
+        self.calls.push("closes");
     }
     fn statistics_complete(&mut self) {
-        self.told.push("complete");
+        self.calls.push("complete");
     }
     fn progress(&mut self, phase: &'static str, elapsed_s: f64, _events: u64) {
         if let (Some(act), "measure") = (&mut self.when_open, phase) {
@@ -184,12 +188,12 @@ impl Observer for Watch<'_> {
         self.cancelled
     }
     fn end_statements(&mut self) {
-        self.told.push("end");
-        if let Some(end) = &mut self.when_statements_must_end {
-            end(&self.sessions);
+        self.calls.push("end");
+        if let Some(cancel) = &mut self.cancel_statements {
+            cancel(&self.sessions);
         }
     }
     fn force(&mut self) {
-        self.told.push("force");
+        self.calls.push("force");
     }
 }

@@ -1,7 +1,7 @@
-//! The engine of the Insert Benchmark on real servers: tables end up as planned, figures add up, rates are kept or
-//! missed, and whatever goes wrong leaves no session behind.
+//! The load engine of the Insert Benchmark on real servers: content of the tables, figures, rates, and
+//! failures, which must leave no session behind.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap in a helper fails the test")]
 
 mod failures;
 mod lab;

@@ -1,19 +1,14 @@
-//! Rates: kept from below, missed where they are absurd, and ended by time.
+//! Background rates: never exceeded, missed if impossible; steps that end by time; positions to resume from.
 
-use crate::lab::{Watch, endless, planned, postgres, spec};
+use crate::lab::{FILLED, ROWS, Watch, endless, planned, postgres, spec};
 use rqps_driver::queue::{QueueSpec, Role};
-use rqps_model::Pacer;
-use rqps_model::{EndedBy, Limit};
+use rqps_model::{EndedBy, Limit, Pacer};
 use rqps_wire::postgres::Connection;
-use rqps_workloads::insert_benchmark::{Position, count_sql};
+use rqps_workloads::insert_benchmark::count_sql;
 use std::time::Duration;
 
-const ROWS: u64 = 2000;
-/// Where the queue stands after its table was filled and indexed.
-const FILLED: Position = Position { statements: 21, inserted: ROWS + 100, deleted: 0 };
-
 #[test]
-fn neither_pacer_is_faster_than_the_rate() {
+fn no_pacer_exceeds_the_rate() {
     let mut lab = postgres().filled(ROWS);
     let mut from = FILLED;
     for pacer in [Pacer::Even, Pacer::Burst] {
@@ -26,7 +21,7 @@ fn neither_pacer_is_faster_than_the_rate() {
         // The last of 20 statements is due in the middle of its slot, 1.95 s after the start.
         assert!(background.achieved_rows_per_s <= 1000.0 / 1.94, "{pacer:?}: {background:?}");
         let inserts = &queue.streams[0].each_second;
-        // A second may have what the one before was late with, and the burst that begins it early.
+        // A second may include late statements of the previous one, and an early burst.
         assert!(inserts.iter().all(|rows| *rows <= 1000), "{pacer:?}: {inserts:?}");
         assert!(inserts[0] <= 500, "{pacer:?}: {inserts:?}");
         (from.statements, from.inserted, from.deleted) =
@@ -36,7 +31,7 @@ fn neither_pacer_is_faster_than_the_rate() {
 }
 
 #[test]
-fn a_rate_that_no_system_keeps_is_missed() {
+fn an_impossible_rate_is_reported_as_missed() {
     let lab = postgres().filled(ROWS);
     for pacer in [Pacer::Even, Pacer::Burst] {
         let mut step = endless::<Connection>("qp1000000", FILLED);
@@ -52,7 +47,7 @@ fn a_rate_that_no_system_keeps_is_missed() {
 }
 
 #[test]
-fn time_ends_a_step_with_as_many_rows_deleted_as_inserted() {
+fn a_step_that_ends_by_time_deletes_as_many_rows_as_it_inserts() {
     let mut lab = postgres().filled(ROWS);
     for name in ["qr1000", "l.i2"] {
         let limit = Limit::Time(Duration::from_millis(700));
@@ -63,17 +58,17 @@ fn time_ends_a_step_with_as_many_rows_deleted_as_inserted() {
         assert_eq!(streams[0].rows, streams[1].rows, "{name}");
         assert!(streams[0].rows > 0 && result.events > 0, "{name}");
         assert_eq!(lab.number(&count_sql(1)) as u64, ROWS + 100, "{name}");
-        let asked: u64 = streams.iter().filter(|s| s.role == Role::Query).map(|s| s.statements).sum();
-        assert_eq!(asked > 0, name == "qr1000");
+        let queries: u64 = streams.iter().filter(|s| s.role == Role::Query).map(|s| s.statements).sum();
+        assert_eq!(queries > 0, name == "qr1000");
     }
 }
 
 #[test]
-fn what_a_cut_off_step_left_is_done_from_two_places() {
+fn an_interrupted_step_resumes_with_different_positions_of_inserts_and_deletes() {
     let mut lab = postgres().filled(ROWS);
     let stretch = planned(["l.i0", "l.x", "l.i1"], ROWS, 1)[2];
     let mut step = spec::<Connection>(&stretch, 1);
-    // The first try had inserted three statements and deleted one.
+    // The first attempt inserted three statements and deleted one.
     step.positions[0].rows_to_insert = 150;
     step.positions[0].rows_to_delete = 50;
     lab.run(&step, &mut Watch::default()).unwrap();

@@ -1,10 +1,11 @@
-//! All steps in order: rows, content, sessions and sums.
+//! All steps in order: rows, content, sessions and figures.
 
 use crate::lab::{Client, Lab, SEED, Watch, planned, spec};
 use rqps_driver::StepResult;
 use rqps_driver::queue::{QueueResult, QueueSpec, Role};
 use rqps_model::{Dbms, EndedBy};
 use rqps_wire::{mysql, postgres};
+use rqps_workloads::Dialect;
 use rqps_workloads::insert_benchmark::{
     DeleteForm, Sizes, Stretch, checksum_sql, count_sql, existing_indexes_sql, newest_number_of_lane_sql,
     newest_number_sql, oldest_number_sql, statement_stream, stretches, test_by_name, write_insert,
@@ -15,17 +16,17 @@ const ROWS: u64 = 1050;
 const STEPS: [&str; 6] = ["l.i0", "l.x", "l.i1", "l.i2", "qr1000", "qp1000"];
 
 #[test]
-fn tables_of_postgres_are_as_planned_after_every_step() {
+fn postgres_tables_are_as_planned_after_every_step() {
     every_step(&mut Lab::<postgres::Connection>::start(Dbms::Postgres, "18"));
 }
 
 #[test]
-fn tables_of_mysql_are_as_planned_after_every_step() {
+fn mysql_tables_are_as_planned_after_every_step() {
     every_step(&mut Lab::<mysql::Connection>::start(Dbms::Mysql, "8.0.31"));
 }
 
 #[test]
-fn tables_of_mariadb_are_as_planned_after_every_step() {
+fn mariadb_tables_are_as_planned_after_every_step() {
     every_step(&mut Lab::<mysql::Connection>::start(Dbms::Mariadb, "10.11.5"));
 }
 
@@ -39,7 +40,7 @@ fn every_step<C: Client>(lab: &mut Lab<C>) {
         let result = lab.run(&spec::<C>(stretch, CLIENTS as usize), &mut watch);
         let (result, queue) = result.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(result.invalid, None, "{name}");
-        assert_eq!(watch.told, ["opens", "closes", "complete"], "{name}");
+        assert_eq!(watch.calls, ["opens", "closes", "complete"], "{name}");
         lab.no_session_is_left();
         sums_are_right((&result, &queue), stretch);
         sessions_are_right(&queue, &watch, stretch);
@@ -58,11 +59,12 @@ fn every_step<C: Client>(lab: &mut Lab<C>) {
     }
     content_is_as_drawn(lab, &planned);
     assert!(draws[4] > 0 && draws[5] > 0);
-    // 2,503 rows are deleted: those of four steps, 11 + 1 + 9 + 20 statements, and 17 of the fifth.
+    // 2,503 rows are deleted: those of four steps with 11 + 1 + 9 + 20 statements, and 17 statements of the
+    // fifth.
     assert_eq!(lab.number(&oldest_number_sql(C::DIALECT, 1)), 58);
 }
 
-/// Both tables hold what the generator gives for the statements that should be there.
+/// Both tables contain the rows that the generator gives for the inserted and not deleted statements.
 fn content_is_as_drawn<C: Client>(lab: &mut Lab<C>, planned: &[Stretch]) {
     lab.create(8..=9);
     for client in 0..CLIENTS {
@@ -94,7 +96,7 @@ fn content_is_as_drawn<C: Client>(lab: &mut Lab<C>, planned: &[Stretch]) {
 fn sums_are_right((result, queue): (&StepResult, &QueueResult), stretch: &Stretch) {
     let name = stretch.test.name;
     let clients = u64::from(CLIENTS);
-    let asks = stretch.test.queue.unwrap().queries.is_some();
+    let has_queries = stretch.test.queue.unwrap().queries.is_some();
     let inserted = clients * (stretch.to.inserted - stretch.from.inserted);
     let deleted = clients * (stretch.to.deleted - stretch.from.deleted);
     let stream = |role| queue.streams.iter().find(|stream| stream.role == role);
@@ -104,14 +106,13 @@ fn sums_are_right((result, queue): (&StepResult, &QueueResult), stretch: &Stretc
     assert_eq!(stream(Role::Delete).map_or(0, |stream| stream.rows), deleted, "{name}");
     assert_eq!((result.changed_rows, result.removed_rows), (inserted + deleted, deleted), "{name}");
     assert_eq!(queue.short_deletes, 0, "{name}");
-    // Behind the last cash register there is none.
-    assert!(result.noop_statements <= if asks { result.events / 100 } else { 0 }, "{name}");
-    let foreground = if asks { stream(Role::Query).unwrap() } else { inserts };
+    // No rows follow the last cash register.
+    assert!(result.noop_statements <= if has_queries { result.events / 100 } else { 0 }, "{name}");
+    let foreground = if has_queries { stream(Role::Query).unwrap() } else { inserts };
     assert_eq!((result.events, result.queries), (foreground.statements, foreground.statements), "{name}");
-    let of_seconds =
-        result.series.iter().find(|series| series.name == (if asks { "queries" } else { "inserts" }));
-    let counted = if asks { result.events } else { inserted };
-    assert_eq!(of_seconds.unwrap().values.iter().sum::<f64>(), counted as f64, "{name}");
+    let (series, counted) = if has_queries { ("queries", result.events) } else { ("inserts", inserted) };
+    let series = result.series.iter().find(|found| found.name == series);
+    assert_eq!(series.unwrap().values.iter().sum::<f64>(), counted as f64, "{name}");
     assert_eq!(result.event_ns.len(), result.events, "{name}");
     let all: u64 = queue.streams.iter().map(|stream| stream.statements).sum();
     assert_eq!(result.statements, all, "{name}");
@@ -132,9 +133,9 @@ fn sums_are_right((result, queue): (&StepResult, &QueueResult), stretch: &Stretc
         let max_us = *stream.max_us_each_second.iter().max().unwrap();
         assert!(max_us.abs_diff(max_ns / 1000) <= max_us / 500 + 1, "{name}: {max_us} us, {max_ns} ns");
     }
-    if asks {
+    if has_queries {
         let rows_per_query = queue.rows_per_query.unwrap();
-        // Every session that inserts leaves a gap in Postgres' keys, which are drawn like all others.
+        // Every INSERT session leaves a gap in Postgres' keys, and queries draw missing keys too.
         let least = if name == "qr1000" { 9.0 } else { 2.0 };
         assert!((least..=10.0).contains(&rows_per_query), "{name}: {rows_per_query}");
         let background = queue.background.unwrap();
@@ -189,20 +190,16 @@ fn clients_that_share_a_table_only_add_to_it_and_index_it_once() {
         assert!(!roles.contains(&Role::Delete));
         assert_eq!(lab.number(&count_sql(1)) as u64, 3 * stretch.to.inserted, "{}", stretch.test.name);
     }
-    assert_eq!(lab.admin.table(&existing_indexes_sql(spec_dialect(), 1)).rows.len(), 3);
+    assert_eq!(lab.admin.table(&existing_indexes_sql(Dialect::Postgres, 1)).rows.len(), 3);
     let statements = planned.last().unwrap().to.statements as i64;
     for client in 0..3 {
-        let newest = lab.number(&newest_number_of_lane_sql(spec_dialect(), 1, client, 3));
+        let newest = lab.number(&newest_number_of_lane_sql(Dialect::Postgres, 1, client, 3));
         assert_eq!(newest, (statements - 1) * 3 + i64::from(client));
     }
 }
 
-fn spec_dialect() -> rqps_workloads::Dialect {
-    <postgres::Connection as Client>::DIALECT
-}
-
 #[test]
-fn the_older_form_of_deletes_counts_those_that_met_a_gap_in_the_keys() {
+fn the_older_form_of_delete_counts_statements_that_hit_a_gap_in_the_keys() {
     let mut lab = crate::lab::postgres().filled(1000);
     lab.admin.query("DELETE FROM pi1 WHERE transactionid BETWEEN 31 AND 60").unwrap();
     let stretch = planned(["l.i0", "l.x", "l.i1"], 1000, 1)[2];

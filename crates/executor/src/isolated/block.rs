@@ -1,18 +1,19 @@
-//! One block: every arm restarted from the same data, its windows in mirrored order, the others held still meanwhile.
+//! Measures one block: every arm is restarted from the same data, and its windows run in mirrored order while
+//! the other arms are frozen.
 
-use super::data::{StartOptions, WARM_ROWS_MAX, WARMING, in_parallel, side_letter, warm_instance};
-use super::environment::{canaries, spoilt};
-use super::{BlockContext, Blocks, Done, Ended};
+use super::data::{StartOptions, WARM_ROWS_MAX, WARMING, in_parallel, side_letter};
+use super::environment::{canaries, void_reason};
+use super::{Begun, BlockContext, Blocks, Done, Ended};
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
-use crate::driver::Job;
+use crate::driver::{Driver, Job};
 use crate::error::{Error, Result};
 use crate::measure::{StepOutput, measure, measure_in_turns};
 use crate::passes::Servers;
 use rqps_builds::CpuSet;
 use rqps_driver::SliceSpec;
 use rqps_model::FixedWork;
-use rqps_plan::isolated::{BlockPlan, Turns, block as draw};
+use rqps_plan::isolated::{BlockPlan, Turns, block as draw_block};
 use rqps_plan::{Plan, StepDef};
 use rqps_store::{Block, BlockArm, BlockStatus, Measured, Moment, Observation, Placement, TestWork, now_ms};
 
@@ -25,25 +26,27 @@ impl Blocks<'_> {
         context: &BlockContext<'_>,
         control: &mut RunControl<'_>,
     ) -> Result<Ended> {
-        let drawn = self.drawn(number, tests);
-        self.writer.begin_block(&self.entry(&drawn, context, tests))?;
+        let drawn = self.draw(number, tests);
+        self.writer.begin_block(&self.record(&drawn, context, tests))?;
         let folder = self.setup.place.path().unwrap_or(self.writer.folder().path()).to_owned();
         self.writer.put_canaries(&canaries(self.setup.host, (number, Moment::Before), &folder)?)?;
         self.measure_all(&drawn, context, control)?;
         self.writer.put_canaries(&canaries(self.setup.host, (number, Moment::After), &folder)?)?;
-        let of_block = drawn.tests.iter().map(|turns| &turns.test).filter(|test| !self.ages(test, context));
-        let of_block: Vec<&StepDef> = of_block.collect();
-        self.count((&drawn, &of_block), None, context, control)?;
+        let on_block_data =
+            drawn.tests.iter().map(|turns| &turns.test).filter(|test| !self.ages_tables(test, context));
+        let on_block_data: Vec<&StepDef> = on_block_data.collect();
+        self.count((&drawn, &on_block_data), None, context, control)?;
         let run = self.writer.run()?;
-        Ok(match spoilt(&run, number) {
+        Ok(match void_reason(&run, number) {
             Some(why) => Ended::Void(why),
             None => Ended::Done,
         })
     }
 
-    /// Drawn for all arms, so that a seed means the same whoever takes part; then without those that were given up.
-    fn drawn(&self, number: u32, tests: &[String]) -> BlockPlan {
-        let mut drawn = draw(&self.setup.plan, number, tests);
+    /// Draws the block for all arms, so that a seed gives the same draws whichever arms take part, then
+    /// removes those that were given up.
+    fn draw(&self, number: u32, tests: &[String]) -> BlockPlan {
+        let mut drawn = draw_block(&self.setup.plan, number, tests);
         drawn.starts.retain(|arm| !self.given_up.contains_key(arm));
         for turns in &mut drawn.tests {
             turns.slots.retain(|slot| !self.given_up.contains_key(&slot.arm));
@@ -51,7 +54,7 @@ impl Blocks<'_> {
         drawn
     }
 
-    fn entry(&self, drawn: &BlockPlan, context: &BlockContext<'_>, tests: &[String]) -> Block {
+    fn record(&self, drawn: &BlockPlan, context: &BlockContext<'_>, tests: &[String]) -> Block {
         let sessions = context.data.session_cpus(self.setup.plan.workload.clients, drawn.cpu_turn);
         let cpus = sessions.unwrap_or_else(|| context.data.online().clone()).to_string();
         let arm = |(index, arm): (usize, &rqps_plan::Arm)| BlockArm {
@@ -82,8 +85,8 @@ impl Blocks<'_> {
         }
     }
 
-    /// Reads share one restart; every test that writes has its own. A test that changes much of the tables is counted
-    /// on what it leaves.
+    /// Reading tests share one restart; every writing test has its own. A test that changes much of the
+    /// tables is counted on the data that it leaves.
     fn measure_all(
         &mut self,
         drawn: &BlockPlan,
@@ -103,7 +106,7 @@ impl Blocks<'_> {
             let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
             control.progress.action_started(drawn.number, &format!("block {}", drawn.number), &title);
             self.measure_test((drawn, turns, began_at_ms), &mut ready, context, control)?;
-            if self.ages(&turns.test, context) {
+            if self.ages_tables(&turns.test, context) {
                 self.count((drawn, &[&turns.test]), Some(ready), context, control)?;
             } else {
                 servers = Some(ready);
@@ -123,20 +126,18 @@ impl Blocks<'_> {
             .iter()
             .map(|&arm| {
                 let (side, cpu_turn, load) = (drawn.sides[arm], drawn.cpu_turn, drawn.load);
-                (arm, StartOptions { side, cpu_turn, load, instrument: None, as_left: false })
+                (arm, StartOptions { side, cpu_turn, load, instrument: None, reuses_data: false })
             })
             .collect();
         let mut servers = Servers::default();
         for active in context.data.start_together(self, &arms, control)? {
             servers.put(active);
         }
-        let judge = |arm: &mut ActiveArm, failure| {
-            if control.stopped() { Error::Interrupted } else { arm.judge("warm-up", failure) }
-        };
         let mut arms = servers.in_order(&drawn.starts);
-        let warmed = warm_together(&arms, &self.setup.plan);
+        let warmed = warm_together(self.setup.driver, &arms, &self.setup.plan);
         for (arm, warmed) in arms.iter_mut().zip(warmed) {
-            warmed.and_then(|()| Ok(arm.instance.freeze()?)).map_err(|failure| judge(arm, failure))?;
+            let frozen = warmed.and_then(|()| Ok(arm.instance.freeze()?));
+            frozen.map_err(|error| arm.failed("warm-up", error, control))?;
         }
         Ok(servers)
     }
@@ -165,23 +166,25 @@ impl Blocks<'_> {
             );
         }
         for (at, slot) in turns.slots.iter().enumerate() {
-            Self::go_on(control)?;
+            control.check()?;
             let Some(arm) = servers.get(slot.arm) else {
                 continue;
             };
             arm.instance.thaw();
-            // A server that was killed while it stood still is not there to be placed.
-            arm.instance.place_sessions(&cpus).map_err(|error| arm.judge(&turns.test.name, error.into()))?;
+            // Fails if the server was killed while it was frozen.
+            arm.instance
+                .place_sessions(&cpus)
+                .map_err(|error| arm.diagnose(&turns.test.name, error.into()))?;
             let placement = Placement { block: drawn.number, window: slot.window, slot: at as u32 + 1 };
-            // The restart before a test that writes is part of what its first window takes.
+            // The first window's time includes the restart before a writing test.
             let started_at_ms = if at == 0 { began_at_ms } else { now_ms() };
             self.window(arm, (&turns.test, work), (placement, started_at_ms), context, control)?;
-            arm.instance.freeze().map_err(|error| arm.judge(&turns.test.name, error.into()))?;
+            arm.instance.freeze().map_err(|error| arm.diagnose(&turns.test.name, error.into()))?;
         }
         Ok(())
     }
 
-    /// Windows of one number share a stretch of time, in which arms take turns.
+    /// Measures windows of equal number on all arms at the same time: arms take turns.
     fn measure_in_turns(
         &mut self,
         (drawn, turns, began_at_ms): (&BlockPlan, &Turns, i64),
@@ -192,7 +195,7 @@ impl Blocks<'_> {
     ) -> Result<()> {
         let test = &turns.test;
         for window in 1..=self.setup.plan.blocks().windows {
-            Self::go_on(control)?;
+            control.check()?;
             let slots: Vec<(u32, usize)> = (1..)
                 .zip(&turns.slots)
                 .filter(|(_, slot)| slot.window == window)
@@ -203,41 +206,31 @@ impl Blocks<'_> {
             for arm in &mut arms {
                 arm.instance.thaw();
                 let placed = arm.instance.place_sessions(cpus);
-                placed.map_err(|error| arm.judge(&test.name, error.into()))?;
-                control.serve(arm);
+                placed.map_err(|error| arm.diagnose(&test.name, error.into()))?;
+                control.set_current(arm);
             }
             let started_at_ms = if window == 1 { began_at_ms } else { now_ms() };
-            let describes = context.describes && window == 1;
-            let job = Job {
-                gives_way: context.data.session_cpus(test.clients, 0).is_some(),
-                reads_counters: true,
-                slice: Some(slice_of(work)),
-                ..Job::of_work(
-                    &self.setup.plan,
-                    test,
-                    draws_of(drawn.number, window),
-                    fixed_work(work, test.clients),
-                )
-            };
-            let outputs = measure_in_turns(&mut arms, self.setup.driver, &job, describes, control);
-            let outputs = outputs.map_err(|failed| match (control.stopped(), *failed) {
-                (true, _) => Error::Interrupted,
-                (false, (at, failure)) => arms[at].judge(&test.name, failure),
+            let keeps_state = context.keeps_state && window == 1;
+            let draws = draws_of(drawn.number, window);
+            let job = job(&self.setup.plan, (test, work), draws, context);
+            let job = Job { slice: Some(slice_of(work)), ..job };
+            let outputs = measure_in_turns(&mut arms, self.setup.driver, &job, keeps_state, control);
+            let outputs = outputs.map_err(|failed| {
+                let (at, error) = *failed;
+                arms[at].failed(&test.name, error, control)
             })?;
-            Self::go_on(control)?;
+            control.check()?;
             for ((slot, arm), output) in slots.into_iter().zip(outputs) {
                 let begun = self.begin()?;
-                let StepOutput { mut observation, invalid, .. } = output;
-                observation.placement = Some(Placement { block: drawn.number, window, slot });
-                let arm = &self.setup.plan.arms[arm].name.clone();
-                let done = Done { arm, kind: "measure", step: &test.name, started_at_ms, invalid };
-                self.finish(begun, done, Some(&observation))?;
+                let name = &self.setup.plan.arms[arm].name;
+                let placement = Placement { block: drawn.number, window, slot };
+                self.keep_window(begun, (name, &test.name), (placement, started_at_ms), output)?;
             }
         }
         Ok(())
     }
 
-    /// One window, journaled.
+    /// Measures one window and journals it.
     fn window(
         &mut self,
         arm: &mut ActiveArm,
@@ -246,27 +239,32 @@ impl Blocks<'_> {
         context: &BlockContext<'_>,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
-        control.serve(arm);
+        control.set_current(arm);
         let begun = self.begin()?;
-        // Plans and state are the same all over a run: the first block that counts shows them.
-        let describes = context.describes && placement.window == 1;
+        // Plans and state are the same in all blocks of a run: the first that is done has them.
+        let keeps_state = context.keeps_state && placement.window == 1;
         let draws = draws_of(placement.block, placement.window);
-        let job = Job {
-            gives_way: context.data.session_cpus(step.clients, 0).is_some(),
-            reads_counters: true,
-            ..Job::of_work(&self.setup.plan, step, draws, fixed_work(work, step.clients))
-        };
-        let output = measure(arm, self.setup.driver, job, describes, control).map_err(|failure| {
-            if control.stopped() { Error::Interrupted } else { arm.judge(&step.name, failure) }
-        })?;
-        Self::go_on(control)?;
-        let StepOutput { mut observation, invalid, .. } = output;
-        observation.placement = Some(placement);
-        let done = Done { arm: &arm.name, kind: "measure", step: &step.name, started_at_ms, invalid };
+        let job = job(&self.setup.plan, (step, work), draws, context);
+        let output = measure(arm, self.setup.driver, job, keeps_state, control)
+            .map_err(|error| arm.failed(&step.name, error, control))?;
+        control.check()?;
+        self.keep_window(begun, (&arm.name, &step.name), (placement, started_at_ms), output)
+    }
+
+    /// Journals a window.
+    fn keep_window(
+        &mut self,
+        begun: Begun,
+        (arm, step): (&str, &str),
+        (placement, started_at_ms): (Placement, i64),
+        output: StepOutput,
+    ) -> Result<()> {
+        let observation = Observation { placement: Some(placement), ..output.observation };
+        let done = Done { arm, kind: "measure", step, started_at_ms, invalid: output.invalid };
         self.finish(begun, done, Some(&observation))
     }
 
-    /// Journals a count that took so long.
+    /// Journals a count that took `took_ms` milliseconds.
     pub(super) fn keep_count(&mut self, arm: &str, observation: &Observation, took_ms: i64) -> Result<()> {
         let Measured::Count(count) = &observation.measured else {
             return Ok(());
@@ -278,38 +276,52 @@ impl Blocks<'_> {
     }
 }
 
-/// Reads the tables of all arms at the same time. A server that fills its memory before the others do gets what is most
-/// fragmented, and everything in it takes about 1 % longer.
-fn warm_together(arms: &[&mut ActiveArm], plan: &Plan) -> Vec<Result<()>> {
+/// Reads the tables of all arms at the same time. When servers were started and warmed one after the other,
+/// the first took 1.25 % more CPU time per point query than the fifth, presumably since it got the most
+/// fragmented memory.
+fn warm_together(driver: &dyn Driver, arms: &[&mut ActiveArm], plan: &Plan) -> Vec<Result<()>> {
     let instances = arms.iter().map(|arm| &*arm.instance);
-    let warmed = in_parallel(instances.map(|instance| || warm_instance(instance, plan, WARM_ROWS_MAX)));
+    let warmed = in_parallel(instances.map(|instance| || driver.warm(plan, instance, WARM_ROWS_MAX)));
     let named = warmed.into_iter().zip(arms);
     named.map(|(warmed, arm)| warmed.map_err(Error::session(&arm.name, WARMING))).collect()
 }
 
-/// Numbers of draws that a block has; it has at most 64 windows of a test.
-pub(crate) const DRAWS_OF_A_BLOCK: u32 = 100;
+/// Range of `draws` of a block, which has at most 64 windows of a test.
+pub(crate) const DRAWS_PER_BLOCK: u32 = 100;
 
-/// The fixed work of a window.
+/// A window of a test.
+fn job<'a>(
+    plan: &'a Plan,
+    (test, work): (&'a StepDef, &TestWork),
+    draws: u32,
+    context: &BlockContext<'_>,
+) -> Job<'a> {
+    Job {
+        gives_way: context.data.session_cpus(test.clients, 0).is_some(),
+        reads_counters: true,
+        ..Job::of_work(plan, test, draws, fixed_work(work, test.clients))
+    }
+}
+
+/// The work of a window, split over its clients.
 fn fixed_work(work: &TestWork, clients: u32) -> FixedWork {
     let each = |events: u64| vec![events.div_ceil(u64::from(clients)).max(1); clients as usize];
     FixedWork { warmup: each(work.warmup_events), window: each(work.window_events) }
 }
 
-/// Of a slice's events, one in so many warms it up.
-const GUARD_EACH: u64 = 10;
-/// A slice of fewer events has none to spare for that.
-const GUARD_FROM: u64 = 5;
+/// One guard event per this many events of a slice.
+const EVENTS_PER_GUARD: u64 = 10;
+/// Shorter slices have no guard events.
+const GUARD_EVENTS_FROM: u64 = 5;
 
-/// A turn of each client.
 fn slice_of(work: &TestWork) -> SliceSpec {
     let events = work.slice_events;
-    let guard_events = if events < GUARD_FROM { 0 } else { events.div_ceil(GUARD_EACH) };
+    let guard_events = if events < GUARD_EVENTS_FROM { 0 } else { events.div_ceil(EVENTS_PER_GUARD) };
     SliceSpec { events, guard_events }
 }
 
-/// Windows of the same number repeat the same operations on every arm; those of another block are others, so that no
-/// verdict rests on the keys that happened to be drawn.
+/// Windows of equal number repeat the same operations on every arm. Each block draws others, so that no
+/// verdict depends on the keys of one draw.
 pub(super) fn draws_of(block: u32, window: u32) -> u32 {
-    block * DRAWS_OF_A_BLOCK + window
+    block * DRAWS_PER_BLOCK + window
 }

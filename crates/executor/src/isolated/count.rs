@@ -1,16 +1,16 @@
-//! Counting instructions where the host has no counters for them: each arm's server starts once more under an
-//! instrumenting program. Where the windows of a test have changed much of the tables, it starts on what they have
-//! left, so that moved rows, dead versions and free space are what windows work with; all other tests share a start on
-//! the block's data. How tests are counted on one server: `counted.rs`.
+//! Counts instructions on hosts without hardware counters: each arm's server starts once more under an
+//! instrumenting program. If the windows of a test have changed much of the tables, it starts on the data
+//! that they left, so that counts see the moved rows, dead versions and free space that windows see; all
+//! other tests share a start on the block's data. `counted.rs` counts tests on one server.
 //!
-//! Counts don't depend on what else the machine does, so arms are counted at the same time.
+//! Counts don't depend on the machine's load, so arms are counted at the same time.
 
 use super::counted::{Counted, Lane, LogPerEvent};
 use super::data::{StartOptions, in_parallel, warm};
 use super::{BlockContext, Blocks};
 use crate::arm::{ActiveArm, not_started};
 use crate::control::RunControl;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::passes::Servers;
 use crate::system::System;
 use rqps_plan::isolated::BlockPlan;
@@ -19,33 +19,36 @@ use rqps_servers::{Instrument, instrument};
 use std::path::Path;
 use std::time::Instant;
 
-/// CPU time that the counted events of a test take the server where nothing instruments it; under valgrind some seven
-/// times as much, and half a second at the start of each session. A session's own instructions vary by about 20,000
-/// from start to start; in this time there are some 150 million.
+/// Server CPU time that the counted events of a test would take without an instrument. Under valgrind they
+/// take about seven times as much, plus half a second at the start of each session. A session's own
+/// instructions vary by about 20,000 from start to start; this time has some 150 million.
 const NATIVE_CPU_US: f64 = 25_000.0;
-/// Fewest events, for tests that draw keys: what one draw costs stands for no test.
+/// Fewest events of tests that draw keys: a single draw does not represent the test.
 const EVENTS_MIN: f64 = 3.0;
-/// A test whose single event takes more CPU time is not counted: its sessions would take minutes each.
+/// Tests with more CPU time per event are not counted: their sessions would take minutes each.
 const NATIVE_CPU_US_MAX: f64 = 1_000_000.0;
-/// A test whose single event takes more CPU time gets no more than that one: it reads so many rows that its draws say
-/// little.
+/// Tests with more CPU time per event are counted for one event only: it reads so many rows that the draw
+/// hardly matters.
 const NATIVE_CPU_US_ONCE: f64 = 200_000.0;
-/// Rows of a table that are read before its server counts; the instrumenting program reads some seven times slower.
+/// Rows of each table that are read before counting; under the instrument, reading is about seven times
+/// slower.
 pub(super) const WARM_ROWS_MAX: u64 = 300_000;
-/// Events of all windows of a test in a block, as a share of the rows, from which on they have changed the tables.
+/// Events of all windows of a test in a block, as a share of all rows, from which its tables count as
+/// changed.
 const AGED_SHARE: f64 = 0.1;
-/// Servers that are counted at the same time. More than there are CPUs keeps these busy while sessions begin and end.
+/// Servers that are counted at the same time. More servers than CPUs keep the CPUs busy while sessions begin
+/// and end.
 const LANES_MAX: usize = 4;
 
-/// Where instructions come from.
+/// Where instruction counts come from.
 pub(super) struct Source {
-    /// What a run keeps of it.
+    /// Text for the run's method.
     pub text: String,
-    /// The program that counts, where one does.
+    /// The instrumenting program, if one is used.
     pub counted_by: Option<String>,
 }
 
-/// The best source that this host has.
+/// The best source of this host.
 pub(super) fn source(plan: &Plan) -> Source {
     let wanted = plan.blocks().count_instructions;
     let without = |text: String| Source { text, counted_by: None };
@@ -61,47 +64,47 @@ pub(super) fn source(plan: &Plan) -> Source {
     }
 }
 
-/// Events that are counted of a test whose events take the server so much CPU time; 0 where that would take too long.
+/// Events to count of a test with this server CPU time per event; 0 if counting would take too long.
 pub(super) fn events(cpu_us_per_event: f64, test: &StepDef) -> u64 {
     if cpu_us_per_event > NATIVE_CPU_US_MAX {
         return 0;
     }
-    // A table does not run out of rows by being counted.
-    let most = if test.shrinks { 1_000.0 } else { 20_000.0 };
-    let least = if cpu_us_per_event > NATIVE_CPU_US_ONCE { 1.0 } else { EVENTS_MIN };
-    (NATIVE_CPU_US / cpu_us_per_event.max(1.0)).clamp(least, most).ceil() as u64
+    // Few enough deletes that tables do not run out of rows.
+    let max = if test.shrinks { 1_000.0 } else { 20_000.0 };
+    let min = if cpu_us_per_event > NATIVE_CPU_US_ONCE { 1.0 } else { EVENTS_MIN };
+    (NATIVE_CPU_US / cpu_us_per_event.max(1.0)).clamp(min, max).ceil() as u64
 }
 
 impl Blocks<'_> {
-    /// Whether what a test's windows have left is another state than what they began with.
-    pub(super) fn ages(&self, test: &StepDef, context: &BlockContext<'_>) -> bool {
+    /// Whether a test's windows change enough of the tables that it is counted on the data they leave.
+    pub(super) fn ages_tables(&self, test: &StepDef, context: &BlockContext<'_>) -> bool {
         let Some(work) = context.works.get(&test.name) else { return false };
         let events = (work.warmup_events + work.window_events) * u64::from(self.setup.plan.blocks().windows);
         test.writes && events as f64 >= AGED_SHARE * self.setup.plan.work.rows_total() as f64
     }
 
-    /// Counts tests of a block on all arms: on what the `left` servers have just left, which are stopped for it, or on
-    /// the block's data. Not those whose cost is decided.
+    /// Counts tests of a block on all arms: on the data of `measured`, servers that are stopped for it, or on
+    /// the block's data. Skips tests whose cost is decided.
     pub(super) fn count(
         &mut self,
         (drawn, tests): (&BlockPlan, &[&StepDef]),
-        mut left: Option<Servers>,
+        mut measured: Option<Servers>,
         context: &BlockContext<'_>,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
-        let counts = |test: &&StepDef| {
+        let is_counted = |test: &&StepDef| {
             let work = context.works.get(&test.name);
             work.is_some_and(|work| work.count_events > 0) && !context.cost_decided.contains(&test.name)
         };
-        let tests: Vec<&StepDef> = tests.iter().copied().filter(counts).collect();
+        let tests: Vec<&StepDef> = tests.iter().copied().filter(is_counted).collect();
         if context.counting.counted_by.is_none() || tests.is_empty() {
             return Ok(());
         }
         let began = Instant::now();
         let log = LogPerEvent::of(&self.writer.run()?, drawn.number);
         let mut all = Vec::new();
-        for some in drawn.starts.chunks(LANES_MAX) {
-            // Files of counts are named by process: no two starts share a directory.
+        for lanes in drawn.starts.chunks(LANES_MAX) {
+            // Files of counts are named by PID, so each start gets an empty directory.
             let dir = self.setup.place.counts_dir()?;
             control.progress.action_started(
                 drawn.number,
@@ -109,17 +112,17 @@ impl Blocks<'_> {
                 "counting instructions",
             );
             let instruments: Vec<Instrument> =
-                some.iter().map(|&arm| instrument_of(self.setup.ingredients[arm].system, &dir)).collect();
+                lanes.iter().map(|&arm| instrument_of(self.setup.ingredients[arm].system, &dir)).collect();
             let mut arms = Vec::new();
-            for ((lane, &arm), instrument) in (0..).zip(some).zip(&instruments) {
-                Self::go_on(control)?;
-                let as_left = left.as_mut().and_then(|servers| servers.take(arm));
-                let as_left = as_left.map(|arm| stop(arm, control)).transpose()?.is_some();
+            for ((lane, &arm), instrument) in (0..).zip(lanes).zip(&instruments) {
+                control.check()?;
+                let server = measured.as_mut().and_then(|servers| servers.take(arm));
+                let reuses_data = server.map(|server| stop(server, control)).transpose()?.is_some();
                 let instrument = Some(instrument);
                 let side = drawn.sides[arm];
                 arms.push((
                     arm,
-                    StartOptions { side, cpu_turn: lane, load: drawn.load, instrument, as_left },
+                    StartOptions { side, cpu_turn: lane, load: drawn.load, instrument, reuses_data },
                 ));
             }
             let started = context.data.start_together(self, &arms, control)?;
@@ -127,7 +130,7 @@ impl Blocks<'_> {
         }
         self.setup.place.remove_counts()?;
         let counted: usize = all.iter().map(|(_, of_arm)| of_arm.len()).sum();
-        // Lanes run at the same time: each count has its part of the time that passed.
+        // Lanes run in parallel: the elapsed time is split evenly over the counts.
         let took_ms = began.elapsed().as_millis() as i64 / counted.max(1) as i64;
         for (arm, of_arm) in &all {
             of_arm.iter().try_for_each(|observation| self.keep_count(arm, observation, took_ms))?;
@@ -135,7 +138,7 @@ impl Blocks<'_> {
         Ok(())
     }
 
-    /// A thread for each server.
+    /// Counts on each server in a thread of its own.
     fn count_lanes(
         &self,
         started: Vec<ActiveArm>,
@@ -148,34 +151,29 @@ impl Blocks<'_> {
         let stop = control.stop;
         let one = |lane: usize, arm: &ActiveArm| -> Result<Vec<Counted>> {
             let _pinned = context.data.pin(1, lane as u32)?;
-            warm(arm, plan, WARM_ROWS_MAX)?;
+            warm(driver, arm, plan, WARM_ROWS_MAX)?;
             let lane = Lane { plan, driver, arm, dir, stop, context, block, log };
             lane.count(tests)
         };
         let one = &one;
         let counted = in_parallel(started.iter().enumerate().map(|(lane, arm)| move || one(lane, arm)));
-        if control.stopped() {
-            return Err(Error::Interrupted);
-        }
+        control.check()?;
         let mut all = Vec::new();
         for (mut arm, counted) in started.into_iter().zip(counted) {
-            all.push((
-                arm.name.clone(),
-                counted.map_err(|failure| arm.judge("counting instructions", failure))?,
-            ));
+            let counted = counted.map_err(|error| arm.diagnose("counting instructions", error))?;
+            all.push((arm.name.clone(), counted));
             arm.instance.discard();
         }
         Ok(all)
     }
 }
 
-/// Stops a server that was held still, so that another one finds its data whole.
+/// Shuts a frozen server down cleanly, so that another one can start on its data.
 fn stop(mut arm: ActiveArm, control: &RunControl<'_>) -> Result<()> {
     arm.instance.thaw();
     arm.instance.stop(control.stop).map_err(not_started(&arm.name, &arm.data_dir))
 }
 
-/// What an arm's server is counted by.
 fn instrument_of(system: &dyn System, dir: &Path) -> Instrument {
     let counts_dir = dir.to_owned();
     match system.session_is_a_process() {

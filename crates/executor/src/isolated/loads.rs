@@ -1,11 +1,11 @@
-//! Loads: what the arms of blocks start from, each made once and kept as a snapshot.
+//! Loads that the arms of blocks start from, each made once and kept as a snapshot.
 //!
-//! Arms whose builds can read each other's data directory share their loads, so that what a load happens to leave
-//! is on both sides of their comparison. The control has loads of its own: it shows what loads differ by. Statements
-//! that an arm alone is given run on a copy of the shared load. Every load is made [`rqps_plan::isolated::LOADS`]
-//! times, when the first block needs it.
+//! Arms whose builds can read each other's data directories share their loads, so that chance differences
+//! between loads don't affect their comparison. The control has loads of its own and shows how much loads
+//! differ. An arm's `after_load` statements run on a copy of the shared load. Every load is made
+//! [`rqps_plan::isolated::LOADS`] times, each when the first block needs it.
 
-use super::data::{Data, StartOptions, in_place};
+use super::data::{Data, StartOptions, spec_on};
 use super::{Blocks, Done};
 use crate::arm::{ActiveArm, Ingredients, not_started, record};
 use crate::control::RunControl;
@@ -22,89 +22,89 @@ use std::collections::BTreeMap;
 pub(super) struct Origin {
     /// The arm that loads the tables.
     pub loader: usize,
-    /// The arm whose own statements follow the load, where there are any.
+    /// The arm whose `after_load` statements follow, if it has any.
     pub changer: Option<usize>,
 }
 
-/// A snapshot, by what made it.
+/// Identifies a snapshot by how it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Made {
-    /// Whose name the action has.
+pub(super) struct Snapshot {
+    /// The arm whose server makes it.
     arm: usize,
-    /// Whether it holds what that arm's statements made of the load, or the load itself.
+    /// Whether that arm's `after_load` statements have run on the load.
     changed: bool,
-    /// From 1.
+    /// Number of the load, from 1.
     load: u32,
 }
 
 impl Origin {
-    /// What an arm is restored from.
-    pub fn made(&self, load: u32) -> Made {
+    /// The snapshot that an arm is restored from.
+    pub fn snapshot(&self, load: u32) -> Snapshot {
         match self.changer {
-            Some(arm) => Made { arm, changed: true, load },
+            Some(arm) => Snapshot { arm, changed: true, load },
             None => self.loaded(load),
         }
     }
 
-    fn loaded(&self, load: u32) -> Made {
-        Made { arm: self.loader, changed: false, load }
+    /// The snapshot of the load itself.
+    fn loaded(&self, load: u32) -> Snapshot {
+        Snapshot { arm: self.loader, changed: false, load }
     }
 }
 
-impl Made {
-    /// Its name in the run's place.
+impl Snapshot {
+    /// Its directory in the run's place.
     pub fn dir_name(&self, plan: &Plan) -> String {
         let kind = if self.changed { "changed" } else { "load" };
         format!("{kind}-{}-{}", self.load, plan.arms[self.arm].name)
     }
 
-    /// The step of its action.
+    /// The step name of its action.
     fn step(&self) -> String {
         let kind = if self.changed { "after load" } else { "load" };
         if self.load == 1 { kind.to_owned() } else { format!("{kind} {}", self.load) }
     }
 }
 
-/// Where each arm's data come from, by index of the plan's arms, as far as versions and options tell.
+/// Where each arm's data come from, judged by data keys, by index in the plan's arms.
 pub(super) fn origins(plan: &Plan, ingredients: &[Ingredients]) -> Vec<Origin> {
     let key = |arm: usize| {
         let Ingredients { build, config, system } = &ingredients[arm];
         let planned = &plan.arms[arm];
         (system.data_key(build, config), (planned.control || planned.own_load).then_some(arm))
     };
-    let first = |is_like: &dyn Fn(usize) -> bool| (0..plan.arms.len()).find(|arm| is_like(*arm));
     let origin = |arm: usize| {
         let own = &plan.arms[arm].after_load;
-        let is_like = |other: usize| key(other) == key(arm);
-        let changes_alike = |other: usize| is_like(other) && plan.arms[other].after_load == *own;
+        let shares_load = |other: &usize| key(*other) == key(arm);
+        let shares_changes = |other: &usize| shares_load(other) && plan.arms[*other].after_load == *own;
         Origin {
-            loader: first(&is_like).unwrap_or(arm),
-            changer: first(&changes_alike).filter(|_| !own.is_empty()),
+            loader: (0..plan.arms.len()).find(shares_load).unwrap_or(arm),
+            changer: (0..plan.arms.len()).find(shares_changes).filter(|_| !own.is_empty()),
         }
     };
     (0..plan.arms.len()).map(origin).collect()
 }
 
-/// Snapshots that are journaled, with the numbers of their actions.
-pub(super) fn journaled(plan: &Plan, run: &Run) -> BTreeMap<Made, u32> {
+/// Journaled snapshots, with the numbers of their actions.
+pub(super) fn journaled(plan: &Plan, run: &Run) -> BTreeMap<Snapshot, u32> {
     let loads = run.loads.iter().map(|load| &load.action).filter(|action| action.outcome == Outcome::Done);
     let changes = run.settles.iter().map(|settle| &settle.action);
-    let mut made = BTreeMap::new();
+    let mut snapshots = BTreeMap::new();
     for (action, changed) in loads.map(|load| (load, false)).chain(changes.map(|settle| (settle, true))) {
-        let arm = plan.arms.iter().position(|arm| arm.name == action.arm);
-        let of = |load| Some(Made { arm: arm?, changed, load }).filter(|made| made.step() == action.step);
-        if let Some(found) = (1..=LOADS).find_map(of) {
-            made.insert(found, action.seq);
+        let Some(arm) = plan.arms.iter().position(|arm| arm.name == action.arm) else { continue };
+        let all = (1..=LOADS).map(|load| Snapshot { arm, changed, load });
+        for snapshot in all.filter(|snapshot| snapshot.step() == action.step) {
+            snapshots.insert(snapshot, action.seq);
         }
     }
-    made
+    snapshots
 }
 
-/// Something that is done for an arm.
+/// Work on one arm.
 type ForArm<'a> = dyn Fn(&mut Data, &mut Blocks<'_>, usize, &mut RunControl<'_>) -> Result<()> + 'a;
 
 impl Data {
-    /// Makes what all arms start from with this load, where it is not there yet.
+    /// Makes the missing snapshots of this load, for all arms.
     pub fn provide_all(
         &mut self,
         blocks: &mut Blocks<'_>,
@@ -114,13 +114,13 @@ impl Data {
         self.for_all(blocks, control, &|data, blocks, arm, control| data.provide(blocks, arm, load, control))
     }
 
-    /// Starts every arm once on its data, and notes what its server says of itself.
-    pub fn introduce_all(&mut self, blocks: &mut Blocks<'_>, control: &mut RunControl<'_>) -> Result<()> {
-        self.for_all(blocks, control, &Self::introduce)
+    /// Starts every arm once on its data and stores what its server reports about itself.
+    pub fn start_all_once(&mut self, blocks: &mut Blocks<'_>, control: &mut RunControl<'_>) -> Result<()> {
+        self.for_all(blocks, control, &Self::start_once)
     }
 
-    /// Does this for every arm that is not given up. An arm whose server does not start on what another loaded gets
-    /// loads of its own; one that cannot even so, or that refuses its own statements, is given up.
+    /// Does `work` for every arm that is not given up. An arm whose server does not start on another arm's
+    /// load gets loads of its own. An arm that fails even so, or whose own statements fail, is given up.
     fn for_all(
         &mut self,
         blocks: &mut Blocks<'_>,
@@ -128,7 +128,7 @@ impl Data {
         work: &ForArm<'_>,
     ) -> Result<()> {
         for arm in 0..blocks.setup.plan.arms.len() {
-            Blocks::go_on(control)?;
+            control.check()?;
             if blocks.given_up.contains_key(&arm) {
                 continue;
             }
@@ -138,7 +138,7 @@ impl Data {
                 && error.faulty_arm().is_some()
                 && matches!(error, Error::NotStarted { .. } | Error::ServerDied { .. })
             {
-                self.load_by_itself(blocks, arm, error, control)?;
+                self.use_own_loads(blocks, arm, error, control)?;
                 done = work(self, blocks, arm, control);
             }
             if let Err(error) = done {
@@ -149,8 +149,8 @@ impl Data {
         Ok(())
     }
 
-    /// Has an arm, and those of its build, start from loads of their own from now on, and says so.
-    fn load_by_itself(
+    /// Makes an arm, and later ones of its build, start from loads of their own from now on, and notes it.
+    fn use_own_loads(
         &mut self,
         blocks: &mut Blocks<'_>,
         arm: usize,
@@ -182,18 +182,23 @@ impl Data {
         control: &mut RunControl<'_>,
     ) -> Result<()> {
         let origin = self.origins[arm];
-        for made in [origin.loaded(load), origin.made(load)] {
-            let is_there = blocks.setup.place.data_dir(&made.dir_name(&blocks.setup.plan)).exists();
-            if !is_there || !self.made.contains_key(&made) {
-                self.make(blocks, made, origin, control)?;
+        for snapshot in [origin.loaded(load), origin.snapshot(load)] {
+            let exists = blocks.setup.place.data_dir(&snapshot.dir_name(&blocks.setup.plan)).exists();
+            if !exists || !self.snapshots.contains_key(&snapshot) {
+                self.make(blocks, snapshot, origin, control)?;
             }
         }
         Ok(())
     }
 
-    fn introduce(&mut self, blocks: &mut Blocks<'_>, arm: usize, control: &mut RunControl<'_>) -> Result<()> {
+    fn start_once(
+        &mut self,
+        blocks: &mut Blocks<'_>,
+        arm: usize,
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
         self.provide(blocks, arm, 1, control)?;
-        let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: true };
+        let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, reuses_data: true };
         self.restored_by = self.restore(blocks, arm, &options, control)?;
         let mut active = self.start(blocks, arm, options, control)?;
         let (facts, applied) = (active.facts()?, active.instance.applied().clone());
@@ -204,75 +209,77 @@ impl Data {
         Ok(blocks.writer.put_arm(&entry)?)
     }
 
-    /// Makes a snapshot, and journals it with the state that it holds.
+    /// Makes a snapshot and journals it with its fingerprint.
     fn make(
         &mut self,
         blocks: &mut Blocks<'_>,
-        made: Made,
+        snapshot: Snapshot,
         origin: Origin,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
         let plan = &blocks.setup.plan;
-        let name = plan.arms[made.arm].name.clone();
-        let system = blocks.setup.ingredients[made.arm].system;
+        let name = plan.arms[snapshot.arm].name.clone();
+        let system = blocks.setup.ingredients[snapshot.arm].system;
         let data_dir = blocks.setup.place.data_dir(&name);
-        let spec = in_place(blocks, made.arm, data_dir.clone());
-        // Arms that share what is loaded may differ in their environment.
+        let spec = spec_on(blocks, snapshot.arm, data_dir.clone());
+        // Arms that share a load may differ in their environment.
         let spec = ServerSpec { env: BTreeMap::new(), ..spec };
-        if made.changed {
-            let from = blocks.setup.place.data_dir(&origin.loaded(made.load).dir_name(plan));
+        if snapshot.changed {
+            let from = blocks.setup.place.data_dir(&origin.loaded(snapshot.load).dir_name(plan));
             system.copy_data(&from, &data_dir, control.stop).map_err(not_started(&name, &data_dir))?;
         } else {
             system.create(&spec, control.stop).map_err(not_started(&name, &data_dir))?;
-            blocks.setup.place.sign()?;
+            blocks.setup.place.write_owner()?;
         }
         let begun = blocks.begin()?;
-        let (seq, started_at_ms, step) = (begun.seq, now_ms(), made.step());
+        let (seq, started_at_ms, step) = (begun.seq, now_ms(), snapshot.step());
         control.progress.action_started(seq, &name, &step);
-        let mut active = ActiveArm::start(made.arm, &name, (system, &spec), control)?;
+        let mut active = ActiveArm::start(snapshot.arm, &name, (system, &spec), control)?;
         let task = Task { plan, driver: blocks.setup.driver, arm: &active };
-        let filled = fill(&task, made.changed, control);
-        let Filled { observation, summary, open } = filled.map_err(|failure| {
-            if control.stopped() { Error::Interrupted } else { active.judge(&step, failure) }
-        })?;
+        let filled = fill(&task, snapshot.changed, control);
+        let Filled { observation, summary, unmet } =
+            filled.map_err(|error| active.failed(&step, error, control))?;
         active.instance.stop(control.stop).map_err(not_started(&name, &data_dir))?;
-        let to = blocks.setup.place.data_dir(&made.dir_name(plan));
+        let to = blocks.setup.place.data_dir(&snapshot.dir_name(plan));
         system.copy_data(&data_dir, &to, control.stop).map_err(not_started(&name, &to))?;
         blocks.setup.place.remove_arm(&name)?;
-        if let Some(open) = open {
-            blocks.writer.add_note(Some(&name), &format!("{step}: not at rest when it was kept: {open}"))?;
+        if let Some(unmet) = unmet {
+            blocks.writer.add_note(
+                Some(&name),
+                &format!("{step}: not settled when the snapshot was taken: {unmet}"),
+            )?;
         }
-        let kind = if made.changed { "settle" } else { "load" };
+        let kind = if snapshot.changed { "settle" } else { "load" };
         let done = Done { arm: &name, kind, step: &step, started_at_ms, invalid: None };
         blocks.finish(begun, done, observation.as_ref())?;
-        self.made.insert(made, seq);
+        self.snapshots.insert(snapshot, seq);
         control.progress.action_finished(seq, &name, &step, &summary);
         Ok(())
     }
 }
 
-/// What a server holds that is about to be kept.
+/// Result of [`fill`].
 struct Filled {
-    /// With the state as fingerprint.
+    /// With the fingerprint of the settled server.
     observation: Option<Observation>,
     summary: String,
-    /// Conditions of rest that were not reached.
-    open: Option<String>,
+    /// Settle conditions that were not met.
+    unmet: Option<String>,
 }
 
-/// Loads the tables, or runs the arm's statements on them; then brings the server to rest.
+/// Loads the tables, or runs the arm's `after_load` statements on loaded ones; then settles the server.
 fn fill(task: &Task<'_>, is_loaded: bool, control: &mut RunControl<'_>) -> Result<Filled> {
     let loaded = match is_loaded {
         true => after_load(task, control).map(|()| None)?,
         false => Some(load_tables(task, control)?),
     };
     let settled = settle(task, (0, task.plan.workload.settle_seconds_max), control)?;
-    let open = settled.note.clone();
+    let unmet = settled.note.clone();
     let done = loaded.unwrap_or(settled);
     let doing = "reading the state that a load left";
     let mut admin = task.arm.admin(doing)?;
     let fingerprint = admin.fingerprint()?;
     admin.before_keeping().map_err(Error::session(&task.arm.name, doing))?;
     let observation = done.observation.map(|observation| Observation { fingerprint, ..observation });
-    Ok(Filled { observation, summary: done.summary, open })
+    Ok(Filled { observation, summary: done.summary, unmet })
 }

@@ -1,10 +1,10 @@
-//! The protocol `isolated`: blocks, each a restart of every arm from the same data, until every verdict is reached or
-//! the budget is used up.
+//! Protocol `isolated`: measures blocks, each a restart of every arm from the same data, until every verdict
+//! is reached or the budget is used up.
 //!
-//! `loads` makes what arms start from; `data` restores it on the sides of a block; `pilot` finds the fixed work of
-//! every test; `block` measures one block; `count` and `counted` count instructions where the host has no counters for
-//! them;
-//! `environment` judges whether the host was itself; `next` says what the next block measures, or that there is none.
+//! `loads` makes the snapshots that arms start from; `data` restores them and starts servers; `pilot` finds
+//! the fixed work of every test; `block` measures one block; `count` and `counted` count instructions on
+//! hosts without hardware counters; `environment` voids blocks around which the host changed; `next` decides
+//! what the next block measures.
 
 mod block;
 mod count;
@@ -15,7 +15,7 @@ mod loads;
 mod next;
 mod pilot;
 
-pub(crate) use data::{WARM_ROWS_MAX, undisturbed, warm};
+pub(crate) use data::{WARM_ROWS_MAX, warm, with_config_of_blocks};
 
 use crate::control::RunControl;
 use crate::error::{Error, Result};
@@ -31,28 +31,28 @@ use rqps_store::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// What a run of blocks works with.
+/// A run of blocks. Arms are given by their index in the plan's arms.
 pub(crate) struct Blocks<'a> {
     pub setup: &'a Setup,
     pub writer: &'a mut RunWriter,
-    /// Whether data directories stay when the run ends.
+    /// Whether data directories are kept when the run ends.
     pub keep_data: bool,
-    /// How long this process may go on; `None`: until every verdict is reached.
+    /// How long this process may measure; `None`: until every verdict is reached.
     pub budget: Option<Duration>,
-    /// Arms whose server died in the blocks since the last one that is done, by index of the plan's arms.
+    /// Arms whose server died since the last block that is done.
     pub died: BTreeSet<usize>,
-    /// Arms that can't be measured, and why: further blocks are without them.
+    /// Arms that can't be measured, with their errors: further blocks leave them out.
     pub given_up: BTreeMap<usize, Error>,
 }
 
 enum Ended {
     Done,
-    /// Something spoilt it, for this reason.
+    /// The block is void, for this reason.
     Void(String),
 }
 
 impl Blocks<'_> {
-    /// Measures blocks until there is nothing left to measure. Returns why it ended, in a phrase.
+    /// Measures blocks until nothing is left to measure. Returns why it ended, in a phrase.
     pub fn run(&mut self, control: &mut RunControl<'_>) -> Result<String> {
         let start = Instant::now();
         self.record_progress(0.0, self.budget.map(|budget| budget.as_secs_f64()), control)?;
@@ -62,14 +62,14 @@ impl Blocks<'_> {
         let mut data = Data::prepare(self, control)?;
         let works = self.works(&data, control)?;
         let ended = self.blocks(&mut data, (&works, &counting, start), control);
-        // Those of an arm that was given up can be resumed.
+        // Arms that were given up need their data on resume.
         if ended.is_ok() && !self.keep_data && self.given_up.is_empty() {
             self.setup.place.remove()?;
         }
         ended
     }
 
-    /// Tells how far it has come to who watches it and to who reads the run.
+    /// Shows the progress and stores it in the run folder.
     fn record_progress(
         &mut self,
         share: f64,
@@ -102,7 +102,7 @@ impl Blocks<'_> {
             let left = self.budget.map(|budget| budget.saturating_sub(start.elapsed()));
             let next = next::next(&self.setup.plan, &run, left, &|arm| self.given_up.contains_key(&arm))?;
             self.record_progress(next.share, next.seconds_left, control)?;
-            Self::go_on(control)?;
+            control.check()?;
             let tests = match next.what {
                 Next::Stop(Stop { why, in_short }) => {
                     control.progress.stage(&why);
@@ -114,15 +114,16 @@ impl Blocks<'_> {
             let number = self.writer.last_block()?.unwrap_or(0) + 1;
             data.provide_all(self, load_of(number), control)?;
             let began = Instant::now();
-            let describes = !run.blocks.iter().any(|block| block.status == BlockStatus::Done);
-            let context = BlockContext { data, works, counting, cost_decided: next.cost_decided, describes };
+            let keeps_state = !run.blocks.iter().any(|block| block.status == BlockStatus::Done);
+            let context =
+                BlockContext { data, works, counting, cost_decided: next.cost_decided, keeps_state };
             let ended = self.block(number, &tests, &context, control);
             self.conclude(number, ended, began.elapsed(), control)?;
         }
     }
 
-    /// Writes down how a block ended. A failure makes it void, and its arm is given up unless it may go well another
-    /// time.
+    /// Records how a block ended. An error makes it void; the arm at fault is given up unless a retry may
+    /// succeed.
     fn conclude(
         &mut self,
         number: u32,
@@ -151,7 +152,7 @@ impl Blocks<'_> {
                 let why = error.in_short();
                 self.writer.finish_block(number, BlockStatus::Void, Some(&why))?;
                 let arm = self.arm_at_fault(&error);
-                if error.may_pass() && arm.is_some_and(|arm| self.died.insert(arm)) {
+                if error.is_transient() && arm.is_some_and(|arm| self.died.insert(arm)) {
                     control.progress.note(&format!("block {number}: void, will be repeated: {why}"));
                     self.writer.add_note(None, &format!("block {number} is void: {why}"))?;
                     return Ok(());
@@ -166,18 +167,17 @@ impl Blocks<'_> {
         self.setup.plan.arms.iter().position(|arm| arm.name == name)
     }
 
-    /// Gives up the arm that an error is about, so that blocks go on without it.
+    /// Gives up the arm at fault, so that blocks continue without it.
     ///
     /// # Errors
-    /// That error, where blocks can't: without base, or with nothing but base, or where the plan says so.
+    /// That error, if blocks can't continue: no arm is at fault, it is base, no candidate is left, or the
+    /// plan has `on_server_death = "stop"`.
     pub(super) fn give_up(&mut self, error: Error, control: &mut RunControl<'_>) -> Result<()> {
         let arms = &self.setup.plan.arms;
         let Some(arm) = self.arm_at_fault(&error) else {
             return Err(error);
         };
-        if control.stopped() {
-            return Err(Error::Interrupted);
-        }
+        control.check()?;
         let is_left = |other: usize| other != arm && !self.given_up.contains_key(&other);
         let base = self.setup.plan.base_index();
         let compares = (0..arms.len()).any(|other| other != base && !arms[other].control && is_left(other));
@@ -193,13 +193,13 @@ impl Blocks<'_> {
         Ok(())
     }
 
-    /// Takes the next number of the journal for an action that begins.
+    /// Begins an action under the journal's next number.
     fn begin(&mut self) -> Result<Begun> {
         let seq = self.writer.next_seq()?;
         Ok(Begun { seq, attempt: self.writer.begin_action(seq)? })
     }
 
-    /// Journals an action that is done now.
+    /// Journals an action as finished now.
     fn finish(&mut self, begun: Begun, done: Done<'_>, observation: Option<&Observation>) -> Result<()> {
         let record = ActionRecord {
             seq: begun.seq,
@@ -213,11 +213,6 @@ impl Blocks<'_> {
             note: done.invalid,
         };
         Ok(self.writer.finish_action(&record, observation)?)
-    }
-
-    /// Fails when the user wants the run to end.
-    fn go_on(control: &RunControl<'_>) -> Result<()> {
-        if control.stopped() { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
 
@@ -233,17 +228,18 @@ struct Done<'a> {
     kind: &'static str,
     step: &'a str,
     started_at_ms: i64,
-    /// Why its result must not be used, if so.
+    /// Why its result must not be used, if it must not.
     invalid: Option<String>,
 }
 
-/// What all blocks share.
+/// Inputs of a block.
 struct BlockContext<'a> {
     data: &'a Data,
+    /// Fixed work by test.
     works: &'a BTreeMap<String, TestWork>,
     counting: &'a count::Source,
     /// Tests whose cost needs no further counting.
     cost_decided: BTreeSet<String>,
-    /// Whether query plans and the servers' state are kept with the first windows.
-    describes: bool,
+    /// Whether query plans and fingerprints are stored with the first windows.
+    keeps_state: bool,
 }

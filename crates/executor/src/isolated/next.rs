@@ -1,5 +1,5 @@
-//! What the next block measures: tests whose verdicts can still be reached within the budget, the cheapest first. A
-//! test is always measured on all arms together, base and its control included.
+//! Decides what the next block measures: tests whose verdicts can still be reached within the budget, the
+//! cheapest first. A test is always measured on all arms, including base and control.
 
 use crate::error::Result;
 use rqps_plan::Plan;
@@ -11,14 +11,14 @@ use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A block may take this much longer than the budget has left: estimates are no better.
+/// A block may take this many times the remaining budget: estimates are no more precise.
 const OVERRUN: f64 = 1.1;
 
-/// What to do next, and how it is told.
+/// What to do next, and the progress to show.
 pub(super) struct Outlook {
     pub what: Next,
     pub why: String,
-    /// How much of the way is behind, from 0 to 1.
+    /// Share of the work that is done, from 0 to 1.
     pub share: f64,
     pub seconds_left: Option<f64>,
     /// Tests whose cost is decided on every arm.
@@ -37,8 +37,8 @@ pub(super) struct Stop {
     pub in_short: String,
 }
 
-/// Decides from what the run holds; `left` is what remains of the budget. Verdicts on arms that are `given_up`, by
-/// index, are not waited for.
+/// Decides from the run's results; `left` is the remaining budget. Verdicts on arms that are `given_up`, by
+/// index, are ignored.
 pub(super) fn next(
     plan: &Plan,
     run: &Run,
@@ -46,29 +46,29 @@ pub(super) fn next(
     given_up: &dyn Fn(usize) -> bool,
 ) -> Result<Outlook> {
     let rules = rules_of(run)?;
-    let least = least_blocks(plan, &rules);
+    let blocks_min = blocks_min(plan, &rules);
     let measured = blocks_by_test(run);
     let blocks = |test: &String| measured.get(test).copied().unwrap_or(0);
     let steps = &plan.workload.steps;
-    let fresh: Vec<String> = steps.iter().filter(|test| blocks(test) < least).cloned().collect();
-    if fresh.is_empty() {
+    let tests: Vec<String> = steps.iter().filter(|test| blocks(test) < blocks_min).cloned().collect();
+    if tests.is_empty() {
         let mut verdicts = judge_run(run, &rules)?;
         verdicts.judgement.verdicts.retain(|verdict| !given_up(verdict.arm));
         return Ok(undecided(plan, &verdicts, &measured, left));
     }
-    Ok(first_blocks(plan, run, &rules, &measured, (fresh, left)))
+    Ok(first_blocks(plan, run, &rules, &measured, (tests, left)))
 }
 
 fn first_look(rules: &Rules) -> usize {
     rules.looks.first().map_or(1, |look| look.blocks)
 }
 
-/// Blocks that every test gets, decided or not.
-fn least_blocks(plan: &Plan, rules: &Rules) -> usize {
+/// Blocks that every test gets, whether its verdicts are decided or not.
+fn blocks_min(plan: &Plan, rules: &Rules) -> usize {
     first_look(rules).max(plan.blocks().blocks_min as usize)
 }
 
-/// Before the first look, all tests are measured.
+/// The outlook while tests have fewer than [`blocks_min`] blocks: measures these.
 fn first_blocks(
     plan: &Plan,
     run: &Run,
@@ -76,14 +76,14 @@ fn first_blocks(
     measured: &BTreeMap<String, usize>,
     (tests, left): (Vec<String>, Option<Duration>),
 ) -> Outlook {
-    let (first_look, least) = (first_look(rules), least_blocks(plan, rules));
+    let (first_look, blocks_min) = (first_look(rules), blocks_min(plan, rules));
     let lowest = tests.iter().map(|test| measured.get(test).copied().unwrap_or(0)).min().unwrap_or(0);
     let known = seconds_of_done(run);
     let block_s = known.unwrap_or_else(|| block_seconds(plan, tests.len()));
     let left_s = left.map(|left| left.as_secs_f64());
     let (load_s, loads_left) = loads_left(run);
     let seconds_for = |blocks: usize| block_s * blocks as f64 + load_s * loads_left.min(blocks) as f64;
-    let to_first_look = seconds_for(least - lowest);
+    let total_s = seconds_for(blocks_min - lowest);
     if let (Some(left_s), Some(_)) = (left_s, known)
         && left_s * OVERRUN < seconds_for(1)
     {
@@ -98,15 +98,15 @@ fn first_blocks(
         return stop(&why, &format!("budget used up; {need} more until the first verdicts"));
     }
     Outlook {
-        why: format!("block {} of at least {least}: {}", lowest + 1, counted(tests.len(), "test")),
-        share: lowest as f64 / least as f64 * 0.5,
-        seconds_left: Some(left_s.map_or(to_first_look, |left| left.min(to_first_look))),
+        why: format!("block {} of at least {blocks_min}: {}", lowest + 1, counted(tests.len(), "test")),
+        share: lowest as f64 / blocks_min as f64 * 0.5,
+        seconds_left: Some(left_s.map_or(total_s, |left| left.min(total_s))),
         what: Next::Measure(tests),
         cost_decided: BTreeSet::new(),
     }
 }
 
-/// Verdicts that are open and can be reached.
+/// The outlook after that: measures tests with undecided verdicts that more blocks can decide.
 fn undecided(
     plan: &Plan,
     verdicts: &RunVerdicts,
@@ -114,8 +114,8 @@ fn undecided(
     left: Option<Duration>,
 ) -> Outlook {
     let blocks_max = plan.blocks().blocks_max as usize;
-    // Stalls that are not seen take much longer to rule out than a budget is meant for; those that are seen are
-    // followed. So are log and fsyncs that differ in every block, which few blocks more will prove.
+    // Ruling out stalls that do not show takes much longer than a budget is meant for; stalls that do show
+    // are followed up. So are WAL and fsyncs that differ in every block: a few more blocks will prove them.
     let is_measured_for = |verdict: &&Verdict| match verdict.detector {
         Detector::Rate | Detector::Cost => true,
         Detector::Stalls => RunVerdicts::blocks_to_resolve(verdict).is_some(),
@@ -133,8 +133,8 @@ fn undecided(
         let known = measured.get(&verdict.test).copied().unwrap_or(0);
         let needed = RunVerdicts::blocks_to_resolve(verdict).filter(|more| known + more <= blocks_max);
         if let Some(more) = needed {
-            let least = needs.entry(&verdict.test).or_insert(more);
-            *least = (*least).min(more.max(1));
+            let fewest = needs.entry(&verdict.test).or_insert(more);
+            *fewest = (*fewest).min(more.max(1));
         }
     }
     if open.is_empty() {
@@ -181,7 +181,7 @@ fn undecided(
     }
 }
 
-/// Tests by what their verdicts cost, the cheapest first, as long as the budget reaches to their end.
+/// Tests whose verdicts the budget can pay for, the cheapest first.
 fn affordable(needs: &BTreeMap<&str, usize>, verdicts: &RunVerdicts, left_s: f64) -> Vec<String> {
     let alone = |(test, blocks): (&&str, &usize)| verdicts.timing.seconds_for([(*test, *blocks)]);
     let mut order: Vec<(&&str, &usize)> = needs.iter().collect();
@@ -196,6 +196,7 @@ fn affordable(needs: &BTreeMap<&str, usize>, verdicts: &RunVerdicts, left_s: f64
     chosen.into_iter().map(|(test, _)| test.to_owned()).collect()
 }
 
+/// Tests whose cost is decided on every arm.
 fn cost_decided(verdicts: &RunVerdicts) -> BTreeSet<String> {
     let costs = || verdicts.judgement.verdicts.iter().filter(|verdict| verdict.detector == Detector::Cost);
     let open: BTreeSet<&str> =
@@ -208,7 +209,7 @@ fn stop(why: &str, in_short: &str) -> Outlook {
     Outlook { what, why: String::new(), share: 1.0, seconds_left: None, cost_decided: BTreeSet::new() }
 }
 
-/// How many blocks that count each test has.
+/// Number of done blocks of each test.
 fn blocks_by_test(run: &Run) -> BTreeMap<String, usize> {
     let mut blocks = BTreeMap::new();
     for block in run.blocks.iter().filter(|block| block.status == BlockStatus::Done) {
@@ -219,7 +220,7 @@ fn blocks_by_test(run: &Run) -> BTreeMap<String, usize> {
     blocks
 }
 
-/// Seconds that a load of all arms took, and how many loads there are still to be made.
+/// Mean seconds of a load of all arms, and the number of loads still to be made.
 fn loads_left(run: &Run) -> (f64, usize) {
     let loads = run.loads.iter().map(|load| &load.action);
     let actions = loads.chain(run.settles.iter().map(|settle| &settle.action));
@@ -228,7 +229,7 @@ fn loads_left(run: &Run) -> (f64, usize) {
     (took_ms as f64 / 1e3 / made as f64, LOADS as usize - made)
 }
 
-/// Mean length of the blocks that are done.
+/// Mean seconds of the done blocks.
 fn seconds_of_done(run: &Run) -> Option<f64> {
     let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
     let lengths: Vec<f64> = done

@@ -1,11 +1,11 @@
-//! What follows from runs with known truth.
+//! Decisions on runs with known truth.
 
 use super::*;
 use rqps_plan::PlanContext;
 use rqps_store::RunFolder;
 use rqps_verdicts::testing::{Spec, TESTS, write_run};
 
-/// The outlook after a made-up run.
+/// The outlook after a made-up run, with this much budget left.
 fn outlook(spec: &Spec, isolated: &str, left_s: Option<u64>) -> Outlook {
     let dir = tempfile::tempdir().unwrap();
     let folder = write_run(dir.path(), spec).unwrap();
@@ -16,8 +16,7 @@ fn outlook(spec: &Spec, isolated: &str, left_s: Option<u64>) -> Outlook {
          [matrix]\nbuilds = [\"postgres-17.7\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n",
         names.join(", ")
     );
-    let plan =
-        Plan::parse(&text, "p.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap().plan;
+    let plan = Plan::parse(&text, "p.toml", &PlanContext::trusting(rqps_workloads::BENCHMARKS)).unwrap().plan;
     next(&plan, &run, left_s.map(Duration::from_secs), &|_| false).unwrap()
 }
 
@@ -52,15 +51,15 @@ fn all_tests_are_measured_until_the_first_look() {
 }
 
 #[test]
-fn it_ends_when_every_verdict_is_reached() {
+fn blocks_end_when_every_verdict_is_reached() {
     let quiet = Spec { block_sd: 0.002, ..Spec::default() };
     let ended = outlook(&quiet, "", None);
     assert!(why_stopped(&ended).contains("12 of 12 verdicts reached"), "{}", why_stopped(&ended));
 }
 
 #[test]
-fn what_is_open_and_affordable_is_measured_and_nothing_else() {
-    // Rates that differ by about what matters take more blocks; the counted instructions are decided long before.
+fn only_undecided_and_affordable_tests_are_measured() {
+    // Noisy rates need more blocks; counted instructions are decided long before.
     let noisy = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
     let all = outlook(&noisy, "", None);
     let open = tests_of(&all);

@@ -1,7 +1,7 @@
-//! The pilot: how much work a window of each test is. Found once, on base, and then the same for every arm and block.
+//! The pilot finds the work of each test's windows: once, on base, and the same for every arm and block.
 //!
-//! A first window by time tells how many events fit into it. Windows of that many events follow as long as each is
-//! cheaper than all before it by more than noise: what they gained is the warm-up that a server needs after a
+//! A first window by time shows how many events fit into it. Windows of that many events follow while each is
+//! cheaper than all before it by more than noise: their number gives the warm-up that a server needs after a
 //! restart.
 
 use super::data::{Data, StartOptions, WARM_ROWS_MAX, warm};
@@ -17,23 +17,24 @@ use rqps_store::{Measured, Observation, TestWork};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Windows that look for a warm-up, at the most.
+/// Most windows after the one by time.
 const WINDOWS_MAX: u32 = 3;
-/// By how much a window must be cheaper than the best before it for the server to be called cold: user instructions per
-/// event repeat well, CPU time doesn't.
+/// Share by which a window must be cheaper than the best before it for the server to count as cold. User
+/// instructions per event repeat well, CPU time doesn't.
 const GAIN_INSTRUCTIONS: f64 = 0.001;
 const GAIN_CPU: f64 = 0.05;
-/// Part of a window's events that precede every window: each has sessions of its own, whose caches are empty.
+/// Warm-up before every window as a share of its events: each window has new sessions, whose caches are
+/// empty.
 const SESSION_WARMUP_SHARE: f64 = 0.1;
-/// Events that a session's caches need at least.
+/// Fewest warm-up events of a session.
 const SESSION_WARMUP_MIN: u64 = 10;
-/// Draws of windows that are not results, apart from those of windows.
+/// Differs from the draws of measured windows and profiles.
 const PILOT_DRAWS: u32 = 1_000_000;
-/// A pilot's window by time lasts at least this long, so that its event count means something.
+/// Shortest window by time: a shorter one would count too few events.
 const PILOT_SECONDS_MIN: f64 = 0.2;
 
 impl Blocks<'_> {
-    /// The work of every test of the plan: as an earlier process found it, or found now.
+    /// The work of every test of the plan, from an earlier process or found now.
     pub(super) fn works(
         &mut self,
         data: &Data,
@@ -50,10 +51,10 @@ impl Blocks<'_> {
         }
         control.progress.stage(&format!("sizing {} tests on base", reads.len() + writes.len()));
         let base = self.setup.plan.base_index();
-        let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, as_left: false };
+        let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, reuses_data: false };
         let mut arm: Option<ActiveArm> = None;
         for test in reads.iter().chain(&writes) {
-            Self::go_on(control)?;
+            control.check()?;
             if test.writes {
                 arm = None;
             }
@@ -61,7 +62,7 @@ impl Blocks<'_> {
                 Some(ready) => ready,
                 None => {
                     let started = data.start(self, base, options, control)?;
-                    warm(&started, &self.setup.plan, WARM_ROWS_MAX)?;
+                    warm(self.setup.driver, &started, &self.setup.plan, WARM_ROWS_MAX)?;
                     started
                 }
             };
@@ -93,28 +94,28 @@ impl Blocks<'_> {
         let short = Duration::from_secs_f64((seconds * 0.3).min(1.0));
         let first = run(Limit::Time(Duration::from_secs_f64(seconds)), Warmup::Time(short), 0)?;
         let events_by_time = events(&first);
-        let given = self.setup.plan.options_of(&step.name).events;
-        let window_events = given.unwrap_or(events_by_time).max(clients).div_ceil(clients) * clients;
+        let planned_events = self.setup.plan.options_of(&step.name).events;
+        let window_events = planned_events.unwrap_or(events_by_time).max(clients).div_ceil(clients) * clients;
         let rate = events_by_time as f64 / elapsed_s(&first).max(1e-3);
         let cpu_us = first.metrics.get("server_cpu_us").copied().unwrap_or(seconds * 1e6);
         let cpu_us_per_event = cpu_us / events_by_time as f64;
         let mut best = first;
         let mut cold_windows = 0;
-        // Where every window takes rows away for good, two don't compare.
-        let most = if step.shrinks { 0 } else { WINDOWS_MAX };
-        for window in 1..=most {
-            let after = run(Limit::Events(window_events), Warmup::Time(Duration::ZERO), window)?;
-            if !gained(&best, &after) {
+        // Windows of a test that removes rows for good are not comparable.
+        let windows_max = if step.shrinks { 0 } else { WINDOWS_MAX };
+        for window in 1..=windows_max {
+            let next = run(Limit::Events(window_events), Warmup::Time(Duration::ZERO), window)?;
+            if !is_cheaper(&next, &best) {
                 break;
             }
             cold_windows = window;
-            best = after;
+            best = next;
         }
-        let session =
+        let session_events =
             ((window_events as f64 * SESSION_WARMUP_SHARE) as u64).max(SESSION_WARMUP_MIN * clients);
-        // An event of a second warms nothing that the one before it has not.
-        let session = session.min((rate * seconds).max(1.0) as u64).max(1);
-        let warmup_events = session + u64::from(cold_windows) * window_events / 2;
+        // If an event takes about a second, one of them warms up all that there is.
+        let session_events = session_events.min((rate * seconds).max(1.0) as u64).max(1);
+        let warmup_events = session_events + u64::from(cold_windows) * window_events / 2;
         let mut work = TestWork {
             test: step.test.clone(),
             warmup_events,
@@ -123,31 +124,31 @@ impl Blocks<'_> {
             count_events: count::events(cpu_us_per_event, step),
         };
         if step.shrinks {
-            self.keep_rows(&mut work, step.removed_share_max.unwrap_or(1.0));
+            self.limit_removed_rows(&mut work, step.removed_share_max.unwrap_or(1.0));
         }
         Ok(work)
     }
 
-    /// All windows of a block together remove no more rows than the plan allows.
-    fn keep_rows(&self, work: &mut TestWork, share: f64) {
+    /// Reduces the work so that all windows of a block together remove no more than this share of the rows.
+    fn limit_removed_rows(&self, work: &mut TestWork, share: f64) {
         let windows = self.setup.plan.blocks().windows;
         let rows = self.setup.plan.work.rows_total() as f64 * share;
-        let most = (rows / f64::from(windows)) as u64;
+        let max = (rows / f64::from(windows)) as u64;
         let all = work.warmup_events + work.window_events;
-        if all > most {
-            work.warmup_events = (work.warmup_events as f64 * most as f64 / all as f64) as u64;
-            work.window_events = most.saturating_sub(work.warmup_events).max(1);
+        if all > max {
+            work.warmup_events = (work.warmup_events as f64 * max as f64 / all as f64) as u64;
+            work.window_events = max.saturating_sub(work.warmup_events).max(1);
         }
     }
 }
 
-/// A slice takes so long, in seconds. Ratios of finer turns have smaller errors, until switching takes a part of them
-/// that counts: `tools/slice-errors` measures both.
+/// Length of a slice. Ratios of shorter turns have smaller errors, until switching takes a notable part of
+/// them: `tools/slice-errors` measures both.
 const SLICE_SECONDS: f64 = 0.01;
-/// Several clients stand until the last of them has done its part, which is lost to the others.
+/// Length with several clients: they wait for the slowest of them at the end of each slice.
 const SLICE_SECONDS_OF_SEVERAL: f64 = 0.05;
 
-/// Events of a slice on each client, at this rate of all.
+/// Events of a slice on each client; `rate` is that of all clients.
 fn slice_events(rate: f64, clients: u64) -> u64 {
     let seconds = if clients > 1 { SLICE_SECONDS_OF_SEVERAL } else { SLICE_SECONDS };
     ((rate * seconds / clients as f64).round() as u64).max(1)
@@ -167,13 +168,13 @@ fn elapsed_s(observation: &Observation) -> f64 {
     }
 }
 
-/// Whether an event was cheaper in the later window, by more than noise.
-fn gained(best: &Observation, after: &Observation) -> bool {
+/// Whether an event was cheaper in `next` than in `best` by more than noise.
+fn is_cheaper(next: &Observation, best: &Observation) -> bool {
     let per_event = |observation: &Observation, metric: &str| {
         observation.metrics.get(metric).map(|total| total / events(observation) as f64)
     };
     let is_below =
-        |metric: &str, share: f64| Some(per_event(after, metric)? < per_event(best, metric)? * (1.0 - share));
+        |metric: &str, share: f64| Some(per_event(next, metric)? < per_event(best, metric)? * (1.0 - share));
     is_below("server_instructions_user", GAIN_INSTRUCTIONS)
         .or_else(|| is_below("server_cpu_us", GAIN_CPU))
         .unwrap_or(false)

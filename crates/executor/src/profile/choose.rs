@@ -1,4 +1,4 @@
-//! Which tests and arms CPU profiles are taken of.
+//! Chooses the tests and arms to profile.
 
 use super::ProfiledTests;
 use crate::error::{Error, Result};
@@ -9,42 +9,44 @@ use rqps_store::{Outcome, Run};
 use rqps_verdicts::{has_blocks, judge_run, rules_of};
 use std::collections::BTreeSet;
 
-/// Ratios of rates beyond which a test has changed where there are no verdicts.
+/// Ratios of rates outside of which a test counts as changed in a run without verdicts.
 const UNCHANGED: std::ops::RangeInclusive<f64> = 0.95..=1.05;
 
 /// The tests, in the order in which the run measures them.
-pub(super) fn tests(run: &Run, plan: &Plan, wanted: &ProfiledTests) -> Result<Vec<StepDef>> {
+pub(super) fn tests(run: &Run, plan: &Plan, request: &ProfiledTests) -> Result<Vec<StepDef>> {
     let known = known(plan);
-    let chosen: BTreeSet<String> = match wanted {
+    let chosen: BTreeSet<String> = match request {
         ProfiledTests::All => return Ok(known),
         ProfiledTests::Changed if has_blocks(run) => by_verdicts(run)?,
         ProfiledTests::Changed => by_rates(run, plan),
         ProfiledTests::Named(names) => {
-            if let Some(name) = names.iter().find(|name| !known.iter().any(|test| test.name == **name)) {
-                let known: Vec<&str> = known.iter().map(|test| test.name.as_str()).collect();
-                let (what, name) = ("test", name.clone());
-                return Err(Error::NotInRun { what, name, known: known.join(", ") });
-            }
+            check_names("test", names, known.iter().map(|test| test.name.as_str()))?;
             names.iter().cloned().collect()
         }
     };
     Ok(known.into_iter().filter(|test| chosen.contains(&test.name)).collect())
 }
 
-/// The arms of these names, or all but the control; indices of the plan's.
+/// Indices of the arms of these names, or of all arms but the control if there are no names.
 pub(super) fn arms(plan: &Plan, names: &[String]) -> Result<Vec<usize>> {
-    if let Some(name) = names.iter().find(|name| !plan.arms.iter().any(|arm| arm.name == **name)) {
-        let known: Vec<&str> = plan.arms.iter().map(|arm| arm.name.as_str()).collect();
-        return Err(Error::NotInRun { what: "arm", name: name.clone(), known: known.join(", ") });
-    }
-    let wanted = |arm: &rqps_plan::Arm| match names {
+    check_names("arm", names, plan.arms.iter().map(|arm| arm.name.as_str()))?;
+    let is_requested = |arm: &rqps_plan::Arm| match names {
         [] => !arm.control,
         names => names.contains(&arm.name),
     };
-    Ok(plan.arms.iter().enumerate().filter(|(_, arm)| wanted(arm)).map(|(index, _)| index).collect())
+    Ok(plan.arms.iter().enumerate().filter(|(_, arm)| is_requested(arm)).map(|(index, _)| index).collect())
 }
 
-/// Each test of the plan once, whatever its steps are called.
+/// Fails if one of the names is not known.
+fn check_names<'a>(what: &'static str, names: &[String], known: impl Iterator<Item = &'a str>) -> Result<()> {
+    let known: Vec<&str> = known.collect();
+    match names.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(Error::NotInRun { what, name: name.clone(), known: known.join(", ") }),
+        None => Ok(()),
+    }
+}
+
+/// Each test of the plan once, whatever the names of its steps.
 fn known(plan: &Plan) -> Vec<StepDef> {
     let mut tests: Vec<StepDef> = Vec::new();
     for step in plan.steps() {
@@ -65,7 +67,7 @@ fn by_verdicts(run: &Run) -> Result<BTreeSet<String>> {
     Ok(changed.map(|verdict| test_of(run, &verdict.test)).collect())
 }
 
-/// Tests that any candidate does at another rate than base.
+/// Tests whose rate on any candidate differs from base's.
 fn by_rates(run: &Run, plan: &Plan) -> BTreeSet<String> {
     let is_result = |window: &&rqps_store::Recorded<rqps_store::Window>| {
         window.action.outcome == Outcome::Done && window.result.role != Role::Warm
@@ -75,8 +77,8 @@ fn by_rates(run: &Run, plan: &Plan) -> BTreeSet<String> {
         windows.find(|window| window.action.step == step && window.action.arm == arm)?.result.rate()
     };
     let is_control = |name: &str| plan.arms.iter().any(|arm| arm.control && arm.name == name);
-    let of_candidates = run.windows.iter().filter(is_result).filter(|window| !is_control(&window.action.arm));
-    let changed = of_candidates.filter(|window| {
+    let on_candidates = run.windows.iter().filter(is_result).filter(|window| !is_control(&window.action.arm));
+    let changed = on_candidates.filter(|window| {
         let ratio =
             window.result.rate().zip(rate(&window.action.step, &plan.base)).map(|(arm, base)| arm / base);
         ratio.is_some_and(|ratio| !UNCHANGED.contains(&ratio))
@@ -97,14 +99,14 @@ mod tests {
     use rqps_store::RunFolder;
     use rqps_verdicts::testing::{Spec, write_run};
 
-    fn names(run: &Run, plan: &Plan, wanted: &ProfiledTests) -> Vec<String> {
-        tests(run, plan, wanted).unwrap().into_iter().map(|test| test.name).collect()
+    fn names(run: &Run, plan: &Plan, request: &ProfiledTests) -> Vec<String> {
+        tests(run, plan, request).unwrap().into_iter().map(|test| test.name).collect()
     }
 
     #[test]
-    fn tests_that_changed_are_chosen_by_verdicts_or_else_by_rates() {
+    fn changed_tests_are_chosen_by_verdicts_or_else_by_rates() {
         let dir = tempfile::tempdir().unwrap();
-        // A change of cost alone is seen by verdicts, not by rates.
+        // Verdicts detect a change of cost alone, rates do not.
         let effects =
             vec![(2, "update-index", 0.85, 1.0), (2, "hot-points", 1.0, 1.03), (1, "insert", 0.9, 1.1)];
         let spec = Spec { effects, block_sd: 0.002, ..Spec::default() };
@@ -115,9 +117,9 @@ mod tests {
             [[arm]]\nname = \"control\"\ncontrol = true\nbuild = \"postgres-17\"\nconfig = \"sized\"\n\
             [[arm]]\nname = \"new\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
         let plan =
-            Plan::parse(text, "p.toml", &PlanContext::trusting(&rqps_workloads::BENCHMARKS)).unwrap().plan;
+            Plan::parse(text, "p.toml", &PlanContext::trusting(rqps_workloads::BENCHMARKS)).unwrap().plan;
         assert_eq!(names(&run, &plan, &ProfiledTests::All), ["hot-points", "update-index", "insert"]);
-        // What the control shows is no change.
+        // A difference of the control is not a change.
         assert_eq!(names(&run, &plan, &ProfiledTests::Changed), ["hot-points", "update-index"]);
         run.blocks.clear();
         assert_eq!(names(&run, &plan, &ProfiledTests::Changed), ["update-index"]);

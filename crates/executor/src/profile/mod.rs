@@ -1,8 +1,8 @@
-//! The pass of CPU profiles: when everything is measured, each arm is loaded anew, and each test runs once more for a
-//! few seconds while `perf` samples the server. Nothing of it is a result of the run, and no measured window pays for
-//! it.
+//! CPU profiles: after everything is measured, each arm is loaded again, and each test runs once more for a
+//! few seconds while `perf` samples the server. Nothing of this is a result of the run, and no measured
+//! window is affected.
 //!
-//! `choose` says which tests, `take` samples one of them.
+//! `choose` selects tests and arms, `take` profiles one test.
 
 mod choose;
 mod take;
@@ -10,7 +10,7 @@ mod take;
 use crate::arm::{ActiveArm, not_started};
 use crate::control::RunControl;
 use crate::error::{Error, Result};
-use crate::isolated::{WARM_ROWS_MAX, undisturbed, warm};
+use crate::isolated::{WARM_ROWS_MAX, warm, with_config_of_blocks};
 use crate::setup::Setup;
 use crate::spec::{server_spec, session_cpus};
 use crate::work::{Task, load, settle};
@@ -19,38 +19,37 @@ use rqps_plan::{Plan, ProfileAfter, Protocol, StepDef};
 use rqps_probe::profile::{CallGraph, Perf};
 use rqps_servers::ServerSpec;
 use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunWriter, counted, now_ms};
-use std::path::PathBuf;
 use std::time::Instant;
 use take::Sampling;
 
-/// Names of the data directories; no arm has one that begins so.
-const AT_WORK: &str = "_profile";
+/// Names of the data directories. No arm's name begins with an underscore.
+const ACTIVE: &str = "_profile";
 const LOADED: &str = "_profile-loaded";
 
-/// Which CPU profiles are wanted.
+/// Which CPU profiles to take.
 #[derive(Debug, Clone)]
 pub struct ProfileRequest {
     pub tests: ProfiledTests,
-    /// On which arms; all but the control where it is empty.
+    /// Names of arms; if empty, all but the control.
     pub arms: Vec<String>,
-    /// Seconds that each test is sampled.
+    /// Sampled seconds of each test.
     pub seconds: f64,
-    /// Samples per second of CPU time; fewer are taken where they would be too many in all.
+    /// Samples per second of CPU time; lowered if a profile would get too many samples.
     pub frequency_hz: f64,
 }
 
-/// Of which tests CPU profiles are wanted.
+/// Which tests to profile.
 #[derive(Debug, Clone)]
 pub enum ProfiledTests {
-    /// Those that got better or worse on some arm.
+    /// Tests that are better or worse on some arm.
     Changed,
-    /// All that the run measured.
+    /// All tests of the plan.
     All,
     Named(Vec<String>),
 }
 
 impl ProfileRequest {
-    /// What a plan wants at its end; none where it wants none.
+    /// The profiles that a plan asks for at its end, if any.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
         let tests = match plan.profile.after {
             ProfileAfter::Never => return None,
@@ -62,28 +61,28 @@ impl ProfileRequest {
     }
 }
 
-/// What the pass works with.
+/// Takes the profiles of a run.
 pub(crate) struct Profiles<'a> {
     pub setup: &'a Setup,
     pub writer: &'a mut RunWriter,
-    /// Numbers below it belong to the schedule, whether its actions are done or not.
+    /// Action numbers below this one belong to the schedule.
     pub first_seq: u32,
 }
 
 impl Profiles<'_> {
-    /// Takes the profiles; returns how many. Those that are there from before are replaced.
-    pub fn run(&mut self, wanted: &ProfileRequest, control: &mut RunControl<'_>) -> Result<usize> {
+    /// Takes the profiles, replacing earlier ones of the same tests and arms. Returns their number.
+    pub fn run(&mut self, request: &ProfileRequest, control: &mut RunControl<'_>) -> Result<usize> {
         let perf = Perf::find()?;
         let run = self.writer.run()?;
-        let tests = choose::tests(&run, &self.setup.plan, &wanted.tests)?;
-        let arms = choose::arms(&self.setup.plan, &wanted.arms)?;
+        let tests = choose::tests(&run, &self.setup.plan, &request.tests)?;
+        let arms = choose::arms(&self.setup.plan, &request.arms)?;
         let all = tests.len() * arms.len();
         if all > 0 {
             control.progress.stage(&format!(
                 "profiling {} on {}, {} s each, with {}",
                 counted(tests.len(), "test"),
                 counted(arms.len(), "arm"),
-                wanted.seconds,
+                request.seconds,
                 perf.version
             ));
         }
@@ -96,7 +95,7 @@ impl Profiles<'_> {
                 control.progress.overall(share, (taken > 0).then_some(left));
                 taken += 1;
             };
-            let outcome = self.of_arm((*arm, &tests), (&perf, wanted), &mut report, control);
+            let outcome = self.profile_arm((*arm, &tests), (&perf, request), &mut report, control);
             let removed = self.remove_data();
             outcome.map_err(|error| if control.stopped() { Error::Interrupted } else { error })?;
             removed?;
@@ -104,16 +103,16 @@ impl Profiles<'_> {
         Ok(taken)
     }
 
-    /// Loads an arm and samples each test on it: reads on one server, every test that writes on fresh data.
-    fn of_arm(
+    /// Loads an arm and profiles each test on it: all reads on one server, every writing test on fresh data.
+    fn profile_arm(
         &mut self,
         (arm, tests): (usize, &[StepDef]),
-        (perf, wanted): (&Perf, &ProfileRequest),
+        (perf, request): (&Perf, &ProfileRequest),
         report: &mut dyn FnMut(&mut RunControl<'_>),
         control: &mut RunControl<'_>,
     ) -> Result<()> {
         let call_graph = self.load(arm, control)?;
-        let sampling = Sampling::new(perf, wanted, call_graph);
+        let sampling = Sampling::new(perf, request, call_graph);
         let mut server: Option<ActiveArm> = None;
         let (writes, reads): (Vec<&StepDef>, Vec<&StepDef>) = tests.iter().partition(|test| test.writes);
         for test in reads.into_iter().chain(writes) {
@@ -122,14 +121,14 @@ impl Profiles<'_> {
                 Some(ready) => ready,
                 None => self.start(arm, control)?,
             };
-            self.keep_one(&mut ready, test, &sampling, control)?;
+            self.profile_test(&mut ready, test, &sampling, control)?;
             server = Some(ready);
         }
         Ok(())
     }
 
-    /// Samples a test, and journals it.
-    fn keep_one(
+    /// Profiles a test and journals it.
+    fn profile_test(
         &mut self,
         arm: &mut ActiveArm,
         test: &StepDef,
@@ -144,14 +143,12 @@ impl Profiles<'_> {
         let dir = self.setup.place.counts_dir()?;
         let taken = sampling.take((self.setup, test), arm, &dir, control);
         self.setup.place.remove_counts()?;
-        let mut taken = taken.map_err(|failure| {
-            if control.stopped() { Error::Interrupted } else { arm.judge(&action, failure) }
-        })?;
+        let mut taken = taken.map_err(|error| arm.failed(&action, error, control))?;
         if self.setup.plan.protocol == Protocol::Sequence {
             let note = "on data just loaded: what the steps before it left in the sequence is not in it";
             taken.add_note(note);
         }
-        self.keep_stacks(&taken.profile.file, &taken.folded)?;
+        self.write_stacks(&taken.profile.file, &taken.folded)?;
         let summary = taken.summary();
         let (invalid, observation) = taken.into_observation();
         let record = ActionRecord {
@@ -170,18 +167,18 @@ impl Profiles<'_> {
         Ok(())
     }
 
-    /// The number under which this profile was journaled before, else one that is free.
+    /// The action number of an earlier profile of this test on this arm, else a free one.
     fn seq_of(&self, arm: &str, test: &str) -> Result<u32> {
         let run = self.writer.run()?;
-        let before = run.profiles.iter().find(|p| p.action.arm == arm && p.result.test == test);
-        Ok(match before {
+        let earlier = run.profiles.iter().find(|p| p.action.arm == arm && p.result.test == test);
+        Ok(match earlier {
             Some(profile) => profile.action.seq,
             None => self.writer.next_seq()?.max(self.first_seq),
         })
     }
 
-    /// Writes the stacks so that they are there as a whole or not at all.
-    fn keep_stacks(&self, file: &str, folded: &str) -> Result<()> {
+    /// Writes the stacks atomically.
+    fn write_stacks(&self, file: &str, folded: &str) -> Result<()> {
         let path = self.writer.folder().path().join(file);
         let partial = path.with_extension("partial");
         let dir = path.parent().unwrap_or(&path);
@@ -191,15 +188,15 @@ impl Profiles<'_> {
         written.map_err(|source| Error::File { action: "write", path, source })
     }
 
-    /// Makes an arm's data and keeps them aside. Returns the flags that its build was compiled with.
+    /// Loads an arm's data and copies them to `LOADED`. Returns how stacks of its build are unwound.
     fn load(&mut self, index: usize, control: &mut RunControl<'_>) -> Result<CallGraph> {
         let name = &self.setup.plan.arms[index].name;
-        let spec = self.spec(index, AT_WORK);
+        let spec = self.spec(index);
         control.progress.action_started(self.first_seq, name, "loading for profiles");
         self.remove_data()?;
         let system = self.setup.ingredients[index].system;
         system.create(&spec, control.stop).map_err(not_started(name, &spec.data_dir))?;
-        self.setup.place.sign()?;
+        self.setup.place.write_owner()?;
         let mut active = ActiveArm::start(index, name, (system, &spec), control)?;
         let task = Task { plan: &self.setup.plan, driver: self.setup.driver, arm: &active };
         load(&task, control)?;
@@ -209,15 +206,15 @@ impl Profiles<'_> {
         active.instance.stop(control.stop).map_err(not_started(name, &spec.data_dir))?;
         let to = self.setup.place.data_dir(LOADED);
         system.copy_data(&spec.data_dir, &to, control.stop).map_err(not_started(name, &to))?;
-        let told = facts.into_iter().find(|fact| fact.name == "cflags").map(|fact| fact.value);
-        let flags = told.unwrap_or_else(|| spec.build.family.flags.clone());
+        let reported = facts.into_iter().find(|fact| fact.name == "cflags").map(|fact| fact.value);
+        let flags = reported.unwrap_or_else(|| spec.build.family.flags.clone());
         Ok(CallGraph::of_build(&flags, has_threads))
     }
 
-    /// Starts an arm's server on the data as loaded.
+    /// Starts an arm's server on a copy of the loaded data.
     fn start(&self, index: usize, control: &RunControl<'_>) -> Result<ActiveArm> {
         let name = &self.setup.plan.arms[index].name;
-        let mut spec = self.spec(index, AT_WORK);
+        let mut spec = self.spec(index);
         let system = self.setup.ingredients[index].system;
         let loaded = self.setup.place.data_dir(LOADED);
         system.copy_data(&loaded, &spec.data_dir, control.stop).map_err(not_started(name, &spec.data_dir))?;
@@ -225,25 +222,25 @@ impl Profiles<'_> {
             let online = CpuSet::online()?;
             let sessions = session_cpus(&online, self.setup.plan.workload.clients, 0);
             spec.cpus = sessions.and_then(|cpus| online.without(&cpus));
-            spec = undisturbed(system, spec)?;
+            spec = with_config_of_blocks(system, spec)?;
         }
         let active = ActiveArm::start(index, name, (system, &spec), control)?;
-        warm(&active, &self.setup.plan, WARM_ROWS_MAX)?;
+        warm(self.setup.driver, &active, &self.setup.plan, WARM_ROWS_MAX)?;
         Ok(active)
     }
 
-    fn spec(&self, index: usize, data: &str) -> ServerSpec {
-        let data_dir = self.setup.place.data_dir(data);
+    fn spec(&self, index: usize) -> ServerSpec {
+        let data_dir = self.setup.place.data_dir(ACTIVE);
         server_spec(&self.setup.plan, index, &self.setup.ingredients[index], data_dir, self.writer.folder())
     }
 
     fn remove_data(&self) -> Result<()> {
-        self.setup.place.remove_arm(AT_WORK)?;
+        self.setup.place.remove_arm(ACTIVE)?;
         self.setup.place.remove_arm(LOADED)
     }
 }
 
-/// The file of a profile, from the run folder.
+/// Path of a profile's stacks in the run folder.
 fn file_of(arm: &str, test: &str) -> String {
-    PathBuf::from("profiles").join(format!("{arm}.{test}.folded")).to_string_lossy().into_owned()
+    format!("profiles/{arm}.{test}.folded")
 }

@@ -1,5 +1,5 @@
-//! One CPU profile: a test runs for some seconds, `perf` samples the server's processes, and what the sessions wait for
-//! is looked up meanwhile.
+//! Takes one CPU profile: a test runs for some seconds while `perf` samples the server's processes and a
+//! session samples what the clients' sessions wait for.
 
 use super::{ProfileRequest, file_of};
 use crate::arm::ActiveArm;
@@ -22,14 +22,14 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Samples of one profile at the most: more show nothing new, and each keeps a copy of a stack until it is folded.
+/// Most samples of one profile: more add nothing, and each holds a copy of a stack until it is folded.
 const SAMPLES_MAX: f64 = 20_000.0;
-/// Processes beside the clients' that may keep a CPU busy.
+/// Processes other than the clients' sessions that may keep a CPU busy.
 const BUSY_BESIDE_CLIENTS: u32 = 4;
-/// Part of the sampled time that precedes it as warm-up, within bounds.
+/// Length of the warm-up as a share of the sampled time, and its bounds.
 const WARMUP_SHARE: f64 = 0.2;
 const WARMUP_SECONDS: (f64, f64) = (0.5, 5.0);
-/// Draws apart from those of windows and pilots.
+/// Differs from the draws of windows and pilots.
 const PROFILE_DRAWS: u32 = 2_000_000;
 
 /// How profiles of an arm are taken.
@@ -40,7 +40,6 @@ pub(super) struct Sampling<'a> {
     call_graph: CallGraph,
 }
 
-/// A profile that was taken.
 pub(super) struct Taken {
     pub profile: Profile,
     pub folded: String,
@@ -63,7 +62,7 @@ impl Taken {
         format!("{samples} samples, {unnamed:.0} % in unresolved functions")
     }
 
-    /// What the run folder keeps, and why it must not be used, if so.
+    /// The observation to store, and why it must not be used, if it must not.
     pub fn into_observation(self) -> (Option<String>, Observation) {
         let mut observation = Observation::new(Measured::Profile(self.profile));
         observation.metrics = self.cost.metrics().into_iter().collect();
@@ -76,11 +75,11 @@ impl Taken {
 }
 
 impl<'a> Sampling<'a> {
-    pub fn new(perf: &'a Perf, wanted: &ProfileRequest, call_graph: CallGraph) -> Self {
-        Self { perf, seconds: wanted.seconds, frequency_hz: wanted.frequency_hz, call_graph }
+    pub fn new(perf: &'a Perf, request: &ProfileRequest, call_graph: CallGraph) -> Self {
+        Self { perf, seconds: request.seconds, frequency_hz: request.frequency_hz, call_graph }
     }
 
-    /// Runs the test on a server that is ready, and samples it. `dir` is for the samples.
+    /// Runs the test on a running server and samples it. Samples are written to `dir`.
     pub fn take(
         &self,
         (setup, step): (&Setup, &StepDef),
@@ -90,38 +89,37 @@ impl<'a> Sampling<'a> {
     ) -> Result<Taken> {
         let plan = &setup.plan;
         let frequency_hz = self.frequency_hz(step.clients)?;
-        let mut monitor = arm.admin("looking what sessions wait for")?;
+        let mut monitor = arm.admin("sampling waits")?;
         let ignored = HashSet::from_iter(monitor.served_by(&[monitor.backend_id()])?);
-        // Before this thread is pinned, since perf runs where its parent does.
-        let how = (frequency_hz, self.call_graph);
         let no_samples = || Error::NoSamples { arm: arm.name.clone(), test: step.test.clone() };
         let target = arm.target(&mut *monitor)?.ok_or_else(no_samples)?;
-        let recorder = Recorder::start(self.perf, target, how, dir)?;
-        let alone = match plan.protocol {
+        // Before this thread is pinned: perf inherits its CPUs.
+        let recorder = Recorder::start(self.perf, target, (frequency_hz, self.call_graph), dir)?;
+        let shared_cpu = match plan.protocol {
             Protocol::Isolated => session_cpus(&CpuSet::online()?, step.clients, 0),
             Protocol::Sequence => None,
         };
         if plan.protocol == Protocol::Isolated {
-            let cpus = alone.clone().map_or_else(CpuSet::online, Ok)?;
+            let cpus = shared_cpu.clone().map_or_else(CpuSet::online, Ok)?;
             arm.instance.place_sessions(&cpus)?;
         }
-        let job = Job { gives_way: alone.is_some(), ..self.job(plan, step) };
-        let mut ready = setup.driver.prepare(job, arm, &mut *monitor)?;
-        let pinned = alone.as_ref().map(pin_this_thread).transpose()?;
+        let job = Job { gives_way: shared_cpu.is_some(), ..self.job(plan, step) };
+        let mut window = setup.driver.prepare(job, arm, &mut *monitor)?;
+        let pinned = shared_cpu.as_ref().map(pin_this_thread).transpose()?;
         let stop = control.stop;
         let mut observer = ProfileObserver::new(arm, control, recorder, monitor);
-        let outcome = ready.run(&mut observer);
-        let (result, seen) = observer.into_seen(&step.test, outcome)?;
+        let outcome = window.run(&mut observer);
+        let (result, recorded) = observer.into_recorded(&step.test, outcome)?;
         drop(pinned);
         control.progress.action_progress("folding stacks", 0.0, None);
-        let folded = seen.recording.fold(seen.stretch, &ignored, stop)?;
+        let folded = recorded.recording.fold(recorded.stretch, &ignored, stop)?;
         if folded.samples == 0 {
             return Err(Error::NoSamples { arm: arm.name.clone(), test: step.test.clone() });
         }
-        let remarks = seen.recording.remarks(&folded);
-        let Seen { cost, waits, stretch: (from, until), .. } = seen;
+        let remarks = recorded.recording.remarks(&folded);
+        let RecordedWindow { cost, waits, stretch: (from, until), .. } = recorded;
         let findings = StepFindings::of_result(result, cost);
-        let finished = ready.finish(arm, &findings)?;
+        let finished = window.finish(arm, &findings)?;
         let StepFindings { result, cost, .. } = findings;
         let profile = Profile {
             test: step.test.clone(),
@@ -145,8 +143,8 @@ impl<'a> Sampling<'a> {
     }
 
     fn job<'p>(&self, plan: &'p Plan, step: &'p StepDef) -> Job<'p> {
-        let (least, most) = WARMUP_SECONDS;
-        let warmup = (self.seconds * WARMUP_SHARE).clamp(least, most);
+        let (min, max) = WARMUP_SECONDS;
+        let warmup = (self.seconds * WARMUP_SHARE).clamp(min, max);
         let limit = Limit::Time(Duration::from_secs_f64(self.seconds));
         let warmup = Warmup::Time(Duration::from_secs_f64(warmup));
         let rows = plan.work.rows_total() as f64 * step.removed_share_max.unwrap_or(1.0);
@@ -160,8 +158,7 @@ impl<'a> Sampling<'a> {
     }
 }
 
-/// A window that is open.
-struct Open {
+struct OpenWindow {
     from: Moment,
     probe: WindowProbe,
     start: WindowStart,
@@ -169,27 +166,27 @@ struct Open {
     sessions: Vec<u32>,
 }
 
-/// What was seen of a window.
-struct Seen {
+/// A closed window.
+struct RecordedWindow {
     recording: Recording,
     stretch: (Moment, Moment),
     waits: Waits,
     cost: WindowCost,
 }
 
-/// Watches a step while it is sampled.
+/// Observes a step while it is sampled.
 struct ProfileObserver<'a, 'b> {
     arm: &'a mut ActiveArm,
     control: &'a mut RunControl<'b>,
     recorder: Option<Recorder>,
-    /// The session that looks what others wait for.
+    /// The session that samples what others wait for.
     monitor: Option<Box<dyn Admin>>,
-    /// The process of the clients, where that is not ours.
+    /// PID of the clients, if that is another process.
     client_pid: Option<u32>,
-    open: Option<Open>,
-    seen: Option<Seen>,
-    /// The first thing that went wrong: the step then gives no profile.
-    trouble: Option<Error>,
+    open: Option<OpenWindow>,
+    recorded: Option<RecordedWindow>,
+    /// The first error of the observer itself: the step then has no profile.
+    error: Option<Error>,
 }
 
 impl<'a, 'b> ProfileObserver<'a, 'b> {
@@ -200,7 +197,7 @@ impl<'a, 'b> ProfileObserver<'a, 'b> {
         monitor: Box<dyn Admin>,
     ) -> Self {
         let (recorder, monitor) = (Some(recorder), Some(monitor));
-        Self { arm, control, recorder, monitor, client_pid: None, open: None, seen: None, trouble: None }
+        Self { arm, control, recorder, monitor, client_pid: None, open: None, recorded: None, error: None }
     }
 
     fn open_window(&mut self, sessions: &[u32]) -> Result<()> {
@@ -217,7 +214,7 @@ impl<'a, 'b> ProfileObserver<'a, 'b> {
         }
         let start = probe.begin()?;
         let sampler = monitor.watch_waits(sessions)?;
-        self.open = Some(Open { from: Moment::now(), probe, start, sampler, sessions: served_by });
+        self.open = Some(OpenWindow { from: Moment::now(), probe, start, sampler, sessions: served_by });
         Ok(())
     }
 
@@ -229,27 +226,27 @@ impl<'a, 'b> ProfileObserver<'a, 'b> {
         let cost = open.probe.end(&open.start)?;
         let waits = open.sampler.map(WaitSampler::stop).transpose()?.unwrap_or_default();
         let recording = recorder.stop(&open.sessions, self.control.stop)?;
-        self.seen = Some(Seen { recording, stretch, waits, cost });
+        self.recorded = Some(RecordedWindow { recording, stretch, waits, cost });
         Ok(())
     }
 
-    fn note_trouble(&mut self, result: Result<()>) {
+    fn keep_error(&mut self, result: Result<()>) {
         if let Err(error) = result {
-            self.trouble.get_or_insert(error);
+            self.error.get_or_insert(error);
         }
     }
 
-    fn into_seen(
-        mut self,
+    fn into_recorded(
+        self,
         step: &str,
         outcome: std::result::Result<StepResult, rqps_driver::StepError>,
-    ) -> Result<(StepResult, Seen)> {
-        if let Some(trouble) = self.trouble.take() {
-            return Err(trouble);
+    ) -> Result<(StepResult, RecordedWindow)> {
+        if let Some(error) = self.error {
+            return Err(error);
         }
         let (arm, step) = (self.arm.name.clone(), step.to_owned());
-        match (outcome, self.seen.take()) {
-            (Ok(result), Some(seen)) => Ok((result, seen)),
+        match (outcome, self.recorded) {
+            (Ok(result), Some(recorded)) => Ok((result, recorded)),
             (Err(rqps_driver::StepError::Cancelled), _) => Err(Error::Interrupted),
             (Err(source), _) => Err(Error::Step { arm, step, source }),
             (Ok(_), None) => Err(Error::NoSamples { arm, test: step }),
@@ -264,12 +261,12 @@ impl Observer for ProfileObserver<'_, '_> {
 
     fn window_opens(&mut self, sessions: &[u32]) {
         let opened = self.open_window(sessions);
-        self.note_trouble(opened);
+        self.keep_error(opened);
     }
 
     fn window_closes(&mut self) {
         let closed = self.close_window();
-        self.note_trouble(closed);
+        self.keep_error(closed);
     }
 
     fn statistics_complete(&mut self) {}
@@ -282,7 +279,7 @@ impl Observer for ProfileObserver<'_, '_> {
     }
 
     fn cancelled(&mut self) -> bool {
-        self.control.stopped() || self.trouble.is_some()
+        self.control.stopped() || self.error.is_some()
     }
 
     fn end_statements(&mut self) {

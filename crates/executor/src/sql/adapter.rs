@@ -1,4 +1,4 @@
-//! What differs between DBMSs. Only `adapters.rs` and the folders of DBMSs name one.
+//! The interface to a DBMS. Only `adapters.rs` and the DBMSs' folders name one.
 
 use super::tables::{LoadTimes, Tables};
 use crate::error::Result;
@@ -12,24 +12,25 @@ use rqps_wire::{Endpoint, Error as Wire};
 use rqps_workloads::Dialect;
 use std::path::Path;
 
-/// Name by which servers know the sessions that are measured.
+/// Session name of measured sessions.
 pub(crate) const CLIENT_NAME: &str = "rqps client";
 
-/// Called several times a second with what is being done and the rows so far; the work ends early when it returns
-/// false.
+/// Called several times a second with the current phase and the rows so far; the load ends early when it
+/// returns false.
 pub(crate) type LoadTick<'a> = dyn FnMut(&'static str, u64) -> bool + 'a;
 
 /// How servers of a DBMS are administered and measured.
 pub(crate) trait Adapter: Sync {
     fn dialect(&self) -> Dialect;
 
-    /// Whether each session is served by a process of its own.
+    /// As [`crate::System::session_is_a_process`].
     fn session_is_a_process(&self) -> bool;
 
-    /// A session for administration, under this name.
+    /// Opens an admin session under this name.
     fn connect(&self, endpoint: &Endpoint, name: &str) -> Asked<Box<dyn Admin>>;
 
-    /// Creates, fills and indexes all tables, replacing those of an earlier try. `None` when `tick` asked for the end.
+    /// Creates, fills and indexes all tables, replacing those of an earlier attempt. `None` if `tick` ended
+    /// it early.
     fn load(&self, endpoint: &Endpoint, tables: Tables, tick: &mut LoadTick<'_>) -> Asked<Option<LoadTimes>>;
 
     /// As [`crate::Instance::vacuum`].
@@ -38,8 +39,8 @@ pub(crate) trait Adapter: Sync {
     /// As [`crate::Instance::settle`].
     fn settle(&self, server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>>;
 
-    /// Clients with sessions of this DBMS; where `gives_way` is set, they let their servers go first on the CPU that
-    /// they share.
+    /// Clients with sessions of this DBMS. With `gives_way`, they yield to the server on the CPU that they
+    /// share.
     fn clients<'a>(&self, endpoint: &'a Endpoint, gives_way: bool) -> Clients<'a>;
 
     /// Runs a step of the queue with sessions of this DBMS.
@@ -53,37 +54,37 @@ pub(crate) trait Adapter: Sync {
     /// As [`crate::System::debt_name`].
     fn debt_name(&self) -> &'static str;
 
-    /// How sysbench reaches a server; its sessions have the name of our clients' where they have one.
+    /// How sysbench reaches a server. Its sessions are named as our clients', where sysbench can name them.
     fn sysbench_target(&self, endpoint: &Endpoint) -> Target;
 
-    /// Asks the server to end the statements that sessions of this name have in flight. Returns at once: a server that
-    /// hangs must not hang the one who wants to be rid of it.
+    /// Cancels the running statements of sessions with this name. Does not block, even if the server hangs.
     fn end_statements(&self, endpoint: &Endpoint, name: &str);
 
-    /// Whether a server whose log ends so stands still until there is room on its disk, instead of failing.
+    /// Whether a server whose log ends like this is waiting for disk space instead of failing.
     fn waits_for_room(&self, log: &str) -> bool;
 
-    /// The part of a server's log that says why it died.
+    /// The lines of a server's log that explain why it died.
     fn telling_lines(&self, log: &str) -> String;
 
-    /// Options that are set in blocks, behind those of the config: what runs when the clock says so is turned off.
+    /// Options appended to the config in blocks: they turn off background work that starts by the clock.
     fn options_of_blocks(&self) -> &'static [(&'static str, &'static str)];
 
     /// As [`crate::System::method_of_blocks`].
     fn method_of_blocks(&self) -> (&'static str, &'static str);
 
-    /// Statements of one session that read the first rows of all tables and their indexes once.
+    /// Statements that read the first `rows` rows of the microbenchmarks' tables and their indexes once, all
+    /// in one session.
     fn warm_sql(&self, tables: u32, rows: u64) -> Vec<String>;
 
-    /// Whether one of them was refused because the index that it reads is not there: an arm may have been told to drop
+    /// Whether one of these failed because its index does not exist: an arm's `after_load` may have dropped
     /// it.
     fn lacks_index(&self, error: &Wire) -> bool;
 
-    /// What the counters of a window come to.
+    /// As [`crate::System::work`].
     fn work(&self, deltas: &[Counter]) -> Work;
 }
 
-/// A server that is to come to rest.
+/// A server to settle.
 pub(crate) struct Settling<'a> {
     pub endpoint: &'a Endpoint,
     pub data_dir: &'a Path,

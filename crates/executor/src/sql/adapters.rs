@@ -1,4 +1,4 @@
-//! Which adapter a DBMS has.
+//! The adapter of each DBMS.
 
 use crate::sql::adapter::Adapter;
 use crate::sql::mysql::Mysql;

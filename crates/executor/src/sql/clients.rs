@@ -1,4 +1,4 @@
-//! Clients of our own: sessions of a DBMS in the hands of the load engine.
+//! Sessions of a DBMS as clients of the load engine.
 
 use rqps_driver::{Clients, Flush};
 use rqps_probe::FlushProcedure;
@@ -9,10 +9,10 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 
-/// What the crate's scale of 0 to 100 calls the usual niceness.
+/// Niceness 0 on the scale of `thread_priority`, 0 to 100.
 const PRIORITY_OF_NICE_0: u8 = 48;
 
-/// Clients of our own, whose sessions `connect` gives.
+/// Clients with sessions from `connect`.
 pub(crate) fn clients<'a, S: Session>(
     gives_way: bool,
     connect: impl Fn() -> Result<S, Wire> + Sync + 'a,
@@ -25,10 +25,10 @@ pub(crate) fn clients<'a, S: Session>(
     })
 }
 
-/// Has this thread give way to the server, which runs on the same CPU: under this policy it takes the CPU from nobody
-/// when it wakes, and gets no less of it in the long run. Else it depends on the scheduler whether a client's next
-/// statement is there before the server looks for it, and a server that finds none executes some more instructions to
-/// wait for it. Where the system refuses this, clients compete.
+/// Switches this thread to SCHED_BATCH, so that it yields to the server on the same CPU: it preempts nobody
+/// when it wakes, and gets no less CPU time in the long run. Otherwise the scheduler decides whether a
+/// client's next statement arrives before the server looks for it, and a server that finds none executes some
+/// more instructions to wait. No effect if the system refuses.
 fn give_way() {
     let nice = rustix::process::getpriority_process(None);
     let Ok(priority) = ThreadPriorityValue::try_from(PRIORITY_OF_NICE_0) else { return };
@@ -37,13 +37,13 @@ fn give_way() {
         ThreadPriority::Crossplatform(priority),
         ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Batch),
     );
-    // The call sets both; only the policy is wanted.
-    let _back = nice.and_then(|nice| rustix::process::setpriority_process(None, nice));
+    // The call above also sets the niceness.
+    let _restored = nice.and_then(|nice| rustix::process::setpriority_process(None, nice));
 }
 
-/// How sessions hand their statistics in, as the load engine is told.
-pub(crate) fn flush(how: FlushProcedure) -> Flush {
-    Flush { idle: Duration::from_millis(how.idle_ms), sql: how.session_sql.to_owned() }
+/// The flush procedure in the form of the load engine.
+pub(crate) fn flush(procedure: FlushProcedure) -> Flush {
+    Flush { idle: Duration::from_millis(procedure.idle_ms), sql: procedure.session_sql.to_owned() }
 }
 
 #[cfg(test)]

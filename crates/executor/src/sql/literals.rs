@@ -1,10 +1,10 @@
-//! A test's statements with literal values: what the server is asked to explain.
+//! A test's statements with literal values, for EXPLAIN.
 
 use rqps_model::random::{C_LEN, PAD_LEN, Stream};
 use rqps_workloads::{Dialect, Param, Protocol, Statement, Test, dialect};
 
-/// SQL of a statement on table 1 with values from the middle of the table, lists spread evenly over it: the same for
-/// every arm, so that plans can be laid beside each other.
+/// SQL of a statement on table 1 with keys from the middle of the table and lists spread evenly over it. The
+/// same for every arm, so that query plans can be compared.
 pub(crate) fn explainable_sql(dialect: Dialect, test: &Test, statement: &Statement, rows: u64) -> String {
     let range = u64::from(test.range);
     let key = (rows / 2).saturating_sub(range).max(1);

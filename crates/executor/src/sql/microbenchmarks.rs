@@ -1,4 +1,4 @@
-//! The microbenchmarks, sent by clients of our own or by sysbench.
+//! Drivers of the microbenchmarks: rqps' own clients, and sysbench.
 
 use super::clients::flush;
 use super::literals::explainable_sql;
@@ -9,34 +9,24 @@ use crate::control::RunControl;
 use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
-use crate::system::Admin;
+use crate::system::{ADMIN_NAME, Admin, Asked, Instance};
 use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec, run_step, sysbench};
 use rqps_model::{Limit, Metrics};
-use rqps_plan::{Benchmark, Plan, Protocol, Step, StepDef};
+use rqps_plan::{Benchmark, Driver as Program, Plan, Protocol, Step, StepDef};
 use rqps_store::Load;
 use rqps_workloads::Dialect;
 use rqps_workloads::expect::TableState;
 use rqps_workloads::microbenchmarks::{self, Microbenchmarks};
 use std::time::Instant;
 
-/// The program whose clients send the load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Program {
-    Rqps,
-    Sysbench,
-}
-
-/// Clients of our own.
+/// rqps' own clients.
 pub static CLIENTS: &dyn Driver = &Program::Rqps;
-/// The sysbench that is installed.
+/// The installed sysbench.
 pub static SYSBENCH: &dyn Driver = &Program::Sysbench;
 
 impl Driver for Program {
     fn id(&self) -> &'static str {
-        match self {
-            Program::Rqps => "rqps",
-            Program::Sysbench => "sysbench",
-        }
+        self.key()
     }
 
     fn benchmark(&self) -> &'static str {
@@ -77,6 +67,17 @@ impl Driver for Program {
         Ok(Loaded { load, summary: format!("{rate:.0} rows/s with indexes") })
     }
 
+    fn warm(&self, plan: &Plan, instance: &dyn Instance, rows_max: u64) -> Asked<()> {
+        let address = instance.address();
+        let Some(SqlAddress { adapter, .. }) = address.of() else { return Ok(()) };
+        let mut admin = instance.admin(ADMIN_NAME)?;
+        let rows = plan.work.rows_per_table().min(rows_max);
+        adapter.warm_sql(plan.work.tables(), rows).iter().try_for_each(|sql| match admin.query(sql) {
+            Err(error) if !adapter.lacks_index(&error) => Err(error),
+            _ => Ok(()),
+        })
+    }
+
     fn prepare<'a>(
         &self,
         job: Job<'a>,
@@ -90,7 +91,21 @@ impl Driver for Program {
     }
 }
 
-/// What the clients of a step are told.
+/// Runs a step with the clients of this program.
+pub(crate) fn run(
+    program: Program,
+    SqlAddress { adapter, endpoint }: &SqlAddress,
+    spec: &StepSpec,
+    gives_way: bool,
+    observer: &mut dyn Observer,
+) -> std::result::Result<StepResult, StepError> {
+    match program {
+        Program::Rqps => run_step(spec, &adapter.clients(endpoint, gives_way), observer),
+        Program::Sysbench => sysbench::run(spec, &adapter.sysbench_target(endpoint), observer),
+    }
+}
+
+/// The load engine's spec of a step, without flush.
 fn spec(job: &Job<'_>, dialect: Dialect, program: Program) -> Result<StepSpec> {
     let Job { plan, step, .. } = *job;
     let test = microbenchmarks::test_by_name(&step.test)
@@ -117,21 +132,21 @@ fn spec(job: &Job<'_>, dialect: Dialect, program: Program) -> Result<StepSpec> {
     })
 }
 
-/// Measured steps that ran before this one on the same data.
+/// Measured steps before this one on the same data.
 fn earlier(plan: &Plan, step: &StepDef) -> Vec<StepDef> {
-    let of_step = |one| match one {
+    let measured = |one| match one {
         Step::Measure(one) => Some(one),
         Step::Settle(_) => None,
     };
     match plan.protocol {
         Protocol::Isolated => Vec::new(),
         Protocol::Sequence => {
-            plan.steps().into_iter().filter_map(of_step).filter(|one| one.position < step.position).collect()
+            plan.steps().into_iter().filter_map(measured).filter(|one| one.position < step.position).collect()
         }
     }
 }
 
-/// Whether a step deletes or inserts rows for good.
+/// Whether a step changes which ids exist: it deletes or inserts rows for good.
 fn changes_ids(step: &StepDef) -> bool {
     step.shrinks || step.test == "insert"
 }
@@ -152,7 +167,7 @@ impl Window for TestWindow<'_> {
 
     fn watch_options(&self) -> WatchOptions {
         WatchOptions {
-            // Those of sysbench end with their last event.
+            // sysbench's clients end with their last event.
             owes_events: self.program == Program::Rqps && !matches!(self.spec.limit, Limit::Time(_)),
             progress: (self.job.step.operations_per_event, self.spec.test.unit),
             debt: false,
@@ -160,11 +175,7 @@ impl Window for TestWindow<'_> {
     }
 
     fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {
-        let SqlAddress { adapter, endpoint } = &self.address;
-        match self.program {
-            Program::Rqps => run_step(&self.spec, &adapter.clients(endpoint, self.job.gives_way), observer),
-            Program::Sysbench => sysbench::run(&self.spec, &adapter.sysbench_target(endpoint), observer),
-        }
+        run(self.program, &self.address, &self.spec, self.job.gives_way, observer)
     }
 
     fn member(&self) -> Option<Member<'_>> {

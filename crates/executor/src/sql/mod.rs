@@ -1,4 +1,4 @@
-//! Servers that speak SQL: how each DBMS is administered and measured, and the drivers that send load to them.
+//! Servers that speak SQL: how each DBMS is administered and measured, and the drivers that run load on them.
 
 mod adapter;
 mod adapters;
@@ -19,7 +19,7 @@ pub mod systems {
     pub use super::system::{MYSQL, POSTGRES};
 }
 
-/// Drivers that reach them.
+/// Drivers for them.
 pub mod drivers {
     pub use super::insert::CLIENTS as INSERT_CLIENTS;
     pub use super::microbenchmarks::{CLIENTS, SYSBENCH};

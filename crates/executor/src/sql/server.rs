@@ -1,25 +1,27 @@
-//! Work on a server outside a run: what one loads, looks through or drives by hand.
+//! Work on a server outside of a run: load, vacuum or drive it by hand.
 
 use crate::sql::adapters::adapter;
+use crate::sql::microbenchmarks;
+use crate::sql::system::SqlAddress;
 pub use crate::sql::system::endpoint;
 use crate::sql::tables::table_names;
 pub use crate::sql::tables::{LoadTimes, Tables};
-use rqps_driver::{Observer, StepError, StepResult, StepSpec, run_step, sysbench};
+use rqps_driver::{Observer, StepError, StepResult, StepSpec};
 use rqps_model::Dbms;
 use rqps_plan::Driver;
 use rqps_wire::{Endpoint, Error};
 use rqps_workloads::Dialect;
 
-/// How SQL is spelled for a DBMS.
+/// The SQL dialect of a DBMS.
 pub fn dialect(dbms: Dbms) -> Dialect {
     adapter(dbms).dialect()
 }
 
-/// Creates, fills and indexes all tables, replacing those of an earlier try. `tick` is called several times a second
-/// with the rows so far; when it returns false, the load ends early with `None`.
+/// Creates, fills and indexes all tables, replacing those of an earlier load. `tick` is called several times
+/// a second with the phase and the rows so far; when it returns false, the load ends early with `None`.
 ///
 /// # Errors
-/// What a session met.
+/// If a session fails.
 pub fn load(
     dbms: Dbms,
     endpoint: &Endpoint,
@@ -29,11 +31,11 @@ pub fn load(
     adapter(dbms).load(endpoint, tables, &mut tick)
 }
 
-/// Has the server look through every table, as after a load. False when `look`, which is called several times a
-/// second, asked for the end.
+/// Does what [`crate::Instance::vacuum`] does after a load. `look` is called several times a second; when it
+/// returns false, the work ends early and so does this.
 ///
 /// # Errors
-/// What a session met.
+/// If a session fails.
 pub fn vacuum(
     dbms: Dbms,
     endpoint: &Endpoint,
@@ -54,8 +56,6 @@ pub fn drive(
     spec: &StepSpec,
     observer: &mut dyn Observer,
 ) -> Result<StepResult, StepError> {
-    match driver {
-        Driver::Rqps => run_step(spec, &adapter(dbms).clients(endpoint, false), observer),
-        Driver::Sysbench => sysbench::run(spec, &adapter(dbms).sysbench_target(endpoint), observer),
-    }
+    let address = SqlAddress { adapter: adapter(dbms), endpoint: endpoint.clone() };
+    microbenchmarks::run(driver, &address, spec, false, observer)
 }

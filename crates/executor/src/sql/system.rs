@@ -1,8 +1,8 @@
-//! Servers of SQL as systems: one for each way in which they are administered.
+//! SQL servers as [`System`]s, one for each adapter.
 
 use super::adapter::{Adapter, CLIENT_NAME, Settling};
 use super::adapters::adapter;
-use super::log::LOOK_THROUGH_LINES;
+use super::log::SEARCHED_LINES;
 use super::mysql::Mysql;
 use super::postgres::Postgres;
 use crate::arm::ActiveArm;
@@ -46,7 +46,7 @@ impl System for SqlSystem {
         }
     }
 
-    /// A setting behind others of its name wins.
+    /// Appends the options: the last setting of a name wins.
     fn config_of_blocks(&self, dbms: Dbms, config: &Config) -> Managed<Config> {
         let options = self.0.options_of_blocks();
         let lines = options.iter().map(|(name, value)| format!("{name} = {value}\n"));
@@ -90,7 +90,7 @@ impl System for SqlSystem {
     }
 }
 
-/// How drivers reach a server of SQL.
+/// How drivers reach a SQL server.
 #[derive(Clone)]
 pub(super) struct SqlAddress {
     pub adapter: &'static dyn Adapter,
@@ -168,7 +168,7 @@ impl Instance for SqlInstance {
     }
 
     fn telling_lines(&self) -> String {
-        self.adapter.telling_lines(&self.server.log_tail(LOOK_THROUGH_LINES))
+        self.adapter.telling_lines(&self.server.log_tail(SEARCHED_LINES))
     }
 
     fn admin(&self, name: &str) -> Asked<Box<dyn Admin>> {
@@ -186,15 +186,6 @@ impl Instance for SqlInstance {
     fn settle(&self, debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
         let server = Settling { endpoint: &self.endpoint, data_dir: &self.data_dir, debt };
         self.adapter.settle(&server, tick)
-    }
-
-    fn warm(&self, tables: u32, rows: u64) -> Asked<()> {
-        let mut admin = self.admin(ADMIN_NAME)?;
-        let mut read = |sql: &String| match admin.query(sql) {
-            Err(error) if !self.adapter.lacks_index(&error) => Err(error),
-            _ => Ok(()),
-        };
-        self.adapter.warm_sql(tables, rows).iter().try_for_each(&mut read)
     }
 }
 
@@ -222,11 +213,11 @@ impl Handle for SqlHandle {
     }
 
     fn waits_for_room(&self) -> bool {
-        self.adapter.waits_for_room(&self.server.log_tail(LOOK_THROUGH_LINES))
+        self.adapter.waits_for_room(&self.server.log_tail(SEARCHED_LINES))
     }
 }
 
-/// How measured and administrative sessions reach a server: over TCP where it listens there.
+/// How measured and admin sessions reach a server: over TCP if it listens there, else over its Unix socket.
 pub fn endpoint(server: &Server) -> Endpoint {
     let at = server.endpoint();
     Endpoint {

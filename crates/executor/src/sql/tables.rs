@@ -1,4 +1,4 @@
-//! Work on all tables at the same time, and the load: create, fill, index.
+//! Parallel work on tables, and the load: create, fill, index.
 
 use rqps_wire::{Error, Session};
 use rqps_workloads::{Dialect, dialect};
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Tables that are filled or indexed at the same time, whatever the number of processors.
+/// Most tables in work at the same time, whatever the number of CPUs.
 const PARALLEL_TABLES_MAX: usize = 16;
-/// Pause before a server is asked again to end statements in flight.
-const CANCEL_AGAIN: Duration = Duration::from_secs(1);
-/// How often the caller is asked whether to go on.
-const LOOK: Duration = Duration::from_millis(20);
+/// Time between two requests to cancel running statements.
+const CANCEL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the callback is called.
+const POLL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy)]
 pub struct Tables {
@@ -20,22 +20,22 @@ pub struct Tables {
     pub seed: u64,
 }
 
-/// How long the two stretches took by the wall clock.
+/// Elapsed time of the two phases of a load.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadTimes {
     pub rows: Duration,
     pub indexes: Duration,
 }
 
-/// How a server is reached.
-pub(crate) struct Reach<'a, S> {
-    /// Gives a session of this name.
+/// Access to a server.
+pub(crate) struct Access<'a, S> {
+    /// Opens a session under this name.
     pub connect: &'a (dyn Fn(&str) -> Result<S, Error> + Sync),
-    /// Ends what sessions of this name have in flight.
+    /// Cancels the running statements of sessions with this name.
     pub end_statements: &'a dyn Fn(&str),
 }
 
-/// How far a load has come, and whether it is to end.
+/// Rows loaded so far, and whether to stop.
 #[derive(Default)]
 pub(crate) struct Progress {
     pub rows: AtomicU64,
@@ -48,12 +48,12 @@ impl Progress {
     }
 }
 
-/// Runs `work` once for each table (numbers from 1), several at the same time, each thread with a session of its own;
-/// `look` is called several times a second meanwhile. After the first error no further table is begun. Once `stop` is
-/// set, statements in flight are ended too, and what they say of it is no error.
+/// Runs `work` once for each table (numbers from 1) on several threads, each with its own session, and calls
+/// `look` several times a second meanwhile. No table is begun after the first error. Once `stop` is set,
+/// running statements are cancelled too, and their errors are ignored.
 pub(crate) fn for_each_table<S>(
-    reach: &Reach<'_, S>,
-    (tables, what_for): (u32, &str),
+    access: &Access<'_, S>,
+    (tables, purpose): (u32, &str),
     stop: &AtomicBool,
     work: impl Fn(&mut S, u32) -> Result<(), Error> + Sync,
     look: &mut dyn FnMut(),
@@ -61,8 +61,8 @@ pub(crate) fn for_each_table<S>(
     let next = AtomicU32::new(1);
     let first_error = Mutex::new(None);
     let threads = PARALLEL_TABLES_MAX.min(tables as usize);
-    let name = format!("rqps {what_for}");
-    let connect = reach.connect;
+    let name = format!("rqps {purpose}");
+    let connect = access.connect;
     let run = || -> Result<(), Error> {
         let mut session = connect(&name)?;
         loop {
@@ -85,12 +85,12 @@ pub(crate) fn for_each_table<S>(
         let handles: Vec<_> = (0..threads).map(spawn).collect();
         let mut cancelled_at: Option<Instant> = None;
         while handles.iter().any(|handle| !handle.is_finished()) {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL);
             look();
-            let due = cancelled_at.is_none_or(|at| at.elapsed() >= CANCEL_AGAIN);
+            let due = cancelled_at.is_none_or(|at| at.elapsed() >= CANCEL_INTERVAL);
             if stop.load(Ordering::Relaxed) && due {
                 cancelled_at = Some(Instant::now());
-                (reach.end_statements)(&name);
+                (access.end_statements)(&name);
             }
         }
     });
@@ -101,21 +101,21 @@ pub(crate) fn for_each_table<S>(
     }
 }
 
-/// Names of the microbenchmarks' tables, so many.
+/// Names of the microbenchmarks' first `tables` tables.
 pub(crate) fn table_names(tables: u32) -> Vec<String> {
     (1..=tables).map(dialect::table_name).collect()
 }
 
-/// The same for work on tables by name that has nothing to count. False when `look` asked for the end.
-pub(crate) fn on_each_table<S>(
-    reach: &Reach<'_, S>,
-    (tables, what_for): (&[String], &str),
+/// As [`for_each_table`], for tables by name. Returns false if `look` ended it early.
+pub(crate) fn for_each_named<S>(
+    access: &Access<'_, S>,
+    (tables, purpose): (&[String], &str),
     work: impl Fn(&mut S, &str) -> Result<(), Error> + Sync,
     look: &mut dyn FnMut() -> bool,
 ) -> Result<bool, Error> {
     let stop = AtomicBool::new(false);
     let named = |session: &mut S, table: u32| work(session, &tables[table as usize - 1]);
-    for_each_table(reach, (tables.len() as u32, what_for), &stop, named, &mut || {
+    for_each_table(access, (tables.len() as u32, purpose), &stop, named, &mut || {
         if !look() {
             stop.store(true, Ordering::Relaxed);
         }
@@ -123,10 +123,10 @@ pub(crate) fn on_each_table<S>(
     Ok(!stop.into_inner())
 }
 
-/// Creates all tables, has `fill` put the rows of one after the other in, and indexes them. `tick` is called several
-/// times a second with the rows so far; when it returns false, the load ends early with `None`.
+/// Creates all tables, fills each with `fill`, and indexes them. `tick` is called several times a second with
+/// the phase and the rows so far; when it returns false, the load ends early with `None`.
 pub(crate) fn load<S: Session>(
-    reach: &Reach<'_, S>,
+    access: &Access<'_, S>,
     dialect: Dialect,
     tables: Tables,
     fill: impl Fn(&mut S, Tables, u32, &Progress) -> Result<(), Error> + Sync,
@@ -145,15 +145,15 @@ pub(crate) fn load<S: Session>(
         run(session, dialect::create_table(dialect, table))?;
         fill(session, tables, table, &progress)
     };
-    for_each_table(reach, (tables.tables, "load"), &progress.stop, create, &mut || look("rows"))?;
+    for_each_table(access, (tables.tables, "load"), &progress.stop, create, &mut || look("rows"))?;
     let rows = start.elapsed();
     let index = |session: &mut S, table| run(session, dialect::finish_table(dialect, table, tables.rows));
-    for_each_table(reach, (tables.tables, "index"), &progress.stop, index, &mut || look("indexes"))?;
+    for_each_table(access, (tables.tables, "index"), &progress.stop, index, &mut || look("indexes"))?;
     let indexes = start.elapsed() - rows;
     Ok((!progress.stopped()).then_some(LoadTimes { rows, indexes }))
 }
 
-/// Writes a number in digits, as statements and COPY have it, without a text made for each.
+/// Appends a number in decimal digits, without allocating.
 pub(crate) fn push_number(text: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();

@@ -1,4 +1,4 @@
-//! A benchmark of entries that are put into a ledger, and sums that are taken of them.
+//! A minimal benchmark: steps put entries into a ledger (`put-N`) or read it (`sum-N`).
 
 use rqps_model::{Group, Limit, Role, Unit, Warmup};
 use rqps_plan::{
@@ -55,9 +55,9 @@ fn is_step(name: &str) -> bool {
 
 #[derive(Debug, serde::Serialize)]
 pub struct LedgerPlan {
-    /// Every arm puts in what base did.
+    /// Whether every arm repeats base's work.
     as_base: bool,
-    /// A step that was cut off goes on.
+    /// Whether an interrupted step can continue.
     continues: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Who writes into ledgers. Its windows last as long as its own clock says.
+//! A minimal driver. Its windows take no real time: their length is computed from their entries.
 
 use crate::benchmark::ENTRIES;
 use crate::system::{Shared, State};
@@ -6,8 +6,8 @@ use crate::world::{self, Fault, moment, moment_for};
 use hdrhistogram::Histogram;
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_executor::{
-    ActiveArm, Admin, Driver, Error, Finished, Job, Loaded, Result, RunControl, StepFindings, WatchOptions,
-    Window,
+    ActiveArm, Admin, Asked, Driver, Error, Finished, Instance, Job, Loaded, Result, RunControl,
+    StepFindings, WatchOptions, Window,
 };
 use rqps_model::{EndedBy, FixedWork, Limit, Metrics};
 use rqps_plan::Plan;
@@ -42,6 +42,10 @@ impl Driver for Clerks {
         Ok(Loaded { load, summary: "a page of entries".to_owned() })
     }
 
+    fn warm(&self, _plan: &Plan, _instance: &dyn Instance, _rows_max: u64) -> Asked<()> {
+        Ok(())
+    }
+
     fn prepare<'a>(
         &self,
         job: Job<'a>,
@@ -68,7 +72,7 @@ fn session(arm: &ActiveArm, failure: rqps_wire::Error) -> Error {
     Error::Session { arm: arm.name.clone(), doing: "loading".to_owned(), source: Box::new(failure) }
 }
 
-/// Some of what is written in between reaches the disk.
+/// Writes the state to disk, or not, by chance.
 fn perhaps_write(state: &State) {
     if world::with(|world| world.below(2)) == 0 {
         state.write();
@@ -78,7 +82,7 @@ fn perhaps_write(state: &State) {
 struct Writing<'a> {
     job: Job<'a>,
     state: Shared,
-    /// Entries that an attempt before this one has put in.
+    /// Entries that an earlier attempt has put in.
     done_before: Option<u64>,
 }
 
@@ -136,7 +140,7 @@ impl Window for Writing<'_> {
     }
 }
 
-/// An entry takes a clerk 10 ms.
+/// The result of a window at 10 ms per entry.
 fn result(entries: u64) -> StepResult {
     StepResult {
         elapsed: Duration::from_millis(10 * entries),

@@ -1,4 +1,4 @@
-//! The machine on which ledgers are kept.
+//! A minimal host, whose canary the tests control.
 
 use crate::world;
 use rqps_executor::{Host, Result};

@@ -1,5 +1,6 @@
-//! The executor on a made-up benchmark, system, driver and host: what becomes of a run when its process is killed, an
-//! instance dies, a device is full or the user stops it, at any moment, and again while it is resumed.
+//! The executor on a made-up benchmark, system, driver and host. Tests what happens to a run if its process
+//! is killed, an instance dies, a disk is full or the user stops it, at any moment, and again while it is
+//! resumed.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 mod benchmark;

@@ -1,4 +1,4 @@
-//! A made-up run, from its beginning over every resumption to its end.
+//! A made-up run: begins it and resumes it until its end.
 
 use crate::KIT;
 use crate::world::{self, Killed, World, moment};
@@ -13,17 +13,17 @@ use std::sync::Once;
 use std::sync::atomic::Ordering;
 use tempfile::TempDir;
 
-/// A plan and the place where it is carried out.
+/// A plan and the directories of its run.
 pub struct Scene {
     dir: TempDir,
     dirs: Dirs,
     plan: Plan,
 }
 
-/// A run that has begun and of which nothing is done: copies of it are runs of their own.
+/// A run that has begun with nothing done, to be copied.
 pub struct Template {
     begun: Scene,
-    /// The moments of a run of its plan that nothing befalls.
+    /// Number of moments of a run without faults.
     pub moments: u64,
 }
 
@@ -32,11 +32,12 @@ impl Template {
         drop(scene.begin().unwrap());
         let mut template = Self { begun: scene, moments: 0 };
         world::replace(World::new(0));
-        assert!(matches!(template.scene().go_on(), End::Finished(Finish::Complete)));
+        assert!(matches!(template.scene().execute(), End::Finished(Finish::Complete)));
         template.moments = world::with(|world| world.moments);
         template
     }
 
+    /// Copies the run.
     pub fn scene(&self) -> Scene {
         let (from, dir) = (self.begun.folder().unwrap(), world::directory());
         let folder = dir.path().join("results").join(from.file_name().unwrap());
@@ -69,7 +70,8 @@ pub enum End {
 }
 
 impl Scene {
-    /// A run of so many arms: a, which is base, is version 11, b version 12, and so on.
+    /// A run with this number of arms, at most 3: a, which is base, is version 11, b version 12, c version
+    /// 13.
     pub fn new(top: &str, workload: &str, arms: usize) -> Self {
         let mut text = format!("name = \"made-up\"\nbase = \"a\"\n{top}\n[workload]\n{workload}\n");
         for (arm, version) in ["a", "b", "c"].into_iter().zip(11..).take(arms) {
@@ -86,9 +88,9 @@ impl Scene {
         &self.plan
     }
 
-    /// Begins the run, or takes it up where a process before has left it.
-    pub fn go_on(&self) -> End {
-        quiet_about_kills();
+    /// Runs one process: begins the run, or resumes it.
+    pub fn execute(&self) -> End {
+        hide_panics_of_kills();
         world::with(|world| world.stop.store(false, Ordering::Relaxed));
         let ended = catch_unwind(AssertUnwindSafe(|| self.process()));
         match ended {
@@ -125,12 +127,11 @@ impl Scene {
         fs::read_dir(self.dir.path().join("results")).ok()?.flatten().map(|entry| entry.path()).next()
     }
 
-    /// What is kept of the run.
     pub fn results(&self) -> Run {
         RunFolder::open(&self.folder().unwrap()).unwrap()
     }
 
-    /// What is left of its data.
+    /// Entries of the work directory.
     pub fn data_left(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(&self.dirs.work) else {
             return Vec::new();
@@ -139,8 +140,7 @@ impl Scene {
     }
 }
 
-/// A kill is no news.
-fn quiet_about_kills() {
+fn hide_panics_of_kills() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
@@ -152,7 +152,7 @@ fn quiet_about_kills() {
     });
 }
 
-/// Hears of a run's progress, which may be the last that it does.
+/// Makes each progress report a moment, at which a fault may happen.
 struct Listener;
 
 impl Progress for Listener {

@@ -1,4 +1,4 @@
-//! Single faults, and what a run says of them.
+//! Single faults, and how a run reports them.
 
 use crate::run::{End, Scene};
 use crate::world::{self, Fault, World};
@@ -8,15 +8,15 @@ use rqps_store::{BlockStatus, Run, Status};
 const STEPS: &str = "as_base = true\nsteps = [\"put-1\", \"sum-1\", \"put-2\"]";
 const BLOCKS: &str = "protocol = \"isolated\"\n[isolated]\ncontrol = false\nwindows = 2\nblocks_max = 6\nblocks_min = 6\ncount_instructions = false";
 
-/// The fault happens at the first moment that can show it, from this one on.
+/// Sets a fault for the first moment from this one on at which it can happen.
 fn fault_at(moment: u64, fault: Fault) {
     world::with(|world| (world.moments, world.fault) = (0, Some((moment, fault))));
 }
 
-/// The moments that a run of this plan has when nothing befalls it.
+/// Number of moments of a run of this plan without faults.
 fn moments(top: &str, workload: &str, arms: usize) -> u64 {
     world::replace(World::new(1));
-    let end = Scene::new(top, workload, arms).go_on();
+    let end = Scene::new(top, workload, arms).execute();
     assert!(matches!(end, End::Finished(Finish::Complete | Finish::Ended(_))), "{end:?}");
     world::with(|world| world.moments)
 }
@@ -26,25 +26,25 @@ fn windows_of(run: &Run, arm: &str) -> Vec<String> {
 }
 
 #[test]
-fn base_s_death_ends_a_run_whose_arms_repeat_its_work_and_resume_completes_it() {
+fn the_death_of_base_ends_a_run_whose_arms_repeat_its_work_and_resume_completes_it() {
     let half = moments("", STEPS, 1) / 2;
     world::replace(World::new(1));
     let scene = Scene::new("", STEPS, 2);
     fault_at(half, Fault::Death);
-    let end = scene.go_on();
+    let end = scene.execute();
     assert!(matches!(&end, End::Failed(Error::ServerDied { arm, .. }) if arm == "a"), "{end:?}");
     let run = scene.results();
     assert_eq!((run.status.status, windows_of(&run, "b")), (Status::Failed, Vec::new()));
-    assert!(matches!(scene.go_on(), End::Finished(Finish::Complete)));
+    assert!(matches!(scene.execute(), End::Finished(Finish::Complete)));
     assert_eq!(windows_of(&scene.results(), "b"), ["put-1", "sum-1", "put-2"]);
 }
 
 #[test]
-fn an_arm_that_does_not_start_is_given_up_and_resume_measures_it_alone() {
+fn an_arm_that_does_not_start_is_given_up_and_resume_measures_only_this_arm() {
     world::replace(World::new(1));
     let scene = Scene::new("", STEPS, 3);
     world::with(|world| world.refused.insert("12".to_owned()));
-    let end = scene.go_on();
+    let end = scene.execute();
     let End::Finished(Finish::Partly(errors)) = &end else { panic!("{end:?}") };
     assert!(matches!(&errors[..], [Error::NotStarted { arm, .. }] if arm == "b"), "{errors:?}");
     let run = scene.results();
@@ -52,38 +52,38 @@ fn an_arm_that_does_not_start_is_given_up_and_resume_measures_it_alone() {
     let note = run.notes.iter().find(|note| note.arm.as_deref() == Some("b")).unwrap();
     assert!(note.text.contains("did not start (exit status: 1); given up for now"), "{}", note.text);
     world::with(|world| world.refused.clear());
-    assert!(matches!(scene.go_on(), End::Finished(Finish::Complete)));
+    assert!(matches!(scene.execute(), End::Finished(Finish::Complete)));
     let after = scene.results();
     let attempts =
         |run: &Run| run.windows.iter().map(|w| (w.action.seq, w.action.attempt)).collect::<Vec<_>>();
     assert_eq!(attempts(&after).len(), 9);
-    assert!(attempts(&run).iter().all(|one| attempts(&after).contains(one)), "what was measured stays");
+    assert!(attempts(&run).iter().all(|one| attempts(&after).contains(one)), "measured windows are kept");
 }
 
 #[test]
-fn a_full_disk_ends_the_run_with_its_place_and_nothing_measured_is_lost() {
-    let most = moments("", STEPS, 2) - 8;
+fn a_full_disk_ends_the_run_and_no_measured_window_is_lost() {
+    let near_end = moments("", STEPS, 2) - 8;
     world::replace(World::new(1));
     let scene = Scene::new("", STEPS, 2);
-    fault_at(most, Fault::DiskFull);
-    let end = scene.go_on();
+    fault_at(near_end, Fault::DiskFull);
+    let end = scene.execute();
     let End::Failed(error @ Error::DiskFull { arm, .. }) = &end else { panic!("{end:?}") };
     assert_eq!(arm, "b");
     let text = error.to_string();
     assert!(text.contains("no space left for") && text.contains("free some on that disk"), "{text}");
     let before = scene.results().windows.len();
     assert!(before >= 3, "{before}");
-    assert!(matches!(scene.go_on(), End::Finished(Finish::Complete)));
+    assert!(matches!(scene.execute(), End::Finished(Finish::Complete)));
     assert_eq!(scene.results().windows.len(), 6);
 }
 
 #[test]
-fn a_block_around_which_the_host_changed_is_void_and_another_takes_its_place() {
+fn a_block_around_which_the_host_changed_is_void_and_is_replaced() {
     world::replace(World::new(1));
     let steps = "steps = [\"put-1\", \"sum-1\"]";
     let scene = Scene::new(BLOCKS, steps, 2);
     world::with(|world| world.spins_ns.extend([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0]));
-    let end = scene.go_on();
+    let end = scene.execute();
     assert!(matches!(end, End::Finished(Finish::Ended(_))), "{end:?}");
     let run = scene.results();
     let void: Vec<_> = run.blocks.iter().filter(|block| block.status == BlockStatus::Void).collect();
@@ -95,13 +95,13 @@ fn a_block_around_which_the_host_changed_is_void_and_another_takes_its_place() {
 }
 
 #[test]
-fn in_blocks_a_death_voids_the_block_which_is_measured_again() {
+fn a_death_voids_the_block_which_is_measured_again() {
     let steps = "steps = [\"put-1\", \"sum-1\"]";
     let all = moments(BLOCKS, steps, 3);
     world::replace(World::new(1));
     let scene = Scene::new(BLOCKS, steps, 3);
     fault_at(all / 2, Fault::Death);
-    let end = scene.go_on();
+    let end = scene.execute();
     assert!(matches!(end, End::Finished(Finish::Ended(_))), "{end:?}");
     let run = scene.results();
     let count = |status| run.blocks.iter().filter(|block| block.status == status).count();

@@ -1,4 +1,4 @@
-//! Thousands of runs, each of which meets faults at moments drawn by chance.
+//! Thousands of runs, each with faults at random moments.
 
 use crate::run::{End, Scene, Template};
 use crate::world::{self, Fault, World};
@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Runs, unless [`RUNS_VARIABLE`] says how many: ten thousand take two minutes in a debug build.
+/// Number of runs, unless [`RUNS_VARIABLE`] is set. Ten thousand take two minutes in a debug build.
 const RUNS: u64 = 1_000;
 const RUNS_VARIABLE: &str = "RQPS_SIMULATED_RUNS";
-/// Plans of which each is the plan of every so many runs: making a journal takes longer than a run.
+/// Number of different plans. Runs share them because creating a journal takes longer than a run.
 const PLANS: u64 = 100;
-/// Processes of a run that meet a fault, at the most.
+/// Most processes of a run that have a fault.
 const FAULTS_MAX: u64 = 3;
 
 #[test]
-fn no_run_loses_doubles_or_invents_a_step_whatever_befalls_it() {
+fn no_fault_makes_a_run_lose_repeat_or_invent_a_step() {
     let runs = std::env::var(RUNS_VARIABLE).map_or(RUNS, |runs| runs.parse().expect(RUNS_VARIABLE));
     let (next, resumed, began) = (AtomicU64::new(0), AtomicU64::new(0), Instant::now());
     let templates: Vec<Mutex<Template>> =
@@ -45,7 +45,7 @@ fn no_run_loses_doubles_or_invents_a_step_whatever_befalls_it() {
     assert!(resumed > runs / 2, "{resumed}: too few faults hit");
 }
 
-/// Returns how many processes it took.
+/// Executes a run until it is complete. Returns the number of processes.
 fn one_run(seed: u64, template: &Mutex<Template>) -> u64 {
     world::replace(World::new(seed));
     let mut random = Stream::new(&[seed, 1]);
@@ -55,19 +55,20 @@ fn one_run(seed: u64, template: &Mutex<Template>) -> u64 {
         (template.scene(), template.moments)
     };
     let faults = below(FAULTS_MAX + 1);
-    let mut told = Vec::new();
+    let mut history = Vec::new();
     for process in 0..50 {
         let fault = (process < faults).then(|| {
             let kinds = [Fault::Kill, Fault::Kill, Fault::Death, Fault::DiskFull, Fault::Interrupt];
             (1 + below(moments), kinds[below(kinds.len() as u64) as usize])
         });
         world::with(|world| (world.moments, world.fault) = (0, fault));
-        let end = scene.go_on();
-        told.push(format!("{fault:?}: {end:?}"));
+        let end = scene.execute();
+        history.push(format!("{fault:?}: {end:?}"));
         match end {
             End::Finished(Finish::Complete) => {
-                check(&scene, &scene.results()).unwrap_or_else(|wrong| {
-                    panic!("seed {seed}: {wrong}\n{}\n{}", told.join("\n"), scene.plan().to_toml().unwrap())
+                check(&scene, &scene.results()).unwrap_or_else(|problem| {
+                    let plan = scene.plan().to_toml().unwrap();
+                    panic!("seed {seed}: {problem}\n{}\n{plan}", history.join("\n"))
                 });
                 return process + 1;
             }
@@ -78,12 +79,13 @@ fn one_run(seed: u64, template: &Mutex<Template>) -> u64 {
                 | Error::ServerDied { .. }
                 | Error::NotStarted { .. },
             ) => {}
-            other => panic!("seed {seed}: {other:?}\n{}", told.join("\n")),
+            other => panic!("seed {seed}: {other:?}\n{}", history.join("\n")),
         }
     }
-    panic!("seed {seed} does not come to its end:\n{}", told.join("\n"));
+    panic!("seed {seed} does not complete:\n{}", history.join("\n"));
 }
 
+/// A random plan.
 fn scene(plan: u64) -> Scene {
     let mut random = Stream::new(&[plan, 2]);
     let mut below = |end: u64| random.bits() % end;
@@ -104,23 +106,23 @@ fn scene(plan: u64) -> Scene {
     Scene::new(&format!("passes = {passes}\n{death}"), &workload, [1, 2, 2, 3][below(4) as usize])
 }
 
-/// What must be true of a run that is complete.
+/// Checks the results of a complete run.
 fn check(scene: &Scene, run: &Run) -> Result<(), String> {
     let plan = scene.plan();
     if run.status.status != Status::Complete {
-        return Err(format!("says {:?}", run.status));
+        return Err(format!("status {:?}", run.status));
     }
     if !scene.data_left().is_empty() {
-        return Err(format!("left {:?}", scene.data_left()));
+        return Err(format!("data left: {:?}", scene.data_left()));
     }
     let actions = schedule(plan).actions;
     let seqs: Vec<u32> = run.actions.iter().map(|action| action.seq).collect();
     if seqs != (0..actions.len() as u32).collect::<Vec<_>>() {
         return Err(format!("journaled {seqs:?} of {}", actions.len()));
     }
-    // Entries of each step of base's first pass, which the others repeat.
+    // Entries of each step in base's first pass, which the others repeat.
     let mut base: BTreeMap<&str, u64> = BTreeMap::new();
-    // What each arm's ledger has to hold, as its pass goes on.
+    // Expected content of each arm's ledger so far.
     let mut ledgers: BTreeMap<usize, String> = BTreeMap::new();
     for action in &actions {
         let ledger = ledgers.entry(action.arm).or_default();
@@ -152,9 +154,9 @@ fn check(scene: &Scene, run: &Run) -> Result<(), String> {
         if step.writes {
             *ledger += &format!(" {}:{entries}", step.name);
         }
-        // A step that goes on may have been done but for its figures, which are no result then.
-        let goes_on = window.action.outcome == Outcome::Invalid && found[0].1 == *ledger;
-        if found[0].1 != before && !goes_on {
+        // A step that continues may find its own work already done; its window is then invalid.
+        let was_done = window.action.outcome == Outcome::Invalid && found[0].1 == *ledger;
+        if found[0].1 != before && !was_done {
             return Err(format!("action {} began with [{}], not [{before}]", action.seq, found[0].1));
         }
     }

@@ -1,4 +1,5 @@
-//! A system that keeps a ledger: lines of text in a file, the last of them in memory until they are made durable.
+//! A minimal system: keeps lines of text in a file; recent ones are only in memory until they are made
+//! durable.
 
 use crate::world::{self, Fault, moment, moment_for};
 use rqps_builds::{Build, CpuSet, Dirs, Watch};
@@ -89,7 +90,7 @@ impl System for Ledgers {
             lines: text.lines().map(str::to_owned).collect(),
             is_dead: false,
         };
-        // The trial's folder of logs is removed, as a server makes it.
+        // The executor removes the log folder of its trial, so it must exist.
         fs::create_dir_all(&spec.log_dir).unwrap();
         let ledger = LedgerInstance {
             data_dir: spec.data_dir.clone(),
@@ -123,7 +124,7 @@ fn applied() -> Applied {
     Applied { left_out: Vec::new(), added: Vec::new(), config_as_used: String::new() }
 }
 
-/// With the mark that rqps made it, without which it would not be removed.
+/// Creates an empty data directory with the marker file that rqps needs to remove it.
 fn make_dir(data_dir: &Path) {
     let _removed = fs::remove_dir_all(data_dir);
     fs::create_dir_all(data_dir).unwrap();
@@ -134,7 +135,7 @@ fn write(data_dir: &Path, lines: &[String]) {
     fs::write(data_dir.join(FILE), lines.join("\n")).unwrap();
 }
 
-/// What a ledger holds, some of it in memory alone.
+/// The lines of a ledger, some of them only in memory.
 pub struct State {
     data_dir: PathBuf,
     pub lines: Vec<String>,
@@ -142,13 +143,13 @@ pub struct State {
 }
 
 impl State {
-    /// What is lost when it is not called before the process ends.
+    /// Writes all lines to disk. Lines that are not written are lost if the process or the instance ends.
     pub fn write(&self) {
         write(&self.data_dir, &self.lines);
     }
 }
 
-/// Of the instance, its sessions and its drivers.
+/// The state, shared by the instance, its sessions and drivers.
 #[derive(Clone)]
 pub struct Shared(Arc<Mutex<State>>);
 
@@ -157,7 +158,7 @@ impl Shared {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// What a session meets when its instance dies, or its disk is full.
+    /// The error of a session whose instance dies or whose disk is full.
     pub fn failure(&self, fault: Fault) -> Wire {
         if fault == Fault::DiskFull {
             return Wire::Db {
@@ -274,10 +275,6 @@ impl Instance for LedgerInstance {
             }),
             None => Ok(tick("pay", 0.001).then_some(paid)),
         }
-    }
-
-    fn warm(&self, _tables: u32, _rows: u64) -> Asked<()> {
-        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What happens to a made-up run: at one of the moments at which its parts are called, a fault.
+//! The faults of a made-up run. Each call of one of its parts is a moment, at which a fault may happen.
 
 use rqps_model::random::Stream;
 use std::cell::RefCell;
@@ -8,36 +8,35 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What can befall a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Its process is killed: what is in memory is gone, and of the journal what was written.
+    /// The process is killed: memory and unwritten parts of the journal are lost.
     Kill,
-    /// The instance dies in what it is doing.
+    /// The instance dies during its current work.
     Death,
-    /// The device with the data is full.
+    /// The disk of the data is full.
     DiskFull,
-    /// The user wants it to end.
+    /// The user stops the run.
     Interrupt,
 }
 
-/// What a killed process panics with.
+/// Panic payload of a killed process.
 pub struct Killed;
 
 pub struct World {
     pub random: Stream,
     /// Moments so far.
     pub moments: u64,
-    /// What is to happen from which moment on.
+    /// The next fault, and the first moment at which it may happen.
     pub fault: Option<(u64, Fault)>,
     pub stop: Arc<AtomicBool>,
-    /// The run's folder, once it is known.
+    /// The run folder, once it is known.
     pub folder: Option<PathBuf>,
-    /// Its files as a killed process left them.
+    /// The journal's files as a killed process left them.
     left: Vec<(PathBuf, Vec<u8>)>,
     /// Versions whose instances don't start.
     pub refused: BTreeSet<String>,
-    /// What the spinning canary reads next; 1 ns where nothing is said.
+    /// Next readings of the canary `spin_ns`; 1 ns when empty.
     pub spins_ns: VecDeque<f64>,
 }
 
@@ -58,44 +57,42 @@ impl World {
             spins_ns: VecDeque::new(),
         }
     }
-}
 
-impl World {
-    /// A number from 0, below this one.
+    /// A random number from 0 to `end - 1`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.random.bits() % end
     }
 }
 
 /// The world of this thread's run.
-pub fn with<T>(look: impl FnOnce(&mut World) -> T) -> T {
-    WORLD.with_borrow_mut(look)
+pub fn with<T>(access: impl FnOnce(&mut World) -> T) -> T {
+    WORLD.with_borrow_mut(access)
 }
 
 pub fn replace(world: World) {
     WORLD.set(world);
 }
 
-/// A moment at which the process may be killed, or asked to end.
+/// A moment at which the process may be killed or stopped by the user.
 pub fn moment() {
     let fault = moment_for(&[]);
     assert_eq!(fault, None);
 }
 
-/// A moment at which one of these faults may happen too, which the caller then shows.
-pub fn moment_for(shown: &[Fault]) -> Option<Fault> {
+/// A moment at which one of these faults may happen too. Returns it, and the caller must fail accordingly.
+pub fn moment_for(faults: &[Fault]) -> Option<Fault> {
     let due = with(|world| {
         world.moments += 1;
         let (at, fault) = world.fault?;
-        let is_shown = matches!(fault, Fault::Kill | Fault::Interrupt) || shown.contains(&fault);
-        (world.moments >= at && is_shown).then(|| {
+        let is_possible = matches!(fault, Fault::Kill | Fault::Interrupt) || faults.contains(&fault);
+        (world.moments >= at && is_possible).then(|| {
             world.fault = None;
             fault
         })
     })?;
     match due {
         Fault::Kill => {
-            with(leave);
+            with(save_journal);
             std::panic::panic_any(Killed);
         }
         Fault::Interrupt => {
@@ -106,9 +103,8 @@ pub fn moment_for(shown: &[Fault]) -> Option<Fault> {
     }
 }
 
-/// Keeps the journal as it is at this moment. What was committed is on disk, a write that was under way may be there in
-/// part.
-fn leave(world: &mut World) {
+/// Saves the journal as it is at this moment: committed writes, and by chance part of an unfinished one.
+fn save_journal(world: &mut World) {
     let Some(folder) = world.folder.clone() else {
         return;
     };
@@ -117,15 +113,15 @@ fn leave(world: &mut World) {
         if let Ok(mut bytes) = fs::read(&path) {
             if name.ends_with("-wal") && world.below(2) == 0 {
                 let torn = world.below(5000) as usize;
-                let again: Vec<u8> = bytes.iter().rev().take(torn).copied().collect();
-                bytes.extend(again);
+                let unfinished: Vec<u8> = bytes.iter().rev().take(torn).copied().collect();
+                bytes.extend(unfinished);
             }
             world.left.push((path, bytes));
         }
     }
 }
 
-/// Puts the journal back to what a killed process left.
+/// Restores the journal to what a killed process left.
 pub fn restore() {
     let left = with(|world| std::mem::take(&mut world.left));
     for (path, _) in &left {
@@ -139,7 +135,7 @@ pub fn restore() {
     }
 }
 
-/// A directory in memory: a journal that waits for a disk would take hours.
+/// A temporary directory in memory if possible: with a journal on a disk, the tests would take hours.
 pub fn directory() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }

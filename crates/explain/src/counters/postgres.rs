@@ -1,4 +1,4 @@
-//! Counters of Postgres that findings are made of.
+//! Counters of Postgres that findings use.
 
 use crate::entry::{Entry, Per, less_work, waiting, work};
 use crate::figures::{ALL, Cell};
@@ -9,86 +9,86 @@ const TABLES_IO: &str = "pg_statio_all_tables";
 const INDEXES: &str = "pg_stat_all_indexes";
 
 pub(crate) const TABLE_BLOCKS: Entry = work(Cause::HeapBlocks, "table blocks touched", "blocks", 0.1)
-    .says("touches {} blocks of tables")
-    .is(table_blocks);
+    .phrase("touches {} blocks of tables")
+    .value(table_blocks);
 pub(crate) const INDEX_BLOCKS: Entry = work(Cause::HeapBlocks, "index blocks touched", "blocks", 0.1)
-    .says("touches {} blocks of indexes")
-    .is(index_blocks);
+    .phrase("touches {} blocks of indexes")
+    .value(index_blocks);
 pub(crate) const PAGE_IMAGES: Entry = work(Cause::Wal, "full-page images in the log", "images", 0.002)
-    .says("writes {} full-page images to the WAL")
+    .phrase("writes {} full-page images to the WAL")
     .showing(&Shows::FullPageImages)
-    .is(|cell| cell.counter("pg_stat_wal", "", "wal_fpi"));
+    .value(|cell| cell.counter("pg_stat_wal", "", "wal_fpi"));
 
-/// Versions count some of them in other places: what both arms have is compared.
+/// Versions keep some counters in different places; only those that both arms have are compared.
 pub(super) static ENTRIES: [Entry; 22] = [
     work(Cause::DeadRows, "index entries read for each row fetched", "entries/row", 0.5)
-        .says("reads {} index entries for each row that it fetches")
+        .phrase("reads {} index entries for each row that it fetches")
         .per(Per::Itself)
-        .is(entries_per_row),
+        .value(entries_per_row),
     work(Cause::Rows, "rows fetched through indexes", "rows", 0.05)
-        .says("fetches {} rows through indexes")
-        .is(|cell| cell.counter(TABLES, ALL, "idx_tup_fetch")),
+        .phrase("fetches {} rows through indexes")
+        .value(|cell| cell.counter(TABLES, ALL, "idx_tup_fetch")),
     work(Cause::Rows, "rows read by sequential scans", "rows", 0.05)
-        .says("reads {} rows by sequential scans")
-        .is(|cell| cell.counter(TABLES, ALL, "seq_tup_read")),
+        .phrase("reads {} rows by sequential scans")
+        .value(|cell| cell.counter(TABLES, ALL, "seq_tup_read")),
     TABLE_BLOCKS,
     INDEX_BLOCKS,
     less_work(Cause::HotUpdates, "HOT share of updates", "%", 1.0)
-        .says("makes {} % of its updates HOT")
+        .phrase("makes {} % of its updates HOT")
         .per(Per::Itself)
-        .is(hot_percent),
+        .value(hot_percent),
     work(Cause::BufferMisses, "shared buffer misses", "blocks", 0.05)
-        .says("reads {} blocks into shared buffers")
-        .is(misses),
+        .phrase("reads {} blocks into shared buffers")
+        .value(misses),
     waiting(Cause::Reads, "bytes read from storage by the server", "bytes", 800.0)
-        .says("reads {} bytes from storage")
+        .phrase("reads {} bytes from storage")
         .showing(&Shows::StorageReads)
-        .is(|cell| cell.metric("server_read_bytes")),
+        .value(|cell| cell.metric("server_read_bytes")),
     work(Cause::Wal, "bytes of write-ahead log", "bytes", 16.0)
-        .says("writes {} bytes of WAL")
-        .is(|cell| cell.metric("server_wal_bytes")),
+        .phrase("writes {} bytes of WAL")
+        .value(|cell| cell.metric("server_wal_bytes")),
     work(Cause::Wal, "records of write-ahead log", "records", 0.05)
-        .says("writes {} WAL records")
-        .is(|cell| cell.counter("pg_stat_wal", "", "wal_records")),
+        .phrase("writes {} WAL records")
+        .value(|cell| cell.counter("pg_stat_wal", "", "wal_records")),
     PAGE_IMAGES,
     waiting(Cause::Wal, "times the WAL buffers were full", "times", 0.001)
-        .says("finds the WAL buffers full {} times")
+        .phrase("finds the WAL buffers full {} times")
         .showing(&Shows::LogBufferFull)
-        .is(|cell| cell.counter("pg_stat_wal", "", "wal_buffers_full")),
+        .value(|cell| cell.counter("pg_stat_wal", "", "wal_buffers_full")),
     waiting(Cause::Fsync, "fsyncs of log and data", "fsyncs", 0.01)
-        .says("makes {} fsyncs")
-        .is(|cell| cell.counter_sum("pg_stat_io", "fsyncs", |_| true).and(cell.metric("server_fsyncs"))),
+        .phrase("makes {} fsyncs")
+        .value(|cell| cell.counter_sum("pg_stat_io", "fsyncs", |_| true).and(cell.metric("server_fsyncs"))),
     waiting(Cause::Fsync, "fsyncs of the log", "fsyncs", 0.01)
-        .says("makes {} fsyncs of the WAL")
-        .is(|cell| cell.counter("pg_stat_wal", "", "wal_sync")),
+        .phrase("makes {} fsyncs of the WAL")
+        .value(|cell| cell.counter("pg_stat_wal", "", "wal_sync")),
     work(Cause::BackendWrites, "pages written by client backends", "pages", 0.005)
-        .says("writes {} pages in client backends")
-        .is(|cell| {
+        .phrase("writes {} pages in client backends")
+        .value(|cell| {
             cell.counter_sum("pg_stat_io", "writes", |object| object.starts_with("client backend/relation/"))
         }),
     work(Cause::BackendWrites, "pages written or added by client backends", "pages", 0.005)
-        .says("writes or adds {} pages in client backends")
-        .is(|cell| cell.counter("pg_stat_bgwriter", "", "buffers_backend")),
+        .phrase("writes or adds {} pages in client backends")
+        .value(|cell| cell.counter("pg_stat_bgwriter", "", "buffers_backend")),
     work(Cause::TempFiles, "bytes of temporary files", "bytes", 10.0)
-        .says("writes {} bytes of temporary files")
-        .is(|cell| cell.counter_sum("pg_stat_database", "temp_bytes", |_| true)),
+        .phrase("writes {} bytes of temporary files")
+        .value(|cell| cell.counter_sum("pg_stat_database", "temp_bytes", |_| true)),
     waiting(Cause::Locks, "deadlocks", "deadlocks", 1e-5)
-        .says("runs into {} deadlocks")
-        .is(|cell| cell.counter_sum("pg_stat_database", "deadlocks", |_| true)),
+        .phrase("runs into {} deadlocks")
+        .value(|cell| cell.counter_sum("pg_stat_database", "deadlocks", |_| true)),
     work(Cause::Checkpoint, "checkpoints in the windows", "checkpoints", 0.0)
-        .says("checkpoints in the windows: {}")
+        .phrase("checkpoints in the windows: {}")
         .per(Per::Windows)
-        .is(checkpoints),
+        .value(checkpoints),
     work(Cause::Autovacuum, "tables autovacuumed in the windows", "tables", 0.0)
-        .says("tables autovacuumed in the windows: {}")
+        .phrase("tables autovacuumed in the windows: {}")
         .per(Per::Windows)
-        .is(autovacuumed),
+        .value(autovacuumed),
     work(Cause::Autovacuum, "CPU time of autovacuum workers", "us", 0.2)
-        .says("spends {} us of CPU in autovacuum workers")
-        .is(|cell| cell.roles_us(&["autovacuum_worker"])),
+        .phrase("spends {} us of CPU in autovacuum workers")
+        .value(|cell| cell.roles_us(&["autovacuum_worker"])),
     work(Cause::Checkpoint, "CPU time of the checkpointer", "us", 0.2)
-        .says("spends {} us of CPU in the checkpointer")
-        .is(|cell| cell.roles_us(&["checkpointer"])),
+        .phrase("spends {} us of CPU in the checkpointer")
+        .value(|cell| cell.roles_us(&["checkpointer"])),
 ];
 
 fn table_blocks(cell: Cell<'_>) -> Option<f64> {
@@ -113,8 +113,8 @@ pub(super) fn blocks_touched(cell: Cell<'_>) -> Option<f64> {
     Some(table_blocks(cell)? + index_blocks(cell)?)
 }
 
-/// Index entries that scans returned for each row that was then fetched: entries of dead rows are among the first only.
-/// Only where rows are fetched at all: an index-only scan fetches none.
+/// Index entries that scans returned per row fetched: dead rows have entries but are not fetched. None if few
+/// rows are fetched, as in an index-only scan.
 fn entries_per_row(cell: Cell<'_>) -> Option<f64> {
     let (entries, rows) =
         (cell.counter(INDEXES, ALL, "idx_tup_read")?, cell.counter(TABLES, ALL, "idx_tup_fetch")?);
@@ -126,7 +126,7 @@ fn hot_percent(cell: Cell<'_>) -> Option<f64> {
     (all >= 0.01 * cell.operations()).then_some(100.0 * hot / all)
 }
 
-/// Checkpoints that were begun, as each version counts them.
+/// Checkpoints started, under the names of each version.
 pub(crate) fn checkpoints(cell: Cell<'_>) -> Option<f64> {
     cell.sum("pg_stat_checkpointer", "", ["num_timed", "num_requested"])
         .or_else(|| cell.sum("pg_stat_bgwriter", "", ["checkpoints_timed", "checkpoints_req"]))

@@ -1,7 +1,8 @@
-//! What settings of MySQL and MariaDB act by. From the chapters on server and InnoDB variables of their documentation.
+//! What settings of MySQL and MariaDB can affect. Source: the chapters on server and InnoDB variables of
+//! their documentation.
 //!
-//! A setting that no entry names is never named as a cause. Some have an entry without a cause, so that a wider
-//! pattern does not catch them.
+//! A setting without an entry is never named as a cause. Some entries have no cause, so that a wider pattern
+//! does not match.
 
 use super::needs::Needs::{Log, Metric, Misses, Nothing, Sql, Status, Switched, Value};
 use super::rule::{CODE, PLANNING, Rule};
@@ -16,15 +17,15 @@ const CALLS: &[Cause] = &[Instructions, CpuTime, Function, Cycles, KernelTime, W
 const FLUSHING: &[Cause] = &[Checkpoint, BackendWrites, Background];
 const SPINNING: &[Cause] = &[CpuTime, Cycles, Waiting];
 const COMMITS: &[Cause] = &[Fsync, Waiting, KernelTime, CpuTime];
-/// Who waits for the disk calls the kernel; what that makes of CPU time, and of the log's bytes, is another thing.
+/// Waiting for the disk enters the kernel. The effect on CPU time and on bytes of log can go either way.
 const FLUSHES: Way = Each { more: &[Fsync, Waiting, KernelTime], less: &[] };
-/// Room in the log puts off checkpoints.
-const PUTS_OFF: Way = Each { more: &[], less: &[Checkpoint] };
+/// A larger log delays checkpoints.
+const DELAYS: Way = Each { more: &[], less: &[Checkpoint] };
 const BINARY_LOG: &[Cause] = &[BinaryLog, Fsync, Instructions, CpuTime, Function, Waiting];
 const PURGE: &[Cause] = &[Purge, DeadRows, TailEntries, Background];
 const MISSES: &[Cause] = &[BufferMisses, Reads];
 
-/// By what settings act, what has to be at work for that, and the way that they move it.
+/// The causes that settings can affect, what has to be active for that, and the direction.
 pub(super) static SETTINGS: [Rule; 72] = [
     ("innodb_flush_log_at_trx_commit", &[Fsync, Waiting, Wal, KernelTime, CpuTime], Log, FLUSHES),
     ("innodb_flush_log_at_timeout", &[Fsync, Background], Log, Either),
@@ -45,7 +46,7 @@ pub(super) static SETTINGS: [Rule; 72] = [
     ("innodb_log_compressed_pages", &[Wal], Log, More),
     ("innodb_log_write_ahead_size", &[Wal, Reads], Log, Either),
     ("innodb_log_spin_* innodb_log_wait_for_flush_spin_hwm", SPINNING, Log, Either),
-    ("innodb_log_file_size innodb_log_files_in_group innodb_redo_log_capacity", FLUSHING, Log, PUTS_OFF),
+    ("innodb_log_file_size innodb_log_files_in_group innodb_redo_log_capacity", FLUSHING, Log, DELAYS),
     ("innodb_redo_log_encrypt innodb_undo_log_encrypt", CALLS, Log, More),
     ("innodb_dedicated_server", &[BufferMisses, Reads, Checkpoint], Nothing, Either),
     ("innodb_buffer_pool_size", &[BufferMisses, Reads, BackendWrites, Checkpoint], Nothing, Less),

@@ -1,4 +1,4 @@
-//! What has to be at work in a test for a setting or a statement to act there at all.
+//! What has to be active in a test for a setting or statement to have an effect there.
 
 use crate::context::Context;
 use crate::counters;
@@ -10,47 +10,48 @@ use rqps_store::{Recorded, Window};
 
 use super::way;
 
-/// Log per operation, in bytes, above what background threads write.
+/// Log per operation, in bytes, above what background threads alone write.
 const LOG_BYTES_MIN: f64 = 16.0;
-/// Events per operation below which there are next to none.
+/// Below this, events per operation are negligible.
 const EVENTS_MIN: f64 = 0.01;
-/// Full-page images per operation below which there are next to none.
+/// Below this, full-page images per operation are negligible.
 const IMAGES_MIN: f64 = 0.002;
 
-/// What has to be at work on one of the two arms.
+/// What has to be active on at least one of the arms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Needs {
-    /// It acts on every statement, or the counter that it acts by tells.
+    /// It affects every statement, or a counter shows its effect.
     Nothing,
     /// Statements write to the log.
     Log,
-    /// Pages go whole into the log.
+    /// Full-page images are written.
     Images,
-    /// Blocks are read into the buffers.
+    /// Blocks are read into the buffer pool.
     Misses,
     /// Autovacuum ran, in the windows or before.
     Autovacuum,
     /// A checkpoint began in the windows.
     Checkpoint,
-    /// A statement's plan is compiled.
+    /// A statement is JIT-compiled.
     Jit,
-    /// The difference's text on one of the arms has this in it.
+    /// The difference's value on either arm contains this text.
     Value(&'static str),
-    /// A statement of the test has this in it.
+    /// A statement of the test contains this text.
     Sql(&'static str),
+    /// This status variable rises.
     Status(&'static str),
-    /// A metric of InnoDB rises.
+    /// This InnoDB metric rises.
     Metric(&'static str),
-    /// It is off on one of the two alone: what it is set to besides makes no difference.
+    /// It is off on exactly one arm; other values have the same effect.
     Switched,
-    /// Operations take, on average, as long as it is set to on one of the two.
+    /// Operations take, on average, at least as long as its value on either arm.
     LongOperations,
-    /// A setting that is not the difference has this value, or is not known.
+    /// Another setting has this value, or its value is unknown.
     Setting(&'static str, &'static str),
 }
 
 impl Needs {
-    /// Whether what is needed for `difference` to act was there on either arm.
+    /// Whether what `difference` needs was active on either arm.
     pub fn are_met(self, cx: &Context<'_>, difference: &Difference) -> Result<bool> {
         Ok(match self {
             Needs::Nothing => true,
@@ -61,7 +62,7 @@ impl Needs {
                 false => Needs::Log.are_met(cx, difference)?,
             },
             Needs::Misses => is_above(cx, EVENTS_MIN, counters::misses),
-            // Where the two differ in whether it is on at all, it need not have run before the debt is there.
+            // If one arm has it off, debt accumulates without any run of autovacuum.
             Needs::Autovacuum => difference.name == "autovacuum" || autovacuum(cx)?,
             Needs::Checkpoint => is_above(cx, 0.0, counters::checkpoints),
             Needs::Jit => plans_have(cx, |plan| plan.text.contains("JIT:") || plan.json.contains("\"JIT\""))?,
@@ -94,13 +95,13 @@ fn images(cell: Cell<'_>) -> Option<f64> {
     cell.counter("pg_stat_wal", "", "wal_fpi")
 }
 
-/// Whether a total is known of either arm.
+/// Whether either arm has this counter.
 fn has(cx: &Context<'_>, value: fn(Cell<'_>) -> Option<f64>) -> bool {
     [false, true].into_iter().any(|of_arm| cx.figures.total(of_arm, value).is_some())
 }
 
-/// Whether either arm has more than `floor` of something per operation. Arms may count unlike things, so each counts
-/// by itself.
+/// Whether either arm has more than `floor` of something per operation. Arms may count different things, so
+/// each is tested by itself.
 fn is_above(cx: &Context<'_>, floor: f64, value: impl Fn(Cell<'_>) -> Option<f64>) -> bool {
     [false, true].into_iter().any(|of_arm| {
         let operations = cx.figures.total(of_arm, |cell| Some(cell.operations())).unwrap_or(0.0);
@@ -108,7 +109,7 @@ fn is_above(cx: &Context<'_>, floor: f64, value: impl Fn(Cell<'_>) -> Option<f64
     })
 }
 
-/// Whether something holds of a window of either arm.
+/// Whether a predicate holds for any window of either arm.
 fn any_window(cx: &Context<'_>, holds: impl Fn(&Recorded<Window>) -> Result<bool>) -> Result<bool> {
     for window in [cx.base, cx.arm].into_iter().flat_map(|arm| cx.windows(arm)) {
         if holds(window)? {
@@ -118,21 +119,21 @@ fn any_window(cx: &Context<'_>, holds: impl Fn(&Recorded<Window>) -> Result<bool
     Ok(false)
 }
 
-/// Whether autovacuum processed a table, while the test was measured or between the load and then.
+/// Whether autovacuum processed a table, in the windows or between the load and the test.
 fn autovacuum(cx: &Context<'_>) -> Result<bool> {
     let ran = |(key, value): &(String, String)| {
         key.ends_with(".autovacuums") && value.parse::<f64>().is_ok_and(|count| count > 0.0)
     };
-    let had_run = |window: &Recorded<Window>| Ok(cx.run.fingerprint(window.action.seq)?.iter().any(ran));
-    Ok(is_above(cx, 0.0, counters::autovacuumed) || any_window(cx, had_run)?)
+    let ran_before = |window: &Recorded<Window>| Ok(cx.run.fingerprint(window.action.seq)?.iter().any(ran));
+    Ok(is_above(cx, 0.0, counters::autovacuumed) || any_window(cx, ran_before)?)
 }
 
-/// Whether plans of either arm were kept.
+/// Whether plans of either arm were recorded.
 pub(super) fn has_plans(cx: &Context<'_>) -> Result<bool> {
     plans_have(cx, |_| true)
 }
 
-/// Whether a plan or statement of the test has one of these tables in it.
+/// Whether a plan or statement of the test mentions one of these tables.
 pub(super) fn touches(cx: &Context<'_>, tables: &[String]) -> Result<bool> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
     let has = |text: &str| {

@@ -1,7 +1,8 @@
-//! What Postgres' settings act by. From the chapters "Server Configuration" and "Query Planning" of its documentation.
+//! What settings of Postgres can affect. Source: the chapters "Server Configuration" and "Query Planning" of
+//! its documentation.
 //!
-//! A setting that no entry names is never named as a cause. Some have an entry without a cause, so that a wider
-//! pattern does not catch them.
+//! A setting without an entry is never named as a cause. Some entries have no cause, so that a wider pattern
+//! does not match.
 
 use super::needs::Needs::{self, Images, Jit, Log, LongOperations, Misses, Nothing, Sql, Switched, Value};
 use super::rule::{CODE, PLANNING, Rule};
@@ -12,22 +13,22 @@ use crate::model::Cause::{
     TailEntries, TempFiles, Waiting, Wal,
 };
 
-/// What autovacuum's settings act by, and statements that set them for a table.
+/// What autovacuum's settings can affect, also if set per table by a statement.
 pub(super) const AUTOVACUUM: &[Cause] = &[Autovacuum, DeadRows, TailEntries, Size, HeapBlocks, Background];
-/// What costs CPU time and system calls at each statement.
+/// CPU time and system calls of each statement.
 const CALLS: &[Cause] = &[Instructions, CpuTime, Function, Cycles, KernelTime, Waiting, Background];
 const PLANS: &[Cause] = &[QueryPlan];
 const COMMITS: &[Cause] = &[Fsync, Waiting, KernelTime, CpuTime, Background];
-/// Who waits for the disk calls the kernel; what that makes of CPU time, and of other processes, is another thing.
+/// Waiting for the disk enters the kernel. The effect on CPU time and on other processes can go either way.
 const FLUSHES: Way = Each { more: &[Fsync, Waiting, KernelTime], less: &[] };
-/// Autovacuum that runs more often, and what it leaves less of.
-const VACUUMS: Way = Each { more: &[Autovacuum], less: &[DeadRows, TailEntries, Size] };
-/// The same for what makes it run less often.
-const SPARES: Way = Each { more: &[DeadRows, TailEntries, Size], less: &[Autovacuum] };
+/// Autovacuum runs more often and leaves less behind.
+const MORE_VACUUM: Way = Each { more: &[Autovacuum], less: &[DeadRows, TailEntries, Size] };
+/// Autovacuum runs less often.
+const LESS_VACUUM: Way = Each { more: &[DeadRows, TailEntries, Size], less: &[Autovacuum] };
 const LOG: &[Cause] = &[Wal, Instructions, CpuTime, Function, KernelTime];
 const LIBRARY: &[Cause] = &[Instructions, CpuTime, Function, Cycles, Planning];
 
-/// By what settings act, what has to be at work for that, and the way that they move it.
+/// The causes that settings can affect, what has to be active for that, and the direction.
 pub(super) static SETTINGS: [Rule; 52] = [
     ("enable_partition*", &[QueryPlan, Planning], Nothing, Either),
     (
@@ -37,7 +38,7 @@ pub(super) static SETTINGS: [Rule; 52] = [
         Nothing,
         Either,
     ),
-    // Measured sessions are superusers, whom policies don't hold.
+    // Measured sessions are superusers, to which row security does not apply.
     (
         "max_parallel_maintenance_workers logical_decoding_work_mem cursor_tuple_fraction \
          checkpoint_warning log_replication_commands track_activity_query_size \
@@ -62,7 +63,7 @@ pub(super) static SETTINGS: [Rule; 52] = [
     ("shared_memory_type", &[Cycles, CpuTime, KernelTime], Nothing, Either),
     ("wal_compression", LOG, Images, Each { more: &[Instructions, CpuTime, Function], less: &[Wal] }),
     ("full_page_writes", LOG, Images, More),
-    // Between `minimal` and `replica` the records of rows are the same.
+    // `minimal` and `replica` write the same records for rows.
     ("wal_level", LOG, Value("logical"), More),
     ("wal_log_hints wal_consistency_checking track_commit_timestamp", LOG, Log, More),
     ("wal_init_zero wal_recycle", &[Fsync, KernelTime, Waiting], Log, Either),
@@ -76,12 +77,12 @@ pub(super) static SETTINGS: [Rule; 52] = [
     ("wal_buffers", &[Fsync, Wal, Waiting, KernelTime], Log, Either),
     ("wal_writer_*", &[Fsync, Background], Log, Either),
     ("autovacuum_*cost*", &[Autovacuum, DeadRows, TailEntries, Background], Needs::Autovacuum, Either),
-    ("autovacuum", AUTOVACUUM, Needs::Autovacuum, VACUUMS),
+    ("autovacuum", AUTOVACUUM, Needs::Autovacuum, MORE_VACUUM),
     (
         "autovacuum_naptime autovacuum_vacuum_scale_factor autovacuum_vacuum_threshold",
         AUTOVACUUM,
         Needs::Autovacuum,
-        SPARES,
+        LESS_VACUUM,
     ),
     ("autovacuum_*", AUTOVACUUM, Needs::Autovacuum, Either),
     ("vacuum_buffer_usage_limit maintenance_io_concurrency", &[Autovacuum], Needs::Autovacuum, Either),
@@ -92,7 +93,7 @@ pub(super) static SETTINGS: [Rule; 52] = [
     ("io_*", &[Reads, Background, Waiting, KernelTime], Misses, Either),
     ("effective_io_concurrency", &[Reads, Waiting, KernelTime], Misses, Either),
     ("debug_io_direct", &[Reads, Waiting, Fsync], Nothing, Either),
-    // Of what is logged, these are written for each statement; the others at connecting, checkpoints, vacuums, errors.
+    // These log on every statement; other logging is at connection, checkpoint, vacuum or error.
     (
         "log_statement log_statement_stats log_statement_sample_rate log_transaction_sample_rate \
          log_duration log_parser_stats log_planner_stats log_executor_stats debug_* trace_* \
@@ -114,9 +115,9 @@ pub(super) static SETTINGS: [Rule; 52] = [
     ),
     ("auto_explain.*", CALLS, Nothing, Either),
     ("pg_stat_statements.*", LIBRARY, Nothing, Either),
-    // How long it is makes no difference to statements that end before.
+    // The length of the timeout is irrelevant to statements that end before it.
     ("statement_timeout transaction_timeout idle_in_transaction_session_timeout", CALLS, Switched, More),
-    // Its timer starts where a lock has to be waited for.
+    // The timer starts when a statement has to wait for a lock.
     ("lock_timeout deadlock_timeout", &[Locks], Nothing, Either),
     ("default_transaction_isolation", &[Locks, Instructions, CpuTime, Function], Nothing, Either),
     ("synchronize_seqscans", &[Reads, BufferMisses], Misses, Either),

@@ -1,19 +1,19 @@
-//! What a rule about settings consists of, and which settings it is about.
+//! Rules about settings, and how they match names.
 
 use super::needs::Needs;
 use super::way::Way;
 use crate::model::Cause::{self, CpuTime, Cycles, Function, Instructions, Planning, QueryPlan};
 
-/// Settings by name, with blanks between them; what they can act by; what has to be at work for that; which way they
-/// move it. In a name a `*` stands for anything. Of several rules for a setting the one with the longest name counts.
+/// Names of settings, separated by blanks, with `*` as a wildcard; causes they can affect; what has to be
+/// active for that; the direction. If several rules match a setting, the one with the longest name wins.
 pub(super) type Rule = (&'static str, &'static [Cause], Needs, Way);
 
-/// What costs CPU time at each statement.
+/// CPU time of each statement.
 pub(super) const CODE: &[Cause] = &[Instructions, CpuTime, Function, Cycles];
-/// What can lead to another query plan, or to more planning.
+/// A different query plan, or more planning.
 pub(super) const PLANNING: &[Cause] = &[QueryPlan, Planning, Instructions, CpuTime, Function];
 
-/// The rule for a setting; none where nothing is known of it. No two DBMSs give one name to different things.
+/// The rule for a setting, if any. No setting name means different things in two DBMSs.
 pub(super) fn rule_of<'a>(rules: impl Iterator<Item = &'a Rule>, setting: &str) -> Option<&'a Rule> {
     let matching = rules.flat_map(|rule| rule.0.split(' ').map(move |name| (name, rule)));
     let (_, rule) = matching
@@ -22,7 +22,7 @@ pub(super) fn rule_of<'a>(rules: impl Iterator<Item = &'a Rule>, setting: &str) 
     Some(rule)
 }
 
-/// Whether a name with `*` means a setting.
+/// Whether a name with an optional `*` matches a setting.
 pub(super) fn fits(pattern: &str, setting: &str) -> bool {
     match pattern.split_once('*') {
         None => setting == pattern,

@@ -1,4 +1,4 @@
-//! By what a statement can act that was run on one arm alone after its load.
+//! What statements run on only one arm after its load can affect.
 
 use super::needs::Needs::{self, Log, Nothing, Setting};
 use super::postgres;
@@ -10,7 +10,7 @@ use crate::model::Cause::{
     QueryPlan, Reads, Rows, Size, Waiting, Wal,
 };
 
-/// What is stored, where and how much of it.
+/// What is stored, where, and its size.
 const LAYOUT: &[Cause] = &[
     QueryPlan,
     Planning,
@@ -33,7 +33,7 @@ const LAYOUT: &[Cause] = &[
     Cycles,
     KernelTime,
 ];
-/// What other statements that run with each change can do.
+/// Effects of additional statements that run with each change.
 const MORE_STATEMENTS: &[Cause] = &[
     Rows,
     HeapBlocks,
@@ -53,14 +53,14 @@ const MORE_STATEMENTS: &[Cause] = &[
 ];
 const WHAT_IS_LOGGED: &[Cause] = &[Wal, Fsync, Waiting, KernelTime, Instructions, CpuTime, Function, Cycles];
 
-/// Kinds of statements: words of which a statement has one, with bars between them; what it can act by; what has to be
-/// at work for that; which way it moves it. One that takes away what another adds moves it the other way. The first
-/// that fits counts.
+/// Kinds of statements: words of which a statement contains one, separated by bars; causes it can affect;
+/// what has to be active for that; the direction, which is reversed for a statement that removes what another
+/// adds. The first match wins.
 static KINDS: [Rule; 22] = [
     ("AUTOVACUUM", postgres::AUTOVACUUM, Needs::Autovacuum, Either),
     ("TRIGGER", MORE_STATEMENTS, Log, More),
     ("CREATE RULE", MORE_STATEMENTS, Nothing, Either),
-    // What identifies a row is logged for logical replication alone.
+    // The row identity is only logged for logical replication.
     ("REPLICA IDENTITY", WHAT_IS_LOGGED, Setting("wal_level", "logical"), More),
     ("PUBLICATION", WHAT_IS_LOGGED, Log, More),
     ("UNLOGGED", WHAT_IS_LOGGED, Log, Less),
@@ -82,7 +82,7 @@ static KINDS: [Rule; 22] = [
     ("UPDATE|DELETE|TRUNCATE|COPY|RENAME", LAYOUT, Nothing, Either),
 ];
 
-/// Beginnings of statements that change nothing of what measured statements do.
+/// Prefixes of statements that do not affect measured statements.
 const WITHOUT_EFFECT: [&str; 16] = [
     "COMMENT ",
     "GRANT ",
@@ -102,16 +102,16 @@ const WITHOUT_EFFECT: [&str; 16] = [
     "CREATE TYPE",
 ];
 
-/// What a statement can act by.
+/// What a statement can affect.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Statement {
-    /// By nothing that is measured.
+    /// Nothing that is measured.
     Nothing,
-    /// By these, where what it needs is at work, in this way.
+    /// These causes, if what it needs is active, in this direction.
     Kind(&'static [Cause], Needs, Way),
-    /// By what the settings act by that it names.
+    /// What the settings that it names can affect.
     Settings(Vec<String>),
-    /// Nothing is known of it: it may have done anything.
+    /// Unrecognized: it may have done anything.
     Unknown,
 }
 
@@ -128,9 +128,9 @@ impl Statement {
             let known = names.map(str::to_lowercase).filter(|name| super::rule_of(name).is_some());
             return Statement::Settings(known.collect());
         }
-        let other_table = text.starts_with("CREATE TABLE") || text.starts_with("CREATE UNLOGGED TABLE");
-        let is_of_another = ["PARTITION OF", " REFERENCES "].iter().any(|words| text.contains(words));
-        if other_table && !is_of_another || text.starts_with("CREATE TEMP") {
+        let creates_table = text.starts_with("CREATE TABLE") || text.starts_with("CREATE UNLOGGED TABLE");
+        let refers_to_another = ["PARTITION OF", " REFERENCES "].iter().any(|words| text.contains(words));
+        if creates_table && !refers_to_another || text.starts_with("CREATE TEMP") {
             return Statement::Nothing;
         }
         let padded = format!(" {text} ");
@@ -139,21 +139,21 @@ impl Statement {
     }
 }
 
-/// In capitals, with single blanks, and one before each bracket.
+/// Upper-cases and normalizes white space, with a blank before each parenthesis.
 fn upper(sql: &str) -> String {
     sql.to_uppercase().replace('(', " (").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a statement takes away what others of its kind add; none where it does both.
-pub(super) fn takes_away(sql: &str) -> Option<bool> {
+/// Whether a statement removes what others of its kind add; `None` if it does both.
+pub(super) fn removes(sql: &str) -> Option<bool> {
     let text = format!(" {} ", upper(sql));
-    let takes = [" DROP ", " DISABLE ", " IDENTITY NOTHING ", " IDENTITY DEFAULT ", " IDENTITY USING "]
+    let removes = [" DROP ", " DISABLE ", " IDENTITY NOTHING ", " IDENTITY DEFAULT ", " IDENTITY USING "]
         .iter()
         .any(|words| text.contains(words));
-    (!takes || !text.contains(" ADD ")).then_some(takes)
+    (!removes || !text.contains(" ADD ")).then_some(removes)
 }
 
-/// Words before the table that a statement is about, by how it begins; the first that is there counts.
+/// Keywords before a statement's table, by the statement's beginning; the first one present counts.
 const BEFORE_TABLE: [(&str, &[&str]); 16] = [
     ("ALTER TABLE ", &["TABLE"]),
     ("INSERT ", &["INTO"]),
@@ -172,11 +172,11 @@ const BEFORE_TABLE: [(&str, &[&str]); 16] = [
     ("ANALYZE ", &["TABLE", "ANALYZE"]),
     ("VACUUM ", &["ANALYZE", "FULL", "VACUUM"]),
 ];
-/// Words that can stand between those and the name.
+/// Keywords that may stand between those and the name.
 const BETWEEN: [&str; 7] = ["IF", "EXISTS", "ONLY", "LOCAL", "VERBOSE", "FREEZE", "CONCURRENTLY"];
 
-/// Tables that a statement acts on, that of a foreign key among them; none where it does not say, or says it in a way
-/// that is not read.
+/// Tables that a statement acts on, including the one of a foreign key. Empty if there are none, or if they
+/// are not recognized.
 pub(super) fn tables(sql: &str) -> Vec<String> {
     let text = upper(sql);
     let Some((_, before)) = BEFORE_TABLE.iter().find(|(start, _)| text.starts_with(start)) else {
@@ -187,7 +187,7 @@ pub(super) fn tables(sql: &str) -> Vec<String> {
     let place = |wanted: &str| words.iter().position(|word| *word == wanted);
     let own = before.iter().find_map(|word| after(place(word)?));
     let other = place("REFERENCES").and_then(after);
-    // A table that is made here is no table of a test.
+    // A table that the statement creates is not a table of the test.
     if own.is_none() && !text.starts_with("CREATE TABLE ") {
         return Vec::new();
     }
@@ -195,7 +195,7 @@ pub(super) fn tables(sql: &str) -> Vec<String> {
     found.unwrap_or_default()
 }
 
-/// A table's name without its schema; none where it is a list, or no name.
+/// A table's name without its schema; `None` if it is a list or not a name.
 fn name(word: &str) -> Option<String> {
     let plain = word.rsplit('.').next()?.trim_matches(['"', '`']);
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
@@ -206,19 +206,19 @@ fn name(word: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn acts_by(sql: &str, cause: Cause) -> bool {
+    fn affects(sql: &str, cause: Cause) -> bool {
         matches!(Statement::parse(sql), Statement::Kind(causes, ..) if causes.contains(&cause))
     }
 
     #[test]
-    fn a_check_acts_by_code_and_not_by_the_log() {
+    fn check_constraints_cost_code_but_no_wal() {
         let check = "ALTER TABLE sbtest1 ADD CONSTRAINT c CHECK (k > 0)";
-        assert!(acts_by(check, Cause::Instructions) && !acts_by(check, Cause::Wal));
+        assert!(affects(check, Cause::Instructions) && !affects(check, Cause::Wal));
         assert_eq!(Statement::parse("alter table t add check(k>0)"), Statement::Kind(CODE, Log, More));
     }
 
     #[test]
-    fn each_kind_acts_by_what_it_is_about() {
+    fn each_kind_affects_its_causes() {
         for (sql, cause) in [
             ("ALTER TABLE t ADD FOREIGN KEY (k) REFERENCES r (id)", Cause::Rows),
             ("ALTER TABLE t SET UNLOGGED", Cause::Wal),
@@ -232,12 +232,12 @@ mod tests {
             ("DELETE FROM t WHERE id % 2 = 0", Cause::DeadRows),
             ("VACUUM FULL t", Cause::HeapBlocks),
         ] {
-            assert!(acts_by(sql, cause), "{sql}");
+            assert!(affects(sql, cause), "{sql}");
         }
     }
 
     #[test]
-    fn what_changes_nothing_is_told_from_what_is_not_known() {
+    fn statements_without_effect_differ_from_unknown_ones() {
         for sql in [
             "COMMENT ON TABLE t IS 'x'",
             "GRANT SELECT ON t TO public",
@@ -258,19 +258,19 @@ mod tests {
     }
 
     #[test]
-    fn what_a_statement_takes_away_is_told_from_what_it_adds() {
-        for (sql, takes) in [
+    fn removing_statements_are_recognized() {
+        for (sql, expected) in [
             ("CREATE INDEX ON t (k)", Some(false)),
             ("DROP INDEX k_1", Some(true)),
             ("ALTER TABLE t REPLICA IDENTITY DEFAULT", Some(true)),
             ("ALTER TABLE t DROP CONSTRAINT a, ADD CONSTRAINT b CHECK (k > 0)", None),
         ] {
-            assert_eq!(takes_away(sql), takes, "{sql}");
+            assert_eq!(removes(sql), expected, "{sql}");
         }
     }
 
     #[test]
-    fn a_statement_says_which_tables_it_acts_on() {
+    fn tables_of_statements_are_recognized() {
         for (sql, expected) in [
             ("INSERT INTO public.parent SELECT 1", &["PARENT"][..]),
             ("ALTER TABLE IF EXISTS ONLY t ADD FOREIGN KEY (k) REFERENCES r(id)", &["T", "R"]),

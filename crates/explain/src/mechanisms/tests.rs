@@ -1,26 +1,18 @@
-//! Tests of what settings are named for: tables alone, and findings that were made up.
+//! Which settings are named for which findings: tests of the tables alone, and of made-up findings.
 
 use std::fmt::Write as _;
 
 use super::*;
-use crate::model::{Certainty, Evidence, Word};
+use crate::model::{Evidence, Word};
 
-/// Every setting whose default differs between Postgres 9.6 to 18, or MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.4, as
-/// servers of these versions said, and every option of a shipped config, which some version may not know: by what it
-/// may be named where a version brought the difference along, and what has to be at work then; `-` where it is never
-/// named.
+/// Every setting whose default differs between Postgres 9.6 to 18, or MySQL 5.6 to 9.7 and MariaDB 10.2 to
+/// 11.4, as reported by these servers, and every option of a shipped config, which some version may not know.
+/// Each line has the causes for which it may be named if the difference came with the version, and what has
+/// to be active for that; `-` if it is never named.
 const DEFAULTS: &str = include_str!("defaults.txt");
 
 fn finding(cause: Cause, sentence: &str) -> Finding {
-    Finding {
-        word: Word::MoreWork,
-        cause,
-        sentence: sentence.into(),
-        weight: 1.0,
-        share: None,
-        certainty: Certainty::Fact,
-        evidence: Vec::new(),
-    }
+    Finding::made(Word::MoreWork, cause, sentence, Vec::new())
 }
 
 fn figure(shows: Shows) -> Evidence {
@@ -30,13 +22,13 @@ fn figure(shows: Shows) -> Evidence {
 fn suspects(kind: DifferenceKind, chosen: bool, names: &[&str]) -> Suspects {
     let suspect = |name: &&str| Suspect {
         difference: Difference { kind, name: (*name).into(), base: Some("1".into()), arm: Some("2".into()) },
-        acts: rule_of(name).map_or(Vec::new(), |(_, causes, _, way)| acts(causes, *way, Some(true))),
+        effects: rule_of(name).map_or(Vec::new(), |(_, causes, _, way)| effects(causes, *way, Some(true))),
         chosen,
     };
-    Suspects { list: names.iter().map(suspect).collect(), alone: false }
+    Suspects { list: names.iter().map(suspect).collect(), same_build: false }
 }
 
-fn told(suspects: &Suspects, cause: Cause, sentence: &str) -> String {
+fn attached(suspects: &Suspects, cause: Cause, sentence: &str) -> String {
     let mut findings = [finding(cause, sentence)];
     suspects.attach(&mut findings);
     let [finding] = findings;
@@ -44,15 +36,18 @@ fn told(suspects: &Suspects, cause: Cause, sentence: &str) -> String {
 }
 
 #[test]
-fn what_a_version_brought_along_is_named_by_its_own_counter_only() {
+fn new_defaults_are_named_only_for_their_own_counters() {
     let mut found = String::new();
     for line in DEFAULTS.lines() {
         let setting = line.split(':').next().unwrap();
         let name = setting.split(' ').nth(1).unwrap();
         let (causes, needs) =
             rule_of(name).map_or((&[][..], Needs::Nothing), |(_, causes, needs, _)| (*causes, *needs));
-        let causes: Vec<&str> =
-            causes.iter().filter(|cause| !is_of_versions(**cause)).map(|cause| cause.key()).collect();
+        let causes: Vec<&str> = causes
+            .iter()
+            .filter(|cause| !differs_between_versions(**cause))
+            .map(|cause| cause.key())
+            .collect();
         let causes = if causes.is_empty() { "-".to_owned() } else { causes.join(", ") };
         let needs =
             if needs == Needs::Nothing || causes == "-" { String::new() } else { format!(" if {needs:?}") };
@@ -62,27 +57,27 @@ fn what_a_version_brought_along_is_named_by_its_own_counter_only() {
 }
 
 #[test]
-fn a_setting_is_named_only_beside_what_it_acts_by() {
+fn settings_are_named_only_for_causes_that_they_affect() {
     let both = suspects(DifferenceKind::Setting, true, &["random_page_cost", "log_statement"]);
-    let plan = told(&both, Cause::QueryPlan, "seen");
+    let plan = attached(&both, Cause::QueryPlan, "seen");
     assert_eq!(plan, "seen; the arms differ in random_page_cost (2, base 1)");
-    assert_eq!(told(&both, Cause::Wal, "seen"), "seen");
-    let code = told(&both, Cause::Instructions, "seen");
+    assert_eq!(attached(&both, Cause::Wal, "seen"), "seen");
+    let code = attached(&both, Cause::Instructions, "seen");
     assert_eq!(code, "seen; the arms differ in log_statement (2, base 1)");
 }
 
 #[test]
-fn a_default_is_not_named_for_what_any_two_versions_differ_by() {
+fn defaults_are_not_named_for_causes_that_differ_between_any_versions() {
     let names = ["jit", "performance_schema", "log_statement", "track_io_timing", "ssl_min_protocol_version"];
     let defaults = suspects(DifferenceKind::DefaultSetting, false, &names);
-    for cause in Cause::ALL.into_iter().filter(|cause| is_of_versions(*cause)) {
-        assert_eq!(told(&defaults, cause, "seen"), "seen", "{cause}");
+    for cause in Cause::ALL.into_iter().filter(|cause| differs_between_versions(*cause)) {
+        assert_eq!(attached(&defaults, cause, "seen"), "seen", "{cause}");
     }
 }
 
 #[test]
-fn a_setting_is_named_only_beside_nodes_that_it_acts_on() {
-    for (setting, change, acts) in [
+fn settings_are_named_only_for_plan_nodes_that_they_affect() {
+    for (setting, change, effects) in [
         ("hash_mem_multiplier", &["Bitmap Heap Scan", "Index Only Scan"][..], false),
         ("hash_mem_multiplier", &["Sort", "HashAggregate"], true),
         ("enable_bitmapscan", &["Bitmap Heap Scan", "Seq Scan"], true),
@@ -92,28 +87,30 @@ fn a_setting_is_named_only_beside_nodes_that_it_acts_on() {
     ] {
         let nodes: Vec<PlanPart> = change.iter().map(|kind| PlanPart::Node((*kind).into())).collect();
         let nodes: Vec<&PlanPart> = nodes.iter().collect();
-        assert_eq!(acts_on_plan(setting, &nodes), acts, "{setting}: {change:?}");
+        assert_eq!(affects_plan(setting, &nodes), effects, "{setting}: {change:?}");
     }
 }
 
 #[test]
-fn a_setting_is_named_only_beside_the_process_that_it_acts_on() {
+fn settings_are_named_only_for_processes_that_they_affect() {
     let settings = ["bgwriter_delay", "wal_writer_delay", "innodb_purge_threads"];
     let all = suspects(DifferenceKind::Setting, true, &settings);
     let mut findings = [finding(Cause::Background, "seen")];
     findings[0].evidence.push(figure(Shows::Role("wal_writer".into())));
     all.attach(&mut findings);
-    let said = &findings[0].sentence;
+    let sentence = &findings[0].sentence;
     assert!(
-        said.contains("wal_writer_delay (2") && !said.contains("bgwriter") && !said.contains("purge"),
-        "{said}"
+        sentence.contains("wal_writer_delay (2")
+            && !sentence.contains("bgwriter")
+            && !sentence.contains("purge"),
+        "{sentence}"
     );
 }
 
 #[test]
-fn a_buffer_of_the_log_is_named_only_where_it_was_full() {
+fn log_buffers_are_named_only_if_full() {
     let buffers = suspects(DifferenceKind::Setting, true, &["wal_buffers"]);
-    assert_eq!(told(&buffers, Cause::Wal, "seen"), "seen");
+    assert_eq!(attached(&buffers, Cause::Wal, "seen"), "seen");
     let mut full = [finding(Cause::Wal, "seen")];
     full[0].evidence.push(figure(Shows::LogBufferFull));
     buffers.attach(&mut full);
@@ -121,7 +118,7 @@ fn a_buffer_of_the_log_is_named_only_where_it_was_full() {
 }
 
 #[test]
-fn what_is_not_explained_names_what_no_finding_has() {
+fn unexplained_change_names_settings_that_no_finding_names() {
     let names = ["random_page_cost", "synchronous_commit", "autovacuum"];
     let mut findings = [finding(Cause::QueryPlan, "seen"), finding(Cause::Unknown, "seen")];
     suspects(DifferenceKind::Setting, true, &names).attach(&mut findings);
@@ -132,12 +129,12 @@ fn what_is_not_explained_names_what_no_finding_has() {
 }
 
 #[test]
-fn the_narrower_pattern_counts() {
-    let acts_by =
+fn narrowest_pattern_wins() {
+    let can_affect =
         |name: &str, cause: Cause| rule_of(name).is_some_and(|(_, causes, ..)| causes.contains(&cause));
-    assert!(acts_by("log_statement", Cause::Instructions));
-    assert!(acts_by("autovacuum", Cause::DeadRows));
-    assert!(!acts_by("autovacuum_vacuum_cost_limit", Cause::Size));
+    assert!(can_affect("log_statement", Cause::Instructions));
+    assert!(can_affect("autovacuum", Cause::DeadRows));
+    assert!(!can_affect("autovacuum_vacuum_cost_limit", Cause::Size));
     for name in ["log_checkpoints", "log_line_prefix", "port", "cluster_name", "binlog_expire_logs_seconds"] {
         assert!(rule_of(name).is_none_or(|(_, causes, ..)| causes.is_empty()), "{name}");
     }
@@ -147,7 +144,7 @@ fn the_narrower_pattern_counts() {
             let found = rule_of(name.trim_end_matches('*')).map(|(names, ..)| *names);
             assert_eq!(found, Some(*names), "{name} is never used");
             assert_eq!(
-                all().flat_map(|rule| rule.0.split(' ')).filter(|its| *its == name).count(),
+                all().flat_map(|rule| rule.0.split(' ')).filter(|other| *other == name).count(),
                 1,
                 "{name}"
             );

@@ -1,29 +1,29 @@
-//! The way that a difference moves what it acts by: a setting that makes work is no cause of less.
+//! In which direction a difference moves the causes that it affects.
 
 use super::rule::fits;
 use crate::model::Cause;
 use crate::settings::{SIZES, TIMES};
 
-/// Which way what a rule acts by moves where its setting is switched on or rises, or its statement was given.
+/// The direction in which causes move if a setting is switched on or raised, or a statement was run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Way {
-    /// Either: it depends, or nobody knows.
+    /// Either direction: it depends, or is unknown.
     Either,
-    /// There is more of all of it.
+    /// All increase.
     More,
-    /// There is less of all of it.
+    /// All decrease.
     Less,
-    /// There is more of some and less of some; the rest can go either way.
+    /// Some increase and some decrease; the rest can go either way.
     Each {
-        /// Of these there is more.
+        /// These increase.
         more: &'static [Cause],
-        /// Of these there is less.
+        /// These decrease.
         less: &'static [Cause],
     },
 }
 
 impl Way {
-    /// Whether there is more of a cause on an arm where the value rose, or did not; none where it can go either way.
+    /// Whether the arm has more of a cause, given whether the value rose; `None` if either is possible.
     pub fn is_more(self, cause: Cause, rose: Option<bool>) -> Option<bool> {
         let more = match self {
             Way::Either => return None,
@@ -37,7 +37,7 @@ impl Way {
     }
 }
 
-/// Words in their order, where it is another than off before on and small before large.
+/// Values in ascending order, for settings that are not simply off before on or small before large.
 const ORDERS: [(&str, &[&str]); 8] = [
     ("synchronous_commit", &["off", "local", "remote_write", "on", "remote_apply"]),
     ("innodb_flush_log_at_trx_commit", &["0", "2", "1"]),
@@ -49,22 +49,23 @@ const ORDERS: [(&str, &[&str]); 8] = [
     ("innodb_doublewrite", &["off", "detect_only", "on"]),
 ];
 
-/// Settings that say how seldom something is done: never, where they are as the second says.
-const SELDOM: [(&str, f64); 3] =
+/// Settings whose value is an interval: the larger, the rarer. The second field is the value that means
+/// never.
+const INTERVALS: [(&str, f64); 3] =
     [("log_min_duration_*", -1.0), ("long_query_time", -1.0), ("sync_binlog", 0.0)];
 
 const OFF: [&str; 8] = ["off", "none", "no", "false", "disabled", "minimal", "0", "-1"];
 
-/// Whether a setting's value was switched on, or rose, from one to the other; none where that can't be said.
+/// Whether a setting was switched on or raised; `None` if unknown.
 pub(super) fn rose(setting: &str, before: &str, after: &str) -> Option<bool> {
-    if let Some((_, order)) = ORDERS.iter().find(|(pattern, _)| is_of(pattern, setting)) {
+    if let Some((_, order)) = ORDERS.iter().find(|(pattern, _)| fits(pattern, setting)) {
         let place = |value: &str| {
             let value = value.to_lowercase();
             order.iter().position(|word| value == *word || word.len() > 3 && value.starts_with(word))
         };
         return differs(place(before)?, place(after)?);
     }
-    if let Some((_, never)) = SELDOM.iter().find(|(pattern, _)| fits(pattern, setting)) {
+    if let Some((_, never)) = INTERVALS.iter().find(|(pattern, _)| fits(pattern, setting)) {
         let often = |value: &str| {
             number(value).map(|number| if number == *never { 0.0 } else { 1.0 / (1.0 + number) })
         };
@@ -76,23 +77,19 @@ pub(super) fn rose(setting: &str, before: &str, after: &str) -> Option<bool> {
     }
 }
 
-/// Whether a value switches off what it is the value of.
+/// Whether a value means off.
 pub(super) fn is_off(value: &str) -> bool {
     value.is_empty() || OFF.iter().any(|off| value.eq_ignore_ascii_case(off))
 }
 
-/// The time that a limit of Postgres is set to; none where it is not read. Without a unit it is in milliseconds; one
-/// below zero is never reached.
+/// A Postgres timeout in microseconds; `None` if it cannot be parsed. Without a unit it is in milliseconds. A
+/// negative limit is never reached.
 pub(super) fn limit_us(value: &str) -> Option<f64> {
     match value.parse::<f64>() {
         Ok(ms) if ms < 0.0 => Some(f64::INFINITY),
         Ok(ms) => Some(ms * 1e3),
         Err(_) => number(value),
     }
-}
-
-fn is_of(pattern: &str, setting: &str) -> bool {
-    pattern.strip_prefix('*').map_or(setting == pattern, |end| setting.ends_with(end))
 }
 
 fn differs<T: PartialOrd>(before: T, after: T) -> Option<bool> {
@@ -103,12 +100,12 @@ fn number(value: &str) -> Option<f64> {
     let end = value.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(value.len());
     let (number, unit) = value.split_at(end);
     let unit = unit.trim();
-    // MySQL leaves the B of a size out, and a number alone has no unit.
-    let is_its = |(name, _): &&(&str, i64)| {
+    // MySQL omits the B of a size; a plain number has no unit.
+    let matches = |(name, _): &&(&str, i64)| {
         let short = name.strip_suffix('B').unwrap_or(name);
         name.eq_ignore_ascii_case(unit) || short.eq_ignore_ascii_case(unit)
     };
-    let (_, size) = SIZES.iter().chain(&TIMES).find(is_its)?;
+    let (_, size) = SIZES.iter().chain(&TIMES).find(matches)?;
     number.trim().parse::<f64>().ok().map(|number| number * *size as f64)
 }
 
@@ -117,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_rise_by_what_they_switch_on() {
+    fn rise_of_a_value_follows_its_meaning() {
         for (setting, before, after, rises) in [
             ("track_commit_timestamp", "off", "on", Some(true)),
             ("track_commit_timestamp", "on", "off", Some(false)),
@@ -142,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_a_time() {
+    fn limits_are_parsed_as_times() {
         assert_eq!(limit_us("60s"), Some(6e7));
         assert_eq!(limit_us("0"), Some(0.0));
         assert_eq!(limit_us("250ms"), Some(250_000.0));

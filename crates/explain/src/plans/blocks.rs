@@ -1,8 +1,8 @@
-//! Plans of MySQL and MariaDB as trees, from the JSON that is made of query blocks: all versions of MySQL unless the
-//! hypergraph optimizer is on, and all of MariaDB.
+//! Parses plans of MySQL and MariaDB from JSON made of query blocks: the format of all versions of MySQL
+//! without the hypergraph optimizer, and of MariaDB.
 //!
-//! The two nest alike and name some things differently. Whatever an object is called, what matters is which tables it
-//! has below it, and whether it sorts or fills a temporary table.
+//! The two nest the same way but use different names. What matters of an object is which tables are below it,
+//! and whether it sorts or fills a temporary table.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 use super::expression::normalised;
 use super::tree::{Node, stem, stem_of_index};
 
-/// The name of a step that reads no table: an insert, or a result that is known without any.
+/// Name of a step that reads no table: an insert, or a result known without reading.
 pub(super) const NOTHING_READ: &str = "no table read";
 
-/// Ways to a table by their access type, as these DBMSs name it in every version.
+/// Access types by their name in all versions of these DBMSs.
 const ACCESS: [(&str, &str); 3] =
     [("ALL", "full table scan (ALL)"), ("index", "index scan"), ("const", super::CONST_ACCESS)];
 
-/// What join buffers are called by MariaDB, and by MySQL.
+/// Join buffers by their names in MariaDB and MySQL.
 const JOIN_BUFFERS: [(&str, &str); 6] = [
     ("BNLH", "hash join"),
     ("hash join", "hash join"),
@@ -28,51 +28,46 @@ const JOIN_BUFFERS: [(&str, &str); 6] = [
     ("Batched Key Access", "batched key access"),
 ];
 
-/// The root of the plan in a `query_block`; none where nothing in it is a step.
+/// The root of the plan in a `query_block`; `None` if it has no steps.
 pub(super) fn root(value: &Value) -> Option<Node> {
     let block = value.get("query_block")?;
-    let mut nodes = below(block);
-    match nodes.len() {
-        0 | 1 => nodes.pop(),
-        _ => Some(join(nodes)),
-    }
+    join_all(below(block))
 }
 
-/// The steps of an object, or of those in a list.
+/// The steps of an object, or of the elements of a list.
 fn below(value: &Value) -> Vec<Node> {
     match value {
         Value::Array(values) => values.iter().flat_map(below).collect(),
-        Value::Object(fields) => of_object(fields),
+        Value::Object(fields) => object_nodes(fields),
         _ => Vec::new(),
     }
 }
 
-fn of_object(fields: &Map<String, Value>) -> Vec<Node> {
+fn object_nodes(fields: &Map<String, Value>) -> Vec<Node> {
     if let Some(Value::String(message)) = fields.get("message")
         && !fields.contains_key("table_name")
     {
         return vec![message_node(message)];
     }
-    // MariaDB's older versions put the tables of a join beside each other, all but the first maybe in a join buffer. Of
-    // several that have no such buffer, and so the same name, JSON keeps the last.
+    // Older versions of MariaDB list the tables of a join side by side, all but the first possibly in a join
+    // buffer. Tables without a join buffer share one key, so the JSON parser keeps only the last of them.
     let (mut tables, mut others) = (Vec::new(), Vec::new());
     let first = fields.iter().filter(|(name, _)| *name == "table");
     for (name, inner) in first.chain(fields.iter().filter(|(name, _)| *name != "table")) {
-        let nodes = of_field(name, inner);
-        let is_beside = nodes.iter().all(|node| node.role.is_some());
-        if is_beside { others.extend(nodes) } else { tables.extend(nodes) }
+        let nodes = field_nodes(name, inner);
+        let is_side_node = nodes.iter().all(|node| node.role.is_some());
+        if is_side_node { others.extend(nodes) } else { tables.extend(nodes) }
     }
-    if tables.len() > 1 {
-        tables = vec![join(tables)];
+    match join_all(tables) {
+        Some(mut node) => {
+            node.inputs.extend(others);
+            vec![node]
+        }
+        None => others,
     }
-    match tables.first_mut() {
-        Some(node) => node.inputs.extend(others),
-        None => tables = others,
-    }
-    tables
 }
 
-fn of_field(name: &str, inner: &Value) -> Vec<Node> {
+fn field_nodes(name: &str, inner: &Value) -> Vec<Node> {
     let fields = inner.as_object();
     match (name, fields) {
         ("table", Some(fields)) => vec![table(fields)],
@@ -80,10 +75,7 @@ fn of_field(name: &str, inner: &Value) -> Vec<Node> {
             let kind = fields.get("join_type").and_then(Value::as_str).unwrap_or_default();
             vec![Node::step(join_buffer(kind), below(inner))]
         }
-        ("nested_loop", _) => match below(inner) {
-            nodes if nodes.len() > 1 => vec![join(nodes)],
-            nodes => nodes,
-        },
+        ("nested_loop", _) => join_all(below(inner)).into_iter().collect(),
         ("query_specifications", _) => inner.as_array().into_iter().flatten().flat_map(below).collect(),
         _ => {
             let mut nodes = below(inner);
@@ -98,9 +90,9 @@ fn of_field(name: &str, inner: &Value) -> Vec<Node> {
     }
 }
 
-/// What an object does beside holding others, outermost first.
+/// The steps that an object stands for besides its contents, outermost first.
 fn steps(name: &str, fields: Option<&Map<String, Value>>) -> Vec<&'static str> {
-    let does = |what: &str| fields.is_some_and(|fields| is_set(fields, what));
+    let has = |what: &str| fields.is_some_and(|fields| is_set(fields, what));
     match name {
         "filesort" => vec!["filesort"],
         "temporary_table" => vec!["temporary table"],
@@ -108,12 +100,12 @@ fn steps(name: &str, fields: Option<&Map<String, Value>>) -> Vec<&'static str> {
         "union_result" => vec!["union"],
         _ => {
             let own = [("using_filesort", "filesort"), ("using_temporary_table", "temporary table")];
-            own.into_iter().filter(|(what, _)| does(what)).map(|(_, step)| step).collect()
+            own.into_iter().filter(|(what, _)| has(what)).map(|(_, step)| step).collect()
         }
     }
 }
 
-/// `true`, 1, or a reason, such as `for update`.
+/// Whether a field is `true`, a number other than 0, or a text such as `for update`.
 fn is_set(fields: &Map<String, Value>, name: &str) -> bool {
     match fields.get(name) {
         Some(Value::Bool(set)) => *set,
@@ -123,7 +115,7 @@ fn is_set(fields: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
-/// What a plan says that is no plan: why no row can be found, most often.
+/// A message instead of a plan, mostly why no row can match.
 pub(super) fn message_node(message: &str) -> Node {
     let words = match message {
         "No tables used" => NOTHING_READ.to_owned(),
@@ -138,13 +130,13 @@ fn table(fields: &Map<String, Value>) -> Node {
     if let (Some(message), None) = (text("message"), text("table_name")) {
         return message_node(message);
     }
-    let Some(access) = text("access_type").filter(|_| !is_set(fields, "insert")) else {
+    let Some(access_type) = text("access_type").filter(|_| !is_set(fields, "insert")) else {
         return Node::step(NOTHING_READ, Vec::new());
     };
     let (name, number) = stem(text("table_name").unwrap_or_default());
-    let known = ACCESS.iter().find(|(type_name, _)| *type_name == access);
-    let kind = known.map_or_else(|| format!("{access} access"), |(_, kind)| (*kind).to_owned());
-    let is_covering = is_set(fields, "using_index") && access != "const";
+    let known = ACCESS.iter().find(|(name, _)| *name == access_type);
+    let kind = known.map_or_else(|| format!("{access_type} access"), |(_, kind)| (*kind).to_owned());
+    let is_covering = is_set(fields, "using_index") && access_type != "const";
     let kind = if is_covering { format!("covering {kind}") } else { kind };
     let conditions = [("attached_condition", "Filter"), ("index_condition", "Index Cond")];
     let mut keys: BTreeMap<&'static str, String> =
@@ -157,12 +149,12 @@ fn table(fields: &Map<String, Value>) -> Node {
     let nested = fields
         .iter()
         .filter(|(field, _)| *field != "table")
-        .flat_map(|(field, inner)| of_field(field, inner));
-    let way = Node {
+        .flat_map(|(field, inner)| field_nodes(field, inner));
+    let access = Node {
         table: Some(name.to_owned()),
-        // A row that is read before the statement runs is found by its whole key, whichever.
+        // A row that is read before execution is found by a full key; which one does not matter.
         index: text("key")
-            .filter(|_| access != "const")
+            .filter(|_| access_type != "const")
             .map(|index| (stem_of_index(index, number), index.to_owned())),
         keys,
         ..Node::step(kind, nested.collect())
@@ -171,25 +163,26 @@ fn table(fields: &Map<String, Value>) -> Node {
     let written =
         [("update", "update"), ("delete", "delete")].into_iter().find(|(field, _)| is_set(fields, field));
     let temporary = is_set(fields, "using_temporary_table").then_some("temporary table");
-    let around_it = [buffer, temporary, written.map(|(_, step)| step)];
-    around_it.into_iter().flatten().fold(way, |node, step| Node::step(step, vec![node]))
+    let wrappers = [buffer, temporary, written.map(|(_, step)| step)];
+    wrappers.into_iter().flatten().fold(access, |node, step| Node::step(step, vec![node]))
 }
 
 fn join_buffer(kind: &str) -> &'static str {
     JOIN_BUFFERS.iter().find(|(name, _)| *name == kind).map_or("join buffer", |(_, name)| name)
 }
 
-fn join(inputs: Vec<Node>) -> Node {
-    Node::step("nested loop", inputs)
+/// Joins tables with a nested loop; a single one stays as it is.
+pub(super) fn join_all(mut tables: Vec<Node>) -> Option<Node> {
+    if tables.len() > 1 { Some(Node::step("nested loop", tables)) } else { tables.pop() }
 }
 
-/// A condition without literals, and without what versions write in their own way: quotes, parentheses, and the names
-/// of database and table before a column's.
+/// A condition without literals and without what versions print differently: quotes, parentheses, and
+/// qualifiers of columns.
 pub(super) fn condition(text: &str) -> String {
     let spaced = text.replace('`', "").replace(',', ", ");
     let text = normalised(&spaced, &BTreeMap::new()).replace(['(', ')'], " ");
     let column = |word: &str| match word.rsplit('.').next().unwrap_or(word).to_lowercase() {
-        // MariaDB's newer versions call it so.
+        // Name of the function in newer versions of MariaDB.
         word if word == "octet_length" => "length".to_owned(),
         word => word,
     };

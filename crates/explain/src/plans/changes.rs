@@ -1,7 +1,7 @@
 //! Describes how a plan changed.
 //!
-//! Ways to a table are held against each other table by table, in the order in which the plan names them; then the
-//! nodes between them; then parallel workers; and only where all these are alike, conditions.
+//! Compares table accesses table by table, in the plan's order; then the other nodes; then parallel workers;
+//! and conditions only if all of these are the same.
 
 use std::collections::BTreeSet;
 
@@ -9,38 +9,36 @@ use super::tree::{Node, Tree};
 use crate::model::PlanPart;
 use rqps_model::clipped;
 
-/// Longest condition that is quoted.
+/// Maximum length of a quoted condition.
 const CONDITION_MAX: usize = 80;
 
-/// One change of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
-    /// In words.
-    pub said: String,
-    /// What of the plan it is about; empty where it is about none of that.
+    pub text: String,
+    /// The parts of the plan that changed; empty if none of those kinds.
     pub parts: Vec<PlanPart>,
 }
 
 impl Change {
-    fn new(said: String, parts: Vec<PlanPart>) -> Self {
-        Self { said, parts }
+    fn new(text: String, parts: Vec<PlanPart>) -> Self {
+        Self { text, parts }
     }
 
-    /// Nodes of these kinds came, went or became others.
-    pub fn of_nodes(said: String, kinds: &[&str]) -> Self {
-        Self::new(said, kinds.iter().map(|kind| PlanPart::Node((*kind).to_owned())).collect())
+    /// Nodes of these types were added, removed or replaced.
+    pub fn of_nodes(text: String, kinds: &[&str]) -> Self {
+        Self::new(text, kinds.iter().map(|kind| PlanPart::Node((*kind).to_owned())).collect())
     }
 }
 
-/// What differs from `base` to `arm`, at least one change where the trees differ.
+/// The differences between `base` and `arm`; at least one if the trees differ.
 pub(super) fn changes(base: &Tree, arm: &Tree) -> Vec<Change> {
-    let (before, after) = (ways(base), ways(arm));
-    let mut changes = of_ways(&before, &after);
-    changes.extend(of_steps(&steps(base), &steps(arm)));
-    changes.extend(of_workers(base, arm));
-    changes.extend(of_jit(base.jit, arm.jit));
+    let (before, after) = (accesses(base), accesses(arm));
+    let mut changes = access_changes(&before, &after);
+    changes.extend(step_change(&steps(base), &steps(arm)));
+    changes.extend(worker_change(base, arm));
+    changes.extend(jit_change(base.jit, arm.jit));
     if changes.is_empty() {
-        changes.extend(of_conditions(&base.nodes(), &arm.nodes()));
+        changes.extend(condition_changes(&base.nodes(), &arm.nodes()));
     }
     if changes.is_empty() && base.canonical() != arm.canonical() {
         changes.push(Change::new("the same steps in another order".to_owned(), Vec::new()));
@@ -48,17 +46,17 @@ pub(super) fn changes(base: &Tree, arm: &Tree) -> Vec<Change> {
     changes
 }
 
-/// How rows of a table are found.
+/// How the rows of a table are found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Way {
+struct Access {
     kind: String,
     table: String,
-    /// By the names that two plans are compared with, and by those that are shown.
+    /// Each index as a name without the table's number, for comparison, and as its full name.
     indexes: Vec<(String, String)>,
 }
 
-impl Way {
-    fn has_indexes_of(&self, other: &Way) -> bool {
+impl Access {
+    fn has_indexes_of(&self, other: &Access) -> bool {
         self.indexes.iter().map(|(stem, _)| stem).eq(other.indexes.iter().map(|(stem, _)| stem))
     }
 
@@ -78,8 +76,8 @@ impl Way {
         }
     }
 
-    /// In the second half of a sentence whose first half is `before`, of the same table, in full.
-    fn after(&self, before: &Way) -> String {
+    /// Text for the second half of a sentence that begins with `before`, an access to the same table.
+    fn after(&self, before: &Access) -> String {
         match self.kind != before.kind && self.has_indexes_of(before) {
             true => self.kind.clone(),
             false => format!("{}{}", self.kind, self.by()),
@@ -87,67 +85,70 @@ impl Way {
     }
 }
 
-/// The ways to tables. What is below the heap's part of a bitmap belongs to it.
-fn ways(tree: &Tree) -> Vec<Way> {
-    let is_way = |node: &&Node| node.is_way();
-    let of_node = |node: &Node| {
+/// The table accesses. Nodes below a bitmap heap scan are part of it.
+fn accesses(tree: &Tree) -> Vec<Access> {
+    let is_access = |node: &&Node| node.is_access();
+    let access_of = |node: &Node| {
         let mut indexes: Vec<(String, String)> = node.index.iter().cloned().collect();
         if node.kind.starts_with("Bitmap") {
             indexes.extend(node.nodes().iter().skip(1).filter_map(|input| input.index.clone()));
         }
-        Way { kind: node.kind.clone(), table: node.table.clone().unwrap_or_default(), indexes }
+        Access { kind: node.kind.clone(), table: node.table.clone().unwrap_or_default(), indexes }
     };
-    tree.nodes().into_iter().filter(is_way).map(of_node).collect()
+    tree.nodes().into_iter().filter(is_access).map(access_of).collect()
 }
 
-fn of_ways(before: &[Way], after: &[Way]) -> Vec<Change> {
+fn access_changes(before: &[Access], after: &[Access]) -> Vec<Change> {
     let mut changes = Vec::new();
-    let order = |ways: &[Way]| ways.iter().map(|way| way.table.clone()).collect::<Vec<_>>();
-    let sorted = |ways: &[Way]| {
-        let mut tables = order(ways);
+    let order = |accesses: &[Access]| accesses.iter().map(|access| access.table.clone()).collect::<Vec<_>>();
+    let sorted = |accesses: &[Access]| {
+        let mut tables = order(accesses);
         tables.sort();
         tables
     };
     let reordered = order(before) != order(after) && sorted(before) == sorted(after);
     if reordered {
         let (now, then) = (order(after).join(", "), order(before).join(", "));
-        let said = format!("tables are read in the order {now} instead of {then}");
-        changes.push(Change::new(said, Vec::new()));
+        let text = format!("tables are read in the order {now} instead of {then}");
+        changes.push(Change::new(text, Vec::new()));
     }
-    let mut left: Vec<&Way> = after.iter().collect();
+    let mut left: Vec<&Access> = after.iter().collect();
     let mut gone = Vec::new();
-    for way in before {
-        // The first of the same table: a plan that reads a table twice names it twice in the same order.
-        match left.iter().position(|other| other.table == way.table) {
+    for access in before {
+        // Take the first access to the same table: a plan that reads a table twice lists both in the same
+        // order.
+        match left.iter().position(|other| other.table == access.table) {
             Some(at) => {
                 let other = left.remove(at);
-                if way.kind != other.kind || !way.has_indexes_of(other) {
-                    let said = format!("{} became {}", way.full(), other.after(way));
-                    changes.push(Change::of_nodes(said, &[&way.kind, &other.kind]));
+                if access.kind != other.kind || !access.has_indexes_of(other) {
+                    let text = format!("{} became {}", access.full(), other.after(access));
+                    changes.push(Change::of_nodes(text, &[&access.kind, &other.kind]));
                 }
             }
-            None => gone.push(way),
+            None => gone.push(access),
         }
     }
-    let one = |way: &Way, what: &str| Change::of_nodes(format!("{} {what}", way.full()), &[&way.kind]);
-    changes.extend(gone.iter().map(|way| one(way, "is gone")));
-    changes.extend(left.iter().map(|way| one(way, "is new")));
+    let one =
+        |access: &Access, what: &str| Change::of_nodes(format!("{} {what}", access.full()), &[&access.kind]);
+    changes.extend(gone.iter().map(|access| one(access, "is gone")));
+    changes.extend(left.iter().map(|access| one(access, "is new")));
     changes.dedup();
     changes
 }
 
-/// The nodes that are no way to a table, but for those that come and go with parallel workers.
+/// The nodes that are not table accesses, except those that accompany bitmap scans, hash joins and parallel
+/// workers.
 fn steps(tree: &Tree) -> Vec<String> {
-    let comes_with_others = |kind: &str| {
+    let accompanies_others = |kind: &str| {
         ["Bitmap", "Gather", "Partial "].iter().any(|start| kind.starts_with(start)) || kind == "Hash"
     };
-    let is_step = |node: &&Node| !node.is_way() && !comes_with_others(&node.kind);
+    let is_step = |node: &&Node| !node.is_access() && !accompanies_others(&node.kind);
     let name = |node: &Node| node.kind.trim_start_matches("Finalize ").to_owned();
     tree.nodes().into_iter().filter(is_step).map(name).collect()
 }
 
-/// Nodes that went and nodes that came, innermost first, as rows pass them.
-fn of_steps(before: &[String], after: &[String]) -> Option<Change> {
+/// Removed and added nodes, innermost first, in the order in which rows pass them.
+fn step_change(before: &[String], after: &[String]) -> Option<Change> {
     let (mut gone, mut new) = (before.to_vec(), Vec::new());
     for step in after {
         match gone.iter().position(|other| other == step) {
@@ -158,17 +159,17 @@ fn of_steps(before: &[String], after: &[String]) -> Option<Change> {
     gone.reverse();
     new.reverse();
     let (went, came) = (gone.join(" + "), new.join(" + "));
-    let said = match (gone.is_empty(), new.is_empty()) {
+    let text = match (gone.is_empty(), new.is_empty()) {
         (true, true) => return None,
         (false, true) => format!("{went} is gone"),
         (true, false) => format!("{came} is new"),
         (false, false) => format!("{went} became {came}"),
     };
     let parts = gone.into_iter().chain(new).map(PlanPart::Node).collect();
-    Some(Change::new(said, parts))
+    Some(Change::new(text, parts))
 }
 
-fn of_workers(base: &Tree, arm: &Tree) -> Option<Change> {
+fn worker_change(base: &Tree, arm: &Tree) -> Option<Change> {
     let workers = |tree: &Tree| tree.nodes().iter().map(|node| node.workers).sum::<u64>();
     let (before, after) = (workers(base), workers(arm));
     let planned = |count: u64| match count {
@@ -181,37 +182,37 @@ fn of_workers(base: &Tree, arm: &Tree) -> Option<Change> {
         .then(|| Change::new(format!("{} ({were} before)", planned(after)), vec![PlanPart::Workers]))
 }
 
-fn of_jit(before: bool, after: bool) -> Option<Change> {
-    let said = match (before, after) {
+fn jit_change(before: bool, after: bool) -> Option<Change> {
+    let text = match (before, after) {
         (false, true) => "now JIT-compiled",
         (true, false) => "no longer JIT-compiled",
         _ => return None,
     };
-    Some(Change::new(said.to_owned(), vec![PlanPart::Jit]))
+    Some(Change::new(text.to_owned(), vec![PlanPart::Jit]))
 }
 
-fn of_conditions(before: &[&Node], after: &[&Node]) -> Vec<Change> {
+fn condition_changes(before: &[&Node], after: &[&Node]) -> Vec<Change> {
     let mut changes = Vec::new();
     for (before, after) in before.iter().zip(after) {
         let has = |node: &Node, key: &str| node.keys.contains_key(key);
         let index_differs = before.keys.get("Index Cond") != after.keys.get("Index Cond");
         if index_differs && has(before, "Filter") && !has(after, "Filter") {
-            let said = format!("the filter of {} moved into the index condition", after.kind);
-            changes.push(Change::of_nodes(said, &[&after.kind]));
+            let text = format!("the filter of {} moved into the index condition", after.kind);
+            changes.push(Change::of_nodes(text, &[&after.kind]));
         } else if index_differs && has(after, "Filter") && !has(before, "Filter") {
-            let said = format!("a part of the index condition of {} became a filter", after.kind);
-            changes.push(Change::of_nodes(said, &[&after.kind]));
+            let text = format!("a part of the index condition of {} became a filter", after.kind);
+            changes.push(Change::of_nodes(text, &[&after.kind]));
         } else {
-            changes.extend(of_keys(before, after).into_iter().map(|said| Change::new(said, Vec::new())));
+            changes.extend(key_changes(before, after).into_iter().map(|text| Change::new(text, Vec::new())));
         }
     }
     changes.dedup();
     changes
 }
 
-fn of_keys(before: &Node, after: &Node) -> Vec<String> {
+fn key_changes(before: &Node, after: &Node) -> Vec<String> {
     let labels: BTreeSet<&&str> = before.keys.keys().chain(after.keys.keys()).collect();
-    let of_label = |label: &&str| {
+    let change = |label: &&str| {
         let (old, new) = (before.keys.get(*label), after.keys.get(*label));
         let name = label.to_lowercase().replace(" cond", " condition");
         match (old, new) {
@@ -223,5 +224,5 @@ fn of_keys(before: &Node, after: &Node) -> Vec<String> {
             _ => None,
         }
     };
-    labels.into_iter().filter_map(of_label).collect()
+    labels.into_iter().filter_map(change).collect()
 }

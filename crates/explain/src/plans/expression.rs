@@ -1,12 +1,12 @@
-//! Conditions and keys of a plan without what differs between two runs of the same plan: literals, the names that a
-//! statement gives to tables, the numbers that a version gives to its subplans.
+//! Normalizes conditions and keys of a plan: removes literals, aliases of tables, and the numbers of
+//! subplans.
 
 use std::collections::BTreeMap;
 
-/// What stands for a literal, and for a list of them.
+/// Replaces a literal or a list of literals.
 const LITERAL: &str = "?";
 
-/// A condition without literals, with tables under the names of `tables` (alias to name).
+/// A condition without literals, with aliases of tables replaced by their names (`tables`: alias to name).
 pub(super) fn normalised(condition: &str, tables: &BTreeMap<String, String>) -> String {
     let tokens = collapse_lists(&tokens(condition));
     let mut text = String::with_capacity(condition.len());
@@ -20,7 +20,7 @@ pub(super) fn normalised(condition: &str, tables: &BTreeMap<String, String>) -> 
     subplans(&text)
 }
 
-/// Words, operators and blanks of a condition; a literal with its cast is one token.
+/// Splits a condition into words, operators and blanks; a literal with its cast is one token.
 fn tokens(condition: &str) -> Vec<String> {
     let chars: Vec<char> = condition.chars().collect();
     let mut tokens = Vec::new();
@@ -57,7 +57,7 @@ fn end_of(chars: &[char], from: usize, belongs: impl Fn(char) -> bool) -> usize 
     chars[from..].iter().position(|c| !belongs(*c)).map_or(chars.len(), |length| from + length)
 }
 
-/// Behind a text in quotes, where a doubled quote is part of it.
+/// The end of a quoted text, in which a doubled quote is an escaped one.
 fn end_of_quoted(chars: &[char], from: usize, quote: char) -> usize {
     let mut at = from + 1;
     while at < chars.len() {
@@ -72,7 +72,7 @@ fn end_of_quoted(chars: &[char], from: usize, quote: char) -> usize {
     chars.len()
 }
 
-/// Behind a cast that follows a literal. What type the literal has shows in what it is compared with.
+/// The end of a cast after a literal. The literal's type follows from what it is compared with.
 fn end_of_cast(chars: &[char], from: usize) -> usize {
     if chars.get(from) != Some(&':') || chars.get(from + 1) != Some(&':') {
         return from;
@@ -92,7 +92,7 @@ fn end_of_cast(chars: &[char], from: usize) -> usize {
     at.min(chars.len())
 }
 
-/// How many literals a list has is as much a literal as they are.
+/// Collapses lists of literals: their length is not part of the condition.
 fn collapse_lists(tokens: &[String]) -> Vec<String> {
     let mut short: Vec<String> = Vec::with_capacity(tokens.len());
     for token in tokens {
@@ -107,8 +107,8 @@ fn collapse_lists(tokens: &[String]) -> Vec<String> {
     short
 }
 
-/// Subplans without their numbers. From 17 on `(NOT (ANY (k = (hashed SubPlan 1).col1)))` is what was
-/// `(NOT (hashed SubPlan 1))`, and `(InitPlan 2).col1` what was `$1`.
+/// Removes the numbers of subplans. Version 17 and later print `(NOT (ANY (k = (hashed SubPlan 1).col1)))`
+/// for `(NOT (hashed SubPlan 1))`, and `(InitPlan 2).col1` for `$1`.
 fn subplans(text: &str) -> String {
     let mut text = text.to_owned();
     while let Some(from) = text.find("(ANY (") {
@@ -120,13 +120,13 @@ fn subplans(text: &str) -> String {
             (_, true) => "(SubPlan)",
             _ => break,
         };
-        // The parenthesis before ANY ends behind the inner one.
+        // The parenthesis before ANY closes right after the inner one.
         text.replace_range(from..(end + 1).min(text.len()), replacement);
     }
     without_columns(&text.replace(&format!("Plan {LITERAL})"), "Plan)"))
 }
 
-/// Behind the parenthesis that closes the one at `from`.
+/// The position after the parenthesis that closes the one at `from`.
 fn end_of_parentheses(text: &str, from: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text[from..].char_indices() {
@@ -142,7 +142,7 @@ fn end_of_parentheses(text: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// The columns of subplans: `(InitPlan).col1`.
+/// Removes the columns of subplans: `(InitPlan).col1`.
 fn without_columns(text: &str) -> String {
     let mut pieces = text.split("Plan).col");
     let mut short = pieces.next().unwrap_or_default().to_owned();
@@ -165,31 +165,31 @@ mod tests {
     }
 
     #[test]
-    fn literals_go_with_their_casts() {
-        let of = |text| normalised(text, &BTreeMap::new());
-        assert_eq!(of("(id = 999)"), "(id = ?)");
-        assert_eq!(of("(id = ANY ('{1,20,40}'::integer[]))"), "(id = ANY (?))");
-        assert_eq!(of("(c = 'it''s (1,2)'::character varying(120))"), "(c = ?)");
-        assert_eq!(of("(k <> '-8'::integer)"), "(k <> ?)");
-        assert_eq!(of("(k = ANY (ARRAY[1, 2, 3]))"), "(k = ANY (ARRAY[?]))");
-        assert_eq!(of("(id = $1)"), "(id = $1)", "a parameter is no literal: the plan is generic");
-        assert_eq!(of("(t1.c2 > 1.5e10)"), "(t1.c2 > ?)", "numbers in names stay");
-        assert_eq!(of("((c)::text = 'a'::text)"), "((c)::text = ?)", "casts of columns stay");
+    fn literals_are_removed_with_their_casts() {
+        let normalised = |text| normalised(text, &BTreeMap::new());
+        assert_eq!(normalised("(id = 999)"), "(id = ?)");
+        assert_eq!(normalised("(id = ANY ('{1,20,40}'::integer[]))"), "(id = ANY (?))");
+        assert_eq!(normalised("(c = 'it''s (1,2)'::character varying(120))"), "(c = ?)");
+        assert_eq!(normalised("(k <> '-8'::integer)"), "(k <> ?)");
+        assert_eq!(normalised("(k = ANY (ARRAY[1, 2, 3]))"), "(k = ANY (ARRAY[?]))");
+        assert_eq!(normalised("(id = $1)"), "(id = $1)", "a parameter is no literal: the plan is generic");
+        assert_eq!(normalised("(t1.c2 > 1.5e10)"), "(t1.c2 > ?)", "numbers in names stay");
+        assert_eq!(normalised("((c)::text = 'a'::text)"), "((c)::text = ?)", "casts of columns stay");
     }
 
     #[test]
-    fn names_of_tables_and_numbers_of_subplans_are_no_difference() {
+    fn aliases_and_numbers_of_subplans_are_ignored() {
         same("(a.id = b.k)", "(sbtest1.id = b.k)");
         same("(NOT (hashed SubPlan 1))", "(NOT (ANY (k = (hashed SubPlan 2).col1)))");
         same("(id = (InitPlan 2).col1)", "(id = (InitPlan 1).col1)");
     }
 
     #[test]
-    fn an_unclosed_condition_is_read_to_its_end() {
-        let of = |text| normalised(text, &BTreeMap::new());
-        assert_eq!(of("(ANY (k = (SubPlan 1"), "(ANY (k = (SubPlan ?");
-        assert_eq!(of("(ANY (k = (SubPlan 1).col1)"), "(SubPlan)");
-        assert_eq!(of("'abc"), "?");
-        assert_eq!(of("1::numeric(3"), "?");
+    fn unclosed_conditions_are_read_to_the_end() {
+        let normalised = |text| normalised(text, &BTreeMap::new());
+        assert_eq!(normalised("(ANY (k = (SubPlan 1"), "(ANY (k = (SubPlan ?");
+        assert_eq!(normalised("(ANY (k = (SubPlan 1).col1)"), "(SubPlan)");
+        assert_eq!(normalised("'abc"), "?");
+        assert_eq!(normalised("1::numeric(3"), "?");
     }
 }

@@ -1,27 +1,19 @@
-//! Plans of MySQL as trees, from the JSON that is made of iterators: what the hypergraph optimizer prints, and newer
-//! versions on request. The names are those of the older form, so that the same plan is the same in both.
+//! Parses plans of MySQL from JSON made of iterators: the format of the hypergraph optimizer, optional in
+//! newer versions. Uses the names of the block format, so that a plan has one fingerprint in both.
 
 use serde_json::Value;
 
-use super::blocks::{NOTHING_READ, condition, message_node};
-use super::tree::{Node, stem, stem_of_index};
+use super::blocks::{NOTHING_READ, condition, join_all, message_node};
+use super::tree::{Node, flag, stem, stem_of_index, text};
 
-/// The root of the plan; none where the JSON has none, as for writes that the older optimizer planned.
+/// The root of the plan; `None` if the JSON has none, as for writes planned by the older optimizer.
 pub(super) fn root(value: &Value) -> Option<Node> {
     let plan = value.get("query_plan").or_else(|| value.get("operation").map(|_| value))?;
     if text(plan, "operation")?.starts_with("<not executable") {
         return None;
     }
     let query = text(value, "query").unwrap_or_default();
-    let mut nodes = nodes(plan, query);
-    match nodes.len() {
-        0 | 1 => nodes.pop(),
-        _ => Some(Node::step("nested loop", nodes)),
-    }
-}
-
-fn text<'a>(plan: &'a Value, key: &str) -> Option<&'a str> {
-    plan.get(key).and_then(Value::as_str)
+    join_all(nodes(plan, query))
 }
 
 fn inputs(plan: &Value, query: &str) -> Vec<Node> {
@@ -29,22 +21,19 @@ fn inputs(plan: &Value, query: &str) -> Vec<Node> {
     inputs.into_iter().flatten().flat_map(|input| nodes(input, query)).collect()
 }
 
-/// The steps that an iterator is in the older form: none of its own for one that only hands rows on.
+/// The steps of an iterator in terms of the block format; an iterator that only passes rows on has none.
 fn nodes(plan: &Value, query: &str) -> Vec<Node> {
     let operation = text(plan, "operation").unwrap_or_default();
     let step = |kind: &str| vec![Node::step(kind, inputs(plan, query))];
     match text(plan, "access_type").unwrap_or_default() {
         "rows_fetched_before_execution" => vec![const_access(query)],
         "insert_values" => vec![Node::step(NOTHING_READ, Vec::new())],
-        "table" if !is_own_table(plan) => inputs(plan, query),
-        "table" | "index" => vec![way(plan)],
+        "table" if !is_base_table(plan) => inputs(plan, query),
+        "table" | "index" => vec![access(plan)],
         "filter" => filtered(plan, inputs(plan, query)),
         "sort" => step("filesort"),
         "temp_table_aggregate" => step("temporary table"),
-        "materialize" => {
-            let is_temporary = plan.get("temp_table").and_then(Value::as_bool).unwrap_or(false);
-            step(if is_temporary { "temporary table" } else { "materialize" })
-        }
+        "materialize" => step(if flag(plan, "temp_table") { "temporary table" } else { "materialize" }),
         "join" => joined(plan, inputs(plan, query)),
         "delete_rows" => step("delete"),
         "zero_rows" => {
@@ -58,12 +47,12 @@ fn nodes(plan: &Value, query: &str) -> Vec<Node> {
     }
 }
 
-/// Whether rows come from a table of the database and not from one that the statement made.
-fn is_own_table(plan: &Value) -> bool {
+/// Whether rows come from a table of the database rather than from a temporary one.
+fn is_base_table(plan: &Value) -> bool {
     text(plan, "table_name").is_some_and(|name| !name.starts_with('<'))
 }
 
-/// The row was read while the statement was planned; its table stands in the statement alone.
+/// The row was read during planning; only the statement names its table.
 fn const_access(query: &str) -> Node {
     let from = query.split(" from ").nth(1).unwrap_or_default();
     let name = from.split([' ', ',']).next().unwrap_or_default().replace('`', "");
@@ -71,11 +60,11 @@ fn const_access(query: &str) -> Node {
     Node { table, ..Node::step(super::CONST_ACCESS, Vec::new()) }
 }
 
-fn way(plan: &Value) -> Node {
+fn access(plan: &Value) -> Node {
     let operation = text(plan, "operation").unwrap_or_default();
-    let is_covering = plan.get("covering").and_then(Value::as_bool).unwrap_or(false);
+    let is_covering = flag(plan, "covering");
     let scan = (text(plan, "index_access_type"), text(plan, "index_name"));
-    // The rows of a table lie in its primary key.
+    // A table's rows are stored in its primary key.
     let is_whole = scan == (Some("index_scan"), Some("PRIMARY")) && !is_covering;
     let kind = match (text(plan, "access_type"), text(plan, "index_access_type")) {
         (Some("table"), _) => "full table scan (ALL)",
@@ -101,20 +90,20 @@ fn way(plan: &Value) -> Node {
     }
 }
 
-/// A filter belongs to the way below it, as the older form has it.
+/// Attaches a filter to the table access below it, as in the block format.
 fn filtered(plan: &Value, mut inputs: Vec<Node>) -> Vec<Node> {
     let found = text(plan, "condition").map(condition).unwrap_or_default();
     match inputs.as_mut_slice() {
-        [way] if way.is_way() => {
-            way.keys.insert("Filter", found);
+        [access] if access.is_access() => {
+            access.keys.insert("Filter", found);
             inputs
         }
         _ => vec![Node { keys: [("Filter", found)].into(), ..Node::step("filter", inputs) }],
     }
 }
 
-/// A chain of joins is one step with its tables in the order in which they are read. The table that a hash is made of
-/// is read first, the other one against it.
+/// A chain of joins is one step with its tables in reading order. The table that the hash is built from is
+/// read first, then the table that probes it.
 fn joined(plan: &Value, inputs: Vec<Node>) -> Vec<Node> {
     let mut tables: Vec<Node> = Vec::new();
     for input in inputs {

@@ -1,6 +1,7 @@
-//! Plans of real servers from 9.6 to 18: the same plan has the same fingerprint, another plan another, and what is said
-//! of a change is what changed. Each file of `golden` holds the answers of one version to the same statements on two
-//! tables of 20,000 rows, made with `rqps serve postgres-VERSION --tables 2 --rows 20000 -- psql`.
+//! Plans of real servers from 9.6 to 18: same plans have the same fingerprint, different plans different
+//! ones, and changes are described correctly. Each file of `golden` holds one version's answers to the same
+//! statements on two tables of 20,000 rows, made with `rqps serve postgres-VERSION --tables 2 --rows 20000 --
+//! psql`.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ fn plan(json: String) -> QueryPlan {
     QueryPlan { statement: "statement".into(), sql: String::new(), text: String::new(), json }
 }
 
-/// A version's plans by name, from the contents of its golden file.
+/// A version's plans by name, from its golden file.
 pub(super) fn golden_of(versions: &[(&str, &str)], version: &str) -> BTreeMap<String, QueryPlan> {
     let (_, lines) = versions.iter().find(|(name, _)| *name == version).unwrap();
     let plan = |line: &str| {
@@ -41,14 +42,14 @@ fn golden(version: &str) -> BTreeMap<String, QueryPlan> {
     golden_of(&VERSIONS, version)
 }
 
-fn of(version: &str, name: &str) -> QueryPlan {
+fn plan_of(version: &str, name: &str) -> QueryPlan {
     golden(version).remove(name).unwrap()
 }
 
 #[test]
 fn versions_print_the_same_plan_with_the_same_fingerprint() {
-    // These the versions really plan differently: index-only scans need what vacuum left, 13 sorts incrementally, 14
-    // has Memoize, 17 finds that no row of a primary key is null.
+    // These really are planned differently: index-only scans depend on vacuum, 13 added incremental sort, 14
+    // added Memoize, 17 knows that primary keys are not null.
     let differing =
         ["range-covered", "group-hash", "not-in", "semi", "sorted-prefix", "join-many", "initplan"];
     let first = golden("9.6");
@@ -65,7 +66,7 @@ fn versions_print_the_same_plan_with_the_same_fingerprint() {
 }
 
 #[test]
-fn another_plan_has_another_fingerprint_and_other_literals_or_tables_have_not() {
+fn fingerprints_ignore_literals_and_numbers_of_tables_only() {
     for (version, _) in VERSIONS {
         let plans = golden(version);
         let same = |a: &str, b: &str| Fingerprint::of(&plans[a]) == Fingerprint::of(&plans[b]);
@@ -82,11 +83,13 @@ fn another_plan_has_another_fingerprint_and_other_literals_or_tables_have_not() 
 }
 
 #[test]
-fn a_change_is_told_in_the_words_of_plans() {
-    let told =
-        |from: (&str, &str), to: (&str, &str)| changes(&of(from.0, from.1), &of(to.0, to.1)).join("; ");
-    let on =
-        |version: &'static str, from: &'static str, to: &'static str| told((version, from), (version, to));
+fn changes_are_described_in_terms_of_plans() {
+    let described = |from: (&str, &str), to: (&str, &str)| {
+        changes(&plan_of(from.0, from.1), &plan_of(to.0, to.1)).join("; ")
+    };
+    let on = |version: &'static str, from: &'static str, to: &'static str| {
+        described((version, from), (version, to))
+    };
     assert_eq!(on("18", "range-index", "range-seq"), "Index Scan on sbtest using k_1 became Seq Scan");
     assert_eq!(on("18", "range-bitmap", "range-index"), "Bitmap Heap Scan on sbtest (k_1) became Index Scan");
     let pairs = [
@@ -110,13 +113,13 @@ fn a_change_is_told_in_the_words_of_plans() {
         assert_eq!(on("18", from, to), words);
     }
     assert_eq!(
-        told(("16", "not-in"), ("17", "not-in")),
+        described(("16", "not-in"), ("17", "not-in")),
         "Index Only Scan on sbtest using k_1 became Seq Scan",
         "and nothing of how 17 prints the subplan"
     );
 }
 
-/// The same plan with other costs, rows and widths, and fields that no version has yet.
+/// Changes costs, rows and widths of a plan, and adds fields that no version has yet.
 fn reestimated(value: &mut Value, factor: f64, added: &str) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(|value| reestimated(value, factor, added)),
@@ -137,7 +140,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn estimates_make_no_other_plan(factor in 0.01..100.0_f64, added in "[A-Z][a-z]{1,8}") {
+    fn estimates_are_ignored(factor in 0.01..100.0_f64, added in "[A-Z][a-z]{1,8}") {
         for (name, original) in golden("18") {
             let mut value: Value = serde_json::from_str(&original.json).unwrap();
             reestimated(&mut value, factor, &added);
@@ -149,15 +152,15 @@ proptest! {
 }
 
 #[test]
-fn every_two_plans_that_differ_have_something_said_of_them() {
+fn all_different_plans_have_a_described_change() {
     let plans = golden("17");
     for (a, before) in &plans {
         for (b, after) in &plans {
-            let told = changes(before, after);
+            let described = changes(before, after);
             assert_eq!(
-                told.is_empty(),
+                described.is_empty(),
                 Fingerprint::of(before) == Fingerprint::of(after),
-                "{a} to {b}: {told:?}"
+                "{a} to {b}: {described:?}"
             );
         }
     }

@@ -1,5 +1,5 @@
-//! A query plan as a tree with what makes it another plan and nothing else. Here from the JSON of any version of
-//! Postgres from 9.6 to 18; `blocks.rs` and `iterators.rs` make the same trees for MySQL and MariaDB.
+//! A query plan as a tree of only what identifies it. Parses the JSON of Postgres 9.6 to 18; `blocks.rs` and
+//! `iterators.rs` make the same trees for MySQL and MariaDB.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::expression::normalised;
 use super::{blocks, iterators};
 
-/// Fields that make a plan another one, besides its nodes, relations and indexes. All others are costs, estimates, or
-/// say the same in other words.
+/// Fields that identify a plan besides nodes, relations and indexes. All others are costs, estimates, or
+/// redundant.
 const KEYS: [&str; 18] = [
     "Index Cond",
     "Recheck Cond",
@@ -32,44 +32,41 @@ const KEYS: [&str; 18] = [
     "Conflict Resolution",
 ];
 
-/// A node of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node {
-    /// What it does, as the text of a plan says it: `Index Scan Backward`, `HashAggregate`, `Hash Left Join`.
+    /// Its type as in a plan's text: `Index Scan Backward`, `HashAggregate`, `Hash Left Join`.
     pub kind: String,
-    /// Whether parallel workers share it.
+    /// Whether parallel workers share its work.
     pub parallel: bool,
-    /// The table, without the number that tells it from its like: `sbtest`.
+    /// The table without its number: `sbtest`.
     pub table: Option<String>,
-    /// The index, without that number; and its name as it is.
+    /// The index without the table's number, and its full name.
     pub index: Option<(String, String)>,
     pub workers: u64,
-    /// Conditions and keys by their label, without literals.
+    /// Conditions and keys by label, without literals.
     pub keys: BTreeMap<&'static str, String>,
-    /// `InitPlan`, `SubPlan` or `subquery` where it is one.
+    /// `InitPlan`, `SubPlan` or `subquery`, if it is one.
     pub role: Option<&'static str>,
-    /// What it takes its rows from.
     pub inputs: Vec<Node>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tree {
-    /// The node that gives the result.
     pub root: Node,
-    /// Whether parts of it are compiled when it runs.
+    /// Whether parts of it are JIT-compiled.
     pub jit: bool,
 }
 
 impl Tree {
-    /// Reads the JSON of any DBMS; none where it is not that.
+    /// Parses the JSON of any DBMS; `None` if it is not recognized.
     pub(super) fn parse(json: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(json).ok()?;
-        let of_mysql = blocks::root(&value).or_else(|| iterators::root(&value));
-        of_mysql.map(|root| Self { root, jit: false }).or_else(|| Self::of_postgres(&value))
+        let mysql_root = blocks::root(&value).or_else(|| iterators::root(&value));
+        mysql_root.map(|root| Self { root, jit: false }).or_else(|| Self::parse_postgres(&value))
     }
 
-    /// Reads `EXPLAIN (FORMAT JSON)` of Postgres.
-    fn of_postgres(value: &Value) -> Option<Self> {
+    /// Parses Postgres' `EXPLAIN (FORMAT JSON)`.
+    fn parse_postgres(value: &Value) -> Option<Self> {
         let statement = value.as_array().and_then(|statements| statements.first()).unwrap_or(value);
         let plan = statement.get("Plan")?;
         let mut names = Names::default();
@@ -77,12 +74,12 @@ impl Tree {
         Some(Self { root: node(plan, &names, None)?, jit: statement.get("JIT").is_some() })
     }
 
-    /// All nodes, each before its inputs.
+    /// All nodes in preorder.
     pub(super) fn nodes(&self) -> Vec<&Node> {
         self.root.nodes()
     }
 
-    /// One line a node, indented, with everything that makes the plan what it is.
+    /// One indented line per node, with everything that identifies the plan.
     pub(super) fn canonical(&self) -> String {
         let mut text = if self.jit { "JIT\n".to_owned() } else { String::new() };
         self.root.write(0, &mut text);
@@ -91,19 +88,19 @@ impl Tree {
 }
 
 impl Node {
-    /// A step that is no way to a table.
+    /// A node without a table.
     pub(super) fn step(kind: impl Into<String>, inputs: Vec<Node>) -> Self {
         let (table, index, keys) = (None, None, BTreeMap::new());
         Self { kind: kind.into(), parallel: false, table, index, workers: 0, keys, role: None, inputs }
     }
 
-    /// It and all below it, each before its inputs.
+    /// This node and all below it, in preorder.
     pub(super) fn nodes(&self) -> Vec<&Node> {
         [self].into_iter().chain(self.inputs.iter().flat_map(Node::nodes)).collect()
     }
 
     /// Whether it finds rows of a table.
-    pub(super) fn is_way(&self) -> bool {
+    pub(super) fn is_access(&self) -> bool {
         let is_named = |word: &&str| self.kind.contains(*word);
         self.table.is_some() && ["Scan", "scan", "access"].iter().any(is_named)
     }
@@ -134,12 +131,12 @@ impl Node {
     }
 }
 
-/// Names that a statement and its plan give, and what they stand for.
+/// Names defined by a statement and its plan.
 #[derive(Default)]
 struct Names {
-    /// Name of a table in the statement to name of the table.
+    /// Table names by alias.
     tables: BTreeMap<String, String>,
-    /// Parameters that initial plans fill, such as `$1`; named by versions before 17.
+    /// Parameters set by InitPlans, such as `$1`; printed by versions before 17.
     filled: Vec<String>,
 }
 
@@ -167,11 +164,11 @@ impl Names {
     }
 }
 
-fn text<'a>(plan: &'a Value, key: &str) -> Option<&'a str> {
+pub(super) fn text<'a>(plan: &'a Value, key: &str) -> Option<&'a str> {
     plan.get(key).and_then(Value::as_str)
 }
 
-fn flag(plan: &Value, key: &str) -> bool {
+pub(super) fn flag(plan: &Value, key: &str) -> bool {
     plan.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
@@ -179,7 +176,7 @@ fn inputs(plan: &Value) -> impl Iterator<Item = &Value> {
     plan.get("Plans").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// A table's name without the number behind it, and the number: tables of a test are alike, as are partitions.
+/// Splits a table's name and number: tables of a test are alike, as are partitions.
 pub(super) fn stem(table: &str) -> (&str, &str) {
     let stem = table.trim_end_matches(|c: char| c.is_ascii_digit());
     if stem.is_empty() { (table, "") } else { (stem, &table[stem.len()..]) }
@@ -197,7 +194,7 @@ pub(super) fn stem_of_index(index: &str, number: &str) -> String {
     pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("_")
 }
 
-/// `number` is that of the table above, which the nodes of a bitmap do not name.
+/// `number` is that of the enclosing node's table, for nodes below a bitmap scan, which do not name it.
 fn node(plan: &Value, names: &Names, number: Option<&str>) -> Option<Node> {
     let relation = text(plan, "Relation Name").map(stem);
     let number = relation.map(|(_, number)| number).or(number);
@@ -231,7 +228,7 @@ fn node(plan: &Value, names: &Names, number: Option<&str>) -> Option<Node> {
     })
 }
 
-/// What a node does, in the words of a plan's text.
+/// A node's type as in a plan's text.
 fn kind(plan: &Value) -> Option<String> {
     let kind = text(plan, "Node Type")?;
     let strategy = text(plan, "Strategy").unwrap_or_default();
@@ -266,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_tell_tables_apart_are_left_out_and_others_are_not() {
+    fn only_the_numbers_of_tables_are_removed() {
         assert_eq!(stem("sbtest12"), ("sbtest", "12"));
         assert_eq!(stem("orders"), ("orders", ""));
         assert_eq!(stem_of_index("k_12", "12"), "k");

@@ -1,36 +1,37 @@
-//! Which functions take another part of an operation's CPU time on two profiles, and which of them only took it over
-//! from a neighbour.
+//! Which functions take a different part of an operation's CPU time in two profiles, and which only took over
+//! time from a neighbour.
 //!
-//! A function's share p of n samples has the error sqrt(p (1 - p) / n); one more sample is taken to be there than was
-//! found, so that none found is not none for certain.
+//! The standard error of a function's share p of n samples is sqrt(p (1 - p) / n). One sample is added, so
+//! that a function without samples still has an error.
 //!
-//! Versions split, rename and inline functions. A function's cost changed only if that of the narrowest function
-//! around it that both profiles have, with all that it calls, changed along; where that is the same as before, cost
+//! Versions split, rename and inline functions. A function's cost changed only if the cost of its narrowest
+//! enclosing function that both profiles have, callees included, changed too. If that stayed the same, cost
 //! moved within it (the cost domains of FBDetect, SOSP 2024).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::stacks::{Function, Stacks, is_named};
 
-/// What takes more than this share of the CPU time is no place in particular: the main loop, the executor.
+/// A function with more than this share of the CPU time is too general to be a place: the main loop, the
+/// executor.
 const PLACE_WIDTH_MAX: f64 = 0.6;
-/// Standard errors that a function's change must be beyond: there are thousands of functions.
+/// Minimum change of a function in standard errors; high because there are thousands of functions.
 const ERRORS_MIN: f64 = 4.0;
-/// Share of base's CPU time that it must be beyond.
+/// Minimum change as a share of base's CPU time.
 const SHARE_MIN: f64 = 0.005;
-/// What is around a function changed along if by this share of the function's own change; it is as before if by less
-/// than that share. Between the two nothing is concluded.
-const ALONG: f64 = 0.5;
-const AS_BEFORE: f64 = 0.3;
-/// Samples that a function needs in both profiles for being compared with itself.
-const KNOWN_SAMPLES: u64 = 10;
-/// Share of a function's samples that have to be below the caller.
+/// The enclosing function changed too if by at least this share of the function's change; it is unchanged if
+/// by at most that share. In between, nothing is concluded.
+const CHANGED_TOO: f64 = 0.5;
+const UNCHANGED: f64 = 0.3;
+/// Minimum samples in both profiles for a function to be compared.
+const COMPARABLE_SAMPLES: u64 = 10;
+/// Minimum share of a function's samples that are under an enclosing function.
 const MOSTLY: f64 = 0.8;
-/// Share of the change that one function with what it calls has to have to be named as its place. More than all of it
-/// is that of a function that was put around others.
+/// Share of the change that a function, callees included, must have to be named as its place. Above 1.3, the
+/// function was wrapped around others.
 const PLACE_SHARE: std::ops::RangeInclusive<f64> = 0.6..=1.3;
 
-/// CPU time per operation on the two arms, with the error of the difference; microseconds.
+/// CPU time per operation on the two arms and the standard error of the difference; microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spent {
     pub base_us: f64,
@@ -43,7 +44,7 @@ impl Spent {
         self.arm_us - self.base_us
     }
 
-    fn is_beyond(&self, errors: f64) -> bool {
+    fn exceeds(&self, errors: f64) -> bool {
         self.change_us().abs() > errors * self.error_us
     }
 }
@@ -54,7 +55,7 @@ pub(super) struct Changed {
     pub spent: Spent,
 }
 
-/// Cost that went from some functions to others while what calls them costs the same.
+/// Cost that moved between functions whose common caller costs the same.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Moved {
     pub within: String,
@@ -62,25 +63,24 @@ pub(super) struct Moved {
     pub to: Vec<Changed>,
 }
 
-/// Everything that two profiles differ in.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Changes {
-    /// Functions whose own cost changed and did not come from or go to a neighbour; the largest change first.
+    /// Functions whose own cost changed without moving from or to a neighbour; largest change first.
     pub functions: Vec<Changed>,
     pub moved: Vec<Moved>,
-    /// The narrowest function that has, with what it calls, most of the change.
+    /// The narrowest function that has, callees included, most of the change.
     pub place: Option<Changed>,
     pub kernel: Spent,
 }
 
-/// Two profiles and what their samples stand for.
+/// Two profiles with the CPU time that they represent.
 pub(super) struct Pair<'a> {
     pub base: &'a Stacks,
     pub arm: &'a Stacks,
     /// CPU time of sessions per operation, microseconds.
     pub base_us_per_op: f64,
     pub arm_us_per_op: f64,
-    /// Whether the stacks reach beyond the innermost frame.
+    /// Whether stacks have more than the innermost frame.
     pub has_callers: bool,
 }
 
@@ -93,25 +93,25 @@ impl Pair<'_> {
             .filter(|changed| self.is_change(&changed.spent))
             .collect();
         if !self.has_callers {
-            // Nothing tells a new function from one that has another name now.
-            functions.retain(|changed| self.is_known(&changed.name));
+            // Without callers, a new function cannot be distinguished from a renamed one.
+            functions.retain(|changed| self.is_comparable(&changed.name));
         }
         let moved = if self.has_callers { self.moved(&mut functions) } else { Vec::new() };
         functions.sort_by(|a, b| b.spent.change_us().abs().total_cmp(&a.spent.change_us().abs()));
         let place = if self.has_callers { self.place(&names) } else { None };
-        Changes { functions, moved, place, kernel: self.of_samples(self.base.kernel, self.arm.kernel) }
+        Changes { functions, moved, place, kernel: self.spent_by_samples(self.base.kernel, self.arm.kernel) }
     }
 
     fn is_change(&self, spent: &Spent) -> bool {
-        spent.is_beyond(ERRORS_MIN) && spent.change_us().abs() >= SHARE_MIN * self.base_us_per_op
+        spent.exceeds(ERRORS_MIN) && spent.change_us().abs() >= SHARE_MIN * self.base_us_per_op
     }
 
     fn spent(&self, name: &str, samples: fn(&Function) -> u64) -> Spent {
         let of = |stacks: &Stacks| stacks.functions.get(name).map_or(0, samples);
-        self.of_samples(of(self.base), of(self.arm))
+        self.spent_by_samples(of(self.base), of(self.arm))
     }
 
-    fn of_samples(&self, base: u64, arm: u64) -> Spent {
+    fn spent_by_samples(&self, base: u64, arm: u64) -> Spent {
         let of = |samples: u64, all: u64, us_per_op: f64| {
             let all = all.max(1) as f64;
             let share = samples as f64 / all;
@@ -123,19 +123,22 @@ impl Pair<'_> {
         Spent { base_us, arm_us, error_us: base_error.hypot(arm_error) }
     }
 
-    /// Takes out of `functions` those whose surroundings did not change along, and tells which of them moved within.
+    /// Removes from `functions` those whose enclosing function did not change too, and returns those that
+    /// moved within it.
     fn moved(&self, functions: &mut Vec<Changed>) -> Vec<Moved> {
         let mut moved: BTreeMap<String, (Vec<Changed>, Vec<Changed>)> = BTreeMap::new();
         functions.retain(|changed| {
-            // Without anything in common nothing tells it from a function that has another name now.
-            let Some(around) = self.around(changed) else { return false };
-            let whole = self.spent(around, |function| function.with_called);
+            // Without a common enclosing function, a new function cannot be distinguished from a renamed one.
+            let Some(enclosing) = self.enclosing(changed) else { return false };
+            let whole = self.spent(enclosing, |function| function.with_callees);
             let change = changed.spent.change_us();
-            if whole.change_us() / change >= ALONG {
+            if whole.change_us() / change >= CHANGED_TOO {
                 return true;
             }
-            if whole.change_us().abs() <= AS_BEFORE * change.abs() && whole.error_us <= ALONG * change.abs() {
-                let (from, to) = moved.entry(around.clone()).or_default();
+            if whole.change_us().abs() <= UNCHANGED * change.abs()
+                && whole.error_us <= CHANGED_TOO * change.abs()
+            {
+                let (from, to) = moved.entry(enclosing.clone()).or_default();
                 (if change > 0.0 { to } else { from }).push(changed.clone());
             }
             false
@@ -144,55 +147,57 @@ impl Pair<'_> {
         both.map(|(within, (from, to))| Moved { within, from, to }).collect()
     }
 
-    /// Whether both profiles have the function often enough for comparing it with itself.
-    fn is_known(&self, name: &str) -> bool {
-        let samples = |stacks: &Stacks| stacks.functions.get(name).map_or(0, |its| its.with_called);
-        samples(self.base).min(samples(self.arm)) >= KNOWN_SAMPLES
+    /// Whether both profiles have enough samples of the function to compare them.
+    fn is_comparable(&self, name: &str) -> bool {
+        total_samples(self.base, name).min(total_samples(self.arm, name)) >= COMPARABLE_SAMPLES
     }
 
-    /// The narrowest function that both profiles have and that most of the function's samples are below, or itself.
-    fn around(&self, changed: &Changed) -> Option<&String> {
-        let function = self.of_larger(&changed.name, &changed.spent)?;
-        let samples = |stacks: &Stacks, name: &str| {
-            stacks.functions.get(name).map_or(0, |function| function.with_called)
-        };
-        let is_around = |name: &str, below: u64| {
-            below as f64 >= MOSTLY * function.own as f64 && is_named(name) && self.is_known(name)
+    /// The narrowest function in both profiles that most of the function's samples are under; may be the
+    /// function itself.
+    fn enclosing(&self, changed: &Changed) -> Option<&String> {
+        let function = self.in_costlier_profile(&changed.name, &changed.spent)?;
+        let encloses = |name: &str, below: u64| {
+            below as f64 >= MOSTLY * function.own as f64 && is_named(name) && self.is_comparable(name)
         };
         function
-            .below
+            .by_caller
             .iter()
-            .filter(|(name, below)| is_around(name, **below))
+            .filter(|(name, below)| encloses(name, **below))
             .map(|(name, _)| name)
-            .min_by_key(|name| samples(self.base, name) + samples(self.arm, name))
+            .min_by_key(|name| total_samples(self.base, name) + total_samples(self.arm, name))
     }
 
     /// The function in the profile in which it costs more.
-    fn of_larger(&self, name: &str, spent: &Spent) -> Option<&Function> {
+    fn in_costlier_profile(&self, name: &str, spent: &Spent) -> Option<&Function> {
         let stacks = if spent.change_us() > 0.0 { self.arm } else { self.base };
         stacks.functions.get(name)
     }
 
-    /// The function that has most of the change and least else.
+    /// The function that has most of the change and the least other cost.
     fn place(&self, names: &BTreeSet<&String>) -> Option<Changed> {
         let change = self.arm_us_per_op - self.base_us_per_op;
         let larger = |spent: &Spent| spent.base_us.max(spent.arm_us);
         let widest_us = PLACE_WIDTH_MAX * self.base_us_per_op.max(self.arm_us_per_op);
         let has_most = |spent: &Spent| {
-            spent.is_beyond(ERRORS_MIN)
+            spent.exceeds(ERRORS_MIN)
                 && PLACE_SHARE.contains(&(spent.change_us() / change))
                 && larger(spent) <= widest_us
         };
         names
             .iter()
-            .filter(|name| is_named(name) && self.is_known(name))
+            .filter(|name| is_named(name) && self.is_comparable(name))
             .map(|name| Changed {
                 name: (**name).clone(),
-                spent: self.spent(name, |function| function.with_called),
+                spent: self.spent(name, |function| function.with_callees),
             })
             .filter(|changed| has_most(&changed.spent))
             .min_by(|a, b| larger(&a.spent).total_cmp(&larger(&b.spent)))
     }
+}
+
+/// Samples in a function or its callees.
+fn total_samples(stacks: &Stacks, name: &str) -> u64 {
+    stacks.functions.get(name).map_or(0, |function| function.with_callees)
 }
 
 #[cfg(test)]
@@ -212,8 +217,8 @@ mod tests {
                         backend;main;exec;eval 3000\nbackend;main;plan 4000\n";
 
     #[test]
-    fn the_function_that_costs_more_is_found_and_its_neighbours_are_not() {
-        // 20 us more in hash_search: every other function's share falls, its cost does not.
+    fn only_the_function_that_costs_more_is_found() {
+        // 20 us more in hash_search: the shares of all other functions fall, their costs do not.
         let arm = BASE.replace("hash_search 1000", "hash_search 3000");
         let found = changes(BASE, &arm, 120.0);
         assert_eq!(names(&found.functions), ["hash_search"]);
@@ -224,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_spread_below_one_function_has_its_place_there() {
+    fn place_of_a_spread_change_is_the_common_caller() {
         let stacks = |each: u64| -> String {
             let of = |at: usize| format!("backend;main;plan;step{at} {each}\n");
             (0..60).map(of).collect::<String>() + "backend;main;exec 6000\n"
@@ -234,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn cost_that_moves_below_a_caller_that_stays_the_same_is_no_change() {
+    fn cost_that_moves_within_an_unchanged_caller_is_no_change() {
         let arm = BASE.replace("scan;hash_search 1000", "scan;lookup 990");
         let found = changes(BASE, &arm, 100.0);
         assert!(found.functions.is_empty(), "{:?}", found.functions);
@@ -246,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_callee_that_was_inlined_is_found_in_its_caller() {
+    fn inlined_callee_moves_into_its_caller() {
         let arm = BASE.replace("scan;hash_search 1000", "scan 1010");
         let found = changes(BASE, &arm, 100.0);
         assert!(found.functions.is_empty());
@@ -254,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rises_without_its_caller_staying_the_same_did_not_move() {
+    fn cost_that_raises_its_caller_did_not_move() {
         let arm = BASE.replace("scan;hash_search 1000", "scan;lookup 3000");
         let found = changes(BASE, &arm, 120.0);
         assert!(found.moved.is_empty());
@@ -262,8 +267,8 @@ mod tests {
     }
 
     #[test]
-    fn functions_that_were_split_and_renamed_are_not_blamed_for_a_change_elsewhere() {
-        // 19 renames a scan and splits it in two; planning takes 20 us more.
+    fn split_and_renamed_functions_do_not_hide_a_change_elsewhere() {
+        // Version 19 renames a scan and splits it in two; planning takes 20 us more.
         let base = "backend;main;exec;next;block;visible 3000\nbackend;main;exec;next;block 3000\nbackend;main;exec 50\nbackend;main;plan 4000\n";
         let arm = "backend;main;exec;next;stream;visible 3000\nbackend;main;exec;next;stream;buffer 1500\n\
                    backend;main;exec;next;stream 1500\nbackend;main;exec 50\nbackend;main;plan 6000\n";
@@ -278,8 +283,8 @@ mod tests {
     }
 
     #[test]
-    fn sampling_alone_changes_nothing() {
-        // Shares that differ by two standard errors: 0.1 of 1,000 samples has an error of 0.0095.
+    fn sampling_error_is_no_change() {
+        // A difference of two standard errors: 0.1 of 1,000 samples has an error of 0.0095.
         let base = "backend;main;a 100\nbackend;main;b 900\n";
         let arm = "backend;main;a 120\nbackend;main;b 880\n";
         let found = changes(base, arm, 100.0);

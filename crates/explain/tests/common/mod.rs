@@ -1,7 +1,7 @@
-//! Made-up runs, judged and explained.
+//! Judges and explains made-up runs.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
-use rqps_explain::{Asked, Explanation, explain};
+use rqps_explain::{Asked, Cause, Explanation, Finding, explain};
 use rqps_store::{Run, RunFolder};
 use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
 use rqps_verdicts::{judge_run, rules_of};
@@ -17,7 +17,32 @@ pub fn explained(spec: &Spec, test: &str, arm: usize) -> Explanation {
     found.remove(0)
 }
 
-/// The same figure on base, control and arm but for the arm's own value.
+/// One figure per query, the same on base and control.
 pub fn figure(test: &'static str, what: Observed, base: f64, arm: f64) -> [Extra; 3] {
     [(0, base), (1, base), (2, arm)].map(|(arm, per_query)| Extra { arm, test, what, per_query })
+}
+
+/// CPU time of a query: 180 us of the session on base and `session_us` on the arm, 40 us of the client on both.
+pub fn cpu_times(test: &'static str, session_us: f64) -> [[Extra; 3]; 2] {
+    [
+        figure(test, Observed::SessionCpuUs, 180.0, session_us),
+        figure(test, Observed::Metric("client_cpu_us"), 40.0, 40.0),
+    ]
+}
+
+/// Table blocks of a query that are found in the buffers, with 3 index blocks on both arms and no misses.
+#[allow(dead_code, reason = "not all tests with this module use it")]
+pub fn blocks(test: &'static str, base: f64, arm: f64) -> Vec<[Extra; 3]> {
+    let columns = [
+        ("heap_blks_hit", base, arm),
+        ("heap_blks_read", 0.0, 0.0),
+        ("idx_blks_hit", 3.0, 3.0),
+        ("idx_blks_read", 0.0, 0.0),
+    ];
+    let counter = |column| Observed::Counter("pg_statio_all_tables", "all", column);
+    columns.map(|(column, base, arm)| figure(test, counter(column), base, arm)).to_vec()
+}
+
+pub fn finding(found: &Explanation, cause: Cause) -> Option<&Finding> {
+    found.findings.iter().find(|finding| finding.cause == cause)
 }

@@ -1,4 +1,5 @@
-//! What needs the whole histogram of a window: percentiles that the database does not have, and the distribution.
+//! Tables computed from a window's full histograms: percentiles that the database does not store, and the
+//! distribution.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -10,20 +11,20 @@ use crate::error::{Error, Result};
 const NS_PER_US: f64 = 1e3;
 
 pub(super) fn percentiles(run: &Run, sink: &mut Sink<'_>) -> Result<()> {
-    each(run, |mut row, one, histogram| {
+    for_each_histogram(run, |mut row, stored, histogram| {
         let us = |quantile: f64| histogram.value_at_quantile(quantile) as f64 / NS_PER_US;
         let min_us = histogram.min() as f64 / NS_PER_US;
-        row.push((one.count as i64).into());
-        let lower = [one.mean_us, min_us, one.p50_us, us(0.9), one.p95_us];
-        let upper = [one.p99_us, us(0.999), us(0.9999), one.max_us];
-        let of_some = |value: f64| Cell::from((one.count > 0).then_some(value));
-        row.extend(lower.into_iter().chain(upper).map(of_some));
+        row.push((stored.count as i64).into());
+        let lower = [stored.mean_us, min_us, stored.p50_us, us(0.9), stored.p95_us];
+        let upper = [stored.p99_us, us(0.999), us(0.9999), stored.max_us];
+        let null_if_empty = |value: f64| Cell::from((stored.count > 0).then_some(value));
+        row.extend(lower.into_iter().chain(upper).map(null_if_empty));
         sink(row)
     })
 }
 
 pub(super) fn buckets(run: &Run, sink: &mut Sink<'_>) -> Result<()> {
-    each(run, |row, _, histogram| {
+    for_each_histogram(run, |row, _, histogram| {
         for bucket in histogram.iter_recorded() {
             let highest = bucket.value_iterated_to();
             let from_us = histogram.lowest_equivalent(highest) as f64 / NS_PER_US;
@@ -35,20 +36,23 @@ pub(super) fn buckets(run: &Run, sink: &mut Sink<'_>) -> Result<()> {
     })
 }
 
-/// Each histogram of each window, and what its rows begin with.
-fn each(
+/// Calls `visit` with each histogram of each window, preceded by the first cells of its rows.
+fn for_each_histogram(
     run: &Run,
-    mut take: impl FnMut(Vec<Cell>, &rqps_store::Histogram, &Histogram<u64>) -> Result<()>,
+    mut visit: impl FnMut(Vec<Cell>, &rqps_store::Histogram, &Histogram<u64>) -> Result<()>,
 ) -> Result<()> {
     let places = places(run)?;
     for seq in run.windows.iter().map(|window| window.action.seq) {
         let Some(place) = places.get(&seq) else { continue };
-        for one in run.histograms(seq)? {
-            let whole: Histogram<u64> = Deserializer::new().deserialize(&mut &*one.v2).map_err(|_| {
-                Error::Histogram { run: run.folder.name(), seq, statement: one.statement.clone() }
-            })?;
-            let kind = [one.statement.clone(), one.from.key().to_owned()].map(Cell::from);
-            take(place.iter().cloned().chain(kind).collect(), &one, &whole)?;
+        for stored in run.histograms(seq)? {
+            let histogram: Histogram<u64> =
+                Deserializer::new().deserialize(&mut &*stored.v2).map_err(|_| Error::Histogram {
+                    run: run.folder.name(),
+                    seq,
+                    statement: stored.statement.clone(),
+                })?;
+            let kind = [stored.statement.clone(), stored.from.key().to_owned()].map(Cell::from);
+            visit(place.iter().cloned().chain(kind).collect(), &stored, &histogram)?;
         }
     }
     Ok(())

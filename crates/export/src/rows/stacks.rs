@@ -1,4 +1,4 @@
-//! Stacks of CPU profiles, which are in files beside the database.
+//! Stacks of CPU profiles, read from files next to the database.
 
 use rqps_store::{Cell, Profile, Run};
 

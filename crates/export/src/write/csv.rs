@@ -1,4 +1,4 @@
-//! CSV: the names first; a missing value is an empty field.
+//! CSV with a header row; a missing value is an empty field.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! JSON Lines: an object a line, every column in it; a missing value is null.
+//! JSON Lines: one object per line with every column; a missing value is null.
 
 use std::io::Write;
 
@@ -18,11 +18,11 @@ impl<W: Write> JsonLines<W> {
 
 impl<W: Write> Rows for JsonLines<W> {
     fn put(&mut self, row: &Row) -> std::io::Result<()> {
-        let mut lead = '{';
+        let mut separator = '{';
         for (column, cell) in self.table.columns.iter().zip(&**row) {
-            write!(self.out, "{lead}\"{}\":", column.name)?;
+            write!(self.out, "{separator}\"{}\":", column.name)?;
             serde_json::to_writer(&mut self.out, &json(column, cell))?;
-            lead = ',';
+            separator = ',';
         }
         self.out.write_all(b"}\n")
     }

@@ -1,4 +1,4 @@
-//! A table's rows in each of the file formats.
+//! Writers of a table's rows, one per file format.
 
 mod csv;
 mod json_lines;
@@ -12,16 +12,20 @@ use crate::format::Format;
 use crate::table::{Column, Kind, Table};
 use rqps_store::Cell;
 
-/// A row that fits its table; several writers may have it at the same time.
+/// A row that matches its table's description, shared between writers.
 pub(crate) type Row = Rc<[Cell]>;
 
-/// Takes the rows of a table. A full disk or a closed pipe is an error of the file.
+/// Writes the rows of a table. A full disk or a closed pipe is an I/O error.
 pub(crate) trait Rows {
     fn put(&mut self, row: &Row) -> std::io::Result<()>;
-    /// Writes what is still buffered.
+    /// Writes buffered rows.
     fn finish(self: Box<Self>) -> std::io::Result<()>;
 }
 
+/// A writer of text.
+///
+/// # Errors
+/// If the format is binary.
 pub(crate) fn text<'w>(
     table: &'static Table,
     format: Format,
@@ -47,10 +51,9 @@ pub(crate) fn file<'w>(
     })
 }
 
-/// A value as JSON has it.
 fn json(column: &Column, cell: &Cell) -> serde_json::Value {
     match cell {
-        Cell::Integer(one) if column.kind == Kind::Bool => (*one != 0).into(),
+        Cell::Integer(integer) if column.kind == Kind::Bool => (*integer != 0).into(),
         Cell::Integer(integer) => (*integer).into(),
         Cell::Real(real) => (*real).into(),
         Cell::Text(text) => text.as_str().into(),

@@ -16,7 +16,7 @@ use rqps_store::Cell;
 
 /// Rows per row group: large enough to compress well, small enough to fit in memory.
 const ROWS_MAX: usize = 16_384;
-/// Text of a row group, so that tables of long texts stay small in memory too.
+/// Bytes of text per row group, to bound memory for tables of long texts too.
 const TEXT_BYTES_MAX: usize = 16 << 20;
 
 pub(crate) struct Parquet<W: Write + Send> {
@@ -100,18 +100,18 @@ fn unwrap_io(error: parquet::errors::ParquetError) -> Error {
     }
 }
 
-/// Writes the values that are not null; the definition levels tell which are.
+/// Writes the values that are not null; definition levels mark the nulls.
 fn write_column<'c>(
     out: &mut SerializedColumnWriter<'_>,
     column: &Column,
     cells: impl Iterator<Item = &'c Cell> + Clone,
 ) -> parquet::errors::Result<()> {
-    let there = cells.clone().map(|cell| i16::from(*cell != Cell::Null));
-    let levels: Option<Vec<i16>> = column.nullable.then(|| there.collect());
+    let present = cells.clone().map(|cell| i16::from(*cell != Cell::Null));
+    let levels: Option<Vec<i16>> = column.nullable.then(|| present.collect());
     let levels = levels.as_deref();
     let integers = cells.clone().filter_map(|cell| match cell {
         Cell::Integer(integer) => Some(*integer),
-        Cell::Text(moment) => Some(since_1970_ms(moment)),
+        Cell::Text(time) => Some(since_1970_ms(time)),
         _ => None,
     });
     match column.kind {
@@ -131,20 +131,20 @@ fn write_column<'c>(
     Ok(())
 }
 
-/// Names repeat from row to row: they share their bytes.
+/// Equal texts in consecutive rows share their bytes: most names repeat from row to row.
 fn texts<'c>(cells: impl Iterator<Item = &'c Cell>) -> Vec<ByteArray> {
     let mut texts: Vec<ByteArray> = Vec::new();
     for cell in cells {
         if let Cell::Text(text) = cell {
-            let same = texts.last().filter(|last| last.data() == text.as_bytes()).cloned();
-            texts.push(same.unwrap_or_else(|| ByteArray::from(text.as_str())));
+            let repeated = texts.last().filter(|last| last.data() == text.as_bytes()).cloned();
+            texts.push(repeated.unwrap_or_else(|| ByteArray::from(text.as_str())));
         }
     }
     texts
 }
 
-/// The views' ISO 8601 as Parquet has moments.
-fn since_1970_ms(moment: &str) -> i64 {
-    let at = humantime::parse_rfc3339(moment).unwrap_or(UNIX_EPOCH);
-    at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+/// Converts the views' ISO 8601 to milliseconds since 1970, Parquet's representation.
+fn since_1970_ms(text: &str) -> i64 {
+    let time = humantime::parse_rfc3339(text).unwrap_or(UNIX_EPOCH);
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }

@@ -1,4 +1,4 @@
-//! Exports as DuckDB reads them.
+//! Reads exports with DuckDB.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -32,11 +32,11 @@ impl Exported {
         let exported = export(&runs, &dir.path().join("export"), &options).unwrap();
         assert_eq!(exported.remarks, Vec::<String>::new());
         let empty: Vec<_> = exported.files.iter().filter(|file| file.rows == 0).collect();
-        assert!(empty.is_empty(), "nothing to be tested in {empty:?}");
+        assert!(empty.is_empty(), "no rows to test in {empty:?}");
         Self { dir }
     }
 
-    /// Rows that DuckDB answers with, run where the files are.
+    /// Runs a query in the export's directory.
     pub fn query(&self, sql: &str) -> Vec<Value> {
         let program = root().join("tools/duckdb");
         let answer = Command::new(program)
@@ -63,11 +63,11 @@ fn document() -> String {
     std::fs::read_to_string(root().join("docs/EXPORT.md")).unwrap()
 }
 
-/// Differences between a table's Parquet file and its other two, as one query.
+/// A query that counts the differences between a table's Parquet file and the other two.
 fn differences(table: &Table) -> String {
     let types: Vec<String> =
         table.columns.iter().map(|column| format!("{}: '{}'", column.name, column.kind.name())).collect();
-    // An empty text is missing in CSV.
+    // CSV cannot distinguish an empty text from a missing one.
     let texts: Vec<String> = table
         .columns
         .iter()
@@ -83,7 +83,7 @@ fn differences(table: &Table) -> String {
     format!(
         "SELECT '{name}' AS name, \
          (SELECT count(*) FROM '{name}.parquet') AS rows, \
-         (SELECT count(*) FROM (SELECT DISTINCT {key} FROM '{name}.parquet')) AS told_apart, \
+         (SELECT count(*) FROM (SELECT DISTINCT {key} FROM '{name}.parquet')) AS distinct_keys, \
          (SELECT count(*) FROM (FROM {as_csv} EXCEPT ALL FROM {csv})) AS not_in_csv, \
          (SELECT count(*) FROM {csv}) AS rows_csv, \
          (SELECT count(*) FROM (FROM '{name}.parquet' EXCEPT ALL FROM {json})) AS not_in_json, \
@@ -92,19 +92,19 @@ fn differences(table: &Table) -> String {
 }
 
 #[test]
-fn the_formats_hold_the_same_rows_and_keys_tell_them_apart() {
+fn formats_hold_the_same_rows_and_keys_are_unique() {
     let exported = Exported::new();
     let all: Vec<String> = ALL.iter().map(differences).collect();
     for row in exported.query(&all.join(" UNION ALL ")) {
         let number = |key: &str| row[key].as_u64().unwrap_or_else(|| panic!("{key} of {row}"));
         let rows = number("rows");
-        assert_eq!([number("told_apart"), number("rows_csv"), number("rows_json")], [rows; 3], "{row}");
+        assert_eq!([number("distinct_keys"), number("rows_csv"), number("rows_json")], [rows; 3], "{row}");
         assert_eq!([number("not_in_csv"), number("not_in_json")], [0, 0], "{row}");
     }
 }
 
 #[test]
-fn parquet_has_the_types_and_nulls_that_the_document_says() {
+fn parquet_types_match_the_document() {
     let exported = Exported::new();
     let describe =
         |table: &Table| format!("SELECT '{0}' AS name, * FROM (DESCRIBE FROM '{0}.parquet')", table.name);
@@ -112,11 +112,8 @@ fn parquet_has_the_types_and_nulls_that_the_document_says() {
     let mut found = found.iter().map(|row| (&row["name"], &row["column_name"], &row["column_type"]));
     for table in ALL.iter() {
         for column in &table.columns {
-            let (name, its, kind) = found.next().unwrap();
-            assert_eq!(
-                (name, its, kind),
-                (&table.name.into(), &column.name.into(), &column.kind.name().into())
-            );
+            let expected = (&table.name.into(), &column.name.into(), &column.kind.name().into());
+            assert_eq!(found.next().unwrap(), expected);
         }
     }
     let seed = exported.query("SELECT seed, created_at FROM 'runs.parquet' WHERE plan = 'details'");
@@ -125,7 +122,7 @@ fn parquet_has_the_types_and_nulls_that_the_document_says() {
 }
 
 #[test]
-fn settings_are_found_wherever_the_run_has_them() {
+fn settings_are_exported_from_old_and_new_runs() {
     let found = Exported::new().query(
         "SELECT arm, value, source, is_default FROM 'settings.parquet' WHERE name = 'work_mem' ORDER BY arm",
     );
@@ -137,7 +134,7 @@ fn settings_are_found_wherever_the_run_has_them() {
 }
 
 #[test]
-fn connections_add_up_to_their_clients() {
+fn cpu_times_of_connections_add_up_to_their_client_s() {
     let found = Exported::new().query(
         "SELECT c.client, c.backend_cpu_us AS us, sum(n.cpu_us) AS sum_us, count(*) AS connections \
            FROM 'clients.parquet' c JOIN 'connections.parquet' n USING (run, seq, client) \
@@ -151,7 +148,7 @@ fn connections_add_up_to_their_clients() {
 }
 
 #[test]
-fn what_must_not_be_used_is_marked() {
+fn unusable_windows_are_marked() {
     let sql = "SELECT run[:7] AS run, step, is_result, count(*) AS n FROM 'windows.parquet' WHERE run LIKE 'details%' GROUP BY ALL ORDER BY step";
     let found = Exported::new().query(sql);
     let marked: Vec<_> = found
@@ -166,11 +163,11 @@ fn what_must_not_be_used_is_marked() {
 
 #[test]
 fn the_document_describes_what_is_exported() {
-    // Every line of the document has been understood.
+    // Every line of the document was parsed.
     let (tables, columns) = (ALL.len(), ALL.iter().map(|table| table.columns.len()).sum::<usize>());
     let written = rqps_export::schema();
     assert_eq!((written.matches("\n### ").count() + 1, written.matches("\n| `").count()), (tables, columns));
-    // What all observations begin with is said alike.
+    // The columns that all observations begin with are described identically.
     let with_place = written.split("\n### ").filter_map(|section| section.split_once("\n| `is_result` |"));
     let places: BTreeSet<&str> =
         with_place.filter_map(|(before, _)| Some(before.split_once("\n| `run` |")?.1)).collect();
@@ -183,7 +180,7 @@ fn the_document_describes_what_is_exported() {
         assert!(table.key.iter().all(|key| *key == "run" || described.contains(key)), "{}", table.name);
         match table.name {
             "verdicts" | "variance" => {}
-            // A view of what the database has of them.
+            // The view has only the columns that are in the database.
             "latencies" => {
                 let view = run.flat_columns("latencies").unwrap();
                 assert!(view.iter().all(|column| described.contains(&&**column)), "{view:?}");
@@ -201,20 +198,20 @@ fn the_document_describes_what_is_exported() {
     }
 }
 
-/// The document's queries by their headings.
+/// The document's queries with their headings.
 fn queries(document: &str) -> Vec<(String, String)> {
     let (_, rest) = document.split_once("\n## Queries").expect("a section Queries");
     let section = rest.split("\n## ").next().unwrap();
-    let of_one = |part: &str| {
+    let heading_and_sql = |part: &str| {
         let (heading, text) = part.split_once('\n')?;
         let (_, sql) = text.split_once("```sql\n")?;
         Some((heading.to_owned(), sql.split_once("```")?.0.to_owned()))
     };
-    section.split("\n### ").filter_map(of_one).collect()
+    section.split("\n### ").filter_map(heading_and_sql).collect()
 }
 
 #[test]
-fn the_document_s_queries_find_what_is_true() {
+fn documented_queries_find_the_known_differences() {
     let exported = Exported::new();
     let queries = queries(&document());
     let answer = |words: &str| {
@@ -226,17 +223,17 @@ fn the_document_s_queries_find_what_is_true() {
         let value = value.as_f64().unwrap();
         assert!((value / expected - 1.0).abs() < 0.01, "{value} instead of {expected}");
     };
-    let of = |rows: &[Value], key: &str, is: &str| -> Vec<Value> {
+    let of_step = |rows: &[Value], step: &str| -> Vec<Value> {
         rows.iter()
-            .filter(|row| row[key] == is && row["run"].as_str().unwrap().starts_with("details"))
+            .filter(|row| row["step"] == step && row["run"].as_str().unwrap().starts_with("details"))
             .cloned()
             .collect()
     };
 
     let rates = answer("rQPS");
-    close(&of(&rates, "step", "point-query")[0]["rqps"], 0.9);
-    close(&of(&rates, "step", "update-index")[0]["rqps"], 1.0);
-    // The run with blocks: its truth is 0.95 and 1.06, its noise a few thousandths.
+    close(&of_step(&rates, "point-query")[0]["rqps"], 0.9);
+    close(&of_step(&rates, "update-index")[0]["rqps"], 1.0);
+    // The run with blocks: true ratios are 0.95 and 1.06, noise is a few thousandths.
     let of_blocks: Vec<_> = rates.iter().filter(|row| row["arm"] == "new" && row["blocks"] == 5).collect();
     assert_eq!(of_blocks.len(), 5, "{of_blocks:?}");
     close(&of_blocks.iter().find(|row| row["step"] == "hot-points").unwrap()["rqps"], 0.95);
@@ -246,18 +243,18 @@ fn the_document_s_queries_find_what_is_true() {
         slowest.iter().map(|row| (row["arm"].as_str().unwrap(), row["second"].as_u64().unwrap())).collect();
     assert_eq!(stalls, [("new", 3), ("new", 3)], "{slowest:?}");
 
-    let wal = of(&answer("WAL"), "step", "update-index");
+    let wal = of_step(&answer("WAL"), "update-index");
     let per_op: Vec<f64> = wal.iter().map(|row| row["wal_bytes_per_op"].as_f64().unwrap()).collect();
     assert_eq!(per_op, [300.0, 330.0]);
 
-    let counters = of(&answer("counters"), "step", "point-query");
+    let counters = of_step(&answer("counters"), "point-query");
     let changed: Vec<_> = counters
         .iter()
         .map(|row| (row["counter"].as_str().unwrap(), row["ratio"].as_f64().unwrap()))
         .collect();
     assert_eq!(changed, [("buffers_alloc", 0.0), ("wal_buffers_full", 2.0), ("blks_hit", 1.0)]);
 
-    let mut latencies = of(&answer("atency"), "step", "point-query");
+    let mut latencies = of_step(&answer("atency"), "point-query");
     latencies.retain(|row| row["statement"] == "select-point");
     let p50 = |row: &Value| row["p50_us"].as_f64().unwrap();
     let p99: Vec<f64> = latencies.iter().map(|row| row["p99_us"].as_f64().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! What is left in a directory: whole files under their names, or nothing.
+//! What an export leaves in a directory: complete files under their names, or nothing.
 
 use std::fs;
 use std::path::Path;
@@ -19,11 +19,11 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn files_are_whole_or_not_there_and_never_replaced_unasked() {
+fn an_export_is_all_or_nothing_and_replaces_files_only_on_request() {
     let results = tempfile::tempdir().unwrap();
     let run = [RunFolder::open(&write_run(results.path(), "details")).unwrap()];
     let dir = results.path().join("new/export");
-    let go = AtomicBool::new(false);
+    let dont_stop = AtomicBool::new(false);
     let tables = vec![table("arms").unwrap(), table("counters").unwrap()];
     let options = |replace, stop| Options {
         tables: tables.clone(),
@@ -36,17 +36,17 @@ fn files_are_whole_or_not_there_and_never_replaced_unasked() {
     assert!(matches!(export(&run, &dir, &options(false, &stop)), Err(Error::Stopped)));
     assert_eq!(names(&dir), Vec::<String>::new());
 
-    let exported = export(&run, &dir, &options(false, &go)).unwrap();
+    let exported = export(&run, &dir, &options(false, &dont_stop)).unwrap();
     let all = ["arms.csv", "arms.parquet", "counters.csv", "counters.parquet"];
     assert_eq!(names(&dir), all);
     assert!(exported.files.iter().all(|file| fs::metadata(&file.path).unwrap().len() == file.bytes));
 
     fs::write(dir.join("arms.csv"), "mine").unwrap();
-    let refused = export(&run, &dir, &options(false, &go)).unwrap_err();
+    let refused = export(&run, &dir, &options(false, &dont_stop)).unwrap_err();
     assert!(refused.is_usage());
     assert!(refused.to_string().contains("arms.csv already exists, and 3 more"), "{refused}");
     assert_eq!(fs::read_to_string(dir.join("arms.csv")).unwrap(), "mine");
-    export(&run, &dir, &options(true, &go)).unwrap();
+    export(&run, &dir, &options(true, &dont_stop)).unwrap();
     assert!(fs::read_to_string(dir.join("arms.csv")).unwrap().starts_with("run,arm,position"));
     assert_eq!(names(&dir), all);
 }
@@ -70,23 +70,23 @@ fn a_table_can_be_printed_as_text() {
             "{{\"run\":\"{name}\",\"fact\":\"kernel\",\"value\":\"6.1, \\\"special\\\"\\nbuild\",\"is_compared\":true}}\n"
         )
     );
-    // A table without rows still says what its columns are.
+    // An empty table still has its header.
     assert!(printed("canaries", Format::Csv).unwrap().starts_with("run,block,moment"));
     assert!(matches!(printed("host", Format::Parquet), Err(Error::NotText)));
     assert!(table("window").unwrap_err().to_string().contains("variance, windows, counts"));
 }
 
 #[test]
-fn what_was_left_behind_is_told_and_hinders_nothing_else() {
+fn missing_files_are_reported_and_the_rest_is_exported() {
     let results = tempfile::tempdir().unwrap();
     let details = write_run(results.path(), "details");
     fs::remove_file(details.join("profiles/old.point-query.folded")).unwrap();
     let blocks = rqps_verdicts::testing::write_run(results.path(), &Spec::default()).unwrap();
     fs::remove_file(blocks.join("plan.toml")).unwrap();
     let runs = [RunFolder::open(&details).unwrap(), RunFolder::open(&blocks).unwrap()];
-    let go = AtomicBool::new(false);
     let tables = ["stacks", "verdicts", "windows"].map(|name| table(name).unwrap()).to_vec();
-    let options = Options { tables, formats: vec![Format::Csv], replace: false, stop: &go };
+    let stop = &AtomicBool::new(false);
+    let options = Options { tables, formats: vec![Format::Csv], replace: false, stop };
     let exported = export(&runs, &results.path().join("export"), &options).unwrap();
     let rows: Vec<u64> = exported.files.iter().map(|file| file.rows).collect();
     assert_eq!((rows[0], rows[1]), (2, 0));
@@ -101,7 +101,7 @@ fn what_was_left_behind_is_told_and_hinders_nothing_else() {
 }
 
 #[test]
-fn runs_of_one_name_are_refused() {
+fn runs_with_the_same_name_are_refused() {
     let results = tempfile::tempdir().unwrap();
     let path = write_run(results.path(), "details");
     let runs = [RunFolder::open(&path).unwrap(), RunFolder::open(&path).unwrap()];

@@ -1,6 +1,6 @@
-//! A run folder made by hand with something in every table, and with a truth that queries have to find: the new
-//! version does point queries at nine tenths of the rate, writes a tenth more WAL for an update, and stalls in its
-//! fourth second.
+//! A synthetic run folder with rows in every table and known differences that queries have to find: the new
+//! version runs point queries at 0.9 of the rate, writes 10 % more WAL per update, and stalls in its fourth
+//! second.
 
 use rqps_model::{
     ConnectionCpu, Counter, LeftOut, Metrics, QueryPlan, Series, ServerSetting, Settle, SettleCondition,
@@ -8,13 +8,13 @@ use rqps_model::{
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rqps_store::testing as made;
+use rqps_store::testing as defaults;
 use rqps_store::*;
 use rqps_verdicts::testing::latencies;
 
 /// Seconds of a window.
 const SECONDS: u64 = 10;
-/// Queries of a second on base, by test.
+/// Test, group, and queries per second on base.
 pub const TESTS: [(&str, &str, u64); 2] = [("point-query", "point", 1_000), ("update-index", "write", 100)];
 
 /// Writes the run and returns its folder.
@@ -30,7 +30,7 @@ pub fn write_run(results: &Path, name: &str) -> PathBuf {
             let record = ActionRecord {
                 outcome: if step == "broken" { Outcome::Invalid } else { Outcome::Done },
                 note: (step == "broken").then(|| "answers were wrong".into()),
-                ..made::record(seq, &arm.name, kind, step)
+                ..defaults::record(seq, &arm.name, kind, step)
             };
             writer.finish_action(&record, Some(&observation)).unwrap();
             seq += 1;
@@ -73,7 +73,7 @@ fn window(arm: &Arm, step: &str, test: &(&str, &str, u64)) -> Observation {
             ("server_wal_bytes".into(), wal * queries as f64),
         ]),
         connections: match name {
-            // Two connections of the first client, by what they do, and one of the second.
+            // Client 0 has two connections with different roles, client 1 has one.
             "update-index" => vec![
                 ConnectionCpu { role: "insert".into(), client: 0, cpu_us: 300_000.0 },
                 ConnectionCpu { role: "delete".into(), client: 0, cpu_us: 100_000.0 },
@@ -84,7 +84,7 @@ fn window(arm: &Arm, step: &str, test: &(&str, &str, u64)) -> Observation {
         counters: vec![
             counter("pg_stat_database", "bench", "blks_hit", 4.0 * queries as f64),
             counter("pg_stat_wal", "", "wal_buffers_full", (factor * 7) as f64 * queries as f64),
-            // Nearly all of it is gone, so that its ratio is 0 when rounded.
+            // So few that the rounded ratio is 0.
             counter(
                 "pg_stat_bgwriter",
                 "",
@@ -97,7 +97,7 @@ fn window(arm: &Arm, step: &str, test: &(&str, &str, u64)) -> Observation {
             Series { name: "queries".into(), unit: "queries".into(), values: seconds },
             Series { name: "work-window".into(), unit: "events per client".into(), values: vec![5.0, 6.0] },
         ],
-        // Of a hundred statements ninety take 100 us, ten take a millisecond: twice that on the new version.
+        // Per 100 statements, 90 take 100 us and 10 take 1 ms; on the new version those 10 take 2 ms.
         histograms: ["select-point", "event"]
             .map(|statement| latencies(statement, &[(100.0, 90), (1_000.0 * factor as f64, 10)]))
             .to_vec(),
@@ -115,13 +115,17 @@ fn window(arm: &Arm, step: &str, test: &(&str, &str, u64)) -> Observation {
             seed: u64::MAX,
             role: if step.ends_with(".warm") { rqps_model::Role::Warm } else { rqps_model::Role::Test },
             retries: BTreeMap::from([("40001".into(), 3), ("40P01".into(), 1)]),
-            ..made::window(name, group, queries, SECONDS as f64)
+            ..defaults::window(name, group, queries, SECONDS as f64)
         }))
     }
 }
 
 fn counter(view: &str, object: &str, column: &str, delta: f64) -> Counter {
-    Counter { before: Some(10.0), after: Some(10.0 + delta), ..made::counter(view, object, column, delta) }
+    Counter {
+        before: Some(10.0),
+        after: Some(10.0 + delta),
+        ..defaults::counter(view, object, column, delta)
+    }
 }
 
 fn load() -> Observation {
@@ -151,7 +155,7 @@ fn profile(arm: &Arm) -> Observation {
         events: 200,
         operations: 200.0,
         elapsed_us: 2_000_000,
-        ..made::profile("point-query", "point", &format!("profiles/{}.point-query.folded", arm.name))
+        ..defaults::profile("point-query", "point", &format!("profiles/{}.point-query.folded", arm.name))
     }))
 }
 
@@ -167,13 +171,13 @@ fn arm(name: &str, role: Role, version: &str) -> Arm {
             value: "sync".into(),
             reason: "unknown".into(),
         }],
-        managed: vec![made::setting("port", "5432")],
+        managed: vec![defaults::setting("port", "5432")],
         env: BTreeMap::from([("MALLOC_ARENA_MAX".into(), "1".into())]),
         after_load: vec!["DROP INDEX t_k".into(), "ANALYZE".into()],
-        facts: vec![made::setting("cflags", "-O2")],
-        // The old one as runs had it that did not record settings.
+        facts: vec![defaults::setting("cflags", "-O2")],
+        // The old arm is like runs from before settings were recorded.
         settings: if is_new { vec![server_setting()] } else { vec![] },
-        ..made::arm(name, role, version)
+        ..defaults::arm(name, role, version)
     }
 }
 
@@ -182,13 +186,13 @@ fn server_setting() -> ServerSetting {
 }
 
 fn meta(name: &str) -> Meta {
-    Meta { seed: u64::MAX, actions_total: 14, ..made::meta(name) }
+    Meta { seed: u64::MAX, actions_total: 14, ..defaults::meta(name) }
 }
 
 fn steps() -> Vec<PlannedStep> {
     let step = |(index, (name, group, _)): (usize, &(&str, &str, u64))| PlannedStep {
         amount: "10 s".into(),
-        ..made::step(index + 1, name, group)
+        ..defaults::step(index + 1, name, group)
     };
     TESTS.iter().enumerate().map(step).collect()
 }

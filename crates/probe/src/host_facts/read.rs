@@ -1,4 +1,4 @@
-//! Reads the facts of the host from where the kernel and the distribution keep them. A fact that is not there is none.
+//! Reads facts of the host from files of the kernel and the distribution. `None` if a fact is missing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,15 +7,15 @@ use std::path::Path;
 use procfs::CpuInfo;
 use procfs::process::{MMapPath, Process};
 
-/// First line of a small file, without white space around it; none when it is missing or empty.
+/// The first line of a small file, trimmed; `None` if it is missing or empty.
 pub(super) fn line_of(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().next()?.trim();
     (!line.is_empty()).then(|| line.to_string())
 }
 
-/// The choice in brackets of `always [madvise] never`; the whole line where nothing is in brackets.
-pub(super) fn chosen(line: &str) -> String {
+/// The choice in brackets of `always [madvise] never`; the whole line without brackets.
+pub(super) fn bracketed(line: &str) -> String {
     let inside = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(line, |(choice, _)| choice).to_string()
 }
@@ -46,7 +46,7 @@ pub(super) fn numa_nodes() -> u32 {
     count.max(1) as u32
 }
 
-/// The governors in use, each once.
+/// The distinct governors in use.
 pub(super) fn governors() -> Option<String> {
     let cpus = fs::read_dir("/sys/devices/system/cpu/cpufreq").ok()?;
     let policies = cpus.flatten().filter_map(|entry| line_of(entry.path().join("scaling_governor")));
@@ -92,7 +92,7 @@ pub(super) fn mitigations() -> Vec<String> {
     states.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Version of the C library that this process has loaded, from the words glibc carries in its file.
+/// The version of the C library that this process has loaded, from the version string in glibc's file.
 pub(super) fn libc_version() -> Option<String> {
     const WORDS: &[u8] = b"GNU C Library";
     const VERSION: &str = "version ";
@@ -113,8 +113,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_choice_is_what_stands_in_brackets() {
-        assert_eq!(chosen("always [madvise] never"), "madvise");
-        assert_eq!(chosen("none"), "none");
+    fn the_choice_is_in_brackets() {
+        assert_eq!(bracketed("always [madvise] never"), "madvise");
+        assert_eq!(bracketed("none"), "none");
     }
 }

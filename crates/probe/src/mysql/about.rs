@@ -1,10 +1,10 @@
-//! What a server says of itself: how it was built, and every setting with its value.
+//! Build facts and settings as the server reports them.
 
 use std::collections::HashMap;
 
 use rqps_wire::mysql::Connection;
 
-use super::ask;
+use super::query;
 use crate::cells::cell;
 use crate::error::Result;
 use rqps_model::ServerSetting;
@@ -22,23 +22,21 @@ const BUILD_FACTS: [(&str, &str); 9] = [
     ("innodb_version", "innodb"),
 ];
 
-/// Where a value comes from, for a version that does not tell.
+/// The source of a setting if the version does not report it.
 pub(crate) const UNKNOWN_SOURCE: &str = "unknown";
 
-/// First version of MySQL that tells where values come from.
+/// First version of MySQL that reports the sources of settings.
 const SOURCES_SINCE: u32 = 80_000;
-/// The source of a value that MySQL was compiled with.
-const COMPILED: &str = "COMPILED";
-/// The sources of MariaDB's values that nobody set: compiled-in and auto-detected ones.
-const GIVEN_BY_NOBODY: [&str; 2] = ["COMPILE-TIME", "AUTO"];
+/// Sources of defaults: MySQL's compiled-in values, MariaDB's compiled-in and auto-detected ones.
+const DEFAULT_SOURCES: [&str; 3] = ["COMPILED", "COMPILE-TIME", "AUTO"];
 
 const MYSQL_SOURCES: &str =
     "SELECT lower(variable_name), variable_source, NULL FROM performance_schema.variables_info";
 const MARIADB_SOURCES: &str = "SELECT lower(variable_name), global_value_origin, default_value \
     FROM information_schema.system_variables";
 
-/// How the server was built, as pairs of name and text: `comment`, `machine`, `os`, and what else this version tells.
-/// Compiler and flags it does not know.
+/// How the server was built, as name and text: `comment`, `machine`, `os`, and others that this version reports.
+/// Compiler and flags are not among them.
 pub fn build_facts(connection: &mut Connection) -> Result<Vec<(String, String)>> {
     let variables = variables(connection)?;
     let mut facts: Vec<(String, String)> = Vec::new();
@@ -51,20 +49,19 @@ pub fn build_facts(connection: &mut Connection) -> Result<Vec<(String, String)>>
     Ok(facts)
 }
 
-/// All settings, by name, as `SHOW GLOBAL VARIABLES` has them.
+/// All settings of `SHOW GLOBAL VARIABLES`, by name.
 ///
-/// Where a value comes from is told by MySQL from 8.0 on and by MariaDB; else the source is `unknown`. A setting is at
-/// its default when MySQL says that it was compiled in, and in MariaDB when nobody gave it or it is what it would be
-/// then; where the source is unknown, nothing counts as a default.
+/// MySQL 8.0 and later and MariaDB report sources; otherwise the source is `unknown`. A setting is at its default if
+/// its source is the build, or, in MariaDB, its value equals the default. Settings of unknown source never count as
+/// defaults.
 pub fn settings(connection: &mut Connection) -> Result<Vec<ServerSetting>> {
     let variables = variables(connection)?;
     let sources = sources(connection)?;
     let setting = |(name, value): (String, String)| {
         let (source, default) = match sources.get(&name) {
-            Some((source, by_default)) => {
-                let is_default = source == COMPILED
-                    || GIVEN_BY_NOBODY.contains(&source.as_str())
-                    || by_default.as_ref() == Some(&value);
+            Some((source, default)) => {
+                let is_default =
+                    DEFAULT_SOURCES.contains(&source.as_str()) || default.as_ref() == Some(&value);
                 (source.clone(), is_default)
             }
             None => (UNKNOWN_SOURCE.to_owned(), false),
@@ -75,7 +72,7 @@ pub fn settings(connection: &mut Connection) -> Result<Vec<ServerSetting>> {
 }
 
 fn variables(connection: &mut Connection) -> Result<Vec<(String, String)>> {
-    let table = ask(connection, "settings", "SHOW GLOBAL VARIABLES")?;
+    let table = query(connection, "settings", "SHOW GLOBAL VARIABLES")?;
     let pair = |row: &Vec<Option<String>>| {
         Some((cell(row, 0)?.to_ascii_lowercase(), cell(row, 1).unwrap_or_default().to_owned()))
     };
@@ -93,10 +90,10 @@ fn sources(connection: &mut Connection) -> Result<HashMap<String, (String, Optio
     } else {
         return Ok(HashMap::new());
     };
-    let table = ask(connection, "sources of settings", sql)?;
+    let table = query(connection, "sources of settings", sql)?;
     let source = |row: &Vec<Option<String>>| {
-        let by_default = cell(row, 2).map(str::to_owned);
-        Some((cell(row, 0)?.to_owned(), (cell(row, 1)?.to_owned(), by_default)))
+        let default = cell(row, 2).map(str::to_owned);
+        Some((cell(row, 0)?.to_owned(), (cell(row, 1)?.to_owned(), default)))
     };
     Ok(table.rows.iter().filter_map(source).collect())
 }

@@ -1,34 +1,34 @@
-//! The server's own counters, before and after a stretch of work: everything in numbers that it shows, gauges too. A
-//! difference of a gauge says little; who reads it knows which are gauges. Nothing is chosen or judged here.
+//! The server's own counters before and after a stretch of work: all figures that it shows, including gauges, whose
+//! differences mean little. Nothing is selected or judged here.
 //!
 //! | view | object | columns |
 //! | --- | --- | --- |
-//! | `global_status` | | `SHOW GLOBAL STATUS`, names in small letters |
-//! | `innodb_metrics` | | the counts of `information_schema.innodb_metrics` that are switched on |
+//! | `global_status` | | `SHOW GLOBAL STATUS`, names in lower case |
+//! | `innodb_metrics` | | the enabled counts of `information_schema.innodb_metrics` |
 //! | `innodb_status` | | the figures of [`crate::mysql::innodb_status`] |
 //! | `file_io` | kind of file, such as `innodb/innodb_data_file` | `count_{read,write,misc}`, `sum_timer_{read,write,misc}_us`, `bytes_{read,write}` |
 //! | `waits` | event without `wait/` | `count`, `sum_us` |
-//! | `table_io` | table, or all | `rows_{read,inserted,updated,deleted}`, times of them |
+//! | `table_io` | table, or all | `rows_{read,inserted,updated,deleted}`, their times |
 //!
-//! The last three are those of performance_schema, and empty where it is off or not built in.
+//! The last three are from performance_schema, and empty if it is off or not built in.
 //!
 //! # Exact differences
 //!
-//! All counters are up to date at any time (see [`crate::mysql`]). From one snapshot to the next the server counts the
-//! first one's own statements: exactly [`OWN_QUESTIONS`] in `questions` and `queries`, and `com_show_status`,
-//! `com_select`, `bytes_sent`, `created_tmp_tables`, `handler_write` (MariaDB: `handler_tmp_write`),
-//! `handler_read_rnd_next`, `select_scan` and MariaDB's `rows_read`, for the rows of what it showed (some 1,500 to
-//! 3,000). Rows of InnoDB's tables are not touched; MySQL 9 looks up a few rows of its own.
+//! All counters are up to date at any time (see [`crate::mysql`]). The difference of two snapshots includes the first
+//! one's own statements: exactly [`OWN_QUESTIONS`] in `questions` and `queries`, and `com_show_status`, `com_select`,
+//! `bytes_sent`, `created_tmp_tables`, `handler_write` (MariaDB: `handler_tmp_write`), `handler_read_rnd_next`,
+//! `select_scan` and MariaDB's `rows_read`, for the rows that it returned (some 1,500 to 3,000). Rows of InnoDB's
+//! tables are not touched; MySQL 9 looks up a few rows of its own.
 
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Error as WireError, Table};
 
-use super::{ask, innodb_status};
+use super::{innodb_status, query};
 use crate::cells::{cell, number};
 use crate::counters::{CounterSet, CounterValue, sums};
 use crate::error::{Error, Result};
 
-/// Statements of the first snapshot that show up in the difference to the second.
+/// Statements of the first snapshot that are included in the difference to the second.
 pub const OWN_QUESTIONS: u64 = 6;
 
 pub(crate) const GLOBAL_STATUS: &str = "global_status";
@@ -57,18 +57,18 @@ const TABLE_IO_SQL: &str = "\
     FROM performance_schema.table_io_waits_summary_by_table \
     WHERE object_type = 'TABLE' AND object_schema = DATABASE()";
 
-/// What the server says when it was built without performance_schema: no such database, no such table.
+/// Errors of a server built without performance_schema: no such database, no such table.
 const NOT_BUILT_IN: [u16; 2] = [1049, 1146];
 
 /// Reads all counters, the status last.
 ///
 /// # Errors
-/// When the server does not answer, or not as expected.
+/// If a query fails or its result is unexpected.
 pub fn snapshot(connection: &mut Connection) -> Result<CounterSet> {
     let mut values = Vec::new();
-    values.extend(objects(FILE_IO, &ask_schema(connection, "counters of files", FILE_IO_SQL)?));
-    values.extend(objects(WAITS, &ask_schema(connection, "counters of waits", WAITS_SQL)?));
-    let tables = objects(TABLE_IO, &ask_schema(connection, "counters of tables", TABLE_IO_SQL)?);
+    values.extend(objects(FILE_IO, &query_schema(connection, "counters of files", FILE_IO_SQL)?));
+    values.extend(objects(WAITS, &query_schema(connection, "counters of waits", WAITS_SQL)?));
+    let tables = objects(TABLE_IO, &query_schema(connection, "counters of tables", TABLE_IO_SQL)?);
     values.extend(sums(TABLE_IO, &tables));
     values.extend(tables);
     let figures = innodb_status::read(connection)?.figures;
@@ -78,8 +78,8 @@ pub fn snapshot(connection: &mut Connection) -> Result<CounterSet> {
     Ok(CounterSet { values })
 }
 
-/// Asks performance_schema; nothing where it is not built in.
-fn ask_schema(connection: &mut Connection, what: &str, sql: &str) -> Result<Table> {
+/// Queries performance_schema; an empty table if it is not built in.
+fn query_schema(connection: &mut Connection, what: &str, sql: &str) -> Result<Table> {
     match connection.query(sql) {
         Err(WireError::Db { code: Some(code), .. }) if NOT_BUILT_IN.contains(&code) => {
             Ok(Table { columns: Vec::new(), rows: Vec::new() })
@@ -92,7 +92,7 @@ fn value(view: &str, object: &str, column: &str, value: f64) -> CounterValue {
     CounterValue { view: view.to_owned(), object: object.to_owned(), column: column.to_owned(), value }
 }
 
-/// Every figure of rows whose first column names the object.
+/// Every figure of rows whose first column is the object.
 fn objects(view: &str, table: &Table) -> Vec<CounterValue> {
     let row_values = |row: &Vec<Option<String>>| -> Vec<CounterValue> {
         let object = cell(row, 0).unwrap_or_default();
@@ -102,14 +102,14 @@ fn objects(view: &str, table: &Table) -> Vec<CounterValue> {
     table.rows.iter().flat_map(row_values).collect()
 }
 
-/// A cell's number; names, times and switches are none.
+/// A cell's number; `None` for names, timestamps and switches.
 fn figure(row: &[Option<String>], at: usize) -> Option<f64> {
     number(row, at).filter(|value: &f64| value.is_finite())
 }
 
-/// Newer versions of MariaDB tell in another column which metrics are switched on.
+/// Whether a metric is enabled is in `status`, in newer versions of MariaDB in `enabled`.
 fn metrics(connection: &mut Connection) -> Result<Vec<CounterValue>> {
-    let table = ask(connection, "metrics of InnoDB", "SELECT * FROM information_schema.innodb_metrics")?;
+    let table = query(connection, "metrics of InnoDB", "SELECT * FROM information_schema.innodb_metrics")?;
     let column = |name: &str| table.columns.iter().position(|known| known.eq_ignore_ascii_case(name));
     let (Some(name), Some(count)) = (column("name"), column("count")) else {
         let found = format!("columns {}", table.columns.join(", "));
@@ -125,7 +125,7 @@ fn metrics(connection: &mut Connection) -> Result<Vec<CounterValue>> {
 }
 
 fn status(connection: &mut Connection) -> Result<Vec<CounterValue>> {
-    let table = ask(connection, "status", "SHOW GLOBAL STATUS")?;
+    let table = query(connection, "status", "SHOW GLOBAL STATUS")?;
     let named = |row: &Vec<Option<String>>| {
         let name = cell(row, 0)?.to_ascii_lowercase();
         Some(value(GLOBAL_STATUS, "", &name, figure(row, 1)?))

@@ -1,40 +1,39 @@
-//! The plan the server chooses for a statement, with its estimated costs. The statement is planned, never executed.
+//! Query plans with estimated costs. Statements are planned, never executed.
 
 use rqps_wire::Table;
 use rqps_wire::mysql::Connection;
 
-use super::ask;
+use super::query;
 use crate::cells::cell;
 use crate::error::{Error, Result};
 use rqps_model::QueryPlan;
 
 /// First version of MySQL that shows a plan as a tree.
 const TREE_SINCE: u32 = 80_018;
-/// First version of MySQL that has two kinds of JSON. Its newer one, which the hypergraph optimizer
-/// always gives, shows nothing of statements that write; its older one is what all other versions have.
+/// First version of MySQL with two JSON formats. The newer one, which the hypergraph optimizer always returns, shows
+/// nothing of statements that write; the older one is that of all other versions.
 const TWO_JSONS_SINCE: u32 = 80_300;
 const OLD_JSON_SQL: &str = "SET SESSION explain_json_format_version = 1";
-/// What it shows instead for statements whose plan it can't show so: those that write.
+/// Shown instead of a tree for statements that write.
 const NO_TREE: &str = "<not executable by iterator executor>";
-/// What may be explained. EXPLAIN itself takes more, and ANALYZE after it would execute the statement.
-const EXPLAINED: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
+/// Statements that may be explained. EXPLAIN accepts more, and `EXPLAIN ANALYZE` would execute the statement.
+const EXPLAINABLE: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
 
-/// The plan of a statement of this kind: one SELECT, INSERT, UPDATE or DELETE with its values written out (one with
-/// parameters may get another plan). A semicolon at the end is allowed, one inside is not, as a second statement would
-/// be executed.
+/// The plan of one SELECT, INSERT, UPDATE or DELETE with literal values (with parameters it may get another plan). A
+/// trailing semicolon is allowed, others are not, since a second statement would be executed.
 ///
-/// The text is the tree where the version has one for the statement, else the table that EXPLAIN has always given.
+/// The text is the tree if the version has one for the statement, otherwise the traditional table.
 pub fn explain(connection: &mut Connection, kind: &str, sql: &str) -> Result<QueryPlan> {
     let statement = sql.trim().trim_end_matches(';');
     let first = statement.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-    if statement.contains(';') || !EXPLAINED.contains(&first.as_str()) {
+    if statement.contains(';') || !EXPLAINABLE.contains(&first.as_str()) {
         return Err(Error::NotOneStatement { sql: sql.to_string() });
     }
     let text = match tree(connection, statement)? {
         Some(tree) => tree,
         None => {
             let format = if connection.is_mariadb() { "" } else { "FORMAT=TRADITIONAL " };
-            as_text(&ask(connection, "a query plan", &format!("EXPLAIN {format}{statement}"))?)
+            as_text(&query(connection, "a query plan", &format!("EXPLAIN {format}{statement}"))?)
         }
     };
     let json = json(connection, statement)?;
@@ -45,9 +44,9 @@ fn json(connection: &mut Connection, statement: &str) -> Result<String> {
     let sql = format!("EXPLAIN FORMAT=JSON {statement}");
     let has_two = !connection.is_mariadb() && connection.server_version_num() >= TWO_JSONS_SINCE;
     if has_two {
-        ask(connection, "the older plan format", OLD_JSON_SQL)?;
+        query(connection, "the older plan format", OLD_JSON_SQL)?;
     }
-    let table = ask(connection, "a query plan", &sql)?;
+    let table = query(connection, "a query plan", &sql)?;
     Ok(table.value().unwrap_or_default().to_owned())
 }
 
@@ -55,12 +54,12 @@ fn tree(connection: &mut Connection, statement: &str) -> Result<Option<String>> 
     if connection.is_mariadb() || connection.server_version_num() < TREE_SINCE {
         return Ok(None);
     }
-    let table = ask(connection, "a query plan", &format!("EXPLAIN FORMAT=TREE {statement}"))?;
+    let table = query(connection, "a query plan", &format!("EXPLAIN FORMAT=TREE {statement}"))?;
     let tree = table.value().unwrap_or_default().trim_end();
     Ok((!tree.contains(NO_TREE)).then(|| tree.to_owned()))
 }
 
-/// The columns that have anything in them, below their names.
+/// The columns that are not all NULL, below their names.
 fn as_text(table: &Table) -> String {
     let used = (0..table.columns.len()).filter(|&at| table.rows.iter().any(|row| cell(row, at).is_some()));
     let used: Vec<usize> = used.collect();

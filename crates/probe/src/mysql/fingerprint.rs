@@ -3,14 +3,14 @@
 //! | figure | what |
 //! | --- | --- |
 //! | `live_rows` | an estimate |
-//! | `data_bytes`, `index_bytes` | size of the rows, which are in the primary key's index; of all other indexes |
-//! | `database_bytes` | both, and what is allocated and not in use (`table.NAME.free_bytes`) |
+//! | `data_bytes`, `index_bytes` | size of the primary key's index, which has the rows; of all other indexes |
+//! | `database_bytes` | both, and allocated but unused space (`table.NAME.free_bytes`) |
 //! | `history_list_length`, `unpurged_transactions` | as in [`super::settle::SettleFacts`] |
 //! | `dirty_pages`, `data_pages`, `free_pages` | of the buffer pool: not yet flushed; with data; empty |
-//! | `checkpoint_age_bytes` | redo log from which a crash now would recover |
-//! | `table.NAME.changed_rows` | rows inserted, deleted, or updated in an indexed column since the statistics were gathered, by which the server decides when to gather them again |
-//! | `table.NAME.statistics` | sizes and distinct values of its indexes, where they are persistent |
-//! | `setting.NAME` | settings that are not at their default, except file locations; those of InnoDB where the server does not tell the default |
+//! | `checkpoint_age_bytes` | redo log that recovery after a crash would read |
+//! | `table.NAME.changed_rows` | rows inserted, deleted, or updated in an indexed column since the statistics were gathered; the server gathers them again by this number |
+//! | `table.NAME.statistics` | sizes and distinct values of its indexes, if persistent |
+//! | `setting.NAME` | settings that are not at their default, except file locations; those of InnoDB if the server does not report defaults |
 
 use rqps_model::ServerSetting;
 use rqps_wire::Table;
@@ -18,14 +18,14 @@ use rqps_wire::mysql::Connection;
 
 use super::innodb_status::{self, CHECKPOINT_AGE_BYTES, DIRTY_PAGES, HISTORY_LIST_LENGTH};
 use super::settle::{figure, unpurged};
-use super::{about, ask};
+use super::{about, query};
 use crate::cells::{cell, number};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, TableState, sum};
 
 /// First version of MySQL that caches table statistics for a day by default.
-const KEPT_SINCE: u32 = 80_000;
-const KEEP_NOTHING_SQL: &str = "SET SESSION information_schema_stats_expiry = 0";
+const CACHED_SINCE: u32 = 80_000;
+const NO_CACHE_SQL: &str = "SET SESSION information_schema_stats_expiry = 0";
 
 const TABLES_SQL: &str = "\
     SELECT table_name AS name, table_rows AS live_rows, data_length AS data_bytes, index_length AS index_bytes, \
@@ -36,7 +36,7 @@ const STATISTICS_SQL: &str = "\
     SELECT table_name, index_name, stat_name, stat_value FROM mysql.innodb_index_stats \
     WHERE database_name = DATABASE() ORDER BY table_name, index_name, stat_name";
 
-/// Settings that say where files are and which server it is; and those of the session that asks.
+/// Locations of files, identity of the server, and settings of rqps' own session.
 const NOT_STATE: [&str; 22] = [
     "basedir",
     "character_sets_dir",
@@ -62,10 +62,10 @@ const NOT_STATE: [&str; 22] = [
     "tmpdir",
 ];
 
-/// Reads the state now.
+/// Reads the current state.
 ///
 /// # Errors
-/// When the server does not answer, or not as expected.
+/// If a query fails or its result is unexpected.
 pub fn fingerprint(connection: &mut Connection) -> Result<Fingerprint> {
     let tables = tables(connection)?;
     let status = innodb_status::read(connection)?;
@@ -93,26 +93,26 @@ fn is_state(setting: &ServerSetting) -> bool {
     setting.source != about::UNKNOWN_SOURCE || setting.name.starts_with("innodb_")
 }
 
-/// Has the server tell this session figures of tables as they are.
-pub(super) fn keep_nothing(connection: &mut Connection) -> Result<()> {
-    if !connection.is_mariadb() && connection.server_version_num() >= KEPT_SINCE {
-        ask(connection, "fresh states of tables", KEEP_NOTHING_SQL)?;
+/// Disables cached table statistics in this session.
+pub(super) fn disable_statistics_cache(connection: &mut Connection) -> Result<()> {
+    if !connection.is_mariadb() && connection.server_version_num() >= CACHED_SINCE {
+        query(connection, "fresh states of tables", NO_CACHE_SQL)?;
     }
     Ok(())
 }
 
 fn tables(connection: &mut Connection) -> Result<Vec<TableState>> {
-    keep_nothing(connection)?;
-    // This opens every table; before, the other view knows nothing of those that nobody has used.
-    let mut tables = TableState::from_rows(&ask(connection, "table states", TABLES_SQL)?)?;
-    let is_new = !connection.is_mariadb() && connection.server_version_num() >= KEPT_SINCE;
+    disable_statistics_cache(connection)?;
+    // This query opens every table; the next one shows open tables only.
+    let mut tables = TableState::from_rows(&query(connection, "table states", TABLES_SQL)?)?;
+    let is_new = !connection.is_mariadb() && connection.server_version_num() >= CACHED_SINCE;
     let view = if is_new { "innodb_tablestats" } else { "innodb_sys_tablestats" };
     let changed = format!(
         "SELECT substring_index(name, '/', -1), modified_counter FROM information_schema.{view} \
          WHERE name LIKE concat(DATABASE(), '/%')"
     );
-    let changed = ask(connection, "changed rows", &changed)?;
-    let statistics = ask(connection, "index statistics", STATISTICS_SQL)?;
+    let changed = query(connection, "changed rows", &changed)?;
+    let statistics = query(connection, "index statistics", STATISTICS_SQL)?;
     for table in &mut tables {
         let of_table = changed.rows.iter().find(|row| cell(row, 0) == Some(&table.name));
         let changed_rows = of_table.and_then(|row| number(row, 1));

@@ -1,14 +1,14 @@
-//! The numbers in `SHOW ENGINE INNODB STATUS`. It is free text that differs from version to version, but the only
-//! source of log positions and pending I/O that all versions have.
+//! Parses `SHOW ENGINE INNODB STATUS`: free text that differs between versions, but the only source of log positions
+//! and pending I/O common to all versions.
 
 use rqps_wire::mysql::Connection;
 
-use super::ask;
+use super::query;
 use crate::cells::cell;
 use crate::error::{Error, Result};
 
-/// Figures that a line has, in the order of the line. A line is known by words that it contains; a version whose line
-/// has fewer figures has the first of them.
+/// The figures of a line, in order. A line is recognized by words that it contains; if a version has fewer figures in
+/// it, they are the first ones.
 struct Line {
     section: &'static str,
     words: &'static str,
@@ -22,7 +22,7 @@ const LOG: &str = "LOG";
 const BUFFER_POOL: &str = "BUFFER POOL AND MEMORY";
 const ROWS: &str = "ROW OPERATIONS";
 
-/// What stands between the figures of transactions and the statements of sessions, which may say anything.
+/// Precedes the statements of sessions, which may contain any text.
 const SESSIONS_FOLLOW: &str = "LIST OF TRANSACTIONS FOR EACH SESSION:";
 
 const fn line(section: &'static str, words: &'static str, names: &'static [&'static str]) -> Line {
@@ -70,18 +70,18 @@ const LINES: [Line; 30] = [
     ),
 ];
 
-/// Row versions of the past that wait for the purge.
+/// Committed transactions whose old row versions are not purged yet.
 pub const HISTORY_LIST_LENGTH: &str = "history_list_length";
-/// End of the redo log, bytes from its very beginning.
+/// End of the redo log: bytes ever written.
 pub const LSN: &str = "lsn";
-/// From where a crash now would recover, bytes from the log's very beginning.
+/// The log position from which recovery would start.
 pub const LSN_CHECKPOINT: &str = "lsn_checkpoint";
-/// Redo log written since then, bytes.
+/// Redo log written since the checkpoint, bytes.
 pub const CHECKPOINT_AGE_BYTES: &str = "checkpoint_age_bytes";
-/// Pages of the buffer pool that differ from their place on disk.
+/// Modified pages of the buffer pool that are not flushed yet.
 pub const DIRTY_PAGES: &str = "dirty_pages";
 
-/// The figures, each with its name.
+/// The figures by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InnodbStatus {
     /// In the order of the text.
@@ -89,25 +89,25 @@ pub struct InnodbStatus {
 }
 
 impl InnodbStatus {
-    /// A figure by its name; none where this version does not tell.
+    /// A figure by name; `None` if this version does not have it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<f64> {
         self.figures.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    /// Everything that is asked for and not done: reads, writes, flushes.
+    /// Pending reads, writes and flushes.
     #[must_use]
     pub fn pending_io(&self) -> f64 {
         self.figures.iter().filter(|(name, _)| name.starts_with("pending_")).map(|(_, value)| value).sum()
     }
 }
 
-/// Asks for it and understands it.
+/// Queries and parses the status.
 ///
 /// # Errors
-/// When the server does not answer, or answers without the positions of its log.
+/// If the query fails, or its result has no log positions.
 pub fn read(connection: &mut Connection) -> Result<InnodbStatus> {
-    let table = ask(connection, "state of InnoDB", "SHOW ENGINE INNODB STATUS")?;
+    let table = query(connection, "state of InnoDB", "SHOW ENGINE INNODB STATUS")?;
     let text = table.rows.first().and_then(|row| cell(row, 2)).unwrap_or_default();
     let status = parse(text);
     match status.get(LSN) {
@@ -118,16 +118,14 @@ pub fn read(connection: &mut Connection) -> Result<InnodbStatus> {
     }
 }
 
-/// The figures of a text. Of lines that come twice the first counts: a buffer pool of several instances is told as a
-/// whole first.
+/// The first of repeated lines counts: the totals of the buffer pool precede those of its instances.
 fn parse(text: &str) -> InnodbStatus {
     let mut status = InnodbStatus::default();
     let mut section = "";
     for line in text.lines().map(str::trim) {
         match LINES.iter().find(|known| known.section == line) {
             Some(known) => section = known.section,
-            None if is_title(line) => section = "",
-            None if line == SESSIONS_FOLLOW => section = "",
+            None if is_title(line) || line == SESSIONS_FOLLOW => section = "",
             None => status.add_line(section, line),
         }
     }
@@ -137,7 +135,7 @@ fn parse(text: &str) -> InnodbStatus {
     status
 }
 
-/// Titles of sections are in capitals.
+/// Titles of sections are in upper case.
 fn is_title(line: &str) -> bool {
     line.chars().any(char::is_alphabetic) && !line.chars().any(|c| c.is_lowercase() || c.is_numeric())
 }
@@ -146,8 +144,8 @@ impl InnodbStatus {
     fn add_line(&mut self, section: &str, line: &str) {
         if section == FILE_IO && line.starts_with("Pending normal aio reads:") {
             let (reads, writes) = line.split_once("aio writes:").unwrap_or((line, ""));
-            self.add("pending_aio_reads", in_brackets(reads));
-            self.add("pending_aio_writes", in_brackets(writes));
+            self.add("pending_aio_reads", bracketed_sum(reads));
+            self.add("pending_aio_writes", bracketed_sum(writes));
             return;
         }
         // Averages and rates are the only figures with a fraction.
@@ -171,8 +169,8 @@ fn integers(text: &str) -> impl Iterator<Item = f64> {
     text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok())
 }
 
-/// The sum of a list: old versions have the sum before it.
-fn in_brackets(text: &str) -> f64 {
+/// The sum of the list in brackets; old versions print the sum before it, too.
+fn bracketed_sum(text: &str) -> f64 {
     let list = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     list.map_or(0.0, |(list, _)| integers(list).sum())
 }
@@ -182,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_all_versions_are_understood_the_same_way() {
+    fn all_versions_are_parsed_alike() {
         // History, end of the log, last checkpoint, dirty and data pages, reads, fsyncs, rows read.
         for (version, text, figures) in [
             (
@@ -191,7 +189,7 @@ mod tests {
                 [17.0, 2_315_599.0, 1_625_997.0, 104.0, 228.0, 181.0, 64.0, 500.0],
             ),
             (
-                // Of two instances of the buffer pool the sum; two sessions whose statements look like figures.
+                // The sum of two instances of the buffer pool; two sessions with statements that look like figures.
                 "MySQL 5.7.22",
                 include_str!("samples/innodb-status-mysql-5.7.22.txt"),
                 [32.0, 4_357_975.0, 4_357_941.0, 0.0, 346.0, 331.0, 117.0, 3_015.0],
@@ -207,7 +205,7 @@ mod tests {
                 [2.0, 19_466_570.0, 19_466_570.0, 0.0, 1_022.0, 889.0, 71.0, 0.0],
             ),
             (
-                "MariaDB 10.11.5, which has no rows",
+                "MariaDB 10.11.5, without row counts",
                 include_str!("samples/innodb-status-mariadb-10.11.5.txt"),
                 [6.0, 738_128.0, 45_434.0, 63.0, 341.0, 185.0, 77.0, f64::NAN],
             ),
@@ -231,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pending_adds_up_whether_lists_have_a_sum_before_them_or_not() {
+    fn pending_io_is_the_same_with_and_without_sums_before_lists() {
         let old = "FILE I/O\nPending normal aio reads: 3 [1, 2] , aio writes: 4 [4, 0] ,\n\
             Pending flushes (fsync) log: 1; buffer pool: 2\n181 OS file reads, 64 OS file writes, 64 OS fsyncs\n";
         let new = old.replace("reads: 3 [", "reads: [").replace("writes: 4 [", "writes: [");

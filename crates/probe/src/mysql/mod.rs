@@ -1,10 +1,9 @@
-//! What a MySQL or MariaDB server tells about itself, MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.8: counters, state,
-//! plans, debt, threads. Everything here only reads.
+//! Reads counters, state, query plans, debt and threads of MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.8. Nothing here
+//! writes.
 //!
-//! There is no procedure by which sessions hand their statistics in, as Postgres needs one: `SHOW GLOBAL STATUS` sums
-//! up what ended sessions have left and what live ones have counted so far, InnoDB's counters belong to no session, and
-//! performance_schema sums up the open handles too. A session that waits for its client's next statement has counted
-//! all it did.
+//! Unlike Postgres, no procedure is needed to flush sessions' statistics: `SHOW GLOBAL STATUS` sums ended and live
+//! sessions, InnoDB's counters belong to no session, and performance_schema includes open handles. An idle session has
+//! counted all its work.
 
 pub mod about;
 pub mod counters;
@@ -24,11 +23,11 @@ use rqps_wire::mysql::Connection;
 use crate::error::{Error, Result};
 
 /// Runs `sql`; `what` names the purpose in an error.
-fn ask(connection: &mut Connection, what: &str, sql: &str) -> Result<Table> {
+fn query(connection: &mut Connection, what: &str, sql: &str) -> Result<Table> {
     connection.query(sql).map_err(Error::database(what))
 }
 
-fn watches_itself(connection: &mut Connection) -> Result<bool> {
-    let table = ask(connection, "performance_schema", "SELECT @@global.performance_schema")?;
+fn has_performance_schema(connection: &mut Connection) -> Result<bool> {
+    let table = query(connection, "performance_schema", "SELECT @@global.performance_schema")?;
     Ok(table.value() == Some("1"))
 }

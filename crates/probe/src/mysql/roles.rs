@@ -1,14 +1,14 @@
-//! What a thread of MySQL or MariaDB is for, in words that are the same for every version: from the name that
-//! performance_schema has for it, else from the one it gave itself in the kernel.
+//! Roles of MySQL's and MariaDB's threads, named alike for all versions: from a thread's name in performance_schema,
+//! otherwise from its name in the kernel.
 
 /// Role of the first thread, which accepts connections.
 pub(crate) const MAIN: &str = "main";
 /// Role of sessions other than the measured clients'.
 const OTHER_SESSION: &str = "other session";
-/// Role of threads of which nothing is known.
+/// Role of unknown threads.
 const UNKNOWN: &str = "other thread";
 
-/// Names of performance_schema, without their path and ending, whose role is another word.
+/// Names in performance_schema, without path and suffix, that differ from the role.
 const INSTRUMENTS: [(&str, &str); 11] = [
     ("one_connection", OTHER_SESSION),
     ("srv_purge", "purge"),
@@ -23,8 +23,7 @@ const INSTRUMENTS: [(&str, &str); 11] = [
     ("InnoDB purge coordinator", "purge"),
 ];
 
-/// Names that MySQL 8.0 and later give their threads, which the kernel cuts after 15 characters, without the number
-/// at their end.
+/// Names of threads in MySQL 8.0 and later, truncated by the kernel to 15 characters, without trailing numbers.
 const NAMES: [(&str, &str); 19] = [
     ("connection", OTHER_SESSION),
     ("ib_src_main", "master"),
@@ -47,8 +46,8 @@ const NAMES: [(&str, &str); 19] = [
     ("ib_srv_mon", "monitor"),
 ];
 
-/// Role of a thread by its name in performance_schema: `thread/innodb/io_read_thread` is `io read`; or by the state of
-/// a background thread in MariaDB's list of sessions: `InnoDB purge worker`.
+/// Role of a thread by its name in performance_schema (`thread/innodb/io_read_thread` is `io read`), or by the state
+/// of a background thread in MariaDB's process list: `InnoDB purge worker`.
 pub(crate) fn role_of_instrument(path: &str) -> String {
     let name =
         path.strip_prefix("thread/").and_then(|path| path.split_once('/')).map_or(path, |(_, name)| name);
@@ -65,7 +64,7 @@ pub(crate) fn role_of_name(name: &str) -> String {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
     match NAMES.iter().find(|(known, _)| *known == base) {
         Some((_, role)) => (*role).to_owned(),
-        // Threads without a name of their own have the program's.
+        // Unnamed threads have the program's name.
         None if ["mysqld", "mariadbd"].contains(&name) => UNKNOWN.to_owned(),
         None => base.strip_prefix("ib_").unwrap_or(base).replace('_', " "),
     }

@@ -1,5 +1,5 @@
-//! The debt a server has after writes, as facts on which a settle step can end: old row versions, dirty pages, redo log
-//! since the last checkpoint, and what the kernel has still to write. What to do about them is decided elsewhere.
+//! A server's debt after writes, used as exit conditions of settle steps: old row versions, dirty pages, redo log since
+//! the last checkpoint, and the kernel's dirty memory. Nothing here acts on them.
 
 use rqps_wire::mysql::Connection;
 
@@ -10,22 +10,21 @@ use crate::host;
 /// A server's debt at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettleFacts {
-    /// Transactions whose old row versions wait for the purge, or are purged and not yet taken off the list: that is
-    /// done every 128th time unless `innodb_purge_rseg_truncate_frequency` says otherwise, so a server at rest keeps
-    /// some.
+    /// Transactions whose old row versions wait for the purge, or are purged but still in the list. The list is
+    /// truncated at every 128th purge, or every `innodb_purge_rseg_truncate_frequency`, so an idle server keeps some.
     pub history_list_length: u64,
-    /// Transaction numbers that the purge has not come to, each transaction that writes taking two. Before 8.0 a purge
-    /// that waited for a reader goes on when somebody writes; 9.7 keeps a few.
+    /// Transaction numbers not yet purged; each writing transaction takes two. Before 8.0, a purge that waited for a
+    /// reader resumes only when a transaction writes; 9.7 keeps a few.
     pub unpurged_transactions: u64,
-    /// Pages of the buffer pool that differ from their place on disk.
+    /// Modified pages of the buffer pool that are not flushed yet.
     pub dirty_pages: u64,
-    /// Pages of the buffer pool that hold data.
+    /// Pages of the buffer pool with data.
     pub data_pages: u64,
-    /// Redo log from which a crash now would recover, bytes. A server without dirty pages may leave some.
+    /// Redo log that recovery after a crash would read, bytes. A server without dirty pages may keep some.
     pub checkpoint_age_bytes: u64,
-    /// Reads, writes and flushes that InnoDB has asked for and that are not done.
+    /// InnoDB's pending reads, writes and flushes.
     pub pending_io: u64,
-    /// Memory the kernel has still to write to disks, bytes.
+    /// Memory that the kernel has yet to write to disks, bytes.
     pub kernel_dirty_bytes: u64,
 }
 
@@ -44,8 +43,8 @@ pub fn facts(connection: &mut Connection) -> Result<SettleFacts> {
 
 /// See [`SettleFacts::unpurged_transactions`].
 pub(super) fn unpurged(status: &InnodbStatus) -> Result<u64> {
-    let begun = figure(status, "trx_id_counter")?;
-    Ok(begun.saturating_sub(figure(status, "purge_done_trx")?))
+    let next_transaction = figure(status, "trx_id_counter")?;
+    Ok(next_transaction.saturating_sub(figure(status, "purge_done_trx")?))
 }
 
 pub(super) fn figure(status: &InnodbStatus, name: &str) -> Result<u64> {

@@ -1,29 +1,28 @@
-//! Which thread of the kernel does what: the server knows its threads by numbers of its own, the kernel counts their
-//! CPU by its.
+//! Maps the server's own thread and connection ids to kernel thread ids, by which the kernel counts CPU.
 
 use std::collections::{BTreeMap, HashMap};
 
 use rqps_wire::Table;
 use rqps_wire::mysql::Connection;
 
-use super::{ask, roles, watches_itself};
+use super::{has_performance_schema, query, roles};
 use crate::cells::{cell, number};
 use crate::error::Result;
 
-/// First versions whose performance_schema has the kernel's ids: of MySQL, of MariaDB.
+/// First versions with kernel thread ids in performance_schema: of MySQL, of MariaDB.
 const OS_IDS_SINCE: (u32, u32) = (50_700, 100_500);
 
-/// Every thread that performance_schema knows.
+/// Every thread in performance_schema.
 const SCHEMA_SQL: &str = "\
     SELECT thread_os_id, processlist_id, name FROM performance_schema.threads WHERE thread_os_id IS NOT NULL";
-/// What MariaDB knows without it: sessions, and those background threads that look like sessions. Their work shows in
+/// MariaDB's threads without performance_schema: sessions, and background threads in the process list, whose role is
 /// their state.
 const PROCESSLIST_SQL: &str = "\
     SELECT tid, id, CASE WHEN command = 'Daemon' THEN state ELSE 'thread/sql/one_connection' END \
     FROM information_schema.processlist";
 
-/// The kernel thread that serves each of these connections now; none for one that has gone, and for all where the
-/// server does not tell: MySQL 5.6, and MySQL with performance_schema off.
+/// The kernel thread that serves each connection; `None` for a closed one, and for all if the server does not report
+/// it: MySQL 5.6, and MySQL with performance_schema off.
 pub fn os_threads(connection: &mut Connection, connection_ids: &[u32]) -> Result<Vec<Option<u32>>> {
     let mut known: HashMap<u32, u32> = HashMap::new();
     for table in tables(connection)? {
@@ -32,7 +31,7 @@ pub fn os_threads(connection: &mut Connection, connection_ids: &[u32]) -> Result
     Ok(connection_ids.iter().map(|id| known.get(id).copied()).collect())
 }
 
-/// The role of each thread that the server lists now, by kernel thread id. Sessions are `other session`.
+/// The role of each thread that the server lists, by kernel thread id. Sessions are `other session`.
 pub fn roles(connection: &mut Connection) -> Result<BTreeMap<u32, String>> {
     let mut known = BTreeMap::new();
     for table in tables(connection)? {
@@ -43,17 +42,17 @@ pub fn roles(connection: &mut Connection) -> Result<BTreeMap<u32, String>> {
     Ok(known)
 }
 
-/// What the server tells: kernel id, connection id, name; the better source last.
+/// The server's thread lists: kernel id, connection id, name; the better source last.
 fn tables(connection: &mut Connection) -> Result<Vec<Table>> {
     let mut tables = Vec::new();
     let since = if connection.is_mariadb() {
-        tables.push(ask(connection, "threads of sessions", PROCESSLIST_SQL)?);
+        tables.push(query(connection, "threads of sessions", PROCESSLIST_SQL)?);
         OS_IDS_SINCE.1
     } else {
         OS_IDS_SINCE.0
     };
-    if connection.server_version_num() >= since && watches_itself(connection)? {
-        tables.push(ask(connection, "threads", SCHEMA_SQL)?);
+    if connection.server_version_num() >= since && has_performance_schema(connection)? {
+        tables.push(query(connection, "threads", SCHEMA_SQL)?);
     }
     Ok(tables)
 }

@@ -1,38 +1,38 @@
-//! What sessions wait for: by performance_schema where it watches single waits, else by the state that each session
-//! shows. Row locks are always known, since InnoDB tells of them itself, if it is not asked too often.
+//! Wait events of sessions: from performance_schema if it instruments waits, otherwise from each session's state. Row
+//! lock waits are always known, since InnoDB reports them itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use rqps_wire::mysql::Connection;
 
-use super::{ask, watches_itself};
+use super::{has_performance_schema, query};
 use crate::cells::{cell, number};
 use crate::error::Result;
 use crate::waits::{RUNNING, StateQuery};
 
-/// Kind of sessions that wait for a lock on rows or tables.
+/// Waiting for a lock on rows or tables.
 const LOCK: &str = "Lock";
-/// Kind of sessions whose client has nothing for them to do.
+/// Waiting for the client's next statement.
 const CLIENT: &str = "Client";
 
-/// Kind of sessions that commit, where single waits are not watched: they write the logs, and may wait for the disk.
+/// Committing, if waits are not instrumented: writing the logs, possibly waiting for the disk.
 const COMMIT: &str = "Commit";
-/// The states in which they do: of MySQL from 8.0 on, of MariaDB, of MySQL before.
-const COMMITS: [&str; 3] = ["waiting for handler commit", "Commit", "query end"];
+/// States of committing sessions: of MySQL 8.0 and later, of MariaDB, of older MySQL.
+const COMMIT_STATES: [&str; 3] = ["waiting for handler commit", "Commit", "query end"];
 
-/// Whether single waits are watched.
+/// Whether current waits are recorded.
 const CONSUMER_SQL: &str = "\
     SELECT enabled FROM performance_schema.setup_consumers WHERE name = 'events_waits_current'";
 
 /// Connections that wait for a row lock.
 const LOCKED_SQL: &str =
     "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
-/// InnoDB answers that from a copy, which it makes anew only when nobody has asked for 100 ms. Looks between two copies
-/// go by the older one: shares stay what they are, and rest on fewer looks.
-const LOCKED_EVERY: Duration = Duration::from_millis(120);
+/// InnoDB answers from a cached copy, which it refreshes only after 100 ms without a query. Samples between two
+/// queries use the last result: shares are unbiased, but based on fewer samples.
+const LOCKED_INTERVAL: Duration = Duration::from_millis(120);
 
-/// How names of waits start, and the kind of wait that is. The rest of the name is the event.
+/// Prefixes of wait names, and the kind of wait. The rest of the name is the event.
 const KINDS: [(&str, &str); 10] = [
     ("wait/io/file/", "IO"),
     ("wait/io/socket/", CLIENT),
@@ -46,24 +46,24 @@ const KINDS: [(&str, &str); 10] = [
     ("idle", CLIENT),
 ];
 
-/// Queries the sessions of these connections through `connection`.
+/// Returns a query of the sessions of these connections, run on `connection`.
 ///
 /// # Errors
-/// When the server does not answer.
+/// If a query fails.
 pub fn state_query(mut connection: Connection, connection_ids: &[u32]) -> Result<impl StateQuery + use<>> {
-    let watches_waits = watches_itself(&mut connection)?
-        && ask(&mut connection, "whether waits are watched", CONSUMER_SQL)?.value() == Some("YES");
-    let sql = sql(connection_ids, watches_waits);
+    let records_waits = has_performance_schema(&mut connection)?
+        && query(&mut connection, "whether waits are recorded", CONSUMER_SQL)?.value() == Some("YES");
+    let sql = sql(connection_ids, records_waits);
     let mut locked: BTreeSet<u64> = BTreeSet::new();
-    let mut asked: Option<Instant> = None;
+    let mut locked_at: Option<Instant> = None;
     Ok(move || {
-        if asked.is_none_or(|asked| asked.elapsed() >= LOCKED_EVERY) {
-            let table = ask(&mut connection, "who waits for a row lock", LOCKED_SQL)?;
+        if locked_at.is_none_or(|at| at.elapsed() >= LOCKED_INTERVAL) {
+            let table = query(&mut connection, "who waits for a row lock", LOCKED_SQL)?;
             locked = table.rows.iter().filter_map(|row| number(row, 0)).collect();
-            asked = Some(Instant::now());
+            locked_at = Some(Instant::now());
         }
-        let table = ask(&mut connection, "what sessions wait for", &sql)?;
-        // Waits nest: the last of a session is the innermost, which is what it waits for.
+        let table = query(&mut connection, "what sessions wait for", &sql)?;
+        // Waits nest: the last wait of a session is the innermost, the actual one.
         let mut sessions = BTreeMap::new();
         for row in &table.rows {
             let id = number(row, 0);
@@ -74,10 +74,10 @@ pub fn state_query(mut connection: Connection, connection_ids: &[u32]) -> Result
 }
 
 /// Connection id, command, state, the wait in progress.
-fn sql(connection_ids: &[u32], watches_waits: bool) -> String {
+fn sql(connection_ids: &[u32], records_waits: bool) -> String {
     let ids: Vec<String> = connection_ids.iter().map(u32::to_string).collect();
     let ids = ids.join(",");
-    if watches_waits {
+    if records_waits {
         format!(
             "SELECT p.id, p.command, p.state, w.event_name FROM \
              (SELECT thread_id, processlist_id AS id, processlist_command AS command, \
@@ -101,11 +101,11 @@ fn state(row: &[Option<String>], is_locked: bool) -> (String, String) {
     }
     if let Some(wait) = cell(row, 3) {
         let known = KINDS.iter().find_map(|(start, kind)| Some((*kind, wait.strip_prefix(start)?)));
-        // What is left, the handling of a table, is work.
+        // The remaining kind, table handling, is work.
         return known.map_or_else(|| pair(RUNNING, ""), |(kind, event)| pair(kind, event));
     }
     let shown = cell(row, 2).unwrap_or_default();
-    if COMMITS.contains(&shown) {
+    if COMMIT_STATES.contains(&shown) {
         return pair(COMMIT, "");
     }
     match shown.strip_prefix("Waiting for ").or_else(|| shown.strip_prefix("waiting for ")) {

@@ -1,13 +1,13 @@
-//! What a server says of itself: how it was built, and every setting with its value.
+//! Build facts and settings as the server reports them.
 
 use rqps_wire::postgres::Connection;
 
-use super::ask;
+use super::query;
 use crate::cells::{cell, text};
 use crate::error::Result;
 use rqps_model::ServerSetting;
 
-/// What is asked of the build: compiler, its flags, how it was configured.
+/// Names in `pg_config`, and the names they are stored under.
 const BUILD_FACTS: [(&str, &str); 5] = [
     ("CC", "cc"),
     ("CFLAGS", "cflags"),
@@ -18,7 +18,7 @@ const BUILD_FACTS: [(&str, &str); 5] = [
 
 const BUILD_SQL: &str = "SELECT name, setting FROM pg_config";
 
-/// A setting is at its default when nobody set it to anything else, whatever its source says.
+/// A setting is at its default if its value is the compiled-in one, whatever its source.
 const SETTINGS_SQL: &str = "\
     SELECT name, coalesce(current_setting(name, true), ''), source, (setting IS NOT DISTINCT FROM boot_val)::text \
     FROM pg_settings WHERE source NOT IN ('client', 'session') ORDER BY name";
@@ -26,7 +26,7 @@ const SETTINGS_SQL: &str = "\
 /// How the server was built, as pairs of name (`cc`, `cflags`, `cppflags`, `ldflags`, `configure`) and text. Needs a
 /// superuser.
 pub fn build_facts(connection: &mut Connection) -> Result<Vec<(String, String)>> {
-    let table = ask(connection, "how the server was built", BUILD_SQL)?;
+    let table = query(connection, "how the server was built", BUILD_SQL)?;
     let value_of =
         |wanted: &str| table.rows.iter().find(|row| cell(row, 0) == Some(wanted))?.get(1).cloned().flatten();
     let facts = BUILD_FACTS.iter().filter_map(|(name, key)| Some(((*key).to_owned(), value_of(name)?)));
@@ -35,7 +35,7 @@ pub fn build_facts(connection: &mut Connection) -> Result<Vec<(String, String)>>
 
 /// All settings, by name.
 pub fn settings(connection: &mut Connection) -> Result<Vec<ServerSetting>> {
-    let table = ask(connection, "settings", SETTINGS_SQL)?;
+    let table = query(connection, "settings", SETTINGS_SQL)?;
     let setting = |row: &Vec<Option<String>>| ServerSetting {
         name: text(row, 0),
         value: text(row, 1),

@@ -1,42 +1,42 @@
-//! The server's own counters, before and after a stretch of work: every numeric column that the version has, of every
-//! view that the version has. Nothing is chosen or judged here.
+//! The server's own counters before and after a stretch of work: every numeric column of the version's views. Nothing
+//! is selected or judged here.
 //!
 //! # Exact differences
 //!
-//! Sessions report their counters late, so a snapshot taken right after some work misses part of it. The procedure
-//! that makes a difference exact is [`crate::postgres::flush`]. With it, the difference of two snapshots is the work of
-//! the sessions, plus in `pg_stat_database.xact_commit` exactly [`OWN_COMMITS`] for the first snapshot itself and one
-//! for each flush statement that a session ran after it. Nothing else of the snapshot's own reading is counted in the
-//! per-table, per-index and per-database figures, because it runs with `track_counts` off; `pg_stat_io` (16 and later)
-//! does count its catalog reads.
+//! Sessions report their counters late, so a snapshot taken right after some work misses part of it. Differences are
+//! exact with the procedure of [`crate::postgres::flush`]. Then the difference of two snapshots is the work of the
+//! sessions, plus in `pg_stat_database.xact_commit` exactly [`OWN_COMMITS`] for the first snapshot itself and one for
+//! each flush statement that a session ran after it. The snapshot's other reads are not in the figures of tables,
+//! indexes and databases, because it runs with `track_counts` off; `pg_stat_io` (16 and later) counts its catalog
+//! reads.
 
 use rqps_wire::Table;
 use rqps_wire::postgres::Connection;
 
-use super::{ask, ask_number, flush};
+use super::{flush, query, query_value};
 use crate::counters::{CounterSet, CounterValue, sums};
 use crate::error::Result;
 
-/// Transactions of the first snapshot that show up in the difference to the second.
+/// Transactions of the first snapshot that are included in the difference to the second.
 pub const OWN_COMMITS: u64 = 1;
 
-/// Pseudo view of the write-ahead log's end: its only counter that every version has.
+/// Pseudo view of the WAL's end, its only counter common to all versions.
 pub const WAL: &str = "wal";
 
-/// Its column: bytes from the very beginning of the log to its end.
+/// Bytes ever written to the WAL.
 const WAL_COLUMN: &str = "lsn_bytes";
 
 const WAL_SQL: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')";
-/// The same before 10.
+/// For versions before 10.
 const WAL_OLD_SQL: &str = "SELECT pg_xlog_location_diff(pg_current_xlog_insert_location(), '0/0')";
 
 struct View {
     name: &'static str,
     /// First `server_version_num` that has it.
     since: u32,
-    /// Which of its rows are read.
+    /// WHERE clause of the rows that are read.
     filter: &'static str,
-    /// Columns that name a row.
+    /// Columns that identify a row.
     keys: &'static [&'static str],
     /// Whether rows are summed as object [`crate::counters::ALL`].
     summed: bool,
@@ -44,7 +44,7 @@ struct View {
 
 const IN_PUBLIC: &str = "WHERE schemaname = 'public'";
 
-/// The views that are read, in the order they are kept.
+/// The views to read, in the order of [`CounterSet::values`].
 const VIEWS: [View; 9] = [
     View {
         name: "pg_stat_database",
@@ -84,13 +84,13 @@ const VIEWS: [View; 9] = [
 /// Columns with object ids, which are not figures.
 const IDENTIFIERS: [&str; 3] = ["datid", "relid", "indexrelid"];
 
-/// Reads all counters in one transaction. To be exact, follow [`crate::postgres::flush`] first.
+/// Reads all counters in one transaction. For exact figures, follow [`crate::postgres::flush`] first.
 pub fn snapshot(connection: &mut Connection) -> Result<CounterSet> {
     let version_num = connection.server_version_num();
-    ask(connection, "begin of counters", "BEGIN READ ONLY; SET LOCAL track_counts = off")?;
+    query(connection, "begin of counters", "BEGIN READ ONLY; SET LOCAL track_counts = off")?;
     let set = read_views(connection, version_num);
-    // The transaction must end also when reading failed; the first failure is the one to tell.
-    let ended = ask(connection, "end of counters", "COMMIT");
+    // The transaction must end even if reading failed; the first error is returned.
+    let ended = query(connection, "end of counters", "COMMIT");
     let set = set?;
     ended?;
     Ok(set)
@@ -98,13 +98,13 @@ pub fn snapshot(connection: &mut Connection) -> Result<CounterSet> {
 
 fn read_views(connection: &mut Connection, version_num: u32) -> Result<CounterSet> {
     if version_num >= flush::FORCED_SINCE {
-        ask(connection, "flush of statistics", flush::FORCE_SQL)?;
+        query(connection, "flush of statistics", flush::FORCE_SQL)?;
     }
-    ask(connection, "begin of counters", "SET LOCAL track_counts = off")?;
+    query(connection, "begin of counters", "SET LOCAL track_counts = off")?;
     let mut values = vec![wal_position(connection, version_num)?];
     for view in VIEWS.iter().filter(|view| view.since <= version_num) {
         let sql = format!("SELECT * FROM {} {}", view.name, view.filter);
-        let table = ask(connection, view.name, &sql)?;
+        let table = query(connection, view.name, &sql)?;
         let rows = view.values(&table);
         if view.summed {
             values.extend(sums(view.name, &rows));
@@ -120,7 +120,7 @@ fn wal_position(connection: &mut Connection, version_num: u32) -> Result<Counter
         view: WAL.to_string(),
         object: String::new(),
         column: WAL_COLUMN.to_string(),
-        value: ask_number(connection, "end of the write-ahead log", sql)?,
+        value: query_value(connection, "end of the write-ahead log", sql)?,
     })
 }
 
@@ -132,7 +132,7 @@ impl View {
         for row in &table.rows {
             let object = self.object(table, row);
             let cells = table.columns.iter().zip(row).filter(|(name, _)| is_figure(name));
-            // Times and names don't read as numbers and fall out here.
+            // Timestamps and names do not parse as numbers.
             values.extend(cells.filter_map(|(column, cell)| {
                 let value = cell.as_ref()?.parse().ok()?;
                 Some(CounterValue {

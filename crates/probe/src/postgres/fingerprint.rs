@@ -3,26 +3,26 @@
 //! | figure | what |
 //! | --- | --- |
 //! | `live_rows`, `dead_rows` | estimates; dead are row versions not yet removed |
-//! | `heap_bytes`, `index_bytes` | size of the rows' file; of all indexes |
+//! | `heap_bytes`, `index_bytes` | size of the heap; of all indexes |
 //! | `database_bytes` | size of the whole database |
-//! | `wal_since_checkpoint_bytes` | WAL from which a crash now would recover |
+//! | `wal_since_checkpoint_bytes` | WAL that recovery after a crash would read |
 //! | `xid_age` | transactions since the oldest row that is not frozen |
-//! | `wal_files` | WAL segments on disk, recycled ones included; from 10 on |
-//! | `table.NAME.total_bytes` | size of everything that belongs to the table |
+//! | `wal_files` | WAL segments on disk, including recycled ones; 10 and later |
+//! | `table.NAME.total_bytes` | size of the table with its indexes and TOAST |
 //! | `table.NAME.{pages,all_visible_pages}` | at its last vacuum or analyze |
-//! | `table.NAME.{vacuums,autovacuums,analyzes,autoanalyzes}` | how many there were |
-//! | `table.NAME.statistics` | a hash of all that the planner knows of its columns |
+//! | `table.NAME.{vacuums,autovacuums,analyzes,autoanalyzes}` | their number so far |
+//! | `table.NAME.statistics` | a hash of the planner's column statistics |
 //! | `setting.NAME` | settings that are not at their default, except the session's own and file locations |
 
 use rqps_model::ServerSetting;
 use rqps_wire::postgres::Connection;
 
-use super::{ask, ask_number};
+use super::{query, query_value};
 use crate::cells::text;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, TableState, sum};
 
-/// A partitioned table has no pages of its own, which its entry tells as -1; its partitions have entries of theirs.
+/// A partitioned table has no pages of its own (-1 in pg_class); its partitions are listed themselves.
 const TABLES_SQL: &str = "\
     SELECT s.relname, coalesce(s.n_live_tup, 0) AS live_rows, coalesce(s.n_dead_tup, 0) AS dead_rows, \
       pg_relation_size(c.oid) AS heap_bytes, pg_indexes_size(c.oid) AS index_bytes, \
@@ -44,23 +44,23 @@ const SETTINGS_SQL: &str = "\
 
 const WAL_SQL: &str =
     "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) FROM pg_control_checkpoint()";
-/// The same before 10.
+/// For versions before 10.
 const WAL_OLD_SQL: &str = "SELECT pg_xlog_location_diff(pg_current_xlog_insert_location(), redo_location) FROM pg_control_checkpoint()";
 
 pub fn fingerprint(connection: &mut Connection) -> Result<Fingerprint> {
     let wal_sql = if connection.server_version_num() >= 100_000 { WAL_SQL } else { WAL_OLD_SQL };
     let database_sql = "SELECT pg_database_size(current_database())";
     let age_sql = "SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()";
-    let tables = TableState::from_rows(&ask(connection, "table states", TABLES_SQL)?)?;
+    let tables = TableState::from_rows(&query(connection, "table states", TABLES_SQL)?)?;
     let sums = ["live_rows", "dead_rows", "heap_bytes", "index_bytes"];
     let mut totals: Vec<(&str, u64)> = sums.map(|figure| (figure, sum(&tables, figure))).to_vec();
     totals.extend([
-        ("database_bytes", ask_number(connection, "database size", database_sql)?),
-        ("wal_since_checkpoint_bytes", ask_number(connection, "WAL since the last checkpoint", wal_sql)?),
-        ("xid_age", ask_number(connection, "transaction age", age_sql)?),
+        ("database_bytes", query_value(connection, "database size", database_sql)?),
+        ("wal_since_checkpoint_bytes", query_value(connection, "WAL since the last checkpoint", wal_sql)?),
+        ("xid_age", query_value(connection, "transaction age", age_sql)?),
     ]);
     totals.extend(wal_files(connection)?.map(|files| ("wal_files", files)));
-    let settings = ask(connection, "settings", SETTINGS_SQL)?;
+    let settings = query(connection, "settings", SETTINGS_SQL)?;
     let settings: Vec<ServerSetting> = settings.rows.iter().map(|row| setting(row)).collect();
     Ok(Fingerprint::new(&totals, &tables, &settings))
 }
@@ -70,10 +70,10 @@ fn wal_files(connection: &mut Connection) -> Result<Option<u64>> {
         return Ok(None);
     }
     let sql = "SELECT count(*) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'";
-    ask_number(connection, "WAL files", sql).map(Some)
+    query_value(connection, "WAL files", sql).map(Some)
 }
 
-/// With its unit in the value.
+/// The value includes the unit.
 fn setting(row: &[Option<String>]) -> ServerSetting {
     ServerSetting { name: text(row, 0), value: text(row, 1), source: text(row, 2), default: false }
 }

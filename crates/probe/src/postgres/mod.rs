@@ -1,5 +1,5 @@
-//! What a Postgres server tells about itself, 9.6 to 18: counters, state, plans, debt. Everything here only reads,
-//! except that [`settle`] creates the extension `pg_buffercache` where it can.
+//! Reads counters, state, query plans and debt of Postgres 9.6 to 18. Nothing here writes, except that [`settle`]
+//! creates the extension `pg_buffercache` if it can.
 
 pub mod about;
 pub mod counters;
@@ -20,18 +20,17 @@ use rqps_wire::postgres::Connection;
 use crate::error::{Error, Result};
 
 /// Runs `sql`; `what` names the purpose in an error.
-fn ask(connection: &mut Connection, what: &str, sql: &str) -> Result<Table> {
+fn query(connection: &mut Connection, what: &str, sql: &str) -> Result<Table> {
     connection.query(sql).map_err(Error::database(what))
 }
 
-/// Runs `sql` and understands the first value of its first row.
-fn ask_number<T: FromStr>(connection: &mut Connection, what: &str, sql: &str) -> Result<T> {
-    let table = ask(connection, what, sql)?;
-    understand(what, table.value())
+/// Runs `sql` and parses the first value of its first row.
+fn query_value<T: FromStr>(connection: &mut Connection, what: &str, sql: &str) -> Result<T> {
+    let table = query(connection, what, sql)?;
+    parse_value(what, table.value())
 }
 
-/// A value of the type wanted, from text.
-fn understand<T: FromStr>(what: &str, value: Option<&str>) -> Result<T> {
+fn parse_value<T: FromStr>(what: &str, value: Option<&str>) -> Result<T> {
     let found = value.unwrap_or("NULL");
     found.parse().map_err(|_| Error::Answer { what: what.to_string(), found: found.to_string() })
 }

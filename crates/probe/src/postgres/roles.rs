@@ -1,12 +1,12 @@
-//! What a Postgres process is for, from the title it shows in its command line.
+//! Roles of Postgres processes, from their process titles.
 
 /// Role of the first process.
 pub(crate) const POSTMASTER: &str = "postmaster";
 /// Role of sessions other than the measured clients'.
 pub(crate) const OTHER_SESSION: &str = "other session";
 
-/// How titles start, after `postgres: `, and the role that means. Before 11 most end in ` process`; 10 names workers of
-/// extensions `bgworker: `.
+/// Prefixes of titles, after `postgres: `, and their roles. Before 11 most titles end in ` process`; 10 prefixes
+/// workers of extensions with `bgworker: `.
 const TITLES: [(&str, &str); 21] = [
     ("checkpointer", "checkpointer"),
     ("background writer", "background writer"),
@@ -31,12 +31,12 @@ const TITLES: [(&str, &str); 21] = [
     ("slotsync worker", "slot sync worker"),
 ];
 
-/// Role of the process with this title, in words that are the same for every version.
+/// Role of the process with this title, named alike for all versions.
 pub(crate) fn role_of(title: &str) -> &'static str {
     let Some(rest) = title.strip_prefix("postgres: ") else {
         return POSTMASTER;
     };
-    // With cluster_name set, its value stands before the role: `postgres: main: checkpointer`.
+    // With cluster_name set, its value precedes the role: `postgres: main: checkpointer`.
     known(rest).or_else(|| known(rest.split_once(": ")?.1)).unwrap_or(OTHER_SESSION)
 }
 

@@ -1,21 +1,21 @@
-//! What sessions wait for, by `pg_stat_activity`.
+//! Wait events of sessions, from `pg_stat_activity`.
 
 use rqps_wire::postgres::Connection;
 
-use super::ask;
+use super::query;
 use crate::cells::text;
 use crate::waits::{RUNNING, StateQuery};
 
-/// Queries the sessions of these processes through `connection`.
+/// Returns a query of the sessions of these processes, run on `connection`.
 pub fn state_query(mut connection: Connection, pids: &[u32]) -> impl StateQuery {
     let sql = sql(pids);
     move || {
-        let table = ask(&mut connection, "what sessions wait for", &sql)?;
+        let table = query(&mut connection, "what sessions wait for", &sql)?;
         Ok(table.rows.iter().map(|row| (text(row, 0), text(row, 1))).collect())
     }
 }
 
-/// Since 10 a session that waits for its client says so; before, it just waits for nothing and is idle.
+/// Before 10, a session that waits for its client has no wait event and is idle.
 fn sql(pids: &[u32]) -> String {
     let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
     format!(

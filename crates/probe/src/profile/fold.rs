@@ -1,29 +1,29 @@
-//! From what `perf script` prints to folded stacks: a line for each different stack, the role of the process first,
-//! then its frames from the outermost on, then the number of samples.
+//! Folds the output of `perf script`: a line per distinct stack, with the role of the process, its frames from the
+//! outermost, and the number of samples.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead};
 
 use super::recorder::Moment;
 
-/// Bytes of folded stacks; beyond them the rarest stacks are put together.
+/// Maximum bytes of folded stacks; beyond it the rarest stacks are merged.
 const TEXT_BYTES_MAX: usize = 2_000_000;
-/// Share of the samples below which a stack is rare, where stacks are too many.
+/// Share of the samples below which a stack is rare, if there are too many stacks.
 const RARE_SHARE: f64 = 0.0002;
-/// Stands for all rare stacks of a role.
+/// The merged rare stacks of a role.
 const RARE: &str = "[rare]";
-/// A frame of which nothing is known.
+/// perf's name of an unknown frame.
 const UNKNOWN: &str = "[unknown]";
-/// Where threads begin: functions of the C library that have no name where its symbols are not installed.
+/// The start of threads: functions of the C library, unnamed if its symbols are not installed.
 const UNNAMED_START: &str = "[libc.so.6]";
-/// Role of processes and threads that had ended before anyone looked.
+/// Role of processes and threads that ended before roles were read.
 const ENDED: &str = "ended";
-/// Addresses from here on are the kernel's, on every machine with 64 bits.
+/// First kernel address, on every 64-bit machine.
 const KERNEL_FROM: u64 = 1 << 63;
-/// How a frame of the kernel ends, for those who colour stacks.
+/// Suffix of kernel frames, used for colours.
 const KERNEL_MARK: &str = "_[k]";
 
-/// What processes and threads that ended unseen were for: functions that only they have below them.
+/// Functions by which processes and threads that ended early are recognized, and their roles.
 const ROLES_BY_FUNCTION: [(&str, &str); 6] = [
     ("ParallelWorkerMain", "parallel worker"),
     ("AutoVacWorkerMain", "autovacuum worker"),
@@ -35,66 +35,65 @@ const ROLES_BY_FUNCTION: [(&str, &str); 6] = [
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Folded {
-    /// Lines `role;frame;frame… samples`, by stack. Frames of the kernel end in `_[k]`; a frame without a name is its
-    /// file's in brackets: `[postgres]`.
+    /// Lines `role;frame;frame… samples`, sorted by stack. Kernel frames end in `_[k]`; an unnamed frame is its file's
+    /// name in brackets: `[postgres]`.
     pub text: String,
     pub samples: u64,
     pub lost_samples: u64,
-    /// Samples whose innermost frame has no name.
+    /// Samples whose innermost frame is unnamed.
     pub unresolved_samples: u64,
-    /// The files (programs, libraries) in which samples were taken, with their samples and how many of these have no
-    /// name in their innermost frame.
+    /// The files (programs, libraries) of the innermost frames: samples, and samples whose innermost frame is unnamed.
     pub modules: BTreeMap<String, (u64, u64)>,
-    /// Samples of stacks that were too rare and have been merged.
+    /// Samples of merged rare stacks.
     pub rare_samples: u64,
-    /// Samples whose stack ends before the program's first function.
+    /// Samples whose stack does not reach the program's first function.
     pub cut_samples: u64,
 }
 
-/// Which samples are wanted, and the roles of their threads.
-pub(super) struct Wanted<'a> {
+/// Selects samples, and names the roles of their threads.
+pub(super) struct Selection<'a> {
     pub from: Moment,
     pub until: Moment,
-    /// By kernel thread id; that of a process with one thread is its own.
+    /// By kernel thread id; that of a process with one thread is the process id.
     pub roles: &'a HashMap<u32, String>,
-    /// Processes and threads that are there only because samples are taken.
+    /// Processes and threads that exist only for sampling.
     pub ignored: &'a HashSet<u32>,
 }
 
-/// Folds what `perf script -F tid,time,ip,sym,dso --show-lost-events` prints.
+/// Folds the output of `perf script -F tid,time,ip,sym,dso --show-lost-events`.
 ///
 /// # Errors
-/// When it cannot be read.
-pub(super) fn fold(script: impl BufRead, wanted: &Wanted<'_>) -> io::Result<Folded> {
-    let mut folder = Folder { wanted, stacks: HashMap::new(), current: None, folded: Folded::default() };
+/// If it cannot be read.
+pub(super) fn fold(script: impl BufRead, selection: &Selection<'_>) -> io::Result<Folded> {
+    let mut folder = Folder { selection, stacks: HashMap::new(), current: None, folded: Folded::default() };
     for line in script.lines() {
-        folder.line(&line?);
+        folder.add_line(&line?);
     }
     Ok(folder.finish())
 }
 
-/// A sample as far as it is read.
+/// The sample being read.
 struct Sample {
     tid: u32,
-    /// From the innermost on.
+    /// From the innermost.
     frames: Vec<String>,
     module: String,
 }
 
 struct Folder<'a> {
-    wanted: &'a Wanted<'a>,
+    selection: &'a Selection<'a>,
     stacks: HashMap<String, u64>,
     current: Option<Sample>,
     folded: Folded,
 }
 
 impl Folder<'_> {
-    fn line(&mut self, line: &str) {
+    fn add_line(&mut self, line: &str) {
         if line.is_empty() {
             return self.end_sample();
         }
         if line.starts_with('\t') {
-            if let (Some(sample), Some((name, module))) = (&mut self.current, frame(line)) {
+            if let (Some(sample), Some((name, module))) = (&mut self.current, parse_frame(line)) {
                 if sample.frames.is_empty() {
                     sample.module = module;
                 }
@@ -103,11 +102,11 @@ impl Folder<'_> {
             return;
         }
         self.end_sample();
-        let Some((tid, at, rest)) = head(line) else {
+        let Some((tid, at, rest)) = parse_header(line) else {
             return;
         };
-        let is_wanted = self.wanted.from <= at && at < self.wanted.until;
-        if !is_wanted || self.wanted.ignored.contains(&tid) {
+        let is_selected = self.selection.from <= at && at < self.selection.until;
+        if !is_selected || self.selection.ignored.contains(&tid) {
             return;
         }
         if let Some((_, lost)) = rest.split_once("PERF_RECORD_LOST") {
@@ -134,13 +133,13 @@ impl Folder<'_> {
         while frames.len() > 1 && frames.last().is_some_and(|outermost| outermost == UNKNOWN) {
             frames.pop();
         }
-        if !is_whole(&frames) {
+        if !is_complete(&frames) {
             folded.cut_samples += 1;
         }
         if frames.is_empty() {
             frames.push(UNKNOWN.to_owned());
         }
-        let role = match self.wanted.roles.get(&tid) {
+        let role = match self.selection.roles.get(&tid) {
             Some(role) => role.as_str(),
             None => role_by_function(&frames),
         };
@@ -154,7 +153,7 @@ impl Folder<'_> {
         let mut stacks: BTreeMap<String, u64> = self.stacks.into_iter().collect();
         let mut rare = (self.folded.samples as f64 * RARE_SHARE).max(1.0);
         while bytes(&stacks) > TEXT_BYTES_MAX {
-            self.folded.rare_samples += put_together(&mut stacks, rare);
+            self.folded.rare_samples += merge_rare(&mut stacks, rare);
             rare *= 2.0;
         }
         for (stack, samples) in stacks {
@@ -164,22 +163,22 @@ impl Folder<'_> {
     }
 }
 
-/// Merges stacks of at most this many samples, role by role. Returns how many samples were merged.
-fn put_together(stacks: &mut BTreeMap<String, u64>, most: f64) -> u64 {
+/// Merges stacks of at most `samples_max` samples, role by role. Returns the number of merged samples.
+fn merge_rare(stacks: &mut BTreeMap<String, u64>, samples_max: f64) -> u64 {
     let mut rare: BTreeMap<String, u64> = BTreeMap::new();
     stacks.retain(|stack, samples| {
         let role = stack.split(';').next().unwrap_or_default();
-        let keep = *samples as f64 > most || *stack == format!("{role};{RARE}");
+        let keep = *samples as f64 > samples_max || *stack == format!("{role};{RARE}");
         if !keep {
             *rare.entry(format!("{role};{RARE}")).or_default() += *samples;
         }
         keep
     });
-    let moved = rare.values().sum();
+    let merged = rare.values().sum();
     for (stack, samples) in rare {
         *stacks.entry(stack).or_default() += samples;
     }
-    moved
+    merged
 }
 
 fn bytes(stacks: &BTreeMap<String, u64>) -> usize {
@@ -192,9 +191,8 @@ fn role_by_function(frames: &[String]) -> &'static str {
     known.map_or(ENDED, |(_, role)| role)
 }
 
-/// Whether the outermost frame is where every program begins, or every thread, or where the kernel begins a process
-/// that has not yet gone back to its program.
-fn is_whole(frames: &[String]) -> bool {
+/// Whether the outermost frame is the start of a program, of a thread, or of a new process that is still in the kernel.
+fn is_complete(frames: &[String]) -> bool {
     const STARTS: [&str; 7] =
         ["_start", "__libc_start_main", "main", "ret_from_fork", "start_thread", "clone", "__clone"];
     match frames.last() {
@@ -204,22 +202,22 @@ fn is_whole(frames: &[String]) -> bool {
     }
 }
 
-/// A sample's first line: `  1234 25050.341581: `, and what follows.
-fn head(line: &str) -> Option<(u32, Moment, &str)> {
+/// A sample's first line, `  1234 25050.341581: `: thread, time, and the rest.
+fn parse_header(line: &str) -> Option<(u32, Moment, &str)> {
     let (tid, rest) = line.trim_start().split_once(char::is_whitespace)?;
     let (time, rest) = rest.trim_start().split_once(':')?;
     Some((tid.parse().ok()?, Moment::parse(time)?, rest))
 }
 
 /// A frame's name and file: `\t  3c583f SearchCatCache (/opt/pg/bin/postgres)`.
-fn frame(line: &str) -> Option<(String, String)> {
+fn parse_frame(line: &str) -> Option<(String, String)> {
     let (address, rest) = line.trim().split_once(' ')?;
     let address = u64::from_str_radix(address, 16).ok()?;
-    // A file that was replaced since, as a server's may be on an upgrade.
+    // `(deleted)`: the file has been replaced since, such as a server's by an upgrade.
     let rest = rest.strip_suffix(" (deleted))").or(rest.strip_suffix(')'))?;
     let (symbol, path) = rest.rsplit_once(" (")?;
     let module = path.rsplit('/').next().unwrap_or(path).trim_matches(['[', ']']);
-    // What looks like an address of nowhere is the rest of a stack that was cut.
+    // A high address in no module is garbage of a truncated stack.
     let is_kernel = address >= KERNEL_FROM && format!("[{module}]") != UNKNOWN;
     let mut name = match symbol.trim() {
         "[unknown]" | "" => format!("[{module}]"),
@@ -278,12 +276,12 @@ mod tests {
         let ignored = HashSet::from([99]);
         let moment = |text| Moment::parse(text).unwrap();
         let (from, until) = (moment("25051.0"), moment("25060.0"));
-        let wanted = Wanted { from, until, roles: &roles, ignored: &ignored };
-        fold(script.as_bytes(), &wanted).unwrap()
+        let selection = Selection { from, until, roles: &roles, ignored: &ignored };
+        fold(script.as_bytes(), &selection).unwrap()
     }
 
     #[test]
-    fn stacks_of_the_stretch_are_folded_by_role() {
+    fn selected_stacks_are_folded_by_role() {
         let folded = folded(SCRIPT);
         assert_eq!(
             folded.text,
@@ -300,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_stacks_lose_the_rarest_and_no_sample() {
+    fn the_rarest_of_too_many_stacks_are_merged_without_losing_samples() {
         let mut script = String::new();
         for number in 0..60_000u32 {
             let name = if number % 10 == 0 { "hot".to_owned() } else { format!("f{number:050}") };

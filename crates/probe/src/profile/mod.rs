@@ -1,5 +1,5 @@
-//! CPU profiles of a server with `perf`: where its processes spend CPU time, as folded stacks that begin with the role
-//! of the process. Sampling disturbs the measurement, so it belongs in a separate pass and never in a measured window.
+//! CPU profiles of a server with `perf`, as folded stacks that begin with the role of the process. Sampling disturbs
+//! measurements, so it is done in a separate pass, never in a measured window.
 //!
 //! [`Perf::find`] checks what this host supports, [`Recorder`] samples, [`Recording::fold`] returns the stacks of a
 //! stretch of time.
@@ -21,21 +21,21 @@ use crate::perf::counts_cycles;
 const PARANOID_USER_ONLY: i64 = 2;
 /// From this level on (in Debian's and Ubuntu's kernels), users other than root sample nothing.
 const PARANOID_NOTHING: i64 = 3;
-/// What lets a user other than root sample user space and kernel.
+/// Allows users other than root to sample user space and kernel.
 const PARANOID_REMEDY: &str = "as root: sysctl kernel.perf_event_paranoid=1";
 
-/// How the frames of a stack are found.
+/// How stacks are unwound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallGraph {
     /// By frame pointers: cheap, for builds that keep them.
     FramePointers,
-    /// By the tables that unwind exceptions, from a copy of the stack: for all other builds.
+    /// By DWARF unwind tables from a copy of the stack: for all other builds.
     Dwarf,
 }
 
 impl CallGraph {
-    /// What a build that was compiled with these flags needs. In a program with threads the C library's system calls
-    /// use the frame pointer for something else, so that a third and more of the stacks end there.
+    /// The method for a build with these flags. In a threaded program the C library's system calls use the frame
+    /// pointer register for other values, which truncates a third or more of the stacks.
     pub fn of_build(cflags: &str, has_threads: bool) -> Self {
         let last = cflags.split_whitespace().rfind(|flag| flag.ends_with("omit-frame-pointer"));
         let keeps_pointers = last == Some("-fno-omit-frame-pointer");
@@ -51,23 +51,23 @@ impl CallGraph {
     }
 }
 
-/// The `perf` of this host, and what it may see.
+/// The `perf` of this host, and what it can sample.
 #[derive(Debug, Clone)]
 pub struct Perf {
     program: PathBuf,
     /// Its name and version: `perf 6.1.187`.
     pub version: String,
-    /// What a sample stands for: `cycles` where the processor counts them, else `cpu-clock`.
+    /// The sampled event: `cycles` if the processor counts them, otherwise `cpu-clock`.
     pub event: &'static str,
-    /// What it cannot see, with the remedy; empty where it sees all.
+    /// What it cannot sample, with the remedy.
     pub blind_to: Vec<String>,
 }
 
 impl Perf {
-    /// Finds it, and what the kernel permits to sample.
+    /// Finds `perf`, and checks what the kernel permits to sample.
     ///
     /// # Errors
-    /// When it is missing, or may not sample; with the remedy.
+    /// If it is missing, or sampling is not permitted; with the remedy.
     pub fn find() -> Result<Self> {
         let program = program().ok_or(Error::NoPerf)?;
         let version = Command::new(&program).arg("--version").output().ok();
@@ -103,15 +103,15 @@ fn paranoid_level() -> i64 {
     text.trim().parse().unwrap_or(0)
 }
 
-/// Whether the kernel tells the addresses of its functions: else all are zero.
+/// Whether the kernel shows the addresses of its functions; otherwise all are zero.
 fn kernel_has_names() -> bool {
     use std::io::{BufRead, BufReader};
     let Ok(file) = std::fs::File::open("/proc/kallsyms") else {
         return false;
     };
-    // The first symbols of a kernel may be at address zero by right, those of per-CPU data.
-    const LOOK_AT: usize = 2_000;
-    let lines = BufReader::new(file).lines().take(LOOK_AT).map_while(|line| line.ok());
+    // The first symbols of a kernel, those of per-CPU data, may really be at address zero.
+    const SYMBOLS_MAX: usize = 2_000;
+    let lines = BufReader::new(file).lines().take(SYMBOLS_MAX).map_while(|line| line.ok());
     lines.filter_map(|line| u64::from_str_radix(line.split(' ').next()?, 16).ok()).any(|address| address != 0)
 }
 

@@ -1,4 +1,4 @@
-//! Sampling a server's processes with `perf record`, and reading the samples back with `perf script`.
+//! Samples a server's processes with `perf record`, and reads the samples with `perf script`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::fold::{Folded, Wanted, fold};
+use super::fold::{Folded, Selection, fold};
 use super::symbols::is_stripped;
 use super::{CallGraph, Perf};
 use crate::error::{Error, Result};
@@ -23,33 +23,35 @@ use crate::process::{title_of, tree_of};
 use crate::server_cost::{ServerTarget, WorkIn, thread_role};
 use crate::threads::names_of_threads;
 
-/// Bytes of samples on the disk, after which no more are taken.
+/// Maximum size of samples on the disk; sampling stops there.
 const DATA_SIZE_MAX: &str = "512M";
-/// Copy of the stack that each sample keeps where frames are found by unwinding, bytes. Functions that prune and
-/// deduplicate pages keep copies of pages on it.
+/// Bytes of the stack that each sample copies for DWARF unwinding. Functions that prune and deduplicate pages have
+/// copies of pages on their stack.
 const STACK_BYTES: u32 = 24_576;
-/// How long `perf record` may take to begin, and to write its last samples.
-const BEGIN_MOST: Duration = Duration::from_secs(30);
-const END_MOST: Duration = Duration::from_secs(60);
-/// How long `perf script` may take, which does some 5,000 stacks a second.
-const SCRIPT_MOST: Duration = Duration::from_secs(180);
-/// How often it starts again when a process ended meanwhile.
+/// Time limits of `perf record` to start, and to write its last samples.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time limit of `perf script`, which processes some 5,000 stacks per second.
+const SCRIPT_TIMEOUT: Duration = Duration::from_secs(180);
+/// Attempts to start while processes end.
 const TRIES_MAX: u32 = 10;
-/// FIFOs that ask `perf` whether it samples.
-const ASK: &str = "ask";
-const ANSWER: &str = "answer";
-/// How often a condition is polled.
+/// Control FIFOs of `perf`: commands, and their acknowledgement.
+const CONTROL_FIFO: &str = "control";
+const ACK_FIFO: &str = "ack";
+/// Standard error of `perf`.
+const STDERR_FILE: &str = "stderr";
+/// Interval of polling.
 const POLL: Duration = Duration::from_millis(10);
-/// How often roles are recorded, for processes that end before the profile does.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Share of samples without a name from which on a library is worth a remark.
-const REMARKABLE_SHARE: f64 = 0.01;
-/// Programs whose missing names are worth a remark however few samples they concern.
+/// Interval of recording roles, for processes that end before the profile does.
+const ROLES_INTERVAL: Duration = Duration::from_millis(500);
+/// Share of unresolved samples from which a library is worth a remark.
+const UNRESOLVED_SHARE: f64 = 0.01;
+/// Programs whose missing symbols are always worth a remark.
 const SERVERS: [&str; 3] = ["postgres", "mysqld", "mariadbd"];
-/// Share of samples with cut stacks that is worth a remark.
+/// Share of truncated stacks from which they are worth a remark.
 const CUT_SHARE: f64 = 0.05;
 
-/// A moment on the clock that samples are stamped with.
+/// A time on the clock of samples (`CLOCK_MONOTONIC`).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Moment(f64);
 
@@ -59,18 +61,18 @@ impl Moment {
         Moment(now.tv_sec as f64 + now.tv_nsec as f64 / 1e9)
     }
 
-    /// Time from an earlier moment to this one.
+    /// The time since an earlier moment.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::try_from_secs_f64(self.0 - earlier.0).unwrap_or_default()
     }
 
-    /// From seconds with a fraction.
+    /// Parses seconds with a fraction.
     pub(super) fn parse(text: &str) -> Option<Self> {
         text.trim().parse().ok().map(Moment)
     }
 }
 
-/// Samples a server's processes and threads, those that begin later included. Ends `perf` when dropped.
+/// Samples a server's processes and threads, including later ones. Kills `perf` on drop.
 #[derive(Debug)]
 pub struct Recorder {
     perf: Perf,
@@ -78,10 +80,10 @@ pub struct Recorder {
     dir: PathBuf,
     server: ServerTarget,
     roles: HashMap<u32, String>,
-    looked_at: Instant,
+    roles_recorded_at: Instant,
 }
 
-/// Samples on the disk, in the directory that was given for them.
+/// Samples on the disk.
 #[derive(Debug)]
 pub struct Recording {
     perf: Perf,
@@ -90,39 +92,39 @@ pub struct Recording {
 }
 
 impl Recorder {
-    /// Begins to sample the server's first process and everything below it, `frequency_hz` times a second of CPU time.
-    /// `dir` is an empty directory for the samples. Returns once samples are taken.
+    /// Starts sampling the server's first process and its descendants; `how` is the frequency per second of CPU time,
+    /// and the unwinding method. `dir` is an empty directory for the samples. Returns once sampling is active.
     ///
     /// # Errors
-    /// When `perf` does not begin; with what it said.
+    /// If `perf` does not start; with its output.
     pub fn start(perf: &Perf, server: ServerTarget, how: (f64, CallGraph), dir: &Path) -> Result<Self> {
-        for fifo in [dir.join(ASK), dir.join(ANSWER)] {
-            let made = mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o600), 0);
-            made.map_err(|error| perf_failed(dir, "begin")(error.into()))?;
+        for fifo in [dir.join(CONTROL_FIFO), dir.join(ACK_FIFO)] {
+            let created = mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o600), 0);
+            created.map_err(|error| perf_failed(dir, "begin")(error.into()))?;
         }
         let mut tries = 1;
         loop {
             let pids = tree_of(server.pid)?;
-            let begun = Self::begin(perf, server.clone(), &pids, how, dir);
-            // `perf` refuses all processes when one of them ends before it has opened its events.
-            let lives = tree_of(server.pid)?;
-            if begun.is_ok() || tries == TRIES_MAX || pids.iter().all(|pid| lives.contains(pid)) {
-                return begun;
+            let recorder = Self::try_start(perf, server.clone(), &pids, how, dir);
+            // `perf` fails if any of the processes ends before it has opened its events.
+            let live = tree_of(server.pid)?;
+            if recorder.is_ok() || tries == TRIES_MAX || pids.iter().all(|pid| live.contains(pid)) {
+                return recorder;
             }
             tries += 1;
         }
     }
 
-    fn begin(
+    fn try_start(
         perf: &Perf,
         server: ServerTarget,
         pids: &[u32],
         (frequency_hz, call_graph): (f64, CallGraph),
         dir: &Path,
     ) -> Result<Self> {
-        let (ask, answer) = (dir.join(ASK), dir.join(ANSWER));
+        let (control, ack) = (dir.join(CONTROL_FIFO), dir.join(ACK_FIFO));
         let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-        let said = File::create(dir.join("said")).map_err(perf_failed(dir, "begin"))?;
+        let stderr = File::create(dir.join(STDERR_FILE)).map_err(perf_failed(dir, "begin"))?;
         let child = Command::new(&perf.program)
             .args(["record", "--no-buildid", "--no-buildid-cache", "--clockid", "CLOCK_MONOTONIC"])
             .args(["--event", perf.event, "--freq", &format!("{frequency_hz:.0}")])
@@ -132,14 +134,14 @@ impl Recorder {
                 CallGraph::Dwarf => format!("dwarf,{STACK_BYTES}"),
             })
             .args(["--max-size", DATA_SIZE_MAX])
-            .arg(format!("--control=fifo:{},{}", ask.display(), answer.display()))
+            .arg(format!("--control=fifo:{},{}", control.display(), ack.display()))
             .arg("--output")
             .arg(dir.join("samples"))
             .args(["--pid", &pids.join(",")])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(said)
-            // Ctrl-C is for rqps, which ends it in its own time.
+            .stderr(stderr)
+            // Ctrl-C must reach only rqps, which then stops perf itself.
             .process_group(0)
             .spawn()
             .map_err(perf_failed(dir, "begin"))?;
@@ -149,42 +151,42 @@ impl Recorder {
             dir: dir.to_owned(),
             server,
             roles: HashMap::new(),
-            looked_at: Instant::now(),
+            roles_recorded_at: Instant::now(),
         };
-        recorder.wait_until_it_samples(&ask, &answer)?;
+        recorder.wait_until_sampling(&control, &ack)?;
         recorder.record_roles();
         Ok(recorder)
     }
 
-    /// It answers once all events are open.
-    fn wait_until_it_samples(&mut self, ask: &Path, answer: &Path) -> Result<()> {
+    /// `perf` acknowledges a ping once all events are open.
+    fn wait_until_sampling(&mut self, control: &Path, ack: &Path) -> Result<()> {
         let open = |path: &Path| {
             let flags = OFlags::NONBLOCK.bits() as i32;
             OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
         };
         let dir = self.dir.clone();
-        let mut questions = open(ask).map_err(perf_failed(&dir, "begin"))?;
-        let mut answers = open(answer).map_err(perf_failed(&dir, "begin"))?;
-        questions.write_all(b"ping\n").map_err(perf_failed(&dir, "begin"))?;
+        let mut control = open(control).map_err(perf_failed(&dir, "begin"))?;
+        let mut ack = open(ack).map_err(perf_failed(&dir, "begin"))?;
+        control.write_all(b"ping\n").map_err(perf_failed(&dir, "begin"))?;
         let since = Instant::now();
         let mut buffer = [0; 64];
         loop {
-            if answers.read(&mut buffer).is_ok_and(|read| read > 0) {
+            if ack.read(&mut buffer).is_ok_and(|read| read > 0) {
                 return Ok(());
             }
             let has_ended = self.child.try_wait().ok().flatten().is_some();
-            if has_ended || since.elapsed() > BEGIN_MOST {
+            if has_ended || since.elapsed() > START_TIMEOUT {
                 return Err(self.failure("begin"));
             }
             std::thread::sleep(POLL);
         }
     }
 
-    /// Call it regularly while it samples: records the roles of the processes.
+    /// Records the roles of processes if that is due; to be called regularly while sampling.
     pub fn look(&mut self) {
-        if self.looked_at.elapsed() > LOOK_EVERY {
+        if self.roles_recorded_at.elapsed() > ROLES_INTERVAL {
             self.record_roles();
-            self.looked_at = Instant::now();
+            self.roles_recorded_at = Instant::now();
         }
     }
 
@@ -209,22 +211,22 @@ impl Recorder {
         }
     }
 
-    /// Ends sampling. `backends` are the processes or kernel threads of the measured clients.
+    /// Stops sampling. `backends` are the processes or kernel threads of the measured clients.
     ///
     /// # Errors
-    /// When `perf` failed, or didn't end in time, or before `interrupted` became true.
+    /// If `perf` failed or timed out, or `interrupted` became true first.
     pub fn stop(mut self, backends: &[u32], interrupted: &AtomicBool) -> Result<Recording> {
         self.record_roles();
         for id in backends {
             self.roles.insert(*id, "backend".to_owned());
         }
         if let Some(pid) = Pid::from_raw(self.child.id() as i32) {
-            // It can only fail when perf has ended, which the wait sees.
+            // Fails only if perf has ended, which the loop below detects.
             let _sent = kill_process(pid, Signal::INT);
         }
         let since = Instant::now();
         while self.child.try_wait().ok().flatten().is_none() {
-            if since.elapsed() > END_MOST || interrupted.load(Ordering::Relaxed) {
+            if since.elapsed() > STOP_TIMEOUT || interrupted.load(Ordering::Relaxed) {
                 return Err(self.failure("write its samples"));
             }
             std::thread::sleep(POLL);
@@ -236,16 +238,16 @@ impl Recorder {
         Ok(Recording { perf: self.perf.clone(), data, roles: std::mem::take(&mut self.roles) })
     }
 
-    /// What it said before it failed.
+    /// An error with the last output of `perf`.
     fn failure(&self, doing: &'static str) -> Error {
-        Error::Perf { doing, said: last_words(&self.dir) }
+        Error::Perf { doing, output: last_output(&self.dir) }
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
         if self.child.try_wait().ok().flatten().is_none() {
-            // Only where something failed: its samples are not wanted any more.
+            // Only after a failure: the samples are not needed.
             let _killed = self.child.kill();
             let _waited = self.child.wait();
         }
@@ -253,11 +255,10 @@ impl Drop for Recorder {
 }
 
 impl Recording {
-    /// The stacks of samples from one moment until another, without those of `ignored` processes or
-    /// threads.
+    /// The stacks of samples from one moment until another, without those of `ignored` processes or threads.
     ///
     /// # Errors
-    /// When the samples can't be read, or not in time, or not before `interrupted` became true.
+    /// If the samples cannot be read in time, or `interrupted` became true first.
     pub fn fold(
         &self,
         (from, until): (Moment, Moment),
@@ -266,9 +267,9 @@ impl Recording {
     ) -> Result<Folded> {
         let dir = self.data.parent().unwrap_or(Path::new("/"));
         let failed = |error| perf_failed(dir, "read its samples")(error);
-        let said = File::create(dir.join("said")).map_err(failed)?;
+        let stderr = File::create(dir.join(STDERR_FILE)).map_err(failed)?;
         let mut child = Command::new(&self.perf.program)
-            // Looking up what was inlined takes minutes.
+            // Resolving inlined functions takes minutes.
             .args([
                 "script",
                 "--no-inline",
@@ -280,19 +281,19 @@ impl Recording {
             .arg(&self.data)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(said)
+            .stderr(stderr)
             .process_group(0)
             .spawn()
             .map_err(failed)?;
         let Some(out) = child.stdout.take() else {
-            return Err(Error::Perf { doing: "read its samples", said: "no output".to_owned() });
+            return Err(Error::Perf { doing: "read its samples", output: "no output".to_owned() });
         };
-        let wanted = Wanted { from, until, roles: &self.roles, ignored };
+        let selection = Selection { from, until, roles: &self.roles, ignored };
         let folded = std::thread::scope(|scope| {
             let (done, is_done) = mpsc::channel();
             let reader = scope.spawn(move || {
-                let folded = fold(BufReader::new(out), &wanted);
-                // The other side waits for it, or has given up.
+                let folded = fold(BufReader::new(out), &selection);
+                // Fails if the receiver has given up.
                 let _ = done.send(());
                 folded
             });
@@ -301,7 +302,7 @@ impl Recording {
                 if is_done.recv_timeout(POLL) != Err(RecvTimeoutError::Timeout) {
                     break true;
                 }
-                if since.elapsed() > SCRIPT_MOST || interrupted.load(Ordering::Relaxed) {
+                if since.elapsed() > SCRIPT_TIMEOUT || interrupted.load(Ordering::Relaxed) {
                     break false;
                 }
             };
@@ -309,17 +310,16 @@ impl Recording {
                 let _killed = child.kill();
             }
             let folded = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let ended_well = child.wait().is_ok_and(|status| status.success());
-            if in_time && ended_well { Some(folded) } else { None }
+            let succeeded = child.wait().is_ok_and(|status| status.success());
+            (in_time && succeeded).then_some(folded)
         });
         match folded {
             Some(folded) => folded.map_err(failed),
-            None => Err(Error::Perf { doing: "read its samples", said: last_words(dir) }),
+            None => Err(Error::Perf { doing: "read its samples", output: last_output(dir) }),
         }
     }
 
-    /// What must be known to read these stacks: symbols that are missing, stacks that are cut off, what the kernel
-    /// doesn't show. Each with its remedy; empty where there is nothing.
+    /// Caveats for reading these stacks, with remedies: missing symbols, truncated stacks, what the kernel hides.
     pub fn remarks(&self, folded: &Folded) -> Vec<String> {
         let mut remarks = self.perf.blind_to.clone();
         let share = |samples: u64| samples as f64 / folded.samples.max(1) as f64;
@@ -329,7 +329,7 @@ impl Recording {
             .collect();
         for (name, (path, unresolved)) in by_name {
             if is_stripped(Path::new(path))
-                && (SERVERS.contains(&name) || share(unresolved) > REMARKABLE_SHARE)
+                && (SERVERS.contains(&name) || share(unresolved) > UNRESOLVED_SHARE)
             {
                 remarks.push(format!(
                     "{name} is stripped: {:.0} % of the samples are in its unresolved symbols (shown as [{name}]); {}",
@@ -364,10 +364,10 @@ fn remedy(name: &str) -> &'static str {
     }
 }
 
-/// The end of what `perf` said, in a line.
-fn last_words(dir: &Path) -> String {
+/// The last lines of the output of `perf`, joined.
+fn last_output(dir: &Path) -> String {
     const LINES: usize = 4;
-    let text = fs::read_to_string(dir.join("said")).unwrap_or_default();
+    let text = fs::read_to_string(dir.join(STDERR_FILE)).unwrap_or_default();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(LINES)..].join("; ");
     if last.is_empty() { "no output".to_owned() } else { last }
@@ -375,5 +375,5 @@ fn last_words(dir: &Path) -> String {
 
 fn perf_failed(dir: &Path, doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {
     let dir = dir.to_owned();
-    move |source| Error::Perf { doing, said: format!("{source} (in {})", dir.display()) }
+    move |source| Error::Perf { doing, output: format!("{source} (in {})", dir.display()) }
 }

@@ -1,15 +1,15 @@
-//! Whether the files in which samples were taken name their functions.
+//! Detects programs and libraries without symbols.
 
 use std::fs;
 use std::path::Path;
 
 use object::{Object, ObjectSection, ReadCache};
 
-/// Where distributions put the symbols that they take out of programs.
+/// Where distributions install separate debug symbols.
 const DEBUG_DIR: &str = "/usr/lib/debug/.build-id";
 
-/// Whether a program or library names only the functions that it offers to others: it is stripped, and its symbols are
-/// not installed apart from it. A file that can't be read is taken for whole.
+/// Whether a program or library is stripped and its separate debug symbols are not installed. False for an unreadable
+/// file.
 pub(super) fn is_stripped(path: &Path) -> bool {
     let Ok(file) = fs::File::open(path) else {
         return false;

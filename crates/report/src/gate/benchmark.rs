@@ -1,5 +1,5 @@
-//! The gate as a list for benchmark-action's `customSmallerIsBetter`: every value is a ratio to base measured in the
-//! same blocks, so a history of them has no steps where the machine changed.
+//! The gate as a list for benchmark-action's `customSmallerIsBetter`. Every value is a ratio to base in the
+//! same blocks, so a change of machine does not show as a step in their history.
 
 use rqps_stats::{Metric, Verdict};
 use rqps_store::counted;
@@ -22,10 +22,10 @@ pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String
     pretty(&Value::Array(entries))
 }
 
-/// An entry for each metric, so that names stay the same from run to run. None where there is no
-/// finite ratio: a list for charts has no place for it.
+/// The entry of a metric; its name is the same in every run. None if the ratio is not finite, which charts
+/// cannot show.
 fn entry(arm: &str, test: &str, one: &Verdict, warnings: &[String]) -> Option<Value> {
-    // Of the rate less is worse: what is charted is the time of an operation.
+    // A smaller rate is worse, so the entry has its inverse.
     let (what, value, low, high) = match one.metric {
         Metric::Rate => ("time per operation", one.ratio.recip(), one.high.recip(), one.low.recip()),
         metric => (metric.measure().label, one.ratio, one.low, one.high),

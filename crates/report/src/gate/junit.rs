@@ -1,4 +1,4 @@
-//! The gate as JUnit XML: a suite for each candidate and detector, a case for each test. CI systems read this layout:
+//! The gate as JUnit XML: one suite per candidate and detector, one case per test. The format is described in
 //! <https://github.com/testmoapp/junitxml>.
 
 use std::io;
@@ -11,12 +11,11 @@ use crate::error::{Error, Result};
 use crate::gate::{ArmAtGate, GateRules};
 use crate::verdict_lines::{Judged, Line};
 
-/// One test case.
 struct Case<'a> {
     test: &'a str,
     message: String,
     fails: bool,
-    /// Whether nothing was decided, or it may be chance.
+    /// Whether the verdict is inconclusive or a change that may be chance.
     open: bool,
 }
 
@@ -43,48 +42,50 @@ fn write(
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let mut suites: Vec<Suite<'_>> = Vec::new();
     for ArmAtGate { arm, lines, warnings } in arms {
-        for of in Detector::ALL {
+        for detector in Detector::ALL {
             let cases: Vec<Case<'_>> =
-                lines.iter().filter_map(|line| case(judged, line, of, rules)).collect();
+                lines.iter().filter_map(|line| case(judged, line, detector, rules)).collect();
             if !cases.is_empty() {
-                let name = format!("{}.{}", judged.run.arms[*arm].name, of.key());
+                let name = format!("{}.{}", judged.run.arms[*arm].name, detector.key());
                 suites.push(Suite { name, warnings, cases });
             }
         }
     }
-    let all = |fails: bool| -> usize {
-        suites.iter().flat_map(|suite| &suite.cases).filter(|case| !fails || case.fails).count()
-    };
+    let cases = || suites.iter().flat_map(|suite| &suite.cases);
     writer
         .create_element("testsuites")
         .with_attributes([
             ("name", judged.run.folder.name().as_str()),
-            ("tests", all(false).to_string().as_str()),
-            ("failures", all(true).to_string().as_str()),
+            ("tests", cases().count().to_string().as_str()),
+            ("failures", cases().filter(|case| case.fails).count().to_string().as_str()),
         ])
         .write_inner_content(|writer| suites.iter().try_for_each(|one| suite(writer, one)))?;
     Ok(())
 }
 
-fn case<'a>(judged: &Judged<'_>, line: &'a Line<'a>, of: Detector, rules: &GateRules) -> Option<Case<'a>> {
-    if let Some(missed) = line.missed.as_ref().filter(|_| of == Detector::Rate) {
+fn case<'a>(
+    judged: &Judged<'_>,
+    line: &'a Line<'a>,
+    detector: Detector,
+    rules: &GateRules,
+) -> Option<Case<'a>> {
+    if let Some(missed) = line.missed.as_ref().filter(|_| detector == Detector::Rate) {
         let fails = rules.fails_on_missed(missed);
         let open = missed.by_arm && missed.by_base;
         return Some(Case { test: line.test, message: missed.text.clone(), fails, open });
     }
-    let verdict = line.all().find(|verdict| verdict.detector == of)?;
-    let (message, fails) = (line.part(verdict, judged), rules.fails_on(verdict));
+    let verdict = line.all().find(|verdict| verdict.detector == detector)?;
     let may_be_chance = verdict.class.is_change() && !verdict.significant;
     Some(Case {
         test: line.test,
-        message,
-        fails,
+        message: line.part(verdict, judged),
+        fails: rules.fails_on(verdict),
         open: verdict.class == Class::Inconclusive || may_be_chance,
     })
 }
 
 fn suite(writer: &mut Writer<Vec<u8>>, Suite { name, warnings, cases }: &Suite<'_>) -> io::Result<()> {
-    let count = |of: fn(&Case<'_>) -> bool| cases.iter().filter(|case| of(case)).count().to_string();
+    let count = |is: fn(&Case<'_>) -> bool| cases.iter().filter(|case| is(case)).count().to_string();
     writer
         .create_element("testsuite")
         .with_attributes([
@@ -116,7 +117,7 @@ fn properties(writer: &mut Writer<Vec<u8>>, warnings: &[String]) -> io::Result<(
     Ok(())
 }
 
-/// An inconclusive case that does not fail the gate has neither passed nor failed.
+/// An open case that does not fail the gate has neither passed nor failed.
 fn is_skipped(case: &Case<'_>) -> bool {
     case.open && !case.fails
 }

@@ -1,4 +1,4 @@
-//! The gate: whether a run's verdicts let a change pass, for people and for programs.
+//! The gate: passes or fails a change by a run's verdicts, with output for people and programs.
 
 mod benchmark;
 mod junit;
@@ -7,26 +7,25 @@ mod summary;
 use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::Run;
 
+use crate::comparison::Comparison;
 use crate::error::{Error, Result};
 use crate::reading::Reading;
-use crate::sides::Sides;
 use crate::verdict_lines::{Judged, Line, Missed};
 
 /// What makes the gate fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateRules {
-    /// Significant regressions of these. Of the cost those that are not mixed: something else that an operation takes
-    /// has not fallen.
+    /// Significant regressions of these detectors; mixed ones only for resources.
     pub fail_on: Vec<Detector>,
-    /// What has risen beside something that has fallen, of the cost and the resources.
+    /// Also mixed regressions of cost and resources, where another resource improved.
     pub mixed: bool,
-    /// Verdicts on what is named that were not reached, or that may be chance among so many. Those on stalls take
-    /// longer than most runs.
+    /// Also verdicts of `fail_on` that are inconclusive or may be chance; not those on stalls, which need
+    /// more blocks than most runs have.
     pub inconclusive: bool,
 }
 
 impl Default for GateRules {
-    /// Regressions of the rate, the cost and stalls; what is mixed or not decided lets a change pass.
+    /// Fails on regressions of rate, cost and stalls, but not if they are mixed or inconclusive.
     fn default() -> Self {
         Self { fail_on: Detector::HEADLINES.to_vec(), mixed: false, inconclusive: false }
     }
@@ -34,50 +33,49 @@ impl Default for GateRules {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing that counts got worse.
     Passed,
     Regressed,
-    /// Nothing did as far as is known, but verdicts are missing that were asked for.
+    /// No regression, but a verdict that the rules require is missing.
     Undecided,
 }
 
-/// A run at the gate.
+/// The result of the gate.
 #[derive(Debug, Clone)]
 pub struct Gate {
     pub outcome: Outcome,
-    /// A summary for people, Markdown.
+    /// A summary in Markdown.
     pub markdown: String,
-    /// JUnit XML: a test case for each verdict; a regression is a failure, an open verdict is skipped (a failure, where
-    /// the rules say so).
+    /// JUnit XML: one test case per verdict. Regressions are failures; inconclusive verdicts are skipped, or
+    /// failures if the rules require them.
     pub junit: String,
-    /// A list for benchmark-action's `customSmallerIsBetter`: an entry for each metric, with the ratio to base of the
-    /// time or the cost of an operation.
+    /// A list for benchmark-action's `customSmallerIsBetter`: one entry per metric, with the ratio to base of
+    /// the time or cost of an operation.
     pub json: String,
 }
 
-/// Holds a run's verdicts against the rules.
+/// Applies the rules to a run's verdicts.
 ///
 /// # Errors
-/// When the run has no blocks, when none of its verdicts came to a look, or when its folder cannot be read.
+/// If the run has no blocks, too few for any verdict, or cannot be read.
 pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let base = run.arms.iter().position(|arm| arm.role == rqps_store::Role::Base).unwrap_or(0);
     let judged = Judged::from_run(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
     let readings = [Reading::new(run)];
-    let sides = Sides::new(&readings, None, &[])?;
+    let comparison = Comparison::new(&readings, None, &[])?;
     let at_gate = |arm: usize| ArmAtGate {
         arm,
         lines: judged.lines(arm, |_| true),
-        warnings: sides.warnings_on(&run.arms[arm], &run.arms[base]),
+        warnings: comparison.warnings_on(&run.arms[arm], &run.arms[base]),
     };
     let arms: Vec<ArmAtGate<'_>> = judged.candidates().map(at_gate).collect();
     let verdicts = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
-    let looked = |verdict: &Verdict| verdict.looks_reached > 0;
+    let is_reached = |verdict: &Verdict| verdict.looks_reached > 0;
     let missed = || arms.iter().flat_map(|arm| &arm.lines).filter_map(|line| line.missed.as_ref());
-    if !verdicts().any(looked) && missed().next().is_none() {
+    if !verdicts().any(is_reached) && missed().next().is_none() {
         return Err(Error::NothingJudged { run: run.folder.name(), blocks: judged.verdicts.blocks_done });
     }
-    let fell_short = missed().any(|missed| rules.fails_on_missed(missed));
-    let outcome = if fell_short || verdicts().any(|verdict| rules.is_regression(verdict)) {
+    let fails_on_missed = missed().any(|missed| rules.fails_on_missed(missed));
+    let outcome = if fails_on_missed || verdicts().any(|verdict| rules.is_regression(verdict)) {
         Outcome::Regressed
     } else if verdicts().any(|verdict| rules.is_missing(verdict)) {
         Outcome::Undecided
@@ -86,7 +84,7 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     };
     Ok(Gate {
         outcome,
-        markdown: summary::markdown(&judged, &arms, outcome, &sides.warnings())?,
+        markdown: summary::markdown(&judged, &comparison, &arms, outcome)?,
         junit: junit::xml(&judged, &arms, rules)?,
         json: benchmark::json(&judged, &arms)?,
     })
@@ -96,39 +94,37 @@ struct ArmAtGate<'a> {
     /// Index in the run's arms.
     arm: usize,
     lines: Vec<Line<'a>>,
-    /// What must be read with them.
     warnings: Vec<String>,
 }
 
 impl GateRules {
-    /// Whether an arm that missed its target rate of background writes, while base met it, fails the gate: it counts as
-    /// a regression of the rate.
+    /// Whether a missed target rate of background writes fails the gate. If base met it, it counts as a
+    /// regression of the rate.
     fn fails_on_missed(&self, missed: &Missed) -> bool {
         self.fail_on.contains(&Detector::Rate) && missed.is_regression()
     }
 
-    /// Whether this verdict alone fails the gate.
+    /// Whether the verdict fails the gate.
     fn fails_on(&self, verdict: &Verdict) -> bool {
         self.is_regression(verdict) || self.is_missing(verdict)
     }
 
-    /// Whether it says that something got worse that was asked for. A call that may be chance among all verdicts of the
-    /// run does not.
+    /// Whether the verdict is a significant regression that the rules cover.
     fn is_regression(&self, verdict: &Verdict) -> bool {
-        let is_asked_for = match verdict.is_mixed() {
-            // A resource that is named explicitly counts, whatever else was saved in exchange.
+        let is_covered = match verdict.is_mixed() {
+            // A resource in `fail_on` counts even if others improved in exchange.
             true => {
                 self.mixed || (verdict.detector.is_resource() && self.fail_on.contains(&verdict.detector))
             }
             false => self.fail_on.contains(&verdict.detector),
         };
-        is_asked_for && verdict.class.is_regression() && verdict.significant
+        is_covered && verdict.class.is_regression() && verdict.significant
     }
 
-    /// Whether what was asked for is not known.
+    /// Whether the rules require a verdict here that was not reached.
     fn is_missing(&self, verdict: &Verdict) -> bool {
         let may_be_chance = verdict.class.is_regression() && !verdict.significant;
-        let is_asked_for = self.fail_on.contains(&verdict.detector) && verdict.detector != Detector::Stalls;
-        self.inconclusive && is_asked_for && (verdict.class == Class::Inconclusive || may_be_chance)
+        let is_required = self.fail_on.contains(&verdict.detector) && verdict.detector != Detector::Stalls;
+        self.inconclusive && is_required && (verdict.class == Class::Inconclusive || may_be_chance)
     }
 }

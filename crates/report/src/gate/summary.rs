@@ -1,8 +1,9 @@
-//! The gate in Markdown: its outcome, what changed, what is inconclusive, how far to trust it; all tests are folded
-//! away.
+//! The gate in Markdown: outcome, changes, inconclusive verdicts, how far to trust them, and all verdicts
+//! collapsed.
 
 use rqps_verdicts::version_rows;
 
+use crate::comparison::Comparison;
 use crate::document::{Block, Document, Table};
 use crate::error::Result;
 use crate::format::Format;
@@ -13,10 +14,11 @@ use crate::verdict_lines::{Judged, Line};
 
 pub(super) fn markdown(
     judged: &Judged<'_>,
+    comparison: &Comparison<'_>,
     arms: &[ArmAtGate<'_>],
     outcome: Outcome,
-    warnings: &[String],
 ) -> Result<String> {
+    let warnings = comparison.warnings();
     let mut document = Document::default();
     let verdicts_of = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::verdicts));
     let open = verdicts_of().filter(|verdict| !verdict.class.is_decided()).count();
@@ -25,16 +27,16 @@ pub(super) fn markdown(
     } else {
         format!(", {open} of {} verdicts inconclusive", verdicts_of().count())
     };
-    let says = match outcome {
+    let result = match outcome {
         Outcome::Passed => "passed",
         Outcome::Regressed => "REGRESSION",
         Outcome::Undecided => "undecided",
     };
-    document.push(Block::Heading(2, format!("rqps gate: {says}{open}")));
-    document.extend(warnings.iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
-    let base = judged.name(judged.base);
+    document.push(Block::Heading(2, format!("rqps gate: {result}{open}")));
+    document.push_warnings(&warnings);
+    let base = judged.label(comparison, judged.base);
     for ArmAtGate { arm, lines, warnings } in arms {
-        let label = judged.name(*arm);
+        let label = judged.label(comparison, *arm);
         document.push(Block::Text(verdicts::summary(&label, &base, lines)));
         let changes = verdicts::changes(judged, lines);
         if !changes.is_empty() {
@@ -52,6 +54,6 @@ pub(super) fn markdown(
     }
     document.push(Block::Text("How far to trust these verdicts:".to_owned()));
     document.push(trust::items(judged));
-    document.warn(warnings);
+    document.warn(&warnings);
     render(&document, Format::Markdown, false)
 }

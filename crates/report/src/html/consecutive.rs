@@ -1,23 +1,23 @@
-//! Consecutive steps at a glance: the tables of all of them, coloured by range.
+//! Tables of all consecutive steps, coloured by range.
 
 use maud::{Markup, html};
 
 use super::Page;
+use crate::comparison::Layout;
 use crate::error::Result;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::sides::Layout;
 
-/// What is shown at once, and what is folded away under a line.
+/// Sections shown openly, and collapsed sections with their summary.
 const SHOWN: [Section; 4] = [Section::Absolute, Section::Relative, Section::Background, Section::Connections];
 const FOLDED: [(&str, &[Section]); 2] = [
     ("CPU of server and client, outcome of each step", &[Section::Cpu, Section::Ends]),
     ("Sizes, dead rows, planning of the DELETE", &[Section::State]),
 ];
 
-/// The section; none of a run whose tests are measured for themselves.
+/// The section; None if steps are not consecutive.
 pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
-    if page.sides.layout() != Layout::Consecutive {
+    if page.comparison.layout() != Layout::Consecutive {
         return Ok(None);
     }
     let shown = page.blocks(&SHOWN)?;

@@ -1,4 +1,4 @@
-//! The charts of a report as files of their own, for a blog or a talk.
+//! The charts of a report as separate files, for a blog or a talk.
 
 use rqps_charts::{RatioChart, Theme};
 use rqps_store::Run;
@@ -7,19 +7,20 @@ use super::{Page, latency, ratios, timeline, versions};
 use crate::error::Result;
 use crate::reading::Reading;
 
-/// A drawing that stands alone.
+/// A standalone drawing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChartFile {
-    /// What to call it, without an ending: `ratio-rate-point`, `time-scan`, `latency-scan`.
+    /// File name without extension: `ratio-rate-point`, `time-scan`, `latency-scan`.
     pub name: String,
-    /// The drawing: one `<svg>` element on white.
+    /// One `<svg>` element on white.
     pub svg: String,
 }
 
-/// Every chart of a run: ratios by group, versions in a row, and of each test its course over time and its latencies.
+/// Returns every chart of a run: ratios by group, ratios across versions, and time series and latencies of
+/// each test.
 ///
 /// # Errors
-/// When the run cannot be read or judged.
+/// If the run cannot be read or judged.
 pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
     let readings = [Reading::new(run)];
     let page = Page::new(run, &readings)?;
@@ -27,7 +28,7 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
     let mut file = |name: String, svg: String| files.push(ChartFile { name: file_name(&name), svg });
     for chart in ratios::all(&page) {
         let mut chart = RatioChart { width: rqps_charts::WIDTH_DEFAULT, ..chart };
-        // What a page links to is not in a file.
+        // Link targets exist only on the page.
         chart.rows.iter_mut().for_each(|row| row.href = None);
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
@@ -35,11 +36,11 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
     for step in &page.steps {
-        if let Some(mut chart) = timeline::first(&page, step)? {
+        if let Some(mut chart) = timeline::rate_chart(&page, step)? {
             chart.title = format!("{}: {}", step.name, chart.title);
             file(format!("time-{}", step.name), chart.svg(Theme::Light));
         }
-        if let Some(mut chart) = latency::of_events(&page, step)? {
+        if let Some(mut chart) = latency::event_chart(&page, step)? {
             chart.title = format!("{}: {}", step.name, chart.title);
             file(format!("latency-{}", step.name), chart.svg(Theme::Light));
         }
@@ -47,7 +48,7 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
     Ok(files)
 }
 
-/// A name that every file system takes.
+/// Replaces characters that are not portable in file names.
 fn file_name(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_=".contains(c) { c } else { '_' }).collect()
 }

@@ -1,18 +1,18 @@
-//! A flamegraph for inside the page: the frames of the drawing alone, without the script and the style sheet that a
-//! flamegraph in a file of its own has. Those of a page would reach every chart on it.
+//! Embeds a flamegraph in the page: only the frames, without the script and style sheet of a standalone
+//! flamegraph, which would affect every chart on the page.
 
 use maud::{Markup, PreEscaped, html};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-/// Units of the drawing from side to side.
+/// Width of the drawing, and height of a frame.
 const WIDTH: f64 = 1180.0;
 const FRAME: f64 = 15.0;
 
-/// Bytes of a frame beside its texts.
+/// Bytes of a frame's markup without its texts.
 const FRAME_BYTES: usize = 120;
 
-/// A box of the graph. Texts are as the drawing had them: escaped.
+/// A box of the graph. Texts are still escaped, as in the drawing.
 #[derive(Default)]
 struct Frame {
     title: String,
@@ -23,8 +23,8 @@ struct Frame {
     fill: String,
 }
 
-/// The drawing as a part of the page, called `label`, in about `bytes_max`, and how many of its narrowest frames that
-/// leaves out. None where it holds no frames.
+/// Converts a drawing to markup of at most about `bytes_max` bytes, labelled `label`. Drops the narrowest
+/// frames to fit and returns how many. None if there are no frames.
 pub(super) fn embedded(
     svg: &str,
     label: &str,
@@ -39,12 +39,11 @@ pub(super) fn embedded(
         bytes <= bytes_max
     });
     let left_out = all - frames.len();
-    let tops = frames.iter().map(|frame| frame.y);
-    let (top, bottom) =
-        tops.fold((f64::INFINITY, 0.0), |(low, high), y| (f64::min(low, y), f64::max(high, y)));
     if frames.is_empty() {
         return Ok(None);
     }
+    let tops = || frames.iter().map(|frame| frame.y);
+    let (top, bottom) = (tops().fold(f64::INFINITY, f64::min), tops().fold(0.0, f64::max));
     let graph = html! {
         svg.flame-graph viewBox=(format!("0 {top} {WIDTH} {}", bottom + FRAME + 1.0 - top)) role="img"
             aria-label=(label) data-width=(WIDTH) {
@@ -62,7 +61,7 @@ pub(super) fn embedded(
     Ok(Some((graph, left_out)))
 }
 
-/// To a tenth of a unit.
+/// Rounds to 0.1.
 fn short(value: f64) -> String {
     format!("{}", (value * 10.0).round() / 10.0)
 }
@@ -103,8 +102,8 @@ fn frames(svg: &str) -> Result<Vec<Frame>, quick_xml::Error> {
     }
 }
 
-fn attribute(of: &BytesStart<'_>, key: &str) -> String {
-    let found = of.try_get_attribute(key).ok().flatten();
+fn attribute(element: &BytesStart<'_>, key: &str) -> String {
+    let found = element.try_get_attribute(key).ok().flatten();
     let value = found.and_then(|found| {
         found.normalized_value(XmlVersion::Implicit1_0).ok().map(|value| value.into_owned())
     });
@@ -116,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_frames_are_left_and_names_stay_names() {
+    fn only_frames_are_embedded_and_names_stay_escaped() {
         let drawn = rqps_charts::flamegraph("backend;<script>x</script> 3\nbackend;b&c 1\n", "t").unwrap();
         let graph = |bytes_max| embedded(&drawn, "graph", bytes_max).unwrap().unwrap();
         let (markup, left_out) = graph(1000);
@@ -128,6 +127,6 @@ mod tests {
         assert!(markup.contains("&lt;script&gt;x&lt;/script&gt; (3 samples"), "{markup}");
         assert!(markup.contains("b&amp;c"), "{markup}");
         let (markup, left_out) = graph(500);
-        assert!(left_out > 0 && !markup.into_string().contains("b&amp;c"), "the narrowest is left out");
+        assert!(left_out > 0 && !markup.into_string().contains("b&amp;c"), "the narrowest is dropped");
     }
 }

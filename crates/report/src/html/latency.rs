@@ -1,4 +1,4 @@
-//! How latencies are distributed on each arm, over all windows that count: the share of statements that took longer.
+//! Latency distribution on each arm, over all valid windows: the share of statements that took longer.
 
 use std::collections::BTreeMap;
 
@@ -7,36 +7,38 @@ use maud::{Markup, html};
 use rqps_charts::{Curve, LatencyChart, Theme};
 
 use super::{CHART_WIDTH, Page, anchor, figure};
+use crate::comparison::TestStep;
 use crate::error::Result;
 use crate::histograms;
-use crate::sides::TestStep;
 
-/// The whole event, as the store calls it: the one statement, or the transaction.
+/// The store's name for whole events: one statement, or a transaction.
 const EVENT: &str = "event";
-/// Points of a curve for each factor of ten in the share: of events, and of each kind of statement.
+/// Points of a curve per decade of the share: for events, and for each kind of statement.
 const POINTS_PER_DECADE: u32 = 10;
 const KIND_POINTS_PER_DECADE: u32 = 5;
-/// Kinds of statements that are drawn, those that take most of the time; the table has all.
+/// Maximum kinds of statements drawn, those with the most total time; the table has all.
 const KINDS_MAX: usize = 4;
-/// The smallest share that is drawn: one statement in a hundred thousand.
+/// Decades of the share: down to 1 in 100,000 statements.
 const DECADES: u32 = 5;
 const NS_PER_US: f64 = 1e3;
 
-/// By kind of statement: each arm's latencies in ns.
-type ByStatement = BTreeMap<String, BTreeMap<usize, Histogram<u64>>>;
+/// Latencies in ns by index of the arm.
+type ByArm = BTreeMap<usize, Histogram<u64>>;
+/// [`ByArm`] by kind of statement.
+type ByStatement = BTreeMap<String, ByArm>;
 
-/// The chart of one test's events; none where their latencies were not measured.
-pub(super) fn of_events(page: &Page<'_>, step: &TestStep) -> Result<Option<LatencyChart>> {
+/// The chart of a test's events; None if their latencies were not measured.
+pub(super) fn event_chart(page: &Page<'_>, step: &TestStep) -> Result<Option<LatencyChart>> {
     let events = read(page, step)?.remove(EVENT);
     Ok(events.map(|events| chart(page, step, "whole event", &events, POINTS_PER_DECADE)))
 }
 
-/// The charts of one test: its events, and each kind of statement where it has several.
+/// The charts of a test: events, and each kind of statement if there are several.
 pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     let mut all = read(page, step)?;
     let events = all.remove(EVENT);
-    let draw = |statement: &str, of_arms: &BTreeMap<usize, Histogram<u64>>, per_decade: u32| {
-        let chart = chart(page, step, statement, of_arms, per_decade);
+    let draw = |statement: &str, by_arm: &ByArm, per_decade: u32| {
+        let chart = chart(page, step, statement, by_arm, per_decade);
         figure(&chart.title, chart.svg(Theme::Page))
     };
     Ok(html! {
@@ -46,23 +48,23 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
                 @if all.len() > 1 {
                     details {
                         summary { "By kind of statement" }
-                        div.charts { @for (statement, of_arms) in longest(&all) {
-                            (draw(statement, of_arms, KIND_POINTS_PER_DECADE))
+                        div.charts { @for (statement, by_arm) in longest(&all) {
+                            (draw(statement, by_arm, KIND_POINTS_PER_DECADE))
                         } }
                     }
                 }
             }
             None => {
-                @for (statement, of_arms) in longest(&all) { (draw(statement, of_arms, POINTS_PER_DECADE)) }
+                @for (statement, by_arm) in longest(&all) { (draw(statement, by_arm, POINTS_PER_DECADE)) }
             }
         }
     })
 }
 
-/// The kinds of statements that take most of the time.
-fn longest(all: &ByStatement) -> Vec<(&String, &BTreeMap<usize, Histogram<u64>>)> {
-    let time = |of_arms: &BTreeMap<usize, Histogram<u64>>| -> f64 {
-        of_arms.values().map(|histogram| histogram.mean() * histogram.len() as f64).sum()
+/// The kinds of statements with the most total time.
+fn longest(all: &ByStatement) -> Vec<(&String, &ByArm)> {
+    let time = |by_arm: &ByArm| -> f64 {
+        by_arm.values().map(|histogram| histogram.mean() * histogram.len() as f64).sum()
     };
     let mut kinds: Vec<_> = all.iter().collect();
     kinds.sort_by(|(_, a), (_, b)| time(b).total_cmp(&time(a)));
@@ -81,13 +83,7 @@ fn read(page: &Page<'_>, step: &TestStep) -> Result<ByStatement> {
     Ok(all)
 }
 
-fn chart(
-    page: &Page<'_>,
-    step: &TestStep,
-    statement: &str,
-    of_arms: &BTreeMap<usize, Histogram<u64>>,
-    per_decade: u32,
-) -> LatencyChart {
+fn chart(page: &Page<'_>, step: &TestStep, statement: &str, by_arm: &ByArm, per_decade: u32) -> LatencyChart {
     let curve = |(arm, histogram): (&usize, &Histogram<u64>)| Curve {
         label: page.name(*arm).to_owned(),
         arm: *arm,
@@ -96,12 +92,12 @@ fn chart(
     LatencyChart {
         id: format!("latency-{}-{}", anchor(statement), anchor(&step.name)),
         title: format!("Latency, {statement}"),
-        curves: of_arms.iter().map(curve).collect(),
+        curves: by_arm.iter().map(curve).collect(),
         width: CHART_WIDTH,
     }
 }
 
-/// Share of statements that took longer, and how long that is: as far as there are statements to tell.
+/// Share of slower statements, and the latency in microseconds, down to the share of a single statement.
 fn points(histogram: &Histogram<u64>, per_decade: u32) -> Vec<(f64, f64)> {
     let all = histogram.len().max(1) as f64;
     let mut below = 0;
@@ -115,8 +111,8 @@ fn points(histogram: &Histogram<u64>, per_decade: u32) -> Vec<(f64, f64)> {
     let share = |point: u32| 10f64.powf(-f64::from(point) / f64::from(per_decade));
     let value = |share: f64| {
         let rank = (all * (1.0 - share)).ceil() as u64;
-        let place = recorded.partition_point(|(below, _)| *below < rank);
-        Some((share, recorded.get(place)?.1 as f64 / NS_PER_US))
+        let index = recorded.partition_point(|(below, _)| *below < rank);
+        Some((share, recorded.get(index)?.1 as f64 / NS_PER_US))
     };
     let shares = (0..=DECADES * per_decade).map(share).take_while(|share| *share * all >= 1.0);
     shares.filter_map(value).collect()
@@ -127,11 +123,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_goes_as_far_as_its_statements() {
+    fn a_curve_ends_at_the_share_of_one_statement() {
         let mut histogram = Histogram::<u64>::new(3).unwrap();
         (1..=1000u64).for_each(|ms| histogram.record(ms * 1_000_000).unwrap());
         let points = points(&histogram, 10);
-        assert_eq!(points.len(), 31, "three factors of ten");
+        assert_eq!(points.len(), 31, "three decades");
         let (share, us) = points[10];
         assert!((share - 0.1).abs() < 1e-9 && (us / 900_000.0 - 1.0).abs() < 0.002, "{share} {us}");
     }

@@ -1,14 +1,14 @@
-//! How a verdict looks on the page: a shape and a word in addition to the colour, so that none is needed alone.
+//! How the page shows verdicts: a shape and a word in addition to the colour, so that colour is never needed.
 
 use maud::{Markup, html};
 use rqps_stats::{Class, Detector, Verdict};
 
-/// The verdict on one test of one arm, as the page shows it.
+/// A verdict as the page shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Mark {
     Worse,
     Better,
-    /// Changed, and another resource changed in the other direction.
+    /// Changed while another resource changed in the other direction.
     Mixed,
     Same,
     Open,
@@ -33,7 +33,7 @@ impl Mark {
         matches!(self, Self::Worse | Self::Better | Self::Mixed)
     }
 
-    /// Class of style sheets and scripts.
+    /// CSS class.
     pub fn class(self) -> &'static str {
         match self {
             Self::Worse => "worse",
@@ -44,7 +44,6 @@ impl Mark {
         }
     }
 
-    /// Read together with the word beside it.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Worse => "▼",
@@ -55,7 +54,7 @@ impl Mark {
         }
     }
 
-    /// What it says of that detector's subject.
+    /// The verdict in words, depending on the detector.
     pub fn word(self, detector: Detector) -> &'static str {
         match (self, detector) {
             (Self::Worse, Detector::Rate) => "slower",
@@ -73,7 +72,7 @@ impl Mark {
     }
 }
 
-/// `▼ 0.873` with its word for those who do not see the shape.
+/// `▼ 0.873`, with the word for screen readers.
 pub(super) fn figure(verdict: &Verdict) -> Markup {
     let mark = Mark::from(verdict);
     html! {
@@ -85,22 +84,21 @@ pub(super) fn figure(verdict: &Verdict) -> Markup {
     }
 }
 
-/// What the detector judges, in a word or two.
+/// The detector's subject in a word or two.
 pub(super) fn subject(detector: Detector) -> &'static str {
     let resource = detector.measure().filter(|_| detector.is_resource());
     resource.map_or(detector.key(), |measure| measure.label)
 }
 
-/// Decimals in which ratios of that detector are told apart: costs are counted, rates are timed.
-pub(super) fn decimals(detector: Detector) -> usize {
+/// Decimals of a detector's ratios: counted costs are more precise than timed rates.
+fn decimals(detector: Detector) -> usize {
     match detector {
         Detector::Rate | Detector::Stalls => 3,
         _ => 4,
     }
 }
 
-/// A ratio as cells have it.
-pub(super) fn ratio(value: f64, decimals: usize) -> String {
+fn ratio(value: f64, decimals: usize) -> String {
     match value {
         infinite if infinite.is_infinite() => "from none".to_owned(),
         finite if finite.is_finite() => format!("{finite:.decimals$}"),
@@ -108,9 +106,8 @@ pub(super) fn ratio(value: f64, decimals: usize) -> String {
     }
 }
 
-/// `0.861 to 0.886`; nothing where one block gives no interval.
+/// `0.861 to 0.886`; None if there is no interval, as with one block.
 pub(super) fn interval(verdict: &Verdict) -> Option<String> {
-    let (one, decimals) = (verdict, decimals(verdict.detector));
-    let known = one.low.is_finite() && one.high.is_finite();
-    known.then(|| format!("{:.decimals$} to {:.decimals$}", one.low, one.high))
+    let (low, high, decimals) = (verdict.low, verdict.high, decimals(verdict.detector));
+    (low.is_finite() && high.is_finite()).then(|| format!("{low:.decimals$} to {high:.decimals$}"))
 }

@@ -1,4 +1,4 @@
-//! What was run, on which host and how, so that a reader can judge and reproduce it.
+//! What was run, how and on which host, so that readers can assess and reproduce it.
 
 use maud::{Markup, html};
 use rqps_store::Arm;
@@ -63,22 +63,22 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
                 (blocks::blocks(&remarks, 3))
             }
             h3 { "How to reproduce it" }
-            (again(page)?)
+            (reproduction(page)?)
             h3 { "Glossary" }
             dl.words { @for (word, means) in WORDS { dt { (word) } dd { (means) } } }
         }
     })
 }
 
-/// Configs as used, each with the arms that ran with it.
+/// Configs as used, each with its arms.
 fn configs(page: &Page<'_>) -> Markup {
     let mut configs: Vec<(Vec<String>, &Arm)> = Vec::new();
-    for side in page.sides.base_first() {
-        let of =
+    for compared in page.comparison.base_first() {
+        let shown =
             |arm: &Arm| (arm.config_text.clone(), arm.env.clone(), arm.after_load.clone(), arm.facts.clone());
-        match configs.iter_mut().find(|(_, known)| of(known) == of(side.arm)) {
-            Some((arms, _)) => arms.push(side.reference()),
-            None => configs.push((vec![side.reference()], side.arm)),
+        match configs.iter_mut().find(|(_, known)| shown(known) == shown(compared.arm)) {
+            Some((arms, _)) => arms.push(compared.reference()),
+            None => configs.push((vec![compared.reference()], compared.arm)),
         }
     }
     html! {
@@ -98,17 +98,17 @@ fn configs(page: &Page<'_>) -> Markup {
     }
 }
 
-/// Settings in which the servers differ, as they report them.
+/// Settings that differ between the servers, as the servers report them.
 fn settings(page: &Page<'_>) -> Markup {
-    let all = page.sides.base_first();
-    let value = |side: &crate::sides::Side<'_>, name: &str| {
-        side.arm.settings.iter().find(|one| one.name == name).map(|one| one.value.clone())
+    let all = page.comparison.base_first();
+    let value = |compared: &crate::comparison::ComparedArm<'_>, name: &str| {
+        compared.arm.settings.iter().find(|one| one.name == name).map(|one| one.value.clone())
     };
     let mut names: Vec<&str> =
-        all.iter().flat_map(|side| &side.arm.settings).map(|one| one.name.as_str()).collect();
+        all.iter().flat_map(|compared| &compared.arm.settings).map(|one| one.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    names.retain(|name| all.iter().any(|side| value(side, name) != value(&all[0], name)));
+    names.retain(|name| all.iter().any(|compared| value(compared, name) != value(&all[0], name)));
     html! {
         @if !names.is_empty() {
             details {
@@ -117,11 +117,11 @@ fn settings(page: &Page<'_>) -> Markup {
                     table {
                         thead { tr {
                             th scope="col" { "setting" }
-                            @for side in &all { th scope="col" { (side.reference()) } }
+                            @for compared in &all { th scope="col" { (compared.reference()) } }
                         } }
                         tbody { @for name in &names { tr {
                             th scope="row" { (name) }
-                            @for side in &all { td { (value(side, name).unwrap_or_else(|| "unknown".to_owned())) } }
+                            @for compared in &all { td { (value(compared, name).unwrap_or_else(|| "unknown".to_owned())) } }
                         } } }
                     }
                 }
@@ -130,7 +130,7 @@ fn settings(page: &Page<'_>) -> Markup {
     }
 }
 
-fn again(page: &Page<'_>) -> Result<Markup> {
+fn reproduction(page: &Page<'_>) -> Result<Markup> {
     let path = page.run.folder.plan_path();
     let plan = std::fs::read_to_string(&path)
         .map_err(|error| Error::Output(format!("{} cannot be read: {error}", path.display())))?;

@@ -1,5 +1,5 @@
-//! Every test in one table: the verdicts on each variant, or without verdicts the relative rates. A filter leaves only
-//! the changes; each row links to its test.
+//! All tests in one table: the verdicts on each variant, or relative rates if there are none. Rows can be
+//! filtered by change and link to their test.
 
 use maud::{Markup, html};
 use rqps_stats::{Detector, Verdict};
@@ -9,21 +9,21 @@ use rqps_verdicts::RunVerdicts;
 use super::marks::{Mark, figure, interval, subject};
 use super::{Page, anchor};
 use crate::background::MARK;
+use crate::comparison::{Layout, TestStep};
 use crate::document::Block;
 use crate::error::Result;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::sides::{Layout, TestStep};
 use crate::verdict_lines::Judged;
 use crate::words;
 
-/// The section of all tests, with the full tables behind it.
+/// The section, with the full tables collapsed.
 pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     let full = match &page.judged {
         Some(_) => page.blocks(&[Section::Verdicts, Section::Evidence])?,
-        // Its tables stand above, with all steps.
-        None if page.sides.layout() == Layout::Consecutive => page.blocks(&[Section::Chain])?,
+        // The other tables are in the section of steps.
+        None if page.comparison.layout() == Layout::Consecutive => page.blocks(&[Section::Chain])?,
         None => page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?,
     };
     let full: Vec<Block> = full.into_iter().filter(|block| matches!(block, Block::Table(_))).collect();
@@ -31,16 +31,16 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         section #verdicts {
             h2 { (page.verdicts_title()) }
-            @for warning in page.sides.warnings() { p.callout.alarm { strong { "Warning. " } (warning) "." } }
+            @for warning in page.comparison.warnings() { p.callout.alarm { strong { "Warning. " } (warning) "." } }
             p.legend {
                 @if page.judged.is_some() {
-                    "Rate and cost per operation relative to " strong { (page.sides.base.arm.name) } ", with the \
+                    "Rate and cost per operation relative to " strong { (page.comparison.base.arm.name) } ", with the \
                     interval of the ratio. A rate below 1 is slower; a cost above 1 is more expensive. "
                     @for mark in Mark::ALL {
                         span.mark.(mark.class()) { (mark.symbol()) " " (mark.word(Detector::Rate)) } " "
                     }
                 } @else {
-                    "Rate relative to " strong { (page.sides.base.arm.name) } "; below 1 is slower. Coloured at 0.95 \
+                    "Rate relative to " strong { (page.comparison.base.arm.name) } "; below 1 is slower. Coloured at 0.95 \
                     and below, and at 1.05 and above."
                 }
             }
@@ -50,11 +50,11 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
                 span #shown role="status" {}
             }
             @match &page.judged {
-                Some(judged) => (of_verdicts(page, judged)),
-                None => (of_rates(page)),
+                Some(judged) => (verdict_table(page, judged)),
+                None => (rate_table(page)),
             }
             @if !full.is_empty() { details { summary { (title) } (blocks::blocks(&full, 3)) } }
-            @if page.judged.is_some() && page.sides.layout() == Layout::Independent {
+            @if page.judged.is_some() && page.comparison.layout() == Layout::Independent {
                 details { summary { "Rates, as tables" }
                     (blocks::blocks(&page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?, 3))
                 }
@@ -63,34 +63,34 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     })
 }
 
-/// Arms with columns in the table: candidates, and base measured again last.
+/// Arms with columns in the table: candidates, then the control.
 fn columns(page: &Page<'_>, judged: &Judged<'_>) -> Vec<usize> {
     page.candidates().into_iter().chain(judged.verdicts.experiment.control).collect()
 }
 
-/// What has a column: resources are in charts, and with their test.
+/// Detectors with a column; resources are only in charts and with their test.
 fn headlines(page: &Page<'_>) -> Vec<Detector> {
     page.detectors().into_iter().filter(|detector| !detector.is_resource()).collect()
 }
 
-/// The name of a column: a cost is of something.
+/// The heading of a column.
 fn column(page: &Page<'_>, detector: Detector) -> String {
     match detector {
-        Detector::Cost => format!("cost ({})", page.cost_of()),
+        Detector::Cost => format!("cost ({})", page.cost_metrics()),
         other => subject(other).to_owned(),
     }
 }
 
-fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
+fn verdict_table(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     let arms = columns(page, judged);
     let control = judged.verdicts.experiment.control;
-    let with_reasons = page.candidates().len() == 1;
+    let with_notes = page.candidates().len() == 1;
     let detectors = headlines(page);
-    let width = 1 + detectors.len() * arms.len() + usize::from(with_reasons);
+    let width = 1 + detectors.len() * arms.len() + usize::from(with_notes);
     html! {
         div.scroll tabindex="0" role="group" aria-label="Verdicts of all tests" {
             table.sortable.verdict-table {
-                caption { "Verdicts relative to " (page.sides.base.arm.name) }
+                caption { "Verdicts relative to " (page.comparison.base.arm.name) }
                 thead {
                     @if arms.len() > 1 {
                         tr {
@@ -100,18 +100,18 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
                                     (page.name(*arm)) @if Some(*arm) == control { " (A/A control)" }
                                 }
                             }
-                            @if with_reasons { td {} }
+                            @if with_notes { td {} }
                         }
                     }
                     tr {
                         th scope="col" { "test" }
                         @for arm in &arms {
-                            @let of = if arms.len() > 1 { format!("{} ", page.name(*arm)) } else { String::new() };
+                            @let name = if arms.len() > 1 { format!("{} ", page.name(*arm)) } else { String::new() };
                             @for detector in &detectors {
-                                th.num scope="col" { span.sr { (of) } (column(page, *detector)) }
+                                th.num scope="col" { span.sr { (name) } (column(page, *detector)) }
                             }
                         }
-                        @if with_reasons { th scope="col" { "notes" } }
+                        @if with_notes { th scope="col" { "notes" } }
                     }
                 }
                 @for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
@@ -119,7 +119,7 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
                         tr.group {
                             th colspan=(width) scope="rowgroup" { span { (of_group[0].group.title) } }
                         }
-                        @for step in of_group { (verdict_row(page, judged, &arms, step, with_reasons)) }
+                        @for step in of_group { (verdict_row(page, judged, &arms, step, with_notes)) }
                     }
                 }
             }
@@ -132,7 +132,7 @@ fn verdict_row(
     judged: &Judged<'_>,
     arms: &[usize],
     step: &TestStep,
-    with_reasons: bool,
+    with_notes: bool,
 ) -> Markup {
     let verdict = |arm: usize, detector| judged.verdicts.verdict(&step.name, arm, detector);
     let changed = arms
@@ -146,7 +146,7 @@ fn verdict_row(
             @for arm in arms {
                 @for detector in headlines(page) { (verdict_cell(verdict(*arm, detector))) }
             }
-            @if with_reasons { td.why { (reason(page, judged, arms[0], step)) } }
+            @if with_notes { td.why { (note(page, judged, arms[0], step)) } }
         }
     }
 }
@@ -169,40 +169,40 @@ fn verdict_cell(verdict: Option<&Verdict>) -> Markup {
     }
 }
 
-/// The first finding of the explanation, or how much more the verdicts need.
-fn reason(page: &Page<'_>, judged: &Judged<'_>, arm: usize, step: &TestStep) -> String {
-    if let Some(reason) = page.first_reason(&step.name, arm) {
-        return reason;
+/// The first finding of the explanation, else the missed background rate, else remarks on the verdicts.
+fn note(page: &Page<'_>, judged: &Judged<'_>, arm: usize, step: &TestStep) -> String {
+    if let Some(finding) = page.first_finding(&step.name, arm) {
+        return finding;
     }
-    let open = |detector| {
-        let verdict = judged.verdicts.verdict(&step.name, arm, detector)?;
-        let takes = (!verdict.class.is_decided()).then(|| judged.still_takes(verdict)).flatten();
-        let said: Vec<String> = takes.into_iter().chain(words::remarks(verdict)).collect();
-        (!said.is_empty()).then(|| format!("{}: {}", subject(detector), said.join("; ")))
-    };
     if let Some(missed) = judged.missed(arm, &step.name) {
         return missed.text;
     }
+    let verdict_remarks = |detector| {
+        let verdict = judged.verdicts.verdict(&step.name, arm, detector)?;
+        let remaining = (!verdict.class.is_decided()).then(|| judged.remaining(verdict)).flatten();
+        let remarks: Vec<String> = remaining.into_iter().chain(words::remarks(verdict)).collect();
+        (!remarks.is_empty()).then(|| format!("{}: {}", subject(detector), remarks.join("; ")))
+    };
     let remarks = RunVerdicts::remarks_on(&judged.verdicts, &step.name, arm).iter().map(words::remark);
     [Detector::Rate, Detector::Cost]
         .into_iter()
-        .filter_map(open)
+        .filter_map(verdict_remarks)
         .chain(remarks)
         .collect::<Vec<_>>()
         .join(". ")
 }
 
-fn of_rates(page: &Page<'_>) -> Markup {
+fn rate_table(page: &Page<'_>) -> Markup {
     let arms = page.candidates();
     html! {
         div.scroll tabindex="0" role="group" aria-label="Relative rates of all tests" {
             table.sortable.verdict-table {
-                caption { "Rate relative to " (page.sides.base.arm.name) }
+                caption { "Rate relative to " (page.comparison.base.arm.name) }
                 thead {
                     tr {
                         th scope="col" { "test" }
                         @for arm in &arms { th.num scope="col" { (page.name(*arm)) } }
-                        th.num scope="col" { (page.sides.base.arm.name) ", operations/s" }
+                        th.num scope="col" { (page.comparison.base.arm.name) ", operations/s" }
                     }
                 }
                 @for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
@@ -221,21 +221,23 @@ fn of_rates(page: &Page<'_>) -> Markup {
 }
 
 fn rate_row(page: &Page<'_>, arms: &[usize], step: &TestStep) -> Markup {
-    let ratios: Vec<Option<f64>> = arms.iter().map(|arm| page.ratio(*arm, &step.name)).collect();
-    let side = |ratio: &Option<f64>| ratio.map_or(0, number::side_of_band);
-    let missed = |arm: usize| page.missed(arm, &step.name);
-    let changed = arms.iter().zip(&ratios).any(|(arm, ratio)| missed(*arm) || side(ratio) != 0);
-    let base = page.sides.base.rate(&step.name);
+    let pairs = arms.iter().map(|arm| page.pair(*arm));
+    let ratios: Vec<(Option<f64>, bool)> =
+        pairs.map(|pair| (pair.ratio(&step.name), pair.missed(&step.name))).collect();
+    let band = |ratio: &Option<f64>| ratio.map_or(0, number::side_of_band);
+    let changed = ratios.iter().any(|(ratio, missed)| *missed || band(ratio) != 0);
+    let base = page.comparison.base.rate(&step.name);
     html! {
         tr data-changed=[changed.then_some("")] {
             th scope="row" { a href=(format!("#{}", anchor(&step.name))) { (step.name) } }
-            @for (arm, ratio) in arms.iter().zip(&ratios) {
-                @let (worse, better) = (side(ratio) < 0 && !missed(*arm), side(ratio) > 0 && !missed(*arm));
-                td.num.tint-worse[worse].tint-better[better].unranked[missed(*arm)] data-sort=[*ratio] {
+            @for (ratio, missed) in &ratios {
+                @let (worse, better) = (band(ratio) < 0 && !missed, band(ratio) > 0 && !missed);
+                td.num.tint-worse[worse].tint-better[better].unranked[*missed] data-sort=[*ratio] {
                     @match ratio {
-                        Some(ratio) if missed(*arm) => (format!("{MARK}{ratio:.2}")),
+                        Some(ratio) if *missed => (format!("{MARK}{ratio:.2}")),
                         Some(ratio) => {
-                            (match side(&Some(*ratio)) { -1 => "▼ ", 1 => "▲ ", _ => "" }) (format!("{ratio:.2}"))
+                            (match number::side_of_band(*ratio) { -1 => "▼ ", 1 => "▲ ", _ => "" })
+                            (format!("{ratio:.2}"))
                         }
                         None => "-",
                     }

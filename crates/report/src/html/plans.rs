@@ -1,22 +1,22 @@
-//! Query plans of a test side by side: one column for each plan that differs in more than numbers.
+//! Query plans of a test in columns, one for each plan that differs in more than numbers.
 
 use maud::{Markup, html};
 use rqps_explain::{Fingerprint, shortened_plan};
 use rqps_model::QueryPlan;
 
 use super::Page;
+use crate::comparison::TestStep;
 use crate::error::Result;
 use crate::render::html::code_box;
-use crate::sides::TestStep;
 
-/// One statement's distinct plans, each with the arms that chose it.
+/// A statement's distinct plans, each with the arms that chose it.
 struct Statement {
     name: String,
     sql: String,
     plans: Vec<(Vec<String>, QueryPlan)>,
 }
 
-/// The plans of one test; nothing where none was recorded. What differs is open.
+/// The plans of a test; empty if none was recorded. Expanded if plans differ.
 pub(super) fn side_by_side(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     let statements = statements(page, step)?;
     let differs = statements.iter().any(|statement| statement.plans.len() > 1);
@@ -43,16 +43,16 @@ pub(super) fn side_by_side(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
 
 fn statements(page: &Page<'_>, step: &TestStep) -> Result<Vec<Statement>> {
     let mut statements: Vec<Statement> = Vec::new();
-    for side in page.sides.base_first() {
-        let Some(window) = side.first_window(&step.name) else { continue };
+    for compared in page.comparison.base_first() {
+        let Some(window) = compared.first_window(&step.name) else { continue };
         for plan in page.run.plans(window.action.seq)? {
-            let place = statements.iter().position(|one| one.name == plan.statement).unwrap_or_else(|| {
+            let index = statements.iter().position(|one| one.name == plan.statement).unwrap_or_else(|| {
                 let (name, sql) = (plan.statement.clone(), plan.sql.clone());
                 statements.push(Statement { name, sql, plans: Vec::new() });
                 statements.len() - 1
             });
-            let plans = &mut statements[place].plans;
-            let arm = side.arm.name.clone();
+            let plans = &mut statements[index].plans;
+            let arm = compared.arm.name.clone();
             match plans.iter_mut().find(|(_, known)| Fingerprint::of(known) == Fingerprint::of(&plan)) {
                 Some((arms, _)) => arms.push(arm),
                 None => plans.push((vec![arm], plan)),

@@ -1,5 +1,5 @@
-//! Flamegraphs of a test: base, each profiled arm, and the difference of the two. They are the largest part of the
-//! page, so they share a budget.
+//! Flamegraphs of a test: base, each profiled arm, and its difference from base. They are the largest part of
+//! the page, so they share a budget of bytes.
 
 use maud::{Markup, html};
 use rqps_charts::{flamegraph, flamegraph_difference};
@@ -7,21 +7,21 @@ use rqps_store::{Profile, Recorded};
 
 use super::Page;
 use super::flame::embedded;
+use crate::comparison::TestStep;
 use crate::error::{Error, Result};
-use crate::sides::TestStep;
 
-/// Bytes of all flamegraphs of a page, and the most of one.
+/// Bytes of all flamegraphs on a page, and of one.
 const BYTES_MAX: usize = 2_500_000;
 const BYTES_MAX_EACH: usize = 150_000;
 
-/// Bytes of each flamegraph of the page: they share what there is.
+/// The budget of each flamegraph in bytes.
 pub(super) fn bytes_each(page: &Page<'_>) -> usize {
-    // Every profile is drawn, and all but base's again as a difference.
+    // Every profile is drawn, and all but base's also as a difference.
     let drawn = 2 * page.run.profiles.len();
     (BYTES_MAX / drawn.max(1)).min(BYTES_MAX_EACH)
 }
 
-/// The flamegraphs of one test; nothing where it was not profiled.
+/// The flamegraphs of a test; empty if it was not profiled.
 pub(super) fn flamegraphs(page: &Page<'_>, step: &TestStep, bytes_max: usize) -> Result<Markup> {
     let profile = |arm: &str| {
         page.run
@@ -29,9 +29,9 @@ pub(super) fn flamegraphs(page: &Page<'_>, step: &TestStep, bytes_max: usize) ->
             .iter()
             .find(|one| one.action.arm == arm && one.result.test == step.name && one.valid())
     };
-    let base = profile(&page.sides.base.arm.name);
+    let base = profile(&page.comparison.base.arm.name);
     let profiled: Vec<&Recorded<Profile>> =
-        page.sides.base_first().iter().filter_map(|side| profile(&side.arm.name)).collect();
+        page.comparison.base_first().iter().filter_map(|compared| profile(&compared.arm.name)).collect();
     let mut shown = Vec::new();
     for one in &profiled {
         shown.push(graph(page, one, None, bytes_max)?);
@@ -53,14 +53,14 @@ pub(super) fn flamegraphs(page: &Page<'_>, step: &TestStep, bytes_max: usize) ->
     })
 }
 
-/// A profile, or what differs in it from base's.
+/// The flamegraph of a profile, or of its difference from base's.
 fn graph(
     page: &Page<'_>,
-    one: &Recorded<Profile>,
+    recorded: &Recorded<Profile>,
     base: Option<&Recorded<Profile>>,
     bytes_max: usize,
 ) -> Result<Markup> {
-    let (profile, arm) = (&one.result, &one.action.arm);
+    let (profile, arm) = (&recorded.result, &recorded.action.arm);
     let folded = page.run.folded(profile)?;
     let drawn = match base {
         None => flamegraph(&folded, &format!("{arm}, {}", profile.test)),

@@ -1,5 +1,5 @@
-//! The ratios of each group as a plot: rate and cost of every candidate around 1.0, with intervals and with what base
-//! against itself keeps to.
+//! The ratios of each group as a plot: rate and cost of every candidate around 1.0, with intervals and the
+//! range of base against itself.
 
 use maud::{Markup, PreEscaped, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow, Theme};
@@ -7,24 +7,22 @@ use rqps_stats::{Detector, Verdict};
 
 use super::marks::{Mark, subject};
 use super::{Page, anchor};
-use crate::sides::TestStep;
+use crate::comparison::TestStep;
 use crate::verdict_lines::Judged;
 
-/// Width of a chart in half a page, and of one on a phone.
+/// Width of a chart on half a page, and on a phone.
 const WIDTH: f64 = 580.0;
 const WIDTH_NARROW: f64 = 330.0;
 
-/// The section of all groups.
 pub(super) fn section(page: &Page<'_>) -> Markup {
     let detectors = page.detectors();
-    let named = !page.candidates().is_empty();
     html! {
         section #ratios {
             h2 { "Ratios by group" }
-            @if !named { p { "There is only one arm: nothing to compare it with." } }
+            @if page.candidates().is_empty() { p { "There is only one arm: nothing to compare it with." } }
             @else {
                 p.legend {
-                    "Logarithmic; at 1.0 the variant equals " strong { (page.sides.base.arm.name) } ". "
+                    "Logarithmic; at 1.0 the variant equals " strong { (page.comparison.base.arm.name) } ". "
                     @if page.judged.is_some() {
                         "Whiskers are the confidence intervals of the verdicts. The band covers the largest deviation in the \
                         group when base is measured against itself (A/A)."
@@ -35,9 +33,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
                     div.charts {
                         @for detector in &detectors {
                             @let chart = chart(page, *detector, of_group);
-                            @if chart.rows.iter().any(|row| row.points.iter().any(Option::is_some)) {
-                                (wide_and_narrow(chart))
-                            }
+                            @if has_points(&chart) { (wide_and_narrow(chart)) }
                         }
                     }
                 }
@@ -46,7 +42,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
     }
 }
 
-/// The chart for a wide page, and once more for a phone: scaled down, its text could not be read.
+/// The chart for a wide page and for a phone, where the wide one would be too small to read.
 fn wide_and_narrow(chart: RatioChart) -> Markup {
     let narrow = RatioChart { id: format!("{}-narrow", chart.id), width: WIDTH_NARROW, ..chart.clone() };
     html! {
@@ -58,12 +54,16 @@ fn wide_and_narrow(chart: RatioChart) -> Markup {
     }
 }
 
-/// The charts of all groups that have anything to show.
+/// The charts of all groups that have points.
 pub(super) fn all(page: &Page<'_>) -> Vec<RatioChart> {
     let groups = page.steps.chunk_by(|a, b| a.group == b.group);
     let charts = groups
         .flat_map(|steps| page.detectors().into_iter().map(move |detector| chart(page, detector, steps)));
-    charts.filter(|chart| chart.rows.iter().any(|row| row.points.iter().any(Option::is_some))).collect()
+    charts.filter(has_points).collect()
+}
+
+fn has_points(chart: &RatioChart) -> bool {
+    chart.rows.iter().any(|row| row.points.iter().any(Option::is_some))
 }
 
 fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart {
@@ -71,8 +71,8 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
     let (what, axis) = match detector {
         Detector::Rate => ("Rate".to_owned(), "rate relative to base (left = slower)"),
         Detector::Cost => {
-            let of = page.cost_of();
-            (format!("Cost per operation ({of})"), "cost relative to base (right = more expensive)")
+            let metrics = page.cost_metrics();
+            (format!("Cost per operation ({metrics})"), "cost relative to base (right = more expensive)")
         }
         Detector::Stalls => {
             ("Time in stalls".to_owned(), "time with stalls relative to base (right = more stalls)")
@@ -102,13 +102,13 @@ fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Detector) -> Op
     match &page.judged {
         Some(judged) => point_of(judged.verdicts.verdict(&step.name, arm, detector)?),
         None => {
-            let ratio = page.ranked_ratio(arm, &step.name)?;
+            let ratio = page.pair(arm).ranked_ratio(&step.name)?;
             Some(RatioPoint { ratio, low: f64::NAN, high: f64::NAN, mark: ChartMark::Unknown })
         }
     }
 }
 
-/// A verdict as a plot shows it; none where there is no ratio on a logarithmic axis.
+/// The point of a verdict; None if a logarithmic axis cannot show its ratio.
 pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
     let mark = match Mark::from(verdict) {
         Mark::Worse => ChartMark::Worse,
@@ -116,18 +116,18 @@ pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
         Mark::Same => ChartMark::Same,
         Mark::Mixed | Mark::Open => ChartMark::Unknown,
     };
-    let drawable = verdict.ratio.is_finite() && verdict.ratio > 0.0;
-    drawable.then_some(RatioPoint { ratio: verdict.ratio, low: verdict.low, high: verdict.high, mark })
+    let is_drawable = verdict.ratio.is_finite() && verdict.ratio > 0.0;
+    is_drawable.then_some(RatioPoint { ratio: verdict.ratio, low: verdict.low, high: verdict.high, mark })
 }
 
-/// The largest deviation of the A/A control from 1 in these tests, mirrored to both sides.
+/// The largest deviation of the A/A control from 1 in these tests, in both directions.
 fn band(judged: &Judged<'_>, detector: Detector, steps: &[TestStep]) -> Option<(f64, f64)> {
     let control = judged.verdicts.experiment.control?;
-    let far = steps
+    let deviation = steps
         .iter()
         .filter_map(|step| judged.verdicts.verdict(&step.name, control, detector))
         .map(|verdict| verdict.ratio.ln().abs())
-        .filter(|far| far.is_finite())
+        .filter(|deviation| deviation.is_finite())
         .fold(0.0, f64::max);
-    (far > 0.0).then(|| ((-far).exp(), far.exp()))
+    (deviation > 0.0).then(|| ((-deviation).exp(), deviation.exp()))
 }

@@ -1,4 +1,4 @@
-//! The file around the sections: head, navigation, style and script, and the content security policy.
+//! The frame of the HTML file: head, navigation, style, script, and content security policy.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use super::Page;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The whole file. `links` are sections by their id and title.
+/// Returns the complete file. `links` are ids and titles of sections.
 pub(super) fn page(page: &Page<'_>, links: &[(&str, &str)], main: &Markup) -> String {
     let title = format!("rqps: {}", page.run.folder.name());
     let markup = html! {
@@ -56,7 +56,8 @@ pub(super) fn page(page: &Page<'_>, links: &[(&str, &str)], main: &Markup) -> St
     markup.into_string()
 }
 
-/// Nothing from elsewhere, and no script but the one of this file: a name that escaping missed could not run.
+/// Forbids all external resources and all scripts but the page's own: even an unescaped name could not run
+/// code.
 fn policy() -> String {
     let script = STANDARD.encode(Sha256::digest(SCRIPT.as_bytes()));
     format!(

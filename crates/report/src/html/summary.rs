@@ -1,4 +1,4 @@
-//! The summary: which tests got slower, how reliable that is, and why the worst of them did.
+//! The summary: which tests became slower, how reliable that is, and why.
 
 use maud::{Markup, html};
 use rqps_stats::{Class, Detector, Verdict};
@@ -6,42 +6,42 @@ use rqps_store::counted;
 
 use super::marks::{Mark, subject};
 use super::{Page, anchor};
+use crate::comparison::Layout;
 use crate::document::Block;
 use crate::error::Result;
 use crate::markdown_report::ONE_PASS_OF_CONSECUTIVE;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::sides::Layout;
 use crate::tables::{host, trust};
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, changed};
 use crate::words;
 
-/// Changes listed in the summary, per direction; with many variants fewer of each.
+/// Maximum changes listed per direction: with few variants, and with many.
 const LISTED_MAX: usize = 5;
 const LISTED_MAX_OF_MANY: usize = 2;
-/// From this many variants on there are many.
+/// So many variants are many.
 const MANY: usize = 4;
 
-/// The summary, with the title of the page.
+/// The summary, with the page's title.
 pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         section #summary {
             h1 { (title(page)) }
             p.about { (about(page)) }
-            @for warning in page.sides.warnings() {
+            @for warning in page.comparison.warnings() {
                 p.callout.alarm { strong { "Warning. " } (warning) "." }
             }
             @match &page.judged {
-                Some(judged) => (of_verdicts(page, judged)),
-                None => (of_rates(page)?),
+                Some(judged) => (verdict_summary(page, judged)),
+                None => (rate_summary(page)?),
             }
         }
     })
 }
 
 fn title(page: &Page<'_>) -> String {
-    let base = page.sides.base.arm;
+    let base = page.comparison.base.arm;
     let name = |arm: &rqps_store::Arm| format!("{} {}", words::dbms(&arm.dbms), arm.build_version);
     let candidates = page.candidates();
     let same_build = |arm: usize| page.run.arms[arm].build_hash == base.build_hash;
@@ -70,17 +70,17 @@ fn about(page: &Page<'_>) -> String {
     )
 }
 
-fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
+fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     let trust = trust::lines(judged);
     html! {
         @for arm in judged.candidates() {
             @let lines = judged.lines(arm, |_| true);
             div.verdict-of {
-                p.headline { (headline_of(page, judged, arm, &lines)) }
+                p.headline { (verdict_headline(page, judged, arm, &lines)) }
                 (tally("Rate", Detector::Rate, &lines))
-                (tally(&format!("Cost per operation ({})", page.cost_of()), Detector::Cost, &lines))
+                (tally(&format!("Cost per operation ({})", page.cost_metrics()), Detector::Cost, &lines))
                 @for detector in page.detectors().into_iter().skip(2) {
-                    (tally(&capital(subject(detector)), detector, &lines))
+                    (tally(&capitalized(subject(detector)), detector, &lines))
                 }
                 (changes(page, judged, arm, &lines))
             }
@@ -93,34 +93,33 @@ fn of_verdicts(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
 }
 
 /// `pg18 against pg17: 3 of 32 tests are slower (worst: scan 0.873), 5 faster, 24 the same; …`.
-fn headline_of(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
+fn verdict_headline(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
     let rates = || lines.iter().filter_map(|line| line.rate);
     let count = |mark: Mark| rates().filter(|verdict| Mark::from(*verdict) == mark).count();
-    let far = |mark: Mark| {
-        let changed = rates().filter(move |verdict| Mark::from(*verdict) == mark);
-        let far = changed.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()));
-        far.map(|verdict| format!("{} {:.2}", verdict.test, verdict.ratio))
+    let farthest = |mark: Mark, label: &str| {
+        let marked = rates().filter(move |verdict| Mark::from(*verdict) == mark);
+        let farthest = marked.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()));
+        farthest
+            .map_or_else(String::new, |verdict| format!(" ({label}: {} {:.2})", verdict.test, verdict.ratio))
     };
-    let named =
-        |what: &str, one: Option<String>| one.map(|one| format!(" ({what}: {one})")).unwrap_or_default();
     let (slower, faster) = (count(Mark::Worse), count(Mark::Better));
     let tests = rates().count();
     html! {
         strong { (page.name(arm)) } " against " strong { (page.name(judged.base)) } ": "
         (slower) " of " (tests) (if tests == 1 { " test" } else { " tests" })
-        (if slower == 1 { " is" } else { " are" }) " slower" (named("worst", far(Mark::Worse))) ", "
-        (faster) " faster" (named("most", far(Mark::Better))) ", "
+        (if slower == 1 { " is" } else { " are" }) " slower" (farthest(Mark::Worse, "worst")) ", "
+        (faster) " faster" (farthest(Mark::Better, "most")) ", "
         (count(Mark::Same)) " the same"
         @if count(Mark::Open) > 0 { ", " (count(Mark::Open)) " inconclusive" }
         (costs(lines))
         @if let Some(check) = &judged.verdicts.false_alarms {
-            "; A/A check: " (words::many(check.alarms.len(), "false alarm")) " in " (check.verdicts)
+            "; A/A check: " (words::plural(check.alarms.len(), "false alarm")) " in " (check.verdicts)
         }
         "."
     }
 }
 
-/// `; an operation costs more in 20, less in 11`: nothing where no cost has changed.
+/// `; cost per operation is higher in 20, lower in 11`; empty if no cost changed.
 fn costs(lines: &[Line<'_>]) -> String {
     let count = |mark: Mark| {
         lines.iter().filter_map(|line| line.cost).filter(|verdict| Mark::from(*verdict) == mark).count()
@@ -133,16 +132,16 @@ fn costs(lines: &[Line<'_>]) -> String {
     }
 }
 
-/// With a capital first letter.
-fn capital(word: &str) -> String {
+fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// How many tests of each kind, as a bar whose parts are labelled.
+/// The number of tests by verdict, as a labelled bar.
 fn tally(title: &str, detector: Detector, lines: &[Line<'_>]) -> Markup {
-    let of = |line: &Line<'_>| line.all().find(|one| one.detector == detector).map(Mark::from);
-    let counts = Mark::ALL.map(|mark| (mark, lines.iter().filter(|line| of(line) == Some(mark)).count()));
+    let mark_of = |line: &Line<'_>| line.all().find(|one| one.detector == detector).map(Mark::from);
+    let count = |mark| lines.iter().filter(|line| mark_of(line) == Some(mark)).count();
+    let counts = Mark::ALL.map(|mark| (mark, count(mark)));
     html! {
         div.tally {
             span.tally-title { (title) }
@@ -162,20 +161,20 @@ fn tally(title: &str, detector: Detector, lines: &[Line<'_>]) -> Markup {
     }
 }
 
-/// The changes to look at first, each with its first reason.
+/// The changes to check first, each with the first finding of its explanation.
 fn changes(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
     let changed = changed(lines);
     let (worse, better): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(rank, _)| rank.0 < IMPROVEMENTS);
-    let most = if page.candidates().len() < MANY { LISTED_MAX } else { LISTED_MAX_OF_MANY };
-    let list = |title: &str, of: &[((u8, f64), &Line<'_>)]| {
+    let shown = if page.candidates().len() < MANY { LISTED_MAX } else { LISTED_MAX_OF_MANY };
+    let list = |title: &str, lines: &[((u8, f64), &Line<'_>)]| {
         html! {
-            @if !of.is_empty() {
+            @if !lines.is_empty() {
                 h2 { (title) }
                 ol.told {
-                    @for (_, line) in of.iter().take(most) { (change(page, judged, arm, line)) }
+                    @for (_, line) in lines.iter().take(shown) { (change(page, judged, arm, line)) }
                 }
-                @if of.len() > most {
-                    p.more { (of.len() - most) " more in the " a href="#verdicts" { "table" } }
+                @if lines.len() > shown {
+                    p.more { (lines.len() - shown) " more in the " a href="#verdicts" { "table" } }
                 }
             }
         }
@@ -193,16 +192,15 @@ fn change(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> 
         .map(|verdict| line.part(verdict, judged))
         .chain(line.missed.iter().map(|missed| missed.text.clone()))
         .collect();
-    let why = page.first_reason(line.test, arm);
     html! {
         li {
             a href=(format!("#{}", anchor(line.test))) { (line.test) } ": " (changes.join("; ")) "."
-            @if let Some(why) = why { " " span.why { (why) "." } }
+            @if let Some(finding) = page.first_finding(line.test, arm) { " " span.why { (finding) "." } }
         }
     }
 }
 
-/// What the verdicts are based on, in two sentences.
+/// What the verdicts are based on, and what they could have detected.
 fn reliability(judged: &Judged<'_>) -> String {
     let alpha = words::percent(judged.verdicts.rules.alpha);
     let done = counted(judged.verdicts.blocks_done, "block");
@@ -229,8 +227,8 @@ fn reliability(judged: &Judged<'_>) -> String {
     let open = match open {
         0 => String::new(),
         1 => " 1 verdict is inconclusive: neither a change nor its absence could be established.".to_owned(),
-        many => format!(
-            " {many} verdicts are inconclusive: neither a change nor its absence could be established."
+        open => format!(
+            " {open} verdicts are inconclusive: neither a change nor its absence could be established."
         ),
     };
     format!(
@@ -239,17 +237,17 @@ fn reliability(judged: &Judged<'_>) -> String {
     )
 }
 
-fn of_rates(page: &Page<'_>) -> Result<Markup> {
-    let text = |block: &Block| matches!(block, Block::Text(_) | Block::Alarm(_) | Block::Items(_));
-    let said: Vec<Block> = page.blocks(&[Section::Headline])?.into_iter().filter(text).collect();
-    let (disturbed, said): (Vec<Block>, Vec<Block>) =
-        said.into_iter().partition(|block| matches!(block, Block::Alarm(_)));
+fn rate_summary(page: &Page<'_>) -> Result<Markup> {
+    let is_text = |block: &Block| matches!(block, Block::Text(_) | Block::Alarm(_) | Block::Items(_));
+    let texts = page.blocks(&[Section::Headline])?.into_iter().filter(is_text);
+    let (disturbed, texts): (Vec<Block>, Vec<Block>) =
+        texts.partition(|block| matches!(block, Block::Alarm(_)));
     Ok(html! {
-        @for arm in page.candidates() { (headline_of_rates(page, arm)) }
+        @for arm in page.candidates() { (rate_headline(page, arm)) }
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
         p.callout {
             strong { "A single pass, without error bars. " }
-            @if page.sides.layout() == Layout::Consecutive {
+            @if page.comparison.layout() == Layout::Consecutive {
                 (ONE_PASS_OF_CONSECUTIVE) " A plan with " code { "passes = 3" } " or more gives verdicts."
             } @else {
                 "Every figure is from one server start and one window per test. Differences of a few percent cannot be \
@@ -259,23 +257,24 @@ fn of_rates(page: &Page<'_>) -> Result<Markup> {
                 "The protocol " code { "isolated" } " gives verdicts."
             }
         }
-        (blocks::blocks(&said, 2))
+        (blocks::blocks(&texts, 2))
     })
 }
 
-fn headline_of_rates(page: &Page<'_>, arm: usize) -> Markup {
+fn rate_headline(page: &Page<'_>, arm: usize) -> Markup {
+    let pair = page.pair(arm);
     let mut ratios: Vec<(f64, &str)> = page
         .steps
         .iter()
-        .filter_map(|step| Some((page.ranked_ratio(arm, &step.name)?, step.name.as_str())))
+        .filter_map(|step| Some((pair.ranked_ratio(&step.name)?, step.name.as_str())))
         .collect();
     ratios.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let below = ratios.iter().filter(|(ratio, _)| number::side_of_band(*ratio) < 0).count();
     let above = ratios.iter().filter(|(ratio, _)| number::side_of_band(*ratio) > 0).count();
-    let named = |of: &[(f64, &str)]| {
+    let list = |ratios: &[(f64, &str)]| {
         html! {
-            @for (place, (ratio, test)) in of.iter().enumerate() {
-                @if place > 0 { ", " }
+            @for (index, (ratio, test)) in ratios.iter().enumerate() {
+                @if index > 0 { ", " }
                 a href=(format!("#{}", anchor(test))) { (test) } (format!(" {ratio:.2}"))
             }
         }
@@ -287,12 +286,12 @@ fn headline_of_rates(page: &Page<'_>, arm: usize) -> Markup {
     html! {
         div.verdict-of {
             p.headline {
-                strong { (page.name(arm)) } " against " strong { (page.sides.base.arm.name) } ": of "
+                strong { (page.name(arm)) } " against " strong { (page.comparison.base.arm.name) } ": of "
                 (ratios.len()) " tests " (below) " at 0.95 or below, " (above) " at 1.05 or above, "
                 (ratios.len() - below - above) " between."
             }
-            @if !low.is_empty() { p { "Lowest: " (named(&low)) } }
-            @if !high.is_empty() { p { "Highest: " (named(&high)) } }
+            @if !low.is_empty() { p { "Lowest: " (list(&low)) } }
+            @if !high.is_empty() { p { "Highest: " (list(&high)) } }
         }
     }
 }

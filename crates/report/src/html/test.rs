@@ -1,4 +1,4 @@
-//! All results of one test, folded away under a line with its verdicts.
+//! All results of a test, collapsed under a line with its verdicts.
 
 use maud::{Markup, html};
 use rqps_charts::{PartsChart, Theme};
@@ -7,16 +7,15 @@ use rqps_stats::Detector;
 
 use super::marks::{Mark, figure, subject};
 use super::{CHART_WIDTH, Page, anchor, figure as drawn, latency, plans, profiles, timeline};
-use crate::document::Block;
+use crate::comparison::{Comparison, Layout, TestStep};
 use crate::error::Result;
 use crate::explain::blocks_of;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::sides::{Layout, Sides, TestStep};
 use crate::words;
 
-/// Levels of headings inside a test.
+/// Level of headings inside a test.
 const LEVEL: u8 = 4;
 
 /// The section of all tests, by group.
@@ -46,18 +45,16 @@ pub(super) fn sections(page: &Page<'_>) -> Result<Markup> {
 
 fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> {
     let only = [step.name.clone()];
-    let sides = Sides::new(page.readings, None, &only)?;
+    let comparison = Comparison::new(page.readings, None, &only)?;
     let tables = |sections: &[Section]| -> Result<Markup> {
-        let all = sections.iter().map(|section| section.blocks(&sides, false));
-        let all: Vec<Block> = all.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-        Ok(blocks::blocks(&all, LEVEL))
+        Ok(blocks::blocks(&Section::all_blocks(sections, &comparison)?, LEVEL))
     };
     Ok(html! {
         details.test id=(anchor(&step.name)) {
-            summary { span.name { (step.name) } (found(page, step)) }
+            summary { span.name { (step.name) } (results(page, step)) }
             div.body {
                 (verdicts(page, step))
-                (reasons(page, step))
+                (explanations(page, step))
                 div.charts {
                     div { h4 { "Over time" } (timeline::charts(page, step)?) }
                     div { h4 { "Latency" } (latency::charts(page, step)?) }
@@ -72,7 +69,7 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
                 (plans::side_by_side(page, step)?)
                 (profiles::flamegraphs(page, step, flame_bytes)?)
                 details { summary { "Server counters" } (tables(&[Section::Counters])?) }
-                @if page.sides.layout() == Layout::Consecutive {
+                @if page.comparison.layout() == Layout::Consecutive {
                     h4 { "Response times" }
                     (tables(&[Section::Responses])?)
                     h4 { "CPU per connection, state before and after, outcome" }
@@ -93,8 +90,8 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
     })
 }
 
-/// What was found on each candidate, in the test's own line.
-fn found(page: &Page<'_>, step: &TestStep) -> Markup {
+/// The results of each candidate, in the test's summary line.
+fn results(page: &Page<'_>, step: &TestStep) -> Markup {
     let arms = page.candidates();
     html! {
         @for arm in &arms {
@@ -104,14 +101,15 @@ fn found(page: &Page<'_>, step: &TestStep) -> Markup {
                     Some(judged) => {
                         @for detector in Detector::ALL {
                             @if let Some(verdict) = judged.verdicts.verdict(&step.name, *arm, detector) {
-                                @let told = detector == Detector::Rate || Mark::from(verdict).is_change();
-                                @if told { (figure(verdict)) " " span.what { (subject(detector)) } " " }
+                                @let is_shown = detector == Detector::Rate || Mark::from(verdict).is_change();
+                                @if is_shown { (figure(verdict)) " " span.what { (subject(detector)) } " " }
                             }
                         }
                     }
                     None => {
-                        @if page.missed(*arm, &step.name) { span.what { "missed target of background writes" } }
-                        @else if let Some(ratio) = page.ratio(*arm, &step.name) {
+                        @let pair = page.pair(*arm);
+                        @if pair.missed(&step.name) { span.what { "missed target of background writes" } }
+                        @else if let Some(ratio) = pair.ratio(&step.name) {
                             span.num.worse[number::side_of_band(ratio) < 0].better[number::side_of_band(ratio) > 0] {
                                 (format!("{ratio:.2}"))
                             }
@@ -135,8 +133,8 @@ fn verdicts(page: &Page<'_>, step: &TestStep) -> Markup {
                 @for line in judged.lines(*arm, |test| test == step.name) {
                     li {
                         @if arms.len() > 1 { strong { (page.name(*arm)) } ": " }
-                        @let said = line.sentence(judged);
-                        (said.strip_prefix(&format!("{}: ", step.name)).unwrap_or(&said)) "."
+                        @let sentence = line.sentence(judged);
+                        (sentence.strip_prefix(&format!("{}: ", step.name)).unwrap_or(&sentence)) "."
                         @for remark in judged.verdicts.remarks_on(&step.name, *arm) { " " (words::remark(remark)) "." }
                     }
                 }
@@ -145,8 +143,8 @@ fn verdicts(page: &Page<'_>, step: &TestStep) -> Markup {
     }
 }
 
-/// Why: the findings of each arm, and where the time of an operation goes.
-fn reasons(page: &Page<'_>, step: &TestStep) -> Markup {
+/// The findings on each arm, and a chart of the time per operation.
+fn explanations(page: &Page<'_>, step: &TestStep) -> Markup {
     let explained: Vec<&Explanation> = page.explanations.iter().filter(|one| one.test == step.name).collect();
     let several = explained.len() > 1;
     let parts = parts(page, step, &explained);
@@ -155,10 +153,10 @@ fn reasons(page: &Page<'_>, step: &TestStep) -> Markup {
             h4 { "Why" }
             @for one in &explained {
                 @if several { h5 { (page.name(one.arm)) } }
-                @let told = blocks_of(page.run, &page.sides, one);
-                (blocks::blocks(&told[..1], LEVEL + 1))
-                @if told.len() > 1 {
-                    details { summary { "Supporting figures" } (blocks::blocks(&told[1..], LEVEL + 1)) }
+                @let explanation = blocks_of(page.run, &page.comparison, one);
+                (blocks::blocks(&explanation[..1], LEVEL + 1))
+                @if explanation.len() > 1 {
+                    details { summary { "Supporting figures" } (blocks::blocks(&explanation[1..], LEVEL + 1)) }
                 }
             }
             @if let Some(parts) = parts { (drawn(&parts.title, parts.svg(Theme::Page))) }
@@ -166,7 +164,7 @@ fn reasons(page: &Page<'_>, step: &TestStep) -> Markup {
     }
 }
 
-/// Where the time of one operation goes, on base and on each arm that is explained.
+/// The parts of the time per operation, on base and each explained arm.
 fn parts(page: &Page<'_>, step: &TestStep, explained: &[&Explanation]) -> Option<PartsChart> {
     let mut bars = Vec::new();
     for one in explained {

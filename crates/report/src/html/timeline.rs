@@ -1,4 +1,4 @@
-//! How a test went over time, on all arms in one chart: second by second where windows are long, else window by window.
+//! Time series of a test, all arms in one chart: by second if windows are long enough, else by window.
 
 use maud::{Markup, html};
 use rqps_charts::{Line, Theme, TimelineChart, thin};
@@ -6,23 +6,21 @@ use rqps_model::Series;
 use rqps_store::{Recorded, Window};
 
 use super::{CHART_WIDTH, Page, anchor, figure};
+use crate::comparison::TestStep;
 use crate::error::Result;
-use crate::sides::TestStep;
 
-/// The series that is the rate, as the store calls it, with its title and unit: of steps whose rate counts rows that
-/// they insert, of all others.
+/// The store's name, title and unit of the rate's series: for steps that insert rows, and for all others.
 const INSERTS: (&str, &str, &str) = ("inserts", "Rows inserted per second", "rows/s");
 const QUERIES: (&str, &str, &str) = ("queries", "Queries per second", "queries/s");
-/// Seconds that make a curve; with fewer in each window the windows themselves are the points.
+/// Windows with fewer seconds are drawn as one point each.
 const SECONDS_MIN: usize = 2;
-/// Points of all lines of the first chart, and how few and many one line gets: with few arms every second of ten
-/// minutes.
+/// Points of all lines in a chart of rates, then the minimum and maximum per line: with few arms, every
+/// second of ten minutes.
 const POINTS: (usize, usize, usize) = (3600, 200, 600);
-/// The same of the other charts.
-const MORE_POINTS: (usize, usize, usize) = (600, 60, 150);
-/// What else is drawn where it was kept, beside the rate: what connections of each role did, and what waits to be
-/// removed.
-const OF_ROLES: [(&str, &str, &str); 8] = [
+/// The same for charts of host metrics.
+const HOST_POINTS: (usize, usize, usize) = (600, 60, 150);
+/// Further series: rates and longest statements of connections by role, and debts.
+const ROLE_SERIES: [(&str, &str, &str); 8] = [
     INSERTS,
     ("deletes", "Rows deleted per second", "rows/s"),
     QUERIES,
@@ -32,8 +30,8 @@ const OF_ROLES: [(&str, &str, &str); 8] = [
     ("dead_rows", "Dead rows", "rows"),
     ("history_list_length", "History list length", "transactions"),
 ];
-/// What is drawn of the host where it was sampled: series, title.
-const MORE: [(&str, &str); 5] = [
+/// Series of the host: name, title.
+const HOST_SERIES: [(&str, &str); 5] = [
     ("host_user", "CPUs in user mode"),
     ("host_iowait", "CPUs in iowait"),
     ("disk_read_kb", "Read from disks"),
@@ -41,81 +39,82 @@ const MORE: [(&str, &str); 5] = [
     ("memory_dirty", "Dirty memory"),
 ];
 
-/// One arm's windows of a test in the order they were measured, with what was sampled in them.
-struct Course<'a> {
+/// An arm's windows of a test in the order of measurement, with their series.
+struct ArmSeries<'a> {
     arm: usize,
     windows: Vec<(&'a Recorded<Window>, Vec<Series>)>,
 }
 
-/// The chart of one test's rate; none where it has one short window.
-pub(super) fn first(page: &Page<'_>, step: &TestStep) -> Result<Option<TimelineChart>> {
-    Ok(rate(page, step, &courses(page, step)?))
+/// The chart of a test's rate; None if it has a single short window.
+pub(super) fn rate_chart(page: &Page<'_>, step: &TestStep) -> Result<Option<TimelineChart>> {
+    Ok(rate(page, step, &read(page, step)?))
 }
 
-/// The charts of one test.
+/// All time series of a test.
 pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
-    let courses = courses(page, step)?;
-    let more: Vec<TimelineChart> = MORE
+    let arms = read(page, step)?;
+    let host_charts: Vec<TimelineChart> = HOST_SERIES
         .iter()
-        .filter(|_| by_second(&courses))
-        .filter_map(|(name, title)| of_series(page, step, &courses, (name, title, ""), MORE_POINTS))
+        .filter(|_| has_seconds(&arms))
+        .filter_map(|(name, title)| chart_by_second(page, step, &arms, (name, title, ""), HOST_POINTS))
         .collect();
-    let of_roles: Vec<TimelineChart> = OF_ROLES
+    let role_charts: Vec<TimelineChart> = ROLE_SERIES
         .into_iter()
-        .filter(|one| *one != rate_of(&courses))
-        .filter_map(|one| of_series(page, step, &courses, one, POINTS))
+        .filter(|series| *series != rate_series(&arms))
+        .filter_map(|series| chart_by_second(page, step, &arms, series, POINTS))
         .collect();
     Ok(html! {
-        @match rate(page, step, &courses) {
+        @match rate(page, step, &arms) {
             Some(rate) => { (figure(&rate.title, rate.svg(Theme::Page))) }
             None => p { "A single short window: no time series." },
         }
-        @for chart in &of_roles { (figure(&chart.title, chart.svg(Theme::Page))) }
-        @if !more.is_empty() {
+        @for chart in &role_charts { (figure(&chart.title, chart.svg(Theme::Page))) }
+        @if !host_charts.is_empty() {
             details {
                 summary { "Host metrics over time" }
-                div.charts { @for chart in more { (figure(&chart.title, chart.svg(Theme::Page))) } }
+                div.charts { @for chart in host_charts { (figure(&chart.title, chart.svg(Theme::Page))) } }
             }
         }
     })
 }
 
-/// The series that is the rate of a step: where it counts no queries and rows came in, those rows.
-fn rate_of(courses: &[Course<'_>]) -> (&'static str, &'static str, &'static str) {
-    let mut windows = courses.iter().flat_map(|course| &course.windows);
+/// The series of a step's rate: inserted rows if its unit is not queries and rows were inserted.
+fn rate_series(arms: &[ArmSeries<'_>]) -> (&'static str, &'static str, &'static str) {
+    let mut windows = arms.iter().flat_map(|arm_series| &arm_series.windows);
     let inserts = windows.any(|(window, series)| {
         !window.result.unit.is_queries() && series.iter().any(|one| one.name == INSERTS.0)
     });
     if inserts { INSERTS } else { QUERIES }
 }
 
-fn by_second(courses: &[Course<'_>]) -> bool {
-    let (rate, ..) = rate_of(courses);
+/// Whether any window is long enough for a curve.
+fn has_seconds(arms: &[ArmSeries<'_>]) -> bool {
+    let (rate, ..) = rate_series(arms);
     let is_long = |series: &Series| series.name == rate && series.values.len() >= SECONDS_MIN;
-    courses.iter().flat_map(|course| &course.windows).any(|(_, series)| series.iter().any(is_long))
+    arms.iter().flat_map(|arm_series| &arm_series.windows).any(|(_, series)| series.iter().any(is_long))
 }
 
-fn rate(page: &Page<'_>, step: &TestStep, courses: &[Course<'_>]) -> Option<TimelineChart> {
-    if by_second(courses) {
-        return of_series(page, step, courses, rate_of(courses), POINTS);
+fn rate(page: &Page<'_>, step: &TestStep, arms: &[ArmSeries<'_>]) -> Option<TimelineChart> {
+    if has_seconds(arms) {
+        return chart_by_second(page, step, arms, rate_series(arms), POINTS);
     }
-    let chart = by_window(page, step, courses);
+    let chart = chart_by_window(page, step, arms);
     chart.lines.iter().any(|line| line.points.len() > 1).then_some(chart)
 }
 
-fn courses<'a>(page: &Page<'a>, step: &TestStep) -> Result<Vec<Course<'a>>> {
-    let of_arm = |arm: usize| -> Result<Course<'a>> {
+fn read<'a>(page: &Page<'a>, step: &TestStep) -> Result<Vec<ArmSeries<'a>>> {
+    let read_arm = |arm: usize| -> Result<ArmSeries<'a>> {
         let windows = page.readings[0].windows(page.name(arm), &step.name);
         let with_series = windows.map(|window| {
             let mut series = page.run.series(window.action.seq)?;
-            // The last second is cut off where the window ends: its value would look like a fall.
-            let whole = window.result.elapsed_s() as usize;
-            series.iter_mut().for_each(|one| one.values.truncate(whole));
+            // Drops the last second, which is incomplete and would look like a drop.
+            let full_seconds = window.result.elapsed_s() as usize;
+            series.iter_mut().for_each(|one| one.values.truncate(full_seconds));
             Ok((window, series))
         });
-        Ok(Course { arm, windows: with_series.collect::<Result<Vec<_>>>()? })
+        Ok(ArmSeries { arm, windows: with_series.collect::<Result<Vec<_>>>()? })
     };
-    (0..page.run.arms.len()).map(of_arm).collect()
+    (0..page.run.arms.len()).map(read_arm).collect()
 }
 
 fn chart(page: &Page<'_>, step: &TestStep, name: &str, title: &str, unit: &str) -> TimelineChart {
@@ -128,69 +127,72 @@ fn chart(page: &Page<'_>, step: &TestStep, name: &str, title: &str, unit: &str) 
             .arms
             .iter()
             .enumerate()
-            .map(|(arm, its)| Line { label: its.name.clone(), arm, points: Vec::new() })
+            .map(|(index, arm)| Line { label: arm.name.clone(), arm: index, points: Vec::new() })
             .collect(),
         width: CHART_WIDTH,
         ..TimelineChart::default()
     }
 }
 
-/// One line an arm, window after window; a window begins at the same place on every arm. None where nothing happened.
-fn of_series(
+/// One line per arm over all windows; a window begins at the same second on every arm. None if all values are
+/// zero.
+fn chart_by_second(
     page: &Page<'_>,
     step: &TestStep,
-    courses: &[Course<'_>],
+    arms: &[ArmSeries<'_>],
     (name, title, unit): (&str, &str, &str),
-    (all, least, most): (usize, usize, usize),
+    (points_of_all, points_min, points_max): (usize, usize, usize),
 ) -> Option<TimelineChart> {
-    let of = |course: &Course<'_>, number: usize| -> Option<Series> {
-        course.windows.get(number)?.1.iter().find(|one| one.name == name).cloned()
+    let series_of = |arm_series: &ArmSeries<'_>, number: usize| -> Option<Series> {
+        arm_series.windows.get(number)?.1.iter().find(|one| one.name == name).cloned()
     };
-    let windows = courses.iter().map(|course| course.windows.len()).max().unwrap_or(0);
-    let stored = courses.iter().find_map(|course| of(course, 0)).map(|one| one.unit)?;
-    let mut chart = chart(page, step, name, title, if unit.is_empty() { &stored } else { unit });
-    let mut begins = 0.0;
+    let windows = arms.iter().map(|arm_series| arm_series.windows.len()).max().unwrap_or(0);
+    let stored_unit = arms.iter().find_map(|arm_series| series_of(arm_series, 0)).map(|one| one.unit)?;
+    let mut chart = chart(page, step, name, title, if unit.is_empty() { &stored_unit } else { unit });
+    let mut start = 0.0;
     for number in 0..windows {
         let mut longest = 0;
-        for course in courses {
-            let Some(series) = of(course, number) else { continue };
+        for arm_series in arms {
+            let Some(series) = series_of(arm_series, number) else { continue };
             longest = longest.max(series.values.len());
-            let points = &mut chart.lines[course.arm].points;
+            let points = &mut chart.lines[arm_series.arm].points;
             if number > 0 {
-                points.push((begins, f64::NAN));
+                points.push((start, f64::NAN));
             }
-            let at = |(second, value): (usize, &f64)| (begins + second as f64 + 0.5, *value);
-            points.extend(series.values.iter().enumerate().map(at));
+            let point = |(second, value): (usize, &f64)| (start + second as f64 + 0.5, *value);
+            points.extend(series.values.iter().enumerate().map(point));
         }
-        begins += longest as f64;
+        start += longest as f64;
         if number + 1 < windows {
-            chart.breaks.push(begins);
+            chart.breaks.push(start);
         }
     }
-    let points_max = (all / courses.len().max(1)).clamp(least, most);
+    let points_per_line = (points_of_all / arms.len().max(1)).clamp(points_min, points_max);
     for line in &mut chart.lines {
-        line.points = thin(&line.points, points_max);
+        line.points = thin(&line.points, points_per_line);
     }
     chart.lines.retain(|line| !line.points.is_empty());
-    let happened = chart.lines.iter().flat_map(|line| &line.points).any(|(_, value)| *value > 0.0);
-    happened.then_some(chart)
+    let has_values = chart.lines.iter().flat_map(|line| &line.points).any(|(_, value)| *value > 0.0);
+    has_values.then_some(chart)
 }
 
-/// One point a window, in the order of blocks.
-fn by_window(page: &Page<'_>, step: &TestStep, courses: &[Course<'_>]) -> TimelineChart {
+/// One point per window, in the order of blocks.
+fn chart_by_window(page: &Page<'_>, step: &TestStep, arms: &[ArmSeries<'_>]) -> TimelineChart {
     let mut chart = chart(page, step, "windows", "Rate, window by window", "operations/s");
     chart.x_title = Some("windows, in the order of blocks".to_owned());
-    for course in courses {
-        let rates = course
+    for arm_series in arms {
+        let rates = arm_series
             .windows
             .iter()
             .enumerate()
             .filter_map(|(number, (window, _))| Some((number as f64 + 1.0, window.result.rate()?)));
-        chart.lines[course.arm].points = rates.collect();
+        chart.lines[arm_series.arm].points = rates.collect();
     }
-    let longest = courses.iter().max_by_key(|course| course.windows.len());
+    let longest = arms.iter().max_by_key(|arm_series| arm_series.windows.len());
     let blocks: Vec<Option<u32>> = longest
-        .map(|course| course.windows.iter().map(|(window, _)| window.placement.map(|at| at.block)).collect())
+        .map(|arm_series| {
+            arm_series.windows.iter().map(|(window, _)| window.placement.map(|at| at.block)).collect()
+        })
         .unwrap_or_default();
     let changes = blocks.windows(2).enumerate().filter(|(_, pair)| pair[0] != pair[1]);
     chart.breaks = changes.map(|(number, _)| number as f64 + 1.5).collect();

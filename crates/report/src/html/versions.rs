@@ -1,4 +1,4 @@
-//! Versions in a row: the rate of each test from version to version, and in which of them a change arrived.
+//! The rate of each test across versions, and the version in which a change arrived.
 
 use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioPoint, Theme, VersionChart, VersionLine};
@@ -7,16 +7,16 @@ use rqps_verdicts::{VersionRow, version_rows};
 
 use super::ratios::point_of;
 use super::{CHART_WIDTH, Page, figure};
+use crate::comparison::TestStep;
 use crate::error::Result;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::sides::TestStep;
 use crate::verdict_lines::Judged;
 
-/// Lines of one chart: more cannot be told apart.
+/// Maximum lines of a chart: more cannot be distinguished.
 const LINES_MAX: usize = 8;
 
-/// The section; none where fewer than three versions are in a row.
+/// The section; None if there is no series of at least three versions.
 pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
     let Some(judged) = &page.judged else {
         return Ok(None);
@@ -41,7 +41,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
     }))
 }
 
-/// The charts of all rows of versions.
+/// The charts of all series of versions.
 pub(super) fn all(page: &Page<'_>) -> Vec<VersionChart> {
     let Some(judged) = &page.judged else {
         return Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn all(page: &Page<'_>) -> Vec<VersionChart> {
     rows.iter().enumerate().flat_map(|(number, row)| charts(page, judged, row, number)).collect()
 }
 
-/// A chart for each group, in parts where it has many tests.
+/// A chart per group, split if it has many tests.
 fn charts(page: &Page<'_>, judged: &Judged<'_>, row: &VersionRow, number: usize) -> Vec<VersionChart> {
     let versions: Vec<String> =
         row.arms.iter().map(|arm| page.run.arms[*arm].build_version.clone()).collect();
@@ -65,7 +65,7 @@ fn charts(page: &Page<'_>, judged: &Judged<'_>, row: &VersionRow, number: usize)
             charts.push(VersionChart {
                 id: format!("versions-{number}-{}", charts.len()),
                 title: format!("Rate over versions, {}{more}", of_group[0].group.title),
-                axis: format!("rate relative to {}", page.sides.base.arm.name),
+                axis: format!("rate relative to {}", page.comparison.base.arm.name),
                 versions: versions.clone(),
                 lines: steps.iter().map(line).collect(),
                 width: CHART_WIDTH,

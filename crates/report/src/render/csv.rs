@@ -1,10 +1,10 @@
-//! CSV: the names first, then the group, then numbers in full precision. Statistics over rows are left out: whoever
-//! reads CSV computes them. Several tables are parted by an empty line and a `# title`.
+//! CSV: labels first, then the group, then numbers in full precision. Statistics over rows are omitted:
+//! readers of CSV compute their own. Several tables are separated by an empty line and a `# title`.
 
 use crate::document::{Cell, Document, RowKind, Table};
 use crate::error::{Error, Result};
 
-/// The document's tables as CSV. Tables of one kind with the same columns become one.
+/// Renders the document's tables as CSV. Merges tables of the same kind and columns.
 pub(crate) fn render(document: &Document) -> Result<String> {
     let mut kinds: Vec<Vec<&Table>> = Vec::new();
     for table in document.tables() {
@@ -70,7 +70,7 @@ fn value(cell: &Cell) -> String {
     }
 }
 
-/// The subject, then the labels, the most telling (last) one first, then the group, then the rest.
+/// Orders fields: subject, labels from last to first, group, the rest.
 fn ordered(
     table: &Table,
     mut fields: Vec<String>,

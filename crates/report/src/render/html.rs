@@ -1,22 +1,22 @@
-//! HTML of a document's blocks: the same tables as in every other format, with the row's name first, where a reader's
-//! eye begins, and each table in a box of its own that scrolls.
+//! HTML of a document's blocks: the same tables as in the other formats, but with labels first, each in its
+//! own scrollable box.
 
 use maud::{Markup, html};
 
 use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table, Tint};
 use crate::render::by_group;
 
-/// Headings of a page go down to this level.
+/// HTML's deepest heading level.
 const LEVEL_MAX: u8 = 6;
 
-/// Blocks one after the other, where headings of the document's first level are `level` of the page.
+/// Renders blocks; a heading of level 1 becomes one of `level`.
 pub(crate) fn blocks(blocks: &[Block], level: u8) -> Markup {
     html! { @for one in blocks { (block(one, level)) } }
 }
 
 fn block(block: &Block, level: u8) -> Markup {
     match block {
-        Block::Heading(deep, text) => heading(level.saturating_add(*deep).saturating_sub(1), text),
+        Block::Heading(depth, text) => heading(level.saturating_add(*depth).saturating_sub(1), text),
         Block::Text(text) | Block::Alarm(text) => html! { p { (text) } },
         Block::Items(items) => html! { ul { @for item in items { li { (item) } } } },
         Block::Code(code) => code_box(code, "text"),
@@ -27,8 +27,7 @@ fn block(block: &Block, level: u8) -> Markup {
     }
 }
 
-/// A heading of that level.
-pub(crate) fn heading(level: u8, text: &str) -> Markup {
+fn heading(level: u8, text: &str) -> Markup {
     match level.min(LEVEL_MAX) {
         0 | 1 => html! { h1 { (text) } },
         2 => html! { h2 { (text) } },
@@ -39,9 +38,9 @@ pub(crate) fn heading(level: u8, text: &str) -> Markup {
     }
 }
 
-/// Text as it is, in a box that scrolls by itself and can be reached by keys.
-pub(crate) fn code_box(code: &str, what: &str) -> Markup {
-    html! { pre tabindex="0" role="group" aria-label=(what) { code { (code.trim_end()) } } }
+/// Preformatted text in a scrollable box that can be focused by keyboard.
+pub(crate) fn code_box(code: &str, label: &str) -> Markup {
+    html! { pre tabindex="0" role="group" aria-label=(label) { code { (code.trim_end()) } } }
 }
 
 fn table(table: &Table) -> Markup {
@@ -54,7 +53,7 @@ fn table(table: &Table) -> Markup {
                         (table.title)
                         @for line in &table.preamble { span.preamble { " " (line) } }
                     }
-                    thead { tr { @for place in &order { (head(&table.columns[*place])) } } }
+                    thead { tr { @for index in &order { (head(&table.columns[*index])) } } }
                     @for warning in table.warnings() {
                         tbody.warning { tr { td colspan=(order.len()) { strong { "WARNING: " } (warning) } } }
                     }
@@ -75,8 +74,7 @@ fn table(table: &Table) -> Markup {
     }
 }
 
-/// Columns in the order they are shown: those that name the row first, beginning with the one that says most, which the
-/// other formats have last.
+/// Indexes of columns in display order: labels first, from last to first, then the rest.
 fn order(table: &Table) -> Vec<usize> {
     let values = table.columns.len().saturating_sub(table.labels);
     (values..table.columns.len()).rev().chain(0..values).collect()
@@ -89,15 +87,15 @@ fn head(column: &Column) -> Markup {
 
 fn row(table: &Table, order: &[usize], row: &Row) -> Markup {
     let values = table.columns.len().saturating_sub(table.labels);
-    // A table without labels is named by its first column.
-    let names_row = |place: usize| place >= values || (table.labels == 0 && place == 0);
+    // Without labels, the first column names the row.
+    let names_row = |index: usize| index >= values || (table.labels == 0 && index == 0);
     let empty = Cell::default();
     html! {
         tr.summary[row.kind == RowKind::Summary] {
-            @for place in order {
-                @let cell = row.cells.get(*place).unwrap_or(&empty);
-                @let class = class(cell, table.columns[*place].align);
-                @if names_row(*place) { th class=[&class] scope="row" { (cell.text) } }
+            @for index in order {
+                @let cell = row.cells.get(*index).unwrap_or(&empty);
+                @let class = class(cell, table.columns[*index].align);
+                @if names_row(*index) { th class=[&class] scope="row" { (cell.text) } }
                 @else { td class=[&class] style=[shade(cell)] { (cell.text) } }
             }
         }
@@ -137,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn names_come_first_and_columns_by_their_arms_name() {
+    fn labels_come_first_and_headings_name_arms() {
         let text = super::table(&sample()).into_string();
         assert!(text.find("scope=\"row\"").unwrap() < text.find("num better").unwrap(), "{text}");
         assert!(text.contains(">new</th>") && !text.contains("col-1"), "{text}");
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_becomes_markup() {
+    fn texts_are_escaped() {
         let blocks =
             [Block::Table(sample()), Block::Code("</code><script>".into()), Block::Text("<b>".into())];
         let text = super::blocks(&blocks, 2).into_string();

@@ -1,18 +1,18 @@
-//! JSON: one object with the headings and remarks in `text`, and every table with its numbers in full precision.
-//! What was not measured is null.
+//! JSON: one object with headings and remarks in `text`, and every table with numbers in full precision. A
+//! value that was not measured is null.
 
 use serde_json::{Map, Value, json};
 
 use crate::document::{Cell, Document, Row, RowKind, Table};
 use crate::error::{Error, Result};
 
-/// The document as one JSON object.
+/// Renders the document as one JSON object.
 pub(crate) fn render(document: &Document) -> Result<String> {
     let tables: Vec<Value> = document.tables().into_iter().map(render_table).collect();
     pretty(&json!({ "text": document.remarks(), "tables": tables }))
 }
 
-/// A value as indented text.
+/// Indented JSON with a newline at the end.
 pub(crate) fn pretty(value: &Value) -> Result<String> {
     Ok(serde_json::to_string_pretty(value).map_err(Error::output)? + "\n")
 }

@@ -1,4 +1,4 @@
-//! Markdown for a blog or a pull request: pipe tables, the row's name last as in the other formats for the eye.
+//! Markdown for a blog or a pull request: pipe tables with labels last, as in text.
 
 use crate::document::{Align, Block, Document, RowKind, Table};
 use crate::render::by_group;
@@ -69,14 +69,14 @@ fn list(items: &[String]) -> String {
     items.iter().map(|item| format!("- {}", escape(item))).collect::<Vec<_>>().join("\n")
 }
 
-/// A fenced block whose fence is longer than any run of backticks in it.
+/// A fenced block with a fence longer than any run of backticks in the code.
 fn fenced(code: &str) -> String {
     let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{}\n{fence}", code.trim_end())
 }
 
-/// Text that Markdown shows as it is, also inside a table's cell.
+/// Escapes text for Markdown, also inside table cells.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! A document in each of the output formats.
+//! Renders a document in each output format.
 
 mod csv;
 pub(crate) mod html;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::format::Format;
 use crate::tame::tame_document;
 
-/// The document as text in `format`; `color` matters to [`Format::Text`] only.
+/// Renders the document in `format`; `color` applies to [`Format::Text`] only.
 pub(crate) fn render(document: &Document, format: Format, color: bool) -> Result<String> {
     let document = &tame_document(document);
     match format {
@@ -22,7 +22,7 @@ pub(crate) fn render(document: &Document, format: Format, color: bool) -> Result
     }
 }
 
-/// The table's rows, group by group in their order.
+/// The table's rows by group; one empty group if there are no rows.
 fn by_group(table: &Table) -> Vec<(Option<&str>, Vec<&Row>)> {
     let mut groups: Vec<(Option<&str>, Vec<&Row>)> = Vec::new();
     for row in &table.rows {

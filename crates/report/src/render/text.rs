@@ -1,4 +1,4 @@
-//! Aligned text: numbers to the right, the row's name last, two spaces between columns.
+//! Aligned text: numbers right-aligned, labels last, two spaces between columns.
 
 use crate::document::{Align, Block, Cell, Column, Document, Row, Table, Tint};
 use crate::render::by_group;
@@ -9,7 +9,7 @@ const GRAY: &str = "\x1b[90m";
 const RESET: &str = "\x1b[0m";
 const GAP: &str = "  ";
 
-/// The document as aligned text.
+/// Renders the document as aligned text.
 pub(crate) fn render(document: &Document, color: bool) -> String {
     let blocks: Vec<String> = document.blocks.iter().map(|block| render_block(block, color)).collect();
     let mut text = blocks.join("\n\n");

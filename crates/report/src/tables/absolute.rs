@@ -1,20 +1,20 @@
-//! QPS, the absolute rate.
+//! Absolute rates (QPS).
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `col-N` | rate of the variant that the line `col-N : …` names: queries per second as sysbench counts them (BEGIN and COMMIT are queries); thousand rows per second over all clients for tests that count rows |
-//! | `test` | the test; alphabetical in its group |
+//! | `test` | the test; alphabetical within its group |
 
 use crate::background::MARK;
+use crate::comparison::{Comparison, StepKind, numbered};
 use crate::document::{Cell, Column, Table};
 use crate::number;
-use crate::sides::{Sides, StepKind, numbered};
 use crate::tables::footnotes;
 
 /// The table of all arms, base first.
-pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
-    let all = sides.base_first();
-    let steps = sides.steps(which);
+pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
+    let all = comparison.base_first();
+    let steps = comparison.steps(which);
     let mut columns = numbered(&all);
     columns.push(Column::words("test"));
     let (id, title) = match which {
@@ -23,15 +23,13 @@ pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
     };
     let mut table = Table::new(id, title, columns, 1);
     for step in &steps {
-        let cells = all.iter().map(|side| {
-            let mark = if side.missed(&step.name) { MARK } else { "" };
+        let cells = all.iter().map(|arm| {
+            let mark = if arm.missed(&step.name) { MARK } else { "" };
             let text = |rate: f64| format!("{mark}{}", number::rate(rate));
-            Cell::printed(side.rate(&step.name), text)
+            Cell::printed(arm.rate(&step.name), text)
         });
         table.row_in(&step.group.title, cells.chain([Cell::words(&*step.name)]).collect());
     }
-    table.footnotes = footnotes::of_steps(sides, &steps);
-    table.footnotes.extend(footnotes::of_background(sides, &steps));
-    table.footnotes.extend(footnotes::of_rates(sides, &steps));
+    table.footnotes = footnotes::of_rate_table(comparison, &steps);
     table
 }

@@ -1,4 +1,4 @@
-//! What was compared.
+//! The arms that were compared.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -12,27 +12,28 @@
 
 use rqps_store::Arm;
 
+use crate::comparison::{ComparedArm, Comparison};
 use crate::document::{Cell, Column, Figure, Table};
-use crate::sides::{Side, Sides};
 
 /// Characters of a hash that are shown.
 const HASH_CHARS: usize = 12;
 
-/// One row for each arm, base first, and what each server says of itself.
-pub(crate) fn table(sides: &Sides<'_>) -> Table {
+/// One row per arm, base first; the footnotes have each server's own version string.
+pub(crate) fn table(comparison: &Comparison<'_>) -> Table {
     let hash = |hash: &str| Cell::words(hash.chars().take(HASH_CHARS).collect::<String>());
     let role = |arm: &Arm| if arm.control { "control" } else { arm.role.key() };
-    let figures: [Figure<'_, Side<'_>>; 7] = [
-        (Column::words("version"), &|side| Cell::words(&*side.arm.build_version)),
-        (Column::words("build"), &|side| hash(&side.arm.build_hash)),
-        (Column::words("origin"), &|side| Cell::words(&*side.arm.build_origin)),
-        (Column::words("config"), &|side| hash(&side.arm.config_hash)),
-        (Column::words("left out"), &|side| Cell::words(side.arm.left_out.len().to_string())),
-        (Column::words("role"), &|side| Cell::words(role(side.arm))),
-        (Column::words("dbms"), &|side| Cell::words(side.label())),
+    let figures: [Figure<'_, ComparedArm<'_>>; 7] = [
+        (Column::words("version"), &|compared| Cell::words(&*compared.arm.build_version)),
+        (Column::words("build"), &|compared| hash(&compared.arm.build_hash)),
+        (Column::words("origin"), &|compared| Cell::words(&*compared.arm.build_origin)),
+        (Column::words("config"), &|compared| hash(&compared.arm.config_hash)),
+        (Column::words("left out"), &|compared| Cell::words(compared.arm.left_out.len().to_string())),
+        (Column::words("role"), &|compared| Cell::words(role(compared.arm))),
+        (Column::words("dbms"), &|compared| Cell::words(compared.label())),
     ];
-    let mut table = Table::of_figures("arms", "Compared", &figures, 1, sides.base_first());
-    let version = |side: &Side<'_>| format!("{}: {}", side.label(), side.arm.build_version_text);
-    table.footnotes = sides.base_first().iter().map(version).collect();
+    let mut table = Table::of_figures("arms", "Compared", &figures, 1, comparison.base_first());
+    let version =
+        |compared: &ComparedArm<'_>| format!("{}: {}", compared.label(), compared.arm.build_version_text);
+    table.footnotes = comparison.base_first().iter().map(version).collect();
     table
 }

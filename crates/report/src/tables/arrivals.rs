@@ -1,25 +1,25 @@
-//! Across versions: which tests changed together, and in which version.
+//! Changes across versions: which tests changed together, and in which version.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `arrived in` | the first version that has the change; several if the data do not tell which |
+//! | `arrived in` | the first version that has the change; several if the data cannot distinguish them |
 //! | `what moved` | the counters, with the smallest and largest change over the tests |
-//! | `tests` | the tests that changed; those that moved alike in the same version are one arrival, with one cause |
+//! | `tests` | the tests that changed; those with the same counters in the same version are one arrival |
 
 use rqps_stats::Metric;
 use rqps_stats::series::Arrival;
 use rqps_verdicts::{VersionRow, version_rows};
 
+use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::sides::Sides;
 use crate::verdict_lines::Judged;
 use crate::words;
 
-/// A table for each series of versions; nothing if no run has three versions.
-pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
+/// A table per series of versions; none if no run has three versions.
+pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
-    for judged in Judged::all(sides)? {
+    for judged in Judged::all(comparison)? {
         for row in version_rows(judged.run, &judged.verdicts) {
             blocks.push(block(&judged, &row));
         }
@@ -29,7 +29,7 @@ pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
 
 /// The changes along one series of versions.
 pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
-    let version = |place: usize| judged.run.arms[row.arms[place]].build_version.as_str();
+    let version = |index: usize| judged.run.arms[row.arms[index]].build_version.as_str();
     let versions: Vec<&str> = (0..row.arms.len()).map(version).collect();
     if row.arrivals.is_empty() {
         return Block::Text(format!(
@@ -41,9 +41,9 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     let mut table = Table::new("arrivals", "What changed from version to version", columns, 0);
     table.preamble.push(format!("Versions: {}", versions.join(", ")));
     for arrival in &row.arrivals {
-        let places: Vec<&str> = arrival.versions.iter().map(|place| version(*place)).collect();
+        let candidates: Vec<&str> = arrival.versions.iter().map(|index| version(*index)).collect();
         table.row(vec![
-            Cell::words(places.join(" or ")),
+            Cell::words(candidates.join(" or ")),
             Cell::words(moved(row, arrival)),
             Cell::words(arrival.tests.join(", ")),
         ]);

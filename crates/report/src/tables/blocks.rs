@@ -1,4 +1,4 @@
-//! The blocks of a run: which are valid, the canaries around them, and where each arm ran.
+//! The blocks of a run: their status, the canaries before and after, and where each arm ran.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -6,19 +6,19 @@
 //! | `status` | `done`: its windows are results; `void`: they are not; `running`: it is being measured |
 //! | `seconds` | its length |
 //! | `tests` | how many it measured |
-//! | `spin_ns`, `memory_ns`, `fsync_us` | canaries, before and after: time of one step of a fixed loop, of one load from memory, of one write to the disk |
-//! | `arms` | in the order of their starts: arm, side (directory and socket), CPUs |
+//! | `spin_ns`, `memory_ns`, `fsync_us` | canaries before and after: time of one step of a fixed loop, of one load from memory, of one write to the disk |
+//! | `arms` | in start order: arm, side (directory and socket), CPUs |
 //! | `why` | the reason for its status, and other notes |
 
 use rqps_store::{Block as RunBlock, Moment, Run};
 
+use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::number;
-use crate::sides::Sides;
 
-/// A table for each run that has blocks.
-pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
-    let with_blocks = sides.runs().into_iter().filter(|run| !run.blocks.is_empty());
+/// A table per run that has blocks.
+pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
+    let with_blocks = comparison.runs().into_iter().filter(|run| !run.blocks.is_empty());
     with_blocks.map(|run| Block::Table(table(run))).collect()
 }
 

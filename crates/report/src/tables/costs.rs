@@ -1,11 +1,11 @@
-//! A first look at runs that are too short for verdicts: the server's cost per operation relative to base, with its
-//! interval, then the rate.
+//! For runs too short for verdicts: the server's cost per operation relative to base, with its interval, then
+//! the rate.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `cost/op` | cost of an operation, arm over base, mean over passes or blocks: instructions where they were counted in all tests, else CPU time of the server |
-//! | `rQPS` | rate, arm over base; other programs on the machine move it more than the cost |
-//! | `from`, `to` | interval of the ratio before it; see `estimates.rs` of the verdicts crate |
+//! | `cost/op` | cost per operation, arm over base, mean over passes or blocks: instructions if they were counted in all tests, else the server's CPU time |
+//! | `rQPS` | rate, arm over base; other programs on the machine affect it more than the cost |
+//! | `from`, `to` | interval of the ratio to their left; see `estimates.rs` of the verdicts crate |
 //! | `test` | the test |
 
 use std::collections::BTreeMap;
@@ -14,43 +14,43 @@ use rqps_stats::{Experiment, Metric};
 use rqps_store::counted;
 use rqps_verdicts::{Estimate, estimates};
 
+use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::number;
-use crate::sides::{Sides, StepKind};
 use crate::tables::disturbed;
 use crate::verdict_lines::{Judged, Line};
 
-/// Disturbances by other programs, then a table for each arm; nothing for runs without passes or blocks.
-pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
-    let judged = Judged::all(sides)?;
+/// Disturbances by other programs, then a table per arm; empty for runs without passes or blocks.
+pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
+    let judged = Judged::all(comparison)?;
     if judged.is_empty() {
         return Ok(Vec::new());
     }
-    let disturbed = disturbed::sentences(sides, &sides.steps(StepKind::Tests));
+    let disturbed = disturbed::sentences(comparison, &comparison.steps(StepKind::Tests));
     let mut blocks: Vec<Block> = disturbed.into_iter().map(Block::Alarm).collect();
     for judged in &judged {
-        blocks.extend(judged.candidates().flat_map(|arm| of_arm(sides, judged, arm)));
+        blocks.extend(judged.candidates().flat_map(|arm| arm_blocks(comparison, judged, arm)));
     }
     Ok(blocks)
 }
 
-/// The most precise measure of cost that all tests have.
-fn metric_of(experiment: &Experiment) -> Metric {
+/// The most precise cost metric that all tests have.
+fn cost_metric(experiment: &Experiment) -> Metric {
     let has =
         |metric| experiment.tests.iter().all(|test| test.metrics.iter().any(|data| data.metric == metric));
     if has(Metric::Instructions) { Metric::Instructions } else { Metric::CpuUs }
 }
 
-fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
+fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
     let experiment = &judged.verdicts.experiment;
-    let metric = metric_of(experiment);
+    let metric = cost_metric(experiment);
     let by_test = |metric| -> BTreeMap<String, Estimate> {
         estimates(experiment, metric, arm).into_iter().map(|one| (one.test.clone(), one)).collect()
     };
     let (costs, rates) = (by_test(metric), by_test(Metric::Rate));
-    let lines = judged.lines(arm, |test| sides.shows(test));
-    let label = judged.label(sides, arm);
+    let lines = judged.lines(arm, |test| comparison.shows(test));
+    let label = judged.label(comparison, arm);
     let number = Column::number;
     let columns = vec![
         number("cost/op", "cost_ratio"),
@@ -64,7 +64,7 @@ fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
     let what = metric.measure().label;
     let mut table = Table::new("costs", format!("{what} per operation on {label}"), columns, 1);
     table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
-    table.preamble.push(format!("Relative to: {}", judged.label(sides, judged.base)));
+    table.preamble.push(format!("Relative to: {}", judged.label(comparison, judged.base)));
     for line in &lines {
         let mut cells = figures(costs.get(line.test));
         cells.extend(figures(rates.get(line.test)));
@@ -86,19 +86,19 @@ fn figures(estimate: Option<&Estimate>) -> Vec<Cell> {
     ends.map(|ratio| Cell::fixed(ratio, 2)).to_vec()
 }
 
-/// `new: CPU time of an operation 0.97 of base's in the median of 32 tests; shown to be more expensive: 2, cheaper: 5.`
+/// The median over tests, and the tests whose interval excludes 1.
 fn sentence(label: &str, what: &str, lines: &[Line<'_>], costs: &BTreeMap<String, Estimate>) -> String {
-    let shown: Vec<&Estimate> = lines.iter().filter_map(|line| costs.get(line.test)).collect();
-    let ratios: Vec<f64> = shown.iter().map(|one| one.ratio).collect();
+    let estimates: Vec<&Estimate> = lines.iter().filter_map(|line| costs.get(line.test)).collect();
+    let ratios: Vec<f64> = estimates.iter().map(|one| one.ratio).collect();
     let names = |is: fn((f64, f64)) -> bool| {
-        let names: Vec<&str> =
-            shown.iter().filter(|one| one.interval.is_some_and(is)).map(|one| one.test.as_str()).collect();
+        let found = estimates.iter().filter(|one| one.interval.is_some_and(is));
+        let names: Vec<&str> = found.map(|one| one.test.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
     let median = number::median(&ratios).map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}"));
     format!(
         "{label}: {what} per operation relative to base, median of {}: {median}. More expensive, beyond noise: {}; cheaper: {}.",
-        counted(shown.len(), "test"),
+        counted(estimates.len(), "test"),
         names(|(low, _)| low > 1.0),
         names(|(_, high)| high < 1.0),
     )

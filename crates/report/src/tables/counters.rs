@@ -3,32 +3,32 @@
 //! | column | means |
 //! | --- | --- |
 //! | `col-N` | after minus before, divided by the window's operations (queries; thousands of rows for tests that count rows), of the variant that the line `col-N : …` names |
-//! | `counter` | view and column; `(all)` sums every object that has the counter, otherwise the object is named. Shown when it is not zero for at least one variant |
+//! | `counter` | view, column and object; `(all)` is the sum over objects. Shown if it is not zero for at least one variant |
 
 use std::collections::BTreeMap;
 
+use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep, numbered};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::number;
-use crate::sides::{Side, Sides, StepKind, TestStep, numbered};
 use crate::tables::footnotes;
 
-/// The object under which a view's sum over all tables or indexes is kept.
+/// The object under which the store has a view's sum over all tables or indexes.
 const SUM: &str = "all";
 
-/// View, column and object; the sum over objects has none.
+/// View, column and object; None: the sum over objects.
 type Name = (String, String, Option<String>);
 
-/// One table for each test that has counters.
-pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
-    super::of_each_test(sides, which, of_test)
+/// One table per test that has counters.
+pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
+    super::for_each_test(comparison, which, table)
 }
 
-fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
-    let all = sides.base_first();
+fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> {
+    let all = comparison.base_first();
     let mut by_name: BTreeMap<Name, Vec<Option<f64>>> = BTreeMap::new();
-    for (column, side) in all.iter().enumerate() {
-        for (name, value) in per_operation(side, step)? {
+    for (column, arm) in all.iter().enumerate() {
+        for (name, value) in per_operation(arm, step)? {
             by_name.entry(name).or_insert_with(|| vec![None; all.len()])[column] = Some(value);
         }
     }
@@ -47,15 +47,15 @@ fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
         let label = format!("{view}.{column} {object}");
         table.row(cells.chain([Cell::words(label.trim_end())]).collect());
     }
-    table.footnotes = footnotes::of_steps(sides, std::slice::from_ref(step));
+    table.footnotes = footnotes::of_steps(comparison, std::slice::from_ref(step));
     table.footnotes.push("-: the version does not have this counter".to_owned());
     Ok(Some(table))
 }
 
-/// Differences per operation: each object, and the sum where there are several.
-fn per_operation(side: &Side<'_>, step: &TestStep) -> Result<BTreeMap<Name, f64>> {
+/// Differences per operation: of each object, and the sum if there are several.
+fn per_operation(arm: &ComparedArm<'_>, step: &TestStep) -> Result<BTreeMap<Name, f64>> {
     let mut values = BTreeMap::new();
-    let Some(window) = side.first_window(&step.name) else {
+    let Some(window) = arm.first_window(&step.name) else {
         return Ok(values);
     };
     let operations = window.result.operations;
@@ -63,7 +63,7 @@ fn per_operation(side: &Side<'_>, step: &TestStep) -> Result<BTreeMap<Name, f64>
         return Ok(values);
     }
     let mut objects: BTreeMap<(String, String), (u32, f64)> = BTreeMap::new();
-    for counter in side.run.counters(window.action.seq)? {
+    for counter in arm.run.counters(window.action.seq)? {
         let Some(delta) = counter.delta() else {
             continue;
         };

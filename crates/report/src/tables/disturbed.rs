@@ -1,42 +1,51 @@
-//! Disturbed windows: other programs, or other guests of the host, took a share of the machine's CPU.
+//! Disturbed windows: other programs, or other guests of the host, used some of the machine's CPU.
 
 use rqps_store::{Recorded, Window};
 
-use crate::sides::{Side, Sides, TestStep};
+use crate::comparison::{ComparedArm, Comparison, TestStep};
 
-/// Share of the machine's CPU above which other programs count as a disturbance. What a kernel does for the test itself
-/// (writing back, network) is also counted there, and is about 1 to 3 %.
+/// Share of the machine's CPU above which other programs are a disturbance. It includes kernel work for the
+/// test itself (writeback, network), about 1 to 3 %.
 const OTHERS_SHARE: f64 = 0.05;
-/// Share of the machine's CPU above which stolen time counts as a disturbance.
+/// Share of the machine's CPU above which stolen time is a disturbance.
 const STEAL_SHARE: f64 = 0.02;
 
-/// A sentence for each kind of disturbance; none if the machine was idle otherwise.
-pub(crate) fn sentences(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
+/// A sentence per kind of disturbance that occurred.
+pub(crate) fn sentences(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
     let kinds = [
         ("rest_us", OTHERS_SHARE, "other programs used"),
         ("host_steal_us", STEAL_SHARE, "other guests of the host took"),
     ];
-    kinds.iter().filter_map(|(metric, limit, what)| sentence(sides, steps, metric, *limit, what)).collect()
+    kinds
+        .iter()
+        .filter_map(|(metric, limit, what)| sentence(comparison, steps, metric, *limit, what))
+        .collect()
 }
 
-fn sentence(sides: &Sides<'_>, steps: &[TestStep], metric: &str, limit: f64, what: &str) -> Option<String> {
-    let of_side = |side: &Side<'_>| {
-        let windows = steps.iter().filter_map(|step| side.window(&step.name).ok());
-        let shares: Vec<f64> = windows.filter_map(|w| share(w, metric)).collect();
+fn sentence(
+    comparison: &Comparison<'_>,
+    steps: &[TestStep],
+    metric: &str,
+    limit: f64,
+    what: &str,
+) -> Option<String> {
+    let disturbed = |arm: &ComparedArm<'_>| {
+        let windows = steps.iter().filter_map(|step| arm.window(&step.name).ok());
+        let shares: Vec<f64> = windows.filter_map(|window| share(window, metric)).collect();
         let over = shares.iter().filter(|share| **share > limit).count();
         let most = shares.iter().copied().fold(0.0, f64::max);
         (over > 0).then(|| {
-            let (label, all) = (side.label(), shares.len());
+            let (label, all) = (arm.label(), shares.len());
             format!("{over} of {all} windows of {label} (up to {:.0} %)", most * 100.0)
         })
     };
-    let sides: Vec<String> = sides.all.iter().filter_map(of_side).collect();
-    (!sides.is_empty()).then(|| {
+    let arms: Vec<String> = comparison.arms.iter().filter_map(disturbed).collect();
+    (!arms.is_empty()).then(|| {
         format!(
             "DISTURBED: {what} more than {:.0} % of the machine's CPU in {}. Do not rely on ratios of these windows; \
              measure again on a quiet machine.",
             limit * 100.0,
-            sides.join(", ")
+            arms.join(", ")
         )
     })
 }

@@ -1,4 +1,4 @@
-//! Every figure behind the verdicts: one line for each test, arm and metric, including those of the control.
+//! Every figure behind the verdicts: one row per test, arm and metric, including the control.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -7,43 +7,43 @@
 //! | `robust` | the ratio with outlier blocks downweighted (Huber) |
 //! | `blocks` | blocks used; `of`: blocks in which both arms were measured |
 //! | `block sd` | standard deviation of one block's ratio, percent; `moderated`: shrunk towards that of the other tests |
-//! | `df` | degrees of freedom of the moderated one |
+//! | `df` | degrees of freedom of the moderated deviation |
 //! | `p` | p-value over all looks; `q`: adjusted for the number of verdicts of its kind |
 //! | `detectable` | smallest change for the worse that would have been detected with 80 % probability |
 //! | `matters` | smallest change that matters |
-//! | `metric`, `arm`, `test` | what the line is about |
+//! | `metric`, `arm`, `test` | what the row is about |
 //!
 //! If a program counted instructions, a second table compares them with the CPU time of the windows:
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `counted` | counted instructions of an operation, over base's |
-//! | `CPU` | CPU time of an operation in the windows, over base's; `error`: its standard error |
+//! | `counted` | counted instructions per operation, over base's |
+//! | `CPU` | CPU time per operation in the windows, over base's; `error`: its standard error |
 //! | `apart` | difference between the two ratios |
 //! | `used` | whether counts decide the verdict on the cost |
-//! | `user` | share of the server's CPU time in the windows spent in user mode, the only mode that is counted |
+//! | `user` | share of user mode in the server's CPU time; only instructions in user mode are counted |
 //! | `images` | share of the counted writes that log full-page images, as those of windows do |
-//! | `arm`, `test` | what the line is about |
+//! | `arm`, `test` | what the row is about |
 
 use rqps_stats::Verdict;
 use rqps_verdicts::Agreement;
 
+use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::error::Result;
 use crate::number;
-use crate::sides::Sides;
 use crate::verdict_lines::Judged;
 use crate::words;
 
-/// One table for each run that has blocks.
-pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
-    let judged = Judged::all(sides)?;
-    let of = |judged: &Judged<'_>| [Some(table(sides, judged)), agreements(sides, judged)];
-    Ok(judged.iter().flat_map(of).flatten().map(Block::Table).collect())
+/// The tables of each run that has blocks.
+pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
+    let judged = Judged::all(comparison)?;
+    let tables = |judged: &Judged<'_>| [Some(table(comparison, judged)), agreements(comparison, judged)];
+    Ok(judged.iter().flat_map(tables).flatten().map(Block::Table).collect())
 }
 
-/// Counts against windows; none if no program counted.
-fn agreements(sides: &Sides<'_>, judged: &Judged<'_>) -> Option<Table> {
+/// Counted instructions against CPU time of windows; None if no program counted.
+fn agreements(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Option<Table> {
     let number = Column::number;
     let share = |value: Option<f64>| Cell::printed(value, |value| format!("{:.1} %", value * 100.0));
     let figures: [Figure<'_, &Agreement>; 9] = [
@@ -58,13 +58,13 @@ fn agreements(sides: &Sides<'_>, judged: &Judged<'_>) -> Option<Table> {
         (Column::words("test"), &|one| Cell::words(&*one.test)),
     ];
     let title = format!("Counted instructions against measured CPU time, {}", judged.run.folder.name());
-    let shown = judged.verdicts.agreements.iter().filter(|one| sides.shows(&one.test));
+    let shown = judged.verdicts.agreements.iter().filter(|one| comparison.shows(&one.test));
     let mut table = Table::of_figures("agreement", title, &figures, 2, shown);
-    table.preamble.push(format!("Relative to: {}", judged.label(sides, judged.base)));
+    table.preamble.push(format!("Relative to: {}", judged.label(comparison, judged.base)));
     (!table.rows.is_empty()).then_some(table)
 }
 
-fn table(sides: &Sides<'_>, judged: &Judged<'_>) -> Table {
+fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
     let number = Column::number;
     let fixed = |value: f64, decimals: usize| Cell::fixed(Some(value), decimals);
     let digits = |value: f64| Cell::printed(Some(value), |value| number::significant(value, 2));
@@ -90,8 +90,8 @@ fn table(sides: &Sides<'_>, judged: &Judged<'_>) -> Table {
         (Column::words("test"), &|one| Cell::words(&*one.test)),
     ];
     let title = format!("Evidence of {}", judged.run.folder.name());
-    let shown = judged.verdicts.judgement.verdicts.iter().filter(|one| sides.shows(&one.test));
+    let shown = judged.verdicts.judgement.verdicts.iter().filter(|one| comparison.shows(&one.test));
     let mut table = Table::of_figures("evidence", title, &figures, 3, shown);
-    table.preamble.push(format!("Relative to: {}", judged.label(sides, judged.base)));
+    table.preamble.push(format!("Relative to: {}", judged.label(comparison, judged.base)));
     table
 }

@@ -1,32 +1,32 @@
-//! The state each server was in just before a test.
+//! The state of each server just before a test.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `col-N` | the value for the variant that the line `col-N : …` names |
-//! | `state` | what it is: dead and live rows, sizes, WAL since the last checkpoint; settings that differ |
+//! | `state` | dead and live rows, sizes, WAL since the last checkpoint; settings that differ |
 
 use std::collections::BTreeMap;
 
+use crate::comparison::{Comparison, StepKind, TestStep, numbered};
 use crate::document::{Align, Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::sides::{Sides, StepKind, TestStep, numbered};
 
-/// Begins the names of settings: they are many, and the same for all variants but a few.
+/// Prefix of the names of settings. Only those that differ are shown: most are the same on all variants.
 const SETTING: &str = "setting.";
 
-/// One table for each test that has fingerprints.
-pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
-    super::of_each_test(sides, which, of_test)
+/// One table per test that has fingerprints.
+pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
+    super::for_each_test(comparison, which, table)
 }
 
-fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
-    let all = sides.base_first();
+fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> {
+    let all = comparison.base_first();
     let mut by_key: BTreeMap<String, Vec<Cell>> = BTreeMap::new();
-    for (column, side) in all.iter().enumerate() {
-        let Some(window) = side.first_window(&step.name) else {
+    for (column, arm) in all.iter().enumerate() {
+        let Some(window) = arm.first_window(&step.name) else {
             continue;
         };
-        for (key, value) in side.run.fingerprint(window.action.seq)? {
+        for (key, value) in arm.run.fingerprint(window.action.seq)? {
             by_key.entry(key).or_insert_with(|| vec![Cell::missing(); all.len()])[column] =
                 Cell::words(value);
         }

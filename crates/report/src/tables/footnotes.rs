@@ -1,25 +1,33 @@
-//! Footnotes of tables of steps: why a cell is empty, which steps were repeated, which rates do not count queries,
-//! which options a variant ran without.
+//! Footnotes of tables of steps: empty cells, repeated steps, units of rates, options that a variant ran
+//! without.
 
 use crate::background::{KEPT_MIN, MARK};
-use crate::sides::{Missing, Side, Sides, TestStep};
+use crate::comparison::{ComparedArm, Comparison, Missing, TestStep};
 
 /// Names listed before "and N more".
 const NAMES_MAX: usize = 6;
 
 /// Why steps have no value (`-`), and which steps were repeated.
-pub(crate) fn of_steps(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
-    sides.all.iter().flat_map(|side| of_side(side, steps)).collect()
+pub(crate) fn of_steps(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
+    comparison.arms.iter().flat_map(|arm| of_arm(arm, steps)).collect()
 }
 
-fn of_side(side: &Side<'_>, steps: &[TestStep]) -> Vec<String> {
+/// All footnotes of a table of rates.
+pub(crate) fn of_rate_table(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
+    let mut notes = of_steps(comparison, steps);
+    notes.extend(of_background(comparison, steps));
+    notes.extend(of_rates(comparison, steps));
+    notes
+}
+
+fn of_arm(arm: &ComparedArm<'_>, steps: &[TestStep]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut not_run = Vec::new();
     let mut repeated = Vec::new();
     for step in steps {
-        match side.window(&step.name) {
+        match arm.window(&step.name) {
             Err(Missing::Invalid(reason)) => {
-                notes.push(format!("no value for {} on {}, invalid: {reason}", step.name, side.label()));
+                notes.push(format!("no value for {} on {}, invalid: {reason}", step.name, arm.label()));
             }
             Err(Missing::NotRun) => not_run.push(step.name.as_str()),
             Ok(window) if window.action.attempt > 1 => repeated.push(step.name.as_str()),
@@ -27,20 +35,18 @@ fn of_side(side: &Side<'_>, steps: &[TestStep]) -> Vec<String> {
         }
     }
     if !not_run.is_empty() {
-        notes.push(format!("no value on {}, not run: {}", side.label(), names(&not_run)));
+        notes.push(format!("no value on {}, not run: {}", arm.label(), names(&not_run)));
     }
     if !repeated.is_empty() {
-        let names = names(&repeated);
-        let label = side.label();
-        notes.push(format!("repeated on {label} after an interrupted attempt: {names}"));
+        notes.push(format!("repeated on {} after an interrupted attempt: {}", arm.label(), names(&repeated)));
     }
     notes
 }
 
-/// What the mark before a figure means, if there is one.
-pub(crate) fn of_background(sides: &Sides<'_>, steps: &[TestStep]) -> Option<String> {
-    let missed = |side: &Side<'_>| steps.iter().any(|step| side.missed(&step.name));
-    sides.all.iter().any(missed).then(|| {
+/// What [`MARK`] means, if any figure has it.
+pub(crate) fn of_background(comparison: &Comparison<'_>, steps: &[TestStep]) -> Option<String> {
+    let missed = |arm: &ComparedArm<'_>| steps.iter().any(|step| arm.missed(&step.name));
+    comparison.arms.iter().any(missed).then(|| {
         format!(
             "{MARK} : the step missed its target rate of background writes (less than {KEPT_MIN} of it); its other \
              rates are not ranked"
@@ -48,21 +54,23 @@ pub(crate) fn of_background(sides: &Sides<'_>, steps: &[TestStep]) -> Option<Str
     })
 }
 
-/// Which rates do not count queries, and what they count.
-pub(crate) fn of_rates(sides: &Sides<'_>, steps: &[TestStep]) -> Vec<String> {
-    let units = sides.units(steps).into_iter().filter(|(unit, _)| !unit.is_queries());
+/// The units of rates that do not count queries.
+pub(crate) fn of_rates(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
+    let units = comparison.units(steps).into_iter().filter(|(unit, _)| !unit.is_queries());
     units
         .map(|(unit, tests)| format!("{}: {} per second, all clients", tests.join(", "), unit.many))
         .collect()
 }
 
 /// Options of its config that a variant's build does not support.
-pub(crate) fn of_options(sides: &Sides<'_>) -> Vec<String> {
-    let of_side = |side: &Side<'_>| {
-        let options: Vec<&str> = side.arm.left_out.iter().map(|left_out| left_out.option.as_str()).collect();
-        (!options.is_empty()).then(|| format!("options left out on {}: {}", side.label(), names(&options)))
+pub(crate) fn of_options(comparison: &Comparison<'_>) -> Vec<String> {
+    let note = |compared: &ComparedArm<'_>| {
+        let options: Vec<&str> =
+            compared.arm.left_out.iter().map(|left_out| left_out.option.as_str()).collect();
+        (!options.is_empty())
+            .then(|| format!("options left out on {}: {}", compared.label(), names(&options)))
     };
-    sides.base_first().iter().filter_map(of_side).collect()
+    comparison.base_first().iter().filter_map(note).collect()
 }
 
 fn names(all: &[&str]) -> String {

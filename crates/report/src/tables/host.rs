@@ -1,10 +1,10 @@
-//! The host, and how the runs were made.
+//! The host, and the method of the run.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `fact` | what it is |
+//! | `fact` | name of the fact |
 //! | `value` | its value |
-//! | `compared` | `yes`: two runs that differ in it may not be compared |
+//! | `compared` | `yes`: runs that differ in it are not comparable |
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(crate) fn table(run: &Run) -> Table {
     table
 }
 
-/// The method of a run, a line for each parameter.
+/// The method of a run, one line per parameter.
 pub(crate) fn method(run: &Run) -> Vec<String> {
     let meta = &run.meta;
     let mut lines = vec![
@@ -40,7 +40,7 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
     lines
 }
 
-/// What made the load where a run says so, as part of a sentence: `, driven by sysbench`.
+/// The driver of a run, as part of a sentence: `, driven by sysbench`; empty if the run does not have it.
 pub(crate) fn driven_by(run: &Run) -> String {
     let driver = run.meta.method.iter().find(|setting| setting.name == "driver");
     driver.map(|driver| format!(", driven by {}", driver.value)).unwrap_or_default()
@@ -58,7 +58,7 @@ fn protocol(name: &str) -> String {
     }
 }
 
-/// How long the measured steps are: `26 of 600 s, 9 of 900 s`.
+/// Lengths of the measured steps: `26 of 600 s, 9 of 900 s`.
 fn amounts(run: &Run) -> String {
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for step in run.steps.iter().filter(|step| step.kind == "measure") {

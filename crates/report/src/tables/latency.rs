@@ -2,61 +2,47 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `count` | statements measured |
+//! | `count` | measured statements |
 //! | `p50`, `p95`, `p99`, `max`, `mean` | percentiles, maximum and mean, microseconds |
-//! | `from` | counted from when the statement was sent, or (open loop) from when it was due |
+//! | `from` | start of the interval: when the statement was sent, or (open loop) when it was due |
 //! | `dbms`, `statement` | the variant and the kind of statement |
 
-use crate::document::{Block, Cell, Column, Table};
+use rqps_store::Histogram;
+
+use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
+use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::error::Result;
-use crate::sides::{Sides, StepKind, TestStep};
 use crate::tables::footnotes;
 
-const NUMBERS: [(&str, &str); 6] = [
-    ("count", "count"),
-    ("p50", "p50_us"),
-    ("p95", "p95_us"),
-    ("p99", "p99_us"),
-    ("max", "max_us"),
-    ("mean", "mean_us"),
-];
-
-/// One table for each test that has latencies.
-pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
-    super::of_each_test(sides, which, of_test)
+/// One table per test that has latencies.
+pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
+    super::for_each_test(comparison, which, table)
 }
 
-fn of_test(sides: &Sides<'_>, step: &TestStep) -> Result<Option<Table>> {
-    let mut rows = Vec::new();
-    for (order, side) in sides.base_first().into_iter().enumerate() {
-        let Some(window) = side.first_window(&step.name) else {
-            continue;
-        };
-        for histogram in side.run.histograms(window.action.seq)? {
-            let micros = |value: f64| Cell::fixed(Some(value), 0);
-            let cells = vec![
-                Cell::count(histogram.count),
-                micros(histogram.p50_us),
-                micros(histogram.p95_us),
-                micros(histogram.p99_us),
-                micros(histogram.max_us),
-                micros(histogram.mean_us),
-                Cell::words(histogram.from.key()),
-                Cell::words(side.label()),
-                Cell::words(&*histogram.statement),
-            ];
-            rows.push(((histogram.statement, histogram.from.key(), order), cells));
+fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> {
+    type Latencies<'a> = (Histogram, ComparedArm<'a>);
+    let mut rows: Vec<Latencies<'_>> = Vec::new();
+    for arm in comparison.base_first() {
+        if let Some(window) = arm.first_window(&step.name) {
+            rows.extend(arm.run.histograms(window.action.seq)?.into_iter().map(|stored| (stored, arm)));
         }
     }
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    rows.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let columns = NUMBERS.iter().map(|(name, key)| Column::number(*name, *key));
-    let columns = columns.chain(["from", "dbms", "statement"].map(Column::words)).collect();
+    // Stable: base first.
+    rows.sort_by(|(a, _), (b, _)| (&a.statement, a.from.key()).cmp(&(&b.statement, b.from.key())));
+    let micros = |us: f64| Cell::fixed(Some(us), 0);
+    let figures: [Figure<'_, Latencies<'_>>; 9] = [
+        (Column::number("count", "count"), &|(stored, _)| Cell::count(stored.count)),
+        (Column::number("p50", "p50_us"), &|(stored, _)| micros(stored.p50_us)),
+        (Column::number("p95", "p95_us"), &|(stored, _)| micros(stored.p95_us)),
+        (Column::number("p99", "p99_us"), &|(stored, _)| micros(stored.p99_us)),
+        (Column::number("max", "max_us"), &|(stored, _)| micros(stored.max_us)),
+        (Column::number("mean", "mean_us"), &|(stored, _)| micros(stored.mean_us)),
+        (Column::words("from"), &|(stored, _)| Cell::words(stored.from.key())),
+        (Column::words("dbms"), &|(_, arm)| Cell::words(arm.label())),
+        (Column::words("statement"), &|(stored, _)| Cell::words(&*stored.statement)),
+    ];
     let title = format!("Latency in microseconds: {}", step.name);
-    let mut table = Table::new("latency", title, columns, 3).about("test", &step.name);
-    rows.into_iter().for_each(|(_, cells)| table.row(cells));
-    table.footnotes = footnotes::of_steps(sides, std::slice::from_ref(step));
-    Ok(Some(table))
+    let mut table = Table::of_figures("latency", title, &figures, 3, rows).about("test", &step.name);
+    table.footnotes = footnotes::of_steps(comparison, std::slice::from_ref(step));
+    Ok((!table.rows.is_empty()).then_some(table))
 }

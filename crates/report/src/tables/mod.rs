@@ -1,4 +1,4 @@
-//! One file for each table: what it shows, and what its columns mean.
+//! One file per table: its content and the meaning of its columns.
 
 pub(crate) mod absolute;
 pub(crate) mod arms;
@@ -29,16 +29,17 @@ pub(crate) mod trust;
 pub(crate) mod variance;
 pub(crate) mod verdicts;
 
+use crate::comparison::{Comparison, StepKind, TestStep};
 use crate::document::{Block, Table};
 use crate::error::Result;
-use crate::sides::{Sides, StepKind, TestStep};
 
-/// The tables of all tests of a kind that have one.
-fn of_each_test(
-    sides: &Sides<'_>,
+/// The tables of all tests that have one.
+fn for_each_test(
+    comparison: &Comparison<'_>,
     which: StepKind,
-    of_test: impl Fn(&Sides<'_>, &TestStep) -> Result<Option<Table>>,
+    table: impl Fn(&Comparison<'_>, &TestStep) -> Result<Option<Table>>,
 ) -> Result<Vec<Block>> {
-    let tables = sides.steps(which).iter().map(|step| of_test(sides, step)).collect::<Result<Vec<_>>>()?;
+    let tables =
+        comparison.steps(which).iter().map(|step| table(comparison, step)).collect::<Result<Vec<_>>>()?;
     Ok(tables.into_iter().flatten().map(Block::Table).collect())
 }

@@ -1,34 +1,34 @@
-//! Query plans that differ from the base's, as text.
-//!
-//! What makes two plans the same is decided by [`Fingerprint`]. A changed plan is often the whole explanation of a
-//! changed rate.
+//! Query plans that differ from the base's, as text. [`Fingerprint`] decides whether two plans are the same.
 
 use rqps_explain::{Fingerprint, of_one_kind, plan_changes, shortened_plan};
 use rqps_model::QueryPlan;
 
+use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::Block;
 use crate::error::Result;
-use crate::sides::{Side, Sides, StepKind, TestStep};
 
-/// For each plan that differs from the base's: where, then both plans.
-pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
+/// For each plan that differs from the base's: a sentence, then both plans.
+pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
-    for step in &sides.steps(which) {
-        let base = plans(&sides.base, step)?;
-        for side in sides.others().filter(|side| of_one_kind(&sides.base.arm.dbms, &side.arm.dbms)) {
-            for plan in plans(side, step)? {
+    for step in &comparison.steps(which) {
+        let base = plans(&comparison.base, step)?;
+        for compared in
+            comparison.others().filter(|compared| of_one_kind(&comparison.base.arm.dbms, &compared.arm.dbms))
+        {
+            for plan in plans(compared, step)? {
                 let Some(before) = base.iter().find(|before| before.statement == plan.statement) else {
                     continue;
                 };
                 if Fingerprint::of(before) != Fingerprint::of(&plan) {
-                    blocks.extend(changed(sides, side, step, before, &plan));
+                    blocks.extend(changed(comparison, compared, step, before, &plan));
                 }
             }
         }
     }
     if blocks.is_empty() {
-        let all_alike = sides.others().all(|side| of_one_kind(&sides.base.arm.dbms, &side.arm.dbms));
-        let kind = if all_alike { "" } else { " that runs the same kind of DBMS" };
+        let is_one_kind =
+            comparison.others().all(|compared| of_one_kind(&comparison.base.arm.dbms, &compared.arm.dbms));
+        let kind = if is_one_kind { "" } else { " that runs the same kind of DBMS" };
         blocks.push(Block::Text(format!(
             "Every statement has the same plan as on base on every variant{kind}."
         )));
@@ -36,16 +36,16 @@ pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-fn plans(side: &Side<'_>, step: &TestStep) -> Result<Vec<QueryPlan>> {
-    match side.first_window(&step.name) {
-        Some(window) => Ok(side.run.plans(window.action.seq)?),
+fn plans(arm: &ComparedArm<'_>, step: &TestStep) -> Result<Vec<QueryPlan>> {
+    match arm.first_window(&step.name) {
+        Some(window) => Ok(arm.run.plans(window.action.seq)?),
         None => Ok(Vec::new()),
     }
 }
 
 fn changed(
-    sides: &Sides<'_>,
-    side: &Side<'_>,
+    comparison: &Comparison<'_>,
+    arm: &ComparedArm<'_>,
     step: &TestStep,
     before: &QueryPlan,
     plan: &QueryPlan,
@@ -55,10 +55,10 @@ fn changed(
         Block::Text(format!(
             "The plan of {statement} in {test} differs: {}. On {}:",
             plan_changes(before, plan).join("; "),
-            sides.base.label()
+            comparison.base.label()
         )),
         Block::Code(shortened_plan(&before.text)),
-        Block::Text(format!("On {}:", side.label())),
+        Block::Text(format!("On {}:", arm.label())),
         Block::Code(shortened_plan(&plan.text)),
     ]
 }

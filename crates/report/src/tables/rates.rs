@@ -1,12 +1,12 @@
-//! What was done each second, beyond the queries of sysbench's count.
+//! Events, statements, rows, retries and errors of each test.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `clients` | clients of the step |
 //! | `events/s` | transactions of the test per second |
 //! | `queries/s` | queries as sysbench counts them, BEGIN and COMMIT included |
-//! | `working/s` | statements that did work, without BEGIN and COMMIT |
-//! | `no-op %` | share of all statements (without BEGIN and COMMIT) that found or changed no row though that was their aim |
+//! | `working/s` | working statements, without BEGIN and COMMIT |
+//! | `no-op %` | share of all statements (without BEGIN and COMMIT) that should have found or changed a row but did not |
 //! | `rows/s` | rows returned, changed or scanned |
 //! | `retries` | transactions that were retried; the footnotes name their SQLSTATEs |
 //! | `errors` | errors that were not retried |
@@ -15,17 +15,17 @@
 
 use rqps_store::Window;
 
+use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Cell, Column, Figure, Table, cells};
-use crate::sides::{Side, Sides, StepKind, TestStep};
 use crate::tables::footnotes;
 
-/// One row for each test and arm.
-pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
-    let per_second = |window: &Option<&Window>, of: fn(&Window) -> u64| {
-        Cell::rate(window.and_then(|window| window.per_second(of(window))))
+/// One row per test and arm.
+pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
+    let per_second = |window: &Option<&Window>, count: fn(&Window) -> u64| {
+        Cell::rate(window.and_then(|window| window.per_second(count(window))))
     };
-    let count = |window: &Option<&Window>, of: fn(&Window) -> u64| {
-        window.map_or_else(Cell::missing, |window| Cell::count(of(window)))
+    let count = |window: &Option<&Window>, count: fn(&Window) -> u64| {
+        window.map_or_else(Cell::missing, |window| Cell::count(count(window)))
     };
     let noop = |window: &Window| 100.0 * window.noop_statements as f64 / window.statements as f64;
     let figures: [Figure<'_, Option<&Window>>; 9] = [
@@ -44,23 +44,23 @@ pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
     let columns = figures.iter().map(|(column, _)| column.clone());
     let columns = columns.chain([Column::words("dbms"), Column::words("test")]).collect();
     let mut table = Table::new("rates", "Events and statements", columns, 2);
-    let steps = sides.steps(which);
+    let steps = comparison.steps(which);
     for step in &steps {
-        for side in sides.base_first() {
-            let mut row = cells(&figures, &side.window(&step.name).ok().map(|window| &window.result));
-            row.extend([Cell::words(side.label()), Cell::words(&*step.name)]);
+        for arm in comparison.base_first() {
+            let mut row = cells(&figures, &arm.window(&step.name).ok().map(|window| &window.result));
+            row.extend([Cell::words(arm.label()), Cell::words(&*step.name)]);
             table.row_in(&step.group.title, row);
-            table.footnotes.extend(retries(&side, step));
+            table.footnotes.extend(retries(&arm, step));
         }
     }
-    table.footnotes.extend(footnotes::of_steps(sides, &steps));
+    table.footnotes.extend(footnotes::of_steps(comparison, &steps));
     table
 }
 
-fn retries(side: &Side<'_>, step: &TestStep) -> Option<String> {
-    let window = side.window(&step.name).ok()?;
+fn retries(arm: &ComparedArm<'_>, step: &TestStep) -> Option<String> {
+    let window = arm.window(&step.name).ok()?;
     let states: Vec<String> =
         window.result.retries.iter().map(|(sqlstate, count)| format!("{sqlstate} {count} times")).collect();
     (!states.is_empty())
-        .then(|| format!("{} on {} was retried: {}", step.name, side.label(), states.join(", ")))
+        .then(|| format!("{} on {} was retried: {}", step.name, arm.label(), states.join(", ")))
 }

@@ -4,36 +4,33 @@
 //! | --- | --- |
 //! | `what` | `invalid`: the result is not used; `repeated`: an earlier attempt was interrupted |
 //! | `why` | the reason, or the attempt that completed it |
-//! | `dbms`, `step` | the variant and the step (or the kind of action, where it has none) |
+//! | `dbms`, `step` | the variant and the step (or the kind of action if it has no step) |
 
 use rqps_store::{ActionRecord, Outcome, PROFILE_KIND};
 
+use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::number;
-use crate::sides::Sides;
 
-/// The table and the notes; nothing if there were no problems.
-pub(crate) fn blocks(sides: &Sides<'_>) -> Vec<Block> {
+/// The table and the notes; empty if there were no problems.
+pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     let columns = ["what", "why", "dbms", "step"].map(Column::words).to_vec();
     let mut table = Table::new("remarks", "Invalid and repeated steps", columns, 2);
-    for side in &sides.all {
-        for action in side.run.actions.iter().filter(|action| action.arm == side.arm.name) {
+    for compared in &comparison.arms {
+        for action in compared.run.actions.iter().filter(|action| action.arm == compared.arm.name) {
             for (what, why) in remarks(action) {
                 let step = if action.step.is_empty() { &action.kind } else { &action.step };
                 table.row(vec![
                     Cell::words(what),
                     Cell::words(why),
-                    Cell::words(side.label()),
+                    Cell::words(compared.label()),
                     Cell::words(&**step),
                 ]);
             }
         }
     }
-    let mut blocks = Vec::new();
-    if !table.rows.is_empty() {
-        blocks.push(Block::Table(table));
-    }
-    let notes = notes(sides);
+    let mut blocks: Vec<Block> = table.block().into_iter().collect();
+    let notes = notes(comparison);
     if !notes.is_empty() {
         blocks.extend([Block::Text("Notes:".to_owned()), Block::Items(notes)]);
     }
@@ -52,13 +49,12 @@ fn remarks(action: &ActionRecord) -> Vec<(&'static str, String)> {
     remarks
 }
 
-fn notes(sides: &Sides<'_>) -> Vec<String> {
-    let mut notes = Vec::new();
-    for run in sides.runs() {
-        notes.extend(run.notes.iter().map(|note| {
+fn notes(comparison: &Comparison<'_>) -> Vec<String> {
+    let notes = comparison.runs().into_iter().flat_map(|run| &run.notes);
+    notes
+        .map(|note| {
             let arm = note.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
             format!("{} {arm}{}", number::utc(note.at_ms), note.text)
-        }));
-    }
-    notes
+        })
+        .collect()
 }

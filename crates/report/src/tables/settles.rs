@@ -1,51 +1,44 @@
-//! The settle steps: what was done to pay debt down, and whether it was enough.
+//! The settle steps: duration, exit conditions, and whether they were reached.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `seconds` | how long it took |
-//! | `cap` | after how many seconds it would have been given up |
-//! | `reached` | `yes` when every exit condition held in the end, `capped` when the cap ended it |
-//! | `condition` | an exit condition: |
-//! | `before`, `after` | its value before the step, and at its end |
-//! | `target` | the value it had to come down to |
+//! | `seconds` | duration of the step |
+//! | `cap` | its time limit, seconds |
+//! | `reached` | `yes` if all exit conditions held at the end, `capped` if the time limit ended it |
+//! | `condition` | an exit condition |
+//! | `before`, `after` | its value before the step and at the end |
+//! | `target` | its upper limit |
 //! | `dbms`, `step` | the variant and the step |
 
-use crate::document::{Cell, Column, Table};
-use crate::number;
-use crate::sides::Sides;
+use rqps_model::{Settle, SettleCondition};
+use rqps_store::Recorded;
 
-/// One row for each exit condition of each settle, arm by arm.
-pub(crate) fn table(sides: &Sides<'_>) -> Table {
-    let columns = vec![
-        Column::number("seconds", "seconds"),
-        Column::number("cap", "cap_s"),
-        Column::words("reached"),
-        Column::number("before", "before"),
-        Column::number("after", "after"),
-        Column::number("target", "target"),
-        Column::words("condition"),
-        Column::words("dbms"),
-        Column::words("step"),
+use crate::comparison::{ComparedArm, Comparison};
+use crate::document::{Cell, Column, Figure, Table};
+use crate::number;
+
+/// One row per exit condition of each settle, arm by arm.
+pub(crate) fn table(comparison: &Comparison<'_>) -> Table {
+    type Condition<'a> = (ComparedArm<'a>, &'a Recorded<Settle>, &'a SettleCondition);
+    let seconds = |us: u64, decimals| Cell::fixed(Some(us as f64 / 1e6), decimals);
+    let reached = |reached: bool| Cell::words(if reached { "yes" } else { "capped" });
+    let number = |value: f64| Cell::number(value, number::significant(value, 6));
+    let figures: [Figure<'_, Condition<'_>>; 9] = [
+        (Column::number("seconds", "seconds"), &|(_, settle, _)| seconds(settle.result.elapsed_us, 1)),
+        (Column::number("cap", "cap_s"), &|(_, settle, _)| seconds(settle.result.cap_us, 0)),
+        (Column::words("reached"), &|(_, settle, _)| reached(settle.result.reached)),
+        (Column::number("before", "before"), &|(.., condition)| number(condition.before)),
+        (Column::number("after", "after"), &|(.., condition)| number(condition.after)),
+        (Column::number("target", "target"), &|(.., condition)| number(condition.target)),
+        (Column::words("condition"), &|(.., condition)| Cell::words(&*condition.name)),
+        (Column::words("dbms"), &|(arm, ..)| Cell::words(arm.label())),
+        (Column::words("step"), &|(_, settle, _)| Cell::words(&*settle.action.step)),
     ];
-    let mut table = Table::new("settles", "Settle", columns, 2);
-    for side in sides.base_first() {
-        for settle in side.settles() {
-            let result = &settle.result;
-            let number = |value: f64| Cell::number(value, number::significant(value, 6));
-            for condition in &result.conditions {
-                table.row(vec![
-                    Cell::fixed(Some(result.elapsed_us as f64 / 1e6), 1),
-                    Cell::fixed(Some(result.cap_us as f64 / 1e6), 0),
-                    Cell::words(if result.reached { "yes" } else { "capped" }),
-                    number(condition.before),
-                    number(condition.after),
-                    number(condition.target),
-                    Cell::words(&*condition.name),
-                    Cell::words(side.label()),
-                    Cell::words(&*settle.action.step),
-                ]);
-            }
+    let mut rows = Vec::new();
+    for arm in comparison.base_first() {
+        for settle in arm.settles() {
+            rows.extend(settle.result.conditions.iter().map(|condition| (arm, settle, condition)));
         }
     }
-    table
+    Table::of_figures("settles", "Settle", &figures, 2, rows)
 }

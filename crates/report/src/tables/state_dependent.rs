@@ -1,12 +1,12 @@
-//! The same arms by both protocols: changes that only the sequence shows.
+//! Changes that only the sequence shows, for arms that were measured with both protocols.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `sequence` | the ratio to base when tests run on the state that earlier tests left |
-//! | `isolated` | the ratio when every test starts from the same data; there the verdict is `same` |
+//! | `sequence` | the ratio to base if tests run on the state that earlier tests left |
+//! | `isolated` | the ratio if every test starts from the same data, with verdict `same` |
 //! | `of` | rate, cost or stalls |
-//! | `dead rows` | rows that wait for vacuum before the test, mean over passes: of base, of the arm |
-//! | `arm`, `test` | where |
+//! | `dead rows` | rows waiting for vacuum before the test, mean over passes: of base, of the arm |
+//! | `arm`, `test` | the arm and the test |
 
 use rqps_verdicts::{StateDependent, state_dependent};
 
@@ -14,7 +14,7 @@ use crate::document::{Block, Cell, Column, Figure, Table, Tint};
 use crate::error::Result;
 use crate::verdict_lines::Judged;
 
-/// The table, or the sentence that there is none.
+/// The table, or a sentence if there are no such changes.
 pub(crate) fn block(isolated: &Judged<'_>, sequence: &Judged<'_>) -> Result<Block> {
     let found = state_dependent((isolated.run, &isolated.verdicts), (sequence.run, &sequence.verdicts))?;
     if found.is_empty() {

@@ -1,4 +1,4 @@
-//! How far a run's verdicts can be trusted: the A/A check, the source of instruction counts, blocks left out, noise.
+//! How far to trust a run's verdicts: A/A check, source of instruction counts, void blocks, noise.
 
 use rqps_stats::Metric;
 use rqps_store::counted;
@@ -8,27 +8,26 @@ use crate::document::Block;
 use crate::verdict_lines::Judged;
 use crate::words;
 
-/// One such statement.
+/// A statement about trust.
 pub(crate) struct Line {
     pub text: String,
     /// Whether it casts doubt on every verdict.
     pub is_alarm: bool,
 }
 
-/// All of them.
 pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
     let false_alarms = Line {
         text: false_alarms(judged),
         is_alarm: judged.verdicts.false_alarms.as_ref().is_some_and(|check| !check.alarms.is_empty()),
     };
-    let calm = [Some(source(judged)), agreement(judged), Some(blocks(judged)), noise(judged)];
-    let calm = calm.into_iter().flatten().map(|text| Line { text, is_alarm: false });
-    let of_host = words::host_remarks(&judged.verdicts.host).into_iter();
-    let of_host = of_host.map(|text| Line { text, is_alarm: true });
-    std::iter::once(false_alarms).chain(calm).chain(of_host).collect()
+    let facts = [Some(source(judged)), agreement(judged), Some(blocks(judged)), noise(judged)];
+    let facts = facts.into_iter().flatten().map(|text| Line { text, is_alarm: false });
+    let host = words::host_remarks(&judged.verdicts.host).into_iter();
+    let host = host.map(|text| Line { text, is_alarm: true });
+    std::iter::once(false_alarms).chain(facts).chain(host).collect()
 }
 
-/// The same as items of a report.
+/// [`lines`] as items of a report.
 pub(crate) fn items(judged: &Judged<'_>) -> Block {
     Block::Items(lines(judged).into_iter().map(|line| line.text).collect())
 }
@@ -40,7 +39,7 @@ fn false_alarms(judged: &Judged<'_>) -> String {
     }
 }
 
-/// How much noise comes from loads, server starts and windows.
+/// Noise from loads, server starts and windows.
 fn noise(judged: &Judged<'_>) -> Option<String> {
     let found = rqps_verdicts::noise(judged.run, Metric::Rate).ok().flatten()?;
     let (start, window) = (words::percent(found.start), words::percent(found.window));
@@ -59,51 +58,48 @@ fn noise(judged: &Judged<'_>) -> Option<String> {
 }
 
 /// `A/A check: 0 false alarms in 64 verdicts`.
-pub(crate) fn alarms(check: &FalseAlarmCheck) -> String {
-    let named: Vec<String> = check
+fn alarms(check: &FalseAlarmCheck) -> String {
+    let alarms: Vec<String> = check
         .alarms
         .iter()
-        .map(|alarm| {
-            let what = alarm.detector.key();
-            format!("{} {what} {:.3}", alarm.test, alarm.ratio)
-        })
+        .map(|alarm| format!("{} {} {:.3}", alarm.test, alarm.detector.key(), alarm.ratio))
         .collect();
     let start = format!(
         "A/A check (base against itself): {} in {}",
-        words::many(check.alarms.len(), "false alarm"),
+        words::plural(check.alarms.len(), "false alarm"),
         counted(check.verdicts, "verdict")
     );
-    match (check.verdicts, named.is_empty()) {
+    match (check.verdicts, alarms.is_empty()) {
         (0, _) => "A/A check (base against itself): no verdicts yet".to_owned(),
         (_, true) => start,
         (_, false) => format!(
             "{start}: {}. ALARM: something other than the build differs between the arms; check sections blocks and \
              evidence before trusting any verdict",
-            named.join(", ")
+            alarms.join(", ")
         ),
     }
 }
 
 fn source(judged: &Judged<'_>) -> String {
-    let told = judged.run.meta.method.iter().find(|setting| setting.name == "instructions");
-    let told = told.map(|setting| format!(": {}", setting.value)).unwrap_or_default();
+    let setting = judged.run.meta.method.iter().find(|setting| setting.name == "instructions");
+    let setting = setting.map(|setting| format!(": {}", setting.value)).unwrap_or_default();
     match &judged.verdicts.source {
         InstructionSource::Processor => {
             "cost is judged by instructions, counted by the processor in every window".to_owned()
         }
         InstructionSource::Counted(program) => {
-            let who = if told.is_empty() { format!(": counted under {program}") } else { told };
-            format!("cost is judged by instructions{who}; a separate part of each block counts them")
+            let counter = if setting.is_empty() { format!(": counted under {program}") } else { setting };
+            format!("cost is judged by instructions{counter}; a separate part of each block counts them")
         }
         InstructionSource::None => format!(
             "cost is judged by CPU time, which varies much more than instructions: small changes go undetected. Source of \
              instructions{}",
-            if told.is_empty() { ": none" } else { &told }
+            if setting.is_empty() { ": none" } else { &setting }
         ),
     }
 }
 
-/// How far counts and windows agree, over all tests and arms.
+/// Agreement of counted instructions and CPU time of windows, over all tests and arms.
 fn agreement(judged: &Judged<'_>) -> Option<String> {
     let mut all: Vec<&Agreement> = judged.verdicts.agreements.iter().collect();
     all.sort_by(|a, b| a.factor().total_cmp(&b.factor()));
@@ -140,19 +136,19 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
 
 fn blocks(judged: &Judged<'_>) -> String {
     let (done, void) = (judged.verdicts.blocks_done, judged.verdicts.blocks_void);
-    let how = judged.run.blocks.first().map_or("", |block| block.restored_by.as_str());
-    let again = match (judged.run.meta.protocol.as_str(), how) {
+    let restored_by = judged.run.blocks.first().map_or("", |block| block.restored_by.as_str());
+    let definition = match (judged.run.meta.protocol.as_str(), restored_by) {
         ("sequence", _) => "a block is a pass over all tests on freshly loaded data".to_owned(),
         (_, "") => "a block restarts every server".to_owned(),
-        (_, how) => format!("a block restarts every server from the same data, restored by {how}"),
+        (_, means) => format!("a block restarts every server from the same data, restored by {means}"),
     };
-    let voided = match void {
+    let void = match void {
         0 => "none void".to_owned(),
         void => {
             format!("{void} void (interrupted, or disturbed by the host; see section blocks), not used")
         }
     };
-    let mut text = format!("blocks: {done} done, {voided}; {again}");
+    let mut text = format!("blocks: {done} done, {void}; {definition}");
     let seconds = judged
         .verdicts
         .timing

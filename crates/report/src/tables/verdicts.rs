@@ -1,19 +1,19 @@
-//! Which differences are real: for each candidate one line per test, with a verdict on its rate and on its cost per
+//! Which differences are real: per candidate one row per test, with verdicts on its rate and its cost per
 //! operation.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `rate` | `regression`: slower than base; `improvement`: faster; `same`: the difference is smaller than what matters; `inconclusive`: none of these could be established |
 //! | `rQPS` | rate of the candidate divided by rate of base, mean over blocks |
-//! | `from`, `to` | interval of the ratio before it |
+//! | `from`, `to` | interval of the ratio to their left |
 //! | `blocks` | blocks that the figures are based on |
 //! | `detectable` | the smallest slowdown (rise of cost) that this many blocks would have detected with 80 % probability |
 //! | `cost` | the same verdict on the server's cost per operation; `mixed`: it changed, and another resource changed in the other direction |
 //! | `cost/op` | the candidate's cost per operation divided by base's, in the metric that `of` names |
 //! | `of` | metric of the cost: instructions, or CPU time if they are not counted |
-//! | `remarks` | notes; for an inconclusive line how much more has to be measured |
+//! | `remarks` | notes; for an inconclusive verdict, how much more must be measured |
 //!
-//! Below it the other resources per operation, each judged by itself: a line for each test and metric that changed.
+//! Below it, other resources per operation, each judged by itself: one row per test and metric that changed.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -25,78 +25,73 @@ use rqps_stats::{Class, Detector, Metric, Rules, Tag, Verdict};
 use rqps_verdicts::{RunVerdicts, Tally};
 use std::collections::BTreeSet;
 
+use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::sides::Sides;
 use crate::tables::trust;
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE, changed};
 use crate::words;
 
-/// Lines of a list of changes.
+/// Maximum items of a list of changes.
 const CHANGES_MAX: usize = 20;
 
 /// The verdicts of every run that has blocks.
-pub(crate) fn blocks(sides: &Sides<'_>) -> Result<Vec<Block>> {
+pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
-    for judged in Judged::all(sides)? {
-        let mut of_arms: Vec<Block> =
-            judged.candidates().flat_map(|arm| of_arm(sides, &judged, arm)).collect();
-        keep_footnotes_once(&mut of_arms);
-        blocks.append(&mut of_arms);
+    for judged in Judged::all(comparison)? {
+        let mut of_run: Vec<Block> =
+            judged.candidates().flat_map(|arm| arm_blocks(comparison, &judged, arm)).collect();
+        keep_footnotes_once(&mut of_run);
+        blocks.append(&mut of_run);
         blocks.push(Block::Text("How far to trust these verdicts:".to_owned()));
         blocks.push(trust::items(&judged));
     }
     Ok(blocks)
 }
 
-/// Keeps a footnote that several tables share below the last of them only.
+/// Keeps a footnote that several tables share only below the last of them.
 fn keep_footnotes_once(blocks: &mut [Block]) {
-    let mut said = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for block in blocks.iter_mut().rev() {
         if let Block::Table(table) = block {
-            table.footnotes.retain(|footnote| said.insert(footnote.clone()));
+            table.footnotes.retain(|footnote| seen.insert(footnote.clone()));
         }
     }
 }
 
-fn of_arm(sides: &Sides<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
-    let lines = judged.lines(arm, |test| sides.shows(test));
-    let (label, base) = (judged.label(sides, arm), judged.label(sides, judged.base));
+fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
+    let lines = judged.lines(arm, |test| comparison.shows(test));
+    let (label, base) = (judged.label(comparison, arm), judged.label(comparison, judged.base));
     let mut blocks = vec![Block::Text(summary(&label, &base, &lines))];
     let changes = changes(judged, &lines);
     if !changes.is_empty() {
         blocks.push(Block::Items(changes));
     }
     blocks.extend(open(judged, &lines).map(Block::Text));
-    let mut table = table(judged, arm, &lines, &label, &base);
-    table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
-    blocks.push(Block::Table(table));
-    if let Some(mut table) = resources(&lines, &label, &base) {
-        table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
-        blocks.push(Block::Table(table));
-    }
-    sides.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
+    let tables = std::iter::once(table(judged, arm, &lines, &label, &base));
+    let tables = tables.chain(resources(&lines, &label, &base));
+    blocks.extend(tables.map(|table| Block::Table(table.about("arm", &judged.run.arms[arm].name))));
+    comparison.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
 }
 
 /// `new against old, 6 tests. Rate: 1 regression, 5 the same. Cost: …`.
 pub(crate) fn summary(label: &str, base: &str, lines: &[Line<'_>]) -> String {
-    let of = |detector: Detector| {
-        let verdicts = lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == detector);
-        Tally::of(verdicts)
+    let count = |detector: Detector| {
+        Tally::of(lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == detector))
     };
     let tests = rqps_store::counted(lines.len(), "test");
     format!(
         "{label} against {base}, {tests}. Rate: {}. Cost per operation ({}): {}.{}{}",
-        tally(of(Detector::Rate)),
-        costs_of(lines),
-        tally(of(Detector::Cost)),
-        stalls(of(Detector::Stalls)),
+        tally(count(Detector::Rate)),
+        cost_metrics(lines),
+        tally(count(Detector::Cost)),
+        stalls(count(Detector::Stalls)),
         other_resources(lines)
     )
 }
 
-/// Metrics of the costs: `instructions`, `CPU time`, or both if tests differ in that.
-fn costs_of(lines: &[Line<'_>]) -> String {
+/// Metrics of the cost: `instructions`, `CPU time`, or both if tests differ.
+fn cost_metrics(lines: &[Line<'_>]) -> String {
     let mut metrics: Vec<Metric> = lines.iter().filter_map(|line| Some(line.cost?.metric)).collect();
     metrics.sort_unstable();
     metrics.dedup();
@@ -106,7 +101,7 @@ fn costs_of(lines: &[Line<'_>]) -> String {
 
 /// Other resources that changed: ` Other resources: CPU time less in 2; WAL bytes more in 1.`
 fn other_resources(lines: &[Line<'_>]) -> String {
-    let said = |detector: Detector| {
+    let part = |detector: Detector| {
         let changed =
             || lines.iter().flat_map(Line::changed_resources).filter(|one| one.detector == detector);
         let name = changed().next()?.metric.measure().label;
@@ -119,32 +114,33 @@ fn other_resources(lines: &[Line<'_>]) -> String {
             .collect();
         Some(format!("{name} {}", parts.join(", ")))
     };
-    let all: Vec<String> = Detector::resources().filter_map(said).collect();
+    let all: Vec<String> = Detector::resources().filter_map(part).collect();
     if all.is_empty() { String::new() } else { format!(" Other resources: {}.", all.join("; ")) }
 }
 
-/// Stalls, if there are verdicts on them. Most runs are too short to detect a change.
-fn stalls(its: Tally) -> String {
-    match its {
+/// A sentence on stalls; empty if there are no verdicts on them.
+fn stalls(counts: Tally) -> String {
+    match counts {
         Tally { regressions: 0, improvements: 0, mixed: 0, same: 0, inconclusive: 0 } => String::new(),
         Tally { regressions: 0, improvements: 0, same: 0, .. } => " Stalls: no change detected.".to_owned(),
-        _ => format!(" Stalls: {}.", tally(its)),
+        _ => format!(" Stalls: {}.", tally(counts)),
     }
 }
 
 fn tally(tally: Tally) -> String {
     let parts = [
-        (tally.regressions, words::many(tally.regressions, "regression")),
-        (tally.improvements, words::many(tally.improvements, "improvement")),
+        (tally.regressions, rqps_store::counted(tally.regressions, "regression")),
+        (tally.improvements, rqps_store::counted(tally.improvements, "improvement")),
         (tally.mixed, format!("{} mixed", tally.mixed)),
         (tally.same, format!("{} the same", tally.same)),
         (tally.inconclusive, format!("{} inconclusive", tally.inconclusive)),
     ];
-    let said: Vec<String> = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
-    if said.is_empty() { "nothing measured".to_owned() } else { said.join(", ") }
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+    if parts.is_empty() { "nothing measured".to_owned() } else { parts.join(", ") }
 }
 
-/// Changes in plain words: what got worse first.
+/// Changes in plain words, regressions first.
 pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let changed = changed(lines);
     let word = |rank: u8| match rank {
@@ -170,7 +166,7 @@ pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     items
 }
 
-/// What it would take to decide the inconclusive verdicts.
+/// How many verdicts are inconclusive, and what it would take to decide them.
 pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let open: Vec<&Verdict> = lines
         .iter()
@@ -182,33 +178,31 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         .filter_map(|verdict| Some((verdict.test.as_str(), RunVerdicts::blocks_to_resolve(verdict)?)));
     let seconds = judged.verdicts.timing.seconds_for(needs);
     let run = judged.run.folder.name();
-    let how_many = match open.len() {
+    let verdicts_are = match open.len() {
         1 => "1 verdict is".to_owned(),
-        many => format!("{many} verdicts are"),
+        count => format!("{count} verdicts are"),
     };
     let noisy = open.iter().filter(|verdict| verdict.tags.contains(&Tag::BeyondLooks)).count();
     let looks = &judged.verdicts.rules.looks;
-    let most = looks.last().map_or(0, |look| look.blocks);
-    let are_limited = looks.len() < Rules::default().looks.len();
-    let how_many = match noisy {
-        0 => format!("{how_many} inconclusive."),
-        noisy if noisy == open.len() && are_limited => {
-            format!(
-                "{how_many} inconclusive after {most} blocks, the most that `blocks_max` in the plan allows."
-            )
-        }
-        noisy if noisy == open.len() => format!("{how_many} inconclusive: too noisy."),
-        noisy if are_limited => format!(
-            "{how_many} inconclusive; {noisy} of them cannot be decided within {most} blocks, the most that `blocks_max` in the \
-             plan allows."
+    let blocks_max = looks.last().map_or(0, |look| look.blocks);
+    let is_limited = looks.len() < Rules::default().looks.len();
+    let state = match noisy {
+        0 => format!("{verdicts_are} inconclusive."),
+        noisy if noisy == open.len() && is_limited => format!(
+            "{verdicts_are} inconclusive after {blocks_max} blocks, the most that `blocks_max` in the plan allows."
         ),
-        noisy => format!("{how_many} inconclusive; {noisy} of them are too noisy."),
+        noisy if noisy == open.len() => format!("{verdicts_are} inconclusive: too noisy."),
+        noisy if is_limited => format!(
+            "{verdicts_are} inconclusive; {noisy} of them cannot be decided within {blocks_max} blocks, the most that \
+             `blocks_max` in the plan allows."
+        ),
+        noisy => format!("{verdicts_are} inconclusive; {noisy} of them are too noisy."),
     };
     match (open.is_empty(), seconds > 0.0) {
         (true, _) => None,
-        (false, false) if noisy == open.len() => Some(how_many),
+        (false, false) if noisy == open.len() => Some(state),
         (false, true) if judged.run.meta.protocol == "isolated" => Some(format!(
-            "{how_many} About {} more would probably decide {}: rqps resume {run} --more {}",
+            "{state} About {} more would probably decide {}: rqps resume {run} --more {}",
             words::about(seconds),
             match (noisy, open.len()) {
                 (0, 1) => "it",
@@ -217,8 +211,8 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
             },
             words::budget(seconds)
         )),
-        (false, true) => Some(format!("{how_many} More passes would decide.")),
-        (false, false) => Some(format!("{how_many} It is too early to say how much longer to measure.")),
+        (false, true) => Some(format!("{state} More passes would decide.")),
+        (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
 }
 
@@ -255,7 +249,7 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
     table
 }
 
-/// The other resources per operation that changed; none if none did.
+/// The other resources per operation that changed; None if none did.
 pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<Table> {
     let number = Column::number;
     let columns = vec![
@@ -313,30 +307,30 @@ fn detectable(share: f64) -> String {
 }
 
 fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
-    let mut said: Vec<String> = line.missed.iter().map(|missed| missed.text.clone()).collect();
+    let mut sentences: Vec<String> = line.missed.iter().map(|missed| missed.text.clone()).collect();
     for verdict in line.verdicts() {
-        let what = verdict.detector.key();
-        let takes = (verdict.class == Class::Inconclusive).then(|| judged.still_takes(verdict)).flatten();
+        let remaining = (verdict.class == Class::Inconclusive).then(|| judged.remaining(verdict)).flatten();
         let not_covered = (verdict.detector == Detector::Cost).then(|| line.not_covered()).flatten();
         let remarks: Vec<String> =
-            takes.into_iter().chain(words::remarks(verdict)).chain(not_covered).collect();
+            remaining.into_iter().chain(words::remarks(verdict)).chain(not_covered).collect();
         if !remarks.is_empty() {
-            said.push(format!("{what}: {}", remarks.join("; ")));
+            sentences.push(format!("{}: {}", verdict.detector.key(), remarks.join("; ")));
         }
     }
-    if let Some(takes) = line.stalls.and_then(|verdict| judged.still_takes(verdict)) {
-        said.push(format!("stalls: in most windows different from base's, but not established yet; {takes}"));
+    if let Some(remaining) = line.stalls.and_then(|verdict| judged.remaining(verdict)) {
+        sentences.push(format!(
+            "stalls: in most windows different from base's, but not established yet; {remaining}"
+        ));
     }
     if let Some(verdict) = line.changed_stalls() {
-        let told = std::iter::once(line.part(verdict, judged)).chain(words::remarks(verdict));
-        said.push(format!("{}: {}", words::verdict(verdict), told.collect::<Vec<_>>().join("; ")));
+        let parts = std::iter::once(line.part(verdict, judged)).chain(words::remarks(verdict));
+        sentences.push(format!("{}: {}", words::verdict(verdict), parts.collect::<Vec<_>>().join("; ")));
     }
-    let own = judged.verdicts.remarks_on(line.test, arm).iter().map(words::remark);
-    said.extend(own);
-    said.join(". ")
+    sentences.extend(judged.verdicts.remarks_on(line.test, arm).iter().map(words::remark));
+    sentences.join(". ")
 }
 
-/// What the columns mean, and the rules behind the verdicts.
+/// The meaning of columns, and the rules of the verdicts.
 fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
     let rules = &verdicts.rules;
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
@@ -379,7 +373,7 @@ fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
 /// `rate 2.0 % (scan 5.0 %), instructions 0.50 %`.
 fn matters(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> String {
     let rules = &verdicts.rules;
-    let seen = |metric: Metric| {
+    let occurs = |metric: Metric| {
         lines
             .iter()
             .flat_map(Line::verdicts)
@@ -387,28 +381,31 @@ fn matters(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> String {
             .any(|verdict| verdict.metric == metric)
     };
     let of_metric = |metric: Metric| {
-        let usual = rules.mei.get(&metric).copied().unwrap_or_else(|| rules.mei("", metric));
-        let own: Vec<String> = rules
+        let default = rules.mei.get(&metric).copied().unwrap_or_else(|| rules.mei("", metric));
+        let exceptions: Vec<String> = rules
             .mei_of_test
             .iter()
             .filter(|((_, of), _)| *of == metric)
             .map(|((test, _), mei)| format!("{test} {}", words::percent(*mei)))
             .collect();
-        let own = if own.is_empty() { String::new() } else { format!(" ({})", own.join(", ")) };
-        format!("{} {}{own}", metric.measure().label, words::percent(usual))
+        let exceptions = match exceptions.as_slice() {
+            [] => String::new(),
+            exceptions => format!(" ({})", exceptions.join(", ")),
+        };
+        format!("{} {}{exceptions}", metric.measure().label, words::percent(default))
     };
-    Metric::ALL.into_iter().filter(|metric| seen(*metric)).map(of_metric).collect::<Vec<_>>().join(", ")
+    Metric::ALL.into_iter().filter(|metric| occurs(*metric)).map(of_metric).collect::<Vec<_>>().join(", ")
 }
 
-/// The least confidence among the intervals of changes, or of the rest.
+/// The lowest confidence level among the intervals of changes, or of the others.
 fn confidence(lines: &[Line<'_>], of_changes: bool) -> Option<String> {
-    let wanted = |one: &&Verdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
-    let all = lines.iter().flat_map(Line::verdicts).filter(wanted);
-    let least = all.map(|one| one.confidence).fold(f64::INFINITY, f64::min);
-    least.is_finite().then(|| format!("{:.2} %", least * 100.0).replace(".00 %", " %"))
+    let is_included = |one: &&Verdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
+    let verdicts = lines.iter().flat_map(Line::verdicts).filter(is_included);
+    let lowest = verdicts.map(|one| one.confidence).fold(f64::INFINITY, f64::min);
+    lowest.is_finite().then(|| format!("{:.2} %", lowest * 100.0).replace(".00 %", " %"))
 }
 
-/// The confidence of the intervals, which depends on the kind of verdict.
+/// The confidence levels of the intervals, which depend on the verdict.
 fn confidences(lines: &[Line<'_>]) -> String {
     match (confidence(lines, true), confidence(lines, false)) {
         (Some(changes), Some(rest)) => {

@@ -1,5 +1,5 @@
-//! axe-core, which looks for what keeps people from using a page. It comes from the npm registry, as pinned in
-//! `package-lock.json`, once for each target directory.
+//! Runs axe-core, an accessibility checker. It is installed from the npm registry, pinned by
+//! `package-lock.json`, once per target directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::chromium::Chromium;
 
-/// What axe finds on the page as it is now, one line each; nothing when all is well.
+/// Returns axe's findings on the current page.
 pub fn findings(browser: &mut Chromium) -> Vec<String> {
     browser.value(&format!("{};undefined", script()));
     let found = browser.value(
@@ -16,8 +16,8 @@ pub fn findings(browser: &mut Chromium) -> Vec<String> {
             id: one.id, help: one.help, where: one.nodes.slice(0, 3).map((node) => node.target.join(' ') + ': ' +
             node.failureSummary)})))",
     );
-    let of = |one: &Value| format!("{}: {} {}", one["id"], one["help"], one["where"]);
-    found.as_array().expect("axe answers with a list").iter().map(of).collect()
+    let describe = |one: &Value| format!("{}: {} {}", one["id"], one["help"], one["where"]);
+    found.as_array().expect("axe returns a list").iter().map(describe).collect()
 }
 
 fn script() -> String {

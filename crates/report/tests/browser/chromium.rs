@@ -1,5 +1,6 @@
-//! A headless Chromium, driven through its DevTools protocol over a pipe: JSON messages that end with a zero byte, on
-//! file descriptors 3 and 4 of the browser. The shell that starts it puts its standard input and output there.
+//! Drives a headless Chromium by its DevTools protocol over pipes: JSON messages terminated by a zero byte,
+//! on file descriptors 3 and 4 of the browser, to which the starting shell redirects its standard input and
+//! output.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Longest wait for an answer or an event.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Timeout for an answer or an event.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A browser with one page.
 pub struct Chromium {
@@ -24,7 +25,7 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// Starts the browser, with an empty page.
+    /// Starts the browser with an empty page.
     pub fn start() -> Self {
         let profile = tempfile::tempdir().unwrap();
         let mut command = Command::new("sh");
@@ -79,10 +80,8 @@ impl Chromium {
         }
         let mut bytes = message.to_string().into_bytes();
         bytes.push(0);
-        self.to
-            .write_all(&bytes)
-            .expect("chromium takes messages: does it run at all? try `chromium --headless`");
-        let end = Instant::now() + PATIENCE;
+        self.to.write_all(&bytes).expect("chromium accepts messages; if not, try `chromium --headless`");
+        let end = Instant::now() + TIMEOUT;
         loop {
             let answer = self.next(end).unwrap_or_else(|| panic!("{method} was not answered"));
             if answer["id"] == json!(self.last_id) {
@@ -97,21 +96,21 @@ impl Chromium {
         self.from.recv_timeout(end.saturating_duration_since(Instant::now())).ok()
     }
 
-    /// Opens a file and waits until all of it is loaded; returns how long that took.
+    /// Opens a file, waits until it is loaded, and returns the elapsed time.
     #[track_caller]
     pub fn open(&mut self, file: &Path) -> Duration {
         self.events.clear();
-        let begun = Instant::now();
+        let start = Instant::now();
         self.call("Page.navigate", json!({"url": format!("file://{}", file.display())}));
-        let end = begun + PATIENCE;
+        let end = start + TIMEOUT;
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.next(end).expect("the page is loaded");
             self.events.push(event);
         }
-        begun.elapsed()
+        start.elapsed()
     }
 
-    /// The value of a JavaScript expression; of a promise its result.
+    /// Evaluates a JavaScript expression; awaits a promise.
     #[track_caller]
     pub fn value(&mut self, expression: &str) -> Value {
         let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
@@ -121,10 +120,10 @@ impl Chromium {
         result["result"]["value"].clone()
     }
 
-    /// Waits until a JavaScript expression has this value: what a click sets going may take a moment.
+    /// Waits until a JavaScript expression has this value: the effect of a click may be delayed.
     #[track_caller]
     pub fn expect(&mut self, expression: &str, expected: &Value) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let value = self.value(expression);
             if value == *expected {
@@ -135,26 +134,26 @@ impl Chromium {
         }
     }
 
-    /// What the page said on its console or threw, and what the browser complained about.
-    pub fn complaints(&mut self) -> Vec<String> {
+    /// Console messages, exceptions and browser log entries of the page.
+    pub fn messages(&mut self) -> Vec<String> {
         self.value("new Promise((done) => setTimeout(done, 50))");
-        let complaint = |event: &Value| match event["method"].as_str()? {
+        let message = |event: &Value| match event["method"].as_str()? {
             "Runtime.consoleAPICalled" | "Runtime.exceptionThrown" | "Log.entryAdded" => {
                 Some(event["params"].to_string())
             }
             _ => None,
         };
-        self.events.iter().filter_map(complaint).collect()
+        self.events.iter().filter_map(message).collect()
     }
 
-    /// Addresses that the page asked for.
+    /// URLs that the page requested.
     pub fn requests(&self) -> Vec<String> {
         let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         sent.map(|event| event["params"]["request"]["url"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    /// Sets the width of the window and the theme that the system is said to have.
-    pub fn look(&mut self, width: u32, theme: &str) {
+    /// Sets the width of the window and the system's theme.
+    pub fn set_display(&mut self, width: u32, theme: &str) {
         let metrics = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
         let features = json!([{"name": "prefers-color-scheme", "value": theme}]);
@@ -179,7 +178,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // Closed by its protocol, it takes its helpers with it.
+        // Closing by protocol also ends helper processes.
         let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
         let end = Instant::now() + Duration::from_secs(60);
         while Instant::now() < end {

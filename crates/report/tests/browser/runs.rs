@@ -1,19 +1,19 @@
-//! Run folders as large as the page has to bear: every arm and test with series, latencies, counters, plans and, where
-//! asked for, profiles.
+//! Run folders up to the largest supported size: every arm and test has series, latencies, counters, plans
+//! and, optionally, profiles.
 
 use rqps_model::{ConnectionCpu, Counter, QueryPlan, Series};
 use std::path::{Path, PathBuf};
 
-use rqps_store::testing as made;
+use rqps_store::testing as defaults;
 use rqps_store::*;
-use rqps_verdicts::testing::latencies as made_latencies;
+use rqps_verdicts::testing::latencies as histogram;
 
-/// A run of the protocol `sequence`: one pass.
-pub struct Long {
+/// A run of protocol `sequence` with a single pass.
+pub struct LongRun {
     pub arms: usize,
     pub tests: usize,
     pub seconds: usize,
-    /// What names hold beside their number: a place to try what must not become markup.
+    /// Appended to all names, to test escaping.
     pub suffix: &'static str,
     /// Functions of each CPU profile; 0: no profiles.
     pub functions: usize,
@@ -32,7 +32,7 @@ const SERIES: [(&str, &str); 8] = [
 ];
 
 /// Writes the run and returns its folder.
-pub fn write(results: &Path, long: &Long) -> PathBuf {
+pub fn write(results: &Path, long: &LongRun) -> PathBuf {
     let folder = RunFolder::create(results, "long").unwrap();
     let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
     let arms: Vec<Arm> = (0..long.arms).map(|index| arm(long, index)).collect();
@@ -46,7 +46,7 @@ pub fn write(results: &Path, long: &Long) -> PathBuf {
                 let record = ActionRecord {
                     started_at_ms: 0,
                     finished_at_ms: 1000 * long.seconds as i64,
-                    ..made::record(seq, &arm.name, kind, &step.name)
+                    ..defaults::record(seq, &arm.name, kind, &step.name)
                 };
                 writer.finish_action(&record, Some(&observation)).unwrap();
                 seq += 1;
@@ -63,33 +63,33 @@ pub fn write(results: &Path, long: &Long) -> PathBuf {
     folder.path().to_owned()
 }
 
-fn arm(long: &Long, index: usize) -> Arm {
+fn arm(long: &LongRun, index: usize) -> Arm {
     let name = format!("pg{}{}", 9 + index, long.suffix);
     let role = if index == 0 { Role::Base } else { Role::Candidate };
     Arm {
         build_hash: format!("{index:02}aabbccddeeff0011"),
         config_text: format!("jit = off # {name}\n"),
-        ..made::arm(&name, role, &format!("{}.1", 9 + index))
+        ..defaults::arm(&name, role, &format!("{}.1", 9 + index))
     }
 }
 
-fn step(long: &Long, index: usize) -> PlannedStep {
+fn step(long: &LongRun, index: usize) -> PlannedStep {
     let name = format!("test-{index:02}_range={}{}", index * 10, long.suffix);
     let group = GROUPS[index * GROUPS.len() / long.tests];
-    PlannedStep { clients: 8, ..made::step(index + 1, &name, group) }
+    PlannedStep { clients: 8, ..defaults::step(index + 1, &name, group) }
 }
 
-fn meta(long: &Long) -> Meta {
+fn meta(long: &LongRun) -> Meta {
     Meta {
         tables: 8,
         rows_per_table: 10_000_000,
         clients: 8,
         actions_total: (long.arms * long.tests) as u32,
-        ..made::meta("long")
+        ..defaults::meta("long")
     }
 }
 
-fn window(long: &Long, arm: usize, place: usize) -> Observation {
+fn window(long: &LongRun, arm: usize, place: usize) -> Observation {
     let rate = 4000.0 * (1.0 + 0.03 * arm as f64) * if place % 7 == arm { 0.9 } else { 1.0 };
     let queries = (rate * long.seconds as f64) as u64;
     let step = step(long, place);
@@ -98,7 +98,7 @@ fn window(long: &Long, arm: usize, place: usize) -> Observation {
         position: step.position,
         clients: 8,
         started_at_ms: 0,
-        ..made::window(&step.name, &group.key, queries, long.seconds as f64)
+        ..defaults::window(&step.name, &group.key, queries, long.seconds as f64)
     };
     let per_op = |name: &str, per_op: f64| (name.to_owned(), per_op * queries as f64);
     Observation {
@@ -112,7 +112,9 @@ fn window(long: &Long, arm: usize, place: usize) -> Observation {
         .into(),
         connections: (0..8).map(|client| ConnectionCpu::only(client, 1e6)).collect(),
         counters: (0..30).map(|column| counter(column, queries)).collect(),
-        histograms: ["event", "point", "simple-range", "update-index"].map(|of| latencies(of, arm)).to_vec(),
+        histograms: ["event", "point", "simple-range", "update-index"]
+            .map(|statement| latencies(statement, arm))
+            .to_vec(),
         plans: vec![plan(arm)],
         fingerprint: vec![("dead_rows".into(), (arm * 1000).to_string())],
         series: SERIES.map(|(name, unit)| series(long, name, unit, rate, arm)).to_vec(),
@@ -120,8 +122,8 @@ fn window(long: &Long, arm: usize, place: usize) -> Observation {
     }
 }
 
-/// Noise, and a stall every 50 seconds.
-fn series(long: &Long, name: &str, unit: &str, rate: f64, arm: usize) -> Series {
+/// Noise, with a stall every 50 seconds.
+fn series(long: &LongRun, name: &str, unit: &str, rate: f64, arm: usize) -> Series {
     let value = |second: usize| {
         let noise = ((second * 7919 + arm * 104_729) % 1000) as f64 / 1000.0;
         let stalls = if second % 50 == 49 { 0.3 } else { 1.0 };
@@ -134,12 +136,12 @@ fn series(long: &Long, name: &str, unit: &str, rate: f64, arm: usize) -> Series 
 fn latencies(statement: &str, arm: usize) -> Histogram {
     let us = |place: u64| (80_000 + 4000 * arm as u64 + 1_500_000_000 / (20_001 - place)) as f64 / 1e3;
     let each: Vec<(f64, u64)> = (1..20_000).map(|place| (us(place), 1)).collect();
-    made_latencies(statement, &each)
+    histogram(statement, &each)
 }
 
 fn counter(column: usize, queries: u64) -> Counter {
     let (object, rose_by) = (format!("sbtest{}", column % 3), queries as f64 * column as f64);
-    made::counter("pg_stat_all_tables", &object, &format!("column_{column}"), rose_by)
+    defaults::counter("pg_stat_all_tables", &object, &format!("column_{column}"), rose_by)
 }
 
 fn plan(arm: usize) -> QueryPlan {
@@ -154,10 +156,10 @@ fn plan(arm: usize) -> QueryPlan {
 
 fn profile(step: &PlannedStep, file: &str) -> Profile {
     let group = step.group.as_ref().unwrap();
-    Profile { clients: 8, samples: 9000, ..made::profile(&step.name, &group.key, file) }
+    Profile { clients: 8, samples: 9000, ..defaults::profile(&step.name, &group.key, file) }
 }
 
-/// A folded profile: chains of calls that share their first frames.
+/// A folded profile of call chains with common first frames.
 fn stacks(functions: usize, arm: usize) -> String {
     let line = |number: usize| {
         let deep: Vec<String> =

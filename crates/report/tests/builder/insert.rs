@@ -1,16 +1,17 @@
-//! Runs of the Insert Benchmark made by hand: what each step did is computed from a few rates, so that every figure of
-//! a table can be checked.
+//! Synthetic runs of the Insert Benchmark. Results are computed from a few rates, so that every figure of a
+//! table can be checked.
 
 use rqps_model::{
     ConnectionCpu, EndedBy, Metrics, Pacer, Series, ServerSetting, Settle, SettleCondition, Unit,
 };
 use std::path::{Path, PathBuf};
 
-use rqps_store::testing as made;
+use rqps_store::testing as defaults;
 use rqps_store::*;
-use rqps_verdicts::testing::latencies as made_latencies;
+use rqps_verdicts::testing::latencies as histogram;
 
-/// Steps: name, group, rate of the first arm (rows or queries per second), background rows per second of one client.
+/// Steps: name, group, rate of the first arm (rows or queries per second), background rows per second of one
+/// client.
 const STEPS: [(&str, &str, f64, f64); 11] = [
     ("l.i0", "insert", 160_000.0, 0.0),
     ("l.x", "insert", 900_000.0, 0.0),
@@ -24,32 +25,32 @@ const STEPS: [(&str, &str, f64, f64); 11] = [
     ("qr1000", "background", 5_000.0, 1000.0),
     ("qp1000", "background", 3_800.0, 1000.0),
 ];
-/// Rows of one client: l.i0, l.x, l.i1, l.i2. Queries run for `SECONDS`.
+/// Rows per client in l.i0, l.x, l.i1, l.i2. Query steps run for `SECONDS`.
 const ROWS: [u64; 4] = [1_000_000, 1_000_100, 400_000, 100_000];
 const SECONDS: f64 = 40.0;
 
-/// Why a step that went on has no result.
-pub const WENT_ON: &str =
+/// Why an interrupted step is invalid.
+pub const INTERRUPTED: &str =
     "it was cut off when 160000 of its 400000 rows were inserted, and went on with the others";
 
-/// What a made-up run is like; start from `InsertSpec::default()` and change what a test is about.
+/// Properties of a synthetic run.
 pub struct InsertSpec {
     pub dbms: &'static str,
-    /// Arms, all of one build; the first is base.
+    /// Arms, all with the same build; the first is base.
     pub arms: Vec<&'static str>,
     pub clients: u32,
-    /// Passes; one has no blocks.
+    /// Number of passes; a single pass has no blocks.
     pub passes: u32,
-    /// By what later arms are slower, as a share, in steps that delete.
+    /// Share by which later arms are slower in steps that delete.
     pub slower: f64,
-    /// By what the CPU time of the delete connections of later arms is greater.
+    /// Factor on the CPU time of the delete connections of later arms.
     pub deletes_more_expensive: f64,
-    /// Steps that an arm did not keep the rate of: arm, step, share of the rows asked for.
+    /// Missed target rates of background writes: arm, step, achieved share.
     pub missed: Vec<(usize, &'static str, f64)>,
-    /// An arm that ends before that step.
+    /// An arm that ends before this step.
     pub cut: Option<(usize, &'static str)>,
-    /// A step that went on after it was cut off, and so has no result: arm and step.
-    pub went_on: Option<(usize, &'static str)>,
+    /// Arm and step that was interrupted and resumed, and therefore is invalid.
+    pub interrupted: Option<(usize, &'static str)>,
 }
 
 impl Default for InsertSpec {
@@ -63,12 +64,12 @@ impl Default for InsertSpec {
             deletes_more_expensive: 1.69,
             missed: vec![],
             cut: None,
-            went_on: None,
+            interrupted: None,
         }
     }
 }
 
-/// Writes a run like `spec` and returns its folder.
+/// Writes a run and returns its folder.
 pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
     let folder = RunFolder::create(results, "insert").unwrap();
     let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
@@ -89,8 +90,8 @@ pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
                     started_at_ms: 0,
                     finished_at_ms: 1500,
                     outcome: if attempt > 1 { Outcome::Invalid } else { Outcome::Done },
-                    note: (attempt > 1).then(|| WENT_ON.to_owned()),
-                    ..made::record(seq, &arm.name, kind, step)
+                    note: (attempt > 1).then(|| INTERRUPTED.to_owned()),
+                    ..defaults::record(seq, &arm.name, kind, step)
                 };
                 writer.finish_action(&record, Some(&observation)).unwrap();
                 seq += 1;
@@ -104,7 +105,7 @@ pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
                     finish("settle", name, 1, settle());
                     continue;
                 }
-                let attempt = if spec.went_on == Some((index, name)) { 2 } else { 1 };
+                let attempt = if spec.interrupted == Some((index, name)) { 2 } else { 1 };
                 finish("measure", name, attempt, window(spec, index, position, pass));
             }
         }
@@ -116,7 +117,7 @@ pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
     folder.path().to_owned()
 }
 
-/// The plan, which the rules of verdicts are read from.
+/// The plan, from which verdicts read their rules.
 fn plan(spec: &InsertSpec) -> String {
     let arms: String = spec
         .arms
@@ -152,7 +153,7 @@ fn arm(spec: &InsertSpec, index: usize) -> Arm {
             "mysql" => vec![setting("innodb_max_purge_lag", if index == 0 { "500000" } else { "0" })],
             _ => vec![setting("autovacuum", autovacuum), setting("shared_buffers", "1GB")],
         },
-        ..made::arm(name, if index == 0 { Role::Base } else { Role::Candidate }, "18.1")
+        ..defaults::arm(name, if index == 0 { Role::Base } else { Role::Candidate }, "18.1")
     }
 }
 
@@ -164,8 +165,8 @@ fn meta(spec: &InsertSpec, actions_total: u32) -> Meta {
         rows_per_table: ROWS[0],
         clients: spec.clients,
         actions_total,
-        method: vec![made::setting("pacer", "even")],
-        ..made::meta("insert")
+        method: vec![defaults::setting("pacer", "even")],
+        ..defaults::meta("insert")
     }
 }
 
@@ -175,7 +176,7 @@ fn steps(spec: &InsertSpec) -> Vec<PlannedStep> {
     let step = |(index, (name, group, ..)): (usize, &(&str, &str, f64, f64))| PlannedStep {
         clients: spec.clients,
         amount: if group.is_empty() { "at most 60 s" } else { "all rows" }.into(),
-        ..made::step(index + 1, name, group)
+        ..defaults::step(index + 1, name, group)
     };
     STEPS.iter().enumerate().map(step).collect()
 }
@@ -218,8 +219,8 @@ fn settle() -> Observation {
     }))
 }
 
-/// What one step did on one arm, all clients together.
-struct Did {
+/// Results of a step on an arm, over all clients.
+struct StepResult {
     position: usize,
     clients: f64,
     is_query: bool,
@@ -230,11 +231,11 @@ struct Did {
     /// 1 on arms after the first.
     later: f64,
     wobble: f64,
-    /// The share of the background rows that came, where too few did.
+    /// Achieved share of the background rows, if the target was missed.
     kept: Option<f64>,
 }
 
-impl Did {
+impl StepResult {
     fn of(spec: &InsertSpec, index: usize, position: usize, pass: u32) -> Self {
         let (name, group, rate, target) = STEPS[position];
         let clients = f64::from(spec.clients);
@@ -268,23 +269,23 @@ impl Did {
             clients: spec.clients,
             started_at_ms: 0,
             ended_by: EndedBy::Work,
-            unit: if self.is_query { made::QUERIES } else { ROWS_WRITTEN },
+            unit: if self.is_query { defaults::QUERIES } else { ROWS_WRITTEN },
             operations: self.operations(),
             pacer: self.is_query.then_some(Pacer::Even),
             statements: self.queries + self.rows / 25,
             statements_working: self.queries + self.rows / 25,
             rows: self.rows,
-            ..made::window(name, group, self.queries, self.seconds)
+            ..defaults::window(name, group, self.queries, self.seconds)
         }
     }
 
     fn connections(&self, spec: &InsertSpec) -> Vec<ConnectionCpu> {
-        let dearer = 1.0 + (spec.deletes_more_expensive - 1.0) * self.later;
+        let delete_factor = 1.0 + (spec.deletes_more_expensive - 1.0) * self.later;
         let rows = self.rows as f64 / self.clients;
         let us = |role: &str| match role {
             "insert" if !self.deletes => rows * 0.9,
             "insert" => rows * 88.0 * (1.0 + 0.02 * self.later),
-            "delete" => rows * 125.0 * dearer * self.wobble,
+            "delete" => rows * 125.0 * delete_factor * self.wobble,
             "maker" => rows * 0.4,
             _ => self.queries as f64 / self.clients * 120.0,
         };
@@ -322,15 +323,15 @@ impl Did {
             all.push(("index_build_us", self.seconds * 1e6));
         }
         if self.deletes {
-            all.extend(self.of_deletes(spec));
+            all.extend(self.delete_metrics(spec));
         }
         if self.is_query {
-            all.extend(self.of_queries());
+            all.extend(self.query_metrics());
         }
         all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    fn of_deletes(&self, spec: &InsertSpec) -> Vec<(&'static str, f64)> {
+    fn delete_metrics(&self, spec: &InsertSpec) -> Vec<(&'static str, f64)> {
         let rows = self.rows as f64;
         let debt = if spec.deletes_more_expensive > 1.0 { self.later } else { 0.0 };
         let mut all = vec![
@@ -358,7 +359,7 @@ impl Did {
         all
     }
 
-    fn of_queries(&self) -> Vec<(&'static str, f64)> {
+    fn query_metrics(&self) -> Vec<(&'static str, f64)> {
         let target = STEPS[self.position].3 * self.clients;
         let per_s = self.queries as f64 / self.seconds;
         vec![
@@ -375,24 +376,24 @@ impl Did {
     }
 }
 
-/// One step: later arms are slower where they delete, and delete dearer.
+/// One step; later arms are slower in steps that delete, and their deletes use more CPU.
 fn window(spec: &InsertSpec, index: usize, position: usize, pass: u32) -> Observation {
-    let did = Did::of(spec, index, position, pass);
-    let connections = did.connections(spec);
+    let step = StepResult::of(spec, index, position, pass);
+    let connections = step.connections(spec);
     let server_us: f64 = connections.iter().map(|one| one.cpu_us).sum();
     Observation {
-        metrics: did.metrics(spec, server_us),
+        metrics: step.metrics(spec, server_us),
         connections,
-        histograms: histograms(&did, index),
-        series: series(&did, index),
-        fingerprint: vec![("dead_rows".into(), format!("{}", 1000.0 + did.later * 400_000.0))],
-        ..Observation::new(Measured::Window(did.result(spec)))
+        histograms: histograms(&step, index),
+        series: series(&step, index),
+        fingerprint: vec![("dead_rows".into(), format!("{}", 1000.0 + step.later * 400_000.0))],
+        ..Observation::new(Measured::Window(step.result(spec)))
     }
 }
 
-fn histograms(did: &Did, index: usize) -> Vec<Histogram> {
-    let (is_query, deletes, writes, queries) = (did.is_query, did.deletes, did.rows / 50, did.queries);
-    let name = STEPS[did.position].0;
+fn histograms(step: &StepResult, index: usize) -> Vec<Histogram> {
+    let (is_query, deletes, writes, queries) = (step.is_query, step.deletes, step.rows / 50, step.queries);
+    let name = STEPS[step.position].0;
     let more = 1.0 + 0.5 * index as f64;
     let mut all = vec![latencies("insert", writes, 900.0, 30_000.0 * more)];
     all.push(latencies("event", if is_query { queries } else { writes }, 150.0, 900_000.0));
@@ -408,14 +409,14 @@ fn histograms(did: &Did, index: usize) -> Vec<Histogram> {
     all
 }
 
-/// Half of the responses take `us`, half 1.7 times that, one takes `max_us`.
+/// Half of the responses take `us`, half 1.7 times as long, and one takes `max_us`.
 fn latencies(statement: &str, count: u64, us: f64, max_us: f64) -> Histogram {
-    made_latencies(statement, &[(us, count / 2), (us * 1.7, count - count / 2), (max_us, 1)])
+    histogram(statement, &[(us, count / 2), (us * 1.7, count - count / 2), (max_us, 1)])
 }
 
-fn series(did: &Did, index: usize) -> Vec<Series> {
+fn series(step: &StepResult, index: usize) -> Vec<Series> {
     let (seconds, rows, queries, deletes, is_query) =
-        (did.seconds, did.rows, did.queries, did.deletes, did.is_query);
+        (step.seconds, step.rows, step.queries, step.deletes, step.is_query);
     let length = (seconds as usize).min(600);
     let wave = |second: usize| 1.0 + 0.2 * ((second as f64 + index as f64) / 5.0).sin();
     let one = |name: &str, unit: &str, mean: f64| Series {

@@ -1,14 +1,14 @@
-//! Run folders made by hand, small enough to check a table by eye.
+//! Synthetic run folders, small enough to check a table by eye.
 
 use rqps_model::{
     self as model, ConnectionCpu, Counter, LeftOut, Metrics, QueryPlan, Series, Settle, SettleCondition, Unit,
 };
 use std::path::{Path, PathBuf};
 
-use rqps_store::testing as made;
+use rqps_store::testing as defaults;
 use rqps_store::*;
 
-/// Steps of the made-up workload: name, test, group, rate of the first arm.
+/// Steps of the workload: name, test, group, rate of the first arm.
 const STEPS: [(&str, &str, &str, f64); 10] = [
     ("point-query.warm", "point-query", "point", 9000.0),
     ("point-query.pre", "point-query", "point", 9800.0),
@@ -22,26 +22,26 @@ const STEPS: [(&str, &str, &str, f64); 10] = [
     ("delete", "delete", "write", 1500.0),
 ];
 
-/// What a made-up run is like; start from `RunSpec::default()` and change what a test is about.
+/// Properties of a synthetic run.
 pub struct RunSpec {
     /// The plan's name.
     pub name: &'static str,
     /// Version and config of each arm; the first is the base.
     pub arms: Vec<(&'static str, &'static str)>,
-    /// Names of the arms where they are not their variants.
+    /// Names of the arms; empty: their variants.
     pub arm_names: Vec<&'static str>,
     pub kernel: &'static str,
     pub seed: u64,
     pub config_hash: &'static str,
-    /// Whether the last arm stops before its reads, on an error.
+    /// Whether the last arm stops on an error before its reads.
     pub cut: bool,
-    /// Whether a step of the second arm is invalid, and another repeated.
+    /// Whether one step of the second arm is invalid and another repeated.
     pub trouble: bool,
     /// DBMS of the last arm.
     pub dbms_last: &'static str,
-    /// Compiler, flags and C library of each arm's build; empty where they are not known.
+    /// Compiler, flags and C library of each arm's build; empty: unknown.
     pub families: Vec<[&'static str; 3]>,
-    /// Share of the machine that other programs take while the last arm is measured.
+    /// Share of the machine's CPU that other programs use while the last arm is measured.
     pub others_share: f64,
 }
 
@@ -63,7 +63,7 @@ impl Default for RunSpec {
     }
 }
 
-/// Writes a run like `spec` and returns its folder.
+/// Writes a run and returns its folder.
 pub fn build(results: &Path, spec: &RunSpec) -> PathBuf {
     let folder = RunFolder::create(results, spec.name).unwrap();
     let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
@@ -80,7 +80,7 @@ pub fn build(results: &Path, spec: &RunSpec) -> PathBuf {
                     finished_at_ms: 1500,
                     outcome: if fault.is_some() { Outcome::Invalid } else { Outcome::Done },
                     note: fault.map(str::to_owned),
-                    ..made::record(seq, &arm.name, kind, step)
+                    ..defaults::record(seq, &arm.name, kind, step)
                 };
                 writer.finish_action(&record, observation.as_ref()).unwrap();
                 seq += 1;
@@ -115,7 +115,7 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
     let variant = format!("{dbms}-{version}.{config}_c8r32");
     let names = ["family.compiler", "family.flags", "family.libc"];
     let family = spec.families.get(index).map(|values| names.into_iter().zip(*values));
-    let facts = family.into_iter().flatten().map(|(name, value)| made::setting(name, value)).collect();
+    let facts = family.into_iter().flatten().map(|(name, value)| defaults::setting(name, value)).collect();
     let left_out = LeftOut {
         option: "vacuum_buffer_usage_limit".into(),
         value: "256MB".into(),
@@ -129,7 +129,7 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
         config_hash: spec.config_hash.into(),
         left_out: if index == 0 { vec![left_out] } else { vec![] },
         facts,
-        ..made::arm(&name, if index == 0 { Role::Base } else { Role::Candidate }, version)
+        ..defaults::arm(&name, if index == 0 { Role::Base } else { Role::Candidate }, version)
     }
 }
 
@@ -138,8 +138,8 @@ fn meta(spec: &RunSpec, actions_total: u32) -> Meta {
         seed: spec.seed,
         rows_per_table: 50_000_000,
         actions_total,
-        method: vec![made::setting("connection", "unix socket")],
-        ..made::meta(spec.name)
+        method: vec![defaults::setting("connection", "unix socket")],
+        ..defaults::meta(spec.name)
     }
 }
 
@@ -166,7 +166,7 @@ fn steps() -> Vec<PlannedStep> {
     let step = |(index, (name, test, group, _)): (usize, &(&str, &str, &str, f64))| PlannedStep {
         test: (!test.is_empty()).then(|| (*test).into()),
         role: (!test.is_empty()).then(|| role(index)),
-        ..made::step(index + 1, name, group)
+        ..defaults::step(index + 1, name, group)
     };
     STEPS.iter().enumerate().map(step).collect()
 }
@@ -196,7 +196,7 @@ fn settle(index: usize) -> Observation {
     }))
 }
 
-/// 100 seconds in which later arms are up to 10 % faster at reads and slower at writes.
+/// A window of 100 seconds; later arms are up to 10 % faster at reads, and slower at writes.
 fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
     let (_, test, group, rate) = STEPS[position];
     let writes = group == "write";
@@ -210,7 +210,7 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         seed: spec.seed,
         started_at_ms: 0,
         warmup_us: 5_000_000,
-        unit: if scans { THOUSAND_ROWS } else { made::QUERIES },
+        unit: if scans { THOUSAND_ROWS } else { defaults::QUERIES },
         operations: if scans { rows as f64 / 1000.0 } else { queries as f64 },
         role: role(position),
         events: if test.starts_with("read-only") { queries / 16 } else { queries },
@@ -218,7 +218,7 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         noop_statements: noops,
         rows,
         retries: if writes { [("40P01".to_owned(), 3)].into() } else { [].into() },
-        ..made::window(test, group, queries, 100.0)
+        ..defaults::window(test, group, queries, 100.0)
     };
     let operations = window.operations;
     let reads = if writes { 0.5 } else { 0.001 * index as f64 };
@@ -266,13 +266,13 @@ fn metrics(operations: f64, index: usize, reads: f64) -> Metrics {
 
 fn counters(operations: f64, index: usize, writes: bool) -> Vec<Counter> {
     let counter = |view: &str, object: &str, column: &str, per_op: f64| {
-        made::counter(view, object, column, operations * per_op)
+        defaults::counter(view, object, column, operations * per_op)
     };
     let mut counters = vec![
         counter("pg_stat_all_tables", "sbtest1", "idx_scan", 0.75),
         counter("pg_stat_all_tables", "sbtest2", "idx_scan", 0.25),
         counter("pg_stat_all_tables", "sbtest1", "seq_scan", 0.0),
-        // The probe's own sum, which must not be added to the tables it is made of.
+        // The probe's sum, which must not be added to its parts.
         counter("pg_stat_all_tables", "all", "idx_scan", 1.0),
         counter("pg_stat_wal", "", "wal_bytes", if writes { 540.5 } else { 0.0 }),
     ];

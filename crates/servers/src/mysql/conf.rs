@@ -1,4 +1,4 @@
-//! The syntax of `my.cnf`: reading a line.
+//! Parses lines of `my.cnf`.
 
 use rqps_model::Dbms;
 
@@ -6,13 +6,14 @@ use crate::option::{ANNOTATION, Line, Setting, value_before};
 
 const INCLUDE: &str = "!include";
 
-/// Sections that every server reads. An empty name is the start of a file: our files need no section.
+/// Sections that every server reads. The empty name is the start of the file: our files need no section.
 const SERVER_SECTIONS: [&str; 3] = ["", "mysqld", "server"];
 
-/// Sections that MariaDB reads besides.
+/// Sections that only MariaDB reads.
 const MARIADB_SECTIONS: [&str; 2] = ["mariadb", "mariadbd"];
 
-/// Reads one line: `[section]`, `!include other`, `name = value` or a name alone, a comment behind it.
+/// Parses one line: `[section]`, `!include other`, or an option `name = value` or `name` with an optional
+/// comment.
 pub(crate) fn parse_line(section: &mut String, line: &str, is_mariadb: bool) -> Result<Line, String> {
     let line = line.trim();
     if line.is_empty() || line.starts_with(['#', ';']) {
@@ -40,7 +41,7 @@ pub(crate) fn parse_line(section: &mut String, line: &str, is_mariadb: bool) -> 
 fn parse_option(line: &str) -> Result<Setting, String> {
     let (text, comment) = split_comment(line)?;
     let (name, value) = match text.split_once('=') {
-        Some((name, value)) => (name.trim(), unquoted(value.trim())),
+        Some((name, value)) => (name.trim(), unquote(value.trim())),
         None => (text.trim(), String::new()),
     };
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
@@ -53,13 +54,13 @@ fn parse_option(line: &str) -> Result<Setting, String> {
     Ok(Setting { name: canonical(name), value, before })
 }
 
-/// An option's name as rqps writes it: servers take `-` for `_`, upper case for lower, and `loose_` before it.
+/// Normalizes an option's name: servers accept `-` for `_`, any case, and the prefix `loose_`.
 pub(crate) fn canonical(name: &str) -> String {
     let name = name.to_ascii_lowercase().replace('-', "_");
     name.strip_prefix("loose_").unwrap_or(&name).to_owned()
 }
 
-/// What is before a `#` outside of quotes, and from it on.
+/// Splits a line at a `#` outside of quotes; the comment keeps it.
 fn split_comment(line: &str) -> Result<(&str, Option<&str>), String> {
     let mut quote = None;
     let mut escaped = false;
@@ -78,9 +79,9 @@ fn split_comment(line: &str) -> Result<(&str, Option<&str>), String> {
     }
 }
 
-/// A value without its quotes and escapes. An option without a value has an empty one here, so a value that is empty
-/// keeps its quotes.
-fn unquoted(value: &str) -> String {
+/// Removes quotes and escapes. An option without a value has an empty one here, so an empty value keeps its
+/// quotes.
+fn unquote(value: &str) -> String {
     let inner = ['\'', '"'].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
     let text = inner.unwrap_or(value);
     let mut out = String::new();
@@ -104,11 +105,11 @@ fn unquoted(value: &str) -> String {
     if out.is_empty() { EMPTY.to_owned() } else { out }
 }
 
-/// A value that is given and empty.
+/// A value that is present but empty.
 const EMPTY: &str = "''";
 
-/// An option as the server reads it.
-pub(crate) fn rendered(name: &str, value: &str) -> String {
+/// Formats an option for the server's file.
+pub(crate) fn format_option(name: &str, value: &str) -> String {
     if value.is_empty() || value == EMPTY {
         return if value.is_empty() { name.to_owned() } else { format!("{name} = {EMPTY}") };
     }
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_as_the_server_reads_them() {
+    fn options_are_parsed_like_the_server_does() {
         for (line, name, value) in [
             ("innodb_buffer_pool_size=23G", "innodb_buffer_pool_size", "23G"),
             ("Loose-InnoDB-log-writer-threads = OFF # why", "innodb_log_writer_threads", "OFF"),
@@ -149,7 +150,7 @@ mod tests {
             ("x = a\\\\b\\n", "x", "a\\b\n"),
         ] {
             assert_eq!(option(line), (name.to_owned(), value.to_owned()), "{line}");
-            assert_eq!(option(&rendered(name, value)), (name.to_owned(), value.to_owned()), "{line}");
+            assert_eq!(option(&format_option(name, value)), (name.to_owned(), value.to_owned()), "{line}");
         }
         for bad in ["= off", "a b = c", "x = 'off", "!includedir /etc", "[mysqld"] {
             assert!(parse_line(&mut String::new(), bad, false).is_err(), "{bad}");
@@ -157,16 +158,16 @@ mod tests {
     }
 
     #[test]
-    fn sections_of_other_programs_are_not_read() {
+    fn sections_of_other_programs_are_skipped() {
         let mut section = String::new();
-        let mut read = |line: &str, is_mariadb| parse_line(&mut section, line, is_mariadb).unwrap();
-        assert!(matches!(read("a=1", false), Line::Option(_)));
-        assert_eq!(read("[Client]", false), Line::Empty);
-        assert_eq!(read("a=1", false), Line::Other("client".to_owned()));
-        assert_eq!(read("!include z12a_c8r32", false), Line::Include("z12a_c8r32".to_owned()));
-        assert_eq!(read("[mariadb]", false), Line::Empty);
-        assert_eq!(read("a=1", false), Line::Other("mariadb".to_owned()));
-        assert!(matches!(read("a=1", true), Line::Option(_)));
+        let mut parse = |line: &str, is_mariadb| parse_line(&mut section, line, is_mariadb).unwrap();
+        assert!(matches!(parse("a=1", false), Line::Option(_)));
+        assert_eq!(parse("[Client]", false), Line::Empty);
+        assert_eq!(parse("a=1", false), Line::Other("client".to_owned()));
+        assert_eq!(parse("!include z12a_c8r32", false), Line::Include("z12a_c8r32".to_owned()));
+        assert_eq!(parse("[mariadb]", false), Line::Empty);
+        assert_eq!(parse("a=1", false), Line::Other("mariadb".to_owned()));
+        assert!(matches!(parse("a=1", true), Line::Option(_)));
     }
 
     #[test]

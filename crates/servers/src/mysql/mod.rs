@@ -1,4 +1,4 @@
-//! Servers of MySQL, 5.6 and later, and MariaDB, 10.2 and later: where they differ, the code asks which it is.
+//! Servers of MySQL 5.6 and later, and of MariaDB 10.2 and later; `Mysql::dbms` distinguishes them.
 
 mod conf;
 mod init;
@@ -27,8 +27,8 @@ use crate::system::{Cause, NOT_SHUT_DOWN, PORT_TAKEN, ServerCommand, Signals, St
 use settings::Settings;
 use start::{SHUT_DOWN, SOCKET};
 
-/// The first MySQL that upgrades the data directory of an older minor version on its own.
-const UPGRADES_ITSELF_SINCE: u32 = 80_000;
+/// The first MySQL version that upgrades the data directory of an older minor version by itself.
+const SELF_UPGRADING_SINCE: u32 = 80_000;
 
 const SERVERS: [&str; 2] = ["mysqld", "mariadbd"];
 
@@ -112,20 +112,20 @@ impl System for Mysql {
         init::fill(new)
     }
 
-    /// Much of a config acts on the files, and a newer build changes those of an older one.
+    /// Many options affect the files, and a newer build changes those of an older one.
     fn data_key(&self, build: &Build, config: &Config) -> String {
         format!("{} {}", build.hash, config.hash)
     }
 
-    /// Refuses one that the build would upgrade, too.
+    /// Also refuses one that the build would upgrade.
     fn check_data_dir(&self, data_dir: &DataDir, build: &Build, marker: &Marker) -> Result<()> {
         let created_by = marker.build.rsplit_once('-').map_or(marker.build.as_str(), |(_, version)| version);
-        let same = if build.dbms == Dbms::Mysql && build.version_num() >= UPGRADES_ITSELF_SINCE {
+        let is_compatible = if build.dbms == Dbms::Mysql && build.version_num() >= SELF_UPGRADING_SINCE {
             marker.build == build.label()
         } else {
             series(&marker.build) == series(&build.label())
         };
-        if same {
+        if is_compatible {
             return Ok(());
         }
         Err(Error::BadDataDir {
@@ -146,11 +146,12 @@ impl System for Mysql {
         start::note_shut_down(&data_dir.path, user)
     }
 
-    /// A server that works in the directory, whoever started it.
+    /// A server whose working directory it is, whoever started it.
     fn running_server(&self, data_dir: &Path) -> Option<u32> {
         let is_server = |exe: PathBuf| {
-            let named = exe.file_name().is_some_and(|name| SERVERS.iter().any(|server| name == *server));
-            named || instrument::is_instrument(&exe)
+            let has_server_name =
+                exe.file_name().is_some_and(|name| SERVERS.iter().any(|server| name == *server));
+            has_server_name || instrument::is_instrument(&exe)
         };
         let pids = process::working_in(data_dir, false);
         pids.into_iter().find(|pid| process::exe_of(*pid).is_some_and(is_server))
@@ -187,7 +188,7 @@ impl System for Mysql {
         start::is_ready(socket)
     }
 
-    /// A port taken in between, or a previous server that is still exiting.
+    /// A port taken in the meantime, or a previous server that is still exiting.
     fn transient_failures(&self) -> &'static [&'static str] {
         &["Address already in use", "Unable to lock ./ibdata1"]
     }
@@ -196,13 +197,13 @@ impl System for Mysql {
         &CAUSES
     }
 
-    /// A server is one process; the next start recovers.
+    /// A server is a single process; the next start recovers.
     fn signals(&self) -> Signals {
         Signals { clean: Signal::TERM, quick: Signal::KILL, death: Signal::KILL }
     }
 }
 
-/// Up to the second number of a version, whatever stands before it.
+/// The version up to its second number, with any prefix.
 fn series(label: &str) -> Vec<&str> {
     label.split('.').take(2).collect()
 }
@@ -212,14 +213,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn series_are_of_one_dbms() {
+    fn series_are_compared_with_their_dbms() {
         assert_eq!(series("mysql-5.7.22"), series("mysql-5.7.19"));
         assert_ne!(series("mysql-5.6.14"), series("mysql-5.7.22"));
         assert_ne!(series("mariadb-10.2.11"), series("mariadb-10.11.5"));
     }
 
     #[test]
-    fn the_first_known_cause_is_hinted_at() {
+    fn the_first_known_cause_gives_the_hint() {
         let hint = |tail: &str| Mysql { dbms: Dbms::Mysql }.hint(tail);
         assert!(
             hint("[ERROR] InnoDB: Error number 28 means 'No space left on device'").contains("disk is full")

@@ -1,4 +1,4 @@
-//! What a build knows of options: asked of its server program, which lists all of them with their values.
+//! Asks a build's server program for its options and their values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,28 +13,28 @@ use rustix::process::Signal;
 use super::conf::canonical;
 use crate::error::Result;
 
-/// Starts the lines that show an option and not its value.
+/// Prefix of the lines that describe an option.
 const OPTION_LINE: &str = "  ";
 
-/// Prefixes that turn an option into its opposite, or say that it is meant.
+/// Prefixes that disable or explicitly enable an option.
 const SWITCHES: [&str; 3] = ["skip_", "disable_", "enable_"];
 
-/// Listing what a build knows needs no data directory.
+/// Listing the options needs no data directory.
 const NO_DATA_DIR: &str = "/nonexistent";
 
 #[derive(Debug, Default)]
-pub(crate) struct Known {
-    /// Names as rqps writes them, with the values in force where they have one.
+pub(crate) struct KnownOptions {
+    /// Normalized names, with their values if the listing shows one.
     values: BTreeMap<String, Option<String>>,
 }
 
-impl Known {
-    /// Of a listing: first what each option means, then a table of names and values.
-    fn parse(listing: &str) -> Known {
+impl KnownOptions {
+    /// Parses a listing: descriptions of the options, then a table of names and values.
+    fn parse(listing: &str) -> KnownOptions {
         let mut values = BTreeMap::new();
         let mut lines = listing.lines();
         for line in lines.by_ref().take_while(|line| !line.starts_with("-----")) {
-            if let Some(name) = option_of(line) {
+            if let Some(name) = parse_option_name(line) {
                 values.insert(name, None);
             }
         }
@@ -42,39 +42,39 @@ impl Known {
             let (name, value) = line.split_once(' ').unwrap_or((line, ""));
             values.insert(canonical(name), Some(value.trim().to_owned()));
         }
-        Known { values }
+        KnownOptions { values }
     }
 
-    /// Whether the build takes this option, in one of its spellings.
+    /// Whether the build accepts this option, in one of its spellings.
     pub fn has(&self, option: &str) -> bool {
         let bare = SWITCHES.iter().find_map(|switch| option.strip_prefix(switch));
         self.values.contains_key(option) || bare.is_some_and(|bare| self.values.contains_key(bare))
     }
 
-    /// The value in force of a variable, as the server writes it.
+    /// The effective value of a variable, in the server's notation.
     pub fn value(&self, option: &str) -> Option<&str> {
         self.values.get(option)?.as_deref()
     }
 }
 
-/// The name in a line such as `  -u, --user=name  Run as this user`.
-fn option_of(line: &str) -> Option<String> {
+/// Parses the name from a line such as `  -u, --user=name  Run as this user`.
+fn parse_option_name(line: &str) -> Option<String> {
     let rest = line.strip_prefix(OPTION_LINE)?;
     let rest = rest.strip_prefix("--").or_else(|| rest.split_once(", --").map(|(_, name)| name))?;
     let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_".contains(c))).unwrap_or(rest.len());
     (end > 0).then(|| canonical(&rest[..end]))
 }
 
-/// All options of a build; asked once.
-pub(crate) fn known(build: &Build, layout: &Layout, user: &ServerUser) -> Result<Arc<Known>> {
-    static ASKED: Mutex<BTreeMap<(PathBuf, String), Arc<Known>>> = Mutex::new(BTreeMap::new());
+/// All options of a build. Cached.
+pub(crate) fn known(build: &Build, layout: &Layout, user: &ServerUser) -> Result<Arc<KnownOptions>> {
+    static CACHE: Mutex<BTreeMap<(PathBuf, String), Arc<KnownOptions>>> = Mutex::new(BTreeMap::new());
     let key = (build.root.clone(), build.hash.clone());
-    let lock = || ASKED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let lock = || CACHE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(known) = lock().get(&key) {
         return Ok(Arc::clone(known));
     }
     let listing = list(layout, user, "--no-defaults", Path::new(NO_DATA_DIR))?;
-    let known = Known::parse(&String::from_utf8_lossy(&listing.stdout));
+    let known = KnownOptions::parse(&String::from_utf8_lossy(&listing.stdout));
     if known.values.len() < 100 {
         return Err(BuildError::CannotRun {
             program: layout.server.clone(),
@@ -88,16 +88,16 @@ pub(crate) fn known(build: &Build, layout: &Layout, user: &ServerUser) -> Result
     Ok(known)
 }
 
-/// What a build makes of a file of options: its listing with their values, and on standard error its complaints. Old
-/// versions open their logs meanwhile, in `scratch`.
+/// Has a build read an options file: returns its options with the resulting values, and its output, whose
+/// standard error has the complaints. Old versions open their logs in `scratch`.
 pub(crate) fn with_file(
     layout: &Layout,
     user: &ServerUser,
     file: &Path,
     scratch: &Path,
-) -> Result<(Known, Output)> {
+) -> Result<(KnownOptions, Output)> {
     let output = list(layout, user, &format!("--defaults-file={}", file.display()), scratch)?;
-    Ok((Known::parse(&String::from_utf8_lossy(&output.stdout)), output))
+    Ok((KnownOptions::parse(&String::from_utf8_lossy(&output.stdout)), output))
 }
 
 fn list(layout: &Layout, user: &ServerUser, defaults: &str, data_dir: &Path) -> Result<Output> {
@@ -130,8 +130,8 @@ mod tests {
         To see what values\n";
 
     #[test]
-    fn names_and_values_of_a_listing() {
-        let known = Known::parse(LISTING);
+    fn a_listing_is_parsed() {
+        let known = KnownOptions::parse(LISTING);
         for option in
             ["user", "flush", "innodb_io_capacity", "skip_name_resolve", "skip_log_bin", "disable_log_bin"]
         {

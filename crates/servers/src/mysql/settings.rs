@@ -1,8 +1,8 @@
-//! From a config to the `my.cnf` of one server: the config's options as far as the build knows them, then what rqps
-//! itself sets. The build reads the result, without a server, before one is started with it.
+//! Turns a config into the `my.cnf` of one server: the config's options that the build accepts, then rqps's
+//! own. The build reads the file before a server is started with it.
 //!
-//! The rule for options: one is known when the build lists it. An unknown option is left out and reported; a known one
-//! with a value that the build refuses is an error, one whose value it changes is reported.
+//! An option is known if the build lists it. Unknown options are left out and reported. A known option with a
+//! value that the build rejects is an error; one whose value it adjusts is reported.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, ServerUser};
 use rqps_model::LeftOut;
 
-use super::conf::rendered;
-use super::options::{self, Known};
+use super::conf::format_option;
+use super::options::{self, KnownOptions};
 use super::start::SOCKET;
 use crate::applied::{self, Options};
 use crate::config::Config;
@@ -23,10 +23,10 @@ use crate::error::{Error, Result};
 use crate::private::write_private;
 use crate::spec::{Applied, Listen};
 
-/// The file in a data directory that holds the server's options.
+/// Name of the options file in a data directory.
 pub(crate) const FILE: &str = "my.cnf";
 
-/// Options that say where a server lives and who may reach it, which is rqps's business.
+/// Options for where a server is and who can reach it, which rqps sets.
 const OWN_OPTIONS: [&str; 25] = [
     "basedir",
     "bind_address",
@@ -55,42 +55,42 @@ const OWN_OPTIONS: [&str; 25] = [
     "user",
 ];
 
-/// Options that make others meaningless for builds that know them.
+/// Options that replace others in builds that know them.
 const SUPERSEDED: [(&str, &[&str]); 2] = [
     ("innodb_redo_log_capacity", &["innodb_log_file_size", "innodb_log_files_in_group"]),
     ("innodb_data_file_buffering", &["innodb_flush_method"]),
 ];
 
-/// The first MySQL that takes NULL for `secure_file_priv`, and to which its compiled-in directory is a must.
+/// The first MySQL version that accepts NULL for `secure_file_priv`, and that otherwise requires its
+/// compiled-in directory.
 const SECURE_FILE_PRIV_SINCE: u32 = 50_706;
 
-/// The first MariaDB that makes a key for TLS whenever it starts, unless it is told where one lies: seconds of CPU
+/// The first MariaDB version that creates a TLS key at every start unless one is configured: seconds of CPU
 /// time, and minutes under an instrument.
-const MAKES_KEYS_SINCE: u32 = 110_400;
+const CREATES_TLS_KEY_SINCE: u32 = 110_400;
 
-/// The buffer pool, and what it may grow to.
+/// The buffer pool size, and its upper limit.
 const POOL_SIZE: &str = "innodb_buffer_pool_size";
 const POOL_SIZE_MAX: &str = "innodb_buffer_pool_size_max";
 
-/// What a server says of values that it does not take.
+/// Messages about rejected values.
 const COMPLAINTS: [&str; 5] =
     ["Error while setting value", "Unknown suffix", "unknown variable", "unknown option", "ambiguous option"];
 
-/// A build working on a data directory.
+/// A build and the data directory that it serves.
 pub(crate) struct Settings<'a> {
     pub build: &'a Build,
     pub layout: &'a Layout,
     pub user: &'a ServerUser,
     pub data_dir: &'a Path,
     pub temp_dir: PathBuf,
-    /// Whether it runs under an instrument.
     pub instrumented: bool,
-    /// Whether sessions are placed on CPUs.
+    /// Whether sessions are pinned to CPUs.
     pub placed: bool,
 }
 
 impl Settings<'_> {
-    /// Writes the server's options to `path` and has the build read them.
+    /// Writes the options file and has the build read it.
     pub fn apply(&self, config: &Config, listen: &Listen, path: &Path) -> Result<Applied> {
         let known = options::known(self.build, self.layout, self.user)?;
         let (kept, left_out) = self.select_options(config, &known)?;
@@ -99,39 +99,46 @@ impl Settings<'_> {
             added: self.own_settings(listen, &known, &kept),
             config_as_used: String::new(),
         };
-        let taken = self.write(path, config, &kept, &mut applied)?;
+        let effective_options = self.write(path, config, &kept, &mut applied)?;
         let connections: u32 =
-            taken.value("max_connections").and_then(|value| value.parse().ok()).unwrap_or(0);
+            effective_options.value("max_connections").and_then(|value| value.parse().ok()).unwrap_or(0);
         if applied.raise_max_connections(&kept, listen, connections) {
             self.write(path, config, &kept, &mut applied)?;
         }
         Ok(applied)
     }
 
-    /// Writes the file; returns what the build makes of it. Values that it changes are added to those left out.
-    fn write(&self, path: &Path, config: &Config, kept: &Options, applied: &mut Applied) -> Result<Known> {
-        applied.config_as_used = applied.rendered(config, kept, "[mysqld]\n", rendered);
+    /// Writes the file and returns the options as the build reads them. Adds adjusted values to those left
+    /// out.
+    fn write(
+        &self,
+        path: &Path,
+        config: &Config,
+        kept: &Options,
+        applied: &mut Applied,
+    ) -> Result<KnownOptions> {
+        applied.config_as_used = applied.render(config, kept, "[mysqld]\n", format_option);
         write_private(path, applied.config_as_used.as_bytes(), Some(self.user))?;
-        let (taken, output) = self.read_by_build(path)?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let complaints = complaints(&said);
+        let (effective_options, output) = self.have_build_read(path)?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let complaints = complaints(&stderr);
         if output.status.success() && complaints.is_empty() {
-            note_adjusted(&taken, kept, applied);
-            return Ok(taken);
+            report_adjusted(&effective_options, kept, applied);
+            return Ok(effective_options);
         }
         Err(Error::ConfigRefused {
             dbms: self.build.dbms,
             version: self.build.version.clone(),
             config: config.name.clone(),
             message: if complaints.is_empty() {
-                format!("  its server program exited with {}:\n{}", output.status, last_lines(&said, 5))
+                format!("  its server program exited with {}:\n{}", output.status, last_lines(&stderr, 5))
             } else {
                 complaints
             },
         })
     }
 
-    fn read_by_build(&self, path: &Path) -> Result<(Known, Output)> {
+    fn have_build_read(&self, path: &Path) -> Result<(KnownOptions, Output)> {
         let scratch = self.temp_dir.join("read");
         make_private_dir(&scratch, self.user)?;
         let read = options::with_file(self.layout, self.user, path, &scratch);
@@ -139,8 +146,8 @@ impl Settings<'_> {
         read
     }
 
-    /// Options that the build takes, and those left out.
-    fn select_options(&self, config: &Config, known: &Known) -> Result<(Options, Vec<LeftOut>)> {
+    /// Splits the config into options that the build accepts and those left out.
+    fn select_options(&self, config: &Config, known: &KnownOptions) -> Result<(Options, Vec<LeftOut>)> {
         let (kept, mut left_out) = applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
             Ok(if !known.has(option) {
                 Some(format!("unknown to {} {}", self.build.dbms, self.build.version))
@@ -156,7 +163,7 @@ impl Settings<'_> {
         Ok((kept, left_out))
     }
 
-    fn own_settings(&self, listen: &Listen, known: &Known, kept: &[(String, String)]) -> Options {
+    fn own_settings(&self, listen: &Listen, known: &KnownOptions, kept: &[(String, String)]) -> Options {
         let Layout { basedir, share_dir, plugin_dir, .. } = self.layout;
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         let mut own = vec![
@@ -186,15 +193,15 @@ impl Settings<'_> {
         }
         let is_of_tls = |(name, _): &(String, String)| name == "ssl" || name.starts_with("ssl_");
         if self.build.dbms == rqps_model::Dbms::Mariadb
-            && self.build.version_num() >= MAKES_KEYS_SINCE
+            && self.build.version_num() >= CREATES_TLS_KEY_SINCE
             && !kept.iter().any(is_of_tls)
         {
             own.push(("ssl", "OFF".to_owned()));
         }
         if self.instrumented {
-            // What an instrument does not know of the kernel's asynchronous I/O, it does wrong.
+            // Valgrind does not handle all of the kernel's asynchronous I/O correctly.
             own.push(("innodb_use_native_aio", "OFF".to_owned()));
-            // Nor has it the address space that some versions keep for a larger pool.
+            // It lacks the address space that some versions reserve for a larger pool.
             let pool = kept.iter().find(|(name, _)| name == POOL_SIZE).map(|(_, value)| value.as_str());
             if known.has(POOL_SIZE_MAX)
                 && let Some(pool) = pool.or_else(|| known.value(POOL_SIZE))
@@ -203,23 +210,23 @@ impl Settings<'_> {
             }
         }
         if self.placed {
-            // A thread that was kept for the next session stays where the last one ran.
+            // A cached thread would stay on the CPUs of its last session.
             own.push(("thread_cache_size", "0".to_owned()));
         }
         own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
-/// The option that takes the place of this one, when the config has it and the build knows it.
-fn superseded_by(option: &str, config: &Config, known: &Known) -> Option<&'static str> {
-    let given = |name: &str| config.options.iter().any(|(given, _)| given == name);
+/// The option that replaces this one, if the config has it and the build knows it.
+fn superseded_by(option: &str, config: &Config, known: &KnownOptions) -> Option<&'static str> {
+    let configured = |name: &str| config.options.iter().any(|(configured, _)| configured == name);
     SUPERSEDED
         .iter()
-        .find(|(newer, older)| older.contains(&option) && known.has(newer) && given(newer))
+        .find(|(newer, older)| older.contains(&option) && known.has(newer) && configured(newer))
         .map(|(newer, _)| *newer)
 }
 
-/// What the server says about options that it does not take, without times.
+/// The server's complaints about options, without timestamps.
 fn complaints(stderr: &str) -> String {
     let lines: Vec<String> = stderr
         .lines()
@@ -230,33 +237,35 @@ fn complaints(stderr: &str) -> String {
     lines.join("\n")
 }
 
-/// Notes values that the server changes to what it can take.
-fn note_adjusted(taken: &Known, kept: &[(String, String)], applied: &mut Applied) {
+/// Reports values that the server adjusts.
+fn report_adjusted(effective_options: &KnownOptions, kept: &[(String, String)], applied: &mut Applied) {
     for (option, value) in kept {
-        let Some(in_force) = taken.value(option).filter(|in_force| is_other_number(value, in_force)) else {
+        let Some(effective) =
+            effective_options.value(option).filter(|effective| is_different_number(value, effective))
+        else {
             continue;
         };
-        let left = LeftOut {
+        let adjusted = LeftOut {
             option: option.clone(),
             value: value.clone(),
-            reason: format!("the server adjusted it to {in_force}"),
+            reason: format!("the server adjusted it to {effective}"),
         };
-        if !applied.left_out.contains(&left) {
-            applied.left_out.push(left);
+        if !applied.left_out.contains(&adjusted) {
+            applied.left_out.push(adjusted);
         }
     }
 }
 
-/// Whether a value as written is another number than the one in force. Texts, and switches in their many spellings, are
-/// taken for equal: a server refuses those that it does not know.
-fn is_other_number(written: &str, in_force: &str) -> bool {
-    match (number(written), number(in_force)) {
-        (Some(written), Some(in_force)) => (written - in_force).abs() > f64::EPSILON * written.abs(),
+/// Whether a value as written is a different number than the effective one. Texts, and switches with their
+/// many spellings, count as equal: a server rejects unknown ones.
+fn is_different_number(written: &str, effective: &str) -> bool {
+    match (number(written), number(effective)) {
+        (Some(written), Some(effective)) => (written - effective).abs() > f64::EPSILON * written.abs(),
         _ => false,
     }
 }
 
-/// A number, perhaps with one of the suffixes that stand for powers of 1024.
+/// Parses a number with an optional suffix for a power of 1024.
 fn number(text: &str) -> Option<f64> {
     let last = text.chars().last()?.to_ascii_uppercase();
     let power = "KMGTPE".find(last).and_then(|at| i32::try_from(at + 1).ok());
@@ -271,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn complaints_are_short() {
+    fn complaints_have_no_timestamps() {
         let stderr = "2026-11-22T06:52:10.188572Z 0 [ERROR] Unknown suffix 'Q' used for variable 'a' (value '12Q')\n\
                       2026-11-22T06:52:10.188762Z 0 [ERROR] Aborting\n";
         assert_eq!(complaints(stderr), "  [ERROR] Unknown suffix 'Q' used for variable 'a' (value '12Q')");
@@ -279,13 +288,13 @@ mod tests {
 
     #[test]
     fn only_numbers_can_be_adjusted() {
-        for (written, in_force) in [("5", "100"), ("1G", "1073741825"), ("0.5", "1.000000")] {
-            assert!(is_other_number(written, in_force), "{written} {in_force}");
+        for (written, effective) in [("5", "100"), ("1G", "1073741825"), ("0.5", "1.000000")] {
+            assert!(is_different_number(written, effective), "{written} {effective}");
         }
-        for (written, in_force) in
+        for (written, effective) in
             [("2g", "2147483648"), ("90", "90.000000"), ("1", "TRUE"), ("ON", "2"), ("", "1"), ("all", "all")]
         {
-            assert!(!is_other_number(written, in_force), "{written} {in_force}");
+            assert!(!is_different_number(written, effective), "{written} {effective}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! When a MySQL or MariaDB server is ready, and whether it was shut down cleanly.
+//! Detects when a MySQL or MariaDB server is ready, and records a clean shutdown.
 
 use std::fs;
 use std::io::Read;
@@ -11,21 +11,20 @@ use rqps_builds::ServerUser;
 use crate::error::{Error, Result};
 use crate::private::write_private;
 
-/// The socket's name in its directory.
+/// File name of the socket.
 pub(crate) const SOCKET: &str = "mysqld.sock";
 
-/// Marks a data directory whose server was shut down cleanly: InnoDB's files record that differently from version to
-/// version.
+/// Marks a data directory after a clean shutdown: InnoDB's own record of that differs between versions.
 pub(crate) const SHUT_DOWN: &str = "rqps-shut-down";
 
-/// Version of the protocol in a server's greeting; an error has another number in its place.
+/// Protocol version in a server's greeting; an error packet has another byte in its place.
 const PROTOCOL: u8 = 10;
 
 pub(crate) fn note_shut_down(data_dir: &Path, user: &ServerUser) -> Result<()> {
     write_private(&data_dir.join(SHUT_DOWN), b"", Some(user))
 }
 
-/// Removes the mark: a running server may end in any way.
+/// Removes the mark when the server starts: it may not end cleanly.
 pub(crate) fn forget_shut_down(data_dir: &Path) -> Result<()> {
     let path = data_dir.join(SHUT_DOWN);
     match fs::remove_file(&path) {
@@ -36,12 +35,12 @@ pub(crate) fn forget_shut_down(data_dir: &Path) -> Result<()> {
     }
 }
 
-/// Whether the server accepts sessions now: it listens while starting, but sends its greeting only when ready.
+/// Whether the server accepts sessions: it listens while starting, but sends its greeting only when ready.
 pub(crate) fn is_ready(socket: &Path) -> bool {
     let Ok(mut stream) = UnixStream::connect(socket) else {
         return false;
     };
-    // Three bytes of length, a sequence number, then the payload.
+    // A three-byte length, a sequence number, then the payload.
     let mut start = [0; 5];
     stream.set_read_timeout(Some(Duration::from_secs(2))).is_ok()
         && stream.read_exact(&mut start).is_ok()

@@ -1,10 +1,11 @@
-//! The syntax of `postgresql.conf`: reading a line.
+//! Parses lines of `postgresql.conf`.
 
 use rqps_model::Dbms;
 
 use crate::option::{ANNOTATION, Line, Setting, value_before};
 
-/// Reads one line: `name value` or `name = value`, the value in single quotes or bare, a comment behind it.
+/// Parses one line: `name value` or `name = value`, the value bare or in single quotes, with an optional
+/// comment.
 pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -26,9 +27,9 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
     }
     let (value, after) = match value_text.strip_prefix('\'') {
         Some(quoted) => {
-            unquote(quoted).ok_or_else(|| format!("the quoted value of `{name}` is not terminated"))?
+            parse_quoted(quoted).ok_or_else(|| format!("the quoted value of `{name}` is not terminated"))?
         }
-        None => bare(value_text).map_err(|c| {
+        None => parse_bare(value_text).map_err(|c| {
             format!("`{c}` is not allowed in an unquoted value: put the value of `{name}` in single quotes")
         })?,
     };
@@ -48,13 +49,13 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
     let is_version = |text: &str| Dbms::Postgres.version_num(text) > 0;
     let before = after
         .strip_prefix(ANNOTATION)
-        .map(|comment| value_before(comment, is_version, |value| bare(value).is_ok()))
+        .map(|comment| value_before(comment, is_version, |value| parse_bare(value).is_ok()))
         .transpose()?;
     Ok(Line::Option(Setting { name, value, before }))
 }
 
-/// The value up to a space or comment, and what follows.
-fn bare(text: &str) -> Result<(String, &str), char> {
+/// Parses a bare value, which ends at a space or comment; returns the rest, too.
+fn parse_bare(text: &str) -> Result<(String, &str), char> {
     let end = text.find(|c: char| c.is_whitespace() || c == '#').unwrap_or(text.len());
     let (value, after) = text.split_at(end);
     match value.chars().find(|c| c.is_ascii() && !(c.is_ascii_alphanumeric() || "_.:/+-".contains(*c))) {
@@ -63,8 +64,9 @@ fn bare(text: &str) -> Result<(String, &str), char> {
     }
 }
 
-/// The value up to the closing quote, and what follows. `''` is a quote, a backslash escapes as in C.
-fn unquote(text: &str) -> Option<(String, &str)> {
+/// Parses a quoted value after its opening quote; returns the rest, too. `''` is a quote, and a backslash
+/// escapes as in C.
+fn parse_quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut rest = text;
     loop {
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_as_postgres_reads_them() {
+    fn options_are_parsed_like_postgres_does() {
         for (line, name, value) in [
             ("jit=off", "jit", "off"),
             ("  Jit   off  # why", "jit", "off"),

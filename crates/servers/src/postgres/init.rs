@@ -1,7 +1,7 @@
-//! Creating a data directory: initdb, the database for the work, and the config.
+//! Creates the contents of a data directory: initdb, the benchmark's database, and the config.
 //!
-//! Clusters are made with UTF8 and the C locale (no system locale differs between hosts), data checksums, password
-//! authentication (scram-sha-256, md5 before 10) and without waiting for the disk.
+//! Clusters have UTF8 and the C locale (system locales differ between hosts), data checksums, and password
+//! authentication (scram-sha-256, md5 before 10). initdb does not wait for the disk.
 
 use rqps_builds::guard::Guarded;
 use rustix::process::Signal;
@@ -30,14 +30,14 @@ fn initdb(new: &NewDataDir<'_>) -> Result<()> {
         .arg("-D")
         .arg(staged)
         .args(["-U", USER, "-A", authentication])
-        // Not a file: code that runs as the server's user could read it.
+        // Not a file, which code running as the server's user could read.
         .args(["--pwfile", SECRET_INPUT])
         .stdin(secret_input(&new.password, user)?)
         .args(["--encoding=UTF8", "--no-locale", "--data-checksums", "-N"]);
     new.run("initdb", initdb).map(|_log| ())
 }
 
-/// In single-user mode, which needs no client.
+/// Uses single-user mode, which needs no client.
 fn create_database(new: &NewDataDir<'_>) -> Result<()> {
     let NewDataDir { spec, user, staged, .. } = new;
     let mut postgres = Guarded::new(&spec.build.bin_dir.join("postgres"), user, Signal::KILL)?;

@@ -29,24 +29,24 @@ use crate::spec::Applied;
 use crate::system::{Cause, NOT_SHUT_DOWN, PORT_TAKEN, ServerCommand, Signals, Start, System};
 use settings::Settings;
 
-/// Holds the pid and the state of the running server.
+/// Holds the server's pid and state.
 const PID_FILE: &str = "postmaster.pid";
 
-/// Offset of the state in `global/pg_control`: after the system identifier and two versions (`ControlFileData` in
-/// `pg_control.h`, the same in all versions).
+/// Offset of the state in `global/pg_control`, after the system identifier and two versions
+/// (`ControlFileData` in `pg_control.h`; the same in all versions).
 const STATE_AT: usize = 16;
 
-/// Value of that state after a clean shutdown (`DB_SHUTDOWNED`).
+/// Value of the state after a clean shutdown (`DB_SHUTDOWNED`).
 const STATE_SHUT_DOWN: u32 = 1;
 
-/// The protocol's version number 3.0.
+/// Protocol version 3.0.
 const PROTOCOL: i32 = 196_608;
 
-/// More than a server sends to a client that gives no password.
+/// More than a server sends before it gets the password.
 const ANSWER_BYTES_MAX: u64 = 1024;
 
-/// Options that change the files or statistics that a load produces.
-const OPTIONS_OF_DATA: [&str; 5] = [
+/// Options that affect the files or statistics of a load.
+const DATA_OPTIONS: [&str; 5] = [
     "default_statistics_target",
     "default_table_access_method",
     "default_tablespace",
@@ -112,13 +112,11 @@ impl System for Postgres {
         init::fill(new)
     }
 
-    /// The major version, and the options that the files depend on.
+    /// The major version, and the options that affect the files.
     fn data_key(&self, build: &Build, config: &Config) -> String {
         let number = build.version_num();
         let mut key = format!("postgres {}", if number >= 100_000 { number / 10_000 } else { number / 100 });
-        for (name, value) in
-            config.options.iter().filter(|(name, _)| OPTIONS_OF_DATA.contains(&name.as_str()))
-        {
+        for (name, value) in config.options.iter().filter(|(name, _)| DATA_OPTIONS.contains(&name.as_str())) {
             key.push_str(&format!(" {name}={value}"));
         }
         key
@@ -155,7 +153,7 @@ impl System for Postgres {
         }
     }
 
-    /// The process that `postmaster.pid` names, if it is a Postgres.
+    /// The process named in `postmaster.pid`, if it is a Postgres.
     fn running_server(&self, data_dir: &Path) -> Option<u32> {
         let pid = postmaster_pid(&data_dir.join(PID_FILE))?;
         let exe = process::exe_of(pid)?;
@@ -183,10 +181,10 @@ impl System for Postgres {
 
     fn is_ready(&self, data_dir: &Path, build: &Build, pid: u32, socket: &Path) -> bool {
         // It reports ready before all background processes have started, and accepts sessions after that.
-        (build.version_num() < 100_000 || says_ready(data_dir, pid)) && greets(socket)
+        (build.version_num() < 100_000 || pid_file_is_ready(data_dir, pid)) && requests_password(socket)
     }
 
-    /// A port taken in between, or processes of the previous server that are still exiting.
+    /// A port taken in the meantime, or processes of the previous server that are still exiting.
     fn transient_failures(&self) -> &'static [&'static str] {
         &["Address already in use", "pre-existing shared memory block"]
     }
@@ -195,45 +193,46 @@ impl System for Postgres {
         &CAUSES
     }
 
-    /// A fast and an immediate shutdown.
+    /// Fast and immediate shutdown.
     fn signals(&self) -> Signals {
         Signals { clean: Signal::INT, quick: Signal::QUIT, death: Signal::QUIT }
     }
 }
 
-/// Removes `postmaster.pid` if its process is another program by now, or a zombie (where rqps died with it and nothing
-/// reaps orphans): Postgres itself removes it only if there is no such process. Call when no server is running.
+/// Removes `postmaster.pid` if its pid belongs to another program by now, or to a zombie (if rqps died with
+/// the server and nothing reaps orphans). Postgres removes it only if no process has that pid. Call when no
+/// server is running.
 fn remove_stale_pid_file(data_dir: &DataDir, build: &Build) -> Result<()> {
     let path = data_dir.path.join(PID_FILE);
     if !postmaster_pid(&path).is_some_and(process::exists) {
         return Ok(());
     }
-    // From this file Postgres learns of sessions that outlived their main process.
+    // Postgres uses this file to find sessions that outlived their main process, so end them first.
     end_stragglers(&data_dir.path, &build.bin_dir.join("postgres"));
     fs::remove_file(&path).map_err(Error::file("remove", &path))
 }
 
-fn pid_file(path: &Path) -> Option<String> {
+fn read_pid_file(path: &Path) -> Option<String> {
     let text = read_private(path, server_user().ok()?.uid).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn postmaster_pid(path: &Path) -> Option<u32> {
-    pid_file(path)?.lines().next()?.trim().parse().ok()
+    read_pid_file(path)?.lines().next()?.trim().parse().ok()
 }
 
-/// From 10 on, the eighth line of `postmaster.pid` holds the state.
-fn says_ready(data_dir: &Path, pid: u32) -> bool {
-    let Some(text) = pid_file(&data_dir.join(PID_FILE)) else {
+/// From 10 on, the eighth line of `postmaster.pid` has the state.
+fn pid_file_is_ready(data_dir: &Path, pid: u32) -> bool {
+    let Some(text) = read_pid_file(&data_dir.join(PID_FILE)) else {
         return false;
     };
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     lines.first() == Some(&pid.to_string().as_str()) && lines.get(7) == Some(&"ready")
 }
 
-/// Connects like a client. A server that is starting answers with an error, one that is ready asks for the password.
-/// The session has ended when this returns.
-fn greets(socket: &Path) -> bool {
+/// Connects like a client. A starting server answers with an error, a ready one requests the password. The
+/// session has ended when this returns.
+fn requests_password(socket: &Path) -> bool {
     let Ok(mut stream) = UnixStream::connect(socket) else {
         return false;
     };
@@ -243,16 +242,16 @@ fn greets(socket: &Path) -> bool {
     let mut message = length.to_be_bytes().to_vec();
     message.append(&mut body);
     let mut answer = [0; 5];
-    let asks_for_password = stream.set_read_timeout(Some(Duration::from_secs(2))).is_ok()
+    let is_ready = stream.set_read_timeout(Some(Duration::from_secs(2))).is_ok()
         && stream.write_all(&message).is_ok()
         && stream.read_exact(&mut answer).is_ok()
         && answer[0] == b'R';
-    if asks_for_password {
-        // Closing with unread data would be logged. The server closes when it sees that we do.
+    if is_ready {
+        // Closing with unread data would be logged. The server closes after our shutdown.
         let _closing = stream.shutdown(Shutdown::Write);
         let _read = std::io::copy(&mut stream.take(ANSWER_BYTES_MAX), &mut std::io::sink());
     }
-    asks_for_password
+    is_ready
 }
 
 #[cfg(test)]
@@ -260,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_known_cause_is_hinted_at() {
+    fn the_first_known_cause_gives_the_hint() {
         let hint = |tail: &str| Postgres.hint(tail);
         assert!(hint("FATAL:  could not write file: No space left on device").contains("disk is full"));
         assert!(

@@ -1,10 +1,9 @@
-//! From a config to the `postgresql.conf` of one server: initdb's stock file, then the config's options as
-//! far as the build knows them, then what rqps itself sets. The build checks the result before a server is
-//! started with it.
+//! Turns a config into the `postgresql.conf` of one server: initdb's stock file, the config's options that
+//! the build accepts, then rqps's own. The build checks the file before a server is started with it.
 //!
-//! The rule for options: one is known when the build lists it in `postgres --describe-config` or answers to
-//! `postgres -C <name>`; names with a dot belong to extensions and are kept. An unknown option is left out
-//! and reported; a known one with a value that the build refuses is an error.
+//! An option is known if the build lists it in `postgres --describe-config` or answers `postgres -C <name>`;
+//! names with a dot belong to extensions and are kept. Unknown options are left out and reported. A known
+//! option with a value that the build rejects is an error.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,10 +21,10 @@ use crate::option::quoted;
 use crate::private::{read_private, write_private};
 use crate::spec::{Applied, Listen};
 
-/// The stock file of initdb, kept in the data directory for the next start.
+/// initdb's stock file, kept in the data directory for later starts.
 const STOCK: &str = "rqps-stock.conf";
 
-/// Options that say where a server lives, which is rqps's business.
+/// Options for where a server is and where it logs, which rqps sets.
 const OWN_OPTIONS: [&str; 12] = [
     "config_file",
     "data_directory",
@@ -41,7 +40,7 @@ const OWN_OPTIONS: [&str; 12] = [
     "unix_socket_permissions",
 ];
 
-/// A build working on a data directory.
+/// A build and the data directory that it serves.
 pub(crate) struct Settings<'a> {
     pub build: &'a Build,
     pub user: &'a ServerUser,
@@ -49,7 +48,7 @@ pub(crate) struct Settings<'a> {
 }
 
 impl Settings<'_> {
-    /// After initdb: keeps its file as the stock one.
+    /// Saves the stock file after initdb.
     pub fn keep_stock(&self) -> Result<()> {
         let path = self.data_dir.join("postgresql.conf");
         let stock = read_private(&path, self.user.uid)?;
@@ -72,8 +71,8 @@ impl Settings<'_> {
     }
 
     fn write_all(&self, stock: &str, config: &Config, kept: &Options, applied: &mut Applied) -> Result<()> {
-        let spelled = |option: &str, value: &str| format!("{option} = {}", quoted(value));
-        applied.config_as_used = format!("{stock}\n{}", applied.rendered(config, kept, "", spelled));
+        let format_option = |option: &str, value: &str| format!("{option} = {}", quoted(value));
+        applied.config_as_used = format!("{stock}\n{}", applied.render(config, kept, "", format_option));
         self.write(&applied.config_as_used)
     }
 
@@ -81,19 +80,20 @@ impl Settings<'_> {
         write_private(&self.data_dir.join("postgresql.conf"), text.as_bytes(), Some(self.user))
     }
 
-    /// Options that the build takes, and those left out. Call while `postgresql.conf` is the stock file.
+    /// Splits the config into options that the build accepts and those left out. Call while `postgresql.conf`
+    /// is the stock file.
     fn select_options(&self, config: &Config) -> Result<(Options, Vec<LeftOut>)> {
         let listed = self.listed_options()?;
         let version = &self.build.version;
         applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
-            let of_extension = option.contains('.');
-            let is_known = of_extension || listed.contains(option) || self.answers_to(option)?;
+            let is_extension = option.contains('.');
+            let is_known = is_extension || listed.contains(option) || self.server_knows(option)?;
             Ok((!is_known).then(|| format!("unknown to PostgreSQL {version}")))
         })
     }
 
     fn listed_options(&self) -> Result<BTreeSet<String>> {
-        let output = self.ask(&["--describe-config"])?;
+        let output = self.run_postgres(&["--describe-config"])?;
         let text = String::from_utf8_lossy(&output.stdout);
         let names: BTreeSet<String> = text
             .lines()
@@ -111,27 +111,27 @@ impl Settings<'_> {
         Ok(names)
     }
 
-    /// The listing leaves out developer options; the server knows them all.
-    fn answers_to(&self, option: &str) -> Result<bool> {
-        let output = self.ask_for(option)?;
+    /// The listing omits developer options; the server knows all.
+    fn server_knows(&self, option: &str) -> Result<bool> {
+        let output = self.query_option(option)?;
         Ok(output.status.success()
             || !String::from_utf8_lossy(&output.stderr).contains("unrecognized configuration parameter"))
     }
 
-    fn ask_for(&self, option: &str) -> Result<Output> {
+    fn query_option(&self, option: &str) -> Result<Output> {
         let data_dir = self.data_dir.to_string_lossy();
-        self.ask(&["-D", &data_dir, "-C", option])
+        self.run_postgres(&["-D", &data_dir, "-C", option])
     }
 
-    fn ask(&self, arguments: &[&str]) -> Result<Output> {
+    fn run_postgres(&self, arguments: &[&str]) -> Result<Output> {
         let mut postgres = Guarded::new(&self.build.bin_dir.join("postgres"), self.user, Signal::KILL)?;
         postgres.command().args(arguments);
         Ok(postgres.output()?)
     }
 
-    /// Has the build read the whole file; it tells `max_connections` only when every line is right.
+    /// Has the build read the whole file. It prints `max_connections` only if every line is valid.
     fn checked_max_connections(&self, config: &Config) -> Result<u32> {
-        let output = self.ask_for("max_connections")?;
+        let output = self.query_option("max_connections")?;
         let stdout = String::from_utf8_lossy(&output.stdout);
         if output.status.success()
             && let Ok(connections) = stdout.trim().parse()
@@ -161,7 +161,7 @@ fn own_settings(listen: &Listen) -> Options {
     .to_vec()
 }
 
-/// What the server says about its options, without times and the summary at the end.
+/// The server's complaints about options, without timestamps and the final summary.
 fn complaints(stderr: &str) -> String {
     let lines: Vec<String> = stderr
         .lines()
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn complaints_are_short() {
+    fn complaints_have_no_timestamps() {
         let stderr = "2026-01-01 00:00:00.0 UTC [9] LOG:  invalid value for parameter \"io_method\": \"io_uring\"\n\
                       2026-01-01 00:00:00.0 UTC [9] HINT:  Available values: sync, worker.\n\
                       2026-01-01 00:00:00.0 UTC [9] FATAL:  configuration file \"/x/postgresql.conf\" contains errors\n";

@@ -1,16 +1,10 @@
-//! The configs that come with rqps, from `/configs/postgres`.
+//! Configs shipped with rqps, from `/configs/postgres`.
 
 use crate::host::HostLimits;
+use crate::system::embed_configs;
 
-/// Embeds files of `/configs/postgres` by name.
-macro_rules! shipped {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../configs/postgres/", $name, ".conf")))),*]
-    };
-}
-
-/// Name and text of each. `N` in a name stands for a number of I/O workers.
-pub(crate) const FILES: [(&str, &str); 19] = shipped![
+/// Names and texts. `N` in a name stands for a number of I/O workers.
+pub(crate) const FILES: [(&str, &str); 19] = embed_configs!["postgres", "conf":
     "memory256",
     "sized",
     "sized_autovacuum_off",
@@ -32,13 +26,12 @@ pub(crate) const FILES: [(&str, &str); 19] = shipped![
     "x10d_c32r128",
 ];
 
-/// The values of N in `x10cwN`.
 const IO_WORKERS: [u32; 7] = [2, 4, 6, 8, 16, 32, 64];
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// The text of a shipped config, placeholders filled in; none when there is no such config.
+/// The text of a shipped config with placeholders filled in; None if there is no such config.
 pub(crate) fn text(name: &str, limits: &HostLimits) -> Option<String> {
     if name == "sized" {
         return find(name).map(|text| fill_in_sizes(text, limits));
@@ -59,7 +52,7 @@ fn find(name: &str) -> Option<&'static str> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// The rule is stated in `sized.conf`.
+/// See `sized.conf` for the rule.
 fn fill_in_sizes(template: &str, limits: &HostLimits) -> String {
     let shared_buffers = (limits.memory_bytes / 4 / (128 * MIB)).max(1) * 128;
     let max_wal = (limits.memory_bytes / 4 * 5).min(limits.disk_free_bytes / 20).max(GIB);

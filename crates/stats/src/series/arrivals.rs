@@ -1,18 +1,18 @@
-//! One cause, one arrival: tests whose change arrived at the same place with the same signature.
+//! Groups changes by cause: tests whose change arrived at the same version with the same signature.
 
 use super::steps::TestSteps;
 use crate::direction::Direction;
 use rqps_model::Metric;
 use std::collections::BTreeSet;
 
-/// A change that came in at one place.
+/// A change that came in at one version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arrival {
-    /// The versions that may be the first to have it, by all its tests together; in order.
+    /// The versions that may be the first to have it, according to all its tests; ascending.
     pub versions: Vec<usize>,
-    /// What moved, and where to.
+    /// Which metrics changed, and in which direction.
     pub signature: BTreeSet<(Metric, Direction)>,
-    /// The tests it shows in, in the order given.
+    /// The tests that show it, in input order.
     pub tests: Vec<String>,
 }
 
@@ -22,9 +22,9 @@ struct Change {
     signature: BTreeSet<(Metric, Direction)>,
 }
 
-/// Merges the steps of all tests: first the metrics of a test whose arrival sets have a version in common, then tests
-/// with the same signature and a version in common. The order is by first possible arrival, then by number of tests,
-/// most first.
+/// Merges the steps of all tests: first the metrics of a test whose arrival sets share a version, then tests
+/// with the same signature that share a version. Ordered by first possible arrival, then by descending number
+/// of tests.
 pub fn arrivals(tests: &[TestSteps]) -> Vec<Arrival> {
     let mut found: Vec<(Change, Vec<String>)> = Vec::new();
     for test in tests {
@@ -60,14 +60,14 @@ fn changes(test: &TestSteps) -> Vec<Change> {
         .iter()
         .flat_map(|(metric, found)| found.steps.iter().map(move |step| (*metric, step)))
         .collect();
-    // The surest places first: they draw the vaguer ones to them.
+    // The most certain arrivals first, so that vaguer ones join them.
     steps.sort_by_key(|(metric, step)| (step.arrivals.len(), step.arrival, *metric));
     let mut changes: Vec<Change> = Vec::new();
     for (metric, step) in steps {
         let arrivals: BTreeSet<usize> = step.arrivals.iter().copied().collect();
         let sign = (metric, step.direction());
         let fits = |change: &&mut Change| {
-            let has_metric = change.signature.iter().any(|(its, _)| *its == metric);
+            let has_metric = change.signature.iter().any(|(other, _)| *other == metric);
             !has_metric && !change.arrivals.is_disjoint(&arrivals)
         };
         match changes.iter_mut().find(fits) {

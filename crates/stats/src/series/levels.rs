@@ -1,24 +1,24 @@
-//! The arithmetic of levels over versions in order: means, cuts, and what chance alone would do.
+//! Levels over consecutive versions: means, cuts, and their distribution under the null.
 
 use crate::cuts::cuts_back_from;
-use crate::pairs::mean;
+use crate::pairs::{mean, squares};
 use crate::sim::Rng;
 
-/// Draws of the null that lie beyond the quantile sought: enough to know it to a tenth of its size.
+/// Simulated nulls beyond the quantile: enough to estimate it within a tenth of its size.
 const TAIL_DRAWS: f64 = 30.0;
 const ARRIVAL_DRAWS: usize = 1_000;
 
-/// Version means over blocks, with the variance of one version in one block.
+/// Means of versions over blocks, with the residual variance.
 pub(super) struct Row {
     pub(super) means: Vec<f64>,
     pub(super) blocks: f64,
-    /// Of one version in one block, block effects taken out.
+    /// Variance of one version in one block, without block effects.
     pub(super) variance: f64,
     pub(super) df: f64,
 }
 
 impl Row {
-    /// Of complete blocks, at least two.
+    /// Needs at least two complete blocks.
     pub(super) fn of(rows: &[Vec<f64>]) -> Row {
         let arms = rows[0].len();
         let centred: Vec<Vec<f64>> = rows
@@ -36,10 +36,10 @@ impl Row {
         Row { means, blocks: rows.len() as f64, variance, df }
     }
 
-    /// Means in units of their standard error; None if there is no noise.
+    /// Means in units of their standard error; `None` if there is no noise.
     pub(super) fn scaled(&self) -> Option<Vec<f64>> {
         let error = (self.variance / self.blocks).sqrt();
-        // What rounding leaves of equal blocks.
+        // Rounding errors of equal blocks are below this.
         (error > 1e-12).then(|| self.means.iter().map(|level| level / error).collect())
     }
 }
@@ -48,12 +48,7 @@ pub(super) fn squares_to(values: &[f64], levels: &[f64]) -> f64 {
     values.iter().zip(levels).map(|(value, level)| (value - level).powi(2)).sum()
 }
 
-fn squares(values: &[f64]) -> f64 {
-    let centre = mean(values);
-    values.iter().map(|value| (value - centre).powi(2)).sum()
-}
-
-/// Each place's level between the cuts.
+/// The level at each place, given the cuts.
 pub(super) fn fit(values: &[f64], cuts: &[usize]) -> Vec<f64> {
     let ends = cuts.iter().copied().chain([values.len()]);
     let levels = std::iter::once(0).chain(cuts.iter().copied()).zip(ends);
@@ -69,7 +64,7 @@ pub(super) fn slope(values: &[f64]) -> Vec<f64> {
     places.iter().map(|place| level + rise * (place - centre)).collect()
 }
 
-/// The cuts with the least sum of squares plus `penalty` a cut.
+/// The cuts with the least sum of squares plus `penalty` per cut.
 pub(super) fn segment(values: &[f64], penalty: f64) -> Vec<usize> {
     let length = values.len();
     let mut best = vec![f64::INFINITY; length + 1];
@@ -86,8 +81,8 @@ pub(super) fn segment(values: &[f64], penalty: f64) -> Vec<usize> {
     cuts_back_from(length, &previous)
 }
 
-/// The penalty a cut at which a share `alpha` of rows without a step are given one or more: the quantile of the most
-/// that cuts save, a cut. A row's own variance estimate is part of the draw.
+/// The penalty per cut at which a share `alpha` of rows without a step get at least one: the quantile of the
+/// largest saving per cut. The error of a row's own variance estimate is included.
 pub(super) fn null_penalty(arms: usize, df: f64, alpha: f64, rng: &mut Rng) -> f64 {
     let draws = (TAIL_DRAWS / alpha).ceil() as usize;
     let mut saved: Vec<f64> =
@@ -96,11 +91,11 @@ pub(super) fn null_penalty(arms: usize, df: f64, alpha: f64, rng: &mut Rng) -> f
     saved[((1.0 - alpha) * draws as f64) as usize]
 }
 
-/// The most that any number of cuts takes off the sum of squares, divided by their number.
+/// The largest reduction of the sum of squares by any number of cuts, divided by their number.
 fn most_saved_per_cut(values: &[f64]) -> f64 {
     let length = values.len();
     let all = squares(values);
-    // Least sum of squares of the first `until` values in so many segments.
+    // Least sum of squares of the first `until` values in a given number of segments.
     let mut least: Vec<f64> = (0..=length).map(|until| squares(&values[..until.max(1)])).collect();
     let mut most: f64 = 0.0;
     for cuts in 1..length {
@@ -115,8 +110,8 @@ fn most_saved_per_cut(values: &[f64]) -> f64 {
     most
 }
 
-/// Which cuts of a stretch with one step the data do not refute: those whose misfit above the best cut's is no more
-/// than in all but a share `1 - confidence` of rows drawn with the step there.
+/// The cuts of a stretch with one step that the data do not refute: those whose excess misfit over the best
+/// cut is exceeded in more than a share `1 - confidence` of simulated rows with the step there.
 pub(super) fn arrival_set(values: &[f64], df: f64, confidence: f64, rng: &mut Rng) -> Vec<usize> {
     let misfit = |values: &[f64], cut: usize| squares(&values[..cut]) + squares(&values[cut..]);
     let least =
@@ -131,8 +126,8 @@ pub(super) fn arrival_set(values: &[f64], df: f64, confidence: f64, rng: &mut Rn
         let mut as_far = 0;
         for _ in 0..ARRIVAL_DRAWS {
             let drawn: Vec<f64> = truth.iter().map(|level| level + rng.normal()).collect();
-            let its_excess = (misfit(&drawn, *cut) - least(&drawn)) / rng.mean_square(df);
-            as_far += usize::from(its_excess >= excess);
+            let drawn_excess = (misfit(&drawn, *cut) - least(&drawn)) / rng.mean_square(df);
+            as_far += usize::from(drawn_excess >= excess);
         }
         as_far as f64 > (1.0 - confidence) * ARRIVAL_DRAWS as f64
     };
@@ -143,10 +138,10 @@ pub(super) fn arrival_set(values: &[f64], df: f64, confidence: f64, rng: &mut Rn
 mod tests {
     use super::*;
 
-    /// With two versions the search has one cut to try, and the penalty is the square of t: 4.0321 with 5 degrees of
-    /// freedom at 1 %.
+    /// With two versions there is one cut to try, and the penalty is the square of t: 4.0321 with 5 degrees
+    /// of freedom at 1 %.
     #[test]
-    fn the_penalty_is_t_squared_where_there_is_one_cut() {
+    fn penalty_for_one_cut_is_t_squared() {
         let penalty = null_penalty(2, 5.0, 0.01, &mut Rng::new(1));
         assert!((penalty / 4.0321f64.powi(2) - 1.0).abs() < 0.12, "{penalty}");
         let more = null_penalty(7, 5.0, 0.01, &mut Rng::new(1));

@@ -1,4 +1,4 @@
-//! Where each test's metrics change along the versions.
+//! Finds the versions at which each test's metrics change.
 
 use super::levels::{Row, arrival_set, fit, null_penalty, segment, slope, squares_to};
 use crate::direction::Direction;
@@ -9,25 +9,26 @@ use crate::sim::Rng;
 use rqps_model::Metric;
 use std::collections::BTreeMap;
 
-/// Fewer versions than this have no row to look along: they are compared with base.
+/// Minimum number of versions for a series; fewer are compared with base.
 const VERSIONS_MIN: usize = 3;
 
 /// One test's blocks over versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesData {
     pub test: String,
-    /// Per metric and block: the logarithm of the metric of each version, in order of versions. None: not measured.
+    /// Per metric and block: the logarithm of each version's figure, in order of versions; `None` if not
+    /// measured.
     pub metrics: Vec<(Metric, Vec<Vec<Option<f64>>>)>,
 }
 
-/// How sure one has to be.
+/// Error rates and seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeriesRules {
-    /// Probability that a test in which nothing changes is given any step in any metric.
+    /// Probability that a test without changes is given any step in any metric.
     pub alpha: f64,
-    /// Confidence of the arrival sets and of the intervals of steps.
+    /// Confidence of arrival sets and of the intervals of steps.
     pub confidence: f64,
-    /// The simulated nulls depend on it alone.
+    /// Seed of the simulated nulls.
     pub seed: u64,
 }
 
@@ -37,27 +38,24 @@ impl Default for SeriesRules {
     }
 }
 
-/// The steps of a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestSteps {
     pub test: String,
-    /// What was found, per metric.
     pub metrics: Vec<(Metric, Steps)>,
 }
 
-/// What was found along the versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steps {
-    /// Blocks that have all versions; others are left out.
+    /// Number of blocks that have all versions; others are ignored.
     pub blocks: usize,
-    /// Standard deviation of one block's logarithm of the ratio of two versions, moderated by what other tests vary;
-    /// NaN without two blocks.
+    /// Standard deviation of a block's log ratio of two versions, moderated by the variation of other tests;
+    /// NaN for fewer than two blocks.
     pub block_sd: f64,
-    /// Fitted logarithm of each version against the first.
+    /// Fitted log ratio of each version to the first.
     pub levels: Vec<f64>,
     /// The changes, in order of versions.
     pub steps: Vec<Step>,
-    /// Whether an even slope over all versions fits better than the steps: the change did not come at once.
+    /// Whether a constant slope over all versions fits better than the steps: the change was gradual.
     pub drift: bool,
 }
 
@@ -66,11 +64,12 @@ pub struct Steps {
 pub struct Step {
     /// The first version that has it, counted from 0.
     pub arrival: usize,
-    /// The versions that may be the first to have it, at the confidence of the rules; in order, `arrival` among them.
+    /// The versions that may be the first to have it, at the rules' confidence; ascending, including
+    /// `arrival`.
     pub arrivals: Vec<usize>,
     /// Ratio of the level after to the level before.
     pub ratio: f64,
-    /// Lower end of its interval. It takes the place of the step as given.
+    /// Lower end of the ratio's interval, given the arrival.
     pub low: f64,
     pub high: f64,
 }
@@ -85,15 +84,15 @@ impl Step {
 /// A metric's complete blocks, each with all versions.
 type Rows = Vec<Vec<f64>>;
 
-/// Penalties are the same for the same number of versions, degrees of freedom and error.
+/// Cached penalties by number of versions, degrees of freedom and error.
 type Penalties = BTreeMap<(usize, u64, u64), f64>;
 
-/// Finds the steps of every test and metric. With fewer than three versions or two complete blocks there are none.
+/// Finds the steps of every test and metric. None with fewer than three versions or two complete blocks.
 ///
-/// Steps are those with the least sum of squares plus penalty, over all numbers of steps, by dynamic programming. The
-/// penalty is the one that only a share `alpha` of simulated rows without any step exceeds (parametric bootstrap of the
-/// searched maximum, not the quantile of one comparison); a test's metrics share `alpha`. Variances are moderated over
-/// the tests of a metric as in verdicts.
+/// Steps minimize the sum of squares plus a penalty, over all numbers of steps, by dynamic programming. The
+/// penalty is exceeded by only a share `alpha` of simulated rows without a step (parametric bootstrap of the
+/// maximum over all cuts, not the quantile of one comparison); a test's metrics share `alpha`. Variances are
+/// moderated over the tests of a metric as in verdicts.
 pub fn steps(tests: &[SeriesData], rules: &SeriesRules) -> Vec<TestSteps> {
     let complete = |blocks: &[Vec<Option<f64>>]| -> Rows {
         let rows: Rows = blocks.iter().filter_map(|block| block.iter().copied().collect()).collect();
@@ -107,10 +106,10 @@ pub fn steps(tests: &[SeriesData], rules: &SeriesRules) -> Vec<TestSteps> {
     let spreads = spreads(tests, &rows);
     let mut penalties = Penalties::new();
     let mut found = Vec::new();
-    for (test, of_test) in tests.iter().zip(&rows) {
-        let alpha = rules.alpha / of_test.len().max(1) as f64;
+    for (test, rows_by_metric) in tests.iter().zip(&rows) {
+        let alpha = rules.alpha / rows_by_metric.len().max(1) as f64;
         let mut metrics = Vec::new();
-        for (metric, rows) in of_test {
+        for (metric, rows) in rows_by_metric {
             let spread = spreads.get(metric).unwrap_or(&Spread::UNKNOWN);
             metrics.push((*metric, steps_of(rows, spread, alpha, rules, &mut penalties)));
         }
@@ -125,8 +124,8 @@ fn is_row(rows: &[Vec<f64>]) -> bool {
 
 fn spreads(tests: &[SeriesData], rows: &[Vec<(Metric, Rows)>]) -> BTreeMap<Metric, Spread> {
     let mut samples: BTreeMap<Metric, Vec<Sample>> = BTreeMap::new();
-    for (test, of_test) in tests.iter().zip(rows) {
-        for (metric, rows) in of_test.iter().filter(|(_, rows)| is_row(rows)) {
+    for (test, rows_by_metric) in tests.iter().zip(rows) {
+        for (metric, rows) in rows_by_metric.iter().filter(|(_, rows)| is_row(rows)) {
             let row = Row::of(rows);
             let sample = Sample { test: &test.test, variance: row.variance, df: row.df };
             samples.entry(*metric).or_default().push(sample);
@@ -159,7 +158,7 @@ fn steps_of(
     }
     found.block_sd = (2.0 * row.variance).sqrt();
     let Some(scaled) = row.scaled() else {
-        // No noise at all: every difference is a step.
+        // Without noise, every difference is a step.
         found.steps = (1..versions).filter_map(|version| exact_step(&row.means, version)).collect();
         found.levels = row.means.iter().map(|level| level - row.means[0]).collect();
         return found;
@@ -185,14 +184,14 @@ fn step(row: &Row, scaled: &[f64], cuts: &[usize], place: usize, rules: &SeriesR
     let size = mean(after) - mean(before);
     let weight = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
     let error = (row.variance / row.blocks * weight).sqrt();
-    let reach = t_upper((1.0 - rules.confidence) / 2.0, row.df) * error;
+    let half_width = t_upper((1.0 - rules.confidence) / 2.0, row.df) * error;
     let arrivals = arrival_set(&scaled[from..until], row.df, rules.confidence, rng);
     Step {
         arrival,
         arrivals: arrivals.into_iter().map(|cut| from + cut).collect(),
         ratio: size.exp(),
-        low: (size - reach).exp(),
-        high: (size + reach).exp(),
+        low: (size - half_width).exp(),
+        high: (size + half_width).exp(),
     }
 }
 

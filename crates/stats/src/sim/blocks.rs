@@ -1,4 +1,4 @@
-//! Restart blocks as the estimator sees them, and a run that gives further blocks only to undecided tests.
+//! Simulated restart blocks, and a run that measures further blocks only of undecided tests.
 
 use super::Rng;
 use crate::experiment::{BlockData, Experiment, MetricData, Misshapen, TestData};
@@ -7,31 +7,31 @@ use crate::rules::Rules;
 use crate::verdict::Judgement;
 use rqps_model::Metric;
 
-/// A model of blocks: in each, every arm's logarithm is off by its own normal draw. Arm 0 is base.
+/// A model of blocks: each arm's log value has its own normal error in each block. Arm 0 is base.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
     pub tests: usize,
     pub metric: Metric,
-    /// True ratio to base of each arm other than base; 1: no change.
+    /// True ratio to base of each other arm; 1: no change.
     pub ratios: Vec<f64>,
-    /// Whether the first of these is the control.
+    /// Whether the first of these arms is the control.
     pub control: bool,
-    /// Typical standard deviation of one block's logarithm of the ratio.
+    /// Typical standard deviation of a block's log ratio.
     pub block_sd: f64,
-    /// How alike tests are: their variances are `block_sd² / mean square` with these degrees of freedom.
-    /// Infinite: all the same.
+    /// How similar tests are: their variances are `block_sd² / mean square` with these degrees of freedom.
+    /// Infinite: all equal.
     pub spread_df: f64,
-    /// Share of a block's variance that comes of the start of its server, which all tests have in common; 0: every test
-    /// has starts of its own.
+    /// Share of a block's variance that comes from the server's start and is common to all tests; 0: every
+    /// test has its own starts.
     pub of_start: f64,
 }
 
-/// What a run of the model gave.
+/// Result of a simulated run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The verdicts at its end.
+    /// The final verdicts.
     pub judgement: Judgement,
-    /// Blocks that each test was given.
+    /// Number of blocks measured per test.
     pub blocks: Vec<usize>,
 }
 
@@ -48,12 +48,12 @@ impl Blocks {
         Experiment { arms, base: 0, control, tests }
     }
 
-    /// `starts` are the shared ones by block and arm, if tests share any.
+    /// `starts` holds the shared effects of starts by block and arm, if tests share any.
     fn draw_test(&self, rng: &mut Rng, number: usize, blocks: usize, starts: &[Vec<f64>]) -> TestData {
-        // A ratio has the noise of two arms.
+        // A ratio contains the noise of two arms.
         let arm_sd = self.block_sd / (2.0 * rng.mean_square(self.spread_df)).sqrt();
         let block = |block: usize| {
-            // What all arms of a block have in common goes out with the ratio.
+            // Effects common to all arms of a block cancel out in the ratio.
             let common = 7.0 + 0.1 * rng.normal();
             let mut one = |(arm, ratio): (usize, f64)| {
                 let own = (1.0 - self.of_start).sqrt() * rng.normal();
@@ -80,16 +80,16 @@ impl Blocks {
         }
     }
 
-    /// Measures as a run does: up to each look, then on with the tests of which an arm is undecided.
+    /// Measures like a real run: up to each look, then on with the tests that have an undecided arm.
     ///
     /// # Errors
-    /// If the rules contradict themselves.
+    /// Returns an error if the rules are inconsistent.
     pub fn run(&self, rng: &mut Rng, rules: &Rules) -> Result<Outcome, Misshapen> {
         let blocks_max = rules.looks.last().map_or(0, |look| look.blocks);
         let all = self.draw(rng, blocks_max);
         let mut given = vec![0; self.tests];
         let mut open = vec![true; self.tests];
-        let mut judgement = Judgement { verdicts: Vec::new(), priors: Vec::new() };
+        let mut judgement = Judgement { verdicts: Vec::new() };
         for look in &rules.looks {
             let still_open = given.iter_mut().zip(&open).filter(|(_, open)| **open);
             still_open.for_each(|(given, _)| *given = look.blocks);

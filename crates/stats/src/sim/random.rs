@@ -1,28 +1,27 @@
-//! Random draws that are the same for the same seed, on every machine.
+//! Random numbers that depend only on the seed, on every machine.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
-/// A source of random draws.
 #[derive(Debug, Clone)]
 pub struct Rng {
     source: Xoshiro256PlusPlus,
-    /// The polar method makes two at a time.
+    /// The polar method makes two values at a time.
     spare: Option<f64>,
 }
 
 impl Rng {
-    /// Its draws depend on the seed alone.
+    /// Seeds a generator.
     pub fn new(seed: u64) -> Rng {
         Rng { source: Xoshiro256PlusPlus::seed_from_u64(seed), spare: None }
     }
 
-    /// Uniform, 0 included, 1 not.
+    /// Uniform in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         (self.source.next_u64() >> 11) as f64 * 2f64.powi(-53)
     }
 
-    /// A whole number below `bound`, which is above 0.
+    /// A uniform integer below `bound` > 0.
     pub fn below(&mut self, bound: usize) -> usize {
         ((self.uniform() * bound as f64) as usize).min(bound - 1)
     }
@@ -47,13 +46,15 @@ impl Rng {
         (0..count).map(|_| self.normal()).collect()
     }
 
-    /// Chi-square over its degrees of freedom `df` > 0; 1 if they are infinite (Marsaglia and Tsang 2000).
+    /// A chi-square variable over its degrees of freedom `df` > 0; 1 if they are infinite (Marsaglia and
+    /// Tsang 2000).
     pub fn mean_square(&mut self, df: f64) -> f64 {
         if df.is_infinite() {
             return 1.0;
         }
         let shape = df / 2.0;
-        // Below 1 the method needs a shape one higher, and a power of a uniform to come back.
+        // The method needs a shape of at least 1; a power of a uniform variable converts back to a smaller
+        // one.
         let boost = if shape < 1.0 { (1.0 - self.uniform()).powf(1.0 / shape) } else { 1.0 };
         let d = if shape < 1.0 { shape + 1.0 } else { shape } - 1.0 / 3.0;
         let c = 1.0 / (9.0 * d).sqrt();

@@ -1,32 +1,33 @@
-//! Windows with stalls in them, from sources that have nothing to do with the arm and from the arm itself.
+//! Simulated windows with stalls, some independent of the arm and some caused by it.
 
 use super::Rng;
 use crate::experiment::{BlockData, Experiment, MetricData, TestData, WindowData, WindowFigure};
 use rqps_model::Metric;
 
-/// Tail index of the lengths of stalls that come at random: their variance does not exist.
+/// Tail index of the lengths of random stalls: their variance is infinite.
 const TAIL: f64 = 1.2;
-/// The shortest of them, and the longest, in seconds.
+/// Their minimum and maximum length, in seconds.
 const STALL_S: (f64, f64) = (0.02, 10.0);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Source {
-    /// At random, so many in a second, of lengths with a heavy tail (Pareto).
+    /// At random times, with heavy-tailed lengths (Pareto).
     Random {
-        /// Stalls in a second.
+        /// Stalls per second.
         per_s: f64,
     },
-    /// Of the same length each, so many in a second, at random.
+    /// At random times, all of the same length.
     Alike {
-        /// Stalls in a second.
+        /// Stalls per second.
         per_s: f64,
         stall_s: f64,
     },
-    /// The host's own: one in each block, always of the same length, in the window of whichever arm is up.
+    /// The host's: one per block, of constant length, in the window of whichever arm is running.
     Periodic { stall_s: f64 },
-    /// Some restarts end up in a state in which every window loses a tenth of its time, give or take a tenth of that.
+    /// Some restarts end up in a state in which every window loses a tenth of its time, with a relative sd of
+    /// a tenth.
     Restarts {
-        /// The share of restarts that do.
+        /// The share of such restarts.
         share: f64,
     },
 }
@@ -38,9 +39,9 @@ pub struct Stalls {
     /// Windows of an arm in a block.
     pub windows: usize,
     pub window_s: f64,
-    /// What befalls every arm alike.
+    /// Stalls of every arm.
     pub all: Source,
-    /// What befalls the last arm on top.
+    /// Additional stalls of the last arm.
     pub arm: Option<Source>,
 }
 
@@ -116,7 +117,7 @@ impl Stalls {
                     *window += poisson(rng, per_s * self.window_s) as f64 * stall_s;
                 }
             }
-            // It befalls one arm of the block: see `draw_block`.
+            // It hits one arm of the block: see `draw_block`.
             Source::Periodic { .. } => {}
             Source::Restarts { share } => {
                 if rng.uniform() < share {
@@ -129,7 +130,7 @@ impl Stalls {
     }
 }
 
-/// How many come where so many are expected, by the gaps between them (Knuth 1969).
+/// A Poisson number, by exponential gaps (Knuth 1969).
 fn poisson(rng: &mut Rng, expected: f64) -> usize {
     let limit = (-expected).exp();
     let (mut product, mut count) = (1.0 - rng.uniform(), 0);

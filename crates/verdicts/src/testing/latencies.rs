@@ -3,10 +3,10 @@
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use rqps_store::{Histogram, LatencyFrom};
 
-/// So many latencies of so many microseconds each, of one kind of statement.
+/// A histogram of latencies (microseconds, number) of one kind of statement.
 ///
 /// # Panics
-/// Where a latency is longer than an hour.
+/// If a latency is longer than an hour.
 pub fn latencies(statement: &str, counts: &[(f64, u64)]) -> Histogram {
     let mut all = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3)
         .expect("bounds that are right");
@@ -29,7 +29,7 @@ pub fn latencies(statement: &str, counts: &[(f64, u64)]) -> Histogram {
     }
 }
 
-/// The histogram of a window of `events` events that took `window_us` microseconds, one of them `stall_us` of it.
+/// The histogram of a window of `window_us` microseconds with `events` events, one of which took `stall_us`.
 pub(super) fn of_events(events: u64, window_us: u64, stall_us: u64) -> Histogram {
     let stalls = u64::from(stall_us > 0);
     let event_us = window_us.saturating_sub(stall_us) / (events - stalls).max(1);

@@ -1,5 +1,5 @@
-//! From an endpoint to a connection that is ready for statements: open the socket, answer the
-//! server's greeting, prove the password, learn the longest packet. Not hot.
+//! Opens a connection: connects the socket, answers the server's greeting, authenticates, and asks for the
+//! longest allowed packet. Not hot.
 
 use std::io::{self, Write};
 use std::time::Instant;
@@ -20,29 +20,29 @@ use crate::{Endpoint, Error, Host};
 /// The file name of the server's Unix socket.
 const SOCKET_FILE: &str = "mysqld.sock";
 
-/// The version of the greeting that all servers from 3.21 on send.
+/// The greeting's version since server version 3.21.
 const GREETING_VERSION: u64 = 10;
 
-/// latin1_swedish_ci, by its number.
+/// The id of latin1_swedish_ci.
 const COLLATION: u8 = 8;
 
-/// Longest packet of a login; greetings and keys are far shorter.
+/// Longest packet accepted during login; greetings and keys are far shorter.
 const LOGIN_BYTES_MAX: usize = 64 * 1024;
 
-/// Longest packet this client says it takes.
+/// The longest packet that this client announces to accept.
 const PACKET_BYTES_MAX: u32 = 1024 * 1024 * 1024;
 
 const NATIVE: &str = "mysql_native_password";
 const CACHING_SHA2: &str = "caching_sha2_password";
 
-/// Begins a message of an authentication method; the two that caching_sha2_password sends.
+/// First byte of a message of an authentication method, and the two messages of caching_sha2_password.
 const MORE: u8 = 0x01;
 const FAST_LOGIN: u8 = 3;
 const FULL_LOGIN: u8 = 4;
-/// Asks for the server's public key.
+/// Requests the server's public key.
 const KEY_REQUEST: u8 = 2;
 
-/// What the client requests if the server supports it; see the module's documentation.
+/// Capability flags; see the module's documentation.
 mod capability {
     pub(super) const LONG_PASSWORD: u32 = 1;
     pub(super) const LONG_FLAG: u32 = 1 << 2;
@@ -57,8 +57,9 @@ mod capability {
     pub(super) const CONNECT_ATTRS: u32 = 1 << 20;
     pub(super) const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
     pub(super) const SESSION_TRACK: u32 = 1 << 23;
-    /// Required.
+    /// Required by this client.
     pub(super) const NEEDED: u32 = CONNECT_WITH_DB | PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH;
+    /// Requested if the server supports them.
     pub(super) const WANTED: u32 = NEEDED
         | LONG_PASSWORD
         | LONG_FLAG
@@ -69,8 +70,8 @@ mod capability {
         | CONNECT_ATTRS
         | PLUGIN_AUTH_LENENC
         | SESSION_TRACK;
-    /// Of MariaDB's own, 32 bits further up: bulk statements, definitions with more about types, and
-    /// definitions left out where the client has seen them.
+    /// MariaDB's own, requested if the server supports them: bulk statements, extended type information in
+    /// definitions, and no definitions that the client has cached. The flags' numbers are 32 higher.
     pub(super) const MARIADB: u32 = 1 << 2 | 1 << 3 | 1 << 4;
 }
 
@@ -82,7 +83,7 @@ struct Login<'a> {
     nonce: Vec<u8>,
 }
 
-/// What the server says of itself before the login.
+/// The server's first message.
 struct Greeting {
     version: Version,
     connection_id: u32,
@@ -93,13 +94,12 @@ struct Greeting {
 }
 
 impl Connection {
-    /// Connects and logs in, without TLS; `name` goes into the connection attribute `program_name`.
-    /// The server may ask for no password, or check it by `mysql_native_password` or
-    /// `caching_sha2_password`. The whole takes at most about 40 s.
+    /// Connects and logs in, without TLS; `name` becomes the connection attribute `program_name`. Supports no
+    /// password, `mysql_native_password` and `caching_sha2_password`. Takes at most about 40 s.
     ///
     /// # Errors
-    /// [`Error::Connect`] when the server can't be reached or doesn't answer, [`Error::Auth`] when
-    /// it answers but doesn't let the client in.
+    /// [`Error::Connect`] if the server can't be reached or doesn't answer, [`Error::Auth`] if it refuses the
+    /// login.
     pub fn connect(endpoint: &Endpoint, name: &str) -> Result<Self, Error> {
         let socket = connect::open(endpoint, SOCKET_FILE, Self::SERVER)?;
         let inbox = Inbox::new(READ_BYTES);
@@ -112,13 +112,13 @@ impl Connection {
             packet_bytes_max: usize::MAX,
             statements: 0,
         };
-        connection.learn_packet_limit()?;
-        let timeless = connection.channel.socket.set_timeout(None);
-        timeless.map_err(|source| connect::unreachable(endpoint, source, Self::SERVER))?;
+        connection.query_packet_limit()?;
+        let no_timeout = connection.channel.socket.set_timeout(None);
+        no_timeout.map_err(|source| connect::unreachable(endpoint, source, Self::SERVER))?;
         Ok(connection)
     }
 
-    fn learn_packet_limit(&mut self) -> Result<(), Error> {
+    fn query_packet_limit(&mut self) -> Result<(), Error> {
         let sql = "SELECT @@max_allowed_packet";
         let table = self.query(sql)?;
         let limit = table.value().and_then(|value| value.parse().ok());
@@ -138,7 +138,7 @@ impl Login<'_> {
                 format!("the server lacks capabilities {missing:#x}; the oldest supported release is 5.6");
             return Err(LoginError::Method(what));
         }
-        // Any method will do at first: the server requests another one if needed.
+        // The server requests another method if needed.
         let method = if greeting.method == CACHING_SHA2 { CACHING_SHA2 } else { NATIVE };
         let proof = self.proof(method);
         self.answer(&greeting, name, method, &proof)?;
@@ -158,7 +158,7 @@ impl Login<'_> {
         self.socket.write_all(&out)
     }
 
-    /// Answers the greeting: who logs in to what, with the proof of the password.
+    /// Answers the greeting with user, database and proof of the password.
     fn answer(&mut self, greeting: &Greeting, name: &str, method: &str, proof: &[u8]) -> io::Result<()> {
         let capabilities = capability::WANTED & greeting.capabilities;
         let mut out = Vec::new();
@@ -167,15 +167,15 @@ impl Login<'_> {
         out.push(COLLATION);
         out.extend_from_slice(&[0; 19]);
         out.extend_from_slice(&(capability::MARIADB & greeting.mariadb_capabilities).to_le_bytes());
-        push_ended(&mut out, &self.endpoint.user)?;
-        push_measured(&mut out, proof);
-        push_ended(&mut out, &self.endpoint.database)?;
-        push_ended(&mut out, method)?;
+        push_zero_terminated(&mut out, &self.endpoint.user)?;
+        push_string(&mut out, proof);
+        push_zero_terminated(&mut out, &self.endpoint.database)?;
+        push_zero_terminated(&mut out, method)?;
         if capabilities & capability::CONNECT_ATTRS != 0 {
             let mut attributes = Vec::new();
-            push_measured(&mut attributes, b"program_name");
-            push_measured(&mut attributes, name.as_bytes());
-            push_measured(&mut out, &attributes);
+            push_string(&mut attributes, b"program_name");
+            push_string(&mut attributes, name.as_bytes());
+            push_string(&mut out, &attributes);
         }
         self.send(&out)
     }
@@ -198,7 +198,7 @@ impl Login<'_> {
         Err(io::Error::from(io::ErrorKind::TimedOut).into())
     }
 
-    /// Proves the password by another method, with another nonce.
+    /// Switches to the authentication method that the server requests, with a new nonce.
     fn change_method(&mut self, request: &[u8]) -> Result<&'static str, LoginError> {
         let mut reader = Reader(request);
         let method = match text(reader.until_zero()).as_str() {
@@ -225,8 +225,8 @@ impl Login<'_> {
         }
     }
 
-    /// The password itself, for a server that has not seen it since its start: plainly by a Unix
-    /// socket, encrypted for the server's key over TCP.
+    /// Sends the password itself to a server that has not cached it yet: in plain text over a Unix socket,
+    /// encrypted with the server's key over TCP.
     fn send_password(&mut self) -> Result<(), LoginError> {
         let mut password = self.endpoint.password.clone().into_bytes();
         password.push(0);
@@ -251,8 +251,8 @@ impl Login<'_> {
     }
 }
 
-/// A text that a zero byte ends.
-fn push_ended(out: &mut Vec<u8>, text: &str) -> io::Result<()> {
+/// Appends a zero-terminated string.
+fn push_zero_terminated(out: &mut Vec<u8>, text: &str) -> io::Result<()> {
     if text.contains('\0') {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a name holds a zero byte"));
     }
@@ -261,8 +261,8 @@ fn push_ended(out: &mut Vec<u8>, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A text with its length before it.
-fn push_measured(out: &mut Vec<u8>, text: &[u8]) {
+/// Appends a string with its length in front.
+fn push_string(out: &mut Vec<u8>, text: &[u8]) {
     push_length(out, text.len());
     out.extend_from_slice(text);
 }
@@ -280,18 +280,18 @@ fn read_greeting(payload: &[u8]) -> Result<Greeting, LoginError> {
     let mut nonce = reader.bytes(8)?.to_vec();
     reader.bytes(1)?;
     let low = reader.int(2)? as u32;
-    // The collation and the status.
+    // Collation and status.
     reader.bytes(3)?;
     let capabilities = low | (reader.int(2)? as u32) << 16;
-    // The nonce's length, and six bytes not in use.
+    // Length of the nonce, and six unused bytes.
     reader.bytes(7)?;
     let mariadb_bits = reader.int(4)? as u32;
     nonce.extend_from_slice(reader.bytes(NONCE_BYTES - 8)?);
     reader.bytes(1)?;
     let method = text(reader.until_zero());
-    // Only a server that doesn't claim this old bit has capabilities of its own there.
-    let has_own = capabilities & capability::LONG_PASSWORD == 0;
-    let mariadb_capabilities = if has_own { mariadb_bits } else { 0 };
+    // A server that sets this old bit has no MariaDB capabilities there.
+    let is_mariadb = capabilities & capability::LONG_PASSWORD == 0;
+    let mariadb_capabilities = if is_mariadb { mariadb_bits } else { 0 };
     Ok(Greeting { version, connection_id, capabilities, mariadb_capabilities, nonce, method })
 }
 

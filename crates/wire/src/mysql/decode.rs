@@ -1,10 +1,10 @@
-//! The protocol's building blocks: integers least byte first, lengths of one to nine bytes, texts.
+//! The protocol's data types: little-endian integers, length-encoded integers of one to nine bytes, strings.
 
 use std::io;
 
 use crate::inbox::unexpected;
 
-/// First bytes of a length of more than one byte, and what else stands where a length may.
+/// First bytes of a length of more than one byte; `NULL` replaces a length.
 pub(super) const NULL: u8 = 0xfb;
 const TWO_BYTES: u8 = 0xfc;
 const THREE_BYTES: u8 = 0xfd;
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An integer of `width` bytes, at most eight.
+    /// An integer of `width` bytes, up to eight.
     pub(super) fn int(&mut self, width: usize) -> io::Result<u64> {
         let mut bytes = [0; 8];
         for (place, byte) in bytes.iter_mut().zip(self.bytes(width)?) {
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// A length; `None` where NULL stands in its place.
+    /// A length; `None` for NULL.
     pub(super) fn length(&mut self) -> io::Result<Option<u64>> {
         let first = self.int(1)?;
         match first as u8 {
@@ -70,14 +70,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text with its length before it; `None` is NULL.
+    /// A string with its length in front; `None` for NULL.
     pub(super) fn text(&mut self) -> io::Result<Option<&'a [u8]>> {
         let Some(length) = self.length()? else { return Ok(None) };
         let length = usize::try_from(length).map_err(|_| unexpected("a text of impossible length"))?;
         self.bytes(length).map(Some)
     }
 
-    /// A text that a zero byte ends, or the packet.
+    /// A string that ends with a zero byte or with the packet.
     pub(super) fn until_zero(&mut self) -> &'a [u8] {
         match self.0.iter().position(|&byte| byte == 0) {
             Some(end) => {
@@ -90,8 +90,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Text from the server. The connection's character set is latin1; what is UTF-8 all the same (JSON,
-/// binary columns) stays so.
+/// Decodes text from the server. The connection's character set is latin1, but some values (JSON, binary
+/// columns) are UTF-8 all the same.
 pub(super) fn text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_every_width_come_back() {
+    fn lengths_of_every_width_round_trip() {
         for length in [0, 250, 251, 0xffff, 0x1_0000, 0xff_ffff, 0x100_0000] {
             let mut out = Vec::new();
             push_length(&mut out, length);

@@ -1,35 +1,36 @@
-//! The client of MySQL and MariaDB: protocol 4.1 over a Unix socket or TCP, for MySQL from 5.6 and
-//! MariaDB from 10.2 on.
+//! The client for MySQL and MariaDB: protocol 4.1 over a Unix socket or TCP, for MySQL 5.6 and MariaDB 10.2
+//! or later.
 //!
-//! It requests the same capabilities as libmariadb 3.3, the client library of Debian 12's sysbench, so that the
-//! server does the same work for both (checked with strace on MySQL 5.7.22 and 8.0.31 and MariaDB
+//! It requests the same capabilities as libmariadb 3.3, the client library of Debian 12's sysbench, so that
+//! the server does the same work for both (checked with strace on MySQL 5.7.22 and 8.0.31 and MariaDB
 //! 10.11.5):
 //!
 //! - An EOF packet ends definitions and rows: `CLIENT_DEPRECATE_EOF` is not requested.
-//! - MySQL sends column definitions with every execution; MariaDB sends those of a prepared statement
-//!   once, because the client says that it caches them (`MARIADB_CLIENT_CACHE_METADATA`).
-//! - An UPDATE reports the rows it changed, not those it found: `CLIENT_FOUND_ROWS` is not requested.
-//!   An UPDATE that sets the same values changes none.
+//! - MySQL sends column definitions with every execution; MariaDB sends those of a prepared statement once,
+//!   because the client announces that it caches them (`MARIADB_CLIENT_CACHE_METADATA`).
+//! - An UPDATE reports changed rows, not matched ones: `CLIENT_FOUND_ROWS` is not requested. An UPDATE that
+//!   sets the same values changes none.
 //! - Multiple statements in one text are allowed, and the server reports session state changes.
 //! - Integers are bound as `LONGLONG`, texts as `VAR_STRING`; types are sent with a statement's first
 //!   execution only. There is no cursor.
-//! - A statement that the server can't prepare (BEGIN, everywhere but MariaDB from 10.6 on: error 1295)
-//!   runs as text.
+//! - A statement that the server can't prepare (error 1295: BEGIN, except in MariaDB 10.6 or later) runs as
+//!   text.
 //!
-//! One thing differs. The connection's character set is always latin1, with collation latin1_swedish_ci, like the
-//! tables of the tests. A client library has its own default (utf8mb4 with Debian's), for which the server converts
-//! every text, and a changed default between two libraries has been mistaken for a change of the server.
+//! One difference: the connection's character set is always latin1, with collation latin1_swedish_ci, like
+//! the tables of the tests. Client libraries have different defaults (Debian's has utf8mb4), for which the
+//! server converts every text, and a default that differed between two libraries has been mistaken for a
+//! change of the server.
 //!
 //! | limit | value |
 //! | --- | --- |
-//! | a TCP connection is made within | 10 s |
-//! | a login is answered within | 30 s |
-//! | prepared statements of one connection | 10,000 |
-//! | parameters of one execution | 65,535, by the protocol |
-//! | a statement, its parameters included | shorter than the server's `max_allowed_packet` |
-//! | a counted row | as long as the server sends one |
+//! | opening a TCP connection | 10 s |
+//! | login | 30 s |
+//! | prepared statements per connection | 10,000 |
+//! | parameters per execution | 65,535, by the protocol |
+//! | a statement including its parameters | shorter than the server's `max_allowed_packet` |
+//! | a counted row | none |
 //! | rows kept by one [`Connection::query`] | 256 MiB |
-//! | a statement, once logged in | no time limit |
+//! | time of a statement | none |
 
 mod connect;
 mod decode;
@@ -60,6 +61,7 @@ pub struct Connection {
     connection_id: u32,
     /// The server's limit on one statement.
     packet_bytes_max: usize,
+    /// Number of statements prepared so far.
     statements: u32,
 }
 
@@ -70,26 +72,26 @@ impl Connection {
         self.version.number
     }
 
-    /// The server's version as it reports it: `8.0.31`, `10.11.5-MariaDB`.
+    /// The server's version as text: `8.0.31`, `10.11.5-MariaDB`.
     #[must_use]
     pub fn server_version(&self) -> &str {
         &self.version.text
     }
 
-    /// Whether it is MariaDB, otherwise MySQL.
+    /// Whether the server is MariaDB and not MySQL.
     #[must_use]
     pub fn is_mariadb(&self) -> bool {
         self.version.is_mariadb
     }
 
-    /// The server's `max_allowed_packet` at the login, in bytes: every statement must be shorter, by at
-    /// least one byte and the command's one.
+    /// The server's `max_allowed_packet` at login, in bytes. A statement and its command byte must be
+    /// shorter.
     #[must_use]
     pub fn packet_bytes_max(&self) -> usize {
         self.packet_bytes_max
     }
 
-    /// Sends one command with `sql`.
+    /// Sends a command with `sql`.
     fn send_command(&mut self, command: u8, sql: &str) -> Result<(), Error> {
         if sql.len() + 1 >= self.packet_bytes_max {
             return Err(self.too_long(sql.len()));

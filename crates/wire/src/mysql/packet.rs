@@ -1,22 +1,23 @@
-//! Packets: three bytes of length, a number that counts them, a payload. What is longer than the
-//! length can say goes in several.
+//! Packets: three bytes of length, a sequence number, a payload. A payload that is too long for the length
+//! field is split into several packets.
 
 use std::io::{self, Read};
 
 use crate::inbox::{Inbox, unexpected};
 
-/// Length and number of every packet.
+/// Length and sequence number.
 pub(super) const HEADER_BYTES: usize = 4;
 
-/// Payload of a packet that another one continues.
+/// Longest payload; a packet of this length is continued by the next one.
 pub(super) const PAYLOAD_BYTES_MAX: usize = 0xff_ffff;
 
-/// Ends a login or a statement well.
+/// Success of a login or a statement.
 pub(super) const OK: u8 = 0x00;
-/// Ends definitions or rows, where the payload is shorter than [`EOF_BYTES`]; asks for another
-/// method in a login.
+/// Ends definitions or rows, if the payload is shorter than [`EOF_BYTES`]; during login, requests another
+/// method.
 pub(super) const EOF: u8 = 0xfe;
-/// Payload bytes that no EOF packet reaches: longer ones are rows that begin with a long text.
+/// EOF packets have shorter payloads than this. Others that begin with [`EOF`] are rows that begin with a
+/// long text.
 pub(super) const EOF_BYTES: usize = 9;
 pub(super) const ERROR: u8 = 0xff;
 
@@ -25,7 +26,7 @@ pub(super) const QUERY: u8 = 0x03;
 pub(super) const PREPARE: u8 = 0x16;
 pub(super) const EXECUTE: u8 = 0x17;
 
-/// Puts one command into `out`, whole.
+/// Replaces `out` by a command.
 pub(super) fn command(out: &mut Vec<u8>, code: u8, body: &[u8]) {
     out.clear();
     out.reserve(HEADER_BYTES + 1 + body.len());
@@ -34,7 +35,7 @@ pub(super) fn command(out: &mut Vec<u8>, code: u8, body: &[u8]) {
     seal(out, 0);
 }
 
-/// Fills in the header at the front of `out`, for the packet with this number.
+/// Fills in the header at the front of `out`, for the packet with this sequence number.
 #[inline]
 pub(super) fn seal(out: &mut Vec<u8>, number: u8) {
     let payload_bytes = out.len() - HEADER_BYTES;
@@ -42,16 +43,16 @@ pub(super) fn seal(out: &mut Vec<u8>, number: u8) {
         return split(out, number);
     }
     if let Some(header) = out.first_chunk_mut::<HEADER_BYTES>() {
-        *header = header_of(payload_bytes, number);
+        *header = new_header(payload_bytes, number);
     }
 }
 
-fn header_of(payload_bytes: usize, number: u8) -> [u8; HEADER_BYTES] {
+fn new_header(payload_bytes: usize, number: u8) -> [u8; HEADER_BYTES] {
     let [l0, l1, l2, _] = (payload_bytes as u32).to_le_bytes();
     [l0, l1, l2, number]
 }
 
-/// Cuts a payload into packets; the last one is shorter than the longest, if need be empty.
+/// Splits a payload into packets. The last one is shorter than the maximum and may be empty.
 #[cold]
 fn split(out: &mut Vec<u8>, mut number: u8) {
     let payload = out.split_off(HEADER_BYTES);
@@ -59,7 +60,7 @@ fn split(out: &mut Vec<u8>, mut number: u8) {
     let mut rest = payload.as_slice();
     loop {
         let (part, behind) = rest.split_at(rest.len().min(PAYLOAD_BYTES_MAX));
-        out.extend_from_slice(&header_of(part.len(), number));
+        out.extend_from_slice(&new_header(part.len(), number));
         out.extend_from_slice(part);
         if part.len() < PAYLOAD_BYTES_MAX {
             return;
@@ -69,20 +70,20 @@ fn split(out: &mut Vec<u8>, mut number: u8) {
     }
 }
 
-/// The number that a reply to a command of `bytes` bytes, headers included, begins with.
+/// The first sequence number of the reply to a command of `bytes` bytes, headers included.
 #[inline]
 pub(super) fn reply_number(bytes: usize) -> u8 {
     if bytes < PAYLOAD_BYTES_MAX { 1 } else { (bytes / (HEADER_BYTES + PAYLOAD_BYTES_MAX) + 1) as u8 }
 }
 
-/// Reads whole packets one after another, and that they are numbered so.
+/// Reads whole packets and checks their sequence numbers.
 pub(super) struct Packets {
-    /// The number that the next one must have.
+    /// The expected sequence number.
     pub(super) next: u8,
 }
 
 impl Packets {
-    /// The next payload, of several packets if it is long; of more than `bytes_max`, only the start.
+    /// Reads the next payload, which may span several packets; truncates it to `bytes_max`.
     pub(super) fn read(
         &mut self,
         inbox: &mut Inbox,
@@ -96,7 +97,7 @@ impl Packets {
                 .first_chunk::<HEADER_BYTES>()
                 .ok_or_else(|| unexpected("no header"))?;
             let bytes = u32::from_le_bytes([l0, l1, l2, 0]) as usize;
-            // A server that ends the connection unasked numbers its last words as it likes.
+            // A server that ends the connection sends its last error with any sequence number.
             if number != self.next
                 && inbox.peek(source, HEADER_BYTES + bytes.min(1))?.get(HEADER_BYTES) != Some(&ERROR)
             {
@@ -114,7 +115,6 @@ impl Packets {
     }
 }
 
-/// Server and client are out of step.
 #[cold]
 pub(super) fn out_of_order(number: u8, expected: u8) -> io::Error {
     unexpected(&format!("packet number {number} where {expected} was expected"))
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_payloads_go_in_several_packets_and_come_back_whole() {
+    fn long_payloads_are_split_into_packets_and_joined_again() {
         for body_bytes in [0, PAYLOAD_BYTES_MAX - 2, PAYLOAD_BYTES_MAX - 1, PAYLOAD_BYTES_MAX + 10] {
             let mut out = Vec::new();
             command(&mut out, QUERY, &vec![b'x'; body_bytes]);

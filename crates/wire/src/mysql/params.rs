@@ -1,9 +1,9 @@
-//! Parameter values in the binary encoding: what `COM_STMT_EXECUTE` carries, ready to be copied.
+//! Parameter values in the binary encoding of `COM_STMT_EXECUTE`.
 
 use super::decode::push_length;
 use crate::Encoding;
 
-/// Integers as 8 bytes, least first, texts behind their length.
+/// Integers as 8 bytes, little-endian; strings with their length in front.
 #[derive(Clone, Copy, Debug)]
 pub enum Binary {}
 

@@ -1,12 +1,13 @@
-//! How a password is proved: the scrambles of the two methods, which never send it.
+//! Proofs of a password for the two authentication methods; they do not reveal it.
 
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-/// What both sides mix into a proof; new for each connection.
+/// Length of the server's challenge, which is new for each connection.
 pub(super) const NONCE_BYTES: usize = 20;
 
-/// `mysql_native_password`: SHA1(password) XOR SHA1(nonce, SHA1(SHA1(password))). Empty for none.
+/// `mysql_native_password`: SHA1(password) XOR SHA1(nonce, SHA1(SHA1(password))). Empty for an empty
+/// password.
 pub(super) fn native(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
@@ -17,8 +18,8 @@ pub(super) fn native(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     xor(&once, &mask)
 }
 
-/// `caching_sha2_password`: SHA256(password) XOR SHA256(SHA256(SHA256(password)), nonce). Empty for
-/// none.
+/// `caching_sha2_password`: SHA256(password) XOR SHA256(SHA256(SHA256(password)), nonce). Empty for an empty
+/// password.
 pub(super) fn caching_sha2(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
@@ -29,7 +30,7 @@ pub(super) fn caching_sha2(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     xor(&once, &mask)
 }
 
-/// Mixes `mask`, repeated as often as needed, into `bytes`.
+/// `bytes` XOR `mask`, repeated as needed.
 pub(super) fn xor(bytes: &[u8], mask: &[u8]) -> Vec<u8> {
     bytes.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect()
 }

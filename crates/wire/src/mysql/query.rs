@@ -1,4 +1,4 @@
-//! Administrative queries whose rows are wanted: status, settings, query plans. Not hot.
+//! Administrative queries that return their rows: status, settings, query plans. Not hot.
 
 use super::Connection;
 use super::decode::{Reader, text};
@@ -7,26 +7,23 @@ use super::reply::{rejected, server_error};
 use super::scan::MORE_RESULTS;
 use crate::channel::{Exchange, ReplyError};
 use crate::inbox::unexpected;
-use crate::table::{self, TABLE_BYTES_MAX};
+use crate::table::{Answer, TABLE_BYTES_MAX};
 use crate::{Error, Table};
 
 impl Connection {
-    /// Runs SQL text and keeps the rows, all values as text. Of several results the last one with rows
-    /// counts.
+    /// Runs SQL text and returns the rows, all values as text. For several statements separated by
+    /// semicolons, returns the last result that has columns.
     ///
     /// # Errors
-    /// When the server rejects a statement or more than 256 MiB come back (the connection stays
-    /// usable), or when the connection is lost.
+    /// If the server rejects a statement or returns more than 256 MiB (the connection stays usable), or if
+    /// the connection is lost.
     pub fn query(&mut self, sql: &str) -> Result<Table, Error> {
         self.send_command(packet::QUERY, sql)?;
         let mut answer = Answer::default();
         let reply = self.read_answer(&mut answer);
         self.channel.inbox.shrink();
         reply.map_err(|error| self.failure(error, sql))?;
-        if answer.bytes > TABLE_BYTES_MAX {
-            return Err(table::too_large(answer.bytes));
-        }
-        Ok(answer.table)
+        answer.finish()
     }
 
     fn read_answer(&mut self, answer: &mut Answer) -> Result<(), ReplyError> {
@@ -44,29 +41,28 @@ impl Connection {
         }
     }
 
-    /// The definitions and rows behind the start of a result set; gives the status at its end.
+    /// Reads the definitions and rows of a result set; returns the status at its end.
     fn read_rows(&mut self, packets: &mut Packets, answer: &mut Answer) -> Result<u16, ReplyError> {
-        *answer = Answer::default();
+        let mut columns = Vec::new();
         loop {
             let definition = self.next_packet(packets)?;
             if is_eof(&definition) {
                 break;
             }
-            answer.table.columns.push(column_name(&definition)?);
+            columns.push(column_name(&definition)?);
         }
+        answer.start(columns);
         loop {
             let row = self.next_packet(packets)?;
             if is_eof(&row) {
                 return Ok(eof_status(&row)?);
             }
-            answer.bytes += row.len();
-            if answer.bytes <= TABLE_BYTES_MAX {
-                answer.table.rows.push(values(&row, answer.table.columns.len())?);
-            }
+            answer.push(row.len(), |columns| values(&row, columns))?;
         }
     }
 
-    /// The next payload of a reply, cut where a table may be no longer; an error ends the reply.
+    /// Reads the next payload of a reply, truncated just above the limit on a table; fails on an error
+    /// packet.
     pub(super) fn next_packet(&mut self, packets: &mut Packets) -> Result<Vec<u8>, ReplyError> {
         let payload = packets.read(&mut self.channel.inbox, &mut self.channel.socket, TABLE_BYTES_MAX + 1)?;
         match payload.first() {
@@ -76,26 +72,19 @@ impl Connection {
     }
 }
 
-/// A table as it grows.
-#[derive(Default)]
-struct Answer {
-    table: Table,
-    bytes: usize,
-}
-
 /// Whether a payload ends definitions or rows.
 pub(super) fn is_eof(payload: &[u8]) -> bool {
     payload.first() == Some(&EOF) && payload.len() < EOF_BYTES
 }
 
-/// The status bits of an EOF: behind the number of warnings.
+/// The status of an EOF packet, which follows the number of warnings.
 fn eof_status(payload: &[u8]) -> std::io::Result<u16> {
     let mut reader = Reader(payload);
     reader.bytes(3)?;
     Ok(reader.int(2)? as u16)
 }
 
-/// The status bits of an OK: behind the number of rows and the last number of AUTO_INCREMENT.
+/// The status of an OK packet, which follows the number of rows and the last AUTO_INCREMENT value.
 fn ok_status(payload: &[u8]) -> std::io::Result<u16> {
     let mut reader = Reader(payload);
     reader.bytes(1)?;
@@ -104,7 +93,7 @@ fn ok_status(payload: &[u8]) -> std::io::Result<u16> {
     Ok(reader.int(2)? as u16)
 }
 
-/// The name in a column definition: behind catalog, database, table and the table's own name.
+/// The name in a column definition, which follows catalog, database, table alias and table.
 fn column_name(definition: &[u8]) -> std::io::Result<String> {
     let mut reader = Reader(definition);
     for _ in 0..4 {

@@ -1,4 +1,4 @@
-//! One reply from first byte to last: the scan keeps counting, and an error is read here.
+//! Reads one reply: counts rows with the scan, and parses an error.
 
 use std::io::{self, Read};
 
@@ -9,12 +9,12 @@ use crate::Outcome;
 use crate::channel::{ReplyError, ServerError};
 use crate::inbox::{Inbox, unexpected};
 
-/// Longest error message that is kept.
+/// Longer error messages are truncated.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 
-/// Whether a server closes the connection with this error: it shuts down (1053, 1077, 1079), the connection was
-/// aborted or killed (1152, 1184, 1927), a packet was invalid (1153 to 1161), or the client was idle for too
-/// long (4031).
+/// Whether a server closes the connection after this error: it shuts down (1053, 1077, 1079), the connection
+/// was aborted or killed (1152, 1184, 1927), a packet was invalid (1153 to 1161), or the client was idle for
+/// too long (4031).
 fn ends_connection(code: u16) -> bool {
     matches!(code, 1053 | 1077 | 1079 | 1152..=1161 | 1184 | 1927 | 4031)
 }
@@ -28,7 +28,7 @@ pub(super) fn rejected(error: ServerError) -> ReplyError {
     ReplyError::Rejected(Box::new(error))
 }
 
-/// Reads a reply that begins with packet `number` to its end, counting rows.
+/// Reads a whole reply, whose first packet has sequence number `number`, and counts its rows.
 #[inline]
 pub(super) fn collect(inbox: &mut Inbox, socket: &mut impl Read, number: u8) -> Result<Outcome, ReplyError> {
     let mut progress = Progress::new(number);
@@ -64,7 +64,7 @@ fn read_error(inbox: &mut Inbox, socket: &mut impl Read, number: u8) -> ReplyErr
     }
 }
 
-/// Parses an error packet. Before a login the server may leave out the SQLSTATE.
+/// Parses an error packet. Before login, it may lack a SQLSTATE.
 pub(super) fn server_error(payload: &[u8]) -> io::Result<ServerError> {
     let mut reader = Reader(payload);
     if reader.int(1)? != u64::from(ERROR) {

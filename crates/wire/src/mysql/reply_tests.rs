@@ -1,5 +1,5 @@
-//! Replies as a server may send them, cut at every kind of place: whatever the cuts and however
-//! small the read buffer, the outcome is the same.
+//! Replies that arrive in arbitrary pieces: the outcome depends neither on the pieces nor on the size of the
+//! read buffer.
 
 use proptest::prelude::*;
 
@@ -48,7 +48,7 @@ enum Part {
 }
 
 fn parts() -> impl Strategy<Value = Vec<Part>> {
-    // A row may begin with what also begins an EOF, if it is too long for one.
+    // A row that is too long for an EOF may begin like one.
     let rows =
         (0..4_usize, 0..300_u64, 9..400_usize, prop_oneof![Just(OK), Just(EOF), Just(0xfb), 1..0xfb_u8])
             .prop_map(|(definitions, rows, row_bytes, first)| Part::Rows {
@@ -61,7 +61,7 @@ fn parts() -> impl Strategy<Value = Vec<Part>> {
     prop::collection::vec(part, 1..5)
 }
 
-/// The bytes of a reply made of `parts`, ended by an error or not, with the outcome expected.
+/// The bytes of a reply made of `parts`, which ends with an error if `fails`, and the expected outcome.
 fn reply(parts: &[Part], fails: bool) -> (Vec<u8>, Outcome) {
     let (mut script, mut outcome) = (Script::new(), Outcome::default());
     for (at, part) in parts.iter().enumerate() {
@@ -95,14 +95,14 @@ fn reply(parts: &[Part], fails: bool) -> (Vec<u8>, Outcome) {
 
 proptest! {
     #[test]
-    fn cuts_do_not_change_the_outcome(
+    fn pieces_do_not_change_the_outcome(
         parts in parts(),
         fails: bool,
         cuts in prop::collection::vec(1..700_usize, 1..8),
         buffer_bytes in 5..600_usize,
     ) {
         let (bytes, outcome) = reply(&parts, fails);
-        // A second reply right behind: nothing of it may be taken or lost.
+        // A second reply follows at once: none of its bytes may be taken or lost.
         let twice = [bytes.as_slice(), bytes.as_slice()].concat();
         let mut server = Scripted::new(&twice, &cuts);
         let mut inbox = Inbox::new(buffer_bytes);
@@ -134,8 +134,7 @@ fn collect_all(bytes: &[u8]) -> Result<Outcome, ReplyError> {
     collect(&mut Inbox::new(64), &mut Scripted::new(bytes, &[]), 1)
 }
 
-/// Rows of exactly one, and of more than one, of the longest packets. What continues a row may look
-/// like an error or an end.
+/// Rows of exactly one maximum packet and of more. A continuation may look like an error or an EOF.
 #[test]
 fn rows_of_several_packets_count_once() {
     let whole = vec![b'x'; PAYLOAD_BYTES_MAX];
@@ -149,9 +148,9 @@ fn rows_of_several_packets_count_once() {
 }
 
 #[test]
-fn announced_end_is_a_loss_with_last_words() {
+fn shutdown_error_is_a_lost_connection_with_last_words() {
     let mut script = Script::new();
-    // Unasked, so numbered as if it were the first.
+    // Not a reply to a command, so it has number 0.
     script.number = 0;
     script.error(1053);
     let reply = collect_all(&script.bytes);
@@ -159,7 +158,7 @@ fn announced_end_is_a_loss_with_last_words() {
 }
 
 #[test]
-fn what_has_no_place_is_malformed() {
+fn unexpected_packets_are_malformed() {
     let misnumbered = {
         let mut script = Script::new();
         script.packet(&[1]);

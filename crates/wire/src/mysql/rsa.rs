@@ -1,8 +1,7 @@
-//! The one asymmetric step of a login: a password encrypted for the server's public key, which
-//! `caching_sha2_password` asks for over TCP when the server has not seen the password since its
-//! start. RSA with OAEP padding and SHA-1 (RFC 8017, 7.1.1), as the server decrypts it.
+//! Encrypts a password with the server's public key, as `caching_sha2_password` requires over TCP if the
+//! server has not cached the password. RSA with OAEP padding and SHA-1 (RFC 8017, 7.1.1).
 //!
-//! The server's key is taken as it comes: this client is for servers on its own machine.
+//! The server's key is not verified: this client is for servers on its own machine.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,25 +13,24 @@ use super::password::xor;
 /// Length of a SHA-1 digest.
 const HASH_BYTES: usize = 20;
 
-/// The tags of the elements in a public key's file.
+/// DER tags.
 const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
 
-/// A modulus and an exponent.
 pub(super) struct PublicKey {
     modulus: BigUint,
     exponent: BigUint,
 }
 
 impl PublicKey {
-    /// Reads a `PUBLIC KEY` in PEM form; `None` if it isn't one of RSA.
+    /// Parses a `PUBLIC KEY` in PEM format; `None` if it is not an RSA key.
     pub(super) fn from_pem(pem: &str) -> Option<Self> {
         let lines = pem.lines().map(str::trim).filter(|line| !line.starts_with("-----"));
         let der = STANDARD.decode(lines.collect::<String>().trim_end_matches('\0')).ok()?;
         let mut outer = element(&mut der.as_slice(), SEQUENCE)?;
         element(&mut outer, SEQUENCE)?;
-        // The first byte counts unused bits: none.
+        // The first byte is the number of unused bits: 0.
         let mut bits = element(&mut outer, BIT_STRING)?.strip_prefix(&[0])?;
         let mut key = element(&mut bits, SEQUENCE)?;
         let modulus = BigUint::from_bytes_be(element(&mut key, INTEGER)?);
@@ -40,7 +38,7 @@ impl PublicKey {
         (modulus.bits() > 0).then_some(Self { modulus, exponent })
     }
 
-    /// Encrypts `message` with `seed`, which must be new and random; `None` if it is too long.
+    /// Encrypts `message` with `seed`, which must be random and new; `None` if the message is too long.
     pub(super) fn encrypt(&self, message: &[u8], seed: &[u8; HASH_BYTES]) -> Option<Vec<u8>> {
         let key_bytes = self.modulus.bits().div_ceil(8) as usize;
         let block_bytes = key_bytes.checked_sub(HASH_BYTES + 1)?;
@@ -59,7 +57,7 @@ impl PublicKey {
     }
 }
 
-/// A mask of `bytes` bytes grown from `seed` (MGF1, RFC 8017, B.2.1).
+/// A mask of `bytes` bytes generated from `seed` (MGF1, RFC 8017, B.2.1).
 fn mask(seed: &[u8], bytes: usize) -> Vec<u8> {
     let blocks = (0_u32..).flat_map(|block| {
         Sha1::new().chain_update(seed).chain_update(block.to_be_bytes()).finalize().to_vec()
@@ -67,7 +65,7 @@ fn mask(seed: &[u8], bytes: usize) -> Vec<u8> {
     blocks.take(bytes).collect()
 }
 
-/// The content of the next element, which must have this tag; the rest stays in `der`.
+/// Removes the next element, which must have this tag, from `der` and returns its content.
 fn element<'a>(der: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
     let (&found, rest) = der.split_first()?;
     let (&first, mut rest) = rest.split_first()?;

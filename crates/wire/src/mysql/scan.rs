@@ -1,8 +1,8 @@
-//! The hot half of reading a reply: walk over packet headers in place, count rows, and stop at what
-//! can't be skipped. Pure; where the bytes come from is the caller's business.
+//! The hot part of reading a reply: walks over packet headers in place, counts rows, and stops at packets
+//! that can't be skipped. Does no I/O.
 //!
-//! What a packet means depends on those before it, so the scan carries along how far it has come. It
-//! needs neither the number of columns nor their definitions: an EOF ends each part of a result.
+//! A packet's meaning depends on those before it, so the scan keeps state. It needs neither the number of
+//! columns nor their definitions: an EOF ends each part of a result.
 
 use std::io;
 
@@ -10,20 +10,20 @@ use super::decode::{NULL, Reader};
 use super::packet::{EOF, EOF_BYTES, ERROR, HEADER_BYTES, OK, PAYLOAD_BYTES_MAX};
 use crate::Outcome;
 
-/// Longest payload that is read whole here: the end of a statement with what it says of the session.
+/// Longest payload that is parsed whole here: an OK packet, which may report session state changes.
 const WHOLE_BYTES_MAX: usize = 64 * 1024;
 
-/// The bit of the server's status that announces another result.
+/// The status bit that announces another result.
 pub(super) const MORE_RESULTS: u16 = 0x0008;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The reply is complete: `used` bytes scanned.
+    /// The reply is complete; it ends at `used`.
     Ready { used: usize },
-    /// The bytes ran out after `used`; beyond them, `skip` bytes of a counted packet follow that
-    /// need not be looked at.
+    /// More bytes are needed after `used`, except for the first `skip` ones: they belong to a packet that is
+    /// counted already.
     More { used: usize, skip: usize },
-    /// At `used` begins an error, to be read whole.
+    /// An error begins at `used`; it must be parsed whole.
     Error { used: usize },
     /// A packet that is not allowed here.
     Malformed(String),
@@ -33,32 +33,32 @@ pub(super) enum Stop {
 enum Expected {
     /// OK, an error, or the start of a result set.
     Start,
-    /// Column definitions, up to an EOF; a server may leave out those that the client has seen.
+    /// Column definitions, up to an EOF; a server may omit those that the client has cached.
     Definitions,
     /// Rows, up to an EOF.
     Rows,
 }
 
-/// How far a reply has been read.
+/// The state of a scan.
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) outcome: Outcome,
-    /// The number that the next packet must have.
+    /// The next packet's expected sequence number.
     pub(super) number: u8,
     expected: Expected,
-    /// The last packet was as long as one can be: the next one continues it.
+    /// Whether the next packet continues the last one, which had the maximum length.
     continued: bool,
 }
 
 impl Progress {
-    /// Before the first byte of a reply that begins with packet `number`.
+    /// The state before the first byte of a reply that begins with packet `number`.
     #[inline]
     pub(super) fn new(number: u8) -> Self {
         Self { outcome: Outcome::default(), number, expected: Expected::Start, continued: false }
     }
 }
 
-/// Scans the packets in `bytes`, adding to `progress`.
+/// Scans the packets in `bytes` and updates `progress`.
 #[inline]
 pub(super) fn scan(bytes: &[u8], progress: &mut Progress) -> Stop {
     let mut rest = bytes;
@@ -99,14 +99,14 @@ pub(super) fn scan(bytes: &[u8], progress: &mut Progress) -> Stop {
     Stop::More { used: bytes.len() - rest.len(), skip: 0 }
 }
 
-/// Takes a packet that begins or ends a part of the reply; true at the reply's end.
+/// Handles a packet that begins or ends a part of the reply; returns true at the reply's end.
 #[inline]
 fn part(payload: &[u8], progress: &mut Progress) -> io::Result<bool> {
     let mut reader = Reader(payload);
     let status = match (progress.expected, reader.int(1)? as u8) {
         (Expected::Start, OK) => {
             progress.outcome.affected += reader.length()?.unwrap_or_default();
-            // The last number given by AUTO_INCREMENT.
+            // The last AUTO_INCREMENT value.
             reader.length()?;
             reader.int(2)? as u16
         }

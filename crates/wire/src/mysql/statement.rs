@@ -1,4 +1,4 @@
-//! Statements, prepared ones above all: the start of every execution is laid out once, at the preparation.
+//! Statements. The start of a prepared statement's execution message is built once, in `prepare`.
 
 use std::cell::Cell;
 
@@ -10,11 +10,11 @@ use crate::channel::{Exchange, ReplyError};
 use crate::error::{STATEMENTS_MAX, shorten, too_many_statements};
 use crate::{Error, Outcome, ParamType, Session};
 
-/// The protocol's numbers of the types that parameters are bound as.
+/// The protocol's ids of parameter types.
 const LONGLONG: u8 = 8;
 const VAR_STRING: u8 = 253;
 
-/// The error for a statement that can only run as text.
+/// The server's error for a statement that can only run as text.
 const NOT_PREPARABLE: u16 = 1295;
 
 /// A statement prepared on one [`Connection`].
@@ -22,19 +22,19 @@ const NOT_PREPARABLE: u16 = 1295;
 pub struct Statement {
     sql: Box<str>,
     params: usize,
-    /// Nothing where the server can't prepare it and it runs as text.
+    /// `None` if the server can't prepare it and it runs as text.
     prepared: Option<Prepared>,
 }
 
-/// What an execution is made of.
+/// The parts of an execution message.
 #[derive(Debug)]
 struct Prepared {
-    /// Room for the header, the command, the statement's number, no cursor, one iteration, and with
-    /// parameters one bit each for NULL and a zero: their types are known.
+    /// Space for the header, the command, the statement's id, no cursor, one iteration; with parameters, also
+    /// the NULL bitmap and a 0, which means that no types follow.
     head: Box<[u8]>,
     /// The parameters' types, two bytes each.
     types: Box<[u8]>,
-    /// The server knows the types.
+    /// Whether the server has received the types.
     bound: Cell<bool>,
 }
 
@@ -42,7 +42,7 @@ impl Session for Connection {
     type Statement = Statement;
     type Encoding = Binary;
 
-    /// A statement that only runs as text may have no parameters.
+    /// A statement that the server can't prepare runs as text; it must not have parameters.
     fn prepare(&mut self, sql: &str, types: &[ParamType]) -> Result<Statement, Error> {
         if self.statements == STATEMENTS_MAX {
             return Err(too_many_statements());
@@ -91,7 +91,7 @@ impl Session for Connection {
 }
 
 impl Connection {
-    /// Reads the reply to a preparation: the statement's number and how many parameters it has.
+    /// Reads the reply to a PREPARE: the statement's id and number of parameters.
     fn read_prepared(&mut self) -> Result<(u32, usize), ReplyError> {
         let mut packets = Packets { next: packet::reply_number(self.channel.outbox.len()) };
         let start = self.next_packet(&mut packets)?;
@@ -124,7 +124,7 @@ impl Prepared {
         Self { head: head.into(), types: types.collect(), bound: Cell::new(false) }
     }
 
-    /// Puts one execution into `out`.
+    /// Replaces `out` by an execution message.
     #[inline]
     fn execution(&self, out: &mut Vec<u8>, params: &Params) {
         let encoded = params.encoded();
@@ -140,9 +140,9 @@ impl Prepared {
     #[cold]
     fn push_types(&self, out: &mut Vec<u8>) {
         if !self.types.is_empty() {
-            // The zero at the head's end becomes a one: types follow.
-            if let Some(known) = out.last_mut() {
-                *known = 1;
+            // The last byte of the head: types follow.
+            if let Some(types_follow) = out.last_mut() {
+                *types_follow = 1;
             }
             out.extend_from_slice(&self.types);
         }

@@ -1,31 +1,30 @@
-//! Server versions as one comparable number, and which of the two DBMSs it is.
+//! The server's DBMS and version, as one comparable number.
 
-/// What a MariaDB server of version 10 puts before its version, for old replicas.
+use crate::connect::version_parts;
+
+/// MariaDB 10 prefixes its version with this for the sake of old replicas.
 const MARIADB_PREFIX: &str = "5.5.5-";
 
-/// A server's version as its greeting tells it.
+/// A server's version, from its greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     /// `8.0.31`, `10.11.5-MariaDB`.
     pub(super) text: String,
-    /// 80031, 101105; 0 for a text without a number.
+    /// 80031, 101105; 0 if there is no number.
     pub(super) number: u32,
     pub(super) is_mariadb: bool,
 }
 
 impl Version {
-    /// Reads `8.0.31`, `9.7.4-1`, `5.5.5-10.11.5-MariaDB-log`, `11.8.6-MariaDB-...`.
+    /// Parses `8.0.31`, `9.7.4-1`, `5.5.5-10.11.5-MariaDB-log`, `11.8.6-MariaDB-...`.
     pub(super) fn parse(greeting: &str) -> Self {
         let is_mariadb = greeting.contains("MariaDB");
         let text = match greeting.strip_prefix(MARIADB_PREFIX) {
             Some(rest) if is_mariadb => rest,
             _ => greeting,
         };
-        let release = text.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
-        let mut parts = release.split('.').map(|part| part.parse().unwrap_or(0_u32).min(99));
-        let mut part = || parts.next().unwrap_or(0);
-        let number = part() * 10_000 + part() * 100 + part();
-        Self { text: text.to_owned(), number, is_mariadb }
+        let [major, minor, patch] = version_parts(text).map(|part| part.min(99));
+        Self { text: text.to_owned(), number: major * 10_000 + minor * 100 + patch, is_mariadb }
     }
 }
 
@@ -34,7 +33,7 @@ mod tests {
     use super::Version;
 
     #[test]
-    fn both_families() {
+    fn versions_of_mysql_and_mariadb() {
         let cases = [
             ("5.6.14", 50_614, false),
             ("8.0.31", 80_031, false),

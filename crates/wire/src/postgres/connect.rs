@@ -1,5 +1,5 @@
-//! From an endpoint to a connection that is ready for statements: open the socket, log in, learn
-//! the server's version. Not hot; `postgres-protocol` does the cryptography.
+//! Opens a connection: connects the socket, logs in, gets the server's version. Not hot; `postgres-protocol`
+//! does the cryptography.
 
 use std::io::{self, Write};
 use std::time::Instant;
@@ -30,13 +30,13 @@ struct Login<'a> {
 }
 
 impl Connection {
-    /// Connects and logs in. Without TLS; the server may ask for no password, a cleartext one, MD5
-    /// or SCRAM-SHA-256. The whole takes at most about 40 s.
+    /// Connects and logs in, without TLS. Supports no password, cleartext, MD5 and SCRAM-SHA-256. Takes at
+    /// most about 40 s.
     ///
     /// # Errors
-    /// [`Error::Connect`] when the server can't be reached or doesn't answer, [`Error::Auth`] when
-    /// it answers but doesn't let the client in (its SQLSTATE tells a wrong password from a server
-    /// that is still starting, `57P03`, or full, `53300`).
+    /// [`Error::Connect`] if the server can't be reached or doesn't answer, [`Error::Auth`] if it refuses the
+    /// login. Its SQLSTATE distinguishes a wrong password from a server that is still starting, `57P03`, or
+    /// full, `53300`.
     pub fn connect(endpoint: &Endpoint, application_name: &str) -> Result<Self, Error> {
         let socket = connect::open(endpoint, &format!(".s.PGSQL.{}", endpoint.port), Self::SERVER)?;
         let mut login = Login {
@@ -80,7 +80,7 @@ impl Login<'_> {
         Err(io::Error::from(io::ErrorKind::TimedOut).into())
     }
 
-    /// Handles one message; true when the server is ready for statements.
+    /// Handles one message; returns true once the server is ready for statements.
     fn take(&mut self, message: Message) -> Result<bool, LoginError> {
         match message {
             Message::AuthenticationOk | Message::NoticeResponse(_) => {}

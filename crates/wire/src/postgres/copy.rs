@@ -17,14 +17,14 @@ const CHUNK_BYTES: usize = 256 * 1024;
 /// Tag and length of CopyData.
 const HEADER_BYTES: usize = 5;
 
-/// A `COPY ... FROM STDIN` in progress. Dropped before [`CopyIn::finish`], it is aborted: no row
-/// stays, and the connection is usable again.
+/// A `COPY ... FROM STDIN` in progress. If dropped before [`CopyIn::finish`], it is aborted: no row is
+/// loaded, and the connection stays usable.
 pub struct CopyIn<'a> {
     connection: &'a mut Connection,
     sql: String,
-    /// A CopyData message under construction, header first.
+    /// The next CopyData message, beginning with its header.
     chunk: Vec<u8>,
-    /// The server still takes rows.
+    /// Whether the server still accepts rows.
     open: bool,
 }
 
@@ -32,8 +32,8 @@ impl Connection {
     /// Begins a `COPY ... FROM STDIN`.
     ///
     /// # Errors
-    /// When the server rejects the statement, or it is not such a COPY (it is then complete, and
-    /// the connection usable), or the connection is lost.
+    /// If the server rejects the statement, if it is a different statement (which was then executed; the
+    /// connection stays usable), or if the connection is lost.
     pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, Error> {
         message::simple_query(&mut self.channel.outbox, sql)?;
         self.send(sql)?;
@@ -50,7 +50,7 @@ impl Connection {
         }
     }
 
-    /// Reads until the server takes rows, or (giving the reply) until the statement is over.
+    /// Reads until the server accepts rows, or until the statement is over; then returns its outcome.
     fn await_copy(&mut self) -> Result<Option<Outcome>, ReplyError> {
         let mut side = SideMessages::default();
         loop {
@@ -75,11 +75,11 @@ impl Connection {
 }
 
 impl CopyIn<'_> {
-    /// Adds rows, or parts of rows, in the format the statement named.
+    /// Adds rows, or parts of rows, in the format that the statement names.
     ///
     /// # Errors
-    /// When the server has rejected earlier rows (noticed at the next full message) or the
-    /// connection is lost. The COPY is then over.
+    /// If the server has rejected earlier rows (noticed at the next full message) or the connection is lost.
+    /// The COPY is then over.
     pub fn write(&mut self, mut rows: &[u8]) -> Result<(), Error> {
         while !rows.is_empty() {
             let room = CHUNK_BYTES - self.chunk.len();
@@ -93,10 +93,10 @@ impl CopyIn<'_> {
         Ok(())
     }
 
-    /// Ends the COPY and gives the number of rows the server took.
+    /// Ends the COPY and returns the number of rows loaded.
     ///
     /// # Errors
-    /// When the server rejects a row (then none stays) or the connection is lost.
+    /// If the server rejects a row (none is loaded then) or the connection is lost.
     pub fn finish(mut self) -> Result<u64, Error> {
         self.send_chunk()?;
         let mut out = BytesMut::new();
@@ -137,7 +137,7 @@ impl CopyIn<'_> {
         Err(self.connection.send_failed(cause, &self.sql))
     }
 
-    /// Fails if the server has rejected a row meanwhile, instead of sending the rest for nothing.
+    /// Fails early if the server has already rejected a row.
     fn check_for_error(&mut self) -> Result<(), Error> {
         match self.has_error() {
             Ok(false) => Ok(()),
@@ -153,7 +153,7 @@ impl CopyIn<'_> {
         }
     }
 
-    /// Reads what the server has sent so far, if anything, up to an error.
+    /// Reads the messages that have arrived, up to an error; returns whether there is one.
     fn has_error(&mut self) -> io::Result<bool> {
         let Channel { inbox, socket, .. } = &mut self.connection.channel;
         while !inbox.unread().is_empty() || socket.is_readable()? {
@@ -174,7 +174,7 @@ impl Drop for CopyIn<'_> {
         let mut out = BytesMut::new();
         let abort = "the client cancelled this COPY";
         if frontend::copy_fail(abort, &mut out).is_ok() && self.send(&out).is_ok() {
-            // The server's answer is the error that was asked for.
+            // The server answers CopyFail with an error.
             let _ = self.connection.count_reply(&self.sql);
         }
     }

@@ -1,16 +1,16 @@
-//! Messages that are read whole, cut out of the read buffer.
+//! Messages read whole from the read buffer.
 
 use std::io::{self, Read};
 
 use super::scan::HEADER_BYTES;
 use crate::inbox::{FRAME_BYTES_MAX, Inbox, unexpected};
 
-/// The tag of the next message, read if it isn't there yet, not consumed.
+/// Returns the tag of the next message without consuming it.
 pub(super) fn peek_tag(inbox: &mut Inbox, source: &mut impl Read) -> io::Result<u8> {
     Ok(inbox.peek(source, 1)?.first().copied().unwrap_or_default())
 }
 
-/// The next message whole, header included, consumed.
+/// Consumes and returns the next message, header included.
 pub(super) fn frame<'a>(inbox: &'a mut Inbox, source: &mut impl Read) -> io::Result<&'a [u8]> {
     let mut length = [0; 4];
     length.copy_from_slice(inbox.peek(source, HEADER_BYTES)?.get(1..HEADER_BYTES).unwrap_or_default());

@@ -1,34 +1,34 @@
-//! What goes to the server. The messages of an execution are laid out by hand because they are hot;
-//! everything else goes through `postgres-protocol`.
+//! Messages to the server. Those of an execution and of a simple query are built by hand because they are
+//! hot; all others by `postgres-protocol`.
 
 use super::Params;
 use crate::Error;
 
-/// Most parameters in one execution (the protocol counts them in 16 bits).
-pub(super) const PARAMS_MAX: usize = u16::MAX as usize;
+/// Maximum number of parameters of an execution (the protocol has 16 bits for it).
+const PARAMS_MAX: usize = u16::MAX as usize;
 
-/// Most bytes of parameters in one execution; the server's own limit is near 1 GiB.
-pub(super) const PARAMS_BYTES_MAX: usize = 512 * 1024 * 1024;
+/// Maximum bytes of parameters of an execution, and of a simple query; the server's own limit is near 1 GiB.
+const PARAMS_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// Length of a statement's name, in bytes. The server reads, checks, hashes and copies the name in each
-/// execution, so its length is part of the work: this is the mean length of sysbench's names.
+/// execution, so its length is part of the work. This is the mean length of sysbench's names.
 const NAME_BYTES: usize = 26;
 
-/// Start of a Bind message: tag, length, unnamed portal, statement name, no parameter formats (all
-/// text), parameter count. Length and count are filled in for each execution.
+/// Length of the start of a Bind message: tag, length, unnamed portal, statement name, no parameter formats
+/// (all text), parameter count. Length and count are filled in for each execution.
 pub(super) const HEAD_BYTES: usize = NAME_AT + NAME_BYTES + 5;
 
-/// Where the name stands in the head: behind tag, length and the portal's empty name.
+/// Offset of the name in the head, after tag, length and the portal's empty name.
 const NAME_AT: usize = 6;
 
-/// Where the parameter count stands in the head: at its end.
+/// Offset of the parameter count in the head.
 const COUNT_AT: usize = HEAD_BYTES - 2;
 
-/// End of Bind (one result format: binary) and the three messages behind it: Describe the unnamed
-/// portal, Execute it without a row limit, Sync. These are what libpq sends for `PQexecPrepared`.
+/// The end of Bind (one result format: binary) and three more messages: Describe the unnamed portal, Execute
+/// it without a row limit, Sync. libpq sends the same for `PQexecPrepared`.
 const TAIL: [u8; 26] = *b"\0\x01\0\x01D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 
-/// How much of the tail still belongs to Bind.
+/// The bytes of the tail that belong to Bind.
 const RESULT_FORMATS_BYTES: usize = 4;
 
 /// The name of the `number`th statement of a connection; always [`NAME_BYTES`] long.
@@ -36,7 +36,7 @@ pub(super) fn statement_name(number: u32) -> String {
     format!("rqps_statement_{number:011}")
 }
 
-/// The start of every execution of the statement called `name`.
+/// The start of each execution of the statement called `name`.
 pub(super) fn bind_head(name: &str) -> [u8; HEAD_BYTES] {
     let mut head = [0; HEAD_BYTES];
     head[0] = b'B';
@@ -46,7 +46,7 @@ pub(super) fn bind_head(name: &str) -> [u8; HEAD_BYTES] {
     head
 }
 
-/// Puts one execution into `out`: Bind, Describe, Execute, Sync.
+/// Replaces `out` by an execution: Bind, Describe, Execute, Sync.
 #[inline]
 pub(super) fn execution(out: &mut Vec<u8>, head: &[u8; HEAD_BYTES], params: &Params) -> Result<(), Error> {
     let encoded = params.encoded();
@@ -65,7 +65,7 @@ pub(super) fn execution(out: &mut Vec<u8>, head: &[u8; HEAD_BYTES], params: &Par
     Ok(())
 }
 
-/// Puts a simple query into `out`.
+/// Replaces `out` by a simple query.
 pub(super) fn simple_query(out: &mut Vec<u8>, sql: &str) -> Result<(), Error> {
     if sql.len() > PARAMS_BYTES_MAX {
         return Err(Error::Limit {
@@ -99,7 +99,7 @@ mod tests {
     use postgres_protocol::IsNull;
     use postgres_protocol::message::frontend;
 
-    /// The layout by hand against the one of `postgres-protocol`, for the message kinds libpq sends.
+    /// Compares the hand-built messages with those of `postgres-protocol`.
     #[test]
     fn execution_is_bind_describe_execute_sync() {
         let mut params = Params::new();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn more_parameters_than_the_protocol_counts_are_refused() {
+    fn more_parameters_than_the_protocol_allows_are_an_error() {
         let mut params = Params::new();
         (0..=PARAMS_MAX as i64).for_each(|value| params.push_int(value));
         assert!(matches!(

@@ -1,15 +1,15 @@
-//! The Postgres client: protocol 3.0 over a Unix socket or TCP, for servers from 9.6 on.
+//! The Postgres client: protocol 3.0 over a Unix socket or TCP, for servers 9.6 or later.
 //!
 //! | limit | value |
 //! | --- | --- |
-//! | a TCP connection is made within | 10 s |
-//! | a login is answered within | 30 s |
-//! | prepared statements of one connection | 10,000 |
-//! | parameters of one execution | 65,535, 512 MiB in all |
-//! | a counted row | as long as the protocol allows, 2 GiB |
+//! | opening a TCP connection | 10 s |
+//! | login | 30 s |
+//! | prepared statements per connection | 10,000 |
+//! | parameters per execution | 65,535, 512 MiB in total |
+//! | a counted row | 2 GiB, by the protocol |
 //! | a message that is kept (an error, a row of [`Connection::query`]) | 16 MiB |
 //! | rows kept by one [`Connection::query`] | 256 MiB |
-//! | a statement, once logged in | no time limit |
+//! | time of a statement | none |
 
 mod connect;
 mod copy;
@@ -35,7 +35,7 @@ use reply::collect;
 pub use copy::CopyIn;
 pub use params::{Params, Text};
 
-/// The type identifiers every Postgres version uses for `int8` and `varchar`.
+/// The OIDs of `int8` and `varchar`, the same in every version.
 const INT8_OID: u32 = 20;
 const VARCHAR_OID: u32 = 1043;
 
@@ -44,7 +44,7 @@ pub struct Connection {
     channel: Channel,
     backend_id: u32,
     server_version_num: u32,
-    /// Statements prepared so far; the next one's number.
+    /// Number of statements prepared so far, which is also the number of the next one.
     statements: u32,
 }
 

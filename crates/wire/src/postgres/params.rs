@@ -1,8 +1,8 @@
-//! Parameter values in text format: what a Bind message carries, ready to be copied.
+//! Parameter values in the text format of a Bind message.
 
 use crate::Encoding;
 
-/// Each value as text, behind a 4-byte big-endian length.
+/// Each value as text, with a 4-byte big-endian length in front.
 #[derive(Clone, Copy, Debug)]
 pub enum Text {}
 
@@ -16,7 +16,7 @@ impl Encoding for Text {
 
     #[inline]
     fn push_text(encoded: &mut Vec<u8>, value: &[u8]) {
-        // A length beyond 32 bits wraps here, but can't pass the limit on a list's total size.
+        // A length of more than 32 bits wraps here, but exceeds the limit on all parameters' bytes.
         encoded.reserve(4 + value.len());
         encoded.extend_from_slice(&(value.len() as u32).to_be_bytes());
         encoded.extend_from_slice(value);

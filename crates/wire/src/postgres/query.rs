@@ -1,4 +1,4 @@
-//! Administrative queries whose rows are wanted: statistics views, settings, query plans. Not hot.
+//! Administrative queries that return their rows: statistics views, settings, query plans. Not hot.
 
 use std::io;
 
@@ -9,16 +9,16 @@ use super::frame::{frame, peek_tag};
 use super::reply::{SideMessages, decode};
 use super::{Connection, message};
 use crate::channel::{Exchange, ReplyError};
-use crate::table::{self, TABLE_BYTES_MAX};
+use crate::table::Answer;
 use crate::{Error, Table};
 
 impl Connection {
-    /// Runs SQL text and keeps the rows, all values as text. Of several statements separated by
-    /// semicolons, the last one that returns rows counts.
+    /// Runs SQL text and returns the rows, all values as text. For several statements separated by
+    /// semicolons, returns the last result that has columns.
     ///
     /// # Errors
-    /// When the server rejects a statement or more than 256 MiB come back (the connection stays
-    /// usable), or when the connection is lost.
+    /// If the server rejects a statement or returns more than 256 MiB (the connection stays usable), or if
+    /// the connection is lost.
     pub fn query(&mut self, sql: &str) -> Result<Table, Error> {
         message::simple_query(&mut self.channel.outbox, sql)?;
         self.send(sql)?;
@@ -26,10 +26,7 @@ impl Connection {
         let reply = self.read_answer(&mut answer);
         self.channel.inbox.shrink();
         reply.map_err(|error| self.failure(error, sql))?;
-        if answer.bytes > TABLE_BYTES_MAX {
-            return Err(table::too_large(answer.bytes));
-        }
-        Ok(answer.table)
+        answer.finish()
     }
 
     fn read_answer(&mut self, answer: &mut Answer) -> Result<(), ReplyError> {
@@ -43,7 +40,7 @@ impl Connection {
         }
     }
 
-    /// Reads one message; true at the end of the reply.
+    /// Reads one message; returns true at the end of the reply.
     fn read_part(&mut self, answer: &mut Answer, side: &mut SideMessages) -> io::Result<bool> {
         if !matches!(
             peek_tag(&mut self.channel.inbox, &mut self.channel.socket)?,
@@ -56,28 +53,14 @@ impl Connection {
         let frame_bytes = frame.len();
         match decode(frame)? {
             Message::RowDescription(body) => {
-                answer.table.columns = body.fields().map(|field| Ok(field.name().to_owned())).collect()?;
-                answer.table.rows.clear();
-                answer.bytes = 0;
+                answer.start(body.fields().map(|field| Ok(field.name().to_owned())).collect()?);
             }
-            Message::DataRow(body) => {
-                answer.bytes += frame_bytes;
-                if answer.bytes <= TABLE_BYTES_MAX {
-                    answer.table.rows.push(values(&body)?);
-                }
-            }
+            Message::DataRow(body) => answer.push(frame_bytes, |_| values(&body))?,
             Message::ReadyForQuery(_) => return Ok(true),
             _ => {}
         }
         Ok(false)
     }
-}
-
-/// A table as it grows.
-#[derive(Default)]
-struct Answer {
-    table: Table,
-    bytes: usize,
 }
 
 fn values(row: &DataRowBody) -> io::Result<Vec<Option<String>>> {

@@ -1,5 +1,5 @@
-//! One reply from first byte to ReadyForQuery: the scan keeps counting, and what it can't skip
-//! (errors, notices, parameter changes) is read here, off the hot path.
+//! Reads one reply up to ReadyForQuery: counts rows with the scan, and handles messages that it can't skip
+//! (errors, notices, parameter changes) off the hot path.
 
 use std::io::{self, Read, Write};
 
@@ -14,7 +14,7 @@ use crate::Outcome;
 use crate::channel::{ReplyError, ServerError};
 use crate::inbox::{Inbox, unexpected};
 
-/// Reads a reply to its end, counting rows.
+/// Reads a whole reply and counts its rows.
 #[inline]
 pub(super) fn collect<S: Read + Write>(inbox: &mut Inbox, socket: &mut S) -> Result<Outcome, ReplyError> {
     let mut outcome = Outcome::default();
@@ -49,17 +49,17 @@ pub(super) fn collect<S: Read + Write>(inbox: &mut Inbox, socket: &mut S) -> Res
     }
 }
 
-/// What a reply carries besides rows.
+/// Messages of a reply that are not about rows.
 #[derive(Default)]
 pub(super) struct SideMessages {
-    /// The first error: what follows it is its consequence.
+    /// The first error; later ones are consequences of it.
     error: Option<Box<ServerError>>,
-    /// A notice that the server is about to close the connection.
+    /// The server's notice that it is about to close the connection.
     shutdown_notice: Option<String>,
 }
 
 impl SideMessages {
-    /// Reads the next message, which can't be skipped, and keeps what matters.
+    /// Reads the next message, which the scan can't skip.
     #[cold]
     pub(super) fn handle<S: Read + Write>(&mut self, inbox: &mut Inbox, socket: &mut S) -> io::Result<()> {
         let frame = frame(inbox, socket)?;
@@ -71,14 +71,14 @@ impl SideMessages {
             }
             Message::NoticeResponse(body) => {
                 let notice = server_error(body.fields())?;
-                // Class 57P: the operator, or the crash of another backend, ends this connection.
+                // Class 57P: an administrator command, or the crash of another backend, ends this connection.
                 if notice.sqlstate.starts_with("57P") {
                     self.shutdown_notice = Some(notice.message);
                 }
             }
             Message::ParameterStatus(_) | Message::NotificationResponse(_) => {}
             Message::CopyInResponse(_) => {
-                // The server waits for rows that nobody will send.
+                // The server waits for rows, and there are none to send.
                 let mut out = BytesMut::new();
                 frontend::copy_fail("this statement takes rows: use copy_in", &mut out)?;
                 socket.write_all(&out)?;
@@ -90,7 +90,7 @@ impl SideMessages {
         Ok(())
     }
 
-    /// The end of a reply.
+    /// Called at the end of a reply: returns `result`, or the error in the reply.
     #[inline]
     pub(super) fn conclude<T>(self, result: T) -> Result<T, ReplyError> {
         match self.error {
@@ -99,7 +99,7 @@ impl SideMessages {
         }
     }
 
-    /// The end of a connection.
+    /// The error for a connection that broke in this reply.
     #[cold]
     pub(super) fn lost(self, cause: io::Error) -> ReplyError {
         ReplyError::lost(cause, self.error.map(|error| error.message).or(self.shutdown_notice))
@@ -114,7 +114,6 @@ pub(super) fn decode(frame: &[u8]) -> io::Result<Message> {
     }
 }
 
-/// Keeps the fields that a reader needs.
 pub(super) fn server_error(mut fields: ErrorFields<'_>) -> io::Result<ServerError> {
     let mut error = ServerError::default();
     while let Some(field) = fields.next()? {

@@ -1,23 +1,17 @@
-//! Replies as a server may send them, cut at every kind of place: whatever the cuts and however
-//! small the read buffer, the outcome is the same.
+//! Replies that arrive in arbitrary pieces: the outcome depends neither on the pieces nor on the size of the
+//! read buffer.
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::postgres::scan::tests::message;
 use crate::scripted::Scripted;
-
-fn message(tag: u8, body: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![tag];
-    bytes.extend((body.len() as u32 + 4).to_be_bytes());
-    bytes.extend(body);
-    bytes
-}
 
 fn error(sqlstate: &str) -> Vec<u8> {
     message(b'E', format!("SERROR\0C{sqlstate}\0Mbroken\0Dmuch\0\0").as_bytes())
 }
 
-/// One step of a reply and what it adds to the outcome.
+/// One step of a reply.
 #[derive(Clone, Debug)]
 enum Step {
     Rows { count: u64, body_bytes: usize },
@@ -36,7 +30,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..6)
 }
 
-/// The bytes of a reply made of `steps`, with the outcome and the first error's code expected.
+/// The bytes of a reply made of `steps`, the expected outcome, and the first error's SQLSTATE.
 fn reply(steps: &[Step]) -> (Vec<u8>, Outcome, Option<&'static str>) {
     let (mut bytes, mut outcome, mut failed) = (message(b'2', b""), Outcome::default(), None);
     for step in steps {
@@ -67,13 +61,13 @@ fn reply(steps: &[Step]) -> (Vec<u8>, Outcome, Option<&'static str>) {
 
 proptest! {
     #[test]
-    fn cuts_do_not_change_the_outcome(
+    fn pieces_do_not_change_the_outcome(
         steps in steps(),
         cuts in prop::collection::vec(1..700_usize, 1..8),
         buffer_bytes in 5..600_usize,
     ) {
         let (bytes, outcome, failed) = reply(&steps);
-        // A second reply right behind: nothing of it may be taken or lost.
+        // A second reply follows at once: none of its bytes may be taken or lost.
         let twice = [bytes.as_slice(), bytes.as_slice()].concat();
         let (mut inbox, mut server) = (Inbox::new(buffer_bytes), Scripted::new(&twice, &cuts));
         for _ in 0..2 {
@@ -105,7 +99,7 @@ fn collect_all(bytes: &[u8]) -> (Result<Outcome, ReplyError>, Scripted<'_>) {
 }
 
 #[test]
-fn last_words_come_with_the_loss() {
+fn a_lost_connection_has_the_servers_last_message() {
     let (reply, _) = collect_all(&message(b'E', b"SFATAL\0C57P01\0Mgoing down\0\0"));
     assert!(matches!(reply, Err(ReplyError::Lost { last_words: Some(words), .. }) if words == "going down"));
 
@@ -116,7 +110,7 @@ fn last_words_come_with_the_loss() {
 }
 
 #[test]
-fn first_error_is_kept_whole() {
+fn first_error_is_reported_with_all_fields() {
     let bytes = [error("42P01"), error("25P02"), message(b'Z', b"E")].concat();
     let (reply, _) = collect_all(&bytes);
     let Err(ReplyError::Rejected(error)) = reply else { panic!("{reply:?}") };

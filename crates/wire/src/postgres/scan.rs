@@ -1,5 +1,5 @@
-//! The hot half of reading a reply: walk over message headers in place, count rows, and stop at
-//! what can't be skipped. Pure; where the bytes come from is the caller's business.
+//! The hot part of reading a reply: walks over message headers in place, counts rows, and stops at messages
+//! that can't be skipped. Does no I/O.
 
 use crate::Outcome;
 
@@ -11,32 +11,31 @@ const TAG_BYTES_MAX: usize = 1024;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The reply is complete: `used` bytes scanned.
+    /// The reply is complete; it ends at `used`.
     Ready { used: usize },
-    /// The bytes ran out after `used`; beyond them, `skip` bytes of a counted message follow that
-    /// need not be looked at.
+    /// More bytes are needed after `used`, except for the first `skip` ones: they belong to a message that is
+    /// counted already.
     More { used: usize, skip: usize },
-    /// At `used` begins a message that must be read whole (an error, a notice, ...).
+    /// A message that must be parsed whole (an error, a notice, ...) begins at `used`.
     Unskippable { used: usize },
-    /// The bytes at `used` begin no server message.
+    /// The bytes at `used` are not a server message.
     Malformed { used: usize },
 }
 
-/// Classes of messages, ordered so that the two that are only counted come first and their class
-/// is what they add to the row count.
+/// Classes of messages. The first two are skipped, and their value is what they add to the row count.
 const SKIPPED: u8 = 0;
 const ROW: u8 = 1;
 const COMPLETE: u8 = 2;
 const READY: u8 = 3;
 const OTHER: u8 = 4;
 
-/// The class of every tag byte.
+/// Class by tag byte.
 const CLASSES: [u8; 256] = classes();
 
 const fn classes() -> [u8; 256] {
     let mut classes = [OTHER; 256];
-    // Parse, bind and close complete, row and parameter descriptions, no data, empty query, portal
-    // suspended, and the parts of a COPY to the client: nothing that a counted reply needs.
+    // ParseComplete, BindComplete, CloseComplete, row and parameter descriptions, NoData, EmptyQuery,
+    // PortalSuspended, and the messages of a COPY to the client.
     let skipped = b"123TtnIsHdc";
     let mut at = 0;
     while at < skipped.len() {
@@ -49,12 +48,12 @@ const fn classes() -> [u8; 256] {
     classes
 }
 
-/// Scans the messages in `bytes`, adding to `outcome`.
+/// Scans the messages in `bytes` and adds their rows to `outcome`.
 #[inline]
 pub(super) fn scan(bytes: &[u8], outcome: &mut Outcome) -> Stop {
     let mut rest = bytes;
     while let Some((&[tag, l0, l1, l2, l3], behind_header)) = rest.split_first_chunk::<HEADER_BYTES>() {
-        // The length counts itself. A value below 4 wraps to more than any buffer holds.
+        // The length includes itself. A value below 4 wraps to more than any buffer holds.
         let body_bytes = u32::from_be_bytes([l0, l1, l2, l3]).wrapping_sub(4) as usize;
         let class = CLASSES[usize::from(tag)];
         let Some(behind) = behind_header.get(body_bytes..) else {
@@ -74,7 +73,7 @@ pub(super) fn scan(bytes: &[u8], outcome: &mut Outcome) -> Stop {
     Stop::More { used: bytes.len() - rest.len(), skip: 0 }
 }
 
-/// What to do about a message whose body ends beyond the bytes at hand.
+/// Handles a message whose body has not arrived completely.
 fn incomplete(bytes: usize, rest: usize, class: u8, body_bytes: usize, outcome: &mut Outcome) -> Stop {
     let used = bytes - rest;
     match class {
@@ -89,7 +88,7 @@ fn incomplete(bytes: usize, rest: usize, class: u8, body_bytes: usize, outcome: 
     }
 }
 
-/// The row count at the end of a command tag, for the commands that change rows.
+/// The row count at the end of a command tag; 0 for commands that don't change rows.
 #[inline]
 fn affected(tag: &[u8]) -> u64 {
     if tag.first() == Some(&b'S') || !changes_rows(tag) {
@@ -113,10 +112,10 @@ fn changes_rows(tag: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    pub(in crate::postgres) fn message(tag: u8, body: &[u8]) -> Vec<u8> {
         let mut bytes = vec![tag];
         bytes.extend((body.len() as u32 + 4).to_be_bytes());
         bytes.extend(body);
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn row_longer_than_the_bytes_at_hand_is_counted_once_and_skipped() {
+    fn row_that_has_not_arrived_whole_is_counted_once_and_skipped() {
         let mut outcome = Outcome::default();
         let row = message(b'D', &[0; 1000]);
         assert_eq!(scan(&row[..700], &mut outcome), Stop::More { used: 700, skip: 305 });
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn command_tag_is_not_taken_in_parts() {
+    fn command_tag_that_has_not_arrived_whole_is_not_counted() {
         let mut outcome = Outcome::default();
         let mut bytes = message(b'2', b"");
         bytes.extend(message(b'C', b"DELETE 12\0"));

@@ -1,13 +1,12 @@
 //! Server versions as one comparable number.
 
-/// Turns `server_version` text into the form of `server_version_num`: `18.1` into 180001, `9.6.24`
-/// into 90624, `19beta2` into 190000. Text without a number gives 0.
+use crate::connect::version_parts;
+
+/// Converts `server_version` to the format of `server_version_num`: `18.1` to 180001, `9.6.24` to 90624,
+/// `19beta2` to 190000. Text without a number gives 0.
 pub(super) fn number(text: &str) -> u32 {
-    let release = text.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
-    let mut parts = release.split('.').map(|part| part.parse().unwrap_or(0));
-    let mut part = || parts.next().unwrap_or(0_u32);
-    let (major, second, third) = (part(), part(), part());
-    // From 10 on the second part is the minor release.
+    let [major, second, third] = version_parts(text);
+    // Since version 10, the second part is the minor release.
     if major >= 10 { major * 10_000 + second } else { major * 10_000 + second * 100 + third }
 }
 

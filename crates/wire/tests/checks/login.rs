@@ -1,4 +1,4 @@
-//! Every way of checking passwords, and what is said when a login fails.
+//! All authentication methods, and the errors of failed logins.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ use rqps_wire::{Endpoint, Error, Host, Session};
 
 use super::{connect, run, value};
 
-/// Lets one role in by each method the version knows, then logs in as each. Ends with the server's
-/// own rules in force again.
+/// Creates a role for each method that the version supports and logs in as each. Restores pg_hba.conf at the
+/// end.
 pub fn every_method_logs_in(endpoint: &Endpoint, data_dir: &Path) {
     let mut admin = connect(endpoint);
     let has_scram = admin.server_version_num() >= 100_000;
@@ -25,7 +25,7 @@ pub fn every_method_logs_in(endpoint: &Endpoint, data_dir: &Path) {
             _ if has_scram => "'md5'",
             _ => "on",
         };
-        // Version 18 warns about MD5: a notice amid the reply.
+        // Version 18 warns about MD5: tests a notice within the reply.
         run(&mut admin, &format!("SET password_encryption = {stored}"));
         run(&mut admin, &format!("CREATE ROLE \"by {method}\" LOGIN PASSWORD 'correct horse'"));
     }
@@ -41,7 +41,7 @@ pub fn every_method_logs_in(endpoint: &Endpoint, data_dir: &Path) {
             password: "correct horse".to_owned(),
             ..endpoint.clone()
         };
-        assert_eq!(value(&mut soon(&right), "SELECT current_user"), right.user);
+        assert_eq!(value(&mut connect_after_reload(&right), "SELECT current_user"), right.user);
         let wrong = Endpoint { password: "wrong".to_owned(), ..right };
         let login = Connection::connect(&wrong, "wire test");
         match *method {
@@ -53,8 +53,8 @@ pub fn every_method_logs_in(endpoint: &Endpoint, data_dir: &Path) {
     run(&mut admin, "SELECT pg_reload_conf()");
 }
 
-/// Connects once the reloaded rules are in force.
-fn soon(endpoint: &Endpoint) -> Connection {
+/// Retries until the server has reloaded pg_hba.conf.
+fn connect_after_reload(endpoint: &Endpoint) -> Connection {
     let deadline = Instant::now() + Duration::from_secs(120);
     loop {
         match Connection::connect(endpoint, "wire test") {
@@ -65,10 +65,10 @@ fn soon(endpoint: &Endpoint) -> Connection {
     }
 }
 
-/// Each kind of failure names the place, the user and what to do.
+/// Errors name the address, the user and the remedy.
 pub fn failures_name_place_and_remedy(endpoint: &Endpoint) {
-    let nobody_there = Endpoint { port: 1, ..endpoint.clone() };
-    let error = Connection::connect(&nobody_there, "wire test").err().unwrap();
+    let no_server = Endpoint { port: 1, ..endpoint.clone() };
+    let error = Connection::connect(&no_server, "wire test").err().unwrap();
     let text = error.to_string();
     assert!(matches!(error, Error::Connect { .. }));
     for part in ["port 1,", &endpoint.user, "check that the server is running"] {
@@ -82,15 +82,14 @@ pub fn failures_name_place_and_remedy(endpoint: &Endpoint) {
     assert!(!error.to_string().contains(&endpoint.password));
 }
 
-/// The same server by TCP.
 pub fn tcp_works(endpoint: &Endpoint) {
     let by_tcp = Endpoint { host: Host::Tcp([127, 0, 0, 1].into()), ..endpoint.clone() };
     let mut connection = connect(&by_tcp);
     assert_eq!(value(&mut connection, "SELECT host(inet_client_addr())"), "127.0.0.1");
 }
 
-/// What the connection says of itself against what the server says.
-pub fn connection_knows_server_and_backend(endpoint: &Endpoint) {
+/// The connection's version and backend id are those that the server reports.
+pub fn version_and_backend_id_are_the_servers(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     let (version, backend) = (connection.server_version_num(), connection.backend_id());
     assert_eq!(value(&mut connection, "SHOW server_version_num"), version.to_string());

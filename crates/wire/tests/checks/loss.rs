@@ -1,4 +1,4 @@
-//! A server that goes away under a statement.
+//! Connections lost during and between statements.
 
 use std::path::Path;
 use std::thread::{self, sleep};
@@ -10,30 +10,29 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{connect, run};
 
-/// Longest wait for what has to come.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Ended by the operator: the loss is reported with the server's last words, at once if it happens
-/// in a statement, at the next one if it happens between two.
-pub fn ended_backend_says_why(endpoint: &Endpoint) {
+/// After pg_terminate_backend, the server's last message is reported: at once during a statement, otherwise
+/// by the next one.
+pub fn terminated_backend_sends_a_last_message(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
-    let ending = end_later(endpoint, connection.backend_id());
+    let terminating = terminate_later(endpoint, connection.backend_id());
     let error = connection.simple("SELECT pg_sleep(60)").unwrap_err();
-    ending.join().unwrap();
+    terminating.join().unwrap();
     expect_last_words(&error);
     assert!(connection.simple("SELECT 1").unwrap_err().is_closed());
 
     let mut connection = connect(endpoint);
-    end_later(endpoint, connection.backend_id()).join().unwrap();
-    let deadline = Instant::now() + PATIENCE;
+    terminate_later(endpoint, connection.backend_id()).join().unwrap();
+    let deadline = Instant::now() + TIMEOUT;
     while Path::new(&format!("/proc/{}", connection.backend_id())).exists() {
-        assert!(Instant::now() < deadline, "still there");
+        assert!(Instant::now() < deadline, "the backend still runs");
         sleep(Duration::from_millis(10));
     }
     expect_last_words(&connection.simple("SELECT 1").unwrap_err());
 }
 
-fn end_later(endpoint: &Endpoint, backend: u32) -> thread::JoinHandle<()> {
+fn terminate_later(endpoint: &Endpoint, backend: u32) -> thread::JoinHandle<()> {
     let endpoint = endpoint.clone();
     thread::spawn(move || {
         sleep(Duration::from_millis(200));
@@ -47,7 +46,8 @@ fn expect_last_words(error: &Error) {
     assert!(statement.starts_with("SELECT"), "{statement}");
 }
 
-/// Killed without a word, which takes the other backends along. Leaves the server restarted.
+/// SIGKILL of a backend: no last message, and all other backends end too. Returns after the server has
+/// restarted.
 pub fn killed_backend_is_a_closed_connection(endpoint: &Endpoint) {
     let mut killed = connect(endpoint);
     let mut bystander = connect(endpoint);
@@ -63,7 +63,7 @@ pub fn killed_backend_is_a_closed_connection(endpoint: &Endpoint) {
     let bystander_error = bystander.simple("SELECT pg_sleep(60)").unwrap_err();
     assert!(bystander_error.is_closed(), "{bystander_error:?}");
 
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while let Err(error) = Connection::connect(endpoint, "wire test") {
         assert!(matches!(error, Error::Auth { .. } | Error::Connect { .. }), "{error}");
         assert!(Instant::now() < deadline, "{error}");

@@ -1,4 +1,4 @@
-//! What the client must do with any server version, as checks on one running server.
+//! Checks on a running server of any version.
 
 pub mod login;
 pub mod loss;
@@ -7,7 +7,6 @@ pub mod statements;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Session};
 
-/// Connects as the given endpoint says.
 pub fn connect(endpoint: &Endpoint) -> Connection {
     Connection::connect(endpoint, "wire test").unwrap()
 }
@@ -17,7 +16,6 @@ pub fn value(connection: &mut Connection, sql: &str) -> String {
     connection.query(sql).unwrap().value().unwrap().to_owned()
 }
 
-/// Runs statements whose outcome doesn't matter.
 pub fn run(connection: &mut Connection, sql: &str) {
     connection.simple(sql).unwrap();
 }

@@ -7,7 +7,7 @@ use super::{connect, run, value};
 
 const ROWS: u64 = 1000;
 
-/// A table of `ROWS` rows, ids from 1.
+/// Creates a table of `ROWS` rows, ids from 1.
 pub fn create_table(endpoint: &Endpoint) {
     let sql = format!(
         "CREATE TABLE t (id int PRIMARY KEY, k int NOT NULL, c varchar(120) NOT NULL);
@@ -49,7 +49,7 @@ pub fn prepared_statements_count_rows(endpoint: &Endpoint) {
     assert_ne!(value(&mut connection, "SELECT c FROM t WHERE id = 7"), changed);
 }
 
-/// An error ends its statement only, says what the server said, and tells whether to retry.
+/// An error ends only its statement, has the server's message, and is retryable or not.
 pub fn errors_leave_the_connection_usable(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     let insert = connection.prepare("INSERT INTO t VALUES ($1, 1, 'y')", &[ParamType::Int8]).unwrap();
@@ -108,7 +108,7 @@ pub fn large_results_are_counted(endpoint: &Endpoint) {
     assert!(error.to_string().contains("\"seven\" is not a 64-bit integer"), "{error}");
 }
 
-/// COPY to its end, given up, rejected, and mistaken.
+/// COPY that is finished, dropped, rejected, and not a COPY at all.
 pub fn copy_loads_all_or_nothing(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     run(&mut connection, "CREATE TABLE loaded (id int, filler text)");
@@ -138,7 +138,7 @@ pub fn copy_loads_all_or_nothing(endpoint: &Endpoint) {
     assert_eq!(value(&mut connection, "SELECT count(*) FROM loaded"), "50000");
 }
 
-/// Sends rows after a bad one; the error must come long before the end of the load.
+/// Sends rows after an invalid one; the error must come long before the end of the load.
 fn send_until_rejected(connection: &mut Connection, filler: &str) -> Error {
     let mut copy = connection.copy_in("COPY loaded FROM STDIN").unwrap();
     copy.write(b"no number\tz\n").unwrap();

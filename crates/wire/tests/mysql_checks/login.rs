@@ -1,4 +1,4 @@
-//! Every way of checking passwords, and what is said when a login fails.
+//! All authentication methods, and the errors of failed logins.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -9,11 +9,11 @@ use rqps_wire::{Endpoint, Error, Host, Session};
 
 use super::{connect, run, value};
 
-/// Longer than what it is scrambled with.
+/// Longer than the nonce.
 const PASSWORD: &str = "correct horse battery staple";
 
-/// What the connection says of itself against what the server says.
-pub fn connection_knows_server_and_backend(endpoint: &Endpoint) {
+/// The connection's properties are those that the server reports.
+pub fn version_and_backend_id_are_the_servers(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     assert_eq!(value(&mut connection, "SELECT version()"), connection.server_version());
     assert_eq!(value(&mut connection, "SELECT connection_id()"), connection.backend_id().to_string());
@@ -30,10 +30,10 @@ pub fn connection_knows_server_and_backend(endpoint: &Endpoint) {
     }
 }
 
-/// Each kind of failure names the place, the user and what to do.
+/// Errors name the address, the user and the remedy.
 pub fn failures_name_place_and_remedy(endpoint: &Endpoint) {
-    let nobody_there = Endpoint { host: Host::Unix("/nowhere".into()), ..endpoint.clone() };
-    let error = Connection::connect(&nobody_there, "wire test").err().unwrap();
+    let no_server = Endpoint { host: Host::Unix("/nowhere".into()), ..endpoint.clone() };
+    let error = Connection::connect(&no_server, "wire test").err().unwrap();
     let text = error.to_string();
     assert!(matches!(error, Error::Connect { .. }));
     for part in ["MySQL", "/nowhere", &endpoint.user, "check that the server is running"] {
@@ -46,7 +46,7 @@ pub fn failures_name_place_and_remedy(endpoint: &Endpoint) {
     assert!(error.to_string().contains("create the database first"), "{error}");
 }
 
-/// A port at which something else answers.
+/// A port on which another service listens.
 pub fn other_protocols_are_recognized(endpoint: &Endpoint) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -58,7 +58,8 @@ pub fn other_protocols_are_recognized(endpoint: &Endpoint) {
     assert!(error.to_string().contains("check which DBMS listens there"), "{error}");
 }
 
-/// Logs in by each method the server knows, by socket and by TCP, with the right and a wrong password.
+/// Logs in with each method that the server supports, over socket and TCP, with the right and a wrong
+/// password.
 pub fn every_method_logs_in(endpoint: &Endpoint) {
     let mut admin = connect(endpoint);
     for method in ["mysql_native_password", "caching_sha2_password"] {
@@ -87,8 +88,8 @@ fn create_user(admin: &mut Connection, user: &str, method: &str, password: &str)
     }
 }
 
-/// TCP first: a server that has not seen the password wants more than the scramble, and twice, by when
-/// it has. Once more by the socket, after the server has forgotten.
+/// TCP first and twice: a server that has not cached the password requires the password itself, and then no
+/// more. Once more over the socket, after the cache was flushed.
 fn log_in(right: &Endpoint) {
     let by_tcp = Endpoint { host: Host::Tcp([127, 0, 0, 1].into()), ..right.clone() };
     for endpoint in [&by_tcp, &by_tcp, right, right] {

@@ -1,4 +1,4 @@
-//! Statements that are stopped, connections that are ended, and a server that goes away.
+//! Cancelled statements, killed connections, and a killed server.
 
 use std::fs;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -13,23 +13,22 @@ use super::{connect, value};
 /// Takes hours.
 const ENDLESS: &str = "SELECT sum(a.k + b.k + c.k + d.k) FROM t a, t b, t c, t d";
 
-/// Longest wait for what has to come.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A statement stopped from another connection is an error, and the connection goes on.
-pub fn stopped_statement_is_an_error(endpoint: &Endpoint) {
+/// A statement cancelled from another connection is an error, and its connection stays usable.
+pub fn cancelled_statement_is_an_error(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     let sql = format!("KILL QUERY {}", connection.backend_id());
-    let error = ended_by(endpoint, &sql, || connection.simple(ENDLESS).unwrap_err());
+    let error = run_until_killed(endpoint, &sql, || connection.simple(ENDLESS).unwrap_err());
     assert!(error.code() == Some(1317) && !error.is_retryable() && !error.is_closed(), "{error}");
     assert_eq!(value(&mut connection, "SELECT 1"), "1");
 }
 
-/// A connection ended from another one is lost at the latest with the next statement.
-pub fn ended_connection_is_closed(endpoint: &Endpoint) {
+/// A connection killed from another one is lost at the latest with the next statement.
+pub fn killed_connection_is_closed(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     let sql = format!("KILL {}", connection.backend_id());
-    let error = ended_by(endpoint, &sql, || connection.simple(ENDLESS).unwrap_err());
+    let error = run_until_killed(endpoint, &sql, || connection.simple(ENDLESS).unwrap_err());
     assert!(error.is_closed() || error.code() == Some(1317), "{error}");
     assert!(connection.simple("SELECT 1").unwrap_err().is_closed());
 
@@ -38,26 +37,26 @@ pub fn ended_connection_is_closed(endpoint: &Endpoint) {
     let kill = format!("KILL {}", idle.backend_id());
     let left =
         format!("SELECT count(*) FROM information_schema.processlist WHERE id = {}", idle.backend_id());
-    let deadline = Instant::now() + PATIENCE;
-    // Old servers lose one that comes while the connection begins to wait for its first statement.
+    let deadline = Instant::now() + TIMEOUT;
+    // Old servers lose a KILL that arrives while the connection begins to wait for its first statement.
     while value(&mut admin, &left) != "0" {
-        assert!(Instant::now() < deadline, "still there");
-        let _gone_meanwhile = admin.simple(&kill);
+        assert!(Instant::now() < deadline, "the connection still exists");
+        let _already_closed = admin.simple(&kill);
         sleep(Duration::from_millis(10));
     }
     assert!(idle.simple("SELECT 1").unwrap_err().is_closed());
 }
 
-/// Does what has to be ended from another connection. It is asked again until it has ended: a statement that has not
-/// begun yet misses it.
-fn ended_by(endpoint: &Endpoint, sql: &str, work: impl FnOnce() -> Error) -> Error {
+/// Runs `work`, and `sql`, which kills it, from another connection. Repeats `sql`, because it has no effect
+/// on a statement that has not begun yet.
+fn run_until_killed(endpoint: &Endpoint, sql: &str, work: impl FnOnce() -> Error) -> Error {
     let (ended, waiting) = channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut admin = connect(endpoint);
             while waiting.recv_timeout(Duration::from_millis(200)) == Err(RecvTimeoutError::Timeout) {
-                // The connection may be gone when it is asked again.
-                let _asked = admin.simple(sql);
+                // The connection may be closed by now.
+                let _already_closed = admin.simple(sql);
             }
         });
         let error = work();
@@ -66,7 +65,7 @@ fn ended_by(endpoint: &Endpoint, sql: &str, work: impl FnOnce() -> Error) -> Err
     })
 }
 
-/// Killed without a word. Leaves no server.
+/// SIGKILL of the server: no last message.
 pub fn killed_server_is_a_closed_connection(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     let pid_file =

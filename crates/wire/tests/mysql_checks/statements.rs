@@ -1,4 +1,4 @@
-//! Prepared and simple statements, errors between them, results and statements of any size.
+//! Prepared and simple statements, errors between them, large results and statements.
 
 use rqps_wire::mysql::{Connection, Params};
 use rqps_wire::{Endpoint, Error, Outcome, ParamType, Session};
@@ -7,7 +7,7 @@ use super::{connect, run, value};
 
 const ROWS: u64 = 1000;
 
-/// A table of `ROWS` rows, ids from 1, every tenth without a text.
+/// Creates a table of `ROWS` rows, ids from 1; every tenth text is NULL.
 pub fn create_table(endpoint: &Endpoint) {
     let rows: Vec<String> = (1..=ROWS)
         .map(|id| match id % 10 {
@@ -49,7 +49,7 @@ pub fn prepared_statements_count_rows(endpoint: &Endpoint) {
         });
         assert_eq!(connection.execute(&range, &between).unwrap(), Outcome { rows, affected: 0 });
     }
-    // Found but not changed counts as nothing.
+    // A row that is matched but not changed is not counted.
     for (id, affected) in [(7, 1), (7, 0), (7_000_000, 0)] {
         let change = params(|list| {
             list.push_text(b"quotes ' and \\ are nothing special");
@@ -59,14 +59,14 @@ pub fn prepared_statements_count_rows(endpoint: &Endpoint) {
     }
     let changed = value(&mut connection, "SELECT c FROM t WHERE id = 7");
     assert_eq!(changed, "quotes ' and \\ are nothing special");
-    // The first statement opened a transaction, the last one ends it.
+    // The prepared BEGIN opened a transaction, and the prepared COMMIT ends it.
     let mut other = connect(endpoint);
     assert_ne!(value(&mut other, "SELECT c FROM t WHERE id = 7"), changed);
     connection.execute(&commit, &Params::new()).unwrap();
     assert_eq!(value(&mut other, "SELECT c FROM t WHERE id = 7"), changed);
 }
 
-/// An error ends its statement only, says what the server said, and tells whether to retry.
+/// An error ends only its statement, has the server's message, and is retryable or not.
 pub fn errors_leave_the_connection_usable(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     let insert = connection.prepare("INSERT INTO t VALUES (?, 1, 'y')", &[ParamType::Int8]).unwrap();
@@ -76,7 +76,7 @@ pub fn errors_leave_the_connection_usable(endpoint: &Endpoint) {
     assert_eq!((sqlstate.as_str(), statement.as_str()), ("23000", "INSERT INTO t VALUES (?, 1, 'y')"));
     assert!(message.contains("Duplicate entry '1'"), "{message}");
 
-    // What failed first must not have spoiled the statement.
+    // The statement must work although its first execution failed.
     assert_eq!(connection.execute(&insert, &params(|list| list.push_int(5000))).unwrap().affected, 1);
     run(&mut connection, "DELETE FROM t WHERE id = 5000");
 
@@ -84,14 +84,14 @@ pub fn errors_leave_the_connection_usable(endpoint: &Endpoint) {
     assert!(matches!(error, Error::Misuse(_)), "{error}");
     assert_eq!(connection.prepare("SELEC 1", &[]).unwrap_err().code(), Some(1064));
     assert_eq!(connection.simple("SELECT 1; SELECT nothing").unwrap_err().code(), Some(1054));
-    // An error after 709,000 rows: from 710 on the result is too large for a number.
+    // An error after 709,000 rows: exp(710) overflows.
     let sql = "SELECT exp(a.id) FROM t a STRAIGHT_JOIN t b";
     assert_eq!(connection.simple(sql).unwrap_err().code(), Some(1690));
     assert_eq!(connection.query(sql).unwrap_err().code(), Some(1690));
     assert_eq!(value(&mut connection, "SELECT count(*) FROM t"), ROWS.to_string());
 }
 
-/// Several statements in one text, and rows that are kept.
+/// Several statements in one text, and returned rows.
 pub fn queries_keep_rows(endpoint: &Endpoint) {
     let mut connection = connect(endpoint);
     let outcome = connection.simple("SELECT * FROM t; UPDATE t SET k = k + 1; SELECT 1").unwrap();
@@ -114,15 +114,15 @@ pub fn queries_keep_rows(endpoint: &Endpoint) {
     assert_eq!(value(&mut connection, "SELECT '\u{e9}' AS latin1"), "\u{e9}");
 }
 
-/// Results and statements larger than the read buffer, and than one packet.
-pub fn sizes_have_no_limit_but_the_servers(endpoint: &Endpoint) {
+/// Results and statements larger than the read buffer and than one packet.
+pub fn sizes_are_limited_only_by_the_server(endpoint: &Endpoint) {
     run(&mut connect(endpoint), "SET GLOBAL max_allowed_packet = 67108864");
     let mut connection = connect(endpoint);
     let many = connection.prepare("SELECT a.c FROM t a, t b WHERE a.id < ?", &[ParamType::Int8]).unwrap();
     assert_eq!(connection.execute(&many, &params(|list| list.push_int(100))).unwrap().rows, 99_000);
 
     let one = connection.prepare("SELECT repeat('x', ?)", &[ParamType::Int8]).unwrap();
-    // Around the longest packet: the row is as long as the text and its length.
+    // Around the longest packet: a row is the text and its length.
     for bytes in [20_000, (1 << 24) - 6, (1 << 24) - 5, (1 << 24) - 4, 50_000_000] {
         let outcome = connection.execute(&one, &params(|list| list.push_int(bytes))).unwrap();
         assert_eq!(outcome, Outcome { rows: 1, affected: 0 }, "{bytes}");
@@ -135,11 +135,11 @@ pub fn sizes_have_no_limit_but_the_servers(endpoint: &Endpoint) {
     let text = String::from_utf8(long).unwrap();
     assert_eq!(value(&mut connection, &format!("SELECT length('{text}')")), "20000000");
 
-    refuses_what_is_too_long(&mut connection);
+    too_long_statements_are_an_error(&mut connection);
 }
 
-/// Just short enough runs; one byte more is refused before it is sent.
-fn refuses_what_is_too_long(connection: &mut Connection) {
+/// The longest allowed statement runs; one byte more is an error before it is sent.
+fn too_long_statements_are_an_error(connection: &mut Connection) {
     let limit = connection.packet_bytes_max();
     let mut sql = format!("SELECT 1{}", " ".repeat(limit - 10));
     assert_eq!(connection.simple(&sql).unwrap().rows, 1);

@@ -1,4 +1,4 @@
-//! An amount of memory as plans write it: `"512MiB"`.
+//! Amounts of memory in plans: `"512MiB"`.
 
 use super::limits as own;
 use std::fmt;
@@ -10,16 +10,15 @@ const UNITS: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 <
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Memory {
-    /// In bytes.
     pub bytes: u64,
 }
 
 impl FromStr for Memory {
     type Err = String;
 
-    /// A whole number and `KiB`, `MiB`, `GiB` or `TiB`; `Err` says what is wrong.
+    /// Parses a whole number and `KiB`, `MiB`, `GiB` or `TiB`. The error is a message for users.
     fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || format!("\"{text}\" is no amount of memory");
+        let unknown = || format!("\"{text}\" is not an amount of memory");
         let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).ok_or_else(unknown)?);
         let unit = unit.trim_start();
         let (_, size) = UNITS.iter().find(|(known, _)| *known == unit).ok_or_else(unknown)?;
@@ -33,7 +32,7 @@ impl FromStr for Memory {
     }
 }
 
-/// In the largest unit in which it is a whole number.
+/// In the largest unit that gives a whole number.
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fitting = UNITS.iter().rev().find(|(_, size)| self.bytes.is_multiple_of(*size));
@@ -46,7 +45,7 @@ impl fmt::Display for Memory {
 
 impl Serialize for Memory {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_string())
+        serializer.collect_str(self)
     }
 }
 
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_round_trip_and_strange_ones_are_told() {
+    fn amounts_round_trip_and_invalid_ones_are_rejected() {
         for text in ["512MiB", "16GiB", "1TiB", "65537KiB"] {
             assert_eq!(text.parse::<Memory>().unwrap().to_string(), text);
         }

@@ -1,10 +1,10 @@
-//! The Insert Benchmark: a table that is a queue, with rows inserted at its head and deleted at its tail in lockstep,
-//! and the steps in which this is done, as fast as it goes or at a given rate beside queries.
+//! The Insert Benchmark: a table that is a queue, with rows inserted at its head and deleted at its tail in
+//! lockstep. Some steps write as fast as they can, others at a given rate while queries run.
 //!
-//! Tables are `pi1` to `piN`, one for each client, or `pi1` for all. Everything follows from the seed: the rows of an
-//! insert from its number, counted from 0 over all steps of a client (its place in the queue), and a row's date is that
-//! number in seconds. So the newest row of a table tells which statement was inserted last, and the oldest which
-//! statement the deletes have reached.
+//! Tables are `pi1` to `piN`, one for each client, or `pi1` for all. Rows are determined by the seed and the
+//! number of their INSERT statement, counted from 0 over all steps of a client. A row's date is that number
+//! in seconds, so the newest row of a table shows which statement was inserted last, and the oldest how far
+//! deletes have come.
 
 mod limits;
 mod memory;
@@ -35,9 +35,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::model::{Expect, Key, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
 use rqps_model::{Group, Unit};
 
-/// Of steps that ask while rows come and go at a rate.
+/// Unit of the query steps.
 static QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
-/// Of steps that write as fast as they can.
+/// Unit of the steps that write as fast as they can.
 static ROWS: Unit = Unit::new("rows", "a row", "row", "rows inserted (l.x: indexed)");
 
 /// Steps that write as fast as they can.
@@ -45,15 +45,15 @@ static WRITES: Group = Group::consecutive(1, "insert", "inserts");
 /// Steps that query beside writes at a given rate.
 static QUERIES_BESIDE_WRITES: Group = Group::consecutive(2, "background", "queries beside writes");
 
-/// Rates of the query steps, rows per second and client, in their order.
+/// Default rates of the query steps in rows per second and client, in their order.
 pub const RATES: [u32; 3] = [100, 500, 1000];
-/// The largest rate of a query step, rows per second and client.
+/// Maximum rate of a query step, in rows per second and client.
 pub const RATE_MAX: u32 = 1_000_000;
-/// Rows of a statement in l.i0 and l.x.
+/// Rows per statement in l.i0 and l.x.
 pub const LOAD_BATCH_ROWS: u32 = 100;
-/// Rows of a statement in l.i1 and, at rates that are not lower, in the query steps.
+/// Rows per statement in l.i1, and in query steps with at least this rate.
 pub const WRITE_BATCH_ROWS: u32 = 50;
-/// Rows of a statement in l.i2.
+/// Rows per statement in l.i2.
 pub const SMALL_BATCH_ROWS: u32 = 5;
 /// Rows that l.x inserts before it builds the indexes.
 pub const INDEX_STEP_ROWS: u64 = 100;
@@ -79,7 +79,7 @@ const fn part(statements: &'static [Statement]) -> Part {
     Part { table: Table::OfClient, key: Key::None, times: 1, statements }
 }
 
-const fn asked(query: &Query) -> Statement {
+const fn query(query: &Query) -> Statement {
     listed(query.kind, query.sql, Protocol::Prepared)
 }
 
@@ -87,23 +87,12 @@ const INSERTS: &[Part] = &[part(&[INSERT])];
 const INSERTS_AND_DELETES: &[Part] = &[part(&[INSERT, DELETE, MIN])];
 const WITH_RANGES: &[Part] = &[
     part(&[INSERT, DELETE, MIN]),
-    part(&[asked(&statements::BY_PRODUCT), asked(&statements::BY_REGISTER), asked(&statements::BY_PRICE)]),
+    part(&[query(&statements::BY_PRODUCT), query(&statements::BY_REGISTER), query(&statements::BY_PRICE)]),
 ];
-const WITH_POINTS: &[Part] = &[part(&[INSERT, DELETE, MIN]), part(&[asked(&statements::POINTS)])];
+const WITH_POINTS: &[Part] = &[part(&[INSERT, DELETE, MIN]), part(&[query(&statements::POINTS)])];
 
 const fn write_step(name: &'static str, queue: Queue, parts: &'static [Part], about: &'static str) -> Test {
-    Test {
-        name,
-        group: &WRITES,
-        range: 1,
-        transaction: false,
-        parts,
-        unit: &ROWS,
-        scans: false,
-        shrinks: false,
-        queue: Some(queue),
-        about,
-    }
+    Test { queue: Some(queue), ..Test::new(name, &WRITES, &ROWS, 1, parts, about) }
 }
 
 const fn unlimited(rows_per_statement: u32, deletes: bool, builds_indexes: bool) -> Queue {
@@ -118,30 +107,21 @@ const fn query_step(name: &'static str, mix: QueryMix, rate: u32) -> Test {
         ),
         QueryMix::Point => (
             WITH_POINTS,
-            "Ten rows by primary key, while rows come and go at a rate: what the writes alone take away.",
+            "Ten rows by primary key, while rows come and go at a rate: the cost of the writes alone.",
         ),
     };
-    Test {
-        name,
-        group: &QUERIES_BESIDE_WRITES,
-        range: ROWS_PER_QUERY,
-        transaction: false,
-        parts,
-        unit: &QUERIES,
-        scans: false,
-        shrinks: false,
-        queue: Some(Queue {
-            rows_per_statement: if rate < WRITE_BATCH_ROWS { rate } else { WRITE_BATCH_ROWS },
-            deletes: true,
-            rows_per_second: Some(rate),
-            queries: Some(mix),
-            builds_indexes: false,
-        }),
-        about,
-    }
+    let queue = Queue {
+        rows_per_statement: if rate < WRITE_BATCH_ROWS { rate } else { WRITE_BATCH_ROWS },
+        deletes: true,
+        rows_per_second: Some(rate),
+        queries: Some(mix),
+        builds_indexes: false,
+    };
+    let test = Test::new(name, &QUERIES_BESIDE_WRITES, &QUERIES, ROWS_PER_QUERY, parts, about);
+    Test { queue: Some(queue), ..test }
 }
 
-/// The ten steps, in their order.
+/// The ten steps, in order.
 pub static TESTS: [Test; 10] = [
     write_step(
         "l.i0",
@@ -175,17 +155,17 @@ pub static TESTS: [Test; 10] = [
     query_step("qp1000", QueryMix::Point, 1000),
 ];
 
-/// The ten steps that the benchmark is known by, in table order.
+/// The ten published steps, in table order.
 pub fn tests() -> &'static [Test] {
     &TESTS
 }
 
-/// Whether statements of whole rows keep a rate: 1 to 50 rows per second, or a multiple of 50.
+/// Whether statements of whole rows can keep a rate: 1 to 50 rows per second, or a multiple of 50.
 pub fn is_rate(rate: u32) -> bool {
     (1..=RATE_MAX).contains(&rate) && (rate <= WRITE_BATCH_ROWS || rate.is_multiple_of(WRITE_BATCH_ROWS))
 }
 
-/// The test with this name. `qr` and `qp` take any rate that [`is_rate`] allows.
+/// The test with this name. Query steps can have any rate that [`is_rate`] allows.
 pub fn test_by_name(name: &str) -> Option<&'static Test> {
     if let Some(test) = TESTS.iter().find(|test| test.name == name) {
         return Some(test);
@@ -196,7 +176,7 @@ pub fn test_by_name(name: &str) -> Option<&'static Test> {
         _ => return None,
     };
     let rate: u32 = rate.parse().ok().filter(|rate: &u32| is_rate(*rate))?;
-    (query_step_name(mix, rate) == name).then(|| made(mix, rate))
+    (query_step_name(mix, rate) == name).then(|| cached_query_step(mix, rate))
 }
 
 /// The name of a query step: `qr100`.
@@ -208,24 +188,25 @@ pub fn query_step_name(mix: QueryMix, rate: u32) -> String {
     format!("{prefix}{rate}")
 }
 
-/// Tests live as long as the program, so one for a rate of its own is made once and kept.
-fn made(mix: QueryMix, rate: u32) -> &'static Test {
-    static MADE: Mutex<Vec<&'static Test>> = Mutex::new(Vec::new());
+/// The query step with this rate. Tests are static, so it is leaked, but only once.
+fn cached_query_step(mix: QueryMix, rate: u32) -> &'static Test {
+    static CACHE: Mutex<Vec<&'static Test>> = Mutex::new(Vec::new());
     let name = query_step_name(mix, rate);
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(test) = made.iter().find(|test| test.name == name) {
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(test) = cache.iter().find(|test| test.name == name) {
         return test;
     }
     let test: &'static Test = Box::leak(Box::new(query_step(name.leak(), mix, rate)));
-    made.push(test);
+    cache.push(test);
     test
 }
 
-/// Names of the steps in the benchmark's order: fill, index, turn the table over, settle, then queries at each rate.
+/// Names of the steps in the benchmark's order: load, index, turn the table over, settle, then queries at
+/// each rate.
 pub fn sequence(rates: &[u32]) -> Vec<String> {
-    let of_rate = |rate: &u32| [QueryMix::Range, QueryMix::Point].map(|mix| query_step_name(mix, *rate));
-    let first = ["l.i0", "l.x", "l.i1", "l.i2", "settle"].map(str::to_owned);
-    first.into_iter().chain(rates.iter().flat_map(of_rate)).collect()
+    let queries = |rate: &u32| [QueryMix::Range, QueryMix::Point].map(|mix| query_step_name(mix, *rate));
+    let writes = ["l.i0", "l.x", "l.i1", "l.i2", "settle"].map(str::to_owned);
+    writes.into_iter().chain(rates.iter().flat_map(queries)).collect()
 }
 
 #[cfg(test)]
@@ -253,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_its_own_is_one_test_however_often_it_is_asked_for() {
+    fn a_query_step_with_an_unpublished_rate_is_created_once() {
         let (first, second) = (test_by_name("qr250").unwrap(), test_by_name("qr250").unwrap());
         assert!(std::ptr::eq(first, second));
         assert_eq!(first.queue.unwrap().rows_per_second, Some(250));

@@ -1,4 +1,4 @@
-//! The options of `[insert]`: sizes by name, how rows are deleted and paced, what ends a query step.
+//! The options of `[insert]`: sizes, how rows are deleted and paced, what ends a query step.
 
 use super::limits as own;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use rqps_model::Pacer;
 use rqps_plan::reader::{Found, Section, grouped};
 use rqps_plan::{Problems, limits};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::memory::Memory;
 use super::{DeleteForm, RATE_MAX, Sizes, WRITE_BATCH_ROWS, is_rate};
@@ -25,7 +25,7 @@ pub(super) const INSERT_KEYS: [&str; 12] = [
     "partitions",
     "server_memory",
 ];
-/// How the Insert Benchmark is run. Rows are of one client.
+/// The options of the Insert Benchmark. Rows are per client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InsertOptions {
     /// Rows of l.i0.
@@ -34,22 +34,19 @@ pub struct InsertOptions {
     pub write_rows: u64,
     /// Seconds that a query step lasts at its rate.
     pub query_seconds: u32,
-    /// A settle lasts at least so many seconds, and one more for each million rows loaded, but at most
+    /// A settle lasts at least this many seconds, plus one for each million rows loaded, but at most
     /// [`own::SETTLE_SECONDS_MAX`].
     pub settle_seconds: u32,
-    /// How a delete names its rows.
-    #[serde(serialize_with = "delete_form_key")]
     pub delete_form: DeleteForm,
-    /// How writes of a given rate are spread over a second.
+    /// How background writes are spread over a second.
     pub pacer: Pacer,
-    /// What ends a query step.
     pub ends_by: EndsBy,
-    /// All clients use one table, and nothing is deleted.
+    /// Whether all clients use one table. Nothing is deleted then.
     pub shared_table: bool,
-    /// Ranges of the primary key that a table is divided into; below two it is not.
+    /// Number of ranges of the primary key that a table is partitioned into; not partitioned if below 2.
     #[serde(skip_serializing_if = "is_zero")]
     pub partitions: u32,
-    /// The server may use no more memory than this, the page cache of its files included.
+    /// Limit on the server's memory, including the page cache of its files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_memory: Option<Memory>,
 }
@@ -58,15 +55,15 @@ pub struct InsertOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndsBy {
-    /// Its rows are in, however long that takes: every arm does the same.
+    /// After a given number of rows, however long that takes: every arm does the same work.
     #[default]
     Rows,
-    /// Its time is over, however many rows are in.
+    /// After a given time, however many rows are inserted by then.
     Time,
 }
 
 impl EndsBy {
-    /// The word in plans and result files.
+    /// The name in plans and result files.
     pub fn key(self) -> &'static str {
         match self {
             EndsBy::Rows => "rows",
@@ -83,8 +80,8 @@ struct Preset {
     settle_seconds: u32,
 }
 
-/// `write_rows` over `load_rows`, how often the table is turned over, is what they have in common: a half at small
-/// scale, 5/3 in the published cached set-up, 1/160 in the published IO-bound one.
+/// The sizes that a plan can name. `write_rows` over `load_rows`, how often the table is turned over, is 1/2
+/// at small scale, 5/3 in the published cached set-up, 1/160 in the published IO-bound one.
 const PRESETS: [(&str, Preset); 5] = [
     ("smoke", Preset { load_rows: 100_000, write_rows: 50_000, query_seconds: 5, settle_seconds: 0 }),
     ("mini", Preset { load_rows: 1_000_000, write_rows: 500_000, query_seconds: 40, settle_seconds: 0 }),
@@ -98,11 +95,10 @@ const PRESETS: [(&str, Preset); 5] = [
         Preset { load_rows: 800_000_000, write_rows: 5_000_000, query_seconds: 1_800, settle_seconds: 60 },
     ),
 ];
-/// The size of a plan that names none.
+/// The size if a plan names none.
 const PRESET_DEFAULT: Preset = PRESETS[1].1;
 
 impl InsertOptions {
-    /// How much the steps do, with so many clients.
     pub fn sizes(&self, clients: u32) -> Sizes {
         Sizes {
             load_rows: self.load_rows,
@@ -113,11 +109,11 @@ impl InsertOptions {
         }
     }
 
-    /// Seconds that a settle lasts at least.
+    /// Minimum seconds of a settle.
     pub fn settle_seconds_min(&self, clients: u32) -> u32 {
         let rows = self.load_rows.saturating_mul(u64::from(clients));
         let seconds = u64::from(self.settle_seconds).saturating_add(rows.saturating_add(500_000) / 1_000_000);
-        // Where a plan asks for none, at small scale, the share of the rows would be all of it.
+        // Small sizes have no minimum.
         if self.settle_seconds == 0 { 0 } else { seconds.min(own::SETTLE_SECONDS_MAX) as u32 }
     }
 }
@@ -137,7 +133,7 @@ fn defaults(preset: Preset) -> InsertOptions {
     }
 }
 
-/// Reads `[insert]`; the defaults where there is none.
+/// Reads `[insert]`; returns the defaults if there is none.
 pub(super) fn read(section: Option<&Section<'_>>, problems: &Problems<'_>) -> InsertOptions {
     section.map_or_else(|| defaults(PRESET_DEFAULT), |section| read_options(section, problems))
 }
@@ -151,14 +147,14 @@ fn read_options(section: &Section<'_>, problems: &Problems<'_>) -> InsertOptions
     let preset = section.choice("size", &PRESETS).unwrap_or(PRESET_DEFAULT);
     let load_rows =
         section.integer("load_rows", own::LOAD_ROWS).map_or(preset.load_rows, |found| found.value);
-    // Another number of rows is turned over as often as the preset's.
-    let turned_over = u128::from(load_rows) * u128::from(preset.write_rows) / u128::from(preset.load_rows);
-    let turned_over = u64::try_from(turned_over).unwrap_or(u64::MAX);
+    // By default, the table is turned over as often as with the preset.
+    let write_rows = u128::from(load_rows) * u128::from(preset.write_rows) / u128::from(preset.load_rows);
+    let write_rows = u64::try_from(write_rows).unwrap_or(u64::MAX);
     let seconds =
         |key, range, default: u32| section.integer(key, range).map_or(default, |found| found.value as u32);
     let ends_by = section.choice("ends_by", &[EndsBy::Rows, EndsBy::Time].map(|ends| (ends.key(), ends)));
     if ends_by == Some(EndsBy::Time) {
-        let what = "an arm that does not keep the rate inserts fewer rows, so the steps after start from unlike tables";
+        let what = "an arm that does not keep the rate inserts fewer rows, so the steps after start from different tables";
         let remedy = "Use \"rows\" unless a step must not last longer.";
         problems.warn(&section.key_at("ends_by"), section.place_of("ends_by"), what, remedy);
     }
@@ -166,7 +162,7 @@ fn read_options(section: &Section<'_>, problems: &Problems<'_>) -> InsertOptions
         load_rows,
         write_rows: section
             .integer("write_rows", own::WRITE_ROWS)
-            .map_or(turned_over.max(*own::WRITE_ROWS.start()), |found| found.value),
+            .map_or(write_rows.max(*own::WRITE_ROWS.start()), |found| found.value),
         query_seconds: seconds("query_seconds", limits::WINDOW_SECONDS, preset.query_seconds),
         settle_seconds: seconds("settle_seconds", own::SETTLE_SECONDS, preset.settle_seconds),
         delete_form: section
@@ -192,7 +188,7 @@ fn read_memory(section: &Section<'_>, problems: &Problems<'_>) -> Option<Memory>
     }
 }
 
-/// The rates of the query steps. They name the steps, so they mean nothing where these are listed.
+/// Reads the rates of the query steps. They define the steps, so they conflict with `steps`.
 pub(super) fn read_rates(
     section: &Section<'_>,
     workload: &Section<'_>,
@@ -233,21 +229,15 @@ pub(super) fn read_rates(
     Some(rates)
 }
 
-/// What a rate may be.
 pub(super) fn rate_remedy() -> String {
     let (batch, max) = (WRITE_BATCH_ROWS, grouped(u64::from(RATE_MAX)));
     format!("Write rows per second and client: 1 to {batch}, or a multiple of {batch} up to {max}.")
-}
-
-fn delete_form_key<S: Serializer>(form: &DeleteForm, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(form.key())
 }
 
 fn is_zero(partitions: &u32) -> bool {
     *partitions == 0
 }
 
-/// How the queue is moved.
 pub(super) fn summary(insert: &InsertOptions) -> String {
     let deletes = match (insert.shared_table, insert.delete_form) {
         (true, _) => "nothing is deleted from a shared table".to_owned(),

@@ -1,4 +1,4 @@
-//! What a plan says of the Insert Benchmark: `[insert]`, and what of the rest means nothing there.
+//! The Insert Benchmark in plans: reads `[insert]`, and reports what does not apply to this benchmark.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use crate::model::Test;
 
 const WORKLOAD_KEYS: [&str; 6] =
     ["benchmark", "clients", "driver", "transport", "settle_seconds_max", "steps"];
-/// Keys of `[workload]` that are of the microbenchmarks alone, and what to do instead.
+/// Keys of `[workload]` that only the microbenchmarks have, with remedies.
 const NOT_HERE: [(&str, &str); 9] = [
     (
         "tables",
@@ -37,7 +37,6 @@ const NOT_HERE: [(&str, &str); 9] = [
     ("pre_tests", "Remove it: this benchmark has no early passes."),
 ];
 
-/// The Insert Benchmark: a table that is a queue.
 pub struct InsertBenchmark;
 
 impl Benchmark for InsertBenchmark {
@@ -66,7 +65,7 @@ impl Benchmark for InsertBenchmark {
     }
 }
 
-/// The Insert Benchmark as a plan wants it.
+/// The part of a plan that is specific to the Insert Benchmark.
 #[derive(Debug, Clone)]
 pub struct InsertPlan {
     pub options: InsertOptions,
@@ -75,7 +74,6 @@ pub struct InsertPlan {
     pub tests: Vec<&'static Test>,
 }
 
-/// Reads a plan whose benchmark this is.
 fn read(plan: &Reading<'_>) -> Readable {
     let Reading { top, workload, problems, .. } = *plan;
     check_workload_keys(workload, problems);
@@ -86,7 +84,7 @@ fn read(plan: &Reading<'_>) -> Readable {
     let steps = plan_steps::read(workload, problems, rates.as_deref().unwrap_or(&RATES));
     let shared = Workload {
         clients,
-        driver: read_driver(workload, problems),
+        driver: shared::driver(workload, problems, &[Driver::Rqps]),
         transport: shared::transport(workload),
         settle_seconds_max: read_settle_max(workload, problems, &options, clients),
         steps,
@@ -97,12 +95,10 @@ fn read(plan: &Reading<'_>) -> Readable {
 }
 
 impl InsertPlan {
-    /// How much the steps do.
     pub fn sizes(&self) -> Sizes {
         self.options.sizes(self.clients)
     }
 
-    /// What ends a step.
     fn limit(&self, test: &Test) -> Limit {
         let has_rate = test.queue.is_some_and(|queue| queue.rows_per_second.is_some());
         if has_rate && self.options.ends_by == EndsBy::Time {
@@ -174,7 +170,6 @@ impl Workplan for InsertPlan {
         self.options.settle_seconds_min(clients)
     }
 
-    /// Those of a client at the same time.
     fn sessions_per_client(&self) -> u32 {
         4
     }
@@ -185,9 +180,9 @@ impl Workplan for InsertPlan {
 
     fn estimate_seconds(&self, kind: &ActionKind) -> Option<f64> {
         match kind {
-            // The tables are made empty.
+            // Only creates empty tables.
             ActionKind::Load => Some(estimate::STEP_OVERHEAD_SECONDS),
-            // It begins with a vacuum, and what the server does beside that is short.
+            // A vacuum, and little else.
             ActionKind::Settle(_) => {
                 let rows = self.rows_total();
                 Some(SETTLE_SECONDS + rows as f64 / estimate::VACUUM_ROWS_PER_SECOND)
@@ -207,7 +202,7 @@ impl Workplan for InsertPlan {
     fn describe(&self, kind: &ActionKind) -> Option<String> {
         match kind {
             ActionKind::Load => Some(shared::counted(self.tables().into(), "empty table")),
-            ActionKind::Measure(step) => self.until(step),
+            ActionKind::Measure(step) => self.describe_step(step),
             _ => None,
         }
     }
@@ -222,7 +217,7 @@ impl Workplan for InsertPlan {
         let least = options.settle_seconds_min(self.clients);
         let memory = options.server_memory.map(|memory| ("server memory at most", memory.to_string()));
         let partitions = options.partitions;
-        let divided = (partitions > 1).then(|| ("partitions of a table", partitions.to_string()));
+        let partitions = (partitions > 1).then(|| ("partitions of a table", partitions.to_string()));
         let method = [
             ("rows of l.i0", format!("{} a client", options.load_rows)),
             ("rows of l.i1 and l.i2", format!("{} a client", options.write_rows)),
@@ -233,24 +228,25 @@ impl Workplan for InsertPlan {
             ("connections", plan.workload.transport.text().to_owned()),
             ("settle", format!("{least} to {} s", plan.workload.settle_seconds_max)),
         ];
-        method.into_iter().chain(memory).chain(divided).collect()
+        method.into_iter().chain(memory).chain(partitions).collect()
     }
 }
 
-/// Rows that all clients together insert per second in l.i0. Two virtual CPUs did 30,000 to 160,000, the fewer the more
-/// else they had to do; so with the figures below.
+// Rates for estimates. They vary with the load of the machine: l.i0 did 30,000 to 160,000 rows per second on
+// two virtual CPUs.
+/// Rows per second in l.i0, all clients together.
 const LOAD_ROWS_PER_SECOND: f64 = 60_000.0;
-/// Rows that l.x indexes per second, all tables together.
+/// Rows indexed per second in l.x, all tables together.
 const INDEX_ROWS_PER_SECOND: f64 = 200_000.0;
-/// Rows that l.i1 inserts and deletes per second, all clients together.
+/// Rows inserted and deleted per second in l.i1, all clients together.
 const WRITE_ROWS_PER_SECOND: f64 = 12_000.0;
-/// Statements that l.i2 sends per second, all clients together, each with its delete.
+/// INSERT statements per second in l.i2, each with its DELETE, all clients together.
 const STATEMENTS_PER_SECOND: f64 = 800.0;
-/// A settle, beside its vacuum and the least time that a plan gives it.
+/// Duration of a settle without its vacuum and its minimum time.
 const SETTLE_SECONDS: f64 = 5.0;
 
 impl InsertPlan {
-    /// Seconds of a step that ends when each client has inserted so many rows.
+    /// Estimated seconds of a step in which each client inserts `rows` rows.
     fn step_seconds(&self, test: &Test, rows: f64) -> f64 {
         let Some(queue) = test.queue else {
             return 0.0;
@@ -267,8 +263,8 @@ impl InsertPlan {
         }
     }
 
-    /// What a step does until it ends.
-    fn until(&self, step: &StepDef) -> Option<String> {
+    /// The step's work and limit, as text.
+    fn describe_step(&self, step: &StepDef) -> Option<String> {
         let test = test_by_name(&step.test)?;
         let queue = test.queue?;
         let mut text = match step.limit {
@@ -288,15 +284,6 @@ impl InsertPlan {
         }
         Some(text)
     }
-}
-
-fn read_driver(workload: &Section<'_>, problems: &Problems<'_>) -> Driver {
-    if shared::driver(workload) == Driver::Sysbench {
-        let what = "sysbench has no clients that move a queue";
-        let remedy = "Remove it: rqps' own clients run this benchmark.";
-        problems.error(&workload.key_at("driver"), workload.place_of("driver"), what, remedy);
-    }
-    Driver::Rqps
 }
 
 fn read_settle_max(
@@ -334,7 +321,7 @@ fn check_workload_keys(workload: &Section<'_>, problems: &Problems<'_>) {
     });
 }
 
-/// What of the rest of a plan does not go with the benchmark.
+/// Reports what does not apply to this benchmark in the rest of the plan.
 fn check(options: &InsertOptions, top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
     if plan.profile.after != ProfileAfter::Never
         && let Some(section) = top.table("profile", "[profile]")

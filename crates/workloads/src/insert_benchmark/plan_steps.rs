@@ -1,5 +1,5 @@
-//! The steps of a plan of the Insert Benchmark, and what single ones do differently. Each step needs what others have
-//! left: rows, indexes. So their order is checked, too.
+//! The steps of a plan of the Insert Benchmark and their options. Steps depend on the rows and indexes of
+//! earlier ones, so their order is checked too.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use rqps_plan::{Problems, TestOptions, limits, shared};
 use super::options::rate_remedy;
 use super::{sequence, test_by_name, tests};
 
-/// The steps that write as fast as they can, in the only order in which each finds what it needs.
+/// The steps without a rate, in the only possible order.
 const WRITE_STEPS: [&str; 4] = ["l.i0", "l.x", "l.i1", "l.i2"];
 const TEST_KEYS: [&str; 1] = ["rate_mei_percent"];
 
-/// The names of the steps, listed by the plan or in the benchmark's own order.
+/// Names of the steps: those listed in the plan, or the benchmark's own.
 pub(crate) fn read(workload: &Section<'_>, problems: &Problems<'_>, rates: &[u32]) -> Vec<String> {
     let repeated = |_: &str| shared::KEEP_ONE.to_owned();
     let Some(steps) = shared::listed_steps(workload, problems, &unknown_step, &repeated) else {
@@ -58,7 +58,7 @@ fn left_by(step: &str) -> &'static str {
     if step == "l.x" { "the secondary indexes" } else { "the rows" }
 }
 
-/// What to write instead of a name that is no step; none where it is one.
+/// The remedy for an unknown step name; `None` if the name is known.
 fn unknown_step(name: &str) -> Option<String> {
     if name == shared::SETTLE || test_by_name(name).is_some() {
         return None;
@@ -72,7 +72,7 @@ fn unknown_step(name: &str) -> Option<String> {
     })
 }
 
-/// The tables `[test.NAME]`, by step name.
+/// Reads the tables `[test.NAME]`, by step name.
 pub(crate) fn read_tests(
     top: &Section<'_>,
     problems: &Problems<'_>,
@@ -102,19 +102,20 @@ pub(crate) fn read_tests(
         let Some(section) = all.table(name, &place) else {
             continue;
         };
-        section.check_keys(&TEST_KEYS, home);
+        section.check_keys(&TEST_KEYS, table_with_key);
         let rate_mei_percent =
             section.number("rate_mei_percent", limits::MEI_PERCENT).map(|found| found.value);
         if !steps.iter().any(|step| step == name) {
             let remedy = format!("Add \"{name}\" to `steps`, or remove this table.");
-            problems.warn(&key_at, place, "has no effect: no step of the plan is called so", remedy);
+            problems.warn(&key_at, place, "has no effect: the plan has no step of this name", remedy);
         }
         tests.insert(name.to_owned(), TestOptions { rate_mei_percent, ..TestOptions::default() });
     }
     tests
 }
 
-fn home(key: &str) -> Option<String> {
+/// Where a key of another benchmark's `[test.NAME]` belongs in this one.
+fn table_with_key(key: &str) -> Option<String> {
     match key {
         "seconds" => Some("[insert], as `query_seconds`".to_owned()),
         "events" | "rows" => Some("[insert], as `load_rows` and `write_rows`".to_owned()),

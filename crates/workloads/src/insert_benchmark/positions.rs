@@ -1,11 +1,11 @@
-//! How far each step moves the queue: statements and rows, known before anything is run.
+//! How far each step moves the queue, in statements and rows. Computed from the plan alone.
 
 use super::INDEX_STEP_ROWS;
-use super::tables::{Partitions, keys_at_once};
+use super::tables::{Partitions, sequence_cache};
 use crate::dialect::Dialect;
 use crate::model::{Queue, Test};
 
-/// How much a run does. Rows are of one client.
+/// The sizes of the steps. Rows are per client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     /// Rows of l.i0.
@@ -15,19 +15,19 @@ pub struct Sizes {
     /// Seconds that a query step lasts at its rate.
     pub query_seconds: u32,
     pub clients: u32,
-    /// All clients use one table: nothing is deleted then.
+    /// Whether all clients use one table. Nothing is deleted then.
     pub shared_table: bool,
 }
 
 impl Sizes {
-    /// Rows that a step inserts for each client; 0 for a test that is no step of this benchmark.
+    /// Rows that a step inserts per client; 0 for a test of another benchmark.
     pub fn rows_of(&self, test: &Test) -> u64 {
-        let of_small_batches = (self.write_rows / 5).max(1);
+        let small_batch_rows = (self.write_rows / 5).max(1);
         match (test.name, test.queue) {
             ("l.i0", _) => self.load_rows,
             ("l.x", _) => INDEX_STEP_ROWS,
-            ("l.i1", _) => self.write_rows.saturating_sub(of_small_batches).max(1),
-            ("l.i2", _) => of_small_batches,
+            ("l.i1", _) => self.write_rows.saturating_sub(small_batch_rows).max(1),
+            ("l.i2", _) => small_batch_rows,
             (_, Some(Queue { rows_per_second: Some(rate), .. })) => {
                 u64::from(rate) * u64::from(self.query_seconds)
             }
@@ -40,41 +40,39 @@ impl Sizes {
         !self.shared_table && test.queue.is_some_and(|queue| queue.deletes)
     }
 
-    /// How the tables are divided into `count` ranges so that all rows of all steps fill them evenly; none below two.
+    /// Partitions that the rows of all steps fill evenly; `None` if `count` is below 2.
     pub fn partitions<'t>(
         &self,
         count: u32,
         tests: impl IntoIterator<Item = &'t Test>,
     ) -> Option<Partitions> {
-        let of_client: u64 = tests.into_iter().map(|test| self.rows_of(test)).sum();
-        let of_table = of_client * if self.shared_table { u64::from(self.clients) } else { 1 };
-        (count > 1).then(|| Partitions { count, keys: of_table.div_ceil(u64::from(count)).max(1) })
+        let client_rows: u64 = tests.into_iter().map(|test| self.rows_of(test)).sum();
+        let table_rows = client_rows * if self.shared_table { u64::from(self.clients) } else { 1 };
+        (count > 1).then(|| Partitions { count, keys: table_rows.div_ceil(u64::from(count)).max(1) })
     }
 }
 
-/// A place in the queue of one client: what was done since the table was empty.
+/// The position of a client's queue: the work since the table was empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Inserts sent, which is also the number of the next one.
+    /// INSERT statements, which is also the number of the next one.
     pub statements: u64,
     pub inserted: u64,
     pub deleted: u64,
 }
 
-/// What one step moves the queue by.
+/// How one step moves the queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Stretch {
     pub test: &'static Test,
-    /// Where the queue stands before it.
+    /// The position before the step.
     pub from: Position,
-    /// Where it stands after it.
+    /// The position after the step.
     pub to: Position,
 }
 
-impl Stretch {
-    fn rows_per_statement(&self) -> u64 {
-        self.test.queue.map_or(1, |queue| u64::from(queue.rows_per_statement))
-    }
+fn rows_per_statement(test: &Test) -> u64 {
+    test.queue.map_or(1, |queue| u64::from(queue.rows_per_statement))
 }
 
 /// The stretches of a client whose steps are these tests, in order.
@@ -82,9 +80,8 @@ pub fn stretches(tests: impl IntoIterator<Item = &'static Test>, sizes: &Sizes) 
     let mut at = Position::default();
     let stretch = |test: &'static Test| {
         let rows = sizes.rows_of(test);
-        let batch = test.queue.map_or(1, |queue| u64::from(queue.rows_per_statement));
         let from = at;
-        at.statements += rows.div_ceil(batch);
+        at.statements += rows.div_ceil(rows_per_statement(test));
         at.inserted += rows;
         at.deleted += if sizes.deletes(test) { rows } else { 0 };
         Stretch { test, from, to: at }
@@ -92,23 +89,22 @@ pub fn stretches(tests: impl IntoIterator<Item = &'static Test>, sizes: &Sizes) 
     tests.into_iter().map(stretch).collect()
 }
 
-/// Rows that a client has inserted by its first `statements` inserts.
+/// Rows that the first `statements` INSERT statements of a client insert.
 pub fn rows_before(stretches: &[Stretch], statements: u64) -> u64 {
     let Some(stretch) = stretches.iter().find(|stretch| statements <= stretch.to.statements) else {
         return stretches.last().map_or(0, |last| last.to.inserted);
     };
     // Only the last statement of a stretch may have fewer rows.
-    let whole = statements.saturating_sub(stretch.from.statements) * stretch.rows_per_statement();
-    (stretch.from.inserted + whole).min(stretch.to.inserted)
+    let rows = statements.saturating_sub(stretch.from.statements) * rows_per_statement(stretch.test);
+    (stretch.from.inserted + rows).min(stretch.to.inserted)
 }
 
-/// Keys of a client's own table that are taken when it has done these stretches: in each its session takes keys by the
-/// thousand or singly, and leaves the rest of the last ones unused.
+/// Keys of a client's own table that these stretches use up. In Postgres, the session of each stretch takes
+/// keys by the thousand and leaves the rest of the last thousand unused.
 pub fn keys_taken(stretches: &[Stretch], dialect: Dialect) -> u64 {
-    let at_once = keys_at_once(dialect);
-    let of_stretch =
-        |stretch: &Stretch| (stretch.to.inserted - stretch.from.inserted).div_ceil(at_once) * at_once;
-    stretches.iter().map(of_stretch).sum()
+    let cache = sequence_cache(dialect);
+    let keys = |stretch: &Stretch| (stretch.to.inserted - stretch.from.inserted).div_ceil(cache) * cache;
+    stretches.iter().map(keys).sum()
 }
 
 #[cfg(test)]
@@ -138,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_statements_are_known_whatever_their_batches() {
+    fn rows_before_a_statement_depend_on_the_batches_of_its_stretch() {
         let stretches = stretches(&TESTS, &SIZES);
         let rows = [0, 1, 10, 11, 12, 13, 20, 21, 22, 41, 42].map(|n| rows_before(&stretches, n));
         assert_eq!(rows, [0, 100, 1_000, 1_050, 1_150, 1_200, 1_550, 1_553, 1_558, 1_653, 1_703]);
@@ -147,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn each_session_of_postgres_takes_whole_thousands_of_keys() {
+    fn each_postgres_session_takes_whole_thousands_of_keys() {
         let stretches = stretches(&TESTS, &SIZES);
         let taken = |count: usize, dialect| keys_taken(&stretches[..count], dialect);
         assert_eq!([0, 1, 2, 3].map(|count| taken(count, Dialect::Postgres)), [0, 2_000, 3_000, 4_000]);

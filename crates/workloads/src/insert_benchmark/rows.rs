@@ -1,22 +1,22 @@
-//! The rows of the queue, and the writer that makes the text of an insert. It is the hot path of a client, so a row is
-//! put together in place from tables of digits and letters and nothing is allocated for it.
+//! The rows of the queue, and the writer of INSERT statements. It is the hot path of a client, so rows are
+//! assembled in place from lookup tables, without allocation.
 
 use rqps_model::random::{Stream, name_word};
 
-/// Values of `cashregisterid`: uniform from 0 on.
+/// Number of values of `cashregisterid`. Values of this and the next three are uniform from 0.
 pub const CASH_REGISTERS: u64 = 1_000;
-/// Values of `productid`.
+/// Number of values of `productid`.
 pub const PRODUCTS: u64 = 10_000;
-/// Values of `customerid`.
+/// Number of values of `customerid`.
 pub const CUSTOMERS: u64 = 100_000;
-/// Values of `price`.
+/// Number of values of `price`.
 pub const PRICES: u64 = 500;
-/// Shortest `data`.
+/// Minimum length of `data`.
 const DATA_MIN: usize = 10;
-/// Longest `data`.
+/// Maximum length of `data`.
 const DATA_MAX: usize = 20;
-/// Random characters at the end of `data`, by its length from [`DATA_MIN`] on: a half of three quarters, rounded down.
-/// The rest are letters `a`, so that about a third of it can't be compressed.
+/// Number of random characters at the end of `data`, by its length from [`DATA_MIN`] on: 3/8 of it, rounded
+/// down. The rest are letters `a`, so that about a third of `data` can't be compressed.
 const TAIL: [usize; DATA_MAX - DATA_MIN + 1] = {
     let mut tail = [0; DATA_MAX - DATA_MIN + 1];
     let mut i = 0;
@@ -26,16 +26,15 @@ const TAIL: [usize; DATA_MAX - DATA_MIN + 1] = {
     }
     tail
 };
-/// The characters of the random part: those of base64.
+/// The characters of the random part, as in base64.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/// Numbers below 1000: their digits from the left, a comma, and how many bytes that is.
+/// For each number below 1000: its digits and a comma, and their length in bytes.
 const NUMBERS: [([u8; 4], u8); 1000] = numbers();
-/// Bytes of a row at most: `('2020-01-01 00:00:00',999,99999,9999,499,'20 characters'),`, and room for writing eight
-/// characters where the random part has fewer.
+/// Maximum bytes of a row: `('2020-01-01 00:00:00',999,99999,9999,499,'20 characters'),`, and space for
+/// writing eight random characters at once.
 const ROW_BYTES_MAX: usize = 80;
-/// Bytes of a row before its numbers.
+/// The start of a row, before its numbers.
 const HEAD: &[u8; 23] = b"('2020-01-01 00:00:00',";
-/// Seconds of a day.
 const DAY_SECONDS: u64 = 86_400;
 
 const fn numbers() -> [([u8; 4], u8); 1000] {
@@ -54,20 +53,20 @@ const fn numbers() -> [([u8; 4], u8); 1000] {
     numbers
 }
 
-/// What the rows of a client's insert number `number` are drawn from; clients count from 0.
+/// The random stream for the rows of a client's INSERT statement `number`; clients count from 0.
 pub fn statement_stream(seed: u64, client: u32, number: u64) -> Stream {
     const INSERT: u64 = name_word("insert");
     Stream::new(&[seed, INSERT, u64::from(client), number])
 }
 
-/// The number that the date of a client's insert stands for: the insert's own, or, of clients that share a table, one
-/// that tells them apart.
+/// The number that the date of an INSERT statement's rows encodes: the statement's own number, or, if
+/// `sharing` clients share a table, a number that also identifies the client.
 pub fn date_number(number: u64, client: u32, sharing: u32) -> u64 {
     number * u64::from(sharing.max(1)) + u64::from(if sharing > 1 { client } else { 0 })
 }
 
-/// Appends an insert of `rows` rows, drawn from `stream`, into table number `table`. Their date is `date_number`
-/// seconds after the first day. All dialects spell it alike.
+/// Appends an INSERT of `rows` rows, drawn from `stream`, into table number `table`. Their date is
+/// `date_number` seconds after the start of 2020. The SQL is the same in all dialects.
 pub fn write_insert(text: &mut String, table: u32, stream: &mut Stream, date_number: u64, rows: u32) {
     text.reserve(128 + rows as usize * ROW_BYTES_MAX);
     text.push_str("INSERT INTO pi");
@@ -81,19 +80,19 @@ pub fn write_insert(text: &mut String, table: u32, stream: &mut Stream, date_num
         let len = write_row(&mut row, stream);
         bytes.extend_from_slice(&row[..len]);
     }
-    // The comma of the last row.
+    // The comma after the last row.
     bytes.pop();
-    // All of it is ASCII, which is quicker to see at once than row by row.
+    // Checking UTF-8 once is faster than row by row.
     *text = String::from_utf8(bytes).unwrap_or_default();
 }
 
 fn push_number(text: &mut String, number: u32) {
     use std::fmt::Write as _;
-    // A String takes everything that is written to it.
+    // Writing to a String can't fail.
     let _ = write!(text, "{number}");
 }
 
-/// Writes a row behind its head, with a comma after it, and returns its end.
+/// Writes a row after its head, followed by a comma; returns the end.
 #[inline]
 fn write_row(row: &mut [u8; ROW_BYTES_MAX], stream: &mut Stream) -> usize {
     let mut draw = Draw(stream.bits());
@@ -128,7 +127,7 @@ fn write_row(row: &mut [u8; ROW_BYTES_MAX], stream: &mut Stream) -> usize {
     let length = length as usize;
     row[at..at + 1 + DATA_MAX].copy_from_slice(b"'aaaaaaaaaaaaaaaaaaaa");
     let end = at + 1 + DATA_MIN + length;
-    // Eight at once is quicker than as many as there are; what is too much is written over.
+    // Writing eight at once is faster than the exact number; the excess is overwritten.
     let random: [u8; 8] = std::array::from_fn(|i| LETTERS[(letters >> (6 * i)) as usize % 64]);
     let tail = end - TAIL[length];
     row[tail..tail + 8].copy_from_slice(&random);
@@ -136,8 +135,8 @@ fn write_row(row: &mut [u8; ROW_BYTES_MAX], stream: &mut Stream) -> usize {
     end + 3
 }
 
-/// Several small draws from 64 random bits: each takes what the one before left over. The bias of a draw is below the
-/// product of all ranges, at most 55,000,000 here but for the first two, 100,000,000, over 2^64.
+/// Several small draws from 64 random bits; each uses the bits that the previous one left. The bias of a draw
+/// is below the product of all ranges (here at most 100,000,000) over 2^64.
 struct Draw(u64);
 
 impl Draw {
@@ -156,17 +155,17 @@ fn put_number(row: &mut [u8; ROW_BYTES_MAX], at: &mut usize, number: u64) {
     *at += usize::from(len);
 }
 
-/// Writes `2020-01-01 00:00:00` and so many seconds. The date is that of the civil calendar (H. Hinnant,
-/// "chrono-compatible low-level date algorithms", days to civil), years 2020 to 9999.
+/// Writes the date `seconds` seconds after 2020-01-01 00:00:00, for years up to 9999 (H. Hinnant,
+/// "chrono-compatible low-level date algorithms", civil_from_days).
 fn write_date(out: &mut [u8], seconds: u64) {
     // Days from 0000-03-01 to 2020-01-01.
     const FIRST: u64 = 737_730;
     let days = seconds / DAY_SECONDS + FIRST;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     let year = (era * 400 + year + u64::from(month <= 2)).min(9_999);
     let second = seconds % DAY_SECONDS;
@@ -196,7 +195,7 @@ mod tests {
         text
     }
 
-    /// The rows as values between commas, without apostrophes.
+    /// The rows' values, without apostrophes.
     fn rows(insert: &str) -> Vec<Vec<String>> {
         let (_, values) = insert.split_once(" VALUES (").unwrap();
         let values = values.strip_suffix(')').unwrap();
@@ -205,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn rows_follow_from_seed_client_and_number_alone() {
+    fn rows_depend_only_on_seed_client_and_number() {
         assert_eq!(insert(1, 0, 7, 50), insert(1, 0, 7, 50));
         let values = |seed, client, number| rows(&insert(seed, client, number, 1))[0][1..].to_vec();
         for other in [values(2, 0, 7), values(1, 1, 7), values(1, 0, 8)] {
             assert_ne!(other, values(1, 0, 7));
         }
-        // The rows of a statement that is cut short are the first of the whole one.
+        // A shorter statement has the first rows of the longer one.
         assert_eq!(rows(&insert(1, 0, 7, 50))[..5], rows(&insert(1, 0, 7, 5)));
         assert!(insert(1, 2, 0, 1).starts_with(
             "INSERT INTO pi3 (dateandtime,cashregisterid,customerid,productid,price,data) VALUES ('2020-01-01 00:00:00',"
@@ -231,7 +230,7 @@ mod tests {
                     assert!(value < *end && value.to_string() == row[i + 1], "{row:?}");
                     *sum += value as f64;
                     *max = value.max(*max);
-                    // A tenth of the range, which a wrong draw of a leading digit would miss.
+                    // The lowest tenth of the range: a wrong leading digit would change its share.
                     seen_first[i] += u32::from(value * 10 < *end);
                 }
             }
@@ -281,7 +280,7 @@ mod tests {
         assert_eq!(date(59 * DAY_SECONDS + 86_399), "2020-02-29 23:59:59");
         assert_eq!(date(60 * DAY_SECONDS), "2020-03-01 00:00:00");
         assert_eq!(date(366 * DAY_SECONDS), "2021-01-01 00:00:00");
-        // 2100 is no leap year: 80 years with 20 leap days, 59 days of 2100.
+        // 2100 is not a leap year: 80 years with 20 leap days, and 59 days of 2100.
         assert_eq!(date((80 * 365 + 20 + 59) * DAY_SECONDS + 3_661), "2100-03-01 01:01:01");
         assert_eq!([date_number(7, 2, 4), date_number(7, 2, 1), date_number(7, 2, 0)], [30, 7, 7]);
     }

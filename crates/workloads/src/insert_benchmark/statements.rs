@@ -1,32 +1,36 @@
-//! The statements that move the queue and those that ask it, in both dialects. What is sent often is appended to a
-//! buffer that is used again.
+//! The DELETE statements and queries of the queue, in both dialects. Frequent statements are appended to a
+//! reused buffer.
 
 use std::fmt::Write as _;
+
+use serde::Serialize;
 
 use super::rows::{CASH_REGISTERS, PRICES, PRODUCTS};
 use super::tables::table_name;
 use crate::dialect::Dialect;
 use crate::model::QueryMix;
 
-/// Rows that a query asks for.
+/// Maximum number of rows that a query returns.
 pub const ROWS_PER_QUERY: u32 = 10;
 /// Keys of a point query.
 pub const POINT_KEYS: usize = 10;
 
-/// How a delete names its rows. It decides what the planner of Postgres looks up in the index at each planning.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// How a DELETE selects its rows. In Postgres, this determines the planner's index lookups each time it
+/// plans.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum DeleteForm {
-    /// The next rows from a key on, by a sub-select (Postgres) or a limit (MySQL): always as many as asked for.
+    /// The next rows from a key on, by a subquery (Postgres) or LIMIT (MySQL): always the requested number.
     #[default]
     In,
-    /// The keys of a range, the form in use until 2024: fewer rows where keys have gaps.
+    /// A range of keys, the form in use until 2024: fewer rows if keys have gaps.
     Range,
 }
 
 impl DeleteForm {
     pub const ALL: [DeleteForm; 2] = [DeleteForm::In, DeleteForm::Range];
 
-    /// The word in plans and result files.
+    /// The name in plans and result files.
     pub fn key(self) -> &'static str {
         match self {
             DeleteForm::In => "in",
@@ -35,9 +39,9 @@ impl DeleteForm {
     }
 }
 
-/// Appends the delete of the next `rows` rows of a table, `key` being the lowest primary key as far as is known.
+/// Appends the DELETE of the next `rows` rows of a table; `key` is the (estimated) smallest primary key.
 pub fn write_delete(text: &mut String, form: DeleteForm, dialect: Dialect, table: u32, key: i64, rows: u32) {
-    // A String takes everything that is written to it.
+    // Writing to a String can't fail.
     let _ = match (form, dialect) {
         (DeleteForm::In, Dialect::Postgres) => write!(
             text,
@@ -55,12 +59,12 @@ pub fn write_delete(text: &mut String, form: DeleteForm, dialect: Dialect, table
     };
 }
 
-/// Asks for a table's lowest primary key.
+/// Returns a table's smallest primary key.
 pub fn min_sql(table: u32) -> String {
     format!("SELECT min(transactionid) FROM {}", table_name(table))
 }
 
-/// Asks for a table's highest primary key.
+/// Returns a table's largest primary key.
 pub fn max_sql(table: u32) -> String {
     format!("SELECT max(transactionid) FROM {}", table_name(table))
 }
@@ -70,17 +74,17 @@ pub fn max_sql(table: u32) -> String {
 pub struct Query {
     /// Its kind, as in [`Test::statements`](crate::Test::statements).
     pub kind: &'static str,
-    /// How many values it takes.
+    /// Number of values.
     pub values: u32,
-    /// Its value is uniform over `0..draw_max`; none: keys between the table's lowest and highest.
+    /// Its value is uniform over `0..draw_max`; if `None`, keys between the table's smallest and largest.
     pub draw_max: Option<u64>,
     /// SQL with `{t}` for the table, `{hint}` for an index hint, `?` for a value.
     pub(super) sql: &'static str,
-    /// The index that MySQL is told to use.
+    /// The index that MySQL is forced to use.
     index: Option<&'static str>,
 }
 
-/// From a product on, in the order of its index.
+/// Starts at a product, in index order.
 pub(super) const BY_PRODUCT: Query = Query {
     kind: "range-product",
     values: 1,
@@ -89,7 +93,7 @@ pub(super) const BY_PRODUCT: Query = Query {
           ORDER BY productid, customerid, price LIMIT 10",
     index: Some("marketsegment"),
 };
-/// After a cash register, in the order of its index.
+/// Starts after a cash register, in index order.
 pub(super) const BY_REGISTER: Query = Query {
     kind: "range-register",
     values: 1,
@@ -98,7 +102,7 @@ pub(super) const BY_REGISTER: Query = Query {
           ORDER BY cashregisterid, customerid, price LIMIT 10",
     index: Some("registersegment"),
 };
-/// From a price on, the oldest first: where rows are being deleted.
+/// Starts at a price, oldest rows first, which are being deleted.
 pub(super) const BY_PRICE: Query = Query {
     kind: "range-price",
     values: 1,
@@ -117,7 +121,7 @@ pub(super) const POINTS: Query = Query {
 };
 
 impl QueryMix {
-    /// Its queries; each time one of them is drawn, all equally likely.
+    /// The queries; each time, one is drawn uniformly.
     pub fn queries(self) -> &'static [Query] {
         match self {
             QueryMix::Range => &[BY_PRODUCT, BY_REGISTER, BY_PRICE],
@@ -127,7 +131,7 @@ impl QueryMix {
 }
 
 impl Query {
-    /// The SQL to prepare, with `$1` … in Postgres and `?` in MySQL.
+    /// The SQL to prepare, with placeholders `$1` … (Postgres) or `?` (MySQL).
     pub fn prepared_sql(&self, dialect: Dialect, table: u32) -> String {
         let mut sql = String::new();
         self.expand(&mut sql, dialect, table, |text, number| {
@@ -139,7 +143,7 @@ impl Query {
         sql
     }
 
-    /// Appends the SQL with its values; one that is missing is 0.
+    /// Appends the SQL with `values`; a missing value is 0.
     pub fn write(&self, text: &mut String, dialect: Dialect, table: u32, values: &[i64]) {
         self.expand(text, dialect, table, |text, number| {
             let _ = write!(text, "{}", values.get(number).copied().unwrap_or(0));
@@ -176,8 +180,8 @@ impl Query {
     }
 }
 
-/// A statement of a kind with values such as a step would send, for the server to show its query plan: an insert of one
-/// row, a delete from the key `low` on, points between `low` and `high`. None for a kind that there is not.
+/// A statement of `kind` with typical values, for EXPLAIN: an INSERT of one row, a DELETE from key `low` on,
+/// points between `low` and `high`. `None` for an unknown kind.
 pub fn example_sql(
     kind: &str,
     dialect: Dialect,

@@ -1,4 +1,5 @@
-//! The tables of the queue: how they are made, indexed and divided, and how their rows tell what was done to them.
+//! SQL for the tables of the queue: creates, indexes and partitions them, and reads the queue's position from
+//! their rows.
 
 use crate::dialect::Dialect;
 
@@ -7,39 +8,40 @@ pub fn table_name(table: u32) -> String {
     format!("pi{table}")
 }
 
-/// The secondary indexes in the order in which they are built: what follows the table's name in theirs, and columns.
+/// The secondary indexes in the order in which they are built: the suffix of their name, and their columns.
 const INDEXES: [(&str, &str); 3] = [
     ("marketsegment", "productid, customerid, price"),
     ("registersegment", "cashregisterid, customerid, price"),
     ("pdc", "price, dateandtime, customerid"),
 ];
 
-/// The day from which rows count the seconds of their date.
-pub(super) const FIRST_DAY: &str = "2020-01-01";
+/// A row's date is its statement's number in seconds after the start of this day.
+const FIRST_DAY: &str = "2020-01-01";
 
-pub(super) fn index_name(table: u32, index: &str) -> String {
+fn index_name(table: u32, index: &str) -> String {
     format!("{}_{index}", table_name(table))
 }
 
-/// A table in ranges of its primary key.
+/// Partitions of a table by ranges of its primary key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partitions {
-    /// How many; the last has no end.
+    /// Number of partitions; the last one is unbounded.
     pub count: u32,
+    /// Keys per partition.
     pub keys: u64,
 }
 
 impl Partitions {
-    /// The first key that is not in partition `number` (from 0); none for the last.
+    /// The first key after partition `number` (from 0); `None` for the last partition.
     fn end(self, number: u32) -> Option<u64> {
         (number + 1 < self.count).then(|| (u64::from(number) + 1) * self.keys + 1)
     }
 }
 
-/// Statements that make table number `table`, empty and without secondary indexes, replacing one of an earlier try.
+/// Statements that create empty table number `table` without secondary indexes; they drop an existing one.
 pub fn create_table(dialect: Dialect, table: u32, partitions: Option<Partitions>) -> Vec<String> {
     let name = table_name(table);
-    let (key, date, after) = match dialect {
+    let (key, date, options) = match dialect {
         Dialect::Postgres => ("bigserial", "timestamp without time zone", ""),
         Dialect::Mysql => ("bigint NOT NULL AUTO_INCREMENT", "datetime", " ENGINE=InnoDB"),
     };
@@ -47,29 +49,29 @@ pub fn create_table(dialect: Dialect, table: u32, partitions: Option<Partitions>
         "transactionid {key}, dateandtime {date}, cashregisterid int NOT NULL, customerid int NOT NULL, \
          productid int NOT NULL, price int NOT NULL, data varchar(4000), PRIMARY KEY (transactionid)"
     );
-    let divided = partitions.map_or(String::new(), |partitions| divided_by(dialect, partitions));
+    let partition_by = partitions.map_or(String::new(), |partitions| partition_clause(dialect, partitions));
     let mut statements = vec![
         format!("DROP TABLE IF EXISTS {name}"),
-        format!("CREATE TABLE {name} ({columns}){after}{divided}"),
+        format!("CREATE TABLE {name} ({columns}){options}{partition_by}"),
     ];
     if dialect == Dialect::Postgres {
-        statements.extend(partitions.iter().flat_map(|partitions| children(&name, *partitions)));
-        // A session takes many keys at a time, so that keys have gaps where a session ended.
-        let at_once = keys_at_once(dialect);
-        statements.push(format!("ALTER SEQUENCE {name}_transactionid_seq CACHE {at_once}"));
+        statements.extend(partitions.iter().flat_map(|partitions| create_partitions(&name, *partitions)));
+        // Leaves gaps between the keys of different sessions.
+        let cache = sequence_cache(dialect);
+        statements.push(format!("ALTER SEQUENCE {name}_transactionid_seq CACHE {cache}"));
     }
     statements
 }
 
-/// How many keys a session takes at a time.
-pub(super) fn keys_at_once(dialect: Dialect) -> u64 {
+/// The number of keys that a session takes from the sequence at a time.
+pub(super) fn sequence_cache(dialect: Dialect) -> u64 {
     match dialect {
         Dialect::Postgres => 1_000,
         Dialect::Mysql => 1,
     }
 }
 
-/// Has the keys of a table's next rows follow this one, or the table's last where that is higher.
+/// Sets the key counter: the next row's key follows `key`, or the table's largest key if that is larger.
 pub fn last_key_sql(dialect: Dialect, table: u32, key: u64) -> String {
     let name = table_name(table);
     match dialect {
@@ -81,20 +83,20 @@ pub fn last_key_sql(dialect: Dialect, table: u32, key: u64) -> String {
     }
 }
 
-fn divided_by(dialect: Dialect, partitions: Partitions) -> String {
+fn partition_clause(dialect: Dialect, partitions: Partitions) -> String {
     if dialect == Dialect::Postgres {
         return " PARTITION BY RANGE (transactionid)".to_owned();
     }
-    let one = |number: u32| {
+    let partition = |number: u32| {
         let end = partitions.end(number).map_or("MAXVALUE".to_owned(), |end| end.to_string());
         format!("PARTITION p{number} VALUES LESS THAN ({end})")
     };
-    let all: Vec<String> = (0..partitions.count).map(one).collect();
+    let all: Vec<String> = (0..partitions.count).map(partition).collect();
     format!(" PARTITION BY RANGE (transactionid) ({})", all.join(", "))
 }
 
-fn children(name: &str, partitions: Partitions) -> Vec<String> {
-    let one = |number: u32| {
+fn create_partitions(name: &str, partitions: Partitions) -> Vec<String> {
+    let create = |number: u32| {
         let from = match number {
             0 => "MINVALUE".to_owned(),
             number => partitions.end(number - 1).unwrap_or_default().to_string(),
@@ -102,10 +104,10 @@ fn children(name: &str, partitions: Partitions) -> Vec<String> {
         let to = partitions.end(number).map_or("MAXVALUE".to_owned(), |end| end.to_string());
         format!("CREATE TABLE {name}_p{number} PARTITION OF {name} FOR VALUES FROM ({from}) TO ({to})")
     };
-    (0..partitions.count).map(one).collect()
+    (0..partitions.count).map(create).collect()
 }
 
-/// Statements that build the secondary indexes of a table: one after another in Postgres, all at once in MySQL.
+/// Statements that build the secondary indexes of a table: one per index in Postgres, one for all in MySQL.
 pub fn create_indexes(dialect: Dialect, table: u32) -> Vec<String> {
     let name = table_name(table);
     match dialect {
@@ -124,14 +126,14 @@ pub fn create_indexes(dialect: Dialect, table: u32) -> Vec<String> {
     }
 }
 
-/// Asks for the names of a table's secondary indexes that are there.
+/// Returns the names of a table's existing secondary indexes.
 pub fn existing_indexes_sql(dialect: Dialect, table: u32) -> String {
     let name = table_name(table);
     let names: Vec<String> =
         INDEXES.iter().map(|(index, _)| format!("'{}'", index_name(table, index))).collect();
     let names = names.join(", ");
     match dialect {
-        // The view pg_indexes leaves those of a partitioned table out before 12.
+        // Before version 12, the view pg_indexes lacks the indexes of partitioned tables.
         Dialect::Postgres => {
             format!("SELECT relname FROM pg_class WHERE relkind IN ('i', 'I') AND relname IN ({names})")
         }
@@ -142,7 +144,7 @@ pub fn existing_indexes_sql(dialect: Dialect, table: u32) -> String {
     }
 }
 
-/// Statements that drop those indexes of a table that are there, as [`existing_indexes_sql`] names them.
+/// Statements that drop `existing` indexes of a table, the names returned by [`existing_indexes_sql`].
 pub fn drop_indexes(dialect: Dialect, table: u32, existing: &[String]) -> Vec<String> {
     let drop = |index: &String| match dialect {
         Dialect::Postgres => format!("DROP INDEX {index}"),
@@ -151,9 +153,9 @@ pub fn drop_indexes(dialect: Dialect, table: u32, existing: &[String]) -> Vec<St
     existing.iter().map(drop).collect()
 }
 
-/// A row's number as SQL: the seconds of its date since the first day, which is what
-/// [`date_number`](super::date_number) made of its statement's.
-fn number_of(dialect: Dialect) -> String {
+/// SQL expression for a row's [`date_number`](super::date_number): the seconds from the first day to its
+/// date.
+fn date_number_sql(dialect: Dialect) -> String {
     match dialect {
         Dialect::Postgres => {
             format!("CAST(extract(epoch FROM dateandtime - timestamp '{FIRST_DAY}') AS bigint)")
@@ -162,19 +164,19 @@ fn number_of(dialect: Dialect) -> String {
     }
 }
 
-/// Asks for the number that the newest row's date stands for; no row from an empty table.
+/// Returns the newest row's date number; no row from an empty table.
 pub fn newest_number_sql(dialect: Dialect, table: u32) -> String {
-    let (number, name) = (number_of(dialect), table_name(table));
+    let (number, name) = (date_number_sql(dialect), table_name(table));
     format!("SELECT {number} FROM {name} ORDER BY transactionid DESC LIMIT 1")
 }
 
-/// Asks for the number that the oldest row's date stands for; no row from an empty table.
+/// Returns the oldest row's date number; no row from an empty table.
 pub fn oldest_number_sql(dialect: Dialect, table: u32) -> String {
-    let (number, name) = (number_of(dialect), table_name(table));
+    let (number, name) = (date_number_sql(dialect), table_name(table));
     format!("SELECT {number} FROM {name} ORDER BY transactionid LIMIT 1")
 }
 
-/// Asks how many rows of the oldest row's statement are left.
+/// Returns the number of rows that are left of the oldest row's statement.
 pub fn oldest_rows_sql(table: u32) -> String {
     let name = table_name(table);
     let rows = super::LOAD_BATCH_ROWS;
@@ -184,19 +186,21 @@ pub fn oldest_rows_sql(table: u32) -> String {
     )
 }
 
-/// Asks for the highest number of those that a client of a shared table gave: NULL without any. Reads the whole table.
+/// Returns the largest date number of a client's rows in a shared table; NULL if it has none. Scans the whole
+/// table.
 pub fn newest_number_of_lane_sql(dialect: Dialect, table: u32, client: u32, sharing: u32) -> String {
-    let (number, name) = (number_of(dialect), table_name(table));
+    let (number, name) = (date_number_sql(dialect), table_name(table));
     format!("SELECT max({number}) FROM {name} WHERE mod({number}, {sharing}) = {client}")
 }
 
-/// Asks for a table's number of rows.
+/// Returns a table's number of rows.
 pub fn count_sql(table: u32) -> String {
     format!("SELECT count(*) FROM {}", table_name(table))
 }
 
-/// Asks for a table's content in one text, `rows:sum`: the sum over all rows of the first 32 bits of the MD5 of all
-/// columns but the key. The same content gives the same text in every DBMS, whatever the keys and the rows' order.
+/// Returns a checksum of a table's content as text, `rows:sum`: the sum over all rows of the first 32 bits of
+/// the MD5 of all columns except the key. It is the same in every DBMS and does not depend on keys or the
+/// order of rows.
 pub fn checksum_sql(dialect: Dialect, table: u32) -> String {
     let name = table_name(table);
     match dialect {
@@ -218,8 +222,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_and_indexes_are_those_that_are_published() {
-        let of = |dialect| {
+    fn tables_and_indexes_are_as_published() {
+        let sql = |dialect| {
             let mut all = create_table(dialect, 1, None);
             all.extend(create_table(dialect, 2, Some(Partitions { count: 3, keys: 500 })));
             all.extend(create_indexes(dialect, 1));
@@ -230,7 +234,7 @@ mod tests {
             all.push(last_key_sql(dialect, 1, 4_000));
             all.join("\n")
         };
-        insta::assert_snapshot!("postgres", of(Dialect::Postgres));
-        insta::assert_snapshot!("mysql", of(Dialect::Mysql));
+        insta::assert_snapshot!("postgres", sql(Dialect::Postgres));
+        insta::assert_snapshot!("mysql", sql(Dialect::Mysql));
     }
 }

@@ -1,5 +1,4 @@
-//! The microbenchmarks as plans have them: their keys of `[workload]`, their steps, and what single tests do
-//! differently.
+//! The microbenchmarks in plans: the keys of `[workload]`, the steps, and the options of single tests.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,7 +35,7 @@ const WORKLOAD_KEYS: [&str; 15] = [
 ];
 const TEST_KEYS: [&str; 6] =
     ["seconds", "events", "rate_per_second", "clients", "warmup_seconds", "rate_mei_percent"];
-/// Keys that are of a sequence alone.
+/// Keys that apply only to the protocol `sequence`.
 const SEQUENCE_KEYS: [&str; 5] =
     ["read_seconds", "write_seconds", "write_work", "pre_tests", "warmup_seconds"];
 
@@ -65,23 +64,22 @@ impl Benchmark for Microbenchmarks {
     }
 }
 
-/// The microbenchmarks as a plan wants them.
+/// The part of a plan that is specific to the microbenchmarks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MicroPlan {
     pub tables: u32,
-    /// Rows per table when the load is done.
+    /// Rows per table after the load.
     pub rows: u64,
     /// Seconds of a window that reads.
     pub read_seconds: u32,
     /// Seconds of a window that writes.
     pub write_seconds: u32,
     pub write_work: WriteWork,
-    /// What comes before a window without being measured.
     #[serde(rename = "warmup_seconds")]
     pub warmup: Warmup,
-    /// The `delete` test stops when this share of the rows is gone; 1.0: never before its time.
+    /// The `delete` test stops after deleting this share of the rows; 1.0 for no limit.
     pub delete_share_max: f64,
-    /// VACUUM ANALYZE between load and first step.
+    /// Whether VACUUM ANALYZE runs between load and first step.
     pub vacuum_after_load: bool,
 }
 
@@ -89,9 +87,9 @@ pub struct MicroPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteWork {
-    /// Base runs by time, every other arm does exactly the operations that base did.
+    /// Base runs for a given time; every other arm does exactly the operations that base did.
     AsBase,
-    /// Every arm runs by time, so a faster arm changes more rows.
+    /// Every arm runs for a given time, so a faster arm changes more rows.
     Time,
 }
 
@@ -128,7 +126,7 @@ fn read(plan: &Reading<'_>) -> Readable {
     let listed = read_steps(section, problems);
     let workload = Workload {
         clients: small("clients", limits::CLIENTS, 1),
-        driver: shared::driver(section),
+        driver: shared::driver(section, problems, &Driver::ALL),
         transport: shared::transport(section),
         settle_seconds_max: small("settle_seconds_max", limits::SETTLE_SECONDS, settle_default),
         steps: match plan.protocol {
@@ -140,7 +138,7 @@ fn read(plan: &Reading<'_>) -> Readable {
     };
     let tests = read_tests(plan.top, problems, &workload);
     if plan.protocol == Protocol::Sequence {
-        warn(&Seldom { section, problems, work: &work, workload: &workload, tests: &tests }, &listed);
+        warn(&Parts { section, problems, work: &work, workload: &workload, tests: &tests }, &listed);
     }
     Readable { workload, tests, work: Work::new(work) }
 }
@@ -170,7 +168,7 @@ impl Workplan for MicroPlan {
         let (test, role) = test_and_role(name);
         let test = test_by_name(test)?;
         let options = options_of(all, name);
-        // write-only is run for the read time in every published set-up.
+        // Published set-ups run write-only for the read time.
         let seconds = match (test.name, role) {
             ("scan", Role::Warm) => SCAN_WARMUP_SECONDS.min(self.read_seconds),
             ("write-only", _) => self.read_seconds,
@@ -218,7 +216,7 @@ impl Workplan for MicroPlan {
     }
 
     fn estimate_seconds(&self, kind: &ActionKind) -> Option<f64> {
-        // Fixed work without a rate: as long as base's window by time would be.
+        // Fixed work without a rate: assume the length of a window that ends by time.
         match kind {
             ActionKind::Measure(step) => match (&step.limit, step.rate_per_second) {
                 (Limit::Events(_), None) => {
@@ -278,8 +276,8 @@ impl Workplan for MicroPlan {
     }
 }
 
-/// What a step does differently: what is said under its own name, and for `TEST.pre` also what is said under `TEST`. A
-/// warm-up takes nothing from its test.
+/// The options of a step: its own, and for `TEST.pre` also those of `TEST`. A warm-up does not inherit from
+/// its test.
 fn options_of(all: &BTreeMap<String, TestOptions>, step: &str) -> TestOptions {
     let own = all.get(step).cloned().unwrap_or_default();
     let Some(test) = step.strip_suffix(".pre").and_then(|test| all.get(test)) else {
@@ -296,7 +294,7 @@ fn options_of(all: &BTreeMap<String, TestOptions>, step: &str) -> TestOptions {
     }
 }
 
-/// Names of the steps, listed by the plan or in the benchmark's own order.
+/// Names of the steps: those listed in the plan, or the benchmark's own.
 fn read_steps(workload: &Section<'_>, problems: &Problems<'_>) -> Vec<Found<String>> {
     let pre_tests = workload.boolean("pre_tests");
     let repeated = |name: &str| match name.contains('.') {
@@ -314,7 +312,7 @@ fn read_steps(workload: &Section<'_>, problems: &Problems<'_>) -> Vec<Found<Stri
     steps
 }
 
-/// What to write instead of a name that is no step; none where it is one.
+/// The remedy for an unknown step name; `None` if the name is known.
 fn unknown_step(name: &str) -> Option<String> {
     if step::is_known(name) {
         return None;
@@ -331,7 +329,7 @@ fn unknown_step(name: &str) -> Option<String> {
     })
 }
 
-/// The tables `[test.NAME]`, by step name.
+/// Reads the tables `[test.NAME]`, by step name.
 fn read_tests(
     top: &Section<'_>,
     problems: &Problems<'_>,
@@ -357,14 +355,14 @@ fn read_tests(
         let used = workload.steps.iter().any(|step| step == name || step.strip_suffix(".pre") == Some(name));
         if known && !used {
             let remedy = format!("Add \"{name}\" to `steps`, or remove this table.");
-            problems.warn(&key_at, place, "has no effect: no step of the plan is called so", remedy);
+            problems.warn(&key_at, place, "has no effect: the plan has no step of this name", remedy);
         }
         found.insert(name.to_owned(), options);
     }
     found
 }
 
-/// Also catches `[test.scan.warm]`, which in TOML is a table within `[test.scan]`, not the step `scan.warm`.
+/// Also catches `[test.scan.warm]`, which in TOML is a table in `[test.scan]`, not the step `scan.warm`.
 fn check_test_keys(section: &Section<'_>, name: &str) {
     section.check_keys(&TEST_KEYS, |key| match key {
         "tables" | "rows" | "driver" | "transport" | "delete_share_max" => {
@@ -422,8 +420,8 @@ fn read_options(
     }
 }
 
-/// What is looked through for what is allowed but seldom meant.
-struct Seldom<'a> {
+/// The parts of a plan that are checked for likely mistakes.
+struct Parts<'a> {
     section: &'a Section<'a>,
     problems: &'a Problems<'a>,
     work: &'a MicroPlan,
@@ -431,18 +429,20 @@ struct Seldom<'a> {
     tests: &'a BTreeMap<String, TestOptions>,
 }
 
-fn warn(seldom: &Seldom<'_>, steps: &[Found<String>]) {
-    let Seldom { section, problems, work, workload, tests } = *seldom;
-    let of_step = |found| -> Option<(&Found<String>, &'static Test, Role)> {
-        let found: &Found<String> = found;
-        let (test, role) = test_and_role(&found.value);
-        Some((found, test_by_name(test)?, role))
-    };
-    let tested: Vec<_> = steps.iter().filter_map(of_step).collect();
+/// Warns of what is allowed but rarely intended.
+fn warn(parts: &Parts<'_>, steps: &[Found<String>]) {
+    let Parts { section, problems, work, workload, tests } = *parts;
+    let tested: Vec<(&Found<String>, &Test, Role)> = steps
+        .iter()
+        .filter_map(|found| {
+            let (test, role) = test_and_role(&found.value);
+            Some((found, test_by_name(test)?, role))
+        })
+        .collect();
     if let Some(shrunk) = tested.iter().position(|(_, test, _)| test.shrinks) {
         for (found, test, _) in tested[shrunk..].iter().filter(|(_, test, _)| !test.writes()) {
             let what = format!(
-                "\"{}\" comes after \"{}\", so rows it asks for are gone",
+                "\"{}\" comes after \"{}\", so it reads deleted rows",
                 test.name, tested[shrunk].1.name
             );
             problems.warn(&found.at, section.place_of("steps"), what, "List the reads before the deletes.");
@@ -471,13 +471,13 @@ fn warn(seldom: &Seldom<'_>, steps: &[Found<String>]) {
         );
     }
     if work.write_work == WriteWork::Time && tested.iter().any(|(_, test, _)| test.writes()) {
-        let what = "a faster arm changes more rows, so the steps after a write start from unlike tables";
+        let what = "a faster arm changes more rows, so the steps after a write start from different tables";
         let remedy = "Use \"as-base\" unless the run is to match older results.";
         problems.warn(&section.key_at("write_work"), section.place_of("write_work"), what, remedy);
     }
 }
 
-/// What sysbench can't do.
+/// Reports options that sysbench does not support.
 fn check_sysbench(work: &MicroPlan, top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
     if plan.workload.driver != Driver::Sysbench {
         return;
@@ -510,7 +510,7 @@ fn check_sysbench(work: &MicroPlan, top: &Section<'_>, problems: &Problems<'_>, 
     }
 }
 
-/// What does not go with blocks.
+/// Reports what does not apply to the protocol `isolated`.
 fn check_blocks(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
     let Some(section) = top.table("workload", "[workload]") else {
         return;
@@ -521,10 +521,10 @@ fn check_blocks(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
             problems.warn(&at, section.place_of(key), "has no effect with protocol = \"isolated\"", remedy);
         }
     }
-    let is_another = |name: &&String| step::is_known(name) && test_by_name(name).is_none();
-    for name in plan.workload.steps.iter().filter(is_another) {
+    let is_not_a_test = |name: &&String| step::is_known(name) && test_by_name(name).is_none();
+    for name in plan.workload.steps.iter().filter(is_not_a_test) {
         let remedy = "List tests alone: every test starts from the same data, warmed up.";
-        let what = format!("\"{name}\" is no test of a plan of blocks");
+        let what = format!("\"{name}\" is not a test; protocol \"isolated\" runs only tests");
         problems.error(&section.key_at("steps"), section.place_of("steps"), what, remedy);
     }
 }

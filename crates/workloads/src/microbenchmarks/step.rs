@@ -1,25 +1,24 @@
-//! The names by which plans list steps of the microbenchmarks: a test's name, with a suffix for warm-ups and early
-//! passes.
+//! Step names of the microbenchmarks in plans: a test's name, with a suffix for warm-ups and early passes.
 
 use rqps_model::Role;
 use rqps_plan::shared::nearest_step;
 
 use super::test_by_name;
 
-/// What a test's name may end with, after a dot.
+/// Suffixes of step names, after a dot.
 pub(crate) const SUFFIXES: [&str; 3] = ["pre", "warm", "warmpre"];
 
-/// Whether it is `settle`, or a test's name with or without a suffix.
+/// Whether `name` is `settle`, or a test's name with or without a suffix.
 pub(crate) fn is_known(name: &str) -> bool {
     name == rqps_plan::shared::SETTLE || test_by_name(test_and_role(name).0).is_some()
 }
 
-/// The name that may have been meant by one that is not known.
+/// The known name nearest to an unknown one, if it may be a typo.
 pub fn nearest(name: &str) -> Option<String> {
     nearest_step(test_and_role(name).0, super::tests().iter().map(|test| test.name))
 }
 
-/// The test that a step runs, and what for.
+/// The test that a step runs, and the step's role.
 pub fn test_and_role(step: &str) -> (&str, Role) {
     match step.rsplit_once('.') {
         Some((test, "warm" | "warmpre")) => (test, Role::Warm),

@@ -1,9 +1,9 @@
-//! The Insert Benchmark, sent by clients of our own: where the queue stands, what a step finds and leaves, and the
-//! window between them.
+//! Driver of the Insert Benchmark, with rqps' own clients: the position of the queue, the state before and
+//! after a step, and the window between them.
 //!
-//! Everything is counted from the tables themselves: the newest row says which insert was the last, the oldest one how
-//! far the deletes have come. So a step that was cut off goes on to the place at which it was to end, and every arm
-//! ends each step with the same rows.
+//! The position is read from the tables: the newest row shows the last insert, the oldest one how far deletes
+//! have come. So an interrupted step continues to its planned end, and every arm ends each step with the same
+//! rows.
 
 mod position;
 mod state;
@@ -30,10 +30,11 @@ use rqps_workloads::{Dialect, Queue, Test};
 use state::{State, keys};
 use std::time::Instant;
 
-/// The lookups that the deletes need; they are told apart, as metrics.
+/// Statement kind of the lookups that deletes need. Their latencies are reported as metrics, not with the
+/// kinds.
 const MIN_KIND: &str = "min";
 
-/// Clients of our own.
+/// rqps' own clients.
 pub static CLIENTS: &dyn Driver = &InsertClients;
 
 struct InsertClients;
@@ -76,12 +77,12 @@ impl Driver for InsertClients {
         let step = InsertStep::of(&job, self.work(job.plan)?, address.adapter.dialect())
             .ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
         if step.repeats {
-            tidy(admin, &step, &arm.name)?;
+            undo_partial_work(admin, &step, &arm.name)?;
         }
         let before = State::read(arm, admin, &step)?;
-        let standing = QueuePosition::read(admin, &step, &arm.name)?;
+        let position = QueuePosition::read(admin, &step, &arm.name)?;
         if step.repeats {
-            standing.restore_keys(admin, &step, &arm.name)?;
+            position.restore_keys(admin, &step, &arm.name)?;
         }
         let examples = examples(&step, keys(admin, &arm.name)?);
         let flush = admin.flush().filter(|_| job.reads_counters).map(flush);
@@ -94,11 +95,11 @@ impl Driver for InsertClients {
             draws: job.draws,
             delete_form: step.options.delete_form,
             pacer: step.options.pacer,
-            positions: standing.positions(&step),
+            positions: position.positions(&step),
             limit: job.limit,
             flush,
         };
-        Ok(Box::new(InsertWindow { step, spec, address, before, standing, examples }))
+        Ok(Box::new(InsertWindow { step, spec, address, before, position, examples }))
     }
 }
 
@@ -109,24 +110,24 @@ impl InsertClients {
     }
 }
 
-/// What a step works with.
+/// A step of the benchmark.
 struct InsertStep<'a> {
     plan: &'a Plan,
     step: &'a StepDef,
     test: &'static Test,
     options: &'a InsertOptions,
-    /// Whether the step was cut off before.
+    /// Whether an earlier attempt was interrupted.
     repeats: bool,
     queue: Queue,
     dialect: Dialect,
     sizes: Sizes,
     stretches: Vec<Stretch>,
-    /// What of the queue is this step's.
+    /// This step's part of the queue.
     stretch: Stretch,
 }
 
 impl<'a> InsertStep<'a> {
-    /// None for a step that is not of this benchmark.
+    /// `None` for a step of another benchmark.
     fn of(job: &Job<'a>, work: &'a InsertPlan, dialect: Dialect) -> Option<Self> {
         let Job { plan, step, repeats, .. } = *job;
         let options = &work.options;
@@ -157,13 +158,13 @@ impl<'a> InsertStep<'a> {
     }
 }
 
-/// A step of the queue that is ready.
 struct InsertWindow<'a> {
     step: InsertStep<'a>,
     spec: QueueSpec,
     address: SqlAddress,
     before: State,
-    standing: QueuePosition,
+    /// The queue's position before the window.
+    position: QueuePosition,
     examples: Vec<(&'static str, String)>,
 }
 
@@ -186,10 +187,10 @@ impl Window for InsertWindow<'_> {
 
     fn finish(self: Box<Self>, arm: &ActiveArm, findings: &StepFindings) -> Result<Finished> {
         let (step, result) = (&self.step, &findings.result);
-        let mut admin = arm.admin("reading what a step leaves")?;
+        let mut admin = arm.admin("reading the state after a step")?;
         let after = State::read(arm, &mut *admin, step)?;
         if step.repeats {
-            step.leave_keys(&mut *admin, &arm.name)?;
+            step.set_end_keys(&mut *admin, &arm.name)?;
         }
         let misplaced = match self.spec.limit {
             Limit::Rows(_) if !step.is_shared() => {
@@ -215,13 +216,13 @@ impl Window for InsertWindow<'_> {
             rows,
             pacer: step.queue.rows_per_second.map(|_| step.options.pacer),
             metrics,
-            invalid: self.standing.went_on(step).or_else(|| result.invalid.clone()).or(misplaced),
+            invalid: self.position.partly_done(step).or_else(|| result.invalid.clone()).or(misplaced),
             remark: background(result),
         })
     }
 }
 
-/// Whether the background rate was kept, in a few words.
+/// The achieved rate of background writes, and whether it missed the target, for the summary.
 fn background(result: &StepResult) -> String {
     let total = |name: &str| result.totals.get(name).copied();
     match (total("background_rows_per_s"), total("background_target_rows_per_s")) {
@@ -233,10 +234,10 @@ fn background(result: &StepResult) -> String {
     }
 }
 
-/// Undoes what a step that was cut off has left where it can't go on from there: half a table that is filled by nothing
-/// else, and some of the indexes.
-fn tidy(admin: &mut dyn Admin, step: &InsertStep<'_>, arm: &str) -> Result<()> {
-    let doing = "undoing what a step that was cut off has left";
+/// Undoes partial work that an interrupted step can't continue from: rows in tables that only this step
+/// fills, and some of the indexes.
+fn undo_partial_work(admin: &mut dyn Admin, step: &InsertStep<'_>, arm: &str) -> Result<()> {
+    let doing = "undoing an interrupted step";
     let mut run = |sql: &str| admin.query(sql).map_err(Error::session(arm, doing));
     for table in 1..=step.plan.work.tables() {
         if step.stretch.from.statements == 0 {
@@ -255,7 +256,7 @@ fn tidy(admin: &mut dyn Admin, step: &InsertStep<'_>, arm: &str) -> Result<()> {
     Ok(())
 }
 
-/// Each kind of statement of the step, on the first table.
+/// One statement of each kind in the step, on the first table.
 fn examples(step: &InsertStep<'_>, keys: (i64, i64)) -> Vec<(&'static str, String)> {
     let skips = |kind: &str| !step.deletes() && matches!(kind, "delete" | MIN_KIND);
     let kinds = step.test.statements().map(|statement| statement.kind).filter(|kind| !skips(kind));

@@ -1,4 +1,4 @@
-//! Where the queue stands, as the tables say.
+//! Reads the queue's position from the tables.
 
 use super::InsertStep;
 use crate::error::{Error, Result};
@@ -10,25 +10,24 @@ use rqps_workloads::insert_benchmark::{
     oldest_number_sql, oldest_rows_sql, rows_before, table_name,
 };
 
-const DOING: &str = "reading where the queue stands";
+const DOING: &str = "reading the queue's position";
 
-/// Where each client's queue stands.
+/// The position of each client's queue.
 pub(super) struct QueuePosition {
     clients: Vec<Position>,
 }
 
 impl QueuePosition {
-    /// Reads it from the tables.
     pub fn read(admin: &mut dyn Admin, work: &InsertStep<'_>, arm: &str) -> Result<Self> {
         let mut ask = |sql: &str| -> Result<Option<u64>> {
             let table = admin.query(sql).map_err(Error::session(arm, DOING))?;
             Ok(table.value().and_then(|text| text.parse().ok()))
         };
-        let clients = (0..work.clients()).map(|client| client_at(&mut ask, work, client));
+        let clients = (0..work.clients()).map(|client| client_position(&mut ask, work, client));
         Ok(Self { clients: clients.collect::<Result<_>>()? })
     }
 
-    /// What is left of the step for each client.
+    /// Where each client starts, and what is left of the step for it.
     pub fn positions(&self, work: &InsertStep<'_>) -> Vec<Positions> {
         let end = work.stretch.to;
         let left = |at: &Position| Positions {
@@ -39,9 +38,9 @@ impl QueuePosition {
         self.clients.iter().map(left).collect()
     }
 
-    /// Why the step has no result where an earlier attempt did part of it. It is not what the other arms did: less, and
-    /// in a server that has just been started.
-    pub fn went_on(&self, work: &InsertStep<'_>) -> Option<String> {
+    /// Why the step has no valid result if an earlier attempt did part of it: it did less than on the other
+    /// arms, and on a server that has just been started.
+    pub fn partly_done(&self, work: &InsertStep<'_>) -> Option<String> {
         let by_rows = matches!(work.step.limit, Limit::Rows(_)) && !work.queue.builds_indexes;
         let whole = (work.stretch.to.inserted - work.stretch.from.inserted) * u64::from(work.clients());
         let left: u64 = self.positions(work).iter().map(|position| position.rows_to_insert).sum();
@@ -54,8 +53,8 @@ impl QueuePosition {
         })
     }
 
-    /// Has the keys of the next rows be what they would be if the step had not been cut off: a server that crashed
-    /// skips some, and a new session takes new ones.
+    /// Sets the next keys as if the step had not been interrupted: a crashed server skips some, and a new
+    /// session reserves new ones.
     pub fn restore_keys(&self, admin: &mut dyn Admin, work: &InsertStep<'_>, arm: &str) -> Result<()> {
         for (client, at) in (0..).zip(&self.clients) {
             let of_step = at.inserted.saturating_sub(work.stretch.from.inserted);
@@ -64,8 +63,9 @@ impl QueuePosition {
         Ok(())
     }
 
-    /// What is wrong where a client's queue does not stand where the plan has it after the step. Deletes of the older
-    /// form find fewer rows where keys have gaps; the next step makes up for them.
+    /// Describes the first client whose queue is not at its planned position after the step. With the older
+    /// form of deletes the number of deleted rows is not checked: it finds fewer rows where keys have gaps,
+    /// and the next step catches up.
     pub fn misplaced(&self, work: &InsertStep<'_>) -> Option<String> {
         let end = work.stretch.to;
         let is_exact = work.deletes() && work.options.delete_form == DeleteForm::In;
@@ -83,20 +83,20 @@ impl QueuePosition {
 }
 
 impl InsertStep<'_> {
-    /// Keys of a table that are taken when the step begins.
+    /// Number of keys of a table that earlier steps use.
     fn keys_before(&self) -> u64 {
         let earlier =
             self.stretches.iter().take_while(|stretch| stretch.test.name != self.stretch.test.name).count();
         keys_taken(&self.stretches[..earlier], self.dialect)
     }
 
-    /// Has the keys of the next step be what they would be if this one had not been cut off.
-    pub fn leave_keys(&self, admin: &mut dyn Admin, arm: &str) -> Result<()> {
+    /// Sets the next keys as if this step had not been interrupted.
+    pub fn set_end_keys(&self, admin: &mut dyn Admin, arm: &str) -> Result<()> {
         let last = self.keys_before() + keys_taken(&[self.stretch], self.dialect);
         (0..self.clients()).try_for_each(|client| self.set_last_key(admin, self.table_of(client), last, arm))
     }
 
-    /// In a shared table, and where steps end by time, keys follow from who came when, on every arm.
+    /// No effect with a shared table or steps that end by time: there, keys depend on timing on every arm.
     fn set_last_key(&self, admin: &mut dyn Admin, table: u32, key: u64, arm: &str) -> Result<()> {
         if self.is_shared() || self.options.ends_by == EndsBy::Time || key == 0 {
             return Ok(());
@@ -107,7 +107,7 @@ impl InsertStep<'_> {
     }
 }
 
-fn client_at(
+fn client_position(
     ask: &mut dyn FnMut(&str) -> Result<Option<u64>>,
     work: &InsertStep<'_>,
     client: u32,
@@ -115,8 +115,8 @@ fn client_at(
     let (dialect, table, sharing) = (work.dialect, work.table_of(client), work.clients());
     let shared = work.is_shared();
     if shared && !work.repeats && work.options.ends_by == EndsBy::Rows {
-        // Telling the clients' rows apart takes reading the whole table, which would change what the step finds in
-        // memory.
+        // To tell the clients' rows apart, the whole table would have to be read, which would change what is
+        // cached.
         return Ok(work.stretch.from);
     }
     let newest = match shared {
@@ -128,11 +128,10 @@ fn client_at(
     };
     let statements = 1 + if shared { newest / u64::from(sharing) } else { newest };
     let inserted = rows_before(&work.stretches, statements);
-    let begins_deleted = work.stretch.from.deleted;
-    if begins_deleted == 0 && !work.deletes() {
+    if work.stretch.from.deleted == 0 && !work.deletes() {
         return Ok(Position { statements, inserted, deleted: 0 });
     }
-    // Deletes end within a statement: l.i0's rows come by the hundred and go by fifty.
+    // Deletes may end within a statement's rows: l.i0 inserts by the hundred, deletes remove fifty.
     let oldest = ask(&oldest_number_sql(dialect, table))?.unwrap_or_default();
     let left = ask(&oldest_rows_sql(table))?.unwrap_or_default();
     let deleted = rows_before(&work.stretches, oldest + 1).saturating_sub(left);

@@ -1,4 +1,4 @@
-//! What a step finds and what it leaves: sizes, debt, and what planning its DELETE takes.
+//! The state before and after a step: sizes, debt, and the cost of planning its DELETE.
 
 use super::InsertStep;
 use crate::arm::ActiveArm;
@@ -16,18 +16,18 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Reads it now. Planning comes first: what the others read could clean up after the deletes.
+    /// Reads the state. Planning comes first: reading the rest could clean up after deletes.
     pub fn read(arm: &ActiveArm, admin: &mut dyn Admin, work: &InsertStep<'_>) -> Result<Self> {
         let planning = if work.deletes() { planning(arm, work)? } else { None };
         Ok(Self { debt: admin.debt()?, sizes: admin.sizes()?, planning })
     }
 
-    /// As metrics; `end` is `before` or `after`.
+    /// The state as metrics; `end` is `before` or `after`.
     pub fn metrics(&self, debt_name: &str, end: &str) -> Metrics {
         let mut metrics = Metrics::from([
             (format!("table_bytes_{end}"), self.sizes.table_bytes as f64),
             (format!("index_bytes_{end}"), self.sizes.index_bytes as f64),
-            (format!("{}_{end}", debt_name), self.debt),
+            (format!("{debt_name}_{end}"), self.debt),
         ]);
         if let Some(Planning { buffers, elapsed_us }) = self.planning {
             metrics.insert(format!("planning_us_{end}"), elapsed_us);
@@ -37,8 +37,8 @@ impl State {
     }
 }
 
-/// What planning the step's DELETE takes on the first table: the second time in a session of its own, since the first
-/// also fills the session's caches.
+/// The cost of planning the step's DELETE on the first table, in a new session. The second time is measured:
+/// the first fills the session's caches.
 fn planning(arm: &ActiveArm, work: &InsertStep<'_>) -> Result<Option<Planning>> {
     let mut session = arm.admin("looking at planning")?;
     let (key, _) = keys(&mut *session, &arm.name)?;

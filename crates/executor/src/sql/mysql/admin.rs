@@ -1,4 +1,4 @@
-//! A MySQL or MariaDB session for administration.
+//! Admin sessions on MySQL and MariaDB.
 
 use super::binlog::drop_binlogs;
 use super::settle::hold_purge;
@@ -13,9 +13,9 @@ use rqps_probe::waits::WaitSampler;
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Session, Table};
 
-/// It writes no images of pages: torn ones are mended from the doublewrite buffer, which no session writes. It plans
-/// without a look at an index's ends, does not count what planning takes, and adds up its sessions' counters when it is
-/// asked for them.
+/// Defaults stay for page images (torn pages are repaired from the doublewrite buffer, which no session
+/// writes), for planning (the server does not read an index's ends for it, and does not report its cost), and
+/// for flush (the server sums its sessions' counters when they are read).
 impl Admin for Connection {
     fn query(&mut self, sql: &str) -> Asked<Table> {
         Connection::query(self, sql)
@@ -25,18 +25,18 @@ impl Admin for Connection {
         Session::backend_id(self)
     }
 
-    /// Binary logs that earlier steps left are dropped.
+    /// Drops binary logs of earlier steps.
     fn begin_step(&mut self) -> Asked<()> {
         drop_binlogs(self)
     }
 
-    /// With `innodb_flush_log_at_trx_commit = 0` the last second of finished work is in memory only, and would be lost
-    /// with a server that is killed. The binary log is with the kernel at each commit.
+    /// With `innodb_flush_log_at_trx_commit = 0`, the last second of finished work is in memory only and
+    /// would be lost if the server were killed. The binary log reaches the kernel at each commit.
     fn make_durable(&mut self) -> Asked<()> {
         Connection::query(self, "FLUSH LOCAL ENGINE LOGS").map(|_| ())
     }
 
-    /// A slow shutdown: purge runs to its end, and what the change buffer holds goes into the indexes.
+    /// Requests a slow shutdown, which completes purge and merges the change buffer into the indexes.
     fn before_keeping(&mut self) -> Asked<()> {
         Connection::query(self, "SET GLOBAL innodb_fast_shutdown = 0").map(|_| ())
     }
@@ -65,8 +65,8 @@ impl Admin for Connection {
         Ok(queue::history_list_length(self)? as f64)
     }
 
-    /// An open snapshot, once purge has come to its end. What purge removes decides which pages of an index are merged
-    /// and then split again, some 600,000 instructions each time.
+    /// Waits for purge, then opens a snapshot. What purge removes decides which index pages are merged and
+    /// later split again, at some 600,000 instructions each time.
     fn hold_cleaning(&mut self, arm: &str) -> Result<()> {
         hold_purge(self, arm)
     }

@@ -1,9 +1,9 @@
-//! Dropping binary logs, which would otherwise fill the disk, and be another debt in each step.
+//! Drops binary logs, which would otherwise fill the disk and be another debt in each step.
 
 use rqps_wire::Error;
 use rqps_wire::mysql::Connection;
 
-/// First version of MySQL that calls it so; from 8.4 on there is no other name.
+/// First MySQL version with `RESET BINARY LOGS AND GTIDS`; since 8.4 it is the only name.
 const RENAMED_SINCE: u32 = 80_200;
 
 /// Drops all binary logs, if the server writes any.

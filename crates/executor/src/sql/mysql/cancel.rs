@@ -1,22 +1,22 @@
-//! Asking a server to end what its sessions are doing.
+//! Cancels the running statements of sessions.
 
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Endpoint, Error, Session};
 
-/// What the list of sessions says of those that have a statement in flight.
-const AT_WORK: [&str; 2] = ["Query", "Execute"];
+/// `Command` in the process list of sessions with a running statement.
+const RUNNING: [&str; 2] = ["Query", "Execute"];
 
-/// Asks the server to end the statements of all other sessions of this user: where it is asked for, all of them are to
-/// end, and not every version tells sessions' names apart. Returns at once: a server that hangs must not hang the one
-/// who wants to be rid of it, so a thread of its own asks.
+/// Cancels the running statements of all other sessions of this user: callers want all of them to end, and
+/// not every version reports session names. Works in a thread of its own: a hanging server must not block the
+/// caller.
 pub(super) fn end_statements(endpoint: &Endpoint) {
     let endpoint = endpoint.clone();
-    let ask = move || {
-        // Where this fails the server is ending by itself, or its sessions are ended from outside later.
-        let _asked = kill_queries(&endpoint);
+    let cancel = move || {
+        // If this fails, the server is shutting down, or it is killed later.
+        let _cancelled = kill_queries(&endpoint);
     };
-    // Without a thread nothing is asked, as if the server had not heard.
-    let _detached = std::thread::Builder::new().name("cancel".to_owned()).spawn(ask);
+    // A thread that cannot start has the same effect as a request that fails.
+    let _detached = std::thread::Builder::new().name("cancel".to_owned()).spawn(cancel);
 }
 
 fn kill_queries(endpoint: &Endpoint) -> Result<(), Error> {
@@ -28,10 +28,10 @@ fn kill_queries(endpoint: &Endpoint) -> Result<(), Error> {
         return Ok(());
     };
     for row in &sessions.rows {
-        let is = |at: usize, wanted: &str| row[at].as_deref() == Some(wanted);
-        let at_work = AT_WORK.iter().any(|known| is(command, known));
-        if let (Some(number), true) = (&row[id], at_work && is(user, &endpoint.user) && !is(id, &own)) {
-            // The session may have ended meanwhile.
+        let is = |column: usize, value: &str| row[column].as_deref() == Some(value);
+        let is_running = RUNNING.iter().any(|running| is(command, running));
+        if let (Some(number), true) = (&row[id], is_running && is(user, &endpoint.user) && !is(id, &own)) {
+            // Fails if the session has ended meanwhile.
             let _killed = connection.query(&format!("KILL QUERY {number}"));
         }
     }

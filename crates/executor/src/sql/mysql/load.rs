@@ -1,4 +1,4 @@
-//! Filling a table by INSERTs of many rows, each a transaction of its own, as sysbench does it.
+//! Fills a table by INSERTs of many rows, each its own transaction, as sysbench does.
 
 use crate::sql::tables::{Progress, Tables, push_number};
 use rqps_wire::mysql::Connection;
@@ -6,12 +6,11 @@ use rqps_wire::{Error, Session};
 use rqps_workloads::{dialect, rows};
 use std::sync::atomic::Ordering;
 
-/// Length of a statement; the server's `max_allowed_packet` may allow less.
+/// Length of a statement, unless the server's `max_allowed_packet` is smaller.
 const STATEMENT_BYTES: usize = 512 * 1024;
-/// What a row takes at the most: two numbers of 20 digits, texts of 119 and 59, what is between them.
+/// Upper bound for the length of a row: two numbers of 20 digits, texts of 119 and 59 bytes, and separators.
 const ROW_BYTES_MAX: usize = 256;
 
-/// Puts the rows of one table in.
 pub(super) fn fill_table(
     connection: &mut Connection,
     tables: Tables,
@@ -39,7 +38,7 @@ pub(super) fn fill_table(
     Ok(())
 }
 
-/// A row as SQL; its texts are digits and need no escapes.
+/// Appends a row as SQL. Its texts need no escapes.
 fn push_row(sql: &mut Vec<u8>, row: &rows::Row) {
     sql.push(b'(');
     push_number(sql, row.id);
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_sql_and_no_longer_than_reckoned() {
+    fn a_row_is_sql_and_not_longer_than_its_bound() {
         let row = rows::Row { id: u64::MAX, k: u64::MAX, ..rows::row(1, 1, 10, 9) };
         let mut sql = Vec::new();
         push_row(&mut sql, &row);

@@ -1,4 +1,5 @@
-//! How MySQL and MariaDB servers are administered and measured. Where the two differ, the session is asked.
+//! How MySQL and MariaDB servers are administered and measured. The session tells which of the two a server
+//! is.
 
 mod admin;
 mod binlog;
@@ -11,7 +12,7 @@ mod settle;
 use crate::error::Result;
 use crate::sql::adapter::{Adapter, CLIENT_NAME, LoadTick, Settling};
 use crate::sql::clients::clients;
-use crate::sql::tables::{self, LoadTimes, Reach, Tables};
+use crate::sql::tables::{self, Access, LoadTimes, Tables};
 use crate::system::{Admin, Asked, Look, SettleTick};
 use rqps_driver::queue::{QueueSpec, run_queue};
 use rqps_driver::sysbench::Target;
@@ -22,7 +23,7 @@ use rqps_wire::mysql::Connection;
 use rqps_wire::{Endpoint, Error as Wire};
 use rqps_workloads::{Dialect, dialect};
 
-/// The error about a hint that names an index which is dropped, or not visible.
+/// The error of an index hint that names a dropped or invisible index.
 const NO_SUCH_INDEX: u16 = 1176;
 
 pub(crate) struct Mysql;
@@ -32,7 +33,6 @@ impl Adapter for Mysql {
         Dialect::Mysql
     }
 
-    /// A session is a thread.
     fn session_is_a_process(&self) -> bool {
         false
     }
@@ -41,11 +41,11 @@ impl Adapter for Mysql {
         Ok(Box::new(Connection::connect(endpoint, name)?))
     }
 
-    fn load(&self, endpoint: &Endpoint, what: Tables, tick: &mut LoadTick<'_>) -> Asked<Option<LoadTimes>> {
-        reach(endpoint, |reach| tables::load(reach, self.dialect(), what, load::fill_table, tick))
+    fn load(&self, endpoint: &Endpoint, tables: Tables, tick: &mut LoadTick<'_>) -> Asked<Option<LoadTimes>> {
+        with_access(endpoint, |access| tables::load(access, self.dialect(), tables, load::fill_table, tick))
     }
 
-    /// InnoDB has no vacuum: its statistics are what a load leaves open.
+    /// InnoDB has no vacuum: only statistics are missing after a load.
     fn vacuum(&self, endpoint: &Endpoint, tables: &[String], look: &mut Look<'_>) -> Asked<bool> {
         settle::analyze(endpoint, tables, look)
     }
@@ -87,9 +87,9 @@ impl Adapter for Mysql {
         log::telling_lines(log)
     }
 
-    /// A tenth of a table's rows changed has InnoDB sample it anew some seconds later, and a server that starts reads
-    /// the pages that the last one found worth keeping, while others are measured. Purge and the writing of pages
-    /// follow from the work itself.
+    /// Without these, InnoDB resamples a table some seconds after a tenth of its rows have changed, and a
+    /// starting server reloads the pages that the last one dumped while other arms are measured. Purge and
+    /// page cleaning follow from the work itself and stay on.
     fn options_of_blocks(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("innodb_stats_auto_recalc", "OFF"),
@@ -122,9 +122,8 @@ impl Adapter for Mysql {
     }
 }
 
-/// Calls `work` with the way to this server.
-fn reach<T>(endpoint: &Endpoint, work: impl FnOnce(&Reach<'_, Connection>) -> T) -> T {
-    work(&Reach {
+fn with_access<T>(endpoint: &Endpoint, work: impl FnOnce(&Access<'_, Connection>) -> T) -> T {
+    work(&Access {
         connect: &|name| Connection::connect(endpoint, name),
         end_statements: &|_| cancel::end_statements(endpoint),
     })

@@ -1,11 +1,11 @@
-//! Settling: statistics, purge and dirty pages, then wait until the figures say that the debt is paid.
+//! Settles InnoDB: statistics, purge and dirty pages; waits until the server reports that the debt is paid.
 
 use super::binlog::drop_binlogs;
 use super::fast_writing::FastWriting;
-use super::reach;
+use super::with_access;
 use crate::error::{Error, Result};
 use crate::sql::adapter::Settling;
-use crate::sql::tables::on_each_table;
+use crate::sql::tables::for_each_named;
 use crate::sql::write_back::write_back;
 use crate::system::{ADMIN_NAME, Look, SettleTick};
 use rqps_model::{Settle, SettleCondition};
@@ -14,27 +14,28 @@ use rqps_wire::mysql::Connection;
 use rqps_wire::{Endpoint, Error as Wire};
 use std::time::{Duration, Instant};
 
-/// Transactions whose old rows may be left to purge, some of the server's own among them.
-const UNPURGED_MOST: f64 = 100.0;
-/// Dirty pages that may be left: 1 MB, as pages are 16 KB. The server goes on writing a little of its own.
-const DIRTY_PAGES: f64 = 64.0;
-/// How long purge is waited for before it is held back.
-const PURGE_MOST: Duration = Duration::from_secs(30);
-/// Pause between two looks at the figures.
+/// Unpurged transactions that may be left; some are the server's own.
+const UNPURGED_MAX: f64 = 100.0;
+/// Dirty pages that may be left: 1 MB of 16 KB pages. The server itself keeps writing a little.
+const DIRTY_PAGES_MAX: f64 = 64.0;
+/// How long to wait for purge before holding it back.
+const PURGE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Pause between two checks of the conditions.
 const POLL: Duration = Duration::from_millis(250);
 
-/// ANALYZE TABLE of every table, several at the same time. False when `look` asked for the end.
+/// Runs ANALYZE TABLE on all tables, several in parallel. Returns false if `look` ended it early.
 pub(super) fn analyze(
     endpoint: &Endpoint,
     tables: &[String],
     look: &mut Look<'_>,
 ) -> std::result::Result<bool, Wire> {
     let work = |connection: &mut Connection, table: &str| {
-        // Not into the binary log.
+        // LOCAL keeps it out of the binary log.
         let sql = format!("ANALYZE LOCAL TABLE {table}");
-        let said = connection.query(&sql)?;
-        let (kind, text) = (said.column("Msg_type"), said.column("Msg_text"));
-        let failed = said.rows.iter().find(|row| kind.is_some_and(|at| row[at].as_deref() == Some("Error")));
+        let result = connection.query(&sql)?;
+        let (kind, text) = (result.column("Msg_type"), result.column("Msg_text"));
+        let failed =
+            result.rows.iter().find(|row| kind.is_some_and(|at| row[at].as_deref() == Some("Error")));
         match failed {
             None => Ok(()),
             Some(row) => Err(Wire::Db {
@@ -47,20 +48,20 @@ pub(super) fn analyze(
             }),
         }
     };
-    reach(endpoint, |reach| on_each_table(reach, (tables, "analyze"), work, look))
+    with_access(endpoint, |access| for_each_named(access, (tables, "analyze"), work, look))
 }
 
-/// Has statistics made, old rows purged and dirty pages written, drops binary logs, and waits until every exit
-/// condition holds or the cap is reached. `None` when `tick` asked for the end. Settings that this takes are what they
-/// were when it returns, however it went.
+/// Analyzes tables, drops binary logs, and waits until every exit condition holds or the cap is reached,
+/// while purge and page cleaning run at full speed. `None` if `tick` ended it early. Settings are restored
+/// however it ends.
 pub(super) fn settle(server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
     let start = Instant::now();
     let mut look = |what| tick(what, start.elapsed().as_secs_f64());
     let doing = |what| Error::session(server.debt.arm, what);
     let mut admin = Connection::connect(server.endpoint, ADMIN_NAME).map_err(doing("settling"))?;
     let before = facts(&mut admin)?;
-    let fast_writing = FastWriting::begin(server.endpoint).map_err(doing("raising its write rate"))?;
-    // Behind the settings: its own transactions wake a purge that has gone to sleep.
+    let fast_writing = FastWriting::begin(server.endpoint).map_err(doing("raising write settings"))?;
+    // After changing the settings: ANALYZE's own transactions wake up a sleeping purge.
     if !analyze(server.endpoint, server.debt.tables, &mut || look("analyze")).map_err(doing("analyze"))? {
         return Ok(None);
     }
@@ -79,7 +80,7 @@ pub(super) fn settle(server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result
         }
         std::thread::sleep(POLL);
     };
-    fast_writing.end().map_err(doing("setting back what settling took"))?;
+    fast_writing.end().map_err(doing("restoring settings"))?;
     let actions = ["analyze", "flush dirty pages", "purge", "drop binary logs", "write back", "wait"];
     Ok(Some(Settle {
         actions: actions.map(str::to_owned).to_vec(),
@@ -90,20 +91,20 @@ pub(super) fn settle(server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result
     }))
 }
 
-/// Opens a snapshot on this session once purge has next to nothing left, or after [`PURGE_MOST`]. Nothing is purged
-/// while the session lasts.
+/// Opens a snapshot on this session once purge has almost nothing left, or after [`PURGE_TIMEOUT`]. Nothing
+/// is purged while the session lives.
 pub(super) fn hold_purge(admin: &mut Connection, arm: &str) -> Result<()> {
     let since = Instant::now();
-    while unpurged(&facts(admin)?) > UNPURGED_MOST as u64 && since.elapsed() < PURGE_MOST {
+    while unpurged(&facts(admin)?) > UNPURGED_MAX as u64 && since.elapsed() < PURGE_TIMEOUT {
         std::thread::sleep(POLL);
     }
-    // A config may ask for another level, which knows no snapshot of a transaction.
+    // A config may set another level, which has no snapshot per transaction.
     let level = admin.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     let begun = level.and_then(|_| admin.query("START TRANSACTION WITH CONSISTENT SNAPSHOT"));
     begun.map(|_| ()).map_err(Error::session(arm, "holding purge back"))
 }
 
-/// An idle 5.6 keeps transactions on the list that are purged long since.
+/// The smaller of both: an idle 5.6 keeps transactions on the history list long after they are purged.
 fn unpurged(facts: &SettleFacts) -> u64 {
     facts.history_list_length.min(facts.unpurged_transactions)
 }
@@ -116,8 +117,8 @@ fn conditions(before: &SettleFacts, after: &SettleFacts) -> Vec<SettleCondition>
         target,
     };
     vec![
-        condition("unpurged_transactions", unpurged, UNPURGED_MOST),
-        condition("dirty_pages", |facts| facts.dirty_pages, DIRTY_PAGES),
+        condition("unpurged_transactions", unpurged, UNPURGED_MAX),
+        condition("dirty_pages", |facts| facts.dirty_pages, DIRTY_PAGES_MAX),
         condition("pending_io", |facts| facts.pending_io, 0.0),
     ]
 }
@@ -142,7 +143,7 @@ mod tests {
         for _ in 0..UPDATES {
             worker.simple("UPDATE t SET v = v + 1").unwrap();
         }
-        // Purge looks for work every second where it has none.
+        // An idle purge checks for work every second.
         std::thread::sleep(Duration::from_secs(3));
         assert!(unpurged(&facts(&mut worker).unwrap()) >= UPDATES);
         drop(holder);

@@ -1,4 +1,4 @@
-//! A Postgres session for administration.
+//! Admin sessions on Postgres.
 
 use super::images;
 use crate::error::Result;
@@ -10,19 +10,19 @@ use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
 use rqps_probe::{FlushProcedure, WorkIn};
 use rqps_wire::postgres::Connection;
-
 use rqps_wire::{Session, Table};
 
-/// Returns when every commit before it is on disk, also those that did not wait for it.
+/// Waits until all earlier commits are on disk, including those with `synchronous_commit = off`.
 pub(super) fn flush_commits(connection: &mut Connection) -> Asked<()> {
-    // The message goes nowhere; but a transaction that logs nothing would not wait for the disk.
+    // Nobody reads the message, but a transaction that logs nothing would not wait for the disk.
     for sql in ["SET synchronous_commit = on", "SELECT pg_logical_emit_message(true, 'rqps', '')"] {
         connection.query(sql)?;
     }
     Ok(())
 }
 
-/// No cleaning is to be held back: autovacuum is off in blocks, and sessions clean up where they pass.
+/// `hold_cleaning` has nothing to do: autovacuum is off in blocks, and other cleaning happens in the
+/// sessions.
 impl Admin for Connection {
     fn query(&mut self, sql: &str) -> Asked<Table> {
         Connection::query(self, sql)
@@ -32,8 +32,8 @@ impl Admin for Connection {
         Session::backend_id(self)
     }
 
-    /// With `synchronous_commit = off` the last moments of finished work are in memory only, and would be lost with a
-    /// server that is killed.
+    /// With `synchronous_commit = off`, the last commits are in memory only and would be lost if the server
+    /// were killed.
     fn make_durable(&mut self) -> Asked<()> {
         flush_commits(self)
     }
@@ -89,7 +89,7 @@ impl Admin for Connection {
         Ok(counters::snapshot(self)?)
     }
 
-    /// A session's number is that of its process.
+    /// A session's id is the PID of its process.
     fn served_by(&mut self, sessions: &[u32]) -> Result<Vec<u32>> {
         Ok(sessions.to_vec())
     }

@@ -1,4 +1,4 @@
-//! Filling a table by COPY.
+//! Fills a table by COPY.
 
 use crate::sql::tables::{Progress, Tables, push_number};
 use rqps_wire::Error;
@@ -6,10 +6,9 @@ use rqps_wire::postgres::Connection;
 use rqps_workloads::{dialect, rows};
 use std::sync::atomic::Ordering;
 
-/// Rows that are made before they are handed to the connection.
+/// Rows per write to the connection.
 const BATCH_ROWS: u64 = 500;
 
-/// Puts the rows of one table in.
 pub(super) fn fill_table(
     connection: &mut Connection,
     tables: Tables,
@@ -33,7 +32,7 @@ pub(super) fn fill_table(
     copy.finish().map(|_| ())
 }
 
-/// A row in COPY's text format; its values need no escapes.
+/// Appends a row in COPY's text format. Its values need no escapes.
 fn push_row(batch: &mut Vec<u8>, row: &rows::Row) {
     push_number(batch, row.id);
     batch.push(b'\t');

@@ -10,7 +10,7 @@ mod settle;
 use crate::error::Result;
 use crate::sql::adapter::{Adapter, CLIENT_NAME, LoadTick, Settling};
 use crate::sql::clients::clients;
-use crate::sql::tables::{self, LoadTimes, Reach, Tables};
+use crate::sql::tables::{self, Access, LoadTimes, Tables};
 use crate::system::{Admin, Asked, Look, SettleTick};
 use rqps_driver::queue::{QueueSpec, run_queue};
 use rqps_driver::sysbench::Target;
@@ -36,8 +36,8 @@ impl Adapter for Postgres {
         Ok(Box::new(Connection::connect(endpoint, name)?))
     }
 
-    fn load(&self, endpoint: &Endpoint, what: Tables, tick: &mut LoadTick<'_>) -> Asked<Option<LoadTimes>> {
-        reach(endpoint, |reach| tables::load(reach, self.dialect(), what, load::fill_table, tick))
+    fn load(&self, endpoint: &Endpoint, tables: Tables, tick: &mut LoadTick<'_>) -> Asked<Option<LoadTimes>> {
+        with_access(endpoint, |access| tables::load(access, self.dialect(), tables, load::fill_table, tick))
     }
 
     fn vacuum(&self, endpoint: &Endpoint, tables: &[String], look: &mut Look<'_>) -> Asked<bool> {
@@ -81,9 +81,9 @@ impl Adapter for Postgres {
         log::telling_lines(log)
     }
 
-    /// Autovacuum runs when the clock says so: in the window of one arm and not in that of another. It added a tenth to
-    /// the log of one window in twenty of a test that updates, and 2 million instructions to a counted session. What
-    /// vacuum debt costs is the question of a sequence.
+    /// Autovacuum starts by the clock: in one arm's window and not in another's. It added a tenth to the WAL
+    /// of one in twenty windows of a test that updates, and 2 million instructions to a counted session. A
+    /// sequence measures the cost of vacuum debt.
     fn options_of_blocks(&self) -> &'static [(&'static str, &'static str)] {
         &[("autovacuum", "off")]
     }
@@ -103,7 +103,7 @@ impl Adapter for Postgres {
         options.into_iter().chain(reads).collect()
     }
 
-    /// Its statements name no index.
+    /// The statements name no index.
     fn lacks_index(&self, _error: &Wire) -> bool {
         false
     }
@@ -113,9 +113,8 @@ impl Adapter for Postgres {
     }
 }
 
-/// Calls `work` with the way to this server.
-fn reach<T>(endpoint: &Endpoint, work: impl FnOnce(&Reach<'_, Connection>) -> T) -> T {
-    work(&Reach {
+fn with_access<T>(endpoint: &Endpoint, work: impl FnOnce(&Access<'_, Connection>) -> T) -> T {
+    work(&Access {
         connect: &|name| Connection::connect(endpoint, name),
         end_statements: &|name| cancel::end_statements(endpoint, name),
     })

@@ -1,10 +1,11 @@
-//! Settling: vacuum, statistics and checkpoint, then wait until the figures say that the debt is paid.
+//! Settles Postgres: vacuum, statistics and checkpoint, then waits until the server reports that the debt is
+//! paid.
 
 use super::admin::flush_commits;
-use super::reach;
+use super::with_access;
 use crate::error::{Error, Result};
 use crate::sql::adapter::Settling;
-use crate::sql::tables::on_each_table;
+use crate::sql::tables::for_each_named;
 use crate::sql::write_back::write_back;
 use crate::system::{ADMIN_NAME, Look, SettleTick};
 use rqps_model::{Settle, SettleCondition};
@@ -14,22 +15,22 @@ use rqps_wire::{Endpoint, Session};
 use std::time::{Duration, Instant};
 
 /// Dead rows that may be left, as a share of all rows.
-const DEAD_ROWS_SHARE: f64 = 0.001;
+const DEAD_ROWS_SHARE_MAX: f64 = 0.001;
 /// Dirty shared buffers that may be left: 1 MB.
-const DIRTY_BUFFERS: f64 = 128.0;
-/// Rows that ANALYZE samples for each unit of the highest statistics target among a table's columns
-/// (`std_typanalyze` in `analyze.c`), the largest target there is, and the one that columns have unless told otherwise.
+const DIRTY_BUFFERS_MAX: f64 = 128.0;
+/// Rows that ANALYZE samples per unit of the highest statistics target among a table's columns
+/// (`std_typanalyze` in `analyze.c`).
 const ROWS_PER_TARGET: u64 = 300;
+/// Largest and default statistics target of a column.
 const TARGET_MAX: u64 = 10_000;
 const TARGET_DEFAULT: u64 = 100;
-/// Tables that are analyzed at the same time: each keeps its sample in memory, about 1 GB for 3 million rows.
-const ANALYZED_AT_ONCE: usize = 4;
-/// Pause between two looks at the figures.
+/// Tables analyzed in parallel: each holds its sample in memory, about 1 GB for 3 million rows.
+const PARALLEL_ANALYZE_MAX: usize = 4;
+/// Pause between two checks of the conditions.
 const POLL: Duration = Duration::from_millis(250);
 
-/// VACUUM (ANALYZE) of every table, several at the same time. Commits that wait for the disk are flushed before: a page
-/// whose rows' commit is not on disk yet can't be marked all-visible. Index cleanup is asked for where the server would
-/// otherwise skip it when there is little to clean (12 and later). False when `look` asked for the end.
+/// Runs VACUUM (ANALYZE) on all tables, several in parallel. Flushes commits first: a page can't be marked
+/// all-visible before the commits of its rows are on disk. Returns false if `look` ended it early.
 pub(super) fn vacuum(
     endpoint: &Endpoint,
     tables: &[String],
@@ -39,24 +40,26 @@ pub(super) fn vacuum(
     vacuum_with(endpoint, (tables, "ANALYZE"), look)
 }
 
-/// VACUUM with this option. An empty name stands for the whole database, catalogs included.
+/// Runs VACUUM with this option. An empty table name stands for the whole database, including catalogs.
+/// Requests index cleanup from servers that would skip it when there is little to clean (12 and later).
 fn vacuum_with(
     endpoint: &Endpoint,
     (tables, option): (&[String], &str),
     look: &mut Look<'_>,
 ) -> std::result::Result<bool, rqps_wire::Error> {
     let work = |connection: &mut Connection, table: &str| {
-        // Servers before 11 take the options in parentheses too, as long as they know them.
+        // Servers before 11 also accept options that they know in parentheses.
         let cleans = connection.server_version_num() >= 120_000;
         let cleanup = if cleans { ", INDEX_CLEANUP ON" } else { "" };
         connection.simple(&format!("VACUUM ({option}{cleanup}) {table}")).map(|_| ())
     };
-    reach(endpoint, |reach| on_each_table(reach, (tables, "vacuum"), work, look))
+    with_access(endpoint, |access| for_each_named(access, (tables, "vacuum"), work, look))
 }
 
-/// Brings tables to a state that depends on their rows alone: every page frozen and all-visible, statistics of all rows
-/// (or as many as the server samples), catalogs vacuumed, and nothing in the WAL since a checkpoint at the head of a
-/// file. Then waits until every exit condition holds or the cap is reached. `None` when `tick` asked for the end.
+/// Brings tables to a state that depends on their rows alone: every page frozen and all-visible, statistics
+/// from all rows (or as many as the server samples), catalogs vacuumed, and a checkpoint at the beginning of
+/// a WAL file with nothing after it. Then waits until every exit condition holds or the cap is reached.
+/// `None` if `tick` ended it early.
 pub(super) fn settle(server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
     let start = Instant::now();
     let mut look = |what| tick(what, start.elapsed().as_secs_f64());
@@ -90,15 +93,15 @@ pub(super) fn settle(server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result
             return Ok(None);
         }
         std::thread::sleep(POLL);
-        // Somebody's snapshot, autovacuum's for one, kept pages from being marked.
+        // Another snapshot, for example autovacuum's, kept pages from being marked all-visible.
         if after.unseen_pages > 0 && !freeze_and_checkpoint(server, &mut admin, &mut look)? {
             return Ok(None);
         }
     }
 }
 
-/// Vacuums what is not frozen yet, catalogs included, and checkpoints at the head of a WAL file. False when `look`
-/// asked for the end.
+/// Freezes the rest, including catalogs, and checkpoints at the beginning of a WAL file. Returns false if
+/// `look` ended it early.
 fn freeze_and_checkpoint(
     server: &Settling<'_>,
     admin: &mut Connection,
@@ -117,22 +120,22 @@ fn freeze_and_checkpoint(
     Ok(checkpointed.map_err(doing("checkpoint"))? && write_back(server.data_dir, &mut || look("write back"))?)
 }
 
-/// ANALYZE of every table from a sample of all its rows, if the server and its memory allow. False when `look` asked
-/// for the end.
+/// Runs ANALYZE on all tables, each with a sample of all its rows if the server and its memory allow. Returns
+/// false if `look` ended it early.
 fn analyze(server: &Settling<'_>, look: &mut Look<'_>) -> std::result::Result<bool, rqps_wire::Error> {
     let rows =
         (server.debt.rows_total / server.debt.tables.len().max(1) as u64).min(server.debt.sample_rows_max);
     let work = |connection: &mut Connection, table: &str| analyze_table(connection, table, rows);
-    for some in server.debt.tables.chunks(ANALYZED_AT_ONCE) {
-        if !reach(server.endpoint, |reach| on_each_table(reach, (some, "analyze"), work, look))? {
+    for chunk in server.debt.tables.chunks(PARALLEL_ANALYZE_MAX) {
+        if !with_access(server.endpoint, |access| for_each_named(access, (chunk, "analyze"), work, look))? {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// The sample is as large as the column with the highest target wants it, and serves all columns; so the last column
-/// gets a high one for as long as this takes, and the others are described as finely as always.
+/// Analyzes a table with a large sample but the usual level of detail. The column with the highest statistics
+/// target determines the sample, which serves all columns, so the last column gets a high target meanwhile.
 fn analyze_table(
     connection: &mut Connection,
     table: &str,
@@ -154,11 +157,11 @@ fn analyze_table(
     analyzed.map(|_| ())
 }
 
-/// One CHECKPOINT. False when `look` asked for the end.
+/// Runs CHECKPOINT. Returns false if `look` ended it early.
 fn checkpoint(endpoint: &Endpoint, look: &mut Look<'_>) -> std::result::Result<bool, rqps_wire::Error> {
     let work = |connection: &mut Connection, _: &str| connection.simple("CHECKPOINT").map(|_| ());
-    // Once for all tables: there is one of it.
-    reach(endpoint, |reach| on_each_table(reach, (&[String::new()], "checkpoint"), work, look))
+    // One placeholder instead of a table: a checkpoint covers all.
+    with_access(endpoint, |access| for_each_named(access, (&[String::new()], "checkpoint"), work, look))
 }
 
 fn conditions(before: &SettleFacts, after: &SettleFacts, server: &Settling<'_>) -> Vec<SettleCondition> {
@@ -168,7 +171,7 @@ fn conditions(before: &SettleFacts, after: &SettleFacts, server: &Settling<'_>) 
         after: after as f64,
         target,
     };
-    let dead_target = (server.debt.rows_total as f64 * DEAD_ROWS_SHARE).floor();
+    let dead_target = (server.debt.rows_total as f64 * DEAD_ROWS_SHARE_MAX).floor();
     let checkpoint_open = u64::from(after.checkpoint_lsn == before.checkpoint_lsn);
     let mut conditions = vec![
         condition("dead_rows", before.dead_rows, after.dead_rows, dead_target),
@@ -177,7 +180,7 @@ fn conditions(before: &SettleFacts, after: &SettleFacts, server: &Settling<'_>) 
         condition("autovacuum_workers", before.autovacuum_workers, after.autovacuum_workers, 0.0),
     ];
     if let (Ok(dirty_before), Ok(dirty)) = (&before.dirty_buffers, &after.dirty_buffers) {
-        conditions.push(condition("dirty_buffers", *dirty_before, *dirty, DIRTY_BUFFERS));
+        conditions.push(condition("dirty_buffers", *dirty_before, *dirty, DIRTY_BUFFERS_MAX));
     }
     conditions
 }

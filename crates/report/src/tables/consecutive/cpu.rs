@@ -1,18 +1,18 @@
-//! CPU time of server and client, step by step: how much of the machine the client takes.
+//! CPU time of server and client by step: shows how much of the machine the client uses.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `server s`, `client s` | CPU seconds of the server's processes, and of rqps |
-//! | `client %` | the client's share of both |
+//! | `client %` | the client's share of their sum |
 //! | `server us`, `client us` | microseconds per operation; the footnote defines it |
-//! | `maker s`, `insert s`, `delete s`, `query s` | CPU seconds of the client's threads, by what they do; the maker writes the statements of inserter and deleter |
+//! | `maker s`, `insert s`, `delete s`, `query s` | CPU seconds of the client's threads by role; the maker generates the statements of inserter and deleter |
 //! | `dbms`, `step` | the system and the step |
 
 use super::by_step;
+use crate::comparison::{Comparison, StepKind};
 use crate::document::{Cell, Column, Table};
-use crate::sides::{Sides, StepKind};
 
-/// The client's threads: column, metric.
+/// Columns of the client's threads: name, metric.
 const THREADS: [(&str, &str); 4] = [
     ("maker s", "client_maker_cpu_us"),
     ("insert s", "client_insert_cpu_us"),
@@ -20,8 +20,8 @@ const THREADS: [(&str, &str); 4] = [
     ("query s", "client_query_cpu_us"),
 ];
 
-/// One row for each step and arm.
-pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
+/// One row per step and arm.
+pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     let own = [
         ("server s", "server_cpu_s"),
         ("client s", "client_cpu_s"),
@@ -33,8 +33,8 @@ pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
     let threads = THREADS.iter().map(|(name, metric)| Column::number(*name, metric.replace("_us", "_s")));
     let columns = own.chain(threads).chain(["dbms", "step"].map(Column::words)).collect();
     let mut table = Table::new("cpu", "CPU of server and client", columns, 2);
-    let steps = sides.steps(which);
-    by_step(sides, which, &mut table, |_, _, window| {
+    let steps = comparison.steps(which);
+    by_step(comparison, which, &mut table, |_, _, window| {
         let (server, client) = (window.metric("server_cpu_us"), window.metric("client_cpu_us"));
         let share = server.zip(client).map(|(server, client)| 100.0 * client / (server + client));
         let operations = window.result.operations;
@@ -50,7 +50,7 @@ pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
         cells.extend(THREADS.iter().map(|(_, metric)| seconds(window.metric(metric))));
         cells
     });
-    let units = sides.units(&steps).into_iter();
+    let units = comparison.units(&steps).into_iter();
     let units: Vec<String> =
         units.map(|(unit, steps)| format!("{} in {}", unit.one, steps.join(" "))).collect();
     table.footnotes.push(format!("us: of {}", units.join(", of ")));

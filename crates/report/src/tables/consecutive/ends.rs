@@ -1,21 +1,21 @@
-//! Outcome of each step: what ended it, how its writes were paced, and whether it did all of its work.
+//! Outcome of each step: what ended it, how writes were paced, and whether all work was done.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `seconds` | from the common start of all connections to the last commit |
 //! | `ended by` | `work`: all rows were written; `time`: its time limit was reached |
-//! | `pacer` | how background writes were spread over a second: `even` or `burst` |
+//! | `pacer` | distribution of background writes over a second: `even` or `burst` |
 //! | `rows in`, `rows out` | rows inserted and deleted, over all clients |
-//! | `short` | DELETE statements that removed another number of rows than asked for |
-//! | `rows/query` | rows that a query returned on average; 10 are asked for |
+//! | `short` | DELETE statements that removed a different number of rows than requested |
+//! | `rows/query` | rows returned per query on average; 10 are requested |
 //! | `dbms`, `step` | the system and the step |
 
 use super::by_step;
+use crate::comparison::{Comparison, StepKind};
 use crate::document::{Cell, Column, Table};
-use crate::sides::{Sides, StepKind};
 
-/// One row for each step and arm.
-pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
+/// One row per step and arm.
+pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     let columns = vec![
         Column::number("seconds", "seconds"),
         Column::keyed_words("ended by", "ended_by"),
@@ -28,7 +28,7 @@ pub(crate) fn table(sides: &Sides<'_>, which: StepKind) -> Table {
         Column::words("step"),
     ];
     let mut table = Table::new("ends", "Outcome of each step", columns, 2);
-    by_step(sides, which, &mut table, |_, _, window| {
+    by_step(comparison, which, &mut table, |_, _, window| {
         let result = &window.result;
         vec![
             Cell::fixed(Some(result.elapsed_s()), 1),

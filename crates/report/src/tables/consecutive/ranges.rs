@@ -1,11 +1,11 @@
-//! Colours of a column of rates by the range of its values: the lowest quarter, the highest quarter, the rest.
+//! Colours of a column of rates: the lowest quarter and the highest quarter of its range.
 //!
-//! By value and not by rank: of two systems that are nearly alike none is at the end. Where even the lowest value is
-//! near the highest, nothing is at the worse end. Values that are not ranked make no range and are in none.
+//! Colours depend on values, not ranks. If even the lowest value is near the highest, nothing is coloured as
+//! worst. Unranked values do not affect the range.
 
 use crate::document::Tint;
 
-/// Nothing is bad where the lowest value is at least this share of the highest.
+/// Nothing is worst if the lowest value is at least this share of the highest.
 const NEAR: f64 = 0.8;
 /// Share of the range at either end.
 const END: f64 = 0.25;
@@ -13,20 +13,20 @@ const END: f64 = 0.25;
 /// A value of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Ranked {
-    /// One that stands with the others.
+    /// Comparable with the others.
     Value(f64),
-    /// One that does not.
+    /// Not comparable with the others.
     Unranked,
-    /// None was measured.
+    /// Not measured.
     Missing,
 }
 
-/// The colour of each value of a column in which more is better. One value, or several of one size, have none.
+/// The colour of each value of a column in which more is better; none if all values are equal.
 pub(crate) fn tints(column: &[Ranked]) -> Vec<Tint> {
     by_range(column, (Tint::Worst, Tint::Best))
 }
 
-/// The same of a column in which less is better.
+/// The same for a column in which less is better.
 pub(crate) fn tints_of_maxima(column: &[Ranked]) -> Vec<Tint> {
     by_range(column, (Tint::Best, Tint::Worst))
 }
@@ -63,29 +63,29 @@ mod tests {
     use Ranked::{Missing, Unranked, Value};
 
     #[test]
-    fn the_ends_of_the_range_are_coloured_by_value() {
+    fn the_outer_quarters_of_the_range_are_coloured() {
         let found = tints(&[Value(100.0), Value(126.0), Value(149.0), Value(175.0), Value(200.0)]);
         assert_eq!(found, [Tint::Worst, Tint::None, Tint::None, Tint::Best, Tint::Best]);
     }
 
     #[test]
-    fn nothing_is_low_where_all_are_near_the_highest() {
+    fn nothing_is_worst_if_all_are_near_the_highest() {
         let near = tints(&[Value(80.0), Value(90.0), Value(100.0)]);
         assert_eq!(near, [Tint::None, Tint::None, Tint::Best]);
         assert_eq!(tints(&[Value(79.9), Value(100.0)]), [Tint::Worst, Tint::Best]);
     }
 
     #[test]
-    fn of_maxima_the_largest_are_the_worst() {
+    fn the_largest_maxima_are_the_worst() {
         assert_eq!(tints_of_maxima(&[Value(1.0), Value(8.0)]), [Tint::Best, Tint::Worst]);
         assert_eq!(tints_of_maxima(&[Value(0.9), Value(1.0)]), [Tint::Best, Tint::None]);
     }
 
     #[test]
-    fn what_is_not_ranked_makes_no_range() {
+    fn unranked_values_do_not_affect_the_range() {
         let found = tints(&[Value(100.0), Unranked, Value(200.0), Missing]);
         assert_eq!(found, [Tint::Worst, Tint::Unranked, Tint::Best, Tint::None]);
-        // A fast system that let its writes slip does not make the others slow.
+        // A system that is fast because it missed its writes does not make the others slow.
         assert_eq!(tints(&[Value(100.0), Value(100.0), Unranked])[..2], [Tint::None, Tint::None]);
     }
 

@@ -1,26 +1,27 @@
-//! Rates of all steps, one row a system: absolute, and relative to base.
+//! Rates of all steps, one row per system: absolute, and relative to base.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | a step | what its unit counts, per second, over all clients: the footnotes say it |
+//! | a step | units per second over all clients; the footnotes name the unit |
 //! | `dbms` | the system |
 //!
-//! Absolute rates are coloured by the range of their column (`ranges.rs`), relative ones red at 0.95 and below, green
-//! at 1.05 and above. Neither holds a rate of queries whose step did not keep its rate of background writes.
+//! Absolute rates are coloured by the range of their column (`ranges.rs`), relative ones red at 0.95 and
+//! below, green at 1.05 and above. Rates of a step that missed its target rate of background writes are not
+//! coloured so.
 
 use super::ranges::{Ranked, tints};
 use super::{marked, names, notes};
+use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Cell, Column, Table, Tint};
-use crate::sides::{Side, Sides, StepKind, TestStep};
 use crate::tables::footnotes;
-use crate::tables::relative::{Pair, cell_of};
+use crate::tables::relative::cell_of;
 
-pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
-    let (all, steps) = (sides.base_first(), sides.steps(StepKind::Tests));
+pub(crate) fn absolute(comparison: &Comparison<'_>) -> Table {
+    let (all, steps) = (comparison.base_first(), comparison.steps(StepKind::Tests));
     let mut columns: Vec<Vec<Cell>> = Vec::new();
     for step in &steps {
         let rates: Vec<(Option<f64>, bool)> =
-            all.iter().map(|side| (side.rate(&step.name), side.missed(&step.name))).collect();
+            all.iter().map(|arm| (arm.rate(&step.name), arm.missed(&step.name))).collect();
         let ranked: Vec<Ranked> = rates.iter().map(|rate| ranked(*rate)).collect();
         let cell = |((rate, missed), tint): (&(Option<f64>, bool), Tint)| Cell {
             tint,
@@ -29,30 +30,32 @@ pub(crate) fn absolute(sides: &Sides<'_>) -> Table {
         columns.push(rates.iter().zip(tints(&ranked)).map(cell).collect());
     }
     let mut table = by_system("insert_rates", "Rates", &all, &steps, columns);
-    table.preamble = names(sides);
-    table.footnotes = vec![units(sides, &steps)];
-    table.footnotes.extend(of_indexes(sides, &steps));
-    table.footnotes.extend(notes(sides, &steps));
+    table.preamble = names(comparison);
+    table.footnotes = vec![units(comparison, &steps)];
+    table.footnotes.extend(index_note(comparison, &steps));
+    table.footnotes.extend(notes(comparison, &steps));
     table
 }
 
-pub(crate) fn relative(sides: &Sides<'_>) -> Table {
-    let (all, steps) = (sides.base_first(), sides.steps(StepKind::Tests));
-    let cell = |side: &Side<'_>, step: &TestStep| cell_of(&Pair { base: sides.base, side: *side }, step);
-    let columns = steps.iter().map(|step| all.iter().map(|side| cell(side, step)).collect()).collect();
+pub(crate) fn relative(comparison: &Comparison<'_>) -> Table {
+    let (all, steps) = (comparison.base_first(), comparison.steps(StepKind::Tests));
+    let cell = |compared: &ComparedArm<'_>, step: &TestStep| cell_of(&comparison.pair(*compared), step);
+    let columns =
+        steps.iter().map(|step| all.iter().map(|compared| cell(compared, step)).collect()).collect();
     let mut table = by_system("insert_relative", "Rates relative to the first arm", &all, &steps, columns);
-    table.preamble = names(sides);
-    table.footnotes = of_indexes(sides, &steps).into_iter().chain(notes(sides, &steps)).collect();
-    table.footnotes.extend(footnotes::of_options(sides));
+    table.preamble = names(comparison);
+    table.footnotes = index_note(comparison, &steps).into_iter().chain(notes(comparison, &steps)).collect();
+    table.footnotes.extend(footnotes::of_options(comparison));
     table
 }
 
-/// DBMSs build the three indexes by other means: one by one, or all in one walk over the table.
-fn of_indexes(sides: &Sides<'_>, steps: &[TestStep]) -> Option<String> {
-    let base = sides.base.arm.dbms.as_str();
-    let several = sides.all.iter().any(|side| !rqps_explain::of_one_kind(&side.arm.dbms, base));
+/// A note if different DBMSs build indexes: some build the three one by one, some all in one scan of the
+/// table.
+fn index_note(comparison: &Comparison<'_>, steps: &[TestStep]) -> Option<String> {
+    let base = comparison.base.arm.dbms.as_str();
+    let several = comparison.arms.iter().any(|compared| !rqps_explain::of_one_kind(&compared.arm.dbms, base));
     let builds = |step: &&TestStep| {
-        let mut windows = sides.all.iter().filter_map(|side| side.window(&step.name).ok());
+        let mut windows = comparison.arms.iter().filter_map(|compared| compared.window(&step.name).ok());
         windows.any(|window| window.metric("index_build_us").is_some())
     };
     let names: Vec<&str> = steps.iter().filter(builds).map(|step| step.name.as_str()).collect();
@@ -68,29 +71,29 @@ fn ranked((rate, missed): (Option<f64>, bool)) -> Ranked {
     }
 }
 
-/// A table with a row for each system and a column for each step; cells come column by column.
+/// A table with a row per system and a column per step; `columns` are the cells of each step.
 pub(super) fn by_system(
     id: &'static str,
     title: &str,
-    all: &[Side<'_>],
+    all: &[ComparedArm<'_>],
     steps: &[TestStep],
     columns: Vec<Vec<Cell>>,
 ) -> Table {
-    let heads = steps.iter().map(|step| Column::number(&*step.name, &*step.name));
-    let mut table = Table::new(id, title, heads.chain([Column::words("dbms")]).collect(), 1);
-    for (row, side) in all.iter().enumerate() {
+    let headings = steps.iter().map(|step| Column::number(&*step.name, &*step.name));
+    let mut table = Table::new(id, title, headings.chain([Column::words("dbms")]).collect(), 1);
+    for (row, arm) in all.iter().enumerate() {
         let cells = columns.iter().filter_map(|column| column.get(row).cloned());
-        table.row(cells.chain([Cell::words(side.reference())]).collect());
+        table.row(cells.chain([Cell::words(arm.reference())]).collect());
     }
     table
 }
 
-/// What the rates of the steps count.
-fn units(sides: &Sides<'_>, steps: &[TestStep]) -> String {
-    let has_background = |step: &&str| sides.all.iter().any(|side| side.background(step).is_some());
-    let said = sides.units(steps).into_iter().map(|(unit, steps)| {
-        let beside = if steps.iter().all(has_background) { " during background writes" } else { "" };
-        format!("{}: {} per second{beside}", steps.join(" "), unit.many)
+/// A footnote with the units of the rates.
+fn units(comparison: &Comparison<'_>, steps: &[TestStep]) -> String {
+    let has_background = |step: &&str| comparison.arms.iter().any(|arm| arm.background(step).is_some());
+    let units = comparison.units(steps).into_iter().map(|(unit, steps)| {
+        let condition = if steps.iter().all(has_background) { " during background writes" } else { "" };
+        format!("{}: {} per second{condition}", steps.join(" "), unit.many)
     });
-    format!("{}; all clients", said.collect::<Vec<_>>().join("; "))
+    format!("{}; all clients", units.collect::<Vec<_>>().join("; "))
 }

@@ -1,21 +1,21 @@
-//! State before and after each step: sizes, dead rows, and what planning a DELETE reads.
+//! State before and after each step: sizes, dead rows, and buffers read by planning a DELETE.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `table MB`, `index MB` | size of tables, and of their indexes, at the end of the step |
-//! | `+MB` | by how much that grew in the step |
-//! | `dead`, `after` | dead rows before the step and after it, as the server estimates them |
-//! | `history`, `after` | length of InnoDB's history list before the step and after it |
-//! | `plan buf`, `after` | buffers that planning the DELETE of the step reads, before it and after it: the index entries of deleted rows at the tail are included. Not reported by Postgres before 13 |
-//! | `plan us`, `after` | microseconds that planning it takes |
-//! | `lookups`, `lookup us` | how often the smallest key was looked up, and how long one lookup took |
+//! | `table MB`, `index MB` | size of tables and of their indexes at the end of the step |
+//! | `+MB` | their growth during the step |
+//! | `dead`, `after` | dead rows before and after the step, by the server's estimate |
+//! | `history`, `after` | length of InnoDB's history list before and after the step |
+//! | `plan buf`, `after` | buffers that planning the step's DELETE reads, before and after the step; includes index entries of deleted rows at the tail. Not reported by Postgres before 13 |
+//! | `plan us`, `after` | microseconds to plan it |
+//! | `lookups`, `lookup us` | number of lookups of the smallest key, and microseconds per lookup |
 //! | `dbms`, `step` | the system and the step |
 
 use rqps_store::{Recorded, Window};
 
 use super::by_step;
+use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
-use crate::sides::{Sides, StepKind};
 
 /// A column: heading, key, value, decimals.
 type Figure = (&'static str, &'static str, fn(&Recorded<Window>) -> Option<f64>, usize);
@@ -48,36 +48,37 @@ fn grown(window: &Recorded<Window>, what: &str) -> Option<f64> {
     Some((at("after")? - at("before")?) / MB)
 }
 
-/// Both tables; nothing of what no system tells.
-pub(crate) fn blocks(sides: &Sides<'_>, which: StepKind) -> Vec<Block> {
+/// Both tables, without columns that no system reports.
+pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Vec<Block> {
     let tables = [
         ("debt", "Sizes and dead rows", &DEBT[..]),
         ("planning", "Planning the DELETE, and finding the smallest key", &PLANNING[..]),
     ];
-    let tables = tables.map(|(id, title, figures)| table(sides, which, id, title, figures));
+    let tables = tables.map(|(id, title, figures)| table(comparison, which, id, title, figures));
     tables.into_iter().flatten().map(Block::Table).collect()
 }
 
 fn table(
-    sides: &Sides<'_>,
+    comparison: &Comparison<'_>,
     which: StepKind,
     id: &'static str,
     title: &str,
     figures: &[Figure],
 ) -> Option<Table> {
-    let steps = sides.steps(which);
-    let is_told = |(.., value, _): &&Figure| {
-        let mut windows = sides.all.iter().flat_map(|side| steps.iter().map(|step| side.window(&step.name)));
+    let steps = comparison.steps(which);
+    let is_reported = |(.., value, _): &&Figure| {
+        let mut windows =
+            comparison.arms.iter().flat_map(|arm| steps.iter().map(|step| arm.window(&step.name)));
         windows.any(|window| window.is_ok_and(|window| value(window).is_some()))
     };
-    let figures: Vec<&Figure> = figures.iter().filter(is_told).collect();
+    let figures: Vec<&Figure> = figures.iter().filter(is_reported).collect();
     if figures.is_empty() {
         return None;
     }
     let own = figures.iter().map(|(name, key, ..)| Column::number(*name, *key));
     let columns = own.chain(["dbms", "step"].map(Column::words)).collect();
     let mut table = Table::new(id, title, columns, 2);
-    by_step(sides, which, &mut table, |_, _, window| {
+    by_step(comparison, which, &mut table, |_, _, window| {
         figures.iter().map(|(.., value, decimals)| Cell::fixed(value(window), *decimals)).collect()
     });
     (!table.rows.is_empty()).then_some(table)

@@ -1,4 +1,4 @@
-//! The arms of a comparison, whichever runs they come from, and the steps they share.
+//! The arms of a comparison, from one or several runs, and their steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,12 @@ use crate::background::Background;
 use crate::document::{Block, Column};
 use crate::error::{Error, Result};
 use crate::families;
+use crate::number;
 use crate::reading::Reading;
 
-/// One arm in a table.
+/// An arm with its run.
 #[derive(Clone, Copy)]
-pub(crate) struct Side<'a> {
+pub(crate) struct ComparedArm<'a> {
     pub run: &'a Run,
     pub arm: &'a Arm,
     reading: &'a Reading<'a>,
@@ -23,30 +24,27 @@ pub(crate) struct Side<'a> {
     ambiguous: bool,
 }
 
-/// The arms of a table: what is compared with what, and warnings about it.
-pub(crate) struct Sides<'a> {
-    /// What the others are relative to.
-    pub base: Side<'a>,
+/// Arms relative to a base, the steps to show, and warnings for every table.
+pub(crate) struct Comparison<'a> {
+    pub base: ComparedArm<'a>,
     /// All arms, base included, in the plan's order.
-    pub all: Vec<Side<'a>>,
-    /// Warnings about the runs, for every table.
-    of_runs: Vec<String>,
-    /// Warnings about missed target rates of background writes, for every table.
-    of_rates: Vec<String>,
-    /// Steps to show; all when none.
-    only: Option<BTreeSet<&'a str>>,
+    pub arms: Vec<ComparedArm<'a>>,
+    run_warnings: Vec<String>,
+    /// Warnings about missed target rates of background writes.
+    rate_warnings: Vec<String>,
+    /// Steps to show; None: all.
+    selected: Option<BTreeSet<&'a str>>,
 }
 
 /// Why a window has no value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Missing {
-    /// It ran and must not be used.
+    /// The step is invalid, with the reason.
     Invalid(String),
-    /// It has not run.
     NotRun,
 }
 
-/// A measured step of a table.
+/// A measured step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TestStep {
     pub name: String,
@@ -56,9 +54,9 @@ pub(crate) struct TestStep {
 /// How the tables of a run are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// Tests that are measured for themselves: a row for each, under the title of its group.
+    /// Independent tests: one row each, grouped.
     Independent,
-    /// Steps that follow one another on the same data: a column for each, in their order.
+    /// Consecutive steps on the same data: one column each, in order.
     Consecutive,
 }
 
@@ -66,7 +64,7 @@ pub(crate) enum Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StepKind {
     Tests,
-    /// The tests that ran before any write (`.pre`).
+    /// Tests that ran before any write (`.pre`).
     Pre,
 }
 
@@ -79,9 +77,9 @@ impl StepKind {
     }
 }
 
-impl<'a> Side<'a> {
-    /// How the arm is called in tables: its variant, its own name where that says more, and its run where several
-    /// have an arm of that name.
+impl<'a> ComparedArm<'a> {
+    /// The arm's label in tables: its variant, its own name if that differs, and its run if several runs have
+    /// an arm of that name.
     pub fn label(&self) -> String {
         let variant = self.arm.variant();
         match (variant == self.arm.name, self.ambiguous) {
@@ -91,7 +89,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// How the arm is called on the command line and in CSV and JSON: its name, or `run:name`.
+    /// The arm's name on the command line and in CSV and JSON: `name`, or `run:name` if ambiguous.
     pub fn reference(&self) -> String {
         match self.ambiguous {
             true => self.qualified(),
@@ -121,21 +119,21 @@ impl<'a> Side<'a> {
         Err(Missing::NotRun)
     }
 
-    /// The window of a step whose details are shown: its only one, or the first that counts.
+    /// The first valid window of a step, whose details are shown.
     pub fn first_window(&self, step: &str) -> Option<&'a Recorded<Window>> {
         self.window(step).ok()?;
         self.reading.first_window(&self.arm.name, step)
     }
 
-    /// All windows of a step that count, in the order they were measured.
+    /// All valid windows of a step, in the order of measurement.
     pub fn all_windows(&self, step: &str) -> impl Iterator<Item = &'a Recorded<Window>> {
         self.reading.windows(&self.arm.name, step)
     }
 
-    /// The arm's load; none where its tables were left empty for the steps to fill.
+    /// The arm's load; None if its tables were left empty for the steps to fill.
     pub fn load(&self) -> Option<&'a Recorded<Load>> {
-        let is_its = |load: &&Recorded<Load>| load.action.arm == self.arm.name && load.valid();
-        self.run.loads.iter().filter(is_its).find(|load| load.result.rows > 0)
+        let is_own = |load: &Recorded<Load>| load.action.arm == self.arm.name && load.valid();
+        self.run.loads.iter().find(|load| is_own(load) && load.result.rows > 0)
     }
 
     /// The arm's settles, in order.
@@ -144,7 +142,7 @@ impl<'a> Side<'a> {
         self.run.settles.iter().filter(move |settle| settle.action.arm == *name)
     }
 
-    /// The background writes of a step; none when it is missing or has none.
+    /// The background writes of a step; None if it is missing or has none.
     pub fn background(&self, step: &str) -> Option<Background> {
         Background::from_window(self.window(step).ok()?)
     }
@@ -154,24 +152,24 @@ impl<'a> Side<'a> {
         self.background(step).is_some_and(|background| !background.kept)
     }
 
-    /// The rate of a step; none when it is missing or had no length.
+    /// The rate of a step; None if it is missing or its duration is zero.
     pub fn rate(&self, step: &str) -> Option<f64> {
         self.window(step).ok()?.result.rate()
     }
 }
 
-impl<'a> Sides<'a> {
-    /// All arms of `runs`, relative to the arm called `base`, or to the first run's base. Steps are those of the tests
-    /// in `only`, or all when that is empty.
-    pub fn new(readings: &'a [Reading<'a>], base: Option<&str>, only: &[String]) -> Result<Self> {
+impl<'a> Comparison<'a> {
+    /// Compares all arms with the arm named `base`, or with the first run's base. Shows the steps of `tests`,
+    /// or all if empty.
+    pub fn new(readings: &'a [Reading<'a>], base: Option<&str>, tests: &[String]) -> Result<Self> {
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
-        let arms =
+        let all =
             || readings.iter().flat_map(|reading| reading.run.arms.iter().map(move |arm| (reading, arm)));
-        for (_, arm) in arms() {
+        for (_, arm) in all() {
             *names.entry(&arm.name).or_default() += 1;
         }
-        let all: Vec<Side<'a>> = arms()
-            .map(|(reading, arm)| Side {
+        let arms: Vec<ComparedArm<'a>> = all()
+            .map(|(reading, arm)| ComparedArm {
                 run: reading.run,
                 arm,
                 reading,
@@ -179,75 +177,76 @@ impl<'a> Sides<'a> {
             })
             .collect();
         let base = match base {
-            Some(name) => find(&all, name)?,
-            None => all.iter().find(|side| side.arm.role == Role::Base).or(all.first()).copied().ok_or_else(
-                || Error::NoArms {
-                    run: readings.first().map(|reading| reading.run.folder.name()).unwrap_or_default(),
-                },
-            )?,
+            Some(name) => find(&arms, name)?,
+            None => {
+                let base = arms.iter().find(|compared| compared.arm.role == Role::Base).or(arms.first());
+                let run = || readings.first().map(|reading| reading.run.folder.name()).unwrap_or_default();
+                *base.ok_or_else(|| Error::NoArms { run: run() })?
+            }
         };
-        let of_runs = readings.iter().filter_map(|reading| incomplete(reading.run)).collect();
-        let mut sides = Self { base, all, of_runs, of_rates: Vec::new(), only: None };
-        sides.only = sides.steps_of(only)?;
-        sides.of_rates = sides.all.iter().filter_map(|side| sides.missed(side)).collect();
-        Ok(sides)
+        let run_warnings = readings.iter().filter_map(|reading| incomplete(reading.run)).collect();
+        let mut comparison = Self { base, arms, run_warnings, rate_warnings: Vec::new(), selected: None };
+        comparison.selected = comparison.steps_of(tests)?;
+        comparison.rate_warnings =
+            comparison.arms.iter().filter_map(|compared| comparison.rate_warning(compared)).collect();
+        Ok(comparison)
     }
 
-    /// Warns of the runs, before all other warnings.
-    pub fn warn(&mut self, of_runs: &[String]) {
-        self.of_runs.splice(0..0, of_runs.iter().cloned());
+    /// Adds warnings about the runs before all others.
+    pub fn warn(&mut self, warnings: &[String]) {
+        self.run_warnings.splice(0..0, warnings.iter().cloned());
     }
 
-    /// Warnings for a table about all arms.
+    /// Warnings for a table of all arms.
     pub fn warnings(&self) -> Vec<String> {
-        self.warnings_among(&self.base, &self.all)
+        self.warnings_among(&self.base, &self.arms)
     }
 
-    /// Warnings for a table about one arm and its base: those about builds only if they concern these two.
+    /// Warnings for a table of one arm and its base: of those about builds, only those about these two.
     pub fn warnings_on(&self, arm: &Arm, base: &Arm) -> Vec<String> {
-        let is_in_it = |side: &&Side<'a>| std::ptr::eq(side.arm, arm) || std::ptr::eq(side.arm, base);
-        let pair: Vec<Side<'a>> = self.all.iter().filter(is_in_it).copied().collect();
-        self.warnings_among(self.side(base).unwrap_or(&self.base), &pair)
+        let is_shown =
+            |compared: &&ComparedArm<'a>| std::ptr::eq(compared.arm, arm) || std::ptr::eq(compared.arm, base);
+        let pair: Vec<ComparedArm<'a>> = self.arms.iter().filter(is_shown).copied().collect();
+        self.warnings_among(self.find(base).unwrap_or(&self.base), &pair)
     }
 
-    /// Blocks about one arm and its base, with these warnings in their tables.
+    /// Adds the warnings about one arm and its base to the tables of `blocks`.
     pub fn warned_on(&self, arm: &Arm, base: &Arm, mut blocks: Vec<Block>) -> Vec<Block> {
         let warnings = self.warnings_on(arm, base);
         blocks.iter_mut().for_each(|block| block.warn(&warnings));
         blocks
     }
 
-    fn warnings_among(&self, base: &Side<'_>, sides: &[Side<'_>]) -> Vec<String> {
-        let of_builds = families::warnings(base, sides, &self.all);
-        [&self.of_runs[..], &of_builds, &self.of_rates].concat()
+    fn warnings_among(&self, base: &ComparedArm<'_>, arms: &[ComparedArm<'_>]) -> Vec<String> {
+        let build_warnings = families::warnings(base, arms, &self.arms);
+        [&self.run_warnings[..], &build_warnings, &self.rate_warnings].concat()
     }
 
-    /// An arm as a side of tables.
-    pub fn side(&self, arm: &Arm) -> Option<&Side<'a>> {
-        self.all.iter().find(|side| std::ptr::eq(side.arm, arm))
+    pub fn find(&self, arm: &Arm) -> Option<&ComparedArm<'a>> {
+        self.arms.iter().find(|compared| std::ptr::eq(compared.arm, arm))
     }
 
-    /// Whether no tests were picked out.
+    /// Whether all tests are shown.
     pub fn shows_all(&self) -> bool {
-        self.only.is_none()
+        self.selected.is_none()
     }
 
     /// The runs, each once.
     pub fn runs(&self) -> Vec<&'a Run> {
         let mut runs: Vec<&'a Run> = Vec::new();
-        for side in &self.all {
-            if !runs.iter().any(|run| std::ptr::eq(*run, side.run)) {
-                runs.push(side.run);
+        for arm in &self.arms {
+            if !runs.iter().any(|run| std::ptr::eq(*run, arm.run)) {
+                runs.push(arm.run);
             }
         }
         runs
     }
 
-    /// The steps of these tests; none when all are wanted.
+    /// The steps of these tests; None if `tests` is empty.
     fn steps_of(&self, tests: &[String]) -> Result<Option<BTreeSet<&'a str>>> {
         let mut steps = BTreeSet::new();
         for test in tests {
-            let planned = self.all.iter().flat_map(|side| &side.run.steps);
+            let planned = self.arms.iter().flat_map(|arm| &arm.run.steps);
             let found: Vec<&str> = planned.filter(|step| is_of(step, test)).map(|step| &*step.name).collect();
             if found.is_empty() {
                 return Err(Error::UnknownTest { name: test.clone() });
@@ -257,46 +256,52 @@ impl<'a> Sides<'a> {
         Ok((!tests.is_empty()).then_some(steps))
     }
 
-    /// Whether a step is one of the tests that were picked out.
+    /// Whether a step is shown.
     pub fn shows(&self, step: &str) -> bool {
-        self.only.as_ref().is_none_or(|only| only.contains(step))
+        self.selected.as_ref().is_none_or(|selected| selected.contains(step))
     }
 
-    /// The arms that are compared with the base, in the plan's order.
-    pub fn others(&self) -> impl Iterator<Item = &Side<'a>> {
-        self.all.iter().filter(|side| !self.is_base(side))
+    /// All arms but base, in the plan's order.
+    pub fn others(&self) -> impl Iterator<Item = &ComparedArm<'a>> {
+        self.arms.iter().filter(|compared| !std::ptr::eq(compared.arm, self.base.arm))
+    }
+
+    /// All arms but base, each paired with base.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> {
+        self.others().map(|arm| self.pair(*arm))
+    }
+
+    pub fn pair(&self, arm: ComparedArm<'a>) -> Pair<'a> {
+        Pair { base: self.base, arm }
     }
 
     /// Base first, then the others.
-    pub fn base_first(&self) -> Vec<Side<'a>> {
+    pub fn base_first(&self) -> Vec<ComparedArm<'a>> {
         std::iter::once(self.base).chain(self.others().copied()).collect()
     }
 
-    /// The arm of a run that its others are held against: base, or the run's own where base is of another run.
+    /// The index of the arm that a run's others are compared with: base, or the run's own if base is in
+    /// another run.
     pub fn base_in(&self, run: &Run) -> usize {
         let is_base = |arm: &Arm| std::ptr::eq(arm, self.base.arm);
         let own = || run.arms.iter().position(|arm| arm.role == Role::Base);
         run.arms.iter().position(is_base).or_else(own).unwrap_or(0)
     }
 
-    fn is_base(&self, side: &Side<'_>) -> bool {
-        std::ptr::eq(side.arm, self.base.arm)
-    }
-
-    /// Which steps of an arm missed their target rate of background writes.
-    fn missed(&self, side: &Side<'_>) -> Option<String> {
+    /// A warning that names the arm's steps that missed their target rate of background writes.
+    fn rate_warning(&self, arm: &ComparedArm<'_>) -> Option<String> {
         let missed = |step: &TestStep| {
-            let background = side.background(&step.name).filter(|background| !background.kept)?;
+            let background = arm.background(&step.name).filter(|background| !background.kept)?;
             Some(format!("{} ({})", step.name, background.as_text()))
         };
         let steps: Vec<String> = self.steps(StepKind::Tests).iter().filter_map(missed).collect();
         (!steps.is_empty()).then(|| {
-            let (name, steps) = (side.reference(), steps.join(", "));
+            let (name, steps) = (arm.reference(), steps.join(", "));
             format!("{name} missed its target rate of background writes in {steps}: not ranked there")
         })
     }
 
-    /// How the tables of these steps are laid out.
+    /// Consecutive if all steps are.
     pub fn layout(&self) -> Layout {
         let steps = self.steps(StepKind::Tests);
         match !steps.is_empty() && steps.iter().all(|step| step.group.consecutive) {
@@ -305,13 +310,12 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// The steps of a table: by group in the order of the tables; inside alphabetical, or as planned where a step finds
-    /// what the one before it left.
+    /// The steps to show, by group; within a group alphabetical, or as planned if they are consecutive.
     pub fn steps(&self, which: StepKind) -> Vec<TestStep> {
         let mut steps: Vec<(u32, TestStep)> = Vec::new();
-        for side in &self.all {
-            let wanted = |step: &&PlannedStep| step.role == Some(which.role()) && self.shows(&step.name);
-            for step in side.run.steps.iter().filter(wanted) {
+        for arm in &self.arms {
+            let is_shown = |step: &&PlannedStep| step.role == Some(which.role()) && self.shows(&step.name);
+            for step in arm.run.steps.iter().filter(is_shown) {
                 let Some(group) = step.group.clone() else { continue };
                 let (position, step) = (step.position, TestStep { name: step.name.clone(), group });
                 if !steps.iter().any(|(_, known)| *known == step) {
@@ -325,11 +329,11 @@ impl<'a> Sides<'a> {
         steps.into_iter().map(|(_, step)| step).collect()
     }
 
-    /// What the rates of steps count, as they come, and the steps of each unit.
+    /// The units of the steps' rates in order of appearance, with the steps of each.
     pub fn units<'s>(&self, steps: &'s [TestStep]) -> Vec<(&'a Unit, Vec<&'s str>)> {
         let mut units: Vec<(&'a Unit, Vec<&'s str>)> = Vec::new();
         for step in steps {
-            let mut windows = self.all.iter().filter_map(|side| side.window(&step.name).ok());
+            let mut windows = self.arms.iter().filter_map(|compared| compared.window(&step.name).ok());
             let Some(window) = windows.next() else { continue };
             match units.iter_mut().find(|(unit, _)| **unit == window.result.unit) {
                 Some((_, of_unit)) => of_unit.push(&step.name),
@@ -340,21 +344,47 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Columns `col-1`, `col-2`…, one for each side.
-pub(crate) fn numbered(sides: &[Side<'_>]) -> Vec<Column> {
-    let sides = sides.iter().enumerate();
-    sides.map(|(index, side)| Column::numbered(index, side.reference(), side.label())).collect()
+/// An arm and what it is relative to.
+pub(crate) struct Pair<'a> {
+    pub base: ComparedArm<'a>,
+    pub arm: ComparedArm<'a>,
 }
 
-/// Whether a step is the one of that name, or the early pass of that test.
+impl Pair<'_> {
+    /// The arm's rate over base's; None if either is missing or base's is zero.
+    pub fn ratio(&self, step: &str) -> Option<f64> {
+        number::ratio(self.arm.rate(step), self.base.rate(step))
+    }
+
+    /// Whether either missed its target rate of background writes, so that their rates are not comparable.
+    pub fn missed(&self, step: &str) -> bool {
+        self.base.missed(step) || self.arm.missed(step)
+    }
+
+    /// The ratio; None if either missed its target rate of background writes.
+    pub fn ranked_ratio(&self, step: &str) -> Option<f64> {
+        self.ratio(step).filter(|_| !self.missed(step))
+    }
+}
+
+/// Columns `col-1`, `col-2`…, one for each arm.
+pub(crate) fn numbered(arms: &[ComparedArm<'_>]) -> Vec<Column> {
+    let arms = arms.iter().enumerate();
+    arms.map(|(index, arm)| Column::numbered(index, arm.reference(), arm.label())).collect()
+}
+
+/// Whether a step has this name, or is the early pass of this test.
 fn is_of(step: &PlannedStep, test: &str) -> bool {
     step.name == test || step.role == Some(model::Role::Pre) && step.test.as_deref() == Some(test)
 }
 
-fn find<'a>(all: &[Side<'a>], name: &str) -> Result<Side<'a>> {
-    let named: Vec<Side<'a>> =
-        all.iter().filter(|side| side.arm.name == name || side.qualified() == name).copied().collect();
-    let known = |sides: &[Side<'_>]| sides.iter().map(Side::reference).collect();
+fn find<'a>(all: &[ComparedArm<'a>], name: &str) -> Result<ComparedArm<'a>> {
+    let named: Vec<ComparedArm<'a>> = all
+        .iter()
+        .filter(|compared| compared.arm.name == name || compared.qualified() == name)
+        .copied()
+        .collect();
+    let known = |arms: &[ComparedArm<'_>]| arms.iter().map(ComparedArm::reference).collect();
     match named.as_slice() {
         [one] => Ok(*one),
         [] => Err(Error::UnknownArm { name: name.to_owned(), known: known(all) }),
@@ -362,7 +392,7 @@ fn find<'a>(all: &[Side<'a>], name: &str) -> Result<Side<'a>> {
     }
 }
 
-/// Warning about a run that is not complete.
+/// A warning if the run is incomplete.
 fn incomplete(run: &Run) -> Option<String> {
     let state = match (run.status.status, run.folder.in_use_by()) {
         (Status::Complete, _) => return None,
@@ -373,12 +403,11 @@ fn incomplete(run: &Run) -> Option<String> {
         },
     };
     let done = match run.meta.actions_total {
-        0 => format!("{} done", rqps_store::counted(number_done(run), "block")),
+        0 => {
+            let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+            format!("{} done", rqps_store::counted(done, "block"))
+        }
         total => format!("{} of {total} actions done", run.scheduled().count()),
     };
     Some(format!("{} is incomplete, {done} ({state})", run.folder.name()))
-}
-
-fn number_done(run: &Run) -> usize {
-    run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count()
 }
