@@ -128,8 +128,8 @@ fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
     }
     let single = "Every figure is from a single pass: one server start and one window per test. There are no error bars. \
         Without repetition, a difference of a few percent cannot be distinguished from noise: published repetitions of \
-        this kind of benchmark differ by 1 to 2 % in the median, by 2 to 10 % for one test in twenty, and by up to \
-        18 % for scan. The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
+        the sysbench microbenchmarks differ by 1 to 2 % in the median, by 2 to 10 % for one test in twenty, and by up \
+        to 18 % for scan. The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
     let mut blocks = vec![Block::Text(single.to_owned())];
     if run.meta.protocol == "sequence" {
         let sequence = "The tests share state: if one test leaves a variant with more dead rows or dirty pages, the \
@@ -142,7 +142,7 @@ fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
 /// Explains the columns of the per-operation tables.
 fn legend(run: &Run, comparison: &Comparison<'_>) -> Vec<String> {
     let mut lines: Vec<String> = [
-        "o: one operation, which is a query as sysbench counts them, including BEGIN and COMMIT; for the load it is a row",
+        "o: one operation: a query, including BEGIN and COMMIT, unless another unit is named below; for the load a row",
         "cpu/o: user and system CPU of the whole host in percent, divided by operations per second; includes the client; \
             multiply by the number of CPUs and by 10,000 to get microseconds",
         "cpu_us/o: microseconds of CPU of the server's processes",

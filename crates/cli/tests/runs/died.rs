@@ -113,7 +113,7 @@ fn what_a_run_given_up_leaves_can_be_removed() {
     let copy = bench.path().join("copy");
     fs::rename(&folder, &copy).unwrap();
     let gone = bench.call(&["resume", copy.to_str().unwrap()]).expect(2).stderr;
-    assert!(gone.contains("its data are gone from"), "{gone}");
+    assert!(gone.contains("data directory"), "{gone}");
     // The folder has moved, so its data are orphaned.
     let removed = bench.call(&["clean"]).expect(0).stdout;
     assert!(removed.starts_with("removed "), "{removed}");

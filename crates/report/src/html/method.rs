@@ -20,7 +20,10 @@ const WORDS: [(&str, &str); 14] = [
         "base measured a second time, as another arm (A/A): any change reported on it is a false alarm",
     ),
     ("rate, rQPS", "operations per second; rQPS is the rate divided by base's in the same test"),
-    ("operation", "a query as sysbench counts them, including BEGIN and COMMIT; for scan a thousand rows"),
+    (
+        "operation",
+        "what a test's rate counts: a query, including BEGIN and COMMIT, unless a table names another unit",
+    ),
     ("cost", "what one operation takes of the server: instructions, or CPU time if they are not counted"),
     ("block", "one replicate: a restart of every arm from the same data, or one pass of a sequence"),
     ("window", "one measurement of one test on one arm"),

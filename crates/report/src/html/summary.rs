@@ -250,10 +250,10 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
             @if page.comparison.layout() == Layout::Consecutive {
                 (ONE_PASS_OF_CONSECUTIVE) " A plan with " code { "passes = 3" } " or more gives verdicts."
             } @else {
-                "Every figure is from one server start and one window per test. Differences of a few percent cannot be \
-                 distinguished from noise: published repetitions of this kind of benchmark differ by 1 to 2 % in the \
-                 median, by 2 to 10 % for one test in twenty. The thresholds 0.95 and 1.05 help with reading; they are \
-                 not a test of significance. "
+                "Every figure is from one server start and one window per test. Differences of a few percent cannot \
+                 be distinguished from noise: published repetitions of the sysbench microbenchmarks differ by 1 to 2 % \
+                 in the median, by 2 to 10 % for one test in twenty. The thresholds 0.95 and 1.05 help with reading; \
+                 they are not a test of significance. "
                 "The protocol " code { "isolated" } " gives verdicts."
             }
         }

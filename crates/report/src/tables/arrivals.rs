@@ -33,7 +33,7 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     let versions: Vec<&str> = (0..row.arms.len()).map(version).collect();
     if row.arrivals.is_empty() {
         return Block::Text(format!(
-            "Across versions ({}): no change was established that matters.",
+            "Across versions ({}): no change that matters was established.",
             versions.join(", ")
         ));
     }

@@ -211,7 +211,7 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
             },
             words::budget(seconds)
         )),
-        (false, true) => Some(format!("{state} More passes would decide.")),
+        (false, true) => Some(format!("{state} More passes would probably decide them.")),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
 }
@@ -318,9 +318,7 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
         }
     }
     if let Some(remaining) = line.stalls.and_then(|verdict| judged.remaining(verdict)) {
-        sentences.push(format!(
-            "stalls: in most windows different from base's, but not established yet; {remaining}"
-        ));
+        sentences.push(format!("stalls: differ from base in most windows, not yet significant; {remaining}"));
     }
     if let Some(verdict) = line.changed_stalls() {
         let parts = std::iter::once(line.part(verdict, judged)).chain(words::remarks(verdict));

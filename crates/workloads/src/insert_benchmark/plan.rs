@@ -326,7 +326,7 @@ fn check(options: &InsertOptions, top: &Section<'_>, problems: &Problems<'_>, pl
     if plan.profile.after != ProfileAfter::Never
         && let Some(section) = top.table("profile", "[profile]")
     {
-        let remedy = "Remove it: profiles are taken of the microbenchmarks alone.";
+        let remedy = "Remove it: profiles need tests that do not build on each other.";
         let what = "does not go with benchmark = \"insert\"";
         problems.error(&section.key_at("after"), section.place_of("after"), what, remedy);
     }
