@@ -142,7 +142,8 @@ fn undecided(
     }
     if needs.is_empty() {
         let inconclusive = counted(open.len(), "verdict");
-        if open.iter().any(|verdict| RunVerdicts::blocks_to_resolve(verdict).is_some()) {
+        let last_look = verdicts.rules.looks.last().map_or(0, |look| look.blocks);
+        if blocks_max < last_look {
             let why =
                 format!("{state}; the other {} need more blocks than blocks_max = {blocks_max}", open.len());
             return stop(&why, &format!("{inconclusive} inconclusive; blocks_max = {blocks_max} is reached"));
