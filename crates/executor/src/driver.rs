@@ -3,14 +3,17 @@
 
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::observe::StepFindings;
-use crate::system::{ADMIN_NAME, Admin, Asked, Instance};
+use crate::system::Admin;
 use rqps_driver::{Member, Observer, SliceSpec, StepError, StepResult};
 use rqps_model::{FixedWork, Limit, Metrics, Pacer, Unit, Warmup};
 use rqps_plan::{Plan, StepDef};
 use rqps_store::Load;
 use std::time::Duration;
+
+/// What [`Driver::warm`] does, for errors.
+pub(crate) const WARMING: &str = "reading the tables once";
 
 /// A program whose clients run a benchmark.
 pub trait Driver: Sync {
@@ -40,12 +43,11 @@ pub trait Driver: Sync {
 
     /// Reads at most `rows_max` rows of each table, and its indexes, once, so that no window reads from disk
     /// what another arm's window finds in memory. By default in SQL, and without indexes.
-    fn warm(&self, plan: &Plan, instance: &dyn Instance, rows_max: u64) -> Asked<()> {
-        let mut admin = instance.admin(ADMIN_NAME)?;
+    fn warm(&self, plan: &Plan, arm: &ActiveArm, rows_max: u64) -> Result<()> {
+        let mut admin = arm.admin(WARMING)?;
         plan.work.table_names().iter().try_for_each(|table| {
-            admin
-                .query(&format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {rows_max}) AS read"))
-                .map(drop)
+            let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {rows_max}) AS read");
+            admin.query(&sql).map(drop).map_err(Error::session(&arm.name, WARMING))
         })
     }
 

@@ -142,15 +142,11 @@ fn other_programs_account_only_for_queueing() {
 /// If the rate is undecided, the reason for the cost's verdict comes first.
 #[test]
 fn more_work_does_not_explain_a_lower_cost() {
-    let figures = [
-        figure(WRITES, Observed::SessionCpuUs, 180.0, 155.0),
-        figure(WRITES, Observed::Metric("client_cpu_us"), 40.0, 40.0),
-        figure(WRITES, Observed::Metric("server_wal_bytes"), 468.0, 628.0),
-    ];
+    let wal = figure(WRITES, Observed::Metric("server_wal_bytes"), 468.0, 628.0);
     let spec = Spec {
         effects: vec![(2, WRITES, 1.0, 0.86)],
         block_sd: 0.05,
-        extra: figures.into_iter().flatten().collect(),
+        extra: cpu_times(WRITES, 155.0).into_iter().chain([wal]).flatten().collect(),
         after_load: vec![(2, "ALTER TABLE sbtest1 SET (fillfactor = 10)")],
         ..slower(WRITES, vec![])
     };

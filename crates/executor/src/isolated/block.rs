@@ -1,13 +1,13 @@
 //! Measures one block: every arm is restarted from the same data, and its windows run in mirrored order while
 //! the other arms are frozen.
 
-use super::data::{StartOptions, WARM_ROWS_MAX, WARMING, in_parallel, side_letter};
+use super::data::{StartOptions, WARM_ROWS_MAX, in_parallel, side_letter};
 use super::environment::{canaries, void_reason};
 use super::{Begun, BlockContext, Blocks, Done, Ended};
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
 use crate::driver::{Driver, Job};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::measure::{StepOutput, measure, measure_in_turns};
 use crate::passes::Servers;
 use rqps_builds::CpuSet;
@@ -280,10 +280,7 @@ impl Blocks<'_> {
 /// the first took 1.25 % more CPU time per point query than the fifth, presumably since it got the most
 /// fragmented memory.
 fn warm_together(driver: &dyn Driver, arms: &[&mut ActiveArm], plan: &Plan) -> Vec<Result<()>> {
-    let instances = arms.iter().map(|arm| &*arm.instance);
-    let warmed = in_parallel(instances.map(|instance| || driver.warm(plan, instance, WARM_ROWS_MAX)));
-    let named = warmed.into_iter().zip(arms);
-    named.map(|(warmed, arm)| warmed.map_err(Error::session(&arm.name, WARMING))).collect()
+    in_parallel(arms.iter().map(|arm| || driver.warm(plan, arm, WARM_ROWS_MAX)))
 }
 
 /// Range of `draws` of a block, which has at most 64 windows of a test.

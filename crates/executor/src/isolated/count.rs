@@ -6,7 +6,7 @@
 //! Counts don't depend on the machine's load, so arms are counted at the same time.
 
 use super::counted::{Counted, Lane, LogPerEvent};
-use super::data::{StartOptions, in_parallel, warm};
+use super::data::{StartOptions, in_parallel};
 use super::{BlockContext, Blocks};
 use crate::arm::{ActiveArm, not_started};
 use crate::control::RunControl;
@@ -151,7 +151,7 @@ impl Blocks<'_> {
         let stop = control.stop;
         let one = |lane: usize, arm: &ActiveArm| -> Result<Vec<Counted>> {
             let _pinned = context.data.pin(1, lane as u32)?;
-            warm(driver, arm, plan, WARM_ROWS_MAX)?;
+            driver.warm(plan, arm, WARM_ROWS_MAX)?;
             let lane = Lane { plan, driver, arm, dir, stop, context, block, log };
             lane.count(tests)
         };

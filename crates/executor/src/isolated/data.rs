@@ -5,13 +5,11 @@ use super::Blocks;
 use super::loads::{Origin, Snapshot, journaled, origins};
 use crate::arm::{ActiveArm, not_started};
 use crate::control::RunControl;
-use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::spec::{server_spec, session_cpus};
 use crate::system::System;
 use rqps_builds::{CpuSet, Pinned, pin_this_thread};
-use rqps_plan::Plan;
 use rqps_servers::{HowCopied, Instrument, ServerSpec};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -195,11 +193,4 @@ pub(super) fn spec_on(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> Ser
 pub(crate) fn with_config_of_blocks(system: &dyn System, spec: ServerSpec) -> Result<ServerSpec> {
     let config = system.config_of_blocks(spec.build.dbms, &spec.config)?;
     Ok(ServerSpec { config, ..spec })
-}
-
-pub(crate) const WARMING: &str = "reading the tables once";
-
-/// Reads an arm's tables and indexes once.
-pub(crate) fn warm(driver: &dyn Driver, arm: &ActiveArm, plan: &Plan, rows_max: u64) -> Result<()> {
-    driver.warm(plan, &*arm.instance, rows_max).map_err(Error::session(&arm.name, WARMING))
 }

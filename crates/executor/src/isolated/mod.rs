@@ -15,7 +15,7 @@ mod loads;
 mod next;
 mod pilot;
 
-pub(crate) use data::{WARM_ROWS_MAX, warm, with_config_of_blocks};
+pub(crate) use data::{WARM_ROWS_MAX, with_config_of_blocks};
 
 use crate::control::RunControl;
 use crate::error::{Error, Result};

@@ -4,7 +4,7 @@
 //! cheaper than all before it by more than noise: their number gives the warm-up that a server needs after a
 //! restart.
 
-use super::data::{Data, StartOptions, WARM_ROWS_MAX, warm};
+use super::data::{Data, StartOptions, WARM_ROWS_MAX};
 use super::{Blocks, count};
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
@@ -62,7 +62,7 @@ impl Blocks<'_> {
                 Some(ready) => ready,
                 None => {
                     let started = data.start(self, base, options, control)?;
-                    warm(self.setup.driver, &started, &self.setup.plan, WARM_ROWS_MAX)?;
+                    self.setup.driver.warm(&self.setup.plan, &started, WARM_ROWS_MAX)?;
                     started
                 }
             };

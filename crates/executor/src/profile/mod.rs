@@ -10,7 +10,7 @@ mod take;
 use crate::arm::{ActiveArm, not_started};
 use crate::control::RunControl;
 use crate::error::{Error, Result};
-use crate::isolated::{WARM_ROWS_MAX, warm, with_config_of_blocks};
+use crate::isolated::{WARM_ROWS_MAX, with_config_of_blocks};
 use crate::setup::Setup;
 use crate::spec::{server_spec, session_cpus};
 use crate::work::{Task, load, settle};
@@ -225,7 +225,7 @@ impl Profiles<'_> {
             spec = with_config_of_blocks(system, spec)?;
         }
         let active = ActiveArm::start(index, name, (system, &spec), control)?;
-        warm(self.setup.driver, &active, &self.setup.plan, WARM_ROWS_MAX)?;
+        self.setup.driver.warm(&self.setup.plan, &active, WARM_ROWS_MAX)?;
         Ok(active)
     }
 

@@ -6,10 +6,10 @@ use super::system::SqlAddress;
 use super::tables::{LoadTimes, Tables};
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
-use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
+use crate::driver::{Driver, Finished, Job, Loaded, WARMING, WatchOptions, Window};
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
-use crate::system::{ADMIN_NAME, Admin, Asked, Instance};
+use crate::system::Admin;
 use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec, run_step, sysbench};
 use rqps_model::{Limit, Metrics};
 use rqps_plan::{Benchmark, Driver as Program, Plan, Protocol, Step, StepDef};
@@ -67,13 +67,12 @@ impl Driver for Program {
         Ok(Loaded { load, summary: format!("{rate:.0} rows/s with indexes") })
     }
 
-    fn warm(&self, plan: &Plan, instance: &dyn Instance, rows_max: u64) -> Asked<()> {
-        let address = instance.address();
-        let Some(SqlAddress { adapter, .. }) = address.of() else { return Ok(()) };
-        let mut admin = instance.admin(ADMIN_NAME)?;
+    fn warm(&self, plan: &Plan, arm: &ActiveArm, rows_max: u64) -> Result<()> {
+        let SqlAddress { adapter, .. } = SqlAddress::of(arm, self)?;
+        let mut admin = arm.admin(WARMING)?;
         let rows = plan.work.rows_per_table().min(rows_max);
         adapter.warm_sql(plan.work.tables(), rows).iter().try_for_each(|sql| match admin.query(sql) {
-            Err(error) if !adapter.lacks_index(&error) => Err(error),
+            Err(error) if !adapter.lacks_index(&error) => Err(Error::session(&arm.name, WARMING)(error)),
             _ => Ok(()),
         })
     }

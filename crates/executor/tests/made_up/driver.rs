@@ -6,8 +6,8 @@ use crate::world::{self, Fault, moment, moment_for};
 use hdrhistogram::Histogram;
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_executor::{
-    ActiveArm, Admin, Asked, Driver, Error, Finished, Instance, Job, Loaded, Result, RunControl,
-    StepFindings, WatchOptions, Window,
+    ActiveArm, Admin, Driver, Error, Finished, Job, Loaded, Result, RunControl, StepFindings, WatchOptions,
+    Window,
 };
 use rqps_model::{EndedBy, FixedWork, Limit, Metrics};
 use rqps_plan::Plan;
@@ -42,7 +42,7 @@ impl Driver for Clerks {
         Ok(Loaded { load, summary: "a page of entries".to_owned() })
     }
 
-    fn warm(&self, _plan: &Plan, _instance: &dyn Instance, _rows_max: u64) -> Asked<()> {
+    fn warm(&self, _plan: &Plan, _arm: &ActiveArm, _rows_max: u64) -> Result<()> {
         Ok(())
     }
 
