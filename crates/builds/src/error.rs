@@ -127,7 +127,7 @@ pub enum Error {
     )]
     MissingTools { what: String, missing: String, packages: String },
 
-    #[error("{}; {log} ends with:\n{tail}", self.in_short())]
+    #[error("{}; {log} ends with:\n{tail}", self.short_text())]
     BuildFailed { what: String, phase: &'static str, status: String, log: PathBuf, tail: String },
 
     #[error("interrupted while building {what}; nothing was kept")]
@@ -136,7 +136,7 @@ pub enum Error {
 
 impl Error {
     /// One line, without the end of a log.
-    pub fn in_short(&self) -> String {
+    pub fn short_text(&self) -> String {
         match self {
             Self::BuildFailed { what, phase, status, .. } => {
                 format!("building {what} failed while {phase} ({status})")

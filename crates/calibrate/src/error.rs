@@ -40,7 +40,7 @@ pub enum Error {
     #[error(transparent)]
     Verdicts(#[from] rqps_verdicts::Error),
     #[error(transparent)]
-    Misshapen(#[from] rqps_stats::Misshapen),
+    InvalidData(#[from] rqps_stats::InvalidData),
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -81,7 +81,7 @@ pub struct Job<'a> {
     /// Whether an earlier attempt at the step was interrupted.
     pub repeats: bool,
     /// Whether clients yield to the instance on the CPU that they share.
-    pub gives_way: bool,
+    pub yields_cpu: bool,
     /// Whether the instance's counters are read around the window, so that sessions must flush their
     /// statistics before and after it.
     pub reads_counters: bool,
@@ -100,7 +100,7 @@ impl<'a> Job<'a> {
             warmup,
             removed_rows_max: None,
             repeats: false,
-            gives_way: false,
+            yields_cpu: false,
             reads_counters: false,
             slice: None,
         }
@@ -136,7 +136,7 @@ pub trait Window {
 /// What the executor observes during a window.
 pub struct WatchOptions {
     /// Whether sessions still run events after the window closes; otherwise they end with it.
-    pub owes_events: bool,
+    pub has_tail: bool,
     /// Operations per event that [`Observer::progress`] reports, and the unit of the displayed rate.
     pub progress: (f64, &'static Unit),
     /// Whether the instance's debt is sampled every second.

@@ -176,22 +176,22 @@ impl Error {
     }
 
     /// The error in one line, without logs.
-    pub fn in_short(&self) -> String {
+    pub fn short_text(&self) -> String {
         match self {
             Self::ServerDied { arm, step, death } => {
                 format!("arm {arm}: the server died in step {step}: {}", death.how)
             }
-            Self::NotStarted { arm, source } => format!("arm {arm}: {}", source.in_short()),
-            Self::Unmeasured { arm, doing, source } => format!("arm {arm}, {doing}: {}", source.in_short()),
-            Self::Servers(error) => error.in_short(),
-            Self::Builds(error) => error.in_short(),
+            Self::NotStarted { arm, source } => format!("arm {arm}: {}", source.short_text()),
+            Self::Unmeasured { arm, doing, source } => format!("arm {arm}, {doing}: {}", source.short_text()),
+            Self::Servers(error) => error.short_text(),
+            Self::Builds(error) => error.short_text(),
             other => other.to_string().lines().next().unwrap_or_default().to_owned(),
         }
     }
 
-    /// As [`Error::in_short`] without the leading arm name, for places that show it anyway.
-    pub(crate) fn in_short_of(&self, arm: &str) -> String {
-        let text = self.in_short();
+    /// As [`Error::short_text`] without the leading arm name, for places that show it anyway.
+    pub(crate) fn short_text_of(&self, arm: &str) -> String {
+        let text = self.short_text();
         let rest = text.strip_prefix(&format!("arm {arm}")).filter(|rest| rest.starts_with([':', ',']));
         rest.map_or(text.clone(), |rest| rest.trim_start_matches([':', ',', ' ']).to_owned())
     }
@@ -346,6 +346,6 @@ mod tests {
             hint: String::new(),
         };
         let error = Error::NotStarted { arm: "b".to_owned(), source: Box::new(source) };
-        assert_eq!(error.in_short(), "arm b: the server on /data did not start (exit status: 1)");
+        assert_eq!(error.short_text(), "arm b: the server on /data did not start (exit status: 1)");
     }
 }

@@ -45,5 +45,5 @@ pub use progress::Progress;
 pub use run::{Execution, Finish};
 pub use sql::{drivers, server, systems};
 pub use system::{
-    Address, Admin, Asked, Debt, Handle, Instance, Look, Managed, PageImages, SettleTick, System,
+    Address, Admin, Debt, Handle, Instance, Look, PageImages, ServerResult, SessionResult, SettleTick, System,
 };

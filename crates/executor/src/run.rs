@@ -148,11 +148,11 @@ impl Execution {
             Ok(Finish::Complete) => (Status::Complete, None),
             Ok(Finish::Ended(why)) => (Status::Complete, Some(why.clone())),
             Ok(Finish::Partly(errors)) => {
-                let each: Vec<String> = errors.iter().map(Error::in_short).collect();
+                let each: Vec<String> = errors.iter().map(Error::short_text).collect();
                 (Status::Failed, Some(each.join("; ")))
             }
             Err(Error::Interrupted) => (Status::Interrupted, Some("by the user".to_owned())),
-            Err(error) => (Status::Failed, Some(error.in_short())),
+            Err(error) => (Status::Failed, Some(error.short_text())),
         };
         let recorded = self.writer.set_status(status, reason.as_deref());
         let finish = outcome?;
@@ -169,7 +169,7 @@ impl Execution {
             return Ok(());
         };
         if let Err(error) = self.profile(&request, progress, stop) {
-            let note = format!("CPU profiles: {}; `rqps profile` takes them", error.in_short());
+            let note = format!("CPU profiles: {}; `rqps profile` takes them", error.short_text());
             progress.note(&note);
             self.writer.add_note(None, &note)?;
         }
@@ -271,9 +271,9 @@ impl Execution {
     }
 
     fn note_given_up(&mut self, arm: usize, error: &Error, control: &mut RunControl<'_>) -> Result<()> {
-        control.progress.note(&format!("{}; given up for now", error.in_short()));
+        control.progress.note(&format!("{}; given up for now", error.short_text()));
         let name = &self.setup.plan.arms[arm].name;
-        let note = format!("{}; given up for now; see logs/{name}", error.in_short_of(name));
+        let note = format!("{}; given up for now; see logs/{name}", error.short_text_of(name));
         Ok(self.writer.add_note(Some(name), &note)?)
     }
 
@@ -410,7 +410,7 @@ impl Execution {
         }
         let mut observation = output.observation;
         observation.placement =
-            self.several_passes().then_some(Placement { block: pass, window: 1, slot: 1 });
+            self.several_passes().then_some(Placement { block: pass, start: 1, window: 1, slot: 1 });
         Ok(Done {
             observation: Some(observation),
             invalid: output.invalid,

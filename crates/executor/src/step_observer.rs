@@ -179,7 +179,7 @@ impl<'a, 'b> StepObserver<'a, 'b> {
 
     fn read_counters(&mut self) -> Result<()> {
         let Some(before) = self.counters_before.take() else { return Ok(()) };
-        if self.flush.is_some() && !self.options.owes_events {
+        if self.flush.is_some() && !self.options.has_tail {
             wait_for_exit(&self.served_by);
         }
         let after = self.counters_now()?;

@@ -22,9 +22,9 @@ use std::time::Duration;
 pub(crate) const ADMIN_NAME: &str = "rqps admin";
 
 /// Result of creating, copying, starting and stopping instances.
-pub type Managed<T> = rqps_servers::Result<T>;
+pub type ServerResult<T> = rqps_servers::Result<T>;
 /// Result of a request on a session.
-pub type Asked<T> = std::result::Result<T, Wire>;
+pub type SessionResult<T> = std::result::Result<T, Wire>;
 /// Progress callback of long work. Call it several times a second; end the work early when it returns false.
 pub type Look<'a> = dyn FnMut() -> bool + 'a;
 /// As [`Look`], with the name of the current phase and the seconds since the work began.
@@ -41,11 +41,11 @@ pub trait System: Sync {
 
     /// Reads a config by name or path. `limits` are for values that depend on the host; with `None` the
     /// config is read as written.
-    fn config(&self, dbms: Dbms, name_or_path: &str, limits: Option<&HostLimits>) -> Managed<Config>;
+    fn config(&self, dbms: Dbms, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config>;
 
     /// Returns the config for protocol `isolated`: the same without background work that starts by the clock,
     /// which would run in one arm's windows and not in another's.
-    fn config_of_blocks(&self, dbms: Dbms, config: &Config) -> Managed<Config>;
+    fn config_of_blocks(&self, dbms: Dbms, config: &Config) -> ServerResult<Config>;
 
     /// Describes what [`System::config_of_blocks`] changes, as name and text of a row in the run's method.
     fn method_of_blocks(&self) -> (&'static str, &'static str);
@@ -55,15 +55,15 @@ pub trait System: Sync {
 
     /// Creates an empty data directory, replacing one that rqps created there before. Gives up once `stop` is
     /// set.
-    fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> Managed<Applied>;
+    fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Applied>;
 
     /// Starts an instance on an existing data directory and waits until it accepts sessions. Gives up once
     /// `stop` is set, with [`rqps_servers::Error::Interrupted`].
-    fn open(&self, spec: &ServerSpec, stop: &AtomicBool) -> Managed<Box<dyn Instance>>;
+    fn open(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Box<dyn Instance>>;
 
     /// Copies the data directory of a stopped instance, replacing one that rqps put at `to` before. The copy
     /// is on disk when this returns.
-    fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> Managed<HowCopied>;
+    fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> ServerResult<HowCopied>;
 
     /// Whether a process of its own serves each session. If false, a thread does.
     fn session_is_a_process(&self) -> bool;
@@ -108,13 +108,13 @@ pub trait Instance: Send + Sync {
 
     /// Stops all its processes until [`Instance::thaw`], so that they use no CPU while another arm is
     /// measured.
-    fn freeze(&mut self) -> Managed<()>;
+    fn freeze(&mut self) -> ServerResult<()>;
 
     /// Resumes its processes. No effect if they run.
     fn thaw(&mut self);
 
     /// Restricts sessions that begin from now on to these CPUs.
-    fn place_sessions(&self, cpus: &CpuSet) -> Managed<()>;
+    fn pin_sessions(&self, cpus: &CpuSet) -> ServerResult<()>;
 
     /// Ends it at once, as a crash would. Its data directory stays.
     fn end_now(&mut self);
@@ -123,7 +123,7 @@ pub trait Instance: Send + Sync {
     ///
     /// # Errors
     /// If the shutdown was not clean. The instance is gone all the same.
-    fn stop(self: Box<Self>, stop: &AtomicBool) -> Managed<()>;
+    fn stop(self: Box<Self>, stop: &AtomicBool) -> ServerResult<()>;
 
     /// Ends it at once; its data are not needed again.
     fn discard(self: Box<Self>);
@@ -137,14 +137,14 @@ pub trait Instance: Send + Sync {
     fn telling_lines(&self) -> String;
 
     /// Opens an admin session under this name.
-    fn admin(&self, name: &str) -> Asked<Box<dyn Admin>>;
+    fn admin(&self, name: &str) -> SessionResult<Box<dyn Admin>>;
 
     /// Cancels the running statements of client sessions. Must not block, even if the instance hangs.
     fn end_statements(&self);
 
     /// Processes every table once after a load, so that plans and reads start from a defined state: VACUUM
     /// and ANALYZE on Postgres. Returns false if `look` ended it early.
-    fn vacuum(&self, tables: &[String], look: &mut Look<'_>) -> Asked<bool>;
+    fn vacuum(&self, tables: &[String], look: &mut Look<'_>) -> SessionResult<bool>;
 
     /// Pays deferred work and waits until its conditions are met or `debt.cap` is reached. `None` if `tick`
     /// ended it early.
@@ -191,7 +191,7 @@ pub enum PageImages {
 /// An admin session. Methods with a default are for features that not every system has.
 pub trait Admin: Send {
     /// Runs a statement and returns its result.
-    fn query(&mut self, statement: &str) -> Asked<Table>;
+    fn query(&mut self, statement: &str) -> SessionResult<Table>;
 
     /// The session's id on the instance, of the same kind as the ids that [`Admin::served_by`] takes.
     fn backend_id(&self) -> u32 {
@@ -199,24 +199,24 @@ pub trait Admin: Send {
     }
 
     /// Called before each measured step.
-    fn begin_step(&mut self) -> Asked<()> {
+    fn begin_step(&mut self) -> SessionResult<()> {
         Ok(())
     }
 
     /// Makes the changes of finished work durable: they must survive a crash. Called after every action that
     /// changes data.
-    fn make_durable(&mut self) -> Asked<()> {
+    fn make_durable(&mut self) -> SessionResult<()> {
         Ok(())
     }
 
     /// Called after load and settle, before the instance is stopped and its data directory is kept as a
     /// snapshot.
-    fn before_keeping(&mut self) -> Asked<()> {
+    fn before_keeping(&mut self) -> SessionResult<()> {
         Ok(())
     }
 
     /// The version as the instance reports it.
-    fn version_text(&mut self) -> Asked<String>;
+    fn version_text(&mut self) -> SessionResult<String>;
 
     /// How the program was built, as names and values. `cflags`, if present, decides how CPU profiles unwind
     /// stacks.
@@ -254,18 +254,18 @@ pub trait Admin: Send {
 
     /// Holds back background cleaning for as long as this session lives. Cleaning runs by its own clock:
     /// sessions would find more or less of it done by chance, and their instruction counts would vary.
-    fn hold_cleaning(&mut self, _arm: &str) -> Result<()> {
+    fn pause_cleanup(&mut self, _arm: &str) -> Result<()> {
         Ok(())
     }
 
     /// Makes later changes write page images, or none. Returns false if the system writes none anyway, or did
     /// not follow in time.
-    fn page_images(&mut self, _images: PageImages) -> Asked<bool> {
+    fn page_images(&mut self, _images: PageImages) -> SessionResult<bool> {
         Ok(false)
     }
 
     /// Total bytes ever written to the log of changes (WAL, redo); `None` if the system does not report them.
-    fn log_bytes(&mut self) -> Asked<Option<f64>> {
+    fn log_bytes(&mut self) -> SessionResult<Option<f64>> {
         Ok(None)
     }
 

@@ -37,8 +37,8 @@ use context::Context;
 pub use error::{Error, Result};
 use figures::Reader;
 pub use model::{
-    Asked, Cause, Certainty, Decomposition, Difference, DifferenceKind, Evidence, Explanation, Finding, Part,
-    PartName, RATIO_HIGH, RATIO_LOW, Word,
+    Cause, Certainty, Decomposition, Difference, DifferenceKind, Evidence, ExplainRequest, Explanation,
+    Finding, Part, PartName, RATIO_HIGH, RATIO_LOW, Word,
 };
 pub use plans::{Fingerprint, changes as plan_changes, shortened as shortened_plan};
 
@@ -47,7 +47,7 @@ pub use plans::{Fingerprint, changes as plan_changes, shortened as shortened_pla
 ///
 /// # Errors
 /// Returns an error if the run lacks a requested test or arm, or cannot be read.
-pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &Asked) -> Result<Vec<Explanation>> {
+pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &ExplainRequest) -> Result<Vec<Explanation>> {
     let base =
         asked.base.unwrap_or_else(|| run.arms.iter().position(|arm| arm.role == Role::Base).unwrap_or(0));
     let steps = steps(run);
@@ -107,7 +107,7 @@ fn steps(run: &Run) -> Vec<(String, String)> {
     steps.into_iter().map(|(step, group)| (group.key.to_string(), step.name.clone())).collect()
 }
 
-fn check(run: &Run, asked: &Asked, base: usize, steps: &[(String, String)]) -> Result<()> {
+fn check(run: &Run, asked: &ExplainRequest, base: usize, steps: &[(String, String)]) -> Result<()> {
     for test in &asked.tests {
         if !steps.iter().any(|(_, step)| step == test) {
             let known: Vec<&str> = steps.iter().map(|(_, step)| step.as_str()).collect();

@@ -3,7 +3,7 @@
 use crate::quantity::Quantity;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct ExplainRequest {
     /// Tests by step name. Empty: every test with a verdict other than `same`; in a run without verdicts,
     /// every test whose rQPS is below [`RATIO_LOW`] or above [`RATIO_HIGH`].
     pub tests: Vec<String>,

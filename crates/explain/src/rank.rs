@@ -19,6 +19,8 @@ use rqps_stats::{Detector, Metric};
 const UNSIZED: f64 = 0.25;
 /// Minimum share of the change that is reported as unexplained.
 const LEFT_OVER: f64 = 0.4;
+/// A longer wait that the arms' settings account for comes before the host from this share of the host's weight on.
+const LEADING_WAIT: f64 = 0.5;
 
 pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects) -> Vec<Finding> {
     let mut findings = merge_all(cx, found, suspects);
@@ -29,7 +31,12 @@ pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects)
         finding.weight = weight(finding, rose);
     }
     findings.extend(left);
-    let rank = |finding: &Finding| rank(cx, finding, suspects);
+    let wait = wait_of_settings(&findings, suspects);
+    let rank = |finding: &Finding| match finding.word {
+        // Whoever waits queues for a CPU afterwards, and leaves it to others meanwhile.
+        Word::TheHost if finding.weight > 0.0 && finding.weight <= wait / LEADING_WAIT => 2,
+        _ => rank(cx, finding, suspects),
+    };
     findings.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.weight.total_cmp(&a.weight)));
     findings
 }
@@ -51,6 +58,15 @@ fn rank(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
         Word::NotExplained if against == 0 => 2,
         _ => 1 + 3 * against,
     }
+}
+
+/// The weight of a longer wait, beyond queueing for a CPU, if the arms differ only in known settings and these account
+/// for it; else 0.
+fn wait_of_settings(findings: &[Finding], suspects: &Suspects) -> f64 {
+    let mut waits = findings.iter().filter(|finding| {
+        finding.cause == Cause::Waiting && suspects.are_only_difference() && suspects.account_for(finding)
+    });
+    waits.next().map_or(0.0, |wait| wait.weight)
 }
 
 /// Whether the arm executes significantly more or fewer instructions, which a busy host does not cause.

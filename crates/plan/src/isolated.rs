@@ -7,7 +7,7 @@
 
 use rqps_model::random::Stream;
 
-use crate::model::Arm;
+use crate::model::{Arm, Isolated};
 use crate::plan::Plan;
 use crate::step::StepDef;
 use rqps_model::Dbms;
@@ -36,7 +36,7 @@ pub struct BlockPlan {
     pub tests: Vec<Turns>,
 }
 
-/// The windows of one test in a block, in order.
+/// The windows of one test in a block, in order; [`Isolated::windows_of_start`] divides them among server starts.
 #[derive(Debug, Clone)]
 pub struct Turns {
     pub test: StepDef,
@@ -93,8 +93,12 @@ const BLOCKS_WANTED: f64 = 5.0;
 /// Share of the budget for blocks; load and pilot take the rest.
 const BLOCKS_SHARE: f64 = 0.85;
 /// Longest and shortest window of such a plan, seconds.
-const WINDOW_MAX_SECONDS: f64 = 5.0;
+const WINDOW_MAX_SECONDS: f64 = 2.5;
 const WINDOW_MIN_SECONDS: f64 = 0.2;
+/// If windows of a budget would be shorter, it goes to fewer starts and longer windows.
+const WINDOW_SHORT_SECONDS: f64 = 0.5;
+/// Windows of a test and server starts in a block, from the most precise to the fastest.
+const DIVISIONS: [(u32, u32); 3] = [(4, 4), (2, 2), (2, 1)];
 const WINDOW_OVERHEAD_SECONDS: f64 = 0.15;
 
 /// Seconds of a block outside windows, measured on 2 virtual CPUs with tables of 20,000 to 200,000 rows: a restart of
@@ -118,8 +122,24 @@ impl Overhead {
 /// Warm-up on top of a window, as a share of it.
 const WARMUP_SHARE: f64 = 0.2;
 
+/// Sets the length of windows, and their number and that of starts if `fits_starts`, so that five blocks of all
+/// tests fit into the budget.
+pub(crate) fn fit_windows(plan: &mut Plan, fits_starts: bool) {
+    let given = plan.blocks();
+    let given_division = [(given.windows, given.starts)];
+    let divisions = if fits_starts { &DIVISIONS[..] } else { &given_division };
+    for &(windows, starts) in divisions {
+        plan.isolated = Some(Isolated { windows, starts, ..given.clone() });
+        let window_seconds = fitting_window_seconds(plan);
+        plan.isolated.iter_mut().for_each(|isolated| isolated.window_seconds = window_seconds);
+        if window_seconds >= WINDOW_SHORT_SECONDS {
+            break;
+        }
+    }
+}
+
 /// The window length with which five blocks of all tests fit into the budget; the longest without a budget.
-pub(crate) fn fitting_window_seconds(plan: &Plan) -> f64 {
+fn fitting_window_seconds(plan: &Plan) -> f64 {
     let Some(budget) = plan.budget else {
         return WINDOW_MAX_SECONDS;
     };
@@ -148,7 +168,8 @@ fn windows_and_overhead(plan: &Plan, tests: usize) -> (f64, f64) {
     let arm_overhead = |arm: &Arm| {
         let overhead = Overhead::for_dbms(arm.build.dbms);
         let counting = (tests - writes) * overhead.count + writes * overhead.count_writes;
-        (1.0 + writes) * overhead.restart + if isolated.count_instructions { counting } else { 0.0 }
+        f64::from(isolated.starts) * (1.0 + writes) * overhead.restart
+            + if isolated.count_instructions { counting } else { 0.0 }
     };
     (windows, windows * WINDOW_OVERHEAD_SECONDS + plan.arms.iter().map(arm_overhead).sum::<f64>())
 }

@@ -25,7 +25,7 @@ pub use model::{
     Arm, Driver, Isolated, OnServerDeath, Protocol, TestOptions, Transport, VerdictOptions, Workload,
 };
 pub use parse::{CheckedPlan, PlanContext};
-pub use plan::{Benchmark, Plan, Readable, Reading, Work, Workplan, home_of};
+pub use plan::{Benchmark, BenchmarkParts, Plan, Reading, Work, Workplan, section_of_key};
 pub use problem::{PlanErrors, Problem, Problems};
 pub use profile::{ProfileAfter, ProfileOptions};
 pub use protocol::parse_budget;

@@ -6,10 +6,10 @@ use toml::de::{DeTable, DeValue};
 
 use crate::arms::{self, ArmRules};
 use crate::driver;
-use crate::isolated::fitting_window_seconds;
+use crate::isolated::fit_windows;
 use crate::limits;
 use crate::model::OnServerDeath;
-use crate::plan::{Benchmark, Plan, Readable, Reading, home_of};
+use crate::plan::{Benchmark, BenchmarkParts, Plan, Reading, section_of_key};
 use crate::problem::{PlanErrors, Problem, Problems, REPORTED_MAX};
 use crate::profile;
 use crate::protocol;
@@ -151,12 +151,12 @@ fn read_plan(
     top.check_keys(&keys, |key| match key {
         "build" | "config" => Some("[[arm]]".to_owned()),
         "builds" | "configs" => Some("[matrix]".to_owned()),
-        _ => home_of(context.benchmarks, key),
+        _ => section_of_key(context.benchmarks, key),
     });
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut arms = arms::read(top, problems, &ArmRules { directory, context });
     let protocol = protocol::read(top, problems);
-    let Readable { workload, tests, work } = match top.table("workload", "[workload]") {
+    let BenchmarkParts { workload, tests, work } = match top.table("workload", "[workload]") {
         Some(section) => {
             let benchmarks = context.benchmarks;
             let reading = Reading {
@@ -199,8 +199,7 @@ fn read_plan(
         arms,
     };
     if protocol.fits_windows {
-        let seconds = fitting_window_seconds(&plan);
-        plan.isolated.iter_mut().for_each(|isolated| isolated.window_seconds = seconds);
+        fit_windows(&mut plan, protocol.fits_starts);
     }
     driver::check(top, problems, &mut plan);
     protocol::check(top, problems, &plan);
@@ -240,7 +239,7 @@ pub(crate) fn check_folder_name(
 }
 
 /// Lets the plan's benchmark read its part; `None` if no benchmark exists.
-fn read_benchmark(plan: &Reading<'_>) -> Option<Readable> {
+fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
     let words: Vec<_> = plan.benchmarks.iter().map(|benchmark| (benchmark.id(), *benchmark)).collect();
     let benchmark = plan.workload.choice("benchmark", &words).or_else(|| plan.benchmarks.first().copied())?;
     for other in plan.benchmarks.iter().filter(|other| other.id() != benchmark.id()) {

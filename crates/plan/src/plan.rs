@@ -36,7 +36,7 @@ pub trait Benchmark: Sync {
 
     /// Reads its part of a plan: `[workload]`, `[test.NAME]` and its own tables, in which nobody else reports a
     /// mistake or a key without effect. Mistakes go to the problems and are replaced by defaults.
-    fn read(&self, plan: &Reading<'_>) -> Readable;
+    fn read(&self, plan: &Reading<'_>) -> BenchmarkParts;
 
     /// Keys of its own top-level tables: `insert`.
     fn plan_tables(&self) -> &'static [&'static str] {
@@ -44,7 +44,7 @@ pub trait Benchmark: Sync {
     }
 
     /// Where a misplaced key belongs, if it is one of this benchmark's.
-    fn home_of(&self, _key: &str) -> Option<&'static str> {
+    fn section_of_key(&self, _key: &str) -> Option<&'static str> {
         None
     }
 }
@@ -62,12 +62,12 @@ pub struct Reading<'p> {
 }
 
 /// Where a misplaced key belongs, if some benchmark knows it.
-pub fn home_of(benchmarks: &[&dyn Benchmark], key: &str) -> Option<String> {
-    benchmarks.iter().find_map(|benchmark| benchmark.home_of(key)).map(str::to_owned)
+pub fn section_of_key(benchmarks: &[&dyn Benchmark], key: &str) -> Option<String> {
+    benchmarks.iter().find_map(|benchmark| benchmark.section_of_key(key)).map(str::to_owned)
 }
 
 /// The result of [`Benchmark::read`].
-pub struct Readable {
+pub struct BenchmarkParts {
     pub workload: Workload,
     pub tests: BTreeMap<String, TestOptions>,
     pub work: Work,

@@ -9,7 +9,7 @@
 //! | `part` | waiting: neither client nor server session is on a CPU; unexplained: not measured by any counter |
 //! | `noise` | half width of the 99 % interval of the difference over base's value |
 
-use rqps_explain::{Asked, Decomposition, Evidence, Explanation, Finding, Part, PartName, explain};
+use rqps_explain::{Decomposition, Evidence, ExplainRequest, Explanation, Finding, Part, PartName, explain};
 use rqps_store::{Run, counted};
 
 use crate::comparison::Comparison;
@@ -46,7 +46,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let base = comparison.base_in(run);
     let arms: Result<Vec<usize>> = options.arms.iter().map(|name| arm_index(run, name)).collect();
     let judged = Judged::from_run(run, base)?;
-    let asked = Asked { tests: options.tests.clone(), arms: arms?, base: Some(base) };
+    let asked = ExplainRequest { tests: options.tests.clone(), arms: arms?, base: Some(base) };
     let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
     let warnings = comparison.warnings();
     if options.format == Format::Json {
@@ -73,7 +73,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
 /// The sentences of a run's explanations without their figures, for a report.
 pub(crate) fn sentences(run: &Run, base: usize) -> Result<Vec<Block>> {
     let judged = Judged::from_run(run, base)?;
-    let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &Asked::default())?;
+    let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &ExplainRequest::default())?;
     let item = |one: &Explanation| {
         let sentences: Vec<String> = one.findings.iter().map(sentence).collect();
         (!sentences.is_empty())

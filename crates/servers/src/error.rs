@@ -41,7 +41,7 @@ pub enum Error {
     #[error("data directory {path} is in use by {holder}; stop it, or name another directory")]
     InUse { path: PathBuf, holder: String },
 
-    #[error("{}; its output ends with:\n{tail}{hint}", self.in_short())]
+    #[error("{}; its output ends with:\n{tail}{hint}", self.short_text())]
     Init {
         /// The step: `initdb`, `create database`.
         step: &'static str,
@@ -52,7 +52,7 @@ pub enum Error {
         hint: String,
     },
 
-    #[error("{}; {log} ends with:\n{tail}{hint}", self.in_short())]
+    #[error("{}; {log} ends with:\n{tail}{hint}", self.short_text())]
     Died {
         path: PathBuf,
         status: String,
@@ -62,13 +62,13 @@ pub enum Error {
         hint: String,
     },
 
-    #[error("{}; {log} ends with:\n{tail}", self.in_short())]
+    #[error("{}; {log} ends with:\n{tail}", self.short_text())]
     NotReady { path: PathBuf, waited_s: u64, idle_s: u64, log: PathBuf, tail: String },
 
     #[error("interrupted while working on {path}; no server is running there")]
     Interrupted { path: PathBuf },
 
-    #[error("{}; {log} ends with:\n{tail}", self.in_short())]
+    #[error("{}; {log} ends with:\n{tail}", self.short_text())]
     UncleanStop { path: PathBuf, how: String, log: PathBuf, tail: String },
 
     #[error("`{name}` is not a valid environment variable: use letters, digits and _ only")]
@@ -103,9 +103,9 @@ pub enum Error {
 
 impl Error {
     /// One line, without a program's output or log.
-    pub fn in_short(&self) -> String {
+    pub fn short_text(&self) -> String {
         match self {
-            Self::Build(error) => error.in_short(),
+            Self::Build(error) => error.short_text(),
             Self::Init { step, path, status, .. } => {
                 format!("{step} failed for {} ({status})", path.display())
             }

@@ -102,7 +102,7 @@ impl Server {
     ///
     /// # Errors
     /// If the server has exited, or none of these CPUs is available.
-    pub fn place_sessions(&self, cpus: &CpuSet) -> Result<()> {
+    pub fn pin_sessions(&self, cpus: &CpuSet) -> Result<()> {
         Ok(cpus.place(self.pid())?)
     }
 

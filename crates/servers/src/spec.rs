@@ -32,7 +32,7 @@ pub struct ServerSpec {
     pub tcp: bool,
     /// Environment variables of the server program alone, such as `LD_PRELOAD`.
     pub env: BTreeMap<String, String>,
-    /// CPUs of all its processes; None for no restriction. See [`crate::Server::place_sessions`].
+    /// CPUs of all its processes; None for no restriction. See [`crate::Server::pin_sessions`].
     pub cpus: Option<CpuSet>,
     pub instrument: Option<Instrument>,
     /// Memory limit in bytes for all its processes together, including the page cache of their I/O; None for

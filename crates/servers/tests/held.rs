@@ -103,7 +103,7 @@ fn placed_sessions_change_cpus_but_background_processes_do_not() {
     for pid in background.iter().chain([&server.pid()]) {
         assert_eq!(status(*pid, "Cpus_allowed_list"), others.to_string());
     }
-    server.place_sessions(&first).unwrap();
+    server.pin_sessions(&first).unwrap();
     let _session = open_session(&server);
     // It requested the password, so its process exists.
     let session = children(server.pid()).into_iter().find(|pid| !background.contains(pid)).unwrap();

@@ -70,7 +70,7 @@ pub struct BlockData {
 
 /// Why data cannot be judged, with the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Misshapen {
+pub enum InvalidData {
     /// An arm's index is out of range.
     #[error("{role} is arm {arm}, but there are {arms} arms: number arms from 0")]
     Arm {
@@ -112,25 +112,25 @@ impl Experiment {
     }
 
     /// Returns an error for inconsistent data.
-    pub(crate) fn check(&self) -> Result<(), Misshapen> {
+    pub(crate) fn check(&self) -> Result<(), InvalidData> {
         for (role, arm) in [("base", Some(self.base)), ("control", self.control)] {
             if let Some(arm) = arm.filter(|arm| *arm >= self.arms) {
-                return Err(Misshapen::Arm { role, arm, arms: self.arms });
+                return Err(InvalidData::Arm { role, arm, arms: self.arms });
             }
         }
         if self.control == Some(self.base) {
-            return Err(Misshapen::ControlIsBase(self.base));
+            return Err(InvalidData::ControlIsBase(self.base));
         }
         let mut names = BTreeSet::new();
         for test in &self.tests {
             if !names.insert(&test.name) {
-                return Err(Misshapen::Twice(format!("test {}", test.name)));
+                return Err(InvalidData::Twice(format!("test {}", test.name)));
             }
             let mut metrics = BTreeSet::new();
             for data in &test.metrics {
                 let place = format!("test {}, metric {}", test.name, data.metric);
                 if !metrics.insert(data.metric) {
-                    return Err(Misshapen::Twice(place));
+                    return Err(InvalidData::Twice(place));
                 }
                 data.check(&place, self.arms)?;
             }
@@ -140,27 +140,27 @@ impl Experiment {
 }
 
 impl MetricData {
-    fn check(&self, place: &str, arms: usize) -> Result<(), Misshapen> {
+    fn check(&self, place: &str, arms: usize) -> Result<(), InvalidData> {
         let mut numbers = BTreeSet::new();
         for block in &self.blocks {
             let place = || format!("{place}, block {}", block.block);
             if !numbers.insert(block.block) {
-                return Err(Misshapen::Twice(place()));
+                return Err(InvalidData::Twice(place()));
             }
             for found in [block.values.len(), block.ln.len()] {
                 if found != arms {
-                    return Err(Misshapen::Entries { place: place(), found, arms });
+                    return Err(InvalidData::Entries { place: place(), found, arms });
                 }
             }
             let invalid = block.values.iter().flatten().find(|value| !(value.is_finite() && **value >= 0.0));
             let not_finite = block.ln.iter().flatten().find(|ln| !ln.is_finite());
             if let Some(value) = invalid.or(not_finite) {
-                return Err(Misshapen::Value { place: place(), value: *value });
+                return Err(InvalidData::Value { place: place(), value: *value });
             }
         }
         if let Some(window) = self.windows.iter().find(|window| window.arms.len() != arms) {
             let place = format!("{place}, a window of block {}", window.block);
-            return Err(Misshapen::Entries { place, found: window.arms.len(), arms });
+            return Err(InvalidData::Entries { place, found: window.arms.len(), arms });
         }
         Ok(())
     }

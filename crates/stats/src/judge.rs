@@ -5,7 +5,7 @@
 //! same blocks.
 
 use crate::adjust::{benjamini_hochberg, false_coverage_error};
-use crate::experiment::{BlockData, Experiment, MetricData, Misshapen, TestData};
+use crate::experiment::{BlockData, Experiment, InvalidData, MetricData, TestData};
 use crate::figures::Case;
 use crate::pairs::Pairs;
 use crate::priors::{Priors, Source};
@@ -40,7 +40,7 @@ struct Draft<'a> {
 ///
 /// # Errors
 /// Returns an error if the data or the rules are inconsistent.
-pub fn judge(experiment: &Experiment, rules: &Rules) -> Result<Judgement, Misshapen> {
+pub fn judge(experiment: &Experiment, rules: &Rules) -> Result<Judgement, InvalidData> {
     experiment.check()?;
     rules.check()?;
     let compared = compare(experiment);

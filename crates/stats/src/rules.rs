@@ -1,6 +1,6 @@
 //! The rules of judgement: minimum effects, looks, and error rates.
 
-use crate::experiment::Misshapen;
+use crate::experiment::InvalidData;
 use rqps_model::Metric;
 use std::collections::BTreeMap;
 
@@ -67,8 +67,8 @@ impl Rules {
     }
 
     /// Returns an error for inconsistent rules.
-    pub(crate) fn check(&self) -> Result<(), Misshapen> {
-        let invalid = |why: String| Err(Misshapen::Rules(why));
+    pub(crate) fn check(&self) -> Result<(), InvalidData> {
+        let invalid = |why: String| Err(InvalidData::Rules(why));
         for (name, share) in [("alpha", self.alpha), ("q", self.q), ("tost_alpha", self.tost_alpha)] {
             if !(share > 0.0 && share < 0.5) {
                 return invalid(format!("{name} is {share}: give a probability above 0 and below 0.5"));

@@ -1,7 +1,7 @@
 //! Single verdicts on data made for the case.
 
 use rqps_stats::{
-    BlockData, Class, Detector, Experiment, Judgement, Metric, MetricData, Misshapen, Rules, Tag, TestData,
+    BlockData, Class, Detector, Experiment, InvalidData, Judgement, Metric, MetricData, Rules, Tag, TestData,
     Verdict, judge,
 };
 
@@ -346,5 +346,5 @@ fn inconsistent_data_is_rejected() {
     not_finite.tests[0].metrics[0].blocks[0].values[1] = Some(f64::NAN);
     assert!(error(not_finite).contains("block 1: the value NaN"));
     let rules = Rules { alpha: 0.0, ..Rules::default() };
-    assert!(matches!(judge(&good(), &rules), Err(Misshapen::Rules(_))));
+    assert!(matches!(judge(&good(), &rules), Err(InvalidData::Rules(_))));
 }

@@ -17,5 +17,5 @@ pub enum Error {
     )]
     Latency { run: String, seq: u32, why: String },
     #[error("{run} cannot be judged: {source}")]
-    Misshapen { run: String, source: rqps_stats::Misshapen },
+    InvalidData { run: String, source: rqps_stats::InvalidData },
 }

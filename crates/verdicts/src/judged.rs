@@ -101,7 +101,7 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
         }
     }
     let judgement = rqps_stats::judge(&experiment, rules)
-        .map_err(|source| Error::Misshapen { run: run.folder.name(), source })?;
+        .map_err(|source| Error::InvalidData { run: run.folder.name(), source })?;
     let cut_off = |note: &Option<String>| note.as_deref() == Some(rqps_store::CUT_OFF);
     let void = run.blocks.iter().filter(|block| block.status == BlockStatus::Void && !cut_off(&block.note));
     let (blocks_done, blocks_void) = (done_blocks(run).len(), void.count());

@@ -148,7 +148,7 @@ fn drifts(run: &Run, rules: &Rules) -> Result<Vec<((String, usize), f64)>> {
         .collect();
     let experiment = Experiment { arms: 2, base: 0, control: None, tests };
     let judged =
-        judge(&experiment, &own).map_err(|source| Error::Misshapen { run: run.folder.name(), source })?;
+        judge(&experiment, &own).map_err(|source| Error::InvalidData { run: run.folder.name(), source })?;
     let moved = judged.verdicts.iter().zip(keys).filter(|(verdict, _)| verdict.class.is_change());
     Ok(moved.map(|(verdict, key)| (key, verdict.ratio)).collect())
 }

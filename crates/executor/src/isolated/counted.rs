@@ -107,7 +107,7 @@ impl Lane<'_> {
             counted.extend(self.count_test(admin, test, None)?);
         }
         if !writes.is_empty() {
-            admin.hold_cleaning(&self.arm.name)?;
+            admin.pause_cleanup(&self.arm.name)?;
         }
         let mut dense: BTreeMap<&str, Cost> = BTreeMap::new();
         for test in &writes {
@@ -202,7 +202,7 @@ impl Lane<'_> {
             instructions: instructions_per_event * events as f64,
             counted_by: self.context.counting.counted_by.clone().unwrap_or_default(),
         };
-        let placement = Some(Placement { block: self.block, window: 0, slot: 0 });
+        let placement = Some(Placement { block: self.block, start: 0, window: 0, slot: 0 });
         Observation { placement, metrics, ..Observation::new(Measured::Count(count)) }
     }
 
@@ -227,7 +227,7 @@ impl Lane<'_> {
         let step = StepDef { clients: 1, ..test.clone() };
         let work = FixedWork { warmup: vec![0], window: vec![events] };
         let draws = draws_of(self.block, DRAWS_PER_BLOCK - draws);
-        let job = Job { gives_way: true, ..Job::of_work(self.plan, &step, draws, work) };
+        let job = Job { yields_cpu: true, ..Job::of_work(self.plan, &step, draws, work) };
         let mut window = self.driver.prepare(job, self.arm, admin)?;
         let failed = |source| Error::Step { arm: self.arm.name.clone(), step: step.name.clone(), source };
         window.run(observer).map_err(failed).map(|_| ())

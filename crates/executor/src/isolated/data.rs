@@ -138,7 +138,7 @@ impl Data {
         let started = started?;
         for (active, (_, options)) in started.iter().zip(arms) {
             if let Some(cpus) = self.cpus_of(blocks, options) {
-                active.instance.place_sessions(&cpus)?;
+                active.instance.pin_sessions(&cpus)?;
             }
         }
         Ok(started)

@@ -162,7 +162,7 @@ impl Data {
         blocks.setup.place.remove_arm(&arms[loader].name)?;
         let (name, of) = (&arms[arm].name, &arms[loader].name);
         let text = format!("{name} gets its own loads because it cannot start on those of {of}: ");
-        let text = text + &why.in_short();
+        let text = text + &why.short_text();
         control.progress.note(&text);
         blocks.writer.add_note(Some(name), &text)?;
         let hash = |arm: usize| &blocks.setup.ingredients[arm].build.hash;

@@ -104,9 +104,9 @@ impl Blocks<'_> {
             self.record_progress(next.share, next.seconds_left, control)?;
             control.check()?;
             let tests = match next.what {
-                Next::Stop(Stop { why, in_short }) => {
+                Next::Stop(Stop { why, short_text }) => {
                     control.progress.stage(&why);
-                    return Ok(in_short);
+                    return Ok(short_text);
                 }
                 Next::Measure(tests) => tests,
             };
@@ -149,7 +149,7 @@ impl Blocks<'_> {
                 Err(Error::Interrupted)
             }
             Err(error) => {
-                let why = error.in_short();
+                let why = error.short_text();
                 self.writer.finish_block(number, BlockStatus::Void, Some(&why))?;
                 let arm = self.arm_at_fault(&error);
                 if error.is_transient() && arm.is_some_and(|arm| self.died.insert(arm)) {
@@ -186,7 +186,7 @@ impl Blocks<'_> {
         }
         let name = &arms[arm].name;
         control.progress.note(&format!("{error}\ngiving up {name}; blocks continue without it"));
-        let why = error.in_short_of(name);
+        let why = error.short_text_of(name);
         self.writer
             .add_note(Some(name), &format!("{why}; given up, blocks continue without it; see logs/{name}"))?;
         self.given_up.insert(arm, error);

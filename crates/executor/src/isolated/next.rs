@@ -34,7 +34,7 @@ pub(super) enum Next {
 /// Why there is no further block.
 pub(super) struct Stop {
     pub why: String,
-    pub in_short: String,
+    pub short_text: String,
 }
 
 /// Decides from the run's results; `left` is the remaining budget. Verdicts on arms that are `given_up`, by
@@ -205,8 +205,8 @@ fn cost_decided(verdicts: &RunVerdicts) -> BTreeSet<String> {
     costs().map(|v| v.test.clone()).filter(|test| !open.contains(test.as_str())).collect()
 }
 
-fn stop(why: &str, in_short: &str) -> Outlook {
-    let what = Next::Stop(Stop { why: why.to_owned(), in_short: in_short.to_owned() });
+fn stop(why: &str, short_text: &str) -> Outlook {
+    let what = Next::Stop(Stop { why: why.to_owned(), short_text: short_text.to_owned() });
     Outlook { what, why: String::new(), share: 1.0, seconds_left: None, cost_decided: BTreeSet::new() }
 }
 

@@ -85,10 +85,10 @@ impl Blocks<'_> {
         let seconds = self.setup.plan.window_seconds_of(&step.name).max(PILOT_SECONDS_MIN);
         let clients = u64::from(step.clients);
         let _pinned = data.pin(clients as u32, 0)?;
-        let gives_way = data.session_cpus(clients as u32, 0).is_some();
+        let yields_cpu = data.session_cpus(clients as u32, 0).is_some();
         let mut run = |limit: Limit, warmup: Warmup, window: u32| {
             let job =
-                Job { gives_way, ..Job::of(&self.setup.plan, step, PILOT_DRAWS + window, limit, warmup) };
+                Job { yields_cpu, ..Job::of(&self.setup.plan, step, PILOT_DRAWS + window, limit, warmup) };
             Ok::<_, crate::Error>(measure(arm, self.setup.driver, job, false, control)?.observation)
         };
         let short = Duration::from_secs_f64((seconds * 0.3).min(1.0));
@@ -129,9 +129,10 @@ impl Blocks<'_> {
         Ok(work)
     }
 
-    /// Reduces the work so that all windows of a block together remove no more than this share of the rows.
+    /// Reduces the work so that all windows of a server start together remove no more than this share of the rows.
     fn limit_removed_rows(&self, work: &mut TestWork, share: f64) {
-        let windows = self.setup.plan.blocks().windows;
+        let isolated = self.setup.plan.blocks();
+        let windows = isolated.windows / isolated.starts;
         let rows = self.setup.plan.work.rows_total() as f64 * share;
         let max = (rows / f64::from(windows)) as u64;
         let all = work.warmup_events + work.window_events;

@@ -101,9 +101,9 @@ impl<'a> Sampling<'a> {
         };
         if plan.protocol == Protocol::Isolated {
             let cpus = shared_cpu.clone().map_or_else(CpuSet::online, Ok)?;
-            arm.instance.place_sessions(&cpus)?;
+            arm.instance.pin_sessions(&cpus)?;
         }
-        let job = Job { gives_way: shared_cpu.is_some(), ..self.job(plan, step) };
+        let job = Job { yields_cpu: shared_cpu.is_some(), ..self.job(plan, step) };
         let mut window = setup.driver.prepare(job, arm, &mut *monitor)?;
         let pinned = shared_cpu.as_ref().map(pin_this_thread).transpose()?;
         let stop = control.stop;

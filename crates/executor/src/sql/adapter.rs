@@ -2,7 +2,7 @@
 
 use super::tables::{LoadTimes, Tables};
 use crate::error::Result;
-use crate::system::{Admin, Asked, Debt, Look, SettleTick};
+use crate::system::{Admin, Debt, Look, SessionResult, SettleTick};
 use rqps_driver::queue::QueueSpec;
 use rqps_driver::sysbench::Target;
 use rqps_driver::{Clients, Observer, StepError, StepResult};
@@ -27,21 +27,26 @@ pub(crate) trait Adapter: Sync {
     fn session_is_a_process(&self) -> bool;
 
     /// Opens an admin session under this name.
-    fn connect(&self, endpoint: &Endpoint, name: &str) -> Asked<Box<dyn Admin>>;
+    fn connect(&self, endpoint: &Endpoint, name: &str) -> SessionResult<Box<dyn Admin>>;
 
     /// Creates, fills and indexes all tables, replacing those of an earlier attempt. `None` if `tick` ended
     /// it early.
-    fn load(&self, endpoint: &Endpoint, tables: Tables, tick: &mut LoadTick<'_>) -> Asked<Option<LoadTimes>>;
+    fn load(
+        &self,
+        endpoint: &Endpoint,
+        tables: Tables,
+        tick: &mut LoadTick<'_>,
+    ) -> SessionResult<Option<LoadTimes>>;
 
     /// As [`crate::Instance::vacuum`].
-    fn vacuum(&self, endpoint: &Endpoint, tables: &[String], look: &mut Look<'_>) -> Asked<bool>;
+    fn vacuum(&self, endpoint: &Endpoint, tables: &[String], look: &mut Look<'_>) -> SessionResult<bool>;
 
     /// As [`crate::Instance::settle`].
     fn settle(&self, server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>>;
 
-    /// Clients with sessions of this DBMS. With `gives_way`, they yield to the server on the CPU that they
+    /// Clients with sessions of this DBMS. With `yields_cpu`, they yield to the server on the CPU that they
     /// share.
-    fn clients<'a>(&self, endpoint: &'a Endpoint, gives_way: bool) -> Clients<'a>;
+    fn clients<'a>(&self, endpoint: &'a Endpoint, yields_cpu: bool) -> Clients<'a>;
 
     /// Runs a step of the queue with sessions of this DBMS.
     fn run_queue(

@@ -14,11 +14,11 @@ const PRIORITY_OF_NICE_0: u8 = 48;
 
 /// Clients with sessions from `connect`.
 pub(crate) fn clients<'a, S: Session>(
-    gives_way: bool,
+    yields_cpu: bool,
     connect: impl Fn() -> Result<S, Wire> + Sync + 'a,
 ) -> Clients<'a> {
     Clients::new(move |_| {
-        if gives_way {
+        if yields_cpu {
             give_way();
         }
         connect()

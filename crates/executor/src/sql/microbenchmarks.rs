@@ -95,11 +95,11 @@ pub(crate) fn run(
     program: Program,
     SqlAddress { adapter, endpoint }: &SqlAddress,
     spec: &StepSpec,
-    gives_way: bool,
+    yields_cpu: bool,
     observer: &mut dyn Observer,
 ) -> std::result::Result<StepResult, StepError> {
     match program {
-        Program::Rqps => run_step(spec, &adapter.clients(endpoint, gives_way), observer),
+        Program::Rqps => run_step(spec, &adapter.clients(endpoint, yields_cpu), observer),
         Program::Sysbench => sysbench::run(spec, &adapter.sysbench_target(endpoint), observer),
     }
 }
@@ -167,19 +167,19 @@ impl Window for TestWindow<'_> {
     fn watch_options(&self) -> WatchOptions {
         WatchOptions {
             // sysbench's clients end with their last event.
-            owes_events: self.program == Program::Rqps && !matches!(self.spec.limit, Limit::Time(_)),
+            has_tail: self.program == Program::Rqps && !matches!(self.spec.limit, Limit::Time(_)),
             progress: (self.job.step.operations_per_event, self.spec.test.unit),
             debt: false,
         }
     }
 
     fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {
-        run(self.program, &self.address, &self.spec, self.job.gives_way, observer)
+        run(self.program, &self.address, &self.spec, self.job.yields_cpu, observer)
     }
 
     fn member(&self) -> Option<Member<'_>> {
         let SqlAddress { adapter, endpoint } = &self.address;
-        let clients = adapter.clients(endpoint, self.job.gives_way);
+        let clients = adapter.clients(endpoint, self.job.yields_cpu);
         (self.program == Program::Rqps).then(|| Member { spec: self.spec.clone(), clients })
     }
 

@@ -9,7 +9,7 @@ use crate::arm::ActiveArm;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::system::{
-    ADMIN_NAME, Address, Admin, Asked, Debt, Handle, Instance, Look, Managed, SettleTick, System,
+    ADMIN_NAME, Address, Admin, Debt, Handle, Instance, Look, ServerResult, SessionResult, SettleTick, System,
 };
 use rqps_builds::{Build, CpuSet, Dirs, Watch, resolve_watched};
 use rqps_model::{BuildSpec, Counter, Dbms, Settle};
@@ -39,7 +39,7 @@ impl System for SqlSystem {
         resolve_watched(dirs, spec, watch)
     }
 
-    fn config(&self, dbms: Dbms, name_or_path: &str, limits: Option<&HostLimits>) -> Managed<Config> {
+    fn config(&self, dbms: Dbms, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config> {
         match limits {
             Some(limits) => load_config_for(dbms, name_or_path, limits),
             None => load_config(dbms, name_or_path),
@@ -47,7 +47,7 @@ impl System for SqlSystem {
     }
 
     /// Appends the options: the last setting of a name wins.
-    fn config_of_blocks(&self, dbms: Dbms, config: &Config) -> Managed<Config> {
+    fn config_of_blocks(&self, dbms: Dbms, config: &Config) -> ServerResult<Config> {
         let options = self.0.options_of_blocks();
         let lines = options.iter().map(|(name, value)| format!("{name} = {value}\n"));
         let text: String = std::iter::once(format!("{}\n", config.text)).chain(lines).collect();
@@ -62,18 +62,18 @@ impl System for SqlSystem {
         data_key(build, config)
     }
 
-    fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> Managed<Applied> {
+    fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Applied> {
         Server::init_unless(spec, stop)
     }
 
-    fn open(&self, spec: &ServerSpec, stop: &AtomicBool) -> Managed<Box<dyn Instance>> {
+    fn open(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Box<dyn Instance>> {
         let server = Server::start_unless(spec, stop)?;
         let endpoint = endpoint(&server);
         let data_dir = spec.data_dir.clone();
         Ok(Box::new(SqlInstance { adapter: self.0, server, endpoint, data_dir }))
     }
 
-    fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> Managed<HowCopied> {
+    fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> ServerResult<HowCopied> {
         Ok(snapshot(from, to, stop)?.how)
     }
 
@@ -134,7 +134,7 @@ impl Instance for SqlInstance {
         self.server.is_paused()
     }
 
-    fn freeze(&mut self) -> Managed<()> {
+    fn freeze(&mut self) -> ServerResult<()> {
         self.server.freeze()
     }
 
@@ -142,15 +142,15 @@ impl Instance for SqlInstance {
         self.server.thaw();
     }
 
-    fn place_sessions(&self, cpus: &CpuSet) -> Managed<()> {
-        self.server.place_sessions(cpus)
+    fn pin_sessions(&self, cpus: &CpuSet) -> ServerResult<()> {
+        self.server.pin_sessions(cpus)
     }
 
     fn end_now(&mut self) {
         self.server.end_now();
     }
 
-    fn stop(self: Box<Self>, stop: &AtomicBool) -> Managed<()> {
+    fn stop(self: Box<Self>, stop: &AtomicBool) -> ServerResult<()> {
         self.server.stop_unless(stop)
     }
 
@@ -171,7 +171,7 @@ impl Instance for SqlInstance {
         self.adapter.telling_lines(&self.server.log_tail(SEARCHED_LINES))
     }
 
-    fn admin(&self, name: &str) -> Asked<Box<dyn Admin>> {
+    fn admin(&self, name: &str) -> SessionResult<Box<dyn Admin>> {
         self.adapter.connect(&self.endpoint, name)
     }
 
@@ -179,7 +179,7 @@ impl Instance for SqlInstance {
         self.adapter.end_statements(&self.endpoint, CLIENT_NAME);
     }
 
-    fn vacuum(&self, tables: &[String], look: &mut Look<'_>) -> Asked<bool> {
+    fn vacuum(&self, tables: &[String], look: &mut Look<'_>) -> SessionResult<bool> {
         self.adapter.vacuum(&self.endpoint, tables, look)
     }
 

@@ -2,8 +2,8 @@
 
 use rqps_model::{Group, Limit, Role, Unit, Warmup};
 use rqps_plan::{
-    Benchmark, Driver, Plan, Readable, Reading, StepDef, TestOptions, Transport, Work, Workload, Workplan,
-    shared,
+    Benchmark, BenchmarkParts, Driver, Plan, Reading, StepDef, TestOptions, Transport, Work, Workload,
+    Workplan, shared,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Benchmark for Ledger {
         "1"
     }
 
-    fn read(&self, plan: &Reading<'_>) -> Readable {
+    fn read(&self, plan: &Reading<'_>) -> BenchmarkParts {
         let section = plan.workload;
         section.check_keys(&WORKLOAD_KEYS, |_| None);
         let yes = |key| section.boolean(key).is_some_and(|found| found.value);
@@ -45,7 +45,7 @@ impl Benchmark for Ledger {
             settle_seconds_max: 1,
             steps: steps.into_iter().map(|step| step.value).collect(),
         };
-        Readable { workload, tests: BTreeMap::new(), work: Work::new(work) }
+        BenchmarkParts { workload, tests: BTreeMap::new(), work: Work::new(work) }
     }
 }
 

@@ -88,7 +88,7 @@ struct Writing<'a> {
 
 impl Window for Writing<'_> {
     fn watch_options(&self) -> WatchOptions {
-        WatchOptions { owes_events: false, progress: (1.0, &ENTRIES), debt: false }
+        WatchOptions { has_tail: false, progress: (1.0, &ENTRIES), debt: false }
     }
 
     fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {

@@ -4,7 +4,8 @@
 use crate::world::{self, Fault, moment, moment_for};
 use rqps_builds::{Build, CpuSet, Dirs, Watch};
 use rqps_executor::{
-    Address, Admin, Asked, Debt, Error, Handle, Instance, Look, Managed, Result, SettleTick, System,
+    Address, Admin, Debt, Error, Handle, Instance, Look, Result, ServerResult, SessionResult, SettleTick,
+    System,
 };
 use rqps_model::{BuildSource, BuildSpec, Counter, Dbms, Settle};
 use rqps_probe::work::Work;
@@ -42,7 +43,7 @@ impl System for Ledgers {
         })
     }
 
-    fn config(&self, _: Dbms, name: &str, _: Option<&HostLimits>) -> Managed<Config> {
+    fn config(&self, _: Dbms, name: &str, _: Option<&HostLimits>) -> ServerResult<Config> {
         Ok(Config {
             name: name.to_owned(),
             hash: String::new(),
@@ -53,7 +54,7 @@ impl System for Ledgers {
         })
     }
 
-    fn config_of_blocks(&self, _: Dbms, config: &Config) -> Managed<Config> {
+    fn config_of_blocks(&self, _: Dbms, config: &Config) -> ServerResult<Config> {
         Ok(config.clone())
     }
 
@@ -65,7 +66,7 @@ impl System for Ledgers {
         build.version.clone()
     }
 
-    fn create(&self, spec: &ServerSpec, _: &AtomicBool) -> Managed<Applied> {
+    fn create(&self, spec: &ServerSpec, _: &AtomicBool) -> ServerResult<Applied> {
         moment();
         make_dir(&spec.data_dir);
         write(&spec.data_dir, &[]);
@@ -73,7 +74,7 @@ impl System for Ledgers {
         Ok(applied())
     }
 
-    fn open(&self, spec: &ServerSpec, _: &AtomicBool) -> Managed<Box<dyn Instance>> {
+    fn open(&self, spec: &ServerSpec, _: &AtomicBool) -> ServerResult<Box<dyn Instance>> {
         let died = moment_for(&[Fault::Death]).is_some();
         if died || world::with(|world| world.refused.contains(&spec.build.version)) {
             return Err(Refusal::Died {
@@ -100,7 +101,7 @@ impl System for Ledgers {
         Ok(Box::new(ledger))
     }
 
-    fn copy_data(&self, from: &Path, to: &Path, _: &AtomicBool) -> Managed<HowCopied> {
+    fn copy_data(&self, from: &Path, to: &Path, _: &AtomicBool) -> ServerResult<HowCopied> {
         moment();
         make_dir(to);
         fs::copy(from.join(FILE), to.join(FILE)).unwrap();
@@ -207,13 +208,13 @@ impl Instance for LedgerInstance {
         false
     }
 
-    fn freeze(&mut self) -> Managed<()> {
+    fn freeze(&mut self) -> ServerResult<()> {
         Ok(())
     }
 
     fn thaw(&mut self) {}
 
-    fn place_sessions(&self, _: &CpuSet) -> Managed<()> {
+    fn pin_sessions(&self, _: &CpuSet) -> ServerResult<()> {
         Ok(())
     }
 
@@ -221,7 +222,7 @@ impl Instance for LedgerInstance {
         self.state.lock().is_dead = true;
     }
 
-    fn stop(self: Box<Self>, _: &AtomicBool) -> Managed<()> {
+    fn stop(self: Box<Self>, _: &AtomicBool) -> ServerResult<()> {
         moment();
         self.state.lock().write();
         Ok(())
@@ -243,7 +244,7 @@ impl Instance for LedgerInstance {
         "the pen ran out".to_owned()
     }
 
-    fn admin(&self, _name: &str) -> Asked<Box<dyn Admin>> {
+    fn admin(&self, _name: &str) -> SessionResult<Box<dyn Admin>> {
         match moment_for(&[Fault::Death]) {
             Some(fault) => Err(self.state.failure(fault)),
             None => Ok(Box::new(LedgerAdmin(self.state.clone()))),
@@ -252,7 +253,7 @@ impl Instance for LedgerInstance {
 
     fn end_statements(&self) {}
 
-    fn vacuum(&self, _: &[String], look: &mut Look<'_>) -> Asked<bool> {
+    fn vacuum(&self, _: &[String], look: &mut Look<'_>) -> SessionResult<bool> {
         match moment_for(&[Fault::Death, Fault::DiskFull]) {
             Some(fault) => Err(self.state.failure(fault)),
             None => Ok(look()),
@@ -281,12 +282,12 @@ impl Instance for LedgerInstance {
 struct LedgerAdmin(Shared);
 
 impl Admin for LedgerAdmin {
-    fn query(&mut self, statement: &str) -> Asked<Table> {
+    fn query(&mut self, statement: &str) -> SessionResult<Table> {
         self.0.lock().lines.push(statement.to_owned());
         Ok(Table::default())
     }
 
-    fn make_durable(&mut self) -> Asked<()> {
+    fn make_durable(&mut self) -> SessionResult<()> {
         if let Some(fault) = moment_for(&[Fault::Death, Fault::DiskFull]) {
             return Err(self.0.failure(fault));
         }
@@ -295,7 +296,7 @@ impl Admin for LedgerAdmin {
         Ok(())
     }
 
-    fn version_text(&mut self) -> Asked<String> {
+    fn version_text(&mut self) -> SessionResult<String> {
         Ok("ledger".to_owned())
     }
 

@@ -1,7 +1,7 @@
 //! Judges and explains made-up runs.
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
-use rqps_explain::{Asked, Cause, Explanation, Finding, explain};
+use rqps_explain::{Cause, ExplainRequest, Explanation, Finding, explain};
 use rqps_store::{Run, RunFolder};
 use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
 use rqps_verdicts::{judge_run, rules_of};
@@ -11,7 +11,7 @@ pub fn explained(spec: &Spec, test: &str, arm: usize) -> Explanation {
     let results = tempfile::tempdir().unwrap();
     let run: Run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
     let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
-    let asked = Asked { tests: vec![test.to_owned()], arms: vec![arm], base: None };
+    let asked = ExplainRequest { tests: vec![test.to_owned()], arms: vec![arm], base: None };
     let mut found = explain(&run, Some(&judged), &asked).unwrap();
     assert_eq!(found.len(), 1);
     found.remove(0)

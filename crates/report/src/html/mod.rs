@@ -24,7 +24,7 @@ mod versions;
 
 pub use files::{ChartFile, chart_files};
 use maud::{Markup, PreEscaped, html};
-use rqps_explain::{Asked, Explanation, explain};
+use rqps_explain::{ExplainRequest, Explanation, explain};
 use rqps_stats::{Detector, Metric};
 use rqps_store::Run;
 use std::collections::BTreeSet;
@@ -84,7 +84,7 @@ impl<'a> Page<'a> {
         let judged = Judged::all(&comparison)?.into_iter().next();
         let verdicts = judged.as_ref().map(|judged| &judged.verdicts);
         let steps = comparison.steps(StepKind::Tests);
-        let mut explanations = explain(run, verdicts, &Asked::default())?;
+        let mut explanations = explain(run, verdicts, &ExplainRequest::default())?;
         explanations.retain(|one| is_reported(judged.as_ref(), one));
         let variance = Section::Variance.blocks(&comparison, false)?.into_iter();
         let table = |block| if let Block::Table(table) = block { Some(table) } else { None };

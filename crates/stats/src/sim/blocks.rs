@@ -1,7 +1,7 @@
 //! Simulated restart blocks, and a run that measures further blocks only of undecided tests.
 
 use super::Rng;
-use crate::experiment::{BlockData, Experiment, MetricData, Misshapen, TestData};
+use crate::experiment::{BlockData, Experiment, InvalidData, MetricData, TestData};
 use crate::judge::judge;
 use crate::rules::Rules;
 use crate::verdict::Judgement;
@@ -84,7 +84,7 @@ impl Blocks {
     ///
     /// # Errors
     /// Returns an error if the rules are inconsistent.
-    pub fn run(&self, rng: &mut Rng, rules: &Rules) -> Result<Outcome, Misshapen> {
+    pub fn run(&self, rng: &mut Rng, rules: &Rules) -> Result<Outcome, InvalidData> {
         let blocks_max = rules.looks.last().map_or(0, |look| look.blocks);
         let all = self.draw(rng, blocks_max);
         let mut given = vec![0; self.tests];

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rqps_model::{BuildSource, Dbms, Limit, Role, Warmup};
 use rqps_plan::reader::Section;
 use rqps_plan::{
-    ActionKind, Arm, Benchmark, Driver, Plan, Problems, ProfileAfter, Readable, Reading, StepDef,
+    ActionKind, Arm, Benchmark, BenchmarkParts, Driver, Plan, Problems, ProfileAfter, Reading, StepDef,
     TestOptions, Work, Workload, Workplan, estimate, limits, shared,
 };
 use toml::Table;
@@ -56,11 +56,11 @@ impl Benchmark for InsertBenchmark {
         &["insert"]
     }
 
-    fn home_of(&self, key: &str) -> Option<&'static str> {
+    fn section_of_key(&self, key: &str) -> Option<&'static str> {
         INSERT_KEYS.contains(&key).then_some("[insert], with benchmark = \"insert\" here")
     }
 
-    fn read(&self, plan: &Reading<'_>) -> Readable {
+    fn read(&self, plan: &Reading<'_>) -> BenchmarkParts {
         read(plan)
     }
 }
@@ -74,7 +74,7 @@ pub struct InsertPlan {
     pub tests: Vec<&'static Test>,
 }
 
-fn read(plan: &Reading<'_>) -> Readable {
+fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let Reading { top, workload, problems, .. } = *plan;
     check_workload_keys(workload, problems);
     let section = top.table("insert", "[insert]");
@@ -91,7 +91,11 @@ fn read(plan: &Reading<'_>) -> Readable {
     };
     let tests = plan_steps::read_tests(top, problems, &shared.steps);
     let measured = shared.steps.iter().filter_map(|name| test_by_name(name)).collect();
-    Readable { workload: shared, tests, work: Work::new(InsertPlan { options, clients, tests: measured }) }
+    BenchmarkParts {
+        workload: shared,
+        tests,
+        work: Work::new(InsertPlan { options, clients, tests: measured }),
+    }
 }
 
 impl InsertPlan {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use rqps_model::{Limit, Role, Warmup};
 use rqps_plan::reader::{Found, Section, grouped};
 use rqps_plan::{
-    ActionKind, Benchmark, Driver, Plan, Problems, Protocol, Readable, Reading, StepDef, TestOptions, Work,
-    Workload, Workplan, home_of, limits, shared,
+    ActionKind, Benchmark, BenchmarkParts, Driver, Plan, Problems, Protocol, Reading, StepDef, TestOptions,
+    Work, Workload, Workplan, limits, section_of_key, shared,
 };
 use serde::Serialize;
 use toml::Table;
@@ -55,11 +55,11 @@ impl Benchmark for Microbenchmarks {
         "1"
     }
 
-    fn home_of(&self, key: &str) -> Option<&'static str> {
+    fn section_of_key(&self, key: &str) -> Option<&'static str> {
         WORKLOAD_KEYS.contains(&key).then_some("[workload]")
     }
 
-    fn read(&self, plan: &Reading<'_>) -> Readable {
+    fn read(&self, plan: &Reading<'_>) -> BenchmarkParts {
         read(plan)
     }
 }
@@ -93,12 +93,12 @@ pub enum WriteWork {
     Time,
 }
 
-fn read(plan: &Reading<'_>) -> Readable {
+fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let (section, problems) = (plan.workload, plan.problems);
     section.check_keys(&WORKLOAD_KEYS, |key| match key {
         "events" | "rate_per_second" | "seconds" => Some("a table such as [test.scan]".to_owned()),
         _ if plan.plan_keys.contains(&key) => Some(shared::TOP.to_owned()),
-        _ => home_of(plan.benchmarks, key),
+        _ => section_of_key(plan.benchmarks, key),
     });
     if section.node("rows").is_none() {
         let remedy = "Say how many rows each table has.";
@@ -140,7 +140,7 @@ fn read(plan: &Reading<'_>) -> Readable {
     if plan.protocol == Protocol::Sequence {
         warn(&Parts { section, problems, work: &work, workload: &workload, tests: &tests }, &listed);
     }
-    Readable { workload, tests, work: Work::new(work) }
+    BenchmarkParts { workload, tests, work: Work::new(work) }
 }
 
 impl Workplan for MicroPlan {
@@ -249,6 +249,7 @@ impl Workplan for MicroPlan {
             return vec![
                 ("window", format!("the events that base does in {} s", isolated.window_seconds)),
                 ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
+                ("server starts of a block", isolated.starts.to_string()),
                 ("blocks at most", isolated.blocks_max.to_string()),
                 connections,
                 delete,

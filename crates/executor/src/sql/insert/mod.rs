@@ -176,7 +176,7 @@ impl Window for InsertWindow<'_> {
     fn watch_options(&self) -> WatchOptions {
         let queue = &self.step.queue;
         let operations = queue.queries.map_or(f64::from(queue.rows_per_statement), |_| 1.0);
-        WatchOptions { owes_events: false, progress: (operations, self.step.test.unit), debt: true }
+        WatchOptions { has_tail: false, progress: (operations, self.step.test.unit), debt: true }
     }
 
     fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {

@@ -3,7 +3,7 @@
 use super::binlog::drop_binlogs;
 use super::settle::hold_purge;
 use crate::error::Result;
-use crate::system::{Admin, Asked};
+use crate::system::{Admin, SessionResult};
 use rqps_model::{QueryPlan, ServerSetting};
 use rqps_probe::WorkIn;
 use rqps_probe::counters::CounterSet;
@@ -17,7 +17,7 @@ use rqps_wire::{Session, Table};
 /// writes), for planning (the server does not read an index's ends for it, and does not report its cost), and
 /// for flush (the server sums its sessions' counters when they are read).
 impl Admin for Connection {
-    fn query(&mut self, sql: &str) -> Asked<Table> {
+    fn query(&mut self, sql: &str) -> SessionResult<Table> {
         Connection::query(self, sql)
     }
 
@@ -26,22 +26,22 @@ impl Admin for Connection {
     }
 
     /// Drops binary logs of earlier steps.
-    fn begin_step(&mut self) -> Asked<()> {
+    fn begin_step(&mut self) -> SessionResult<()> {
         drop_binlogs(self)
     }
 
     /// With `innodb_flush_log_at_trx_commit = 0`, the last second of finished work is in memory only and
     /// would be lost if the server were killed. The binary log reaches the kernel at each commit.
-    fn make_durable(&mut self) -> Asked<()> {
+    fn make_durable(&mut self) -> SessionResult<()> {
         Connection::query(self, "FLUSH LOCAL ENGINE LOGS").map(|_| ())
     }
 
     /// Requests a slow shutdown, which completes purge and merges the change buffer into the indexes.
-    fn before_keeping(&mut self) -> Asked<()> {
+    fn before_keeping(&mut self) -> SessionResult<()> {
         Connection::query(self, "SET GLOBAL innodb_fast_shutdown = 0").map(|_| ())
     }
 
-    fn version_text(&mut self) -> Asked<String> {
+    fn version_text(&mut self) -> SessionResult<String> {
         Ok(Connection::query(self, "SELECT version()")?.value().unwrap_or_default().to_owned())
     }
 
@@ -67,7 +67,7 @@ impl Admin for Connection {
 
     /// Waits for purge, then opens a snapshot. What purge removes decides which index pages are merged and
     /// later split again, at some 600,000 instructions each time.
-    fn hold_cleaning(&mut self, arm: &str) -> Result<()> {
+    fn pause_cleanup(&mut self, arm: &str) -> Result<()> {
         hold_purge(self, arm)
     }
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::sql::adapter::{Adapter, CLIENT_NAME, LoadTick, Settling};
 use crate::sql::clients::clients;
 use crate::sql::tables::{self, Access, LoadTimes, Tables};
-use crate::system::{Admin, Asked, Look, SettleTick};
+use crate::system::{Admin, Look, SessionResult, SettleTick};
 use rqps_driver::queue::{QueueSpec, run_queue};
 use rqps_driver::sysbench::Target;
 use rqps_driver::{Clients, Observer, StepError, StepResult};
@@ -37,16 +37,21 @@ impl Adapter for Mysql {
         false
     }
 
-    fn connect(&self, endpoint: &Endpoint, name: &str) -> Asked<Box<dyn Admin>> {
+    fn connect(&self, endpoint: &Endpoint, name: &str) -> SessionResult<Box<dyn Admin>> {
         Ok(Box::new(Connection::connect(endpoint, name)?))
     }
 
-    fn load(&self, endpoint: &Endpoint, tables: Tables, tick: &mut LoadTick<'_>) -> Asked<Option<LoadTimes>> {
+    fn load(
+        &self,
+        endpoint: &Endpoint,
+        tables: Tables,
+        tick: &mut LoadTick<'_>,
+    ) -> SessionResult<Option<LoadTimes>> {
         with_access(endpoint, |access| tables::load(access, self.dialect(), tables, load::fill_table, tick))
     }
 
     /// InnoDB has no vacuum: only statistics are missing after a load.
-    fn vacuum(&self, endpoint: &Endpoint, tables: &[String], look: &mut Look<'_>) -> Asked<bool> {
+    fn vacuum(&self, endpoint: &Endpoint, tables: &[String], look: &mut Look<'_>) -> SessionResult<bool> {
         settle::analyze(endpoint, tables, look)
     }
 
@@ -54,8 +59,8 @@ impl Adapter for Mysql {
         settle::settle(server, tick)
     }
 
-    fn clients<'a>(&self, endpoint: &'a Endpoint, gives_way: bool) -> Clients<'a> {
-        clients(gives_way, move || Connection::connect(endpoint, CLIENT_NAME))
+    fn clients<'a>(&self, endpoint: &'a Endpoint, yields_cpu: bool) -> Clients<'a> {
+        clients(yields_cpu, move || Connection::connect(endpoint, CLIENT_NAME))
     }
 
     fn run_queue(

@@ -2,7 +2,7 @@
 
 use super::images;
 use crate::error::Result;
-use crate::system::{Admin, Asked, PageImages};
+use crate::system::{Admin, PageImages, SessionResult};
 use rqps_model::{QueryPlan, ServerSetting};
 use rqps_probe::counters::CounterSet;
 use rqps_probe::postgres::{about, counters, explain, fingerprint, flush, queue, waits};
@@ -13,7 +13,7 @@ use rqps_wire::postgres::Connection;
 use rqps_wire::{Session, Table};
 
 /// Waits until all earlier commits are on disk, including those with `synchronous_commit = off`.
-pub(super) fn flush_commits(connection: &mut Connection) -> Asked<()> {
+pub(super) fn flush_commits(connection: &mut Connection) -> SessionResult<()> {
     // Nobody reads the message, but a transaction that logs nothing would not wait for the disk.
     for sql in ["SET synchronous_commit = on", "SELECT pg_logical_emit_message(true, 'rqps', '')"] {
         connection.query(sql)?;
@@ -21,10 +21,10 @@ pub(super) fn flush_commits(connection: &mut Connection) -> Asked<()> {
     Ok(())
 }
 
-/// `hold_cleaning` has nothing to do: autovacuum is off in blocks, and other cleaning happens in the
+/// `pause_cleanup` has nothing to do: autovacuum is off in blocks, and other cleaning happens in the
 /// sessions.
 impl Admin for Connection {
-    fn query(&mut self, sql: &str) -> Asked<Table> {
+    fn query(&mut self, sql: &str) -> SessionResult<Table> {
         Connection::query(self, sql)
     }
 
@@ -34,11 +34,11 @@ impl Admin for Connection {
 
     /// With `synchronous_commit = off`, the last commits are in memory only and would be lost if the server
     /// were killed.
-    fn make_durable(&mut self) -> Asked<()> {
+    fn make_durable(&mut self) -> SessionResult<()> {
         flush_commits(self)
     }
 
-    fn version_text(&mut self) -> Asked<String> {
+    fn version_text(&mut self) -> SessionResult<String> {
         Ok(Connection::query(self, "SELECT version()")?.value().unwrap_or_default().to_owned())
     }
 
@@ -70,14 +70,14 @@ impl Admin for Connection {
         Ok(Some(explain::explain(self, kind, sql)?))
     }
 
-    fn page_images(&mut self, images: PageImages) -> Asked<bool> {
+    fn page_images(&mut self, images: PageImages) -> SessionResult<bool> {
         match images {
             PageImages::Dense => images::dense(self),
             PageImages::Bare => images::bare(self),
         }
     }
 
-    fn log_bytes(&mut self) -> Asked<Option<f64>> {
+    fn log_bytes(&mut self) -> SessionResult<Option<f64>> {
         images::log_bytes(self)
     }
 
