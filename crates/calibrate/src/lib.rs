@@ -15,6 +15,7 @@ pub mod draw;
 mod error;
 pub mod frozen;
 pub mod goals;
+pub mod noise;
 pub mod pairing;
 pub mod report;
 pub mod seal;

@@ -2,16 +2,17 @@
 
 mod builds;
 
+use crate::json_flag;
 pub use builds::{BuildArgs, InstallArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rqps_plan::Driver;
 use rqps_report::{Detector, Format, Section};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  rqps demo                                              compare Postgres 14 and 18 in five minutes
+  rqps demo                                              compare Postgres 16 and 18 in five minutes
   rqps gate --base BUILD --head BUILD --budget 15m       is this patch slower?
   rqps plan print verdicts > upgrade.toml                a plan to edit before an upgrade
   rqps run upgrade.toml                                  run it; then: rqps report --html
@@ -19,10 +20,13 @@ Examples:
 
 BUILD: postgres-18.1, mysql-8.0, a directory, or source: postgres+o2nofp:/src/postgres@BRANCH";
 
+/// Heading of the options that every verb has.
+pub const GLOBAL: &str = "Global options";
+
 /// Did it get slower, by how much, and why? Runs the same work against several versions or configurations of a
 /// database on one machine, and reports relative throughput and what each operation cost.
 #[derive(Debug, Parser)]
-#[command(name = "rqps", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "rqps", version, max_term_width = 100, after_help = EXAMPLES, next_help_heading = GLOBAL)]
 pub struct Cli {
     /// Results directory
     #[arg(long, global = true, env = "RQPS_RESULTS", default_value = "results", value_name = "DIR")]
@@ -43,11 +47,16 @@ impl Cli {
         Self::from_args(std::env::args_os()).unwrap_or_else(|error| error.exit())
     }
 
+    /// With all verbs and options.
+    pub fn whole_command() -> Command {
+        json_flag::add(Self::command())
+    }
+
     fn from_args(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Self, clap::Error> {
-        let mut command = with_json(Self::command());
+        let mut command = Self::whole_command();
         let matches = command.try_get_matches_from_mut(arguments)?;
         let mut cli = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        if asks_for_json(&matches) {
+        if json_flag::is_set(&matches) {
             if let Some(format) = cli.format.filter(|format| *format != Format::Json) {
                 let why = format!("--json and --format {format} contradict each other");
                 return Err(command.error(clap::error::ErrorKind::ArgumentConflict, why));
@@ -56,21 +65,6 @@ impl Cli {
         }
         Ok(cli)
     }
-}
-
-/// The flag `--json`.
-const JSON: &str = "as-json";
-
-/// Adds `--json` to every verb except `gate`, whose `--json` takes a file. So it cannot be a global option.
-fn with_json(command: Command) -> Command {
-    let flag = Arg::new(JSON).long("json").action(ArgAction::SetTrue).help("Short for --format json");
-    let command = if command.get_name() == "gate" { command } else { command.arg(flag) };
-    command.mut_subcommands(with_json)
-}
-
-fn asks_for_json(matches: &ArgMatches) -> bool {
-    matches.try_get_one(JSON).is_ok_and(|flag| flag == Some(&true))
-        || matches.subcommand().is_some_and(|(_, inner)| asks_for_json(inner))
 }
 
 /// A parser of one of these values, each with its help.
@@ -146,6 +140,16 @@ pub enum Verb {
     Serve(ServeArgs),
     /// Run one test against a running server
     Drive(DriveArgs),
+    /// Print the completion script of a shell
+    Completions {
+        /// The shell that is to complete rqps' arguments
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages to a directory
+    Man {
+        /// Where to write rqps.1 and a page for each command; created if missing
+        directory: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -228,11 +232,14 @@ pub struct CalibrateArgs {
     /// Seconds of a window
     #[arg(long, default_value_t = 0.5, value_name = "S")]
     pub window_seconds: f64,
+    /// Measure beside this many processes that keep a CPU, memory and the disk busy, in turn; they end with it
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=256))]
+    pub noise: u32,
     /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Rebuild the report of a finished campaign: the folder or name of its second run, or `last`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["build", "budget", "tests", "arms", "rows"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["build", "budget", "tests", "arms", "rows", "noise"])]
     pub from: Option<String>,
 }
 

@@ -1,10 +1,11 @@
 //! Shared by all verbs: folders, output format, interruption.
 
 use crate::args::{Cli, Verb};
+use crate::human::did_you_mean;
 use crate::{EXIT_INTERRUPTED, Usage};
 use rqps_builds::Dirs;
 use rqps_report::Format;
-use rqps_store::RunFolder;
+use rqps_store::{RunFolder, RunSummary};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,11 +78,20 @@ impl Context {
         .into())
     }
 
-    /// The folder of a run given by path, name, or `last`.
+    /// The folder of a run given by path, name, or `last`: the newest.
     pub fn run_path(&self, name: &str) -> anyhow::Result<PathBuf> {
+        self.preferred_run_path(name, |_| true)
+    }
+
+    /// The folder of a run given by path, name, or `last`: the newest of those that are `preferred`, else the newest.
+    pub fn preferred_run_path(
+        &self,
+        name: &str,
+        preferred: impl Fn(&RunSummary) -> bool,
+    ) -> anyhow::Result<PathBuf> {
         if name == "last" {
-            let newest = RunFolder::list(&self.results)?.into_iter().max_by_key(|run| run.created_at_ms);
-            return match newest {
+            let runs = RunFolder::list(&self.results)?.into_iter();
+            return match runs.max_by_key(|run| (preferred(run), run.created_at_ms)) {
                 Some(run) => Ok(run.folder.path().to_owned()),
                 None => Err(Usage(format!(
                     "no run in {}; start one with `rqps demo` or `rqps run PLAN`, or give another folder with --results",
@@ -93,11 +103,16 @@ impl Context {
         let candidates = [PathBuf::from(name), self.results.join(name)];
         match candidates.iter().find(|path| is_run(path)) {
             Some(path) => Ok(path.clone()),
-            None => Err(Usage(format!(
-                "no run named `{name}` (no run.db in it or in {}); `rqps ls` lists the runs",
-                self.results.join(name).display()
-            ))
-            .into()),
+            None => {
+                let names: Vec<String> =
+                    RunFolder::list(&self.results)?.iter().map(|run| run.folder.name()).collect();
+                let hint = did_you_mean(name, names.iter().map(String::as_str));
+                Err(Usage(format!(
+                    "no run named `{name}` (no run.db in it or in {}){hint}; `rqps ls` lists the runs",
+                    self.results.join(name).display()
+                ))
+                .into())
+            }
         }
     }
 }

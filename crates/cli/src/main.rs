@@ -4,8 +4,10 @@ mod args;
 mod build_progress;
 mod context;
 mod human;
+mod json_flag;
 mod kit;
 mod listing;
+mod noise;
 mod out;
 mod progress;
 mod server_address;
@@ -38,6 +40,7 @@ impl std::error::Error for Usage {}
 
 fn main() -> ExitCode {
     rqps_builds::run_shim_if_asked();
+    noise::make_if_asked();
     let cli = Cli::read();
     let outcome = Context::new(&cli).and_then(|context| run(&context, cli.verb));
     match outcome {
@@ -73,6 +76,8 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Plan(args) => verbs::plan::run(context, &args),
         Verb::Serve(args) => verbs::serve::run(context, &args),
         Verb::Drive(args) => verbs::drive::run(context, &args),
+        Verb::Completions { shell } => verbs::completions::run(shell),
+        Verb::Man { directory } => verbs::man::run(&directory),
     }
 }
 

@@ -410,7 +410,7 @@ impl Execution {
         }
         let mut observation = output.observation;
         observation.placement =
-            self.several_passes().then_some(Placement { block: pass, start: 1, window: 1, slot: 1 });
+            self.several_passes().then_some(Placement { block: pass, window: 1, slot: 1 });
         Ok(Done {
             observation: Some(observation),
             invalid: output.invalid,

@@ -10,11 +10,17 @@ use rqps_store::Cell;
 use crate::error::{Error, Result};
 
 const DOCUMENT: &str = include_str!("../../../docs/EXPORT.md");
+/// What follows the type of a column that may be null.
+const NULLABLE: &str = " or null";
+/// How a table refers to the columns that all observations have.
+const OBSERVED: &str = "Columns of every observation, then:";
 
 /// All tables, in the document's order: what was compared, conclusions, measurements, events.
 pub static ALL: LazyLock<Vec<Table>> = LazyLock::new(|| {
-    let sections = schema().split("### ").skip(1);
-    sections.filter_map(Table::parse).collect()
+    let mut sections = schema().split("\n**");
+    let mut common = || sections.next().map(Column::all).unwrap_or_default();
+    let (of_tables, of_observations) = (common(), common());
+    sections.filter_map(|section| Table::parse(section, &of_tables, &of_observations)).collect()
 });
 
 /// The document's section Tables: every table with its columns, in Markdown.
@@ -42,13 +48,19 @@ pub struct Table {
 }
 
 impl Table {
-    fn parse(section: &'static str) -> Option<Self> {
-        let (name, rest) = section.split_once('\n')?;
-        let (about, columns) = rest.split_once("\n\n|")?;
-        let (_, key) = about.split_once(" Key: ")?;
-        let key = key.trim_end_matches('.').split(", ").map(|column| column.trim_matches('`'));
-        let columns = columns.lines().filter_map(Column::parse);
-        Some(Self { name, key: key.collect(), columns: columns.collect() })
+    /// Parses "`name`**: … Key: `run`, `seq`." and its columns, which follow those of all tables and, if the
+    /// table refers to them, those of all observations.
+    fn parse(section: &'static str, of_tables: &[Column], of_observations: &[Column]) -> Option<Self> {
+        let (name, rest) = section.strip_prefix('`')?.split_once("`**: ")?;
+        let (about, _) = rest.split_once("\n- ")?;
+        let (key, reference) = about.split_once(" Key: ")?.1.split_once('.')?;
+        let of_observations: &[Column] = match reference.trim() {
+            "" => &[],
+            OBSERVED => of_observations,
+            _ => return None,
+        };
+        let key = key.split(',').map(|column| column.trim().trim_matches('`')).collect();
+        Some(Self { name, key, columns: [of_tables, of_observations, &Column::all(rest)].concat() })
     }
 
     /// Builds a row from the run's name and the remaining cells, and checks it against the description.
@@ -100,13 +112,17 @@ impl Kind {
 }
 
 impl Column {
-    /// Parses a line like "| `seed` | VARCHAR | | yes | …"; None for other lines.
-    fn parse(line: &'static str) -> Option<Self> {
-        let mut cells = line.split('|').map(str::trim).skip(1);
-        let name = cells.next()?.strip_prefix('`')?.strip_suffix('`')?;
-        let kind = cells.next()?;
+    fn all(section: &'static str) -> Vec<Self> {
+        section.lines().filter_map(Self::parse).flatten().collect()
+    }
+
+    /// Parses a line like "- `low`, `high` DOUBLE or null: …"; None for other lines.
+    fn parse(line: &'static str) -> Option<impl Iterator<Item = Self>> {
+        let (names, rest) = line.strip_prefix("- `")?.split_once("` ")?;
+        let (kind, _) = rest.split_once(": ")?;
+        let (kind, nullable) = kind.strip_suffix(NULLABLE).map_or((kind, false), |kind| (kind, true));
         let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
-        Some(Self { name, kind, nullable: cells.nth(1)? == "yes" })
+        Some(names.split("`, `").map(move |name| Self { name, kind, nullable }))
     }
 
     /// Converts a value to the column's type; None if it does not fit. NaN and infinities become null.

@@ -7,7 +7,7 @@
 
 use rqps_model::random::Stream;
 
-use crate::model::{Arm, Isolated};
+use crate::model::Arm;
 use crate::plan::Plan;
 use crate::step::StepDef;
 use rqps_model::Dbms;
@@ -36,7 +36,7 @@ pub struct BlockPlan {
     pub tests: Vec<Turns>,
 }
 
-/// The windows of one test in a block, in order; [`Isolated::windows_of_start`] divides them among server starts.
+/// The windows of one test in a block, in order.
 #[derive(Debug, Clone)]
 pub struct Turns {
     pub test: StepDef,
@@ -88,17 +88,14 @@ fn mirrored(order: &[usize], windows: u32) -> Vec<Slot> {
     slots
 }
 
-/// Blocks that should fit into the budget if the plan does not set the length of windows.
-const BLOCKS_WANTED: f64 = 5.0;
+/// Blocks that should fit into the budget if the plan does not set the length of windows. Equal servers differ by their
+/// start more than the windows of one start do, so many short blocks tell more than few long ones.
+const BLOCKS_WANTED: f64 = 8.0;
 /// Share of the budget for blocks; load and pilot take the rest.
 const BLOCKS_SHARE: f64 = 0.85;
 /// Longest and shortest window of such a plan, seconds.
 const WINDOW_MAX_SECONDS: f64 = 2.5;
 const WINDOW_MIN_SECONDS: f64 = 0.2;
-/// If windows of a budget would be shorter, it goes to fewer starts and longer windows.
-const WINDOW_SHORT_SECONDS: f64 = 0.5;
-/// Windows of a test and server starts in a block, from the most precise to the fastest.
-const DIVISIONS: [(u32, u32); 3] = [(4, 4), (2, 2), (2, 1)];
 const WINDOW_OVERHEAD_SECONDS: f64 = 0.15;
 
 /// Seconds of a block outside windows, measured on 2 virtual CPUs with tables of 20,000 to 200,000 rows: a restart of
@@ -112,7 +109,7 @@ struct Overhead {
 impl Overhead {
     fn for_dbms(dbms: Dbms) -> Self {
         match dbms {
-            Dbms::Postgres => Self { restart: 1.5, count: 0.9, count_writes: 1.5 },
+            Dbms::Postgres => Self { restart: 0.8, count: 0.9, count_writes: 1.5 },
             // These copy a redo log, start slowly, and run events that split index pages before counting.
             Dbms::Mysql | Dbms::Mariadb => Self { restart: 5.0, count: 2.0, count_writes: 6.0 },
         }
@@ -122,24 +119,8 @@ impl Overhead {
 /// Warm-up on top of a window, as a share of it.
 const WARMUP_SHARE: f64 = 0.2;
 
-/// Sets the length of windows, and their number and that of starts if `fits_starts`, so that five blocks of all
-/// tests fit into the budget.
-pub(crate) fn fit_windows(plan: &mut Plan, fits_starts: bool) {
-    let given = plan.blocks();
-    let given_division = [(given.windows, given.starts)];
-    let divisions = if fits_starts { &DIVISIONS[..] } else { &given_division };
-    for &(windows, starts) in divisions {
-        plan.isolated = Some(Isolated { windows, starts, ..given.clone() });
-        let window_seconds = fitting_window_seconds(plan);
-        plan.isolated.iter_mut().for_each(|isolated| isolated.window_seconds = window_seconds);
-        if window_seconds >= WINDOW_SHORT_SECONDS {
-            break;
-        }
-    }
-}
-
-/// The window length with which five blocks of all tests fit into the budget; the longest without a budget.
-fn fitting_window_seconds(plan: &Plan) -> f64 {
+/// The window length with which eight blocks of all tests fit into the budget; the longest without a budget.
+pub(crate) fn fitting_window_seconds(plan: &Plan) -> f64 {
     let Some(budget) = plan.budget else {
         return WINDOW_MAX_SECONDS;
     };
@@ -168,8 +149,7 @@ fn windows_and_overhead(plan: &Plan, tests: usize) -> (f64, f64) {
     let arm_overhead = |arm: &Arm| {
         let overhead = Overhead::for_dbms(arm.build.dbms);
         let counting = (tests - writes) * overhead.count + writes * overhead.count_writes;
-        f64::from(isolated.starts) * (1.0 + writes) * overhead.restart
-            + if isolated.count_instructions { counting } else { 0.0 }
+        (1.0 + writes) * overhead.restart + if isolated.count_instructions { counting } else { 0.0 }
     };
     (windows, windows * WINDOW_OVERHEAD_SECONDS + plan.arms.iter().map(arm_overhead).sum::<f64>())
 }

@@ -3,7 +3,6 @@
 //! Enums are declared with `words!`, which also defines their keys in plans and result files.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
@@ -89,8 +88,6 @@ pub struct Isolated {
     pub control: bool,
     /// Windows of each test on each arm in a block; even, since their order is mirrored.
     pub windows: u32,
-    /// Server starts of a block among which these windows are divided equally.
-    pub starts: u32,
     /// Seconds that a window takes on base; every arm then does the events that base did in that time.
     pub window_seconds: f64,
     /// Maximum number of blocks.
@@ -102,20 +99,11 @@ pub struct Isolated {
     pub count_instructions: bool,
 }
 
-impl Isolated {
-    /// The numbers of the windows of a server start, both from 1.
-    pub fn windows_of_start(&self, start: u32) -> RangeInclusive<u32> {
-        let each = self.windows / self.starts;
-        (start - 1) * each + 1..=start * each
-    }
-}
-
 impl Default for Isolated {
     fn default() -> Self {
         Self {
             control: true,
-            windows: 4,
-            starts: 4,
+            windows: 2,
             window_seconds: 2.5,
             blocks_max: 18,
             blocks_min: 0,

@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::arms::{self, ArmRules};
 use crate::driver;
-use crate::isolated::fit_windows;
+use crate::isolated::fitting_window_seconds;
 use crate::limits;
 use crate::model::OnServerDeath;
 use crate::plan::{Benchmark, BenchmarkParts, Plan, Reading, section_of_key};
@@ -199,7 +199,8 @@ fn read_plan(
         arms,
     };
     if protocol.fits_windows {
-        fit_windows(&mut plan, protocol.fits_starts);
+        let seconds = fitting_window_seconds(&plan);
+        plan.isolated.iter_mut().for_each(|isolated| isolated.window_seconds = seconds);
     }
     driver::check(top, problems, &mut plan);
     protocol::check(top, problems, &plan);

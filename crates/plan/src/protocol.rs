@@ -12,8 +12,8 @@ use crate::problem::Problems;
 use crate::reader::Section;
 use crate::shared::TOP;
 
-const ISOLATED_KEYS: [&str; 7] =
-    ["control", "windows", "starts", "window_seconds", "blocks_max", "blocks_min", "count_instructions"];
+const ISOLATED_KEYS: [&str; 6] =
+    ["control", "windows", "window_seconds", "blocks_max", "blocks_min", "count_instructions"];
 /// Metrics that can have a minimum effect of interest.
 const METRICS: [&str; 8] =
     ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs", "stalls"];
@@ -27,8 +27,6 @@ pub(crate) struct ProtocolPart {
     pub control: bool,
     /// Whether the budget determines the length of windows.
     pub fits_windows: bool,
-    /// Whether it also determines their number and that of server starts.
-    pub fits_starts: bool,
 }
 
 pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> ProtocolPart {
@@ -36,9 +34,7 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> ProtocolPart {
         .choice("protocol", &Protocol::ALL.map(|protocol| (protocol.key(), protocol)))
         .unwrap_or(Protocol::Sequence);
     let section = top.table("isolated", "[isolated]");
-    let gives = |key: &str| section.as_ref().is_some_and(|section| section.node(key).is_some());
-    let gives_seconds = gives("window_seconds");
-    let gives_starts = gives("windows") || gives("starts");
+    let gives_windows = section.as_ref().is_some_and(|section| section.node("window_seconds").is_some());
     let is_isolated = protocol == Protocol::Isolated;
     if let (Some(section), false) = (&section, is_isolated) {
         let remedy = "Write protocol = \"isolated\" at the top of the file, or remove the table.";
@@ -65,8 +61,7 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> ProtocolPart {
         passes: if is_isolated { 1 } else { passes },
         budget: budget.filter(|_| is_isolated),
         control: is_isolated && isolated.control,
-        fits_windows: is_isolated && !gives_seconds,
-        fits_starts: !gives_starts,
+        fits_windows: is_isolated && !gives_windows,
         isolated: is_isolated.then_some(isolated),
     }
 }
@@ -85,11 +80,9 @@ fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
             "Write 1, or an even number: windows are mirrored, so that drift of the machine cancels.";
         problems.error(&found.at, section.place_of("windows"), what, remedy);
     }
-    let windows = windows.map_or(default.windows, |found| found.value as u32);
     Isolated {
         control: section.boolean("control").map_or(default.control, |found| found.value),
-        windows,
-        starts: read_starts(section, problems, windows),
+        windows: windows.map_or(default.windows, |found| found.value as u32),
         window_seconds: section
             .number("window_seconds", limits::ISOLATED_WINDOW_SECONDS)
             .map_or(default.window_seconds, |found| found.value),
@@ -103,22 +96,6 @@ fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
             .boolean("count_instructions")
             .map_or(default.count_instructions, |found| found.value),
     }
-}
-
-/// The server starts of a block; without the key each window has its own.
-fn read_starts(section: &Section<'_>, problems: &Problems<'_>, windows: u32) -> u32 {
-    let Some(found) = section.integer("starts", limits::WINDOWS) else {
-        return windows;
-    };
-    if windows.is_multiple_of(found.value as u32) {
-        return found.value as u32;
-    }
-    let what = format!("{windows} windows cannot be divided equally among {} starts", found.value);
-    let divisors = (1..=windows).filter(|starts| windows.is_multiple_of(*starts));
-    let divisors: Vec<String> = divisors.map(|starts| starts.to_string()).collect();
-    let remedy = format!("Write one of {}, or change `windows`.", divisors.join(", "));
-    problems.error(&found.at, section.place_of("starts"), what, &remedy);
-    windows
 }
 
 /// A duration such as `30m` or `1h 30m`.

@@ -45,8 +45,7 @@ fn render_blocks(plan: &Plan) -> String {
     let windows = counted(windows.into(), "window");
     let _ = writeln!(
         out,
-        "each block starts every arm {} from the same data and has {windows} of each test on each arm,",
-        if isolated.starts == 1 { "once".to_owned() } else { format!("{} times", isolated.starts) }
+        "each block starts every arm from the same data and has {windows} of each test on each arm,"
     );
     let _ = writeln!(out, "each with as much work as base does in {seconds} s\n");
     push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));

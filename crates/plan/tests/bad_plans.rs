@@ -107,7 +107,6 @@ rows = 2000
 steps = ["scan", "settle", "scan.warm"]
 [isolated]
 windows = 3
-starts = 2
 mei_percent = 1
 [verdict.mei_percent]
 qps = 2

@@ -1,10 +1,10 @@
-//! Whether two runs are comparable: same host, kernel, data and order of steps, and configs with the same
-//! name have the same content.
+//! Whether two runs are comparable: same host, kernel, DBMS of the base, data and order of steps, and configs with
+//! the same name have the same content.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use rqps_store::{Arm, PlannedStep, Run};
+use rqps_store::{Arm, PlannedStep, Role, Run};
 
 /// A parameter in which two runs differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,9 @@ fn difference(what: String, first: &Run, a: String, other: &Run, b: String) -> D
 /// Values that must be equal, by name.
 fn parameters(run: &Run) -> BTreeMap<String, String> {
     let meta = &run.meta;
+    let base = run.arms.iter().find(|arm| arm.role == Role::Base);
     let fixed = [
+        ("DBMS of the base", base.map_or_else(|| "unknown".to_owned(), |arm| arm.dbms.clone())),
         ("workload", meta.workload.clone()),
         ("workload revision", meta.workload_revision.clone()),
         ("protocol", meta.protocol.clone()),

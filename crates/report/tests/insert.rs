@@ -230,6 +230,8 @@ fn index_builds_of_different_dbmss_have_a_footnote() {
         let options = CompareOptions { show: Options { sections, ..Options::default() }, force: true };
         compare(&runs, &options).unwrap()
     };
+    let refused = compare(&runs, &CompareOptions::default()).unwrap_err().to_string();
+    assert!(refused.contains("DBMS of the base: postgres in"), "{refused}");
     for section in [Section::Absolute, Section::Relative] {
         assert!(compared(vec![section]).contains("l.x: compare only within one DBMS"), "{section}");
     }

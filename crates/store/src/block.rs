@@ -77,8 +77,6 @@ pub struct Canary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     pub block: u32,
-    /// Number of the server start among those of this test in this block, from 1; 0 for a count.
-    pub start: u32,
     /// Number of the window among those of this arm and test in this block, from 1; 0 for a count.
     pub window: u32,
     /// Position in the order in which the windows of this test were measured on all arms, from 1.

@@ -53,13 +53,9 @@ pub(crate) fn read_canaries(connection: &Connection) -> rusqlite::Result<Vec<Can
 }
 
 pub(crate) fn read_placements(connection: &Connection) -> rusqlite::Result<BTreeMap<u32, Placement>> {
-    let placements =
-        rows(connection, "SELECT seq, block, start, window_number, slot FROM placements", |row| {
-            Ok((
-                row.get(0)?,
-                Placement { block: row.get(1)?, start: row.get(2)?, window: row.get(3)?, slot: row.get(4)? },
-            ))
-        })?;
+    let placements = rows(connection, "SELECT seq, block, window_number, slot FROM placements", |row| {
+        Ok((row.get(0)?, Placement { block: row.get(1)?, window: row.get(2)?, slot: row.get(3)? }))
+    })?;
     Ok(placements.into_iter().collect())
 }
 

@@ -23,9 +23,9 @@ pub(crate) fn insert_observation(
         Measured::Profile(profile) => insert_profile(transaction, seq, profile)?,
     }
     if let Some(placement) = observation.placement {
-        let Placement { block, start, window, slot } = placement;
-        let values = params![seq, block, start, window, slot];
-        transaction.insert("placements", "seq, block, start, window_number, slot", values)?;
+        let Placement { block, window, slot } = placement;
+        let values = params![seq, block, window, slot];
+        transaction.insert("placements", "seq, block, window_number, slot", values)?;
     }
     let mut insert =
         transaction.prepare_cached("INSERT INTO metrics (seq, name, value) VALUES (?1, ?2, ?3)")?;

@@ -187,7 +187,7 @@ fn blocks_round_trip() {
     writer.put_arm(&control).unwrap();
     assert_eq!((writer.last_block().unwrap(), writer.next_seq().unwrap()), (None, 0));
     writer.begin_block(&block(1)).unwrap();
-    let placed = Placement { block: 1, start: 2, window: 2, slot: 3 };
+    let placed = Placement { block: 1, window: 2, slot: 3 };
     writer.finish_action(&record(0, 1), Some(&Observation { placement: Some(placed), ..window() })).unwrap();
     let count = Count {
         test: "point-query".into(),
@@ -197,7 +197,7 @@ fn blocks_round_trip() {
         instructions: 1e6,
         counted_by: "valgrind-3.19.0".into(),
     };
-    let at = Placement { block: 1, start: 0, window: 0, slot: 1 };
+    let at = Placement { block: 1, window: 0, slot: 1 };
     let observed = Observation { placement: Some(at), ..Observation::new(Measured::Count(count.clone())) };
     writer.finish_action(&record(1, 1), Some(&observed)).unwrap();
     let canary = |moment, value| Canary { block: 1, moment, name: "spin_ns".into(), value };

@@ -284,7 +284,7 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
         ended_by: EndedBy::Work,
         ..made::window(name, group, EVENTS, 0.0)
     };
-    let placement = Some(Placement { block, start: 1, window, slot: seq % 6 + 1 });
+    let placement = Some(Placement { block, window, slot: seq % 6 + 1 });
     let mut observation = Observation {
         metrics,
         placement,
@@ -349,7 +349,7 @@ fn count(spec: &Spec, test: &Test, arm: usize, block: u32) -> Observation {
         instructions: 500.0 * instructions * truth(spec, arm, name).1 * noise,
         counted_by: "valgrind-3.19.0".into(),
     };
-    let placement = Some(Placement { block, start: 0, window: 0, slot: 1 });
+    let placement = Some(Placement { block, window: 0, slot: 1 });
     Observation { placement, ..Observation::new(Measured::Count(result)) }
 }
 

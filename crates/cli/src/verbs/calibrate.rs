@@ -2,6 +2,7 @@
 
 use crate::args::CalibrateArgs;
 use crate::context::Context;
+use crate::noise::Running;
 use crate::{Usage, out};
 use anyhow::Context as _;
 use rqps_builds::list_builds;
@@ -44,6 +45,7 @@ fn measure(context: &Context, args: &CalibrateArgs) -> anyhow::Result<PathBuf> {
     context.catch_signals();
     context.dirs.create_work()?;
     let place = Place::create(&context.dirs.work)?;
+    let _noise = Running::start(args.noise, &context.dirs.work)?;
     out::message("first run: measuring what a dose costs");
     let truth = first_run(context, &place, &options);
     if truth.is_err() {
@@ -113,6 +115,9 @@ fn command(args: &CalibrateArgs, options: &Options) -> String {
         options.build, options.config, args.budget, options.arms, options.rows, options.window_seconds
     );
     command.push_str(&format!(" --tests {}", options.tests.join(",")));
+    if args.noise > 0 {
+        command.push_str(&format!(" --noise {}", args.noise));
+    }
     if let Some(path) = args.out.as_deref().map(Path::display) {
         command.push_str(&format!(" --out {path}"));
     }

@@ -2,6 +2,7 @@
 
 use crate::args::DriveArgs;
 use crate::context::Context;
+use crate::human::did_you_mean;
 use crate::progress::with_spinner;
 use crate::server_address::{dbms, endpoint};
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
@@ -11,7 +12,6 @@ use rqps_model::{Dbms, Limit, Warmup};
 use rqps_report::Format;
 use rqps_wire::Endpoint;
 use rqps_workloads::expect::TableState;
-use rqps_workloads::microbenchmarks::step;
 use rqps_workloads::{Test, insert_benchmark, microbenchmarks};
 use serde_json::json;
 use std::process::ExitCode;
@@ -58,8 +58,7 @@ fn test(args: &DriveArgs) -> anyhow::Result<Option<&'static Test>> {
         let what = format!("`{}` needs the queue that the steps before it leave; {remedy}", args.test);
         return Err(Usage(what).into());
     }
-    let nearest = step::nearest(&args.test);
-    let hint = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    let hint = did_you_mean(&args.test, microbenchmarks::tests().iter().map(|test| test.name));
     Err(Usage(format!("no test `{}`{hint}", args.test)).into())
 }
 

@@ -3,6 +3,7 @@
 use super::plan::{check_plan, read_plan};
 use crate::args::GateArgs;
 use crate::context::Context;
+use crate::human::did_you_mean;
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
 use rqps_model::{BuildSource, BuildSpec};
 use rqps_plan::{Arm, Plan, Protocol, parse_budget};
@@ -56,8 +57,9 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
             Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
     }
     if let Some(unknown) = args.tests.iter().find(|name| microbenchmarks::test_by_name(name).is_none()) {
+        let hint = did_you_mean(unknown, microbenchmarks::tests().iter().map(|test| test.name));
         let listed = format!("`rqps plan show {PLAN}` lists them");
-        return Err(Usage(format!("--tests: no test \"{unknown}\"; {listed}")).into());
+        return Err(Usage(format!("--tests: no test `{unknown}`{hint}; {listed}")).into());
     }
     if !args.tests.is_empty() {
         plan.workload.steps.clone_from(&args.tests);

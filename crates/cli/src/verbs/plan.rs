@@ -2,6 +2,7 @@
 
 use crate::args::{PlanArgs, PlanVerb};
 use crate::context::Context;
+use crate::human::did_you_mean;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
 use crate::{Usage, human, out};
@@ -89,19 +90,21 @@ fn first_comment(text: &str) -> &str {
 }
 
 fn shipped(name: &str) -> anyhow::Result<&'static str> {
-    let names = || SHIPPED_PLANS.iter().map(|plan| plan.name).collect::<Vec<_>>().join(", ");
-    match shipped_plan(name) {
-        Some(plan) => Ok(plan.text),
-        None => Err(Usage(format!("no shipped plan `{name}`; the shipped plans are {}", names())).into()),
+    if let Some(plan) = shipped_plan(name) {
+        return Ok(plan.text);
     }
+    let names: Vec<&str> = SHIPPED_PLANS.iter().map(|plan| plan.name).collect();
+    let hint = did_you_mean(name, names.iter().copied());
+    Err(Usage(format!("no shipped plan `{name}`{hint}; the shipped plans are {}", names.join(", "))).into())
 }
 
 /// Reads and checks a plan by file or shipped name; warnings go to standard error.
 pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
-    let is_file = Path::new(name).exists() || name.contains('/') || name.ends_with(".toml");
-    let text = if is_file {
-        rqps_builds::read_text(Path::new(name))
-            .map_err(|e| Usage(format!("can't read the plan {name}: {e}")))?
+    // A directory that happens to be named like a shipped plan is not meant.
+    let path = Path::new(name);
+    let is_file = path.is_file() || path.exists() && shipped_plan(name).is_none();
+    let text = if is_file || name.contains('/') || name.ends_with(".toml") {
+        rqps_builds::read_text(path).map_err(|e| Usage(format!("can't read the plan {name}: {e}")))?
     } else {
         shipped(name)
             .map_err(|e| Usage(format!("{name} is neither a file nor a shipped plan: {e}")))?

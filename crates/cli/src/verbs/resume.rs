@@ -6,10 +6,16 @@ use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::out;
+use rqps_store::{RunSummary, Status};
 use std::process::ExitCode;
 
+fn can_be_resumed(run: &RunSummary) -> bool {
+    run.folder.in_use_by().is_none() && run.status.as_ref().is_some_and(|of| of.status != Status::Complete)
+}
+
 pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
-    let path = context.run_path(&args.run)?;
+    // More time can be given to any run; without it, a complete one has nothing to resume.
+    let path = context.preferred_run_path(&args.run, |run| args.more.is_some() || can_be_resumed(run))?;
     let more = args.more.as_deref().map(rqps_plan::parse_budget).transpose();
     let more = more.map_err(|why| Usage(format!("--more {why}; write for example --more 20m")))?;
     let how = rqps_executor::Resume { other_host: args.force, more };

@@ -27,7 +27,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 
 pub fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "status is not a table")?;
-    let path = context.run_path(&args.run)?;
+    let path = context.preferred_run_path(&args.run, |run| run.folder.in_use_by().is_some())?;
     if args.watch && (context.width.is_none() || context.format == Format::Json) {
         return Err(Usage(
             "--watch needs text output on a terminal; call `rqps status` repeatedly instead".into(),

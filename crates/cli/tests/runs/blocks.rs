@@ -14,7 +14,7 @@ const UNCOUNTED: &str = "rows = 5_000\nsteps = [\"point-query\", \"delete\"]\n\
 
 /// The same with instructions.
 const COUNTED: &str = "rows = 5_000\nsteps = [\"scan\", \"update-index\"]\n\
-    [isolated]\nwindow_seconds = 0.1\nwindows = 2\nstarts = 1\n";
+    [isolated]\nwindow_seconds = 0.1\nwindows = 2\n";
 
 fn plan(bench: &Bench, top: &str, workload: &str) -> String {
     // The bench also writes keys of a sequence, which have no effect here.
@@ -168,8 +168,6 @@ fn more_time_gives_more_blocks() {
     let run = bench.run();
     assert!(done(&run).len() >= 3, "{:?}", run.blocks);
     expect_whole_blocks(&run, 2);
-    let placements = run.windows.iter().filter_map(|window| window.placement);
-    assert!(placements.clone().count() > 0 && placements.into_iter().all(|at| at.start == at.window));
     let show = bench.call(&["show", "--format", "json"]).expect(0).stdout;
     assert!(serde_json::from_str::<serde_json::Value>(&show).is_ok(), "{show}");
 }

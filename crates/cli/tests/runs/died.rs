@@ -147,7 +147,7 @@ fn a_server_killed_between_its_windows_is_said_to_have_died() {
     let bench = Bench::new();
     // Windows with a rate run one after the other, while the other servers are frozen.
     let workload = "steps = [\"point-query\"]\n\
-        [isolated]\nwindow_seconds = 2\nwindows = 2\nstarts = 1\ncontrol = false\ncount_instructions = false\n\
+        [isolated]\nwindow_seconds = 2\nwindows = 2\ncontrol = false\ncount_instructions = false\n\
         [test.point-query]\nrate_per_second = 500\n";
     let plan = bench.plan("protocol = \"isolated\"\nbudget = \"1s\"\n", workload, &["18", "18"]);
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);

@@ -35,7 +35,7 @@ fn base_and_head_are_measured_together() {
     let bench = Bench::new();
     let version = exact_version("18");
     let plan = bench.plan_text(&format!(
-        "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\n[isolated]\nwindows = 2\nstarts = 1\nwindow_seconds = 0.1\n\
+        "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\n[isolated]\nwindow_seconds = 0.1\n\
          blocks_max = 3\ncount_instructions = false\n\
          [[arm]]\nname = \"a\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n"
     ));

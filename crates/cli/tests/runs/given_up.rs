@@ -29,7 +29,7 @@ fn plan(bench: &Bench, top: &str, others: &[(&str, &str)]) -> String {
 
 const BLOCKS: &str = "protocol = \"isolated\"\nbudget = \"1s\"\n[workload]\ntables = 1\nrows = 2_000\nclients = 1\n\
     steps = [\"point-query\", \"update-index\"]\n\
-    [isolated]\nwindow_seconds = 0.1\nwindows = 2\nstarts = 1\ncontrol = false\ncount_instructions = false\n";
+    [isolated]\nwindow_seconds = 0.1\nwindows = 2\ncontrol = false\ncount_instructions = false\n";
 
 const SEQUENCE: &str = "[workload]\ntables = 1\nrows = 2_000\nclients = 1\nread_seconds = 1\nwrite_seconds = 1\n\
     warmup_seconds = 0\nsettle_seconds_max = 5\nsteps = [\"point-query\", \"settle\", \"update-index\"]\n";

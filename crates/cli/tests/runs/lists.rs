@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
+use rqps_store::{RunFolder, Status};
 use rqps_verdicts::testing::{Spec, write_run};
 use serde_json::Value;
 
@@ -61,6 +62,46 @@ fn status_tells_how_far_a_run_is() {
         (&status["share"], &status["doing"], &status["blocks_done"]),
         (&1.0.into(), &Value::Null, &5.into())
     );
+}
+
+#[test]
+fn last_is_the_newest_run_that_the_verb_can_use() {
+    let bench = Bench::new();
+    let (older, newer) = (with_run(&bench), with_run(&bench));
+    let status = |bench: &Bench| bench.call(&["status"]).expect(0).stdout;
+    assert!(status(&bench).contains(&newer));
+    let mut running = RunFolder::open_for_writing(&bench.results().join(&older)).unwrap();
+    let output = status(&bench);
+    assert!(output.contains(&older) && !output.contains(&newer), "what runs goes first: {output}");
+    running.set_status(Status::Interrupted, Some("a signal")).unwrap();
+    drop(running);
+    assert!(status(&bench).contains(&newer));
+    let resumed = |arguments: &[&str]| bench.call(&[&["resume"], arguments].concat()).stderr;
+    assert_eq!(resumed(&[]), resumed(&[&older]));
+    assert_ne!(resumed(&[]), resumed(&[&newer]));
+}
+
+#[test]
+fn a_mistyped_name_gets_a_hint() {
+    let bench = Bench::new();
+    let name = with_run(&bench);
+    let hint = |arguments: &[&str]| bench.call(arguments).expect(2).stderr;
+    assert!(hint(&["plan", "print", "verdict"]).contains("did you mean `verdicts`?"));
+    assert!(hint(&["show", &name.replace("made-up", "mad-up")]).contains(&format!("did you mean `{name}`?")));
+    fs::create_dir(bench.path().join("verdicts")).unwrap();
+    bench.call(&["plan", "show", "verdicts"]).expect(0);
+}
+
+#[test]
+fn shells_and_manuals_know_every_verb() {
+    let bench = Bench::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = bench.call(&["completions", shell]).expect(0).stdout;
+        assert!(script.contains("calibrate") && script.contains("noise"), "{shell}");
+    }
+    bench.call(&["man", "pages"]).expect(0);
+    let page = fs::read_to_string(bench.path().join("pages/rqps-gate.1")).unwrap();
+    assert!(page.starts_with(".") && page.contains("junit"), "{page}");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn a_block_restores_and_freezes_servers_side_by_side() {
     let bench = Bench::new();
     let top = "protocol = \"isolated\"\nbudget = \"1s\"\n";
     let workload = "rows = 5_000\nsteps = [\"scan\", \"update-index\"]\n\
-        [isolated]\nwindow_seconds = 0.1\nwindows = 2\nstarts = 1\n";
+        [isolated]\nwindow_seconds = 0.1\nwindows = 2\n";
     let plan = bench.plan(top, workload, &[OLD, MARIADB]);
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();
@@ -211,7 +211,7 @@ fn forty_clients_do_the_same_on_every_arm() {
 fn blocks_need_no_index_that_an_arm_was_told_to_drop() {
     let bench = Bench::new();
     let workload = "steps = [\"points-covered-si\"]\n\
-        [isolated]\nwindow_seconds = 0.1\nwindows = 2\nstarts = 1\ncontrol = false\ncount_instructions = false\n";
+        [isolated]\nwindow_seconds = 0.1\nwindows = 2\ncontrol = false\ncount_instructions = false\n";
     let plan = bench.plan("protocol = \"isolated\"\nbudget = \"1s\"\n", workload, &[NEW, NEW]);
     let text = std::fs::read_to_string(&plan).unwrap();
     std::fs::write(&plan, format!("{text}after_load = [\"DROP INDEX k_1 ON sbtest1\"]\n")).unwrap();

@@ -24,7 +24,7 @@ fn plan(bench: &Bench) -> String {
     let text = format!(
         "name = \"t\"\nbase = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\nsteps = [\"point-query\"]\n\
          [test.point-query]\nevents = 6_000\nrate_mei_percent = 50\n\
-         [isolated]\nwindow_seconds = 0.2\nwindows = 2\nstarts = 1\nblocks_min = 8\nblocks_max = 8\n\
+         [isolated]\nwindow_seconds = 0.2\nwindows = 2\nblocks_min = 8\nblocks_max = 8\n\
          count_instructions = false\n{}{}",
         arm("a", 0),
         arm("b", STALL_US)

@@ -11,7 +11,7 @@ mod bench;
 
 use std::sync::{Mutex, PoisonError};
 
-use rqps_explain::{Cause, ExplainRequest, Explanation, Finding, PartName, Word, explain};
+use rqps_explain::{Cause, ExplainRequest, Explanation, Finding, Part, PartName, Word, explain};
 use rqps_store::Run;
 
 use bench::{Bench, exact_version};
@@ -95,11 +95,9 @@ fn run(bench: &Bench, top: &str, arms: &[String]) {
 
 const BLOCKS: &str =
     "protocol = \"isolated\"\nbudget = \"20m\"\n[workload]\nrows = 2_000\nsettle_seconds_max = 5\n";
-const THREE: &str =
-    "[isolated]\nwindows = 2\nstarts = 1\nwindow_seconds = 0.1\nblocks_min = 3\nblocks_max = 3\n";
+const THREE: &str = "[isolated]\nwindows = 2\nwindow_seconds = 0.1\nblocks_min = 3\nblocks_max = 3\n";
 /// With three blocks a factor of three can stay inconclusive if blocks vary by 2 %.
-const FOUR: &str =
-    "[isolated]\nwindows = 2\nstarts = 1\nwindow_seconds = 0.1\nblocks_min = 4\nblocks_max = 4\n";
+const FOUR: &str = "[isolated]\nwindows = 2\nwindow_seconds = 0.1\nblocks_min = 4\nblocks_max = 4\n";
 
 #[test]
 fn a_changed_plan_is_named_with_what_made_it() {
@@ -139,15 +137,22 @@ fn dosed(bench: &Bench, variable: &str, dose: u32) -> String {
     format!("env = {{ LD_PRELOAD = \"{}\", {variable} = \"{dose}\" }}", library.display())
 }
 
-/// If the change of a statement's time is clear, `part` is the largest part of it; on a busy machine it may be unclear.
+/// If the change of a statement's time is clear, `part` is the largest part of it, the queue for a CPU aside: on a busy
+/// machine the change may be unclear, and a longer statement loses its CPU more often.
 fn expect_part(why: &Why, arm: &str, test: &str, part: PartName) {
     let parts = why.explanation(arm, test).decomposition.clone().unwrap();
     let found = parts.parts.iter().find(|found| found.name == part).unwrap_or_else(|| panic!("{parts:#?}"));
     let is_clear = parts.low > 0.0;
     assert!(
-        !is_clear || parts.parts.iter().all(|other| other.change_us_per_op <= found.change_us_per_op),
+        !is_clear || parts.parts.iter().all(|other| without_queue(other) <= found.change_us_per_op),
         "{part} makes the change of {arm}: {parts:#?}"
     );
+}
+
+/// The change of a part without what waits for a CPU.
+fn without_queue(part: &Part) -> f64 {
+    let queue = part.of.iter().filter(|part| part.name == PartName::ForCpu);
+    part.change_us_per_op - queue.map(|part| part.change_us_per_op).sum::<f64>()
 }
 
 #[test]

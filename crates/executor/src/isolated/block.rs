@@ -1,6 +1,5 @@
 //! Measures one block: every arm is restarted from the same data, and its windows run in mirrored order while
-//! the other arms are frozen. A block has several such starts, since effects of a start (memory layout, where
-//! data lie in memory) are most of what differs between equal servers.
+//! the other arms are frozen.
 
 use super::data::{StartOptions, WARM_ROWS_MAX, in_parallel, side_letter};
 use super::environment::{canaries, void_reason};
@@ -17,17 +16,6 @@ use rqps_model::FixedWork;
 use rqps_plan::isolated::{BlockPlan, Turns, block as draw_block};
 use rqps_plan::{Plan, StepDef};
 use rqps_store::{Block, BlockArm, BlockStatus, Measured, Moment, Observation, Placement, TestWork, now_ms};
-
-/// The windows of a test in one server start of a block.
-#[derive(Clone, Copy)]
-struct InBlock<'a> {
-    drawn: &'a BlockPlan,
-    turns: &'a Turns,
-    /// From 1.
-    start: u32,
-    /// Includes the restart before a writing test.
-    began_at_ms: i64,
-}
 
 impl Blocks<'_> {
     /// Measures one block of these tests.
@@ -97,28 +85,14 @@ impl Blocks<'_> {
         }
     }
 
-    /// Measures the windows of all server starts.
+    /// Reading tests share one restart; every writing test has its own. A test that changes much of the
+    /// tables is counted on the data that it leaves.
     fn measure_all(
         &mut self,
         drawn: &BlockPlan,
         context: &BlockContext<'_>,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
-        (1..=self.setup.plan.blocks().starts)
-            .try_for_each(|start| self.measure_start(drawn, start, context, control))
-    }
-
-    /// Measures the windows of one server start. Reading tests share it; every writing test has its own. A
-    /// test that changes much of the tables is counted on the data that its last start leaves.
-    fn measure_start(
-        &mut self,
-        drawn: &BlockPlan,
-        start: u32,
-        context: &BlockContext<'_>,
-        control: &mut RunControl<'_>,
-    ) -> Result<()> {
-        let starts = self.setup.plan.blocks().starts;
-        let (tests, name) = (drawn.tests.len(), format!("block {}", drawn.number));
         let mut servers: Option<Servers> = None;
         for (at, turns) in drawn.tests.iter().enumerate() {
             let began_at_ms = now_ms();
@@ -129,15 +103,13 @@ impl Blocks<'_> {
                 Some(ready) => ready,
                 None => self.start_all(drawn, context, control)?,
             };
-            let done = (start as usize - 1) * tests + at;
-            let title = format!("{} ({} of {})", turns.test.name, done + 1, starts as usize * tests);
-            control.progress.action_started(drawn.number, &name, &title);
-            let measured = InBlock { drawn, turns, start, began_at_ms };
-            self.measure_test(&measured, &mut ready, context, control)?;
-            if !self.ages_tables(&turns.test, context) {
-                servers = Some(ready);
-            } else if start == starts {
+            let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
+            control.progress.action_started(drawn.number, &format!("block {}", drawn.number), &title);
+            self.measure_test((drawn, turns, began_at_ms), &mut ready, context, control)?;
+            if self.ages_tables(&turns.test, context) {
                 self.count((drawn, &[&turns.test]), Some(ready), context, control)?;
+            } else {
+                servers = Some(ready);
             }
         }
         Ok(())
@@ -172,12 +144,11 @@ impl Blocks<'_> {
 
     fn measure_test(
         &mut self,
-        in_block: &InBlock<'_>,
+        (drawn, turns, began_at_ms): (&BlockPlan, &Turns, i64),
         servers: &mut Servers,
         context: &BlockContext<'_>,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
-        let InBlock { drawn, turns, start, began_at_ms } = *in_block;
         let Some(work) = context.works.get(&turns.test.name) else {
             return Ok(());
         };
@@ -186,13 +157,15 @@ impl Blocks<'_> {
         let shared = context.data.session_cpus(clients, drawn.cpu_turn);
         let cpus = shared.unwrap_or_else(|| context.data.online().clone());
         if work.slice_events > 0 && self.setup.driver.takes_turns(&turns.test) {
-            return self.measure_in_turns(in_block, (work, &cpus), servers, context, control);
+            return self.measure_in_turns(
+                (drawn, turns, began_at_ms),
+                (work, &cpus),
+                servers,
+                context,
+                control,
+            );
         }
-        let windows = self.setup.plan.blocks().windows_of_start(start);
-        let slots = (1..).zip(&turns.slots).filter(|(_, slot)| windows.contains(&slot.window));
-        // The first window's time includes the restart before a writing test.
-        let mut started_at_ms = began_at_ms;
-        for (at, slot) in slots {
+        for (at, slot) in turns.slots.iter().enumerate() {
             control.check()?;
             let Some(arm) = servers.get(slot.arm) else {
                 continue;
@@ -200,9 +173,10 @@ impl Blocks<'_> {
             arm.instance.thaw();
             // Fails if the server was killed while it was frozen.
             arm.instance.pin_sessions(&cpus).map_err(|error| arm.diagnose(&turns.test.name, error.into()))?;
-            let placement = Placement { block: drawn.number, start, window: slot.window, slot: at };
+            let placement = Placement { block: drawn.number, window: slot.window, slot: at as u32 + 1 };
+            // The first window's time includes the restart before a writing test.
+            let started_at_ms = if at == 0 { began_at_ms } else { now_ms() };
             self.window(arm, (&turns.test, work), (placement, started_at_ms), context, control)?;
-            started_at_ms = now_ms();
             arm.instance.freeze().map_err(|error| arm.diagnose(&turns.test.name, error.into()))?;
         }
         Ok(())
@@ -211,15 +185,14 @@ impl Blocks<'_> {
     /// Measures windows of equal number on all arms at the same time: arms take turns.
     fn measure_in_turns(
         &mut self,
-        &InBlock { drawn, turns, start, began_at_ms }: &InBlock<'_>,
+        (drawn, turns, began_at_ms): (&BlockPlan, &Turns, i64),
         (work, cpus): (&TestWork, &CpuSet),
         servers: &mut Servers,
         context: &BlockContext<'_>,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
         let test = &turns.test;
-        let mut started_at_ms = began_at_ms;
-        for window in self.setup.plan.blocks().windows_of_start(start) {
+        for window in 1..=self.setup.plan.blocks().windows {
             control.check()?;
             let slots: Vec<(u32, usize)> = (1..)
                 .zip(&turns.slots)
@@ -234,6 +207,7 @@ impl Blocks<'_> {
                 placed.map_err(|error| arm.diagnose(&test.name, error.into()))?;
                 control.set_current(arm);
             }
+            let started_at_ms = if window == 1 { began_at_ms } else { now_ms() };
             let keeps_state = context.keeps_state && window == 1;
             let draws = draws_of(drawn.number, window);
             let job = job(&self.setup.plan, (test, work), draws, context);
@@ -247,10 +221,9 @@ impl Blocks<'_> {
             for ((slot, arm), output) in slots.into_iter().zip(outputs) {
                 let begun = self.begin()?;
                 let name = &self.setup.plan.arms[arm].name;
-                let placement = Placement { block: drawn.number, start, window, slot };
+                let placement = Placement { block: drawn.number, window, slot };
                 self.keep_window(begun, (name, &test.name), (placement, started_at_ms), output)?;
             }
-            started_at_ms = now_ms();
         }
         Ok(())
     }

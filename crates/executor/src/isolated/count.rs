@@ -76,13 +76,10 @@ pub(super) fn events(cpu_us_per_event: f64, test: &StepDef) -> u64 {
 }
 
 impl Blocks<'_> {
-    /// Whether the windows of a server start change enough of the tables that a test is counted on the data
-    /// they leave.
+    /// Whether a test's windows change enough of the tables that it is counted on the data they leave.
     pub(super) fn ages_tables(&self, test: &StepDef, context: &BlockContext<'_>) -> bool {
         let Some(work) = context.works.get(&test.name) else { return false };
-        let isolated = self.setup.plan.blocks();
-        let events =
-            (work.warmup_events + work.window_events) * u64::from(isolated.windows / isolated.starts);
+        let events = (work.warmup_events + work.window_events) * u64::from(self.setup.plan.blocks().windows);
         test.writes && events as f64 >= AGED_SHARE * self.setup.plan.work.rows_total() as f64
     }
 

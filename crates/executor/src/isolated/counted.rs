@@ -202,7 +202,7 @@ impl Lane<'_> {
             instructions: instructions_per_event * events as f64,
             counted_by: self.context.counting.counted_by.clone().unwrap_or_default(),
         };
-        let placement = Some(Placement { block: self.block, start: 0, window: 0, slot: 0 });
+        let placement = Some(Placement { block: self.block, window: 0, slot: 0 });
         Observation { placement, metrics, ..Observation::new(Measured::Count(count)) }
     }
 

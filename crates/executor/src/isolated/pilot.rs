@@ -129,10 +129,9 @@ impl Blocks<'_> {
         Ok(work)
     }
 
-    /// Reduces the work so that all windows of a server start together remove no more than this share of the rows.
+    /// Reduces the work so that all windows of a block together remove no more than this share of the rows.
     fn limit_removed_rows(&self, work: &mut TestWork, share: f64) {
-        let isolated = self.setup.plan.blocks();
-        let windows = isolated.windows / isolated.starts;
+        let windows = self.setup.plan.blocks().windows;
         let rows = self.setup.plan.work.rows_total() as f64 * share;
         let max = (rows / f64::from(windows)) as u64;
         let all = work.warmup_events + work.window_events;

@@ -1,6 +1,5 @@
 //! Reads exports with DuckDB.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -164,14 +163,18 @@ fn unusable_windows_are_marked() {
 #[test]
 fn the_document_describes_what_is_exported() {
     // Every line of the document was parsed.
-    let (tables, columns) = (ALL.len(), ALL.iter().map(|table| table.columns.len()).sum::<usize>());
-    let written = rqps_export::schema();
-    assert_eq!((written.matches("\n### ").count() + 1, written.matches("\n| `").count()), (tables, columns));
-    // The columns that all observations begin with are described identically.
-    let with_place = written.split("\n### ").filter_map(|section| section.split_once("\n| `is_result` |"));
-    let places: BTreeSet<&str> =
-        with_place.filter_map(|(before, _)| Some(before.split_once("\n| `run` |")?.1)).collect();
-    assert_eq!(places.len(), 1, "{places:?}");
+    let names = |section: &str| -> usize {
+        let lines = section.lines().filter(|line| line.starts_with("- "));
+        lines.map(|line| (line.split(": ").next().unwrap().matches('`').count() / 2).max(1)).sum()
+    };
+    let sections: Vec<&str> = rqps_export::schema().split("\n**").collect();
+    for (at, section) in sections[2..].iter().enumerate() {
+        let of_observations = if section.contains("every observation") { names(sections[1]) } else { 0 };
+        let written = names(sections[0]) + of_observations + names(section);
+        let parsed = ALL.get(at).filter(|table| section.starts_with(&format!("`{}`**", table.name)));
+        assert_eq!(parsed.map(|table| table.columns.len()), Some(written), "not parsed: {section}");
+    }
+    assert_eq!(ALL.len() + 2, sections.len());
     let results = tempfile::tempdir().unwrap();
     let run = RunFolder::open(&write_run(results.path(), "details")).unwrap();
     let place = run.flat_columns("places").unwrap();

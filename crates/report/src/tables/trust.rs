@@ -42,15 +42,15 @@ fn false_alarms(judged: &Judged<'_>) -> String {
 /// Noise from loads, server starts and windows.
 fn noise(judged: &Judged<'_>) -> Option<String> {
     let found = rqps_verdicts::noise(judged.run, Metric::Rate).ok().flatten()?;
-    let start = words::percent(found.start);
+    let (start, window) = (words::percent(found.start), words::percent(found.window));
     let starts = match found.load {
         Some(load) => format!("{} between loads, {start} between server starts", words::percent(load)),
         None => format!("{start} between server starts, each with another load"),
     };
     Some(format!(
-        "noise of rate ratios (base against its control, standard deviation, median of {}): {starts}{}{}",
+        "noise of rate ratios (base against its control, standard deviation, median of {}): {starts}, {window} between \
+         windows{}",
         counted(found.tests, "test"),
-        found.window.map_or_else(String::new, |sd| format!(", {} between windows", words::percent(sd))),
         found.rounds.map_or_else(String::new, |error| {
             format!("; within a window, rounds give an error of {}", words::percent(error))
         })

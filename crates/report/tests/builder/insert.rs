@@ -83,7 +83,7 @@ pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
         }
         for (index, arm) in arms.iter().enumerate() {
             let mut finish = |kind: &str, step: &str, attempt, mut observation: Observation| {
-                let at = Placement { block: pass, start: 1, window: 1, slot: index as u32 + 1 };
+                let at = Placement { block: pass, window: 1, slot: index as u32 + 1 };
                 observation.placement = (spec.passes > 1 && kind == "measure").then_some(at);
                 let record = ActionRecord {
                     attempt,

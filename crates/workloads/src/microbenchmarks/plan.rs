@@ -249,7 +249,6 @@ impl Workplan for MicroPlan {
             return vec![
                 ("window", format!("the events that base does in {} s", isolated.window_seconds)),
                 ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
-                ("server starts of a block", isolated.starts.to_string()),
                 ("blocks at most", isolated.blocks_max.to_string()),
                 connections,
                 delete,
