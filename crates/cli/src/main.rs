@@ -11,6 +11,7 @@ mod noise;
 mod out;
 mod progress;
 mod server_address;
+mod two_builds;
 mod verbs;
 
 use args::{Cli, Verb};
@@ -74,6 +75,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Configs(args) => verbs::configs::run(context, &args),
         Verb::Host => verbs::host::run(context),
         Verb::Plan(args) => verbs::plan::run(context, &args),
+        Verb::Upgrade(args) => verbs::upgrade::run(context, &args),
         Verb::Serve(args) => verbs::serve::run(context, &args),
         Verb::Drive(args) => verbs::drive::run(context, &args),
         Verb::Completions { shell } => verbs::completions::run(shell),

@@ -180,7 +180,7 @@ const NAMES_A_BENCHMARK: [&str; 6] = [
     "crates/driver/src/queue/",
     "crates/cli/src/kit.rs",
     "crates/cli/src/verbs/drive.rs",
-    "crates/cli/src/verbs/gate.rs",
+    "crates/cli/src/two_builds.rs",
 ];
 
 #[test]

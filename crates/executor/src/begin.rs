@@ -35,7 +35,7 @@ pub fn resolve(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Re
 }
 
 /// How many servers run at the same time.
-fn resident(plan: &Plan) -> u64 {
+pub(crate) fn resident(plan: &Plan) -> u64 {
     match plan.protocol {
         Protocol::Sequence if plan.passes == 1 => 1,
         Protocol::Sequence | Protocol::Isolated => plan.arms.len() as u64,

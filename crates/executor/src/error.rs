@@ -1,5 +1,6 @@
 //! Errors that stop a run, with their remedies.
 
+use crate::needs::Needs;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -14,6 +15,17 @@ pub enum Error {
     Servers(#[from] rqps_servers::Error),
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
+    /// The host lacks the disk space or the memory for a run.
+    #[error("{}", too_small(.0))]
+    HostTooSmall(Needs),
+    /// An option of the user's own config that none of its arms knows.
+    #[error("no version in this plan knows `{option}` of {config}{hint}; correct it or remove it")]
+    UnknownOption {
+        config: String,
+        option: String,
+        /// `; did you mean …?`, or empty.
+        hint: String,
+    },
     #[error(transparent)]
     Probe(#[from] rqps_probe::Error),
     /// The driver's program could not be used.
@@ -165,6 +177,24 @@ const DISK_FULL_WORDS: [&str; 7] = [
     "Errcode: 28",
 ];
 
+fn too_small(needs: &Needs) -> String {
+    let gb = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
+    if needs.data_bytes > needs.disk_free_bytes {
+        return format!(
+            "the tables of this plan need about {} of disk, of which {} are free: load fewer rows or compare fewer arms, \
+             or name another disk by RQPS_WORK",
+            gb(needs.data_bytes),
+            gb(needs.disk_free_bytes)
+        );
+    }
+    format!(
+        "this plan needs {} for the servers' caches, but the host has {} of memory: lower shared_buffers or \
+         innodb_buffer_pool_size, or compare fewer arms at a time",
+        gb(needs.cache_bytes),
+        gb(needs.memory_bytes)
+    )
+}
+
 impl Error {
     /// Adds the arm and the purpose of the session to its error.
     pub(crate) fn session<'a>(arm: &'a str, doing: &'a str) -> impl FnOnce(rqps_wire::Error) -> Self + 'a {
@@ -207,6 +237,8 @@ impl Error {
             | Self::NoMore(_)
             | Self::NotInRun { .. }
             | Self::NotProfiled
+            | Self::UnknownOption { .. }
+            | Self::HostTooSmall(_)
             | Self::Probe(rqps_probe::Error::NoPerf | rqps_probe::Error::PerfRefused { .. })
             | Self::Sysbench(_)
             | Self::DataGone { .. } => true,

@@ -10,7 +10,7 @@ use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
 use rqps_probe::work::Work;
 use rqps_probe::{FlushProcedure, WorkIn};
-use rqps_servers::{Applied, Config, HostLimits, HowCopied, ServerSpec};
+use rqps_servers::{Applied, Config, HostLimits, HowCopied, ServerSpec, UnknownOption};
 use rqps_wire::{Error as Wire, Table};
 use std::any::Any;
 use std::path::Path;
@@ -42,6 +42,18 @@ pub trait System: Sync {
     /// Reads a config by name or path. `limits` are for values that depend on the host; with `None` the
     /// config is read as written.
     fn config(&self, dbms: Dbms, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config>;
+
+    /// The options of a config that the build does not know, without those of shipped configs. `scratch` is a directory
+    /// that the servers' user can enter.
+    fn unknown_options(
+        &self,
+        build: &Build,
+        config: &Config,
+        scratch: &Path,
+    ) -> ServerResult<Vec<UnknownOption>>;
+
+    /// The size of a server's cache, if its config gives it.
+    fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64>;
 
     /// Returns the config for protocol `isolated`: the same without background work that starts by the clock,
     /// which would run in one arm's windows and not in another's.

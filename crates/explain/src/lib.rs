@@ -77,6 +77,14 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &ExplainRequest) 
     Ok(explanations)
 }
 
+/// What differs between two arms before anything is measured, by their indexes in [`Run::arms`].
+///
+/// # Errors
+/// If the run cannot be read.
+pub fn differences(run: &Run, base: usize, arm: usize) -> Result<Vec<Difference>> {
+    settings::differences(run, None, (base, arm))
+}
+
 /// Whether two DBMSs, given by name, have the same kind of query plans and settings.
 pub fn of_one_kind(one: &str, other: &str) -> bool {
     let kind = |name: &str| if name == "mariadb" { "mysql".to_owned() } else { name.to_owned() };
@@ -125,7 +133,7 @@ fn check(run: &Run, asked: &ExplainRequest, base: usize, steps: &[(String, Strin
 }
 
 fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
-    let differences = settings::differences(cx)?;
+    let differences = settings::differences(cx.run, Some(cx.test), (cx.base, cx.arm))?;
     let suspects = mechanisms::Suspects::find(cx, &differences)?;
     let searched = cx.judged.is_none() || is_changed(cx);
     // A different query plan is a fact; among many figures some always exceed noise by chance.

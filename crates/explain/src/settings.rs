@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::{LeftOut, ServerSetting, Setting};
-use rqps_store::Arm;
+use rqps_store::{Arm, Run};
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::figures::windows_of;
 use crate::model::{Difference, DifferenceKind};
 
 /// Settings that depend on the server's location, the session or the version: they differ even between arms
@@ -44,11 +45,18 @@ pub(crate) const TIMES: [(&str, i64); 6] = [
 /// Name of the difference that consists of statements run after the load.
 pub(crate) const AFTER_LOAD: &str = "statements after the load";
 
-pub(crate) fn differences(cx: &Context<'_>) -> Result<Vec<Difference>> {
-    let (base, arm) = (cx.base_arm(), cx.candidate());
+/// Differences of two arms, by their indexes in [`Run::arms`]. A run that did not record settings has those of a
+/// `test`.
+pub(crate) fn differences(
+    run: &Run,
+    test: Option<&str>,
+    (base, arm): (usize, usize),
+) -> Result<Vec<Difference>> {
+    let known = (known(run, test, base)?, known(run, test, arm)?);
+    let (base, arm) = (&run.arms[base], &run.arms[arm]);
+    let of_one_kind = crate::of_one_kind(&base.dbms, &arm.dbms);
     let mut differences = versions(base, arm);
     let left_out = left_out(base, arm);
-    let known = (known(cx, cx.base)?, known(cx, cx.arm)?);
     let managed: BTreeSet<&str> =
         base.managed.iter().chain(&arm.managed).map(|setting| setting.name.as_str()).collect();
     let is_skipped = |name: &str| {
@@ -57,11 +65,11 @@ pub(crate) fn differences(cx: &Context<'_>) -> Result<Vec<Difference>> {
             || left_out.iter().any(|difference| difference.name == name)
     };
     let mut settings = settings(&known.0, &known.1);
-    settings.retain(|difference| !is_skipped(&difference.name) && cx.of_one_kind());
+    settings.retain(|difference| !is_skipped(&difference.name) && of_one_kind);
     // Explicit settings come before changed defaults.
     settings.sort_by_key(|difference| difference.kind);
     differences.extend(settings);
-    differences.extend(left_out.into_iter().filter(|_| cx.of_one_kind()));
+    differences.extend(left_out.into_iter().filter(|_| of_one_kind));
     differences.extend(environment(base, arm));
     differences.extend(after_load(base, arm));
     differences.extend(build(base, arm));
@@ -78,11 +86,11 @@ const UNKNOWN: &str = "unknown";
 
 /// All settings of an arm. For a run that did not record them, those in a window's fingerprint: settings
 /// missing there have an unknown default, and those present may have been written by initdb.
-fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
-    let settings = &cx.run.arms[arm].settings;
+fn known(run: &Run, test: Option<&str>, arm: usize) -> Result<Known> {
+    let (settings, config_text) = (&run.arms[arm].settings, &run.arms[arm].config_text);
     if !settings.is_empty() {
         let is_default = |setting: &ServerSetting| match setting.source.as_str() {
-            UNKNOWN => !is_in_config(&cx.run.arms[arm].config_text, &setting.name),
+            UNKNOWN => !is_in_config(config_text, &setting.name),
             source => setting.default || IMPLICIT_SOURCES.contains(&source),
         };
         let known = settings
@@ -90,13 +98,13 @@ fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
             .map(|setting| (setting.name.clone(), (setting.value.clone(), is_default(setting))));
         return Ok(known.collect());
     }
-    for window in cx.windows(arm) {
-        let fingerprint = cx.run.fingerprint(window.action.seq)?;
+    for window in test.into_iter().flat_map(|test| windows_of(run, test, arm)) {
+        let fingerprint = run.fingerprint(window.action.seq)?;
         let known: Known = fingerprint
             .iter()
             .filter_map(|(key, value)| {
                 let name = key.strip_prefix("setting.")?.to_owned();
-                let is_default = !is_in_config(&cx.run.arms[arm].config_text, &name);
+                let is_default = !is_in_config(config_text, &name);
                 Some((name, (formatted(value), is_default)))
             })
             .collect();
@@ -109,7 +117,7 @@ fn known(cx: &Context<'_>, arm: usize) -> Result<Known> {
 
 /// The value of a setting on an arm; `None` if unknown.
 pub(crate) fn value(cx: &Context<'_>, arm: usize, name: &str) -> Result<Option<String>> {
-    Ok(known(cx, arm)?.remove(name).map(|(value, _)| value))
+    Ok(known(cx.run, Some(cx.test), arm)?.remove(name).map(|(value, _)| value))
 }
 
 /// Whether a config sets the option, as opposed to the file that initdb wrote before it. MySQL accepts `-`

@@ -16,6 +16,39 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// The longest word to compare with others: distances take time proportional to both lengths.
+pub const WORD_BYTES_MAX: usize = 200;
+
+/// The known word nearest to the written one, if it is near enough to be a typo.
+pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let is_word = |text: &str| text.len() <= WORD_BYTES_MAX;
+    if !is_word(written) {
+        return None;
+    }
+    let written = written.to_lowercase();
+    let allowed = 1 + written.chars().count() / 4;
+    known
+        .into_iter()
+        .filter(|word| is_word(word))
+        .map(|word| (edit_distance(&written, &word.to_lowercase()), word))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}
+
+/// A number with a separator between thousands: `1,000,000`.
+pub fn grouped(number: u64, separator: char) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(separator);
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// Replaces every character but ASCII letters, digits, `.` and `_` by `-`.
 pub(crate) fn file_name_safe(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' }).collect()
@@ -26,5 +59,20 @@ pub fn clipped(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{} …", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_finds_typos_only() {
+        let known = ["tables", "rows", "clients", "read_seconds", "write_seconds"];
+        assert_eq!(nearest("row", known), Some("rows"));
+        assert_eq!(nearest("talbes", known), Some("tables"));
+        assert_eq!(nearest("READ_SECOND", known), Some("read_seconds"));
+        assert_eq!(nearest("threads", known), None);
+        assert_eq!(nearest("xx", known), None);
     }
 }

@@ -8,9 +8,9 @@ use toml::de::DeValue;
 use crate::limits;
 use crate::model::Arm;
 use crate::parse::{PlanContext, check_folder_name};
-use crate::problem::{Problems, nearest};
+use crate::problem::Problems;
 use crate::reader::{Found, Node, Section};
-use rqps_model::{BuildSource, BuildSpec, DEFAULT_FLAVOUR, Dbms, SourceSpec};
+use rqps_model::{BuildSource, BuildSpec, DEFAULT_FLAVOUR, Dbms, SourceSpec, nearest};
 
 const ARM_KEYS: [&str; 7] = ["name", "build", "config", "env", "control", "own_load", "after_load"];
 const PATH_KEYS: [&str; 2] = ["path", "dbms"];

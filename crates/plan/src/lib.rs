@@ -26,7 +26,7 @@ pub use model::{
 };
 pub use parse::{CheckedPlan, PlanContext};
 pub use plan::{Benchmark, BenchmarkParts, Plan, Reading, Work, Workplan, section_of_key};
-pub use problem::{PlanErrors, Problem, Problems, nearest};
+pub use problem::{PlanErrors, Problem, Problems};
 pub use profile::{ProfileAfter, ProfileOptions};
 pub use protocol::parse_budget;
 pub use schedule::{Schedule, schedule};

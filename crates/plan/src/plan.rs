@@ -98,6 +98,9 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
     /// Rows of each table after the load.
     fn rows_per_table(&self) -> u64;
 
+    /// Bytes that a row takes on disk with its index entries, about.
+    fn row_bytes(&self) -> u64;
+
     /// Rows of all tables together.
     fn rows_total(&self) -> u64 {
         u64::from(self.tables()).saturating_mul(self.rows_per_table())

@@ -6,8 +6,6 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::Range;
 
-use rqps_model::edit_distance;
-
 /// One mistake (or one warning) in a plan file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -66,8 +64,6 @@ impl Problem {
 
 /// Maximum number of reported mistakes. More usually have one cause, and finding a place takes time.
 pub const REPORTED_MAX: usize = 100;
-/// Longest word that is checked for typos: comparing takes time proportional to the product of both lengths.
-pub(crate) const WORD_BYTES_MAX: usize = 200;
 
 /// Collects problems while a plan is read, and turns byte positions into lines and columns.
 pub struct Problems<'a> {
@@ -183,36 +179,9 @@ fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// The known word nearest to the written one, if it is near enough to be a typo.
-pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let is_word = |text: &str| text.len() <= WORD_BYTES_MAX;
-    if !is_word(written) {
-        return None;
-    }
-    let written = written.to_lowercase();
-    let allowed = 1 + written.chars().count() / 4;
-    known
-        .into_iter()
-        .filter(|word| is_word(word))
-        .map(|word| (edit_distance(&written, &word.to_lowercase()), word))
-        .filter(|(distance, _)| *distance <= allowed)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, word)| word)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nearest_finds_typos_only() {
-        let known = ["tables", "rows", "clients", "read_seconds", "write_seconds"];
-        assert_eq!(nearest("row", known), Some("rows"));
-        assert_eq!(nearest("talbes", known), Some("tables"));
-        assert_eq!(nearest("READ_SECOND", known), Some("read_seconds"));
-        assert_eq!(nearest("threads", known), None);
-        assert_eq!(nearest("xx", known), None);
-    }
 
     #[test]
     fn columns_count_characters() {

@@ -8,7 +8,8 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::problem::{Problems, nearest};
+use crate::problem::Problems;
+use rqps_model::{grouped, nearest};
 
 /// A value and its byte range in the file.
 #[derive(Debug, Clone)]
@@ -78,7 +79,8 @@ impl<'d> Section<'d> {
     /// An integer in `range`.
     pub fn integer(&self, key: &str, range: RangeInclusive<u64>) -> Option<Found<u64>> {
         let (_, node) = self.node(key)?;
-        let allowed = format!("a whole number from {} to {}", grouped(*range.start()), grouped(*range.end()));
+        let allowed =
+            format!("a whole number from {} to {}", grouped(*range.start(), '_'), grouped(*range.end(), '_'));
         match node.get_ref() {
             DeValue::Integer(written) => {
                 let number = i128::from_str_radix(written.as_str(), written.radix()).ok();
@@ -98,7 +100,10 @@ impl<'d> Section<'d> {
                     .filter(|n| n.fract() == 0.0 && (0.0..1e15).contains(n));
                 let remedy = match whole {
                     Some(number) => {
-                        format!("Write it without decimal point or exponent: {}.", grouped(number as u64))
+                        format!(
+                            "Write it without decimal point or exponent: {}.",
+                            grouped(number as u64, '_')
+                        )
                     }
                     None => format!("Write {allowed}."),
                 };
@@ -263,17 +268,4 @@ impl<'d> Section<'d> {
 
 fn is_number(text: &str) -> bool {
     text.replace('_', "").parse::<f64>().is_ok_and(f64::is_finite)
-}
-
-/// A number with `_` as the thousands separator, as TOML allows.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push('_');
-        }
-        out.push(digit);
-    }
-    out
 }

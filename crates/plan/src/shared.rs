@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use rqps_model::{Warmup, edit_distance};
+use rqps_model::{WORD_BYTES_MAX, Warmup, edit_distance};
 use toml::Table;
 
 use crate::limits;
 use crate::model::{Driver, Transport};
-use crate::problem::{Problems, WORD_BYTES_MAX};
+use crate::problem::Problems;
 use crate::reader::{Found, Section};
 
 /// The place of keys outside all sections.
@@ -146,5 +146,5 @@ pub fn table_of(options: &impl serde::Serialize) -> Table {
 /// A count with thousands separators: `1,000 rows`.
 pub fn counted(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", crate::reader::grouped(number).replace('_', ","))
+    format!("{} {thing}{plural}", rqps_model::grouped(number, ','))
 }

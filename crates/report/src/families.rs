@@ -9,7 +9,7 @@ use crate::comparison::ComparedArm;
 use crate::words;
 
 /// `gcc 7.5.0 -Os`.
-fn toolchain(family: &Family) -> String {
+pub(crate) fn toolchain(family: &Family) -> String {
     let flags = if family.flags == Family::UNKNOWN { "with unknown flags" } else { &family.flags };
     let compiler = if family.compiler == Family::UNKNOWN { "an unknown compiler" } else { &family.compiler };
     match (family.compiler.as_str(), family.flags.as_str()) {

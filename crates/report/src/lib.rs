@@ -27,6 +27,7 @@ mod section;
 mod show;
 mod tables;
 mod tame;
+mod upgrade;
 mod verdict_lines;
 mod words;
 
@@ -41,5 +42,6 @@ pub use markdown_report::{markdown_report, report};
 pub use section::Section;
 pub use show::{Options, show};
 pub use tame::tame;
+pub use upgrade::upgrade;
 
 pub use rqps_stats::Detector;

@@ -1,6 +1,7 @@
 //! Configs: named sets of server options, identified by the hash of their content and never by their name.
 
 use rqps_builds::Build;
+use rqps_model::Dbms;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,27 @@ impl Config {
         let is_older = |than: &str| build.version_num() < build.dbms.version_num(than);
         self.before.iter().find(|before| before.option == option && is_older(&before.version))
     }
+}
+
+/// The size of a server's cache, if the config gives it.
+pub fn cache_bytes(dbms: Dbms, config: &Config) -> Option<u64> {
+    let (option, without_unit) = match dbms {
+        // In pages.
+        Dbms::Postgres => ("shared_buffers", 8192),
+        Dbms::Mysql | Dbms::Mariadb => ("innodb_buffer_pool_size", 1),
+    };
+    let (_, value) = config.options.iter().find(|(name, _)| name == option)?;
+    let (number, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "" => without_unit,
+        "b" => 1,
+        "k" | "kb" => 1 << 10,
+        "m" | "mb" => 1 << 20,
+        "g" | "gb" => 1 << 30,
+        "t" | "tb" => 1 << 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
 /// Another value of an option for versions before the given one, from a comment after the option, `# rqps:

@@ -43,6 +43,11 @@ pub fn load_config(dbms: Dbms, name_or_path: &str) -> Result<Config> {
     load_config_for(dbms, name_or_path, &HostLimits::of(&Dirs::from_env().work))
 }
 
+/// Whether this is the path of a file, not the name of a shipped config.
+pub fn is_file(name_or_path: &str) -> bool {
+    name_or_path.contains('/') || name_or_path.ends_with(".conf") || name_or_path.ends_with(".cnf")
+}
+
 /// Like [`load_config`], with the memory and disk space for `sized`. If several servers run at the same time,
 /// pass each one's share.
 pub fn load_config_for(dbms: Dbms, name_or_path: &str, limits: &HostLimits) -> Result<Config> {
@@ -98,7 +103,7 @@ enum Source {
 impl Source {
     /// Relative paths start at `directory`, or else at the working directory.
     fn named(name_or_path: &str, directory: Option<&Path>) -> Source {
-        if name_or_path.contains('/') || name_or_path.ends_with(".conf") || name_or_path.ends_with(".cnf") {
+        if is_file(name_or_path) {
             Source::File(directory.unwrap_or(Path::new("")).join(name_or_path))
         } else {
             Source::Shipped(name_or_path.to_owned())

@@ -29,9 +29,10 @@ mod system;
 mod systems;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod unknown;
 
-pub use config::{Config, ShippedConfig, ValueBefore};
-pub use configs::{config_from_text, load_config, load_config_for, shipped_configs};
+pub use config::{Config, ShippedConfig, ValueBefore, cache_bytes};
+pub use configs::{config_from_text, is_file, load_config, load_config_for, shipped_configs};
 pub use error::{Error, Result};
 pub use host::HostLimits;
 pub use init::data_key;
@@ -40,3 +41,4 @@ pub use leftover::remove_data_dir;
 pub use server::{Server, ServerHandle};
 pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};
+pub use unknown::{UnknownOption, unknown_options};

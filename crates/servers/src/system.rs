@@ -46,6 +46,14 @@ pub(crate) trait System: Sync {
     /// config.
     fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied>;
 
+    /// The options that a build knows. `place` is an empty directory of the user.
+    fn known_options<'a>(
+        &self,
+        build: &'a Build,
+        user: &'a ServerUser,
+        place: &'a Path,
+    ) -> Result<Box<dyn Known + 'a>>;
+
     /// A key for the contents of a data directory: builds with equal keys can read each other's files and
     /// would have written the same.
     fn data_key(&self, build: &Build, config: &Config) -> String;
@@ -97,6 +105,15 @@ pub(crate) trait System: Sync {
 
     /// Signals that stop its servers.
     fn signals(&self) -> Signals;
+}
+
+/// The options of a build.
+pub(crate) trait Known {
+    /// Whether the build accepts the option.
+    fn has(&self, option: &str) -> Result<bool>;
+
+    /// The names that it lists.
+    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_>;
 }
 
 pub(crate) struct Start<'a> {

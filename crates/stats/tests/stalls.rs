@@ -99,7 +99,7 @@ fn suspected_stalls_get_further_blocks() {
     assert!(followed <= 1 && open > 20, "{followed} of {open}");
 }
 
-/// The percentages in docs/METHOD.md: `cargo test -p rqps-stats --test stalls -- --ignored --nocapture`.
+/// The percentages in docs/MEASURED.md: `cargo test -p rqps-stats --test stalls -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes two minutes and prints"]
 fn figures_of_the_method() {

@@ -1,7 +1,10 @@
 //! Versions of MySQL and MariaDB as users write them: `8.0.31`, or `8.0` for a series.
 
+use std::collections::BTreeSet;
+
 use rqps_model::Dbms;
 
+use super::recipe::Recipes;
 use crate::error::{Error, Result};
 use crate::product::version_numbers;
 
@@ -25,7 +28,9 @@ impl Request {
             )));
         };
         let &[major, minor, ..] = numbers.as_slice() else {
-            return Err(bad(format!("a series has two numbers: write for example {series}")));
+            let known = known_series(dbms, &format!("{text}."))?;
+            let example = if known.is_empty() { series.to_owned() } else { known.join(" or ") };
+            return Err(bad(format!("a series has two numbers: write {example}")));
         };
         if dbms == Dbms::Mysql && major >= 10 {
             return Err(bad(format!("MySQL has no such series; did you mean mariadb {text}?")));
@@ -51,6 +56,15 @@ impl Request {
     }
 }
 
+/// Series with known builds that begin like this.
+fn known_series(dbms: Dbms, start: &str) -> Result<Vec<String>> {
+    let recipes = Recipes::load(dbms)?;
+    let versions = recipes.maven.iter().map(|build| series_of(&build.version));
+    let series = versions.chain(recipes.debian.iter().map(|suite| suite.series.as_str()));
+    let known: BTreeSet<String> = series.filter(|one| one.starts_with(start)).map(str::to_owned).collect();
+    Ok(known.into_iter().collect())
+}
+
 pub(crate) fn series_of(version: &str) -> &str {
     let end = version.match_indices('.').nth(1).map_or(version.len(), |(at, _)| at);
     &version[..end]
@@ -69,7 +83,8 @@ mod tests {
     #[test]
     fn invalid_requests_are_explained() {
         for (dbms, bad, advice) in [
-            (Dbms::Mysql, "8", "two numbers"),
+            (Dbms::Mysql, "8", "write 8.0"),
+            (Dbms::Mysql, "9", "write 9.7"),
             (Dbms::Mysql, "8.0.31.1", "for example 8.0.31"),
             (Dbms::Mysql, "8.0x", "for example 8.0.31"),
             (Dbms::Mysql, "5.5", "5.6 and later"),

@@ -1,15 +1,12 @@
 //! `gate`: pass or fail a change, by verdicts on base and head measured together, or on an existing run.
 
-use super::plan::{check_plan, read_plan};
 use crate::args::GateArgs;
 use crate::context::Context;
-use crate::human::did_you_mean;
+use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
-use rqps_model::{BuildSource, BuildSpec};
-use rqps_plan::{Arm, Plan, Protocol, parse_budget};
+use rqps_plan::Plan;
 use rqps_report::{Format, Gate, GateRules, Outcome};
 use rqps_store::{RunFolder, Status};
-use rqps_workloads::microbenchmarks;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -40,42 +37,18 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The plan that measures head against base. Base is measured twice, unless the plan turns `control` off.
+/// The plan that measures head against base.
 fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
-    let name = args.plan.as_deref().unwrap_or(if args.quick { QUICK_PLAN } else { PLAN });
-    let mut plan = read_plan(name)?;
-    if plan.protocol != Protocol::Isolated {
-        return Err(Usage(format!("the plan {name} has no blocks; it needs protocol = \"isolated\"")).into());
+    let arm = |argument, arm, build| BuildArg { argument, arm, build };
+    TwoBuilds {
+        name: "gate",
+        plan: args.plan.as_deref().unwrap_or(if args.quick { QUICK_PLAN } else { PLAN }),
+        arms: [arm("--base", "base", base), arm("--head", "head", head)],
+        config: args.config.as_deref(),
+        tests: &args.tests,
+        budget: args.budget.as_deref(),
     }
-    let config = args.config.clone().unwrap_or_else(|| plan.arms[plan.base_index()].config.clone());
-    plan.arms = vec![arm("base", base, &config)?, arm("head", head, &config)?];
-    plan.base = "base".to_owned();
-    plan.name = "gate".to_owned();
-    if let Some(budget) = &args.budget {
-        let budget = parse_budget(budget);
-        plan.budget =
-            Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
-    }
-    if let Some(unknown) = args.tests.iter().find(|name| microbenchmarks::test_by_name(name).is_none()) {
-        let hint = did_you_mean(unknown, microbenchmarks::tests().iter().map(|test| test.name));
-        let listed = format!("`rqps plan show {PLAN}` lists them");
-        return Err(Usage(format!("--tests: no test `{unknown}`{hint}; {listed}")).into());
-    }
-    if !args.tests.is_empty() {
-        plan.workload.steps.clone_from(&args.tests);
-    }
-    // The resolved plan is checked like any other. Its warnings have been shown before.
-    Ok(check_plan(&plan.to_toml()?, "gate")?.plan)
-}
-
-fn arm(name: &str, build: &str, config: &str) -> anyhow::Result<Arm> {
-    let mut build: BuildSpec = build.parse().map_err(|error| Usage(format!("--{name}: {error}")))?;
-    match &mut build.source {
-        BuildSource::Version(_) => {}
-        BuildSource::Path(path) => *path = std::path::absolute(&path)?,
-        BuildSource::Source(source) => *source = source.clone().at(&std::env::current_dir()?),
-    }
-    Ok(Arm { name: name.to_owned(), ..Arm::new(build, config) })
+    .plan()
 }
 
 /// Judges the run in `folder` and writes the outputs; the exit code is the result.

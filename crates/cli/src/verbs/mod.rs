@@ -24,3 +24,4 @@ pub mod run;
 pub mod serve;
 pub mod show;
 pub mod status;
+pub mod upgrade;

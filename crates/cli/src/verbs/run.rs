@@ -4,12 +4,14 @@ use super::plan::read_plan;
 use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
+use crate::human;
 use crate::kit::KIT;
 use crate::progress::Progress;
 use crate::{EXIT_FAILED, out};
 use anyhow::Context as _;
-use rqps_executor::{Execution, Finish, Ingredients};
-use rqps_plan::Plan;
+use rqps_executor::{Execution, Finish, Ingredients, Needs};
+use rqps_plan::estimate::duration_text;
+use rqps_plan::{Plan, Protocol};
 use rqps_store::RunFolder;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -42,9 +44,37 @@ pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
             out::message(&format!("  note: {note}"));
         }
     }
+    for warning in rqps_executor::check_own_configs(&plan, &ingredients, &context.dirs)? {
+        out::message(&format!("warning: {warning}"));
+    }
+    announce_needs(&plan, Needs::of(&plan, &ingredients, &context.dirs).check()?);
     warn_about_families(&plan, &ingredients);
     let version = env!("CARGO_PKG_VERSION");
     Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, &context.results, version)?)
+}
+
+/// Says how long the run takes and how much room it needs.
+fn announce_needs(plan: &Plan, needs: Needs) {
+    let until = if plan.protocol == Protocol::Isolated { " until the first verdicts" } else { "" };
+    let caches = match needs.cache_bytes {
+        0 => String::new(),
+        bytes => {
+            format!(", {} of cache ({} of memory)", human::bytes(bytes), human::bytes(needs.memory_bytes))
+        }
+    };
+    out::message(&format!(
+        "needs       about {}{until}, {} of disk for tables ({} free){caches}",
+        duration_text(needs.seconds),
+        human::bytes(needs.data_bytes),
+        human::bytes(needs.disk_free_bytes)
+    ));
+    if let Some(budget) = plan.budget.filter(|budget| budget.as_secs_f64() < needs.seconds) {
+        let budget = duration_text(budget.as_secs_f64());
+        out::message(&format!(
+            "warning: the budget of {budget} may end before the third block, and so without verdicts; raise it, or measure \
+             fewer tests"
+        ));
+    }
 }
 
 /// The tables have this warning, too, but only after hours of measuring.

@@ -25,4 +25,5 @@ mod profile;
 mod refused;
 mod stalls;
 mod sysbench;
+mod upgrade;
 mod whole;

@@ -15,7 +15,7 @@ use rqps_plan::Plan;
 use rqps_plan::isolated::LOADS;
 use rqps_servers::ServerSpec;
 use rqps_store::{Observation, Outcome, Run, now_ms};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where an arm's data come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +83,13 @@ pub(super) fn origins(plan: &Plan, ingredients: &[Ingredients]) -> Vec<Origin> {
         }
     };
     (0..plan.arms.len()).map(origin).collect()
+}
+
+/// The number of snapshots that each round of loads makes.
+pub(crate) fn distinct_loads(plan: &Plan, ingredients: &[Ingredients]) -> u64 {
+    let snapshots =
+        origins(plan, ingredients).into_iter().flat_map(|origin| [origin.loaded(1), origin.snapshot(1)]);
+    snapshots.collect::<BTreeSet<Snapshot>>().len() as u64
 }
 
 /// Journaled snapshots, with the numbers of their actions.

@@ -16,6 +16,7 @@ mod next;
 mod pilot;
 
 pub(crate) use data::{WARM_ROWS_MAX, with_config_of_blocks};
+pub(crate) use loads::distinct_loads;
 
 use crate::control::RunControl;
 use crate::error::{Error, Result};

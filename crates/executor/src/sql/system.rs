@@ -15,8 +15,8 @@ use rqps_builds::{Build, CpuSet, Dirs, Watch, resolve_watched};
 use rqps_model::{BuildSpec, Counter, Dbms, Settle};
 use rqps_probe::work::Work;
 use rqps_servers::{
-    Applied, Config, HostLimits, HowCopied, Server, ServerHandle, ServerSpec, config_from_text, data_key,
-    load_config, load_config_for, snapshot,
+    Applied, Config, HostLimits, HowCopied, Server, ServerHandle, ServerSpec, UnknownOption, cache_bytes,
+    config_from_text, data_key, load_config, load_config_for, snapshot, unknown_options,
 };
 use rqps_wire::{Endpoint, Host};
 use std::path::{Path, PathBuf};
@@ -44,6 +44,19 @@ impl System for SqlSystem {
             Some(limits) => load_config_for(dbms, name_or_path, limits),
             None => load_config(dbms, name_or_path),
         }
+    }
+
+    fn unknown_options(
+        &self,
+        build: &Build,
+        config: &Config,
+        scratch: &Path,
+    ) -> ServerResult<Vec<UnknownOption>> {
+        unknown_options(build, config, scratch)
+    }
+
+    fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64> {
+        cache_bytes(build.dbms, config)
     }
 
     /// Appends the options: the last setting of a name wins.

@@ -78,6 +78,10 @@ impl Workplan for LedgerPlan {
         "ledger".to_owned()
     }
 
+    fn row_bytes(&self) -> u64 {
+        8
+    }
+
     fn rows_per_table(&self) -> u64 {
         1000
     }

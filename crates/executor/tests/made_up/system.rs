@@ -9,7 +9,7 @@ use rqps_executor::{
 };
 use rqps_model::{BuildSource, BuildSpec, Counter, Dbms, Settle};
 use rqps_probe::work::Work;
-use rqps_servers::{Applied, Config, Error as Refusal, HostLimits, HowCopied, ServerSpec};
+use rqps_servers::{Applied, Config, Error as Refusal, HostLimits, HowCopied, ServerSpec, UnknownOption};
 use rqps_wire::{Error as Wire, Table};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,6 +52,14 @@ impl System for Ledgers {
             other_sections: Vec::new(),
             text: String::new(),
         })
+    }
+
+    fn unknown_options(&self, _: &Build, _: &Config, _: &Path) -> ServerResult<Vec<UnknownOption>> {
+        Ok(Vec::new())
+    }
+
+    fn cache_bytes(&self, _: &Build, _: &Config) -> Option<u64> {
+        None
     }
 
     fn config_of_blocks(&self, _: Dbms, config: &Config) -> ServerResult<Config> {

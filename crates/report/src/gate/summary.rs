@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::format::Format;
 use crate::gate::{ArmAtGate, Outcome};
 use crate::render::render;
-use crate::tables::{arrivals, trust, verdicts};
+use crate::tables::{arrivals, conditions, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
 pub(super) fn markdown(
@@ -35,9 +35,12 @@ pub(super) fn markdown(
     document.push(Block::Heading(2, format!("rqps gate: {result}{open}")));
     document.push_warnings(&warnings);
     let base = judged.label(comparison, judged.base);
-    for ArmAtGate { arm, lines, warnings } in arms {
+    for (at, ArmAtGate { arm, lines, warnings }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);
         document.push(Block::Text(verdicts::summary(&label, &base, lines)));
+        if at == 0 {
+            document.extend(conditions::blocks(judged.run, judged.base));
+        }
         let changes = verdicts::changes(judged, lines);
         if !changes.is_empty() {
             document.push(Block::Items(changes));

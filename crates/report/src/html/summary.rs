@@ -13,7 +13,7 @@ use crate::markdown_report::ONE_PASS_OF_CONSECUTIVE;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::tables::{host, trust};
+use crate::tables::{conditions, host, trust};
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, changed};
 use crate::words;
 
@@ -85,6 +85,7 @@ fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
                 (changes(page, judged, arm, &lines))
             }
         }
+        (blocks::blocks(&conditions::blocks(judged.run, judged.base), 2))
         @for line in trust.iter().filter(|line| line.is_alarm) { p.callout.alarm { (line.text) "." } }
         h2 { "How reliable is this?" }
         p { (reliability(judged)) }

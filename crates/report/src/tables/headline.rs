@@ -13,7 +13,7 @@ use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::number;
 use crate::per_op::{CPU, Cost, PerOp, SERVER_CPU};
-use crate::tables::disturbed;
+use crate::tables::{conditions, disturbed};
 
 /// Maximum rows of the table of far tests.
 const ROWS_MAX: usize = 40;
@@ -30,6 +30,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> =
         disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm).collect();
     blocks.push(Block::Items(comparison.pairs().map(|pair| sentence(&pair, &steps)).collect()));
+    blocks.extend(conditions::blocks(comparison.base.run, comparison.base_in(comparison.base.run)));
     blocks.extend(far_tests(comparison, &steps).block());
     blocks
 }

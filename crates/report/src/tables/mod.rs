@@ -5,6 +5,7 @@ pub(crate) mod arms;
 pub(crate) mod arrivals;
 pub(crate) mod blocks;
 pub(crate) mod chain;
+pub(crate) mod conditions;
 pub(crate) mod connections;
 pub(crate) mod consecutive;
 pub(crate) mod costs;

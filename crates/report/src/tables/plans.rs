@@ -11,17 +11,9 @@ use crate::error::Result;
 pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for step in &comparison.steps(which) {
-        let base = plans(&comparison.base, step)?;
-        for compared in
-            comparison.others().filter(|compared| of_one_kind(&comparison.base.arm.dbms, &compared.arm.dbms))
-        {
-            for plan in plans(compared, step)? {
-                let Some(before) = base.iter().find(|before| before.statement == plan.statement) else {
-                    continue;
-                };
-                if Fingerprint::of(before) != Fingerprint::of(&plan) {
-                    blocks.extend(changed(comparison, compared, step, before, &plan));
-                }
+        for compared in comparison.others() {
+            for (before, plan) in changed(&comparison.base, compared, step)? {
+                blocks.extend(described(comparison, compared, step, &before, &plan));
             }
         }
     }
@@ -36,6 +28,23 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
     Ok(blocks)
 }
 
+/// The statements of a step whose plans differ, with both plans; none if the arms run different kinds of DBMS.
+pub(crate) fn changed(
+    base: &ComparedArm<'_>,
+    arm: &ComparedArm<'_>,
+    step: &TestStep,
+) -> Result<Vec<(QueryPlan, QueryPlan)>> {
+    if !of_one_kind(&base.arm.dbms, &arm.arm.dbms) {
+        return Ok(Vec::new());
+    }
+    let of_base = plans(base, step)?;
+    let pairs = plans(arm, step)?.into_iter().filter_map(|plan| {
+        let before = of_base.iter().find(|before| before.statement == plan.statement)?;
+        Some((before.clone(), plan))
+    });
+    Ok(pairs.filter(|(before, plan)| Fingerprint::of(before) != Fingerprint::of(plan)).collect())
+}
+
 fn plans(arm: &ComparedArm<'_>, step: &TestStep) -> Result<Vec<QueryPlan>> {
     match arm.first_window(&step.name) {
         Some(window) => Ok(arm.run.plans(window.action.seq)?),
@@ -43,7 +52,7 @@ fn plans(arm: &ComparedArm<'_>, step: &TestStep) -> Result<Vec<QueryPlan>> {
     }
 }
 
-fn changed(
+fn described(
     comparison: &Comparison<'_>,
     arm: &ComparedArm<'_>,
     step: &TestStep,

@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::tables::trust;
+use crate::tables::{conditions, trust};
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE, changed};
 use crate::words;
 
@@ -63,6 +63,9 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
     let lines = judged.lines(arm, |test| comparison.shows(test));
     let (label, base) = (judged.label(comparison, arm), judged.label(comparison, judged.base));
     let mut blocks = vec![Block::Text(summary(&label, &base, &lines))];
+    if judged.candidates().next() == Some(arm) {
+        blocks.extend(conditions::blocks(judged.run, judged.base));
+    }
     let changes = changes(judged, &lines);
     if !changes.is_empty() {
         blocks.push(Block::Items(changes));

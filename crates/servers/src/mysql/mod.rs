@@ -23,7 +23,7 @@ use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
 use crate::process;
 use crate::spec::Applied;
-use crate::system::{Cause, NOT_SHUT_DOWN, PORT_TAKEN, ServerCommand, Signals, Start, System};
+use crate::system::{Cause, Known, NOT_SHUT_DOWN, PORT_TAKEN, ServerCommand, Signals, Start, System};
 use settings::Settings;
 use start::{SHUT_DOWN, SOCKET};
 
@@ -110,6 +110,15 @@ impl System for Mysql {
 
     fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied> {
         init::fill(new)
+    }
+
+    fn known_options<'a>(
+        &self,
+        build: &'a Build,
+        user: &'a ServerUser,
+        _place: &'a Path,
+    ) -> Result<Box<dyn Known + 'a>> {
+        Ok(Box::new(options::known(build, &Layout::find(&build.root)?, user)?))
     }
 
     /// Many options affect the files, and a newer build changes those of an older one.

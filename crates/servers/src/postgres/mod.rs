@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rqps_builds::held_dir::HeldDir;
-use rqps_builds::{Build, server_user};
+use rqps_builds::{Build, ServerUser, server_user};
 use rustix::process::Signal;
 
 use crate::config::Config;
@@ -26,7 +26,7 @@ use crate::option::Line;
 use crate::private::read_private;
 use crate::process::{self, end_stragglers};
 use crate::spec::Applied;
-use crate::system::{Cause, NOT_SHUT_DOWN, PORT_TAKEN, ServerCommand, Signals, Start, System};
+use crate::system::{Cause, Known, NOT_SHUT_DOWN, PORT_TAKEN, ServerCommand, Signals, Start, System};
 use settings::Settings;
 
 /// Holds the server's pid and state.
@@ -110,6 +110,15 @@ impl System for Postgres {
 
     fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied> {
         init::fill(new)
+    }
+
+    fn known_options<'a>(
+        &self,
+        build: &'a Build,
+        user: &'a ServerUser,
+        place: &'a Path,
+    ) -> Result<Box<dyn Known + 'a>> {
+        Ok(Box::new(Settings { build, user, data_dir: place }.known()?))
     }
 
     /// The major version, and the options that affect the files.

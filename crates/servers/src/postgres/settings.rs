@@ -5,6 +5,7 @@
 //! names with a dot belong to extensions and are kept. Unknown options are left out and reported. A known
 //! option with a value that the build rejects is an error.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Output;
@@ -20,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::option::quoted;
 use crate::private::{read_private, write_private};
 use crate::spec::{Applied, Listen};
+use crate::system::Known;
 
 /// initdb's stock file, kept in the data directory for later starts.
 const STOCK: &str = "rqps-stock.conf";
@@ -80,15 +82,19 @@ impl Settings<'_> {
         write_private(&self.data_dir.join("postgresql.conf"), text.as_bytes(), Some(self.user))
     }
 
+    /// The options that the build knows, in an empty data directory.
+    pub fn known(self) -> Result<impl Known> {
+        self.write("")?;
+        Ok(KnownOptions { listed: self.listed_options()?, settings: self })
+    }
+
     /// Splits the config into options that the build accepts and those left out. Call while `postgresql.conf`
     /// is the stock file.
     fn select_options(&self, config: &Config) -> Result<(Options, Vec<LeftOut>)> {
-        let listed = self.listed_options()?;
+        let known = KnownOptions { listed: self.listed_options()?, settings: self };
         let version = &self.build.version;
         applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
-            let is_extension = option.contains('.');
-            let is_known = is_extension || listed.contains(option) || self.server_knows(option)?;
-            Ok((!is_known).then(|| format!("unknown to PostgreSQL {version}")))
+            Ok((!known.has(option)?).then(|| format!("unknown to PostgreSQL {version}")))
         })
     }
 
@@ -144,6 +150,22 @@ impl Settings<'_> {
             config: config.name.clone(),
             message: complaints(&String::from_utf8_lossy(&output.stderr)),
         })
+    }
+}
+
+struct KnownOptions<S> {
+    listed: BTreeSet<String>,
+    settings: S,
+}
+
+impl<'a, S: Borrow<Settings<'a>>> Known for KnownOptions<S> {
+    fn has(&self, option: &str) -> Result<bool> {
+        let is_extension = option.contains('.');
+        Ok(is_extension || self.listed.contains(option) || self.settings.borrow().server_knows(option)?)
+    }
+
+    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        Box::new(self.listed.iter().map(String::as_str))
     }
 }
 

@@ -4,7 +4,8 @@ use super::limits as own;
 use std::fmt::Write as _;
 
 use rqps_model::Pacer;
-use rqps_plan::reader::{Found, Section, grouped};
+use rqps_model::grouped;
+use rqps_plan::reader::{Found, Section};
 use rqps_plan::{Problems, limits};
 use serde::Serialize;
 
@@ -230,7 +231,7 @@ pub(super) fn read_rates(
 }
 
 pub(super) fn rate_remedy() -> String {
-    let (batch, max) = (WRITE_BATCH_ROWS, grouped(u64::from(RATE_MAX)));
+    let (batch, max) = (WRITE_BATCH_ROWS, grouped(u64::from(RATE_MAX), '_'));
     format!("Write rows per second and client: 1 to {batch}, or a multiple of {batch} up to {max}.")
 }
 

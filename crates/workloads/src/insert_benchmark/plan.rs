@@ -133,6 +133,10 @@ impl Workplan for InsertPlan {
         super::table_name(number)
     }
 
+    fn row_bytes(&self) -> u64 {
+        200
+    }
+
     fn rows_per_table(&self) -> u64 {
         let clients = if self.options.shared_table { u64::from(self.clients) } else { 1 };
         self.options.load_rows.saturating_mul(clients)

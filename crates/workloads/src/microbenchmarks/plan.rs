@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use rqps_model::grouped;
 use rqps_model::{Limit, Role, Warmup};
-use rqps_plan::reader::{Found, Section, grouped};
+use rqps_plan::reader::{Found, Section};
 use rqps_plan::{
     ActionKind, Benchmark, BenchmarkParts, Driver, Plan, Problems, Protocol, Reading, StepDef, TestOptions,
     Work, Workload, Workplan, limits, section_of_key, shared,
@@ -158,6 +159,11 @@ impl Workplan for MicroPlan {
 
     fn table_name(&self, number: u32) -> String {
         crate::dialect::table_name(number)
+    }
+
+    /// On Postgres: 221 bytes of the table, and 24 of each of the two indexes.
+    fn row_bytes(&self) -> u64 {
+        270
     }
 
     fn rows_per_table(&self) -> u64 {
@@ -401,7 +407,7 @@ fn read_options(
                 &events.at,
                 section.place_of("events"),
                 what,
-                format!("Write at least {}.", grouped(clients)),
+                format!("Write at least {}.", grouped(clients, '_')),
             );
         }
     }

@@ -1,0 +1,95 @@
+//! The arguments of verbs that compare two builds.
+
+use super::one_of;
+use clap::Args;
+use rqps_report::Detector;
+
+#[derive(Debug, Args)]
+pub struct UpgradeArgs {
+    /// The build in use, such as mysql-8.0.31; or, without NEW, an existing run: its folder, its name, or `last`
+    pub old: String,
+    /// The build to upgrade to
+    #[arg(requires = "old")]
+    pub new: Option<String>,
+    /// Your config: a file, or a shipped one's name [default: the plan's]
+    #[arg(long, requires = "new")]
+    pub config: Option<String>,
+    /// Only these tests
+    #[arg(long, value_delimiter = ',', value_name = "TEST,…", requires = "new")]
+    pub tests: Vec<String>,
+    /// Maximum time to measure (15m, 1h) [default: the plan's]
+    #[arg(long, value_name = "TIME", requires = "new")]
+    pub budget: Option<String>,
+    /// A plan with protocol = "isolated"; the two builds replace its arms [default: verdicts]
+    #[arg(long, requires = "new")]
+    pub plan: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// An existing run: its folder, its name, or `last`
+    #[arg(conflicts_with_all = ["base", "head", "config", "tests", "budget", "plan"])]
+    pub run: Option<String>,
+    /// The build to compare with: postgres-18.1, or a directory with bin/postgres
+    #[arg(long, value_name = "BUILD", requires = "head")]
+    pub base: Option<String>,
+    /// The changed build, to be judged
+    #[arg(long, value_name = "BUILD", requires = "base")]
+    pub head: Option<String>,
+    /// A shipped config's name, or a file [default: the plan's]
+    #[arg(long)]
+    pub config: Option<String>,
+    /// Only these tests
+    #[arg(long, value_delimiter = ',', value_name = "TEST,…")]
+    pub tests: Vec<String>,
+    /// Maximum time to measure (15m, 1h) [default: the plan's]
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// A plan with protocol = "isolated"; base and head replace its arms [default: verdicts]
+    #[arg(long)]
+    pub plan: Option<String>,
+    /// Measure what ten tests cost in instructions and CPU time, and no rates: about 4 minutes
+    #[arg(long, requires = "head", conflicts_with = "plan")]
+    pub quick: bool,
+    /// Write a Markdown summary; `-` for standard output, the default unless another output goes there
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<String>,
+    /// Write JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<String>,
+    /// Write a list for benchmark-action (customSmallerIsBetter)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<String>,
+    /// Fail (exit code 1) on a significant regression in any of these
+    #[arg(
+        long,
+        value_parser = one_of(&FAIL_ON),
+        value_delimiter = ',',
+        default_value = "rate,cost,stalls",
+        default_value_if("quick", "true", "cost,cpu"),
+        value_name = "WHAT,…"
+    )]
+    pub fail_on: Vec<FailOn>,
+    /// Exit with 4 if any verdict is inconclusive or not significant
+    #[arg(long)]
+    pub inconclusive_is_failure: bool,
+}
+
+/// What the gate can fail on; `None`: mixed changes.
+pub type FailOn = Option<Detector>;
+
+const FAIL_ON: [(&str, FailOn, &str); 9] = [
+    ("rate", Some(Detector::Rate), "Fewer operations per second"),
+    (
+        "cost",
+        Some(Detector::Cost),
+        "More instructions per operation; CPU time where instructions can't be counted",
+    ),
+    ("stalls", Some(Detector::Stalls), "More time lost in stalls"),
+    ("cpu", Some(Detector::Cpu), "More CPU time per operation, where cost means instructions"),
+    ("wal", Some(Detector::Wal), "More write-ahead log per operation"),
+    ("fsyncs", Some(Detector::Fsyncs), "More fsyncs per operation"),
+    ("rows", Some(Detector::Rows), "More rows touched per operation"),
+    ("blocks", Some(Detector::Blocks), "More blocks touched per operation"),
+    ("mixed", None, "More of one of cost, cpu, wal and fsyncs, less of another"),
+];

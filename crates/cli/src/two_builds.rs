@@ -1,0 +1,75 @@
+//! A plan that measures one build against another, for verbs that take builds in place of a plan.
+
+use crate::Usage;
+use crate::human::did_you_mean;
+use crate::verbs::plan::{check_plan, read_plan};
+use rqps_model::{BuildSource, BuildSpec};
+use rqps_plan::{Arm, Plan, Protocol, parse_budget};
+use rqps_workloads::microbenchmarks;
+
+/// Two builds and what the command line changes in a plan. The plan's `control` decides if the first is measured twice.
+pub struct TwoBuilds<'a> {
+    /// The name of the new plan.
+    pub name: &'static str,
+    /// The plan to start from: a file, or a shipped one.
+    pub plan: &'a str,
+    pub arms: [BuildArg<'a>; 2],
+    /// None: that of the plan's base.
+    pub config: Option<&'a str>,
+    /// All of the plan if empty.
+    pub tests: &'a [String],
+    pub budget: Option<&'a str>,
+}
+
+/// A build as given on the command line.
+pub struct BuildArg<'a> {
+    /// The argument, as in `--base`.
+    pub argument: &'static str,
+    /// The name of its arm.
+    pub arm: &'static str,
+    pub build: &'a str,
+}
+
+impl TwoBuilds<'_> {
+    pub fn plan(&self) -> anyhow::Result<Plan> {
+        let mut plan = read_plan(self.plan)?;
+        if plan.protocol != Protocol::Isolated {
+            let name = self.plan;
+            return Err(
+                Usage(format!("the plan {name} has no blocks; it needs protocol = \"isolated\"")).into()
+            );
+        }
+        let config = self.config.map_or_else(|| plan.arms[plan.base_index()].config.clone(), str::to_owned);
+        plan.arms = self.arms.iter().map(|one| one.arm(&config)).collect::<anyhow::Result<_>>()?;
+        plan.base = self.arms[0].arm.to_owned();
+        plan.name = self.name.to_owned();
+        if let Some(budget) = self.budget {
+            let budget = parse_budget(budget);
+            plan.budget =
+                Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
+        }
+        if let Some(unknown) = self.tests.iter().find(|name| microbenchmarks::test_by_name(name).is_none()) {
+            let hint = did_you_mean(unknown, microbenchmarks::tests().iter().map(|test| test.name));
+            let listed = "`rqps plan show verdicts` lists them";
+            return Err(Usage(format!("--tests: no test `{unknown}`{hint}; {listed}")).into());
+        }
+        if !self.tests.is_empty() {
+            plan.workload.steps = self.tests.to_vec();
+        }
+        // The resolved plan is checked like any other. Its warnings have been shown before.
+        Ok(check_plan(&plan.to_toml()?, self.name)?.plan)
+    }
+}
+
+impl BuildArg<'_> {
+    fn arm(&self, config: &str) -> anyhow::Result<Arm> {
+        let mut build: BuildSpec =
+            self.build.parse().map_err(|error| Usage(format!("{}: {error}", self.argument)))?;
+        match &mut build.source {
+            BuildSource::Version(_) => {}
+            BuildSource::Path(path) => *path = std::path::absolute(&path)?,
+            BuildSource::Source(source) => *source = source.clone().at(&std::env::current_dir()?),
+        }
+        Ok(Arm { name: self.arm.to_owned(), ..Arm::new(build, config) })
+    }
+}

@@ -1,0 +1,53 @@
+//! `rqps upgrade`: from two versions and a config to what changes.
+
+use crate::bench::{Bench, exact_version};
+use std::fs;
+
+#[test]
+fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
+    let bench = Bench::new();
+    let (old, new) = (exact_version("12"), exact_version("18"));
+    let plan = bench.plan_text(&format!(
+        "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\n[isolated]\nwindow_seconds = 0.1\n\
+         blocks_max = 3\ncount_instructions = false\n\
+         [[arm]]\nname = \"a\"\nbuild = \"postgres-{new}\"\nconfig = \"./small.conf\"\n"
+    ));
+    let config = bench.path().join("mine.conf");
+    fs::write(&config, "shared_buffers = 16MB\nwal_keep_segments = 4\noperator_precedence_warning = on\n")
+        .unwrap();
+    let (old_build, new_build) = (format!("postgres-{old}"), format!("postgres-{new}"));
+    let (plan, config) = (plan.display().to_string(), config.display().to_string());
+    let upgrade =
+        ["upgrade", &old_build, &new_build, "--config", &config, "--plan", &plan, "--tests", "point-query"];
+    let misspelled = bench.path().join("misspelled.conf");
+    fs::write(&misspelled, "work_mme = 4MB\n").unwrap();
+    let misspelled = misspelled.display().to_string();
+    let refused = upgrade.map(|word| if word == config { &misspelled } else { word });
+    let stderr = bench.call(&refused).expect(2).stderr;
+    assert!(stderr.contains("knows `work_mme`") && stderr.contains("did you mean `work_mem`?"), "{stderr}");
+
+    let ended = bench.call(&upgrade).expect(0);
+    let warned = format!("postgres-{new} does not know `wal_keep_segments`");
+    assert!(ended.stderr.contains(&warned), "{}", ended.stderr);
+    let output = ended.stdout;
+    assert!(
+        output.contains(&format!("Upgrade from PostgreSQL {old} to PostgreSQL {new} with config mine")),
+        "{output}"
+    );
+    let line =
+        |name: &str| output.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{output}"));
+    assert!(line("wal_keep_segments").contains("wal_keep_size"), "{output}");
+    assert!(line("operator_precedence_warning").contains("unknown to"), "{output}");
+    assert!(!output.contains("\nshared_buffers"), "both accept it: {output}");
+    assert!(line("checkpoint_completion_target").contains("0.9"), "{output}");
+    assert!(output.contains("No statement has another plan"), "{output}");
+
+    let written = fs::read_to_string(bench.folder().join("upgrade.md")).unwrap();
+    assert!(written.contains("wal_keep_size"), "{written}");
+    let json: serde_json::Value =
+        serde_json::from_str(&bench.call(&["upgrade", "last", "--json"]).expect(0).stdout).unwrap();
+    let tables = json["tables"].as_array().unwrap();
+    let tests = tables.iter().find(|table| table["id"] == "upgrade").unwrap();
+    assert!(tests["rows"][0]["p50_us"].as_f64().is_some_and(|us| us > 1.0), "{tests:#}");
+    assert!(bench.call(&["upgrade", "postgres-12"]).expect(2).stderr.contains("rqps upgrade OLD NEW"));
+}

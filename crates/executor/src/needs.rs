@@ -1,0 +1,88 @@
+//! What a run needs of its host, estimated before it begins.
+
+use crate::arm::Ingredients;
+use crate::begin::resident;
+use crate::error::{Error, Result};
+use crate::isolated::distinct_loads;
+use rqps_builds::Dirs;
+use rqps_plan::estimate::{LOAD_ROWS_PER_SECOND, START_SECONDS, estimate};
+use rqps_plan::isolated::{LOADS, block_seconds};
+use rqps_plan::{Plan, Protocol, schedule};
+use rqps_servers::HostLimits;
+
+/// Blocks until the first verdicts.
+const FIRST_LOOK: f64 = 3.0;
+
+/// Estimates, and what the host has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Needs {
+    /// Of the whole run; of blocks, until the first verdicts.
+    pub seconds: f64,
+    /// Tables with their indexes, of all data directories that exist at the same time; without logs.
+    pub data_bytes: u64,
+    pub disk_free_bytes: u64,
+    /// Caches of all servers that run at the same time, as far as configs give them.
+    pub cache_bytes: u64,
+    pub memory_bytes: u64,
+}
+
+impl Needs {
+    pub fn of(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Self {
+        let host = HostLimits::of(&dirs.work);
+        let rows = plan.work.rows_total();
+        let (copies, seconds) = match plan.protocol {
+            Protocol::Sequence => (resident(plan), estimate(&schedule(plan), plan).iter().sum()),
+            Protocol::Isolated => {
+                let loads = distinct_loads(plan, ingredients) * u64::from(LOADS);
+                let load_s = START_SECONDS + rows as f64 / LOAD_ROWS_PER_SECOND;
+                let blocks_s = FIRST_LOOK * block_seconds(plan, plan.workload.steps.len());
+                (loads + resident(plan), loads as f64 * load_s + blocks_s)
+            }
+        };
+        let caches =
+            ingredients.iter().map(|one| one.system.cache_bytes(&one.build, &one.config).unwrap_or(0));
+        let mut caches: Vec<u64> = caches.collect();
+        caches.sort_unstable_by(|a, b| b.cmp(a));
+        Self {
+            seconds,
+            data_bytes: copies.saturating_mul(rows).saturating_mul(plan.work.row_bytes()),
+            disk_free_bytes: host.disk_free_bytes,
+            cache_bytes: caches
+                .iter()
+                .take(resident(plan) as usize)
+                .fold(0, |sum, one| sum.saturating_add(*one)),
+            memory_bytes: host.memory_bytes,
+        }
+    }
+
+    /// # Errors
+    /// If the host lacks the disk space or the memory.
+    pub fn check(self) -> Result<Self> {
+        if self.data_bytes > self.disk_free_bytes || self.cache_bytes > self.memory_bytes {
+            return Err(Error::HostTooSmall(self));
+        }
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_host_lacks_is_named() {
+        let fits = Needs {
+            seconds: 1.0,
+            data_bytes: 1 << 30,
+            disk_free_bytes: 2 << 30,
+            cache_bytes: 1 << 30,
+            memory_bytes: 2 << 30,
+        };
+        assert_eq!(fits.check().unwrap(), fits);
+        let message = |needs: Needs| needs.check().unwrap_err().to_string();
+        let disk = message(Needs { data_bytes: 4 << 40, ..fits });
+        assert!(disk.contains("4398.0 GB of disk") && disk.contains("2.1 GB are free"), "{disk}");
+        let memory = message(Needs { cache_bytes: 100 << 30, ..fits });
+        assert!(memory.contains("107.4 GB for the servers' caches"), "{memory}");
+    }
+}

@@ -1,0 +1,49 @@
+//! Options of the user's own configs that builds do not know, found before anything is measured.
+
+use crate::arm::Ingredients;
+use crate::error::{Error, Result};
+use rqps_builds::Dirs;
+use rqps_plan::Plan;
+use rqps_servers::{UnknownOption, is_file};
+use std::collections::BTreeMap;
+
+#[derive(Default)]
+struct Unknown {
+    /// Arms that do not know the option, by their index in the plan.
+    arms: Vec<usize>,
+    /// What may be meant.
+    nearest: Option<String>,
+}
+
+/// Warnings about options that some arms leave out because their builds do not know them.
+///
+/// # Errors
+/// If no arm knows an option of its config, which is probably misspelled, or a build cannot be asked.
+pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Result<Vec<String>> {
+    dirs.create_work()?;
+    // By config and option.
+    let mut unknown: BTreeMap<(&str, String), Unknown> = BTreeMap::new();
+    for (arm, (planned, of_arm)) in plan.arms.iter().zip(ingredients).enumerate() {
+        // The control has base's build and config.
+        if is_file(&planned.config) && !planned.control {
+            let Ingredients { build, config, system } = of_arm;
+            for UnknownOption { option, nearest } in system.unknown_options(build, config, &dirs.work)? {
+                let found = unknown.entry((&planned.config, option)).or_default();
+                found.arms.push(arm);
+                found.nearest = nearest.or(found.nearest.take());
+            }
+        }
+    }
+    let mut warnings = Vec::new();
+    for ((config, option), Unknown { arms, nearest }) in unknown {
+        let users = plan.arms.iter().filter(|arm| arm.config == config && !arm.control).count();
+        let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+        if arms.len() == users {
+            return Err(Error::UnknownOption { config: config.to_owned(), option, hint });
+        }
+        let builds: Vec<String> = arms.iter().map(|arm| ingredients[*arm].build.label()).collect();
+        warnings
+            .push(format!("{} does not know `{option}` of {config} and runs without it", builds.join(", ")));
+    }
+    Ok(warnings)
+}

@@ -1,0 +1,58 @@
+//! What a run was measured under, in a line: clients, rows, how base was compiled, and settings that decide what a
+//! figure means.
+
+use rqps_model::{Family, grouped};
+use rqps_store::{Arm, Run, counted};
+
+use crate::document::Block;
+use crate::families::toolchain;
+use crate::words;
+
+/// Settings without which a figure can't be compared with others': durability, background work, parallelism, caches.
+const SETTINGS: [&str; 11] = [
+    "fsync",
+    "synchronous_commit",
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+    "log_bin",
+    "autovacuum",
+    "jit",
+    "max_parallel_workers_per_gather",
+    "shared_buffers",
+    "innodb_buffer_pool_size",
+    "innodb_doublewrite",
+];
+/// The flag that compiles for size.
+const FOR_SIZE: &str = "-Os";
+
+/// The line, and a warning if base was compiled for size.
+pub(crate) fn blocks(run: &Run, base: usize) -> Vec<Block> {
+    let base = &run.arms[base];
+    let family = Family::of_facts(&base.facts);
+    let line = Block::Text(format!("Measured with {}.", phrase(run, base, &family)));
+    let is_for_size = family.flags.split(' ').any(|flag| flag == FOR_SIZE);
+    let warning = is_for_size.then(|| {
+        Block::Text(format!(
+            "WARNING: this {} was compiled for size ({FOR_SIZE}); packages are compiled with -O2, and their figures differ. \
+             `rqps build {} --source DIR` compiles with -O2.",
+            words::dbms(&base.dbms),
+            base.dbms
+        ))
+    });
+    std::iter::once(line).chain(warning).collect()
+}
+
+fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
+    let meta = &run.meta;
+    let mut parts = vec![
+        counted(meta.clients as usize, "client"),
+        format!("{} of {} rows", counted(meta.tables as usize, "table"), grouped(meta.rows_per_table, ',')),
+        format!("a server built by {}", toolchain(family)),
+    ];
+    let setting = |name: &&str| {
+        let setting = base.settings.iter().find(|setting| setting.name == *name)?;
+        Some(format!("{name} {}", setting.value))
+    };
+    parts.extend(SETTINGS.iter().filter_map(setting));
+    parts.join(", ")
+}

@@ -1,0 +1,231 @@
+//! What an upgrade changes: the options of a config, defaults, query plans, and each test's rate, cost and latency.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `option`, `value` | of the config that both versions were given |
+//! | `on the new version` | why it was left out or adjusted |
+//! | `use instead` | the option that replaces it, if the new version has that |
+//! | `old`, `new` | defaults of the two versions |
+//! | `rate`, `rQPS`, `cost`, `cost/op` | as in the table of verdicts |
+//! | `p50`, `p95`, `p99` | latency of an event on the new version, microseconds, over all windows |
+//! | `old` | the same latency on the old version |
+
+mod renamed;
+
+use rqps_explain::{Cause, DifferenceKind, ExplainRequest, Explanation, differences, explain, plan_changes};
+use rqps_store::{Arm, Run};
+use rqps_verdicts::{EventLatency, VarianceRow, variance};
+
+use crate::comparison::{Comparison, StepKind};
+use crate::document::{Block, Cell, Column, Document, Table};
+use crate::error::{Error, Result};
+use crate::explain::{is_reported, sentence};
+use crate::format::Format;
+use crate::reading::Reading;
+use crate::render::render;
+use crate::tables::{conditions, plans, trust, verdicts};
+use crate::verdict_lines::{Judged, Line};
+use crate::words;
+
+/// Percentiles: heading, and keys of the new and the old version.
+const LATENCIES: [(&str, &str, &str); 3] =
+    [("p50", "p50_us", "p50_old_us"), ("p95", "p95_us", "p95_old_us"), ("p99", "p99_us", "p99_old_us")];
+
+/// Returns what changes from a run's base to its other arms.
+///
+/// # Errors
+/// If the run has no blocks, or cannot be read.
+pub fn upgrade(run: &Run, format: Format, color: bool) -> Result<String> {
+    let readings = [Reading::new(run)];
+    let comparison = Comparison::new(&readings, None, &[])?;
+    let base = comparison.base_in(run);
+    let judged = Judged::from_run(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
+    let found = explain(run, Some(&judged.verdicts), &ExplainRequest::default())?;
+    let latencies = variance(run, base)?;
+    let mut document = Document::default();
+    for arm in judged.candidates() {
+        let report = Upgrade { comparison: &comparison, judged: &judged, base, arm };
+        document.push(Block::Heading(1, report.title()));
+        document.push_warnings(&comparison.warnings_on(&run.arms[arm], &run.arms[base]));
+        let found: Vec<&Explanation> = found.iter().filter(|one| one.arm == arm).collect();
+        document.extend(report.blocks(&found, &latencies)?);
+    }
+    document.push(Block::Text("How far to trust these verdicts:".to_owned()));
+    document.push(trust::items(&judged));
+    render(&document, format, color)
+}
+
+/// The report on one arm.
+struct Upgrade<'a> {
+    comparison: &'a Comparison<'a>,
+    judged: &'a Judged<'a>,
+    /// Index in the run's arms, as `arm`.
+    base: usize,
+    arm: usize,
+}
+
+impl Upgrade<'_> {
+    fn old_arm(&self) -> &Arm {
+        &self.judged.run.arms[self.base]
+    }
+
+    fn new_arm(&self) -> &Arm {
+        &self.judged.run.arms[self.arm]
+    }
+
+    fn title(&self) -> String {
+        let (old, new) = (self.old_arm(), self.new_arm());
+        format!("Upgrade from {} to {} with config {}", product(old), product(new), new.config_name)
+    }
+
+    fn blocks(&self, found: &[&Explanation], latencies: &[VarianceRow]) -> Result<Vec<Block>> {
+        let judged = self.judged;
+        let lines = judged.lines(self.arm, |_| true);
+        let (label, base) =
+            (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
+        let mut blocks = vec![Block::Text(verdicts::summary(&label, &base, &lines))];
+        blocks.extend(conditions::blocks(judged.run, self.base));
+        let changes = verdicts::changes(judged, &lines);
+        blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
+        blocks.extend(verdicts::open(judged, &lines).map(Block::Text));
+        let mut part = |heading: &str, of_part: Vec<Block>| {
+            blocks.push(Block::Heading(2, heading.to_owned()));
+            blocks.extend(of_part);
+        };
+        part("Your config", vec![self.config()]);
+        part("Defaults that changed", vec![self.defaults()?]);
+        part("Query plans that changed", vec![self.plans()?]);
+        let why = causes(judged, found);
+        if !why.is_empty() {
+            part("Why", vec![Block::Items(why)]);
+        }
+        part("Test by test", vec![Block::Table(self.tests(&lines, latencies, &base))]);
+        Ok(blocks)
+    }
+
+    /// Options of the config that the new version leaves out or adjusts, unlike the old one.
+    fn config(&self) -> Block {
+        let (old, new) = (self.old_arm(), self.new_arm());
+        let columns = vec![
+            Column::words("option"),
+            Column::words("value"),
+            Column::keyed_words("on the new version", "reason"),
+            Column::keyed_words("use instead", "replacement"),
+        ];
+        let mut table = Table::new("config", "Options that act differently on the new version", columns, 0);
+        for left in new.left_out.iter().filter(|left| !old.left_out.contains(left)) {
+            let is_known = |name: &str| new.settings.iter().any(|setting| setting.name == name);
+            let replacement = renamed::replacement(&left.option, is_known);
+            table.row(vec![
+                Cell::words(&*left.option),
+                Cell::words(&*left.value),
+                Cell::words(&*left.reason),
+                replacement.map_or_else(Cell::missing, Cell::words),
+            ]);
+        }
+        table.footnotes.push(format!(
+            "{} does not start with an option that it does not know; the measurements left these out",
+            product(new)
+        ));
+        table.block().unwrap_or_else(|| {
+            Block::Text(format!("Both versions accept every option of {} alike.", new.config_name))
+        })
+    }
+
+    /// Settings that the config leaves at their defaults, which differ.
+    fn defaults(&self) -> Result<Block> {
+        let columns = ["option", "old", "new"].map(Column::words).to_vec();
+        let mut table = Table::new("defaults", "Defaults in effect", columns, 0);
+        for one in differences(self.judged.run, self.base, self.arm)? {
+            if one.kind == DifferenceKind::DefaultSetting {
+                let cell = |value: Option<String>| value.map_or_else(Cell::missing, Cell::words);
+                table.row(vec![Cell::words(one.name), cell(one.base), cell(one.arm)]);
+            }
+        }
+        table.footnotes.push("the config does not set these; set one to its old value to keep it".to_owned());
+        Ok(table
+            .block()
+            .unwrap_or_else(|| Block::Text("None that the config leaves to the server.".to_owned())))
+    }
+
+    fn plans(&self) -> Result<Block> {
+        let compared = |arm: &Arm| self.comparison.find(arm).unwrap_or(&self.comparison.base);
+        let (old, new) = (compared(self.old_arm()), compared(self.new_arm()));
+        let mut items = Vec::new();
+        for step in self.comparison.steps(StepKind::Tests) {
+            for (before, after) in plans::changed(old, new, &step)? {
+                let changes = plan_changes(&before, &after).join("; ");
+                items.push(format!("{} ({}): {changes}", step.name, after.statement));
+            }
+        }
+        Ok(match items.is_empty() {
+            true => Block::Text("No statement has another plan.".to_owned()),
+            false => Block::Items(items),
+        })
+    }
+
+    fn tests(&self, lines: &[Line<'_>], latencies: &[VarianceRow], base: &str) -> Table {
+        let number = Column::number;
+        let mut columns = vec![
+            Column::words("test"),
+            Column::keyed_words("rate", "rate_verdict"),
+            number("rQPS", "rqps"),
+            Column::keyed_words("cost", "cost_verdict"),
+            number("cost/op", "cost_ratio"),
+            Column::keyed_words("of", "cost_of"),
+        ];
+        for (name, new, old) in LATENCIES {
+            columns.extend([number(name, new), number("old", old)]);
+        }
+        let mut table = Table::new("upgrade", "Rate, cost and latency in microseconds", columns, 0);
+        table.preamble.push(format!("Relative to: {base}"));
+        for line in lines {
+            let latency = |arm: usize| {
+                latencies
+                    .iter()
+                    .find(|row| row.arm == arm && row.test == line.test)
+                    .and_then(|row| row.latency)
+            };
+            let (new, old) = (latency(self.arm), latency(self.base));
+            let verdict = |verdict: Option<&rqps_stats::Verdict>| {
+                verdict.map_or_else(Cell::missing, words::verdict_cell)
+            };
+            let mut cells = vec![
+                Cell::words(line.test),
+                verdict(line.rate),
+                Cell::fixed(line.rate.map(|one| one.ratio), 3),
+                verdict(line.cost),
+                Cell::fixed(line.cost.map(|one| one.ratio), 4),
+                line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)),
+            ];
+            let percentiles = |of: EventLatency| [of.p50_us, of.p95_us, of.p99_us];
+            for at in 0..LATENCIES.len() {
+                cells.extend([new, old].map(|of| Cell::fixed(of.map(|of| percentiles(of)[at]), 0)));
+            }
+            table.row_in(&line.group.title, cells);
+        }
+        table.footnotes.push(
+            "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in the metric that `of` \
+             names. p50, p95, p99: latency of an event on the new version, old: on the old one, over all windows; they \
+             have no interval"
+                .to_owned(),
+        );
+        table
+    }
+}
+
+/// `MySQL 8.0.31`.
+fn product(arm: &Arm) -> String {
+    format!("{} {}", words::dbms(&arm.dbms), arm.build_version)
+}
+
+/// The first cause of each test that changed, other than another plan.
+fn causes(judged: &Judged<'_>, found: &[&Explanation]) -> Vec<String> {
+    let reported = found.iter().filter(|one| is_reported(Some(judged), one));
+    reported
+        .filter_map(|one| {
+            let first = one.findings.first().filter(|finding| finding.cause != Cause::QueryPlan)?;
+            Some(format!("{}: {}", one.test, sentence(first)))
+        })
+        .collect()
+}

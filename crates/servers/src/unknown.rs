@@ -1,0 +1,60 @@
+//! Options of a config that a build does not know: found before any data is loaded.
+
+use std::fs;
+use std::path::Path;
+
+use rqps_builds::{Build, server_user};
+use rqps_model::nearest;
+
+use crate::config::Config;
+use crate::data_dir::make_private_dir;
+use crate::error::{Error, Result};
+use crate::systems;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownOption {
+    pub option: String,
+    /// An option of the build that may be meant.
+    pub nearest: Option<String>,
+}
+
+/// The options of a config that the build does not know, without those of shipped configs, which are for several
+/// versions. `scratch` is an existing directory that the servers' user can enter.
+///
+/// # Errors
+/// If the build's server program cannot be asked.
+pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<UnknownOption>> {
+    let system = systems::get(build.dbms);
+    let is_shipped = |option: &str| {
+        system.shipped().iter().any(|(_, text)| {
+            text.lines().any(|line| {
+                line.split([' ', '=']).next().is_some_and(|name| name.replace('-', "_") == option)
+            })
+        })
+    };
+    let options: Vec<&str> = config
+        .options
+        .iter()
+        .map(|(option, _)| option.as_str())
+        .filter(|option| !is_shipped(option))
+        .collect();
+    if options.is_empty() {
+        return Ok(Vec::new());
+    }
+    let user = server_user()?;
+    let place = scratch.join(format!("options-{}", std::process::id()));
+    make_private_dir(&place, &user)?;
+    let known = system.known_options(build, &user, &place);
+    let unknown = known.and_then(|known| {
+        let mut unknown = Vec::new();
+        for option in options {
+            if !known.has(option)? {
+                let nearest = nearest(option, known.names()).map(str::to_owned);
+                unknown.push(UnknownOption { option: option.to_owned(), nearest });
+            }
+        }
+        Ok(unknown)
+    });
+    fs::remove_dir_all(&place).map_err(Error::file("remove", &place))?;
+    unknown
+}
