@@ -1,6 +1,5 @@
 //! Errors that stop a run, with their remedies.
 
-use crate::needs::Needs;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -16,8 +15,8 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
     /// The host lacks the disk space or the memory for a run.
-    #[error("{}", too_small(.0))]
-    HostTooSmall(Needs),
+    #[error("{0}")]
+    HostTooSmall(String),
     /// An option of the user's own config that none of its arms knows.
     #[error("no version in this plan knows `{option}` of {config}{hint}; correct it or remove it")]
     UnknownOption {
@@ -176,24 +175,6 @@ const DISK_FULL_WORDS: [&str; 7] = [
     "Disk full",
     "Errcode: 28",
 ];
-
-fn too_small(needs: &Needs) -> String {
-    let gb = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
-    if needs.data_bytes > needs.disk_free_bytes {
-        return format!(
-            "the tables of this plan need about {} of disk, of which {} are free: load fewer rows or compare fewer arms, \
-             or name another disk by RQPS_WORK",
-            gb(needs.data_bytes),
-            gb(needs.disk_free_bytes)
-        );
-    }
-    format!(
-        "this plan needs {} for the servers' caches, but the host has {} of memory: lower shared_buffers or \
-         innodb_buffer_pool_size, or compare fewer arms at a time",
-        gb(needs.cache_bytes),
-        gb(needs.memory_bytes)
-    )
-}
 
 impl Error {
     /// Adds the arm and the purpose of the session to its error.

@@ -58,8 +58,22 @@ impl Needs {
     /// # Errors
     /// If the host lacks the disk space or the memory.
     pub fn check(self) -> Result<Self> {
-        if self.data_bytes > self.disk_free_bytes || self.cache_bytes > self.memory_bytes {
-            return Err(Error::HostTooSmall(self));
+        let gb = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
+        if self.data_bytes > self.disk_free_bytes {
+            return Err(Error::HostTooSmall(format!(
+                "the tables of this plan need about {} of disk, of which {} are free: load fewer rows or compare fewer \
+                 arms, or name another disk by RQPS_WORK",
+                gb(self.data_bytes),
+                gb(self.disk_free_bytes)
+            )));
+        }
+        if self.cache_bytes > self.memory_bytes {
+            return Err(Error::HostTooSmall(format!(
+                "this plan needs {} for the servers' caches, but the host has {} of memory: lower shared_buffers or \
+                 innodb_buffer_pool_size, or compare fewer arms at a time",
+                gb(self.cache_bytes),
+                gb(self.memory_bytes)
+            )));
         }
         Ok(self)
     }
