@@ -6,6 +6,6 @@ use rqps_workloads::BENCHMARKS;
 pub static KIT: Kit = Kit {
     systems: &[systems::POSTGRES, systems::MYSQL],
     benchmarks: BENCHMARKS,
-    drivers: &[drivers::CLIENTS, drivers::SYSBENCH, drivers::INSERT_CLIENTS],
+    drivers: &[drivers::CLIENTS, drivers::SYSBENCH, drivers::INSERT_CLIENTS, drivers::SQL_CLIENTS],
     host: &ThisHost,
 };

@@ -5,7 +5,6 @@ use crate::human::did_you_mean;
 use crate::verbs::plan::{check_plan, read_plan};
 use rqps_model::{BuildSource, BuildSpec};
 use rqps_plan::{Arm, Plan, Protocol, parse_budget};
-use rqps_workloads::microbenchmarks;
 
 /// Two builds and what the command line changes in a plan. The plan's `control` decides if the first is measured twice.
 pub struct TwoBuilds<'a> {
@@ -48,9 +47,9 @@ impl TwoBuilds<'_> {
             plan.budget =
                 Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
         }
-        if let Some(unknown) = self.tests.iter().find(|name| microbenchmarks::test_by_name(name).is_none()) {
-            let hint = did_you_mean(unknown, microbenchmarks::tests().iter().map(|test| test.name));
-            let listed = "`rqps plan show verdicts` lists them";
+        if let Some(unknown) = self.tests.iter().find(|name| plan.step(name).is_none()) {
+            let hint = did_you_mean(unknown, plan.workload.steps.iter().map(String::as_str));
+            let listed = format!("`rqps plan show {}` lists them", self.plan);
             return Err(Usage(format!("--tests: no test `{unknown}`{hint}; {listed}")).into());
         }
         if !self.tests.is_empty() {

@@ -9,7 +9,7 @@ use rqps_model::random::{C_LEN, PAD_LEN, Stream};
 use rqps_wire::{Encoding, Error, ParamType, Params, Session};
 use rqps_workloads::expect::{Answers, TableState, bounds};
 use rqps_workloads::zipf::{EXPONENT, Zipf};
-use rqps_workloads::{Key, Param, Protocol, Statement, Table, Test, dialect};
+use rqps_workloads::{Draw, Key, Param, Protocol, Statement, Table, Test, dialect};
 
 /// Longest latency that histograms distinguish, in ns: an hour.
 const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
@@ -82,6 +82,7 @@ pub(crate) struct Client<S: Session> {
     rows: u64,
     state: TableState,
     zipf: Option<Zipf>,
+    drawn: Drawn,
     /// Statements of part 0, then part 1, …
     ready: Vec<Ready<S::Statement>>,
     control: Option<[S::Statement; 2]>,
@@ -115,6 +116,7 @@ impl<S: Session> Client<S> {
             rows: spec.state.rows,
             state: spec.state,
             zipf: test.uses_zipf().then(|| Zipf::new(spec.state.rows, EXPONENT)),
+            drawn: Drawn::of(test.draws),
             ready,
             control,
             params: Params::new(),
@@ -153,6 +155,9 @@ impl<S: Session> Client<S> {
         if self.control.is_some() {
             sent = self.control_statement(0, tallies, sent)?;
             self.in_transaction = true;
+        }
+        if !self.drawn.values.is_empty() {
+            self.drawn.draw(stream);
         }
         let mut first = 0;
         for part in self.test.parts {
@@ -213,11 +218,13 @@ impl<S: Session> Client<S> {
         let range = self.test.range;
         let outcome = match &ready.sender {
             Sender::Prepared(prepared) => {
-                fill_params(&mut self.params, statement, range, self.rows, key, stream);
+                let (rows, drawn) = (self.rows, &*self.drawn.values);
+                fill_params(&mut self.params, statement, (range, rows, key, drawn), stream);
                 self.session.execute(&prepared[table], &self.params)?
             }
             Sender::Text(pieces) => {
-                fill_text(&mut self.text, &pieces[table], statement, self.rows, key, stream);
+                let (rows, drawn) = (self.rows, &*self.drawn.values);
+                fill_text(&mut self.text, &pieces[table], statement, (rows, key, drawn), stream);
                 self.session.simple(&self.text)?
             }
         };
@@ -253,7 +260,7 @@ fn prepare<S: Session>(
             let (kind, count) = match param {
                 Param::Keys | Param::HotKeys => (ParamType::Int8, range as usize),
                 Param::C | Param::Pad => (ParamType::Text, 1),
-                Param::Key | Param::RangeEnd | Param::K => (ParamType::Int8, 1),
+                Param::Key | Param::RangeEnd | Param::K | Param::Drawn(_) => (ParamType::Int8, 1),
             };
             std::iter::repeat_n(kind, count)
         })
@@ -282,17 +289,16 @@ fn text_pieces(spec: &StepSpec, statement: &'static Statement) -> Vec<Vec<String
 fn fill_params<E: Encoding>(
     params: &mut Params<E>,
     statement: &Statement,
-    range: u32,
-    rows: u64,
-    key: u64,
+    (range, rows, key, drawn): (u32, u64, u64, &[i64]),
     stream: &mut Stream,
 ) {
     params.clear();
     for param in statement.params {
         match param {
+            Param::Drawn(at) => params.push_int(drawn[usize::from(*at)]),
             Param::Key => params.push_int(key as i64),
             Param::RangeEnd => params.push_int((key + u64::from(range) - 1) as i64),
-            drawn => push_drawn(params, drawn, range, rows, stream),
+            other => push_drawn(params, other, range, rows, stream),
         }
     }
 }
@@ -301,6 +307,32 @@ fn fill_params<E: Encoding>(
 #[inline(never)]
 fn draw_zipf(zipf: &Zipf, stream: &mut Stream) -> u64 {
     zipf.draw(stream)
+}
+
+/// The values of a test's [`Test::draws`] in an event.
+struct Drawn {
+    draws: Vec<(Draw, Option<Zipf>)>,
+    values: Vec<i64>,
+}
+
+impl Drawn {
+    fn of(draws: &[Draw]) -> Self {
+        let zipf = |draw: &Draw| Some(Zipf::new(draw.high.abs_diff(draw.low) + 1, draw.exponent?));
+        let draws: Vec<_> = draws.iter().map(|draw| (*draw, zipf(draw))).collect();
+        Self { values: vec![0; draws.len()], draws }
+    }
+
+    /// Out of line: it would slow down tests without draws.
+    #[inline(never)]
+    fn draw(&mut self, stream: &mut Stream) {
+        for (value, (draw, zipf)) in self.values.iter_mut().zip(&self.draws) {
+            let at = match zipf {
+                Some(zipf) => zipf.draw(stream),
+                None => stream.key(draw.high.abs_diff(draw.low) + 1),
+            };
+            *value = draw.low.wrapping_add_unsigned(at - 1);
+        }
+    }
 }
 
 /// Pushes parameters that need draws or are lists. Out of line: it would slow down statements without them.
@@ -327,7 +359,7 @@ fn push_drawn<E: Encoding>(
         Param::C => push_digits::<C_LEN, E>(params, stream),
         Param::Pad => push_digits::<PAD_LEN, E>(params, stream),
         // Handled by the caller.
-        Param::Key | Param::RangeEnd => {}
+        Param::Key | Param::RangeEnd | Param::Drawn(_) => {}
     }
 }
 
@@ -348,8 +380,7 @@ fn fill_text(
     text: &mut String,
     pieces: &[String],
     statement: &Statement,
-    rows: u64,
-    key: u64,
+    (rows, key, drawn): (u64, u64, &[i64]),
     stream: &mut Stream,
 ) {
     text.clear();
@@ -361,12 +392,13 @@ fn fill_text(
             Param::C => push_text_digits::<C_LEN>(text, stream),
             Param::Pad => push_text_digits::<PAD_LEN>(text, stream),
             Param::Key | Param::RangeEnd | Param::Keys | Param::HotKeys => push_number(text, key),
+            Param::Drawn(at) => push_number(text, drawn[usize::from(*at)]),
         }
         text.push_str(piece);
     }
 }
 
-fn push_number(text: &mut String, number: u64) {
+fn push_number(text: &mut String, number: impl std::fmt::Display) {
     use std::fmt::Write;
     // Writing to a String can't fail.
     let _ = write!(text, "{number}");

@@ -40,6 +40,8 @@ pub struct PlanContext<'c> {
     pub known_config: &'c dyn Fn(Dbms, &str) -> Result<(), String>,
     /// Whether a build is available: a version, or an absolute path to a directory.
     pub known_build: &'c dyn Fn(&BuildSpec) -> Result<(), String>,
+    /// Reads a text file that a plan names.
+    pub read_text: &'c dyn Fn(&Path) -> Result<String, String>,
     /// All benchmarks; the first is the default.
     pub benchmarks: &'static [&'static dyn Benchmark],
 }
@@ -47,7 +49,8 @@ pub struct PlanContext<'c> {
 impl PlanContext<'static> {
     /// Accepts every build and config: for plans checked before, such as the one in a run folder.
     pub fn trusting(benchmarks: &'static [&'static dyn Benchmark]) -> Self {
-        PlanContext { known_config: &|_, _| Ok(()), known_build: &|_| Ok(()), benchmarks }
+        let read_text = &|path: &Path| std::fs::read_to_string(path).map_err(|error| error.to_string());
+        PlanContext { known_config: &|_, _| Ok(()), known_build: &|_| Ok(()), read_text, benchmarks }
     }
 }
 
@@ -165,6 +168,7 @@ fn read_plan(
                 problems,
                 protocol: protocol.protocol,
                 plan_keys: &keys,
+                read_text: &|file| (context.read_text)(&directory.join(file)),
                 benchmarks,
             };
             read_benchmark(&reading)?

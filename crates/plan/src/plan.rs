@@ -56,6 +56,8 @@ pub struct Reading<'p> {
     pub workload: &'p Section<'p>,
     pub problems: &'p Problems<'p>,
     pub protocol: Protocol,
+    /// Reads a text file by its path, relative to the plan's directory.
+    pub read_text: &'p dyn Fn(&str) -> Result<String, String>,
     /// All top-level keys.
     pub plan_keys: &'p [&'static str],
     pub benchmarks: &'static [&'static dyn Benchmark],

@@ -129,6 +129,14 @@ pub fn literal_sql(
     expand(dialect.override_of(statement.sql), table, range, || values.next().cloned().unwrap_or_default())
 }
 
+/// Stand for `?` and `{` that are part of SQL.
+const ESCAPES: [(char, &str); 2] = [('\u{1}', "?"), ('\u{2}', "{")];
+
+/// SQL in which `?` and `{` have no meaning for rqps.
+pub fn escaped(sql: &str) -> String {
+    ESCAPES.iter().fold(sql.to_owned(), |sql, (escape, meant)| sql.replace(meant, &escape.to_string()))
+}
+
 /// Replaces `{t}`, each `?` by the next value, and `{list}` by `range` values.
 fn expand(sql: &str, table: u32, range: u32, mut next: impl FnMut() -> String) -> String {
     let sql = sql.replace("{t}", &table_name(table));
@@ -146,7 +154,10 @@ fn expand(sql: &str, table: u32, range: u32, mut next: impl FnMut() -> String) -
         }
     }
     out.push_str(rest);
-    out
+    ESCAPES.iter().fold(out, |out, (escape, meant)| match out.contains(*escape) {
+        true => out.replace(*escape, meant),
+        false => out,
+    })
 }
 
 #[cfg(test)]

@@ -42,13 +42,15 @@ const K_SHARE: (f64, f64) = (0.5, 1.2);
 pub fn bounds(expect: Expect, range: u32, key: u64, state: &TableState) -> (u64, u64) {
     let range = u64::from(range);
     let (low, high) = match expect {
-        Expect::Rows(rows) => (u64::from(rows), u64::from(rows)),
+        Expect::Rows(rows) | Expect::ChangedRows(rows) => (u64::from(rows), u64::from(rows)),
         Expect::RangeRows | Expect::RangeValues => {
             let rows = range.min(state.rows + 1 - key.min(state.rows));
             (if expect == Expect::RangeValues { 1 } else { rows }, rows)
         }
         Expect::DistinctKeys | Expect::ChangedKeys => (1, range),
-        Expect::KList | Expect::KRange | Expect::OfQueue => (0, u64::MAX),
+        Expect::KList | Expect::KRange | Expect::OfQueue | Expect::AnyRows | Expect::AnyChanged => {
+            (0, u64::MAX)
+        }
         Expect::Changed => (u64::from(!state.concurrent_writes), 1),
         Expect::Inserted => return (1, 1),
     };

@@ -1,6 +1,6 @@
 //! Benchmarks as data: schema, rows, statements, transactions, order of steps.
 //!
-//! Nothing here connects to a server. Each benchmark is a module ([`microbenchmarks`], [`insert_benchmark`]);
+//! Nothing here connects to a server. Each benchmark is a module ([`microbenchmarks`], [`insert_benchmark`], [`sql`]);
 //! SQL differences between DBMSs are in [`dialect`], random draws in [`rqps_model::random`] and [`zipf`].
 
 pub mod dialect;
@@ -10,11 +10,12 @@ pub mod microbenchmarks;
 pub mod model;
 
 pub mod rows;
+pub mod sql;
 pub mod zipf;
 
 pub use dialect::Dialect;
-pub use model::{Expect, Key, Param, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
+pub use model::{Draw, Expect, Key, Param, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
 
 /// All benchmarks, in the order in which messages list them. The first is the default of plans.
 pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] =
-    &[&microbenchmarks::Microbenchmarks, &insert_benchmark::InsertBenchmark];
+    &[&microbenchmarks::Microbenchmarks, &insert_benchmark::InsertBenchmark, &sql::Sql];

@@ -7,6 +7,7 @@
 mod plan;
 pub mod step;
 
+pub(crate) use plan::read_tests;
 pub use plan::{MicroPlan, Microbenchmarks, WriteWork};
 
 use crate::model::{Expect, Key, Param, Part, Protocol, Statement, Table, Test};

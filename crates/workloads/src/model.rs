@@ -22,11 +22,21 @@ pub struct Test {
     pub scans: bool,
     /// Whether it deletes rows for good. It stops at the plan's `delete_share_max`.
     pub shrinks: bool,
+    /// Values that an event draws once, before its parts.
+    pub draws: &'static [Draw],
     /// For a step of the Insert Benchmark: how its sessions move the queue. The parts then only list the
     /// statements.
     pub queue: Option<Queue>,
     /// The purpose of the test, in one sentence.
     pub about: &'static str,
+}
+
+/// A value drawn for each event: uniform, or Zipf with an exponent, over `low..=high`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Draw {
+    pub low: i64,
+    pub high: i64,
+    pub exponent: Option<f64>,
 }
 
 /// A part of an event. One table is drawn for the part, and a key for each repetition.
@@ -92,6 +102,8 @@ pub enum Param {
     C,
     /// A fresh string for column pad.
     Pad,
+    /// One of the test's [`Test::draws`], by its index.
+    Drawn(u16),
 }
 
 /// How a statement is sent.
@@ -124,6 +136,12 @@ pub enum Expect {
     /// One row changed per distinct key of a uniform list; checked on average over the window.
     ChangedKeys,
     Inserted,
+    /// Any number of rows returned.
+    AnyRows,
+    /// Any number of rows changed.
+    AnyChanged,
+    /// So many rows changed.
+    ChangedRows(u32),
     /// A statement of the Insert Benchmark, whose driver checks row counts over the whole window.
     OfQueue,
 }
@@ -155,7 +173,14 @@ pub enum QueryMix {
 impl Expect {
     /// Whether the statement changes rows.
     pub fn writes(self) -> bool {
-        matches!(self, Expect::Changed | Expect::ChangedKeys | Expect::Inserted)
+        matches!(
+            self,
+            Expect::Changed
+                | Expect::ChangedKeys
+                | Expect::Inserted
+                | Expect::AnyChanged
+                | Expect::ChangedRows(_)
+        )
     }
 }
 
@@ -178,6 +203,7 @@ impl Test {
             unit,
             scans: false,
             shrinks: false,
+            draws: &[],
             queue: None,
             about,
         }

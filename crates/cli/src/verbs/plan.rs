@@ -119,8 +119,12 @@ pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
 
 /// Checks the text of the plan `name`.
 pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
-    let context =
-        PlanContext { known_config: &known_config, known_build: &known_build, benchmarks: KIT.benchmarks };
+    let context = PlanContext {
+        known_config: &known_config,
+        known_build: &known_build,
+        read_text: &|path| rqps_builds::read_text(path).map_err(|error| error.to_string()),
+        benchmarks: KIT.benchmarks,
+    };
     Plan::parse(text, name, &context).map_err(|e| Usage(e.to_string()).into())
 }
 

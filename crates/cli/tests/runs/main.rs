@@ -19,6 +19,7 @@ mod killed;
 mod lists;
 mod mysql;
 mod ordinary;
+mod own;
 mod pace;
 mod plans;
 mod profile;

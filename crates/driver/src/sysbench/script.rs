@@ -89,7 +89,7 @@ fn param(param: &Param) -> &'static str {
         Param::HotKeys => "hot-list",
         Param::C => "c",
         // Used only by tests for which sysbench has scripts.
-        Param::K => "k",
+        Param::K | Param::Drawn(_) => "k",
         Param::Pad => "pad",
     }
 }

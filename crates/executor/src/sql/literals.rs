@@ -16,6 +16,10 @@ pub(crate) fn explainable_sql(dialect: Dialect, test: &Test, statement: &Stateme
             Param::RangeEnd => values.push((key + range - 1).to_string()),
             Param::Keys => values.extend((0..range).map(|i| (1 + i * rows / range).to_string())),
             Param::HotKeys => values.extend((0..range).map(|i| (rows / 2 + i + 1).to_string())),
+            Param::Drawn(at) => {
+                let draw = test.draws[usize::from(*at)];
+                values.push(i64::midpoint(draw.low, draw.high).to_string());
+            }
             Param::C => values.push(text::<C_LEN>(&mut stream, statement)),
             Param::Pad => values.push(text::<PAD_LEN>(&mut stream, statement)),
         }

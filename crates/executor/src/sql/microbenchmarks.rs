@@ -14,9 +14,9 @@ use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec, run_s
 use rqps_model::{Limit, Metrics};
 use rqps_plan::{Benchmark, Driver as Program, Plan, Protocol, Step, StepDef};
 use rqps_store::Load;
-use rqps_workloads::Dialect;
 use rqps_workloads::expect::TableState;
 use rqps_workloads::microbenchmarks::{self, Microbenchmarks};
+use rqps_workloads::{Dialect, Test};
 use std::time::Instant;
 
 /// rqps' own clients.
@@ -83,11 +83,24 @@ impl Driver for Program {
         arm: &ActiveArm,
         admin: &mut dyn Admin,
     ) -> Result<Box<dyn Window + 'a>> {
-        let address = SqlAddress::of(arm, self)?;
-        let flush = admin.flush().filter(|_| job.reads_counters).map(flush);
-        let spec = StepSpec { flush, ..spec(&job, address.adapter.dialect(), *self)? };
-        Ok(Box::new(TestWindow { program: *self, job, spec, address }))
+        let test = microbenchmarks::test_by_name(&job.step.test)
+            .ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
+        window((*self, self), test, job, arm, admin)
     }
+}
+
+/// A window of any test whose steps repeat its events, run by a program for one of its drivers.
+pub(super) fn window<'a>(
+    (program, driver): (Program, &dyn Driver),
+    test: &'static Test,
+    job: Job<'a>,
+    arm: &ActiveArm,
+    admin: &mut dyn Admin,
+) -> Result<Box<dyn Window + 'a>> {
+    let address = SqlAddress::of(arm, driver)?;
+    let flush = admin.flush().filter(|_| job.reads_counters).map(flush);
+    let spec = StepSpec { flush, ..spec(&job, test, address.adapter.dialect()) };
+    Ok(Box::new(TestWindow { program, job, spec, address }))
 }
 
 /// Runs a step with the clients of this program.
@@ -105,11 +118,9 @@ pub(crate) fn run(
 }
 
 /// The load engine's spec of a step, without flush.
-fn spec(job: &Job<'_>, dialect: Dialect, program: Program) -> Result<StepSpec> {
+fn spec(job: &Job<'_>, test: &'static Test, dialect: Dialect) -> StepSpec {
     let Job { plan, step, .. } = *job;
-    let test = microbenchmarks::test_by_name(&step.test)
-        .ok_or_else(|| Error::NoClients { step: step.name.clone(), driver: program.id() })?;
-    Ok(StepSpec {
+    StepSpec {
         test,
         step: step.name.clone(),
         dialect,
@@ -128,7 +139,7 @@ fn spec(job: &Job<'_>, dialect: Dialect, program: Program) -> Result<StepSpec> {
         },
         flush: None,
         slice: job.slice,
-    })
+    }
 }
 
 /// Measured steps before this one on the same data.

@@ -8,6 +8,7 @@ mod literals;
 mod log;
 mod microbenchmarks;
 mod mysql;
+mod own;
 mod postgres;
 pub mod server;
 mod system;
@@ -23,4 +24,5 @@ pub mod systems {
 pub mod drivers {
     pub use super::insert::CLIENTS as INSERT_CLIENTS;
     pub use super::microbenchmarks::{CLIENTS, SYSBENCH};
+    pub use super::own::CLIENTS as SQL_CLIENTS;
 }

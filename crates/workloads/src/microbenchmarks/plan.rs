@@ -137,7 +137,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
             _ => listed.iter().map(|step| step.value.clone()).collect(),
         },
     };
-    let tests = read_tests(plan.top, problems, &workload);
+    let tests = read_tests(plan.top, problems, &workload, &unknown_step);
     if plan.protocol == Protocol::Sequence {
         warn(&Parts { section, problems, work: &work, workload: &workload, tests: &tests }, &listed);
     }
@@ -336,10 +336,11 @@ fn unknown_step(name: &str) -> Option<String> {
 }
 
 /// Reads the tables `[test.NAME]`, by step name.
-fn read_tests(
+pub(crate) fn read_tests(
     top: &Section<'_>,
     problems: &Problems<'_>,
     workload: &Workload,
+    unknown_step: &dyn Fn(&str) -> Option<String>,
 ) -> BTreeMap<String, TestOptions> {
     let mut found = BTreeMap::new();
     let Some(all) = top.table("test", "[test.NAME]") else {
@@ -347,7 +348,7 @@ fn read_tests(
     };
     for (name, key_at, _) in all.entries() {
         let place = format!("[test.{}]", shared::toml_key(name));
-        let known = shared::check_step(problems, &place, &key_at, name, &unknown_step);
+        let known = shared::check_step(problems, &place, &key_at, name, unknown_step);
         if name == shared::SETTLE {
             let remedy = "Its cap is `settle_seconds_max` in [workload].";
             problems.error(&key_at, place, "a settle step has no options of its own", remedy);

@@ -1,0 +1,68 @@
+//! `benchmark = "sql"`: scripts of the user's own, on tables of a schema of their own.
+
+use crate::bench::{Bench, exact_version};
+use std::fs;
+
+const SCHEMA: &str = "CREATE TABLE orders (id int PRIMARY KEY, customer int NOT NULL, amount int NOT NULL);\n\
+    INSERT INTO orders SELECT i, i % 50 + 1, i % 7 FROM generate_series(1, 2000) i;\n\
+    CREATE INDEX ON orders (customer);\n";
+
+/// On one arm the index of a script is missing.
+#[test]
+fn own_scripts_get_verdicts_and_explanations() {
+    let bench = Bench::new();
+    let version = exact_version("17");
+    fs::write(bench.path().join("schema.sql"), SCHEMA).unwrap();
+    let plan = bench.plan_text(&format!(
+        "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nbenchmark = \"sql\"\nsettle_seconds_max = 5\n\
+         [sql]\nschema = \"schema.sql\"\nrows = 2_000\n[sql.tests]\n\
+         by-customer = '''\n\\set c random(1, 50)\n\
+         -- rows: 40\nSELECT id, amount FROM orders WHERE customer = :c;\n'''\n\
+         pay = '''\n\\set o random_zipfian(1, 2000, 1.1)\nBEGIN;\n\
+         -- rows: 1\nUPDATE orders SET amount = amount + 1 WHERE id = :o;\n\
+         -- rows: 1\nSELECT amount::text FROM orders WHERE id = :o;\nCOMMIT;\n'''\n\
+         [isolated]\nwindow_seconds = 0.1\nblocks_max = 3\ncount_instructions = false\ncontrol = false\n\
+         [[arm]]\nname = \"a\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n\
+         [[arm]]\nname = \"b\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n\
+         after_load = [\"DROP INDEX orders_customer_idx\"]\n"
+    ));
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let run = bench.run();
+    for (test, windows) in [("by-customer", 12), ("pay", 12)] {
+        let of_test: Vec<_> = run.windows.iter().filter(|window| window.action.step == test).collect();
+        assert_eq!(of_test.len(), windows, "{test}");
+        assert!(of_test.iter().all(|window| window.valid() && window.result.events > 10), "{test}");
+    }
+    let queries = |test: &str| {
+        let window = run.windows.iter().find(|window| window.action.step == test).unwrap();
+        window.result.queries / window.result.events
+    };
+    assert_eq!((queries("by-customer"), queries("pay")), (1, 4), "BEGIN and COMMIT count");
+    let why = bench.call(&["explain", "last", "by-customer"]).expect(0).stdout;
+    assert!(why.contains("another plan") && why.contains("Seq Scan"), "{why}");
+
+    // A wrong number of rows makes a test invalid, and the run keeps the schema's text.
+    let folder = bench.folder();
+    let kept = fs::read_to_string(folder.join("plan.toml")).unwrap();
+    assert!(kept.contains("generate_series(1, 2000)") && !kept.contains("schema.sql"), "{kept}");
+}
+
+#[test]
+fn own_scripts_run_on_mysql_in_a_sequence_with_several_clients() {
+    let bench = Bench::new();
+    let plan = bench.plan_text(
+        "base = \"a\"\n[workload]\nbenchmark = \"sql\"\nclients = 2\nseconds = 1\nwarmup_seconds = 0\n\
+         settle_seconds_max = 5\n\
+         [sql]\nrows = 100\nschema = '''\nCREATE TABLE t (id int PRIMARY KEY, n int);\n\
+         INSERT INTO t WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 100)\n\
+         SELECT i, 0 FROM s;\n'''\n\
+         [sql.tests]\nadd = '''\n\\set id random(1, 100)\n-- rows: 1\nUPDATE t SET n = n + 1 WHERE id = :id;\n'''\n\
+         wrong = '''\n-- rows: 5\nSELECT count(*) FROM t;\n'''\n\
+         [[arm]]\nname = \"a\"\nbuild = \"mysql-8.0.31\"\nconfig = \"./small.cnf\"\n",
+    );
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let run = bench.run();
+    let window = |test: &str| run.windows.iter().find(|window| window.action.step == test).unwrap();
+    assert!(window("add").valid() && window("add").result.rows == window("add").result.events);
+    assert!(!window("wrong").valid(), "it returns 1 row, not 5");
+}

@@ -1,0 +1,346 @@
+//! Tests of the user's own: scripts of SQL on tables that a schema creates and fills.
+
+mod script;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rqps_model::{Group, Limit, Role, Warmup, nearest};
+use rqps_plan::reader::{Found, Section};
+use rqps_plan::{
+    Benchmark, BenchmarkParts, Driver, Plan, Protocol, Reading, StepDef, TestOptions, Work, Workload,
+    Workplan, limits, shared,
+};
+use toml::Table;
+
+pub use script::{Piece, split};
+
+use crate::microbenchmarks::{QUERIES, read_tests};
+use crate::model::{Draw, Protocol as Sending};
+use crate::model::{Key, Param, Part, Statement, Table as TableChoice, Test};
+
+const WORKLOAD_KEYS: [&str; 8] = [
+    "benchmark",
+    "clients",
+    "driver",
+    "transport",
+    "seconds",
+    "warmup_seconds",
+    "settle_seconds_max",
+    "steps",
+];
+const SQL_KEYS: [&str; 3] = ["schema", "rows", "tests"];
+/// End of the name of a file, in place of SQL.
+const FILE_END: &str = ".sql";
+/// Rows of all tables together if a plan does not say.
+const ROWS_DEFAULT: u64 = 100_000;
+/// Bytes of a row with its index entries, for estimates.
+const ROW_BYTES: u64 = 200;
+
+static GROUP: Group = Group::new(1, "sql", "own SQL", "sql");
+
+/// Own SQL.
+pub struct Sql;
+
+impl Benchmark for Sql {
+    fn id(&self) -> &'static str {
+        "sql"
+    }
+
+    fn title(&self) -> &'static str {
+        "own SQL"
+    }
+
+    fn revision(&self) -> &'static str {
+        "1"
+    }
+
+    fn plan_tables(&self) -> &'static [&'static str] {
+        &["sql"]
+    }
+
+    fn section_of_key(&self, key: &str) -> Option<&'static str> {
+        (key == "schema").then_some("[sql], with benchmark = \"sql\" in [workload]")
+    }
+
+    fn read(&self, plan: &Reading<'_>) -> BenchmarkParts {
+        read(plan)
+    }
+}
+
+/// The part of a plan that is specific to own SQL.
+#[derive(Debug)]
+pub struct SqlPlan {
+    /// The schema's text.
+    schema: String,
+    tables: Vec<String>,
+    /// Rows of all tables together, for estimates.
+    rows: u64,
+    seconds: u32,
+    warmup: Warmup,
+    /// Scripts by name.
+    scripts: BTreeMap<String, String>,
+    tests: BTreeMap<String, &'static Test>,
+}
+
+fn read(plan: &Reading<'_>) -> BenchmarkParts {
+    let Reading { top, workload, problems, .. } = *plan;
+    workload.check_keys(&WORKLOAD_KEYS, |key| match key {
+        _ if SQL_KEYS.contains(&key) => Some("[sql]".to_owned()),
+        _ if plan.plan_keys.contains(&key) => Some(shared::TOP.to_owned()),
+        _ => None,
+    });
+    let section = top.table("sql", "[sql]");
+    if section.is_none() {
+        let remedy = "Add [sql] with `schema` and a script for each test in [sql.tests].";
+        problems.missing(&(0..0), "[sql]", "missing", remedy);
+    }
+    let (schema, rows, scripts) = section.map(|section| read_sql(&section, plan)).unwrap_or_default();
+    let names: Vec<String> = scripts.keys().cloned().collect();
+    let unknown = |name: &str| -> Option<String> {
+        if scripts.contains_key(name) || name == shared::SETTLE && plan.protocol == Protocol::Sequence {
+            return None;
+        }
+        Some(match nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("Did you mean \"{near}\"?"),
+            None => "Write the name of a script in [sql.tests].".to_owned(),
+        })
+    };
+    let repeated = |_: &str| shared::KEEP_ONE.to_owned();
+    let listed = shared::listed_steps(workload, problems, &unknown, &repeated);
+    let small = |key, range, default: u32| {
+        workload.integer(key, range).map_or(default, |found: Found<u64>| found.value as u32)
+    };
+    let shared_keys = Workload {
+        clients: small("clients", limits::CLIENTS, 1),
+        driver: shared::driver(workload, problems, &[Driver::Rqps]),
+        transport: shared::transport(workload),
+        settle_seconds_max: small(
+            "settle_seconds_max",
+            limits::SETTLE_SECONDS,
+            limits::settle_seconds_default(rows),
+        ),
+        steps: listed.map_or(names.clone(), |steps| steps.into_iter().map(|step| step.value).collect()),
+    };
+    let tests = read_tests(top, problems, &shared_keys, &unknown);
+    let pieces = split(&schema).unwrap_or_default();
+    let work = SqlPlan {
+        tables: script::created_tables(&pieces),
+        rows,
+        seconds: small("seconds", limits::WINDOW_SECONDS, 60),
+        warmup: shared::warmup(workload, problems).unwrap_or(Warmup::Time(Duration::from_secs(5))),
+        tests: scripts
+            .iter()
+            .filter_map(|(name, text)| Some((name.clone(), test(name, &script::parse(text).ok()?))))
+            .collect(),
+        schema,
+        scripts,
+    };
+    BenchmarkParts { workload: shared_keys, tests, work: Work::new(work) }
+}
+
+/// The schema, the rows, and the scripts by name.
+fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> (String, u64, BTreeMap<String, String>) {
+    let problems = plan.problems;
+    section.check_keys(&SQL_KEYS, |_| None);
+    let text = |section: &Section<'_>, key: &str| -> Option<Found<String>> {
+        let Found { value, at } = section.text(key)?;
+        if !value.ends_with(FILE_END) || value.contains('\n') {
+            return Some(Found { value: value.to_owned(), at });
+        }
+        match (plan.read_text)(value) {
+            Ok(value) => Some(Found { value, at }),
+            Err(why) => {
+                let remedy =
+                    "Correct the path, which is relative to the plan's directory, or write the SQL here.";
+                problems.error(&at, section.place_of(key), format!("cannot read {value}: {why}"), remedy);
+                None
+            }
+        }
+    };
+    let schema = text(section, "schema");
+    match &schema {
+        Some(Found { value, at }) => {
+            if let Err(why) = split(value) {
+                problems.error(at, section.place_of("schema"), why, "Correct the schema.");
+            }
+        }
+        None if section.node("schema").is_none() => {
+            let remedy = "Write the statements that create and fill the tables, or the path of a .sql file.";
+            problems.missing(&section.at, section.place_of("schema"), "missing", remedy);
+        }
+        None => {}
+    }
+    let rows = section.integer("rows", 1..=*limits::ROWS.end()).map_or(ROWS_DEFAULT, |found| found.value);
+    let mut scripts = BTreeMap::new();
+    let Some(tests) = section.table("tests", "[sql.tests]").filter(|tests| tests.entries().next().is_some())
+    else {
+        let remedy = "Add [sql.tests] with a script for each test, such as by-id = \"SELECT 1;\".";
+        problems.missing(&section.at, "[sql.tests]", "no test", remedy);
+        return (schema.map(|found| found.value).unwrap_or_default(), rows, scripts);
+    };
+    for (name, at, _) in tests.entries() {
+        let place = tests.place_of(name);
+        if let Err(why) = check_name(name) {
+            problems.error(&at, place, why, "Use letters, digits, - and _, for example \"order-by-id\".");
+            continue;
+        }
+        let Some(Found { value, at }) = text(&tests, name) else { continue };
+        if let Err(why) = script::parse(&value) {
+            problems.error(&at, place, why, "Correct the script.");
+            continue;
+        }
+        scripts.insert(name.to_owned(), value);
+    }
+    (schema.map(|found| found.value).unwrap_or_default(), rows, scripts)
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if name == shared::SETTLE {
+        return Err("settle is a step of its own".to_owned());
+    }
+    match name.len() <= 60
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(is_valid)
+    {
+        true => Ok(()),
+        false => Err(format!("\"{name}\" cannot name a test")),
+    }
+}
+
+/// The test of a script. It is leaked, as tests live as long as the program; a program reads few plans.
+fn test(name: &str, script: &script::Script) -> &'static Test {
+    let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let statement = |(at, parsed): (usize, &script::Parsed)| {
+        let word: String = parsed.sql.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+        let params = parsed.variables.iter().map(|variable| Param::Drawn(*variable)).collect::<Vec<_>>();
+        Statement {
+            kind: leak(format!("{}-{}", at + 1, word.to_lowercase())),
+            sql: leak(parsed.sql.clone()),
+            params: params.leak(),
+            protocol: Sending::Prepared,
+            expect: parsed.expect,
+        }
+    };
+    let statements: Vec<Statement> = script.statements.iter().enumerate().map(statement).collect();
+    let part = Part { table: TableChoice::OfClient, key: Key::None, times: 1, statements: statements.leak() };
+    let draws: Vec<Draw> = script.draws.clone();
+    let test =
+        Test::new(leak(name.to_owned()), &GROUP, &QUERIES, 1, vec![part].leak(), "A script of the plan.");
+    Box::leak(Box::new(Test { transaction: script.transaction, draws: draws.leak(), ..test }))
+}
+
+impl SqlPlan {
+    /// The statements that create and fill the tables, in order.
+    pub fn schema(&self) -> Vec<Piece> {
+        split(&self.schema).unwrap_or_default()
+    }
+
+    pub fn test(&self, name: &str) -> Option<&'static Test> {
+        self.tests.get(name).copied()
+    }
+}
+
+impl Workplan for SqlPlan {
+    fn benchmark(&self) -> &'static dyn Benchmark {
+        &Sql
+    }
+
+    fn own_keys(&self) -> Table {
+        let warmup = match self.warmup {
+            Warmup::Time(time) => toml::Value::Float(time.as_secs_f64()),
+            Warmup::Detect => "detect".into(),
+        };
+        let seconds = toml::Value::Integer(self.seconds.into());
+        Table::from_iter([("seconds".to_owned(), seconds), ("warmup_seconds".to_owned(), warmup)])
+    }
+
+    fn own_tables(&self) -> Table {
+        // With a line end, no text can be taken for the name of a file.
+        let line = |text: &String| toml::Value::from(format!("{}\n", text.trim_end()));
+        let scripts = self.scripts.iter().map(|(name, text)| (name.clone(), line(text)));
+        let sql = Table::from_iter([
+            ("schema".to_owned(), line(&self.schema)),
+            ("rows".to_owned(), toml::Value::Integer(self.rows as i64)),
+            ("tests".to_owned(), toml::Value::Table(scripts.collect())),
+        ]);
+        Table::from_iter([("sql".to_owned(), toml::Value::Table(sql))])
+    }
+
+    fn tables(&self) -> u32 {
+        self.tables.len() as u32
+    }
+
+    fn table_name(&self, number: u32) -> String {
+        self.tables.get(number as usize - 1).cloned().unwrap_or_default()
+    }
+
+    fn rows_per_table(&self) -> u64 {
+        self.rows / self.tables.len().max(1) as u64
+    }
+
+    fn row_bytes(&self) -> u64 {
+        ROW_BYTES
+    }
+
+    fn step(&self, name: &str, workload: &Workload, all: &BTreeMap<String, TestOptions>) -> Option<StepDef> {
+        let test = self.test(name)?;
+        let options = all.get(name).cloned().unwrap_or_default();
+        let seconds = Duration::from_secs(options.seconds.unwrap_or(self.seconds).into());
+        Some(StepDef {
+            name: name.to_owned(),
+            position: 0,
+            test: name.to_owned(),
+            group: test.group,
+            role: Role::Test,
+            clients: options.clients.unwrap_or(workload.clients),
+            limit: options.events.map_or(Limit::Time(seconds), Limit::Events),
+            as_base: test.writes(),
+            warmup: options.warmup.unwrap_or(self.warmup),
+            rate_per_second: options.rate_per_second,
+            removed_share_max: None,
+            writes: test.writes(),
+            shrinks: false,
+            operations_per_event: test.operations_per_event(self.rows),
+        })
+    }
+
+    fn has_independent_tests(&self) -> bool {
+        true
+    }
+
+    fn repeats_base(&self) -> bool {
+        true
+    }
+
+    fn summary(&self) -> String {
+        format!(
+            "{} of a schema of its own; warm-up {}; every arm does the writes that base did",
+            shared::counted(self.tables.len() as u64, "table"),
+            shared::warmup_text(self.warmup)
+        )
+    }
+
+    fn warmup(&self) -> Warmup {
+        self.warmup
+    }
+
+    fn method(&self, plan: &Plan) -> Vec<(&'static str, String)> {
+        let connections = ("connections", plan.workload.transport.text().to_owned());
+        let settle = ("settle at most", format!("{} s", plan.workload.settle_seconds_max));
+        let windows = match &plan.isolated {
+            Some(isolated) => vec![
+                ("window", format!("the events that base does in {} s", isolated.window_seconds)),
+                ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
+                ("blocks at most", isolated.blocks_max.to_string()),
+            ],
+            None => vec![
+                ("window", format!("{} s", self.seconds)),
+                ("work of writes", "base by time, every other arm exactly base's operations".to_owned()),
+                ("warm-up", shared::warmup_text(self.warmup)),
+            ],
+        };
+        windows.into_iter().chain([connections, settle]).collect()
+    }
+}

@@ -1,0 +1,338 @@
+//! Scripts of the user's own: SQL statements that end with `;`, and of pgbench's language `\set`, `random()`,
+//! `random_zipfian()` and `:variable`.
+
+use std::ops::RangeInclusive;
+
+use crate::model::{Draw, Expect};
+
+/// A parsed script.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    pub draws: Vec<Draw>,
+    /// Whether it begins with BEGIN and ends with COMMIT, which are not among the statements.
+    pub transaction: bool,
+    pub statements: Vec<Parsed>,
+}
+
+/// A statement with a `?` for each value, and `?` and `{` of its own replaced by [`crate::dialect::escaped`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parsed {
+    pub sql: String,
+    /// The variable of each `?`, by its index in [`Script::draws`].
+    pub variables: Vec<u16>,
+    pub expect: Expect,
+}
+
+/// Lengths of names and numbers are limited by the plan's; this many variables suffice for any script.
+const VARIABLES_MAX: usize = 100;
+/// A zipfian distribution with an exponent of 1 or below is not one that pgbench allows.
+const EXPONENTS: RangeInclusive<f64> = 1.001..=1000.0;
+const NUMBER_MAX: u64 = 1_000_000_000_000_000;
+/// A comment before a statement that says how many rows it returns or changes.
+const ROWS: &str = "rows:";
+
+/// Parses a script; an error names the line, from 1.
+pub fn parse(text: &str) -> Result<Script, String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut draws = Vec::new();
+    // Keeps the lines' numbers.
+    let mut sql_text = String::new();
+    for (at, line) in text.lines().enumerate() {
+        if let Some(command) = line.trim_start().strip_prefix('\\') {
+            let (name, draw) = set(command).map_err(|why| format!("line {}: {why}", at + 1))?;
+            if names.contains(&name) {
+                return Err(format!("line {}: `{name}` is set twice", at + 1));
+            }
+            if names.len() == VARIABLES_MAX {
+                return Err(format!("line {}: more than {VARIABLES_MAX} variables", at + 1));
+            }
+            names.push(name);
+            draws.push(draw);
+        } else {
+            sql_text.push_str(line);
+        }
+        sql_text.push('\n');
+    }
+    let mut statements = Vec::new();
+    for piece in split(&sql_text)? {
+        let parsed = statement(&piece, &names).map_err(|why| format!("line {}: {why}", piece.line))?;
+        statements.push((piece.line, parsed));
+    }
+    let is = |parsed: &Parsed, words: &[&str]| words.iter().any(|word| parsed.sql.eq_ignore_ascii_case(word));
+    let begins = ["BEGIN", "START TRANSACTION"];
+    let ends = ["COMMIT", "END"];
+    let transaction = statements.first().is_some_and(|(_, first)| is(first, &begins));
+    if transaction {
+        statements.remove(0);
+        if statements.pop().is_none_or(|(_, last)| !is(&last, &ends)) {
+            return Err("a script that starts with BEGIN must end with COMMIT".to_owned());
+        }
+    }
+    if let Some((line, _)) = statements.iter().find(|(_, one)| is(one, &begins) || is(one, &ends)) {
+        return Err(format!("line {line}: BEGIN can only be the first statement, COMMIT the last"));
+    }
+    if statements.is_empty() {
+        return Err("it has no statement".to_owned());
+    }
+    Ok(Script { draws, transaction, statements: statements.into_iter().map(|(_, one)| one).collect() })
+}
+
+/// `set id random(1, 1000)`.
+fn set(command: &str) -> Result<(String, Draw), String> {
+    let known = "write \\set NAME random(LOW, HIGH), or random_zipfian(LOW, HIGH, EXPONENT)";
+    let rest =
+        command.strip_prefix("set ").ok_or_else(|| format!("unknown command `\\{command}`; {known}"))?;
+    let (name, value) = rest.trim().split_once(char::is_whitespace).ok_or(known)?;
+    if !name.chars().all(is_word) {
+        return Err(format!("`{name}` is not a variable's name: use letters, digits and _"));
+    }
+    let value = value.trim();
+    let arguments = |function: &str| -> Option<Vec<&str>> {
+        let inner = value.strip_prefix(function)?.trim_start().strip_prefix('(')?.strip_suffix(')')?;
+        Some(inner.split(',').map(str::trim).collect())
+    };
+    let bounds = |low: &str, high: &str| -> Result<(i64, i64), String> {
+        let (low, high) = (number(low)?, number(high)?);
+        if low > high { Err(format!("{low} is above {high}")) } else { Ok((low, high)) }
+    };
+    if let Some([low, high]) = arguments("random").as_deref() {
+        let (low, high) = bounds(low, high)?;
+        return Ok((name.to_owned(), Draw { low, high, exponent: None }));
+    }
+    if let Some([low, high, exponent]) = arguments("random_zipfian").as_deref() {
+        let (low, high) = bounds(low, high)?;
+        let exponent = exponent.parse().ok().filter(|exponent| EXPONENTS.contains(exponent));
+        let exponent = exponent.ok_or("the exponent must be a number from 1.001 to 1000")?;
+        return Ok((name.to_owned(), Draw { low, high, exponent: Some(exponent) }));
+    }
+    Err(format!("`{value}` is not supported; {known}"))
+}
+
+/// A whole number, or a product of several.
+fn number(text: &str) -> Result<i64, String> {
+    let factors = text.split('*').map(|factor| factor.trim().replace('_', "").parse::<i64>().ok());
+    let product = factors.reduce(|a, b| a?.checked_mul(b?)).flatten();
+    let product = product.filter(|product| product.unsigned_abs() <= NUMBER_MAX);
+    product.ok_or_else(|| format!("`{text}` is not a whole number up to {NUMBER_MAX}"))
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// A statement as written, without its `;`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The line on which it starts, from 1.
+    pub line: usize,
+    pub text: String,
+    /// The comment `-- rows: N` before it.
+    pub rows: Option<u32>,
+    /// Ranges of `text` in quotes, where a colon does not name a variable.
+    quoted: Vec<(usize, usize)>,
+}
+
+/// Splits SQL into statements at `;` outside of quotes, comments and Postgres' `$tag$`; drops comments.
+pub fn split(text: &str) -> Result<Vec<Piece>, String> {
+    let mut pieces = Vec::new();
+    let empty = |line| Piece { line, text: String::new(), rows: None, quoted: Vec::new() };
+    let (mut line, mut piece) = (1, empty(1));
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = if rest.starts_with("--") {
+            let comment = rest.lines().next().unwrap_or_default();
+            if let Some(rows) = comment.trim_start_matches('-').trim().strip_prefix(ROWS) {
+                let rows = rows.trim().parse();
+                piece.rows =
+                    Some(rows.map_err(|_| format!("line {line}: write -- {ROWS} and a whole number"))?);
+            }
+            rest = &rest[comment.len()..];
+            continue;
+        } else if rest.starts_with("/*") {
+            let end = rest.find("*/").ok_or_else(|| format!("line {line}: the comment does not end"))? + 2;
+            line += rest[..end].matches('\n').count();
+            rest = &rest[end..];
+            continue;
+        } else {
+            quoted_length(rest).ok_or_else(|| format!("line {line}: the quote does not end"))?
+        };
+        if length == 0 && c == ';' {
+            if !piece.text.trim().is_empty() {
+                pieces.push(std::mem::replace(&mut piece, empty(line)));
+            }
+            rest = &rest[1..];
+            continue;
+        }
+        if piece.text.trim().is_empty() {
+            piece.text.clear();
+            piece.quoted.clear();
+            piece.line = line;
+        }
+        let length = if length > 0 {
+            piece.quoted.push((piece.text.len(), piece.text.len() + length));
+            length
+        } else {
+            c.len_utf8()
+        };
+        piece.text.push_str(&rest[..length]);
+        line += rest[..length].matches('\n').count();
+        rest = &rest[length..];
+    }
+    if !piece.text.trim().is_empty() {
+        pieces.push(piece);
+    }
+    pieces.iter_mut().for_each(|piece| piece.text.truncate(piece.text.trim_end().len()));
+    Ok(pieces)
+}
+
+/// The length of the quoted text that begins here: 0 if none does, None if it does not end.
+fn quoted_length(text: &str) -> Option<usize> {
+    let quote = match text.chars().next() {
+        Some(quote @ ('\'' | '"' | '`')) => quote.to_string(),
+        Some('$') => {
+            let tag = text[1..].find('$').map(|end| &text[..end + 2]);
+            match tag.filter(|tag| {
+                tag[1..tag.len() - 1].chars().all(is_word)
+                    && !tag[1..].starts_with(|c: char| c.is_ascii_digit())
+            }) {
+                Some(tag) => tag.to_owned(),
+                None => return Some(0),
+            }
+        }
+        _ => return Some(0),
+    };
+    let inner = &text[quote.len()..];
+    Some(quote.len() + inner.find(&quote)? + quote.len())
+}
+
+/// Replaces `:name` by `?`.
+fn statement(piece: &Piece, names: &[String]) -> Result<Parsed, String> {
+    let mut sql = String::new();
+    let mut variables = Vec::new();
+    let mut at = 0;
+    let text = piece.text.as_str();
+    while at < text.len() {
+        if let Some((_, end)) = piece.quoted.iter().find(|(from, _)| *from == at) {
+            let end = (*end).min(text.len());
+            sql.push_str(&crate::dialect::escaped(&text[at..end]));
+            at = end;
+            continue;
+        }
+        let rest = &text[at..];
+        let c = rest.chars().next().unwrap_or_default();
+        let name: String = rest[c.len_utf8()..].chars().take_while(|c| is_word(*c)).collect();
+        // `::` is a cast of Postgres, `:=` an assignment of MySQL.
+        if rest.starts_with("::") {
+            sql.push_str("::");
+            at += 2;
+        } else if c == ':' && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            let index = names.iter().position(|known| *known == name);
+            let index =
+                index.ok_or_else(|| format!("no variable `{name}`: add \\set {name} random(1, 1000)"))?;
+            variables.push(index as u16);
+            sql.push('?');
+            at += 1 + name.len();
+        } else {
+            sql.push_str(&crate::dialect::escaped(&rest[..c.len_utf8()]));
+            at += c.len_utf8();
+        }
+    }
+    let word: String = text.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+    let writes =
+        ["INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE"].iter().any(|verb| word.eq_ignore_ascii_case(verb));
+    let expect = match (writes, piece.rows) {
+        (false, Some(rows)) => Expect::Rows(rows),
+        (false, None) => Expect::AnyRows,
+        (true, Some(rows)) => Expect::ChangedRows(rows),
+        (true, None) => Expect::AnyChanged,
+    };
+    Ok(Parsed { sql, variables, expect })
+}
+
+/// The tables that a schema creates, as it names them.
+pub fn created_tables(schema: &[Piece]) -> Vec<String> {
+    let created = |piece: &Piece| -> Option<String> {
+        let mut words = piece.text.split_whitespace();
+        let mut next = || words.next();
+        let is = |word: Option<&str>, known: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(known));
+        if !is(next(), "CREATE") {
+            return None;
+        }
+        let mut word = next();
+        if is(word, "UNLOGGED") {
+            word = next();
+        }
+        if !is(word, "TABLE") {
+            return None;
+        }
+        let mut name = next()?;
+        if name.eq_ignore_ascii_case("IF") {
+            next();
+            next();
+            name = next()?;
+        }
+        Some(name.split('(').next().unwrap_or(name).to_owned())
+    };
+    schema.iter().filter_map(created).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_of_pgbench_is_parsed() {
+        let script = parse(
+            "\\set aid random(1, 100000 * 2)\n\\set hot random_zipfian(1, 50, 1.2)\nBEGIN;\n\
+             UPDATE accounts SET n = n + :hot WHERE aid = :aid; -- a comment; with a semicolon\n-- rows: 1\n\
+             SELECT n::int, ':aid', '{\"a\": 1}' ? 'a' FROM accounts\n WHERE aid = :aid;\nEND;\n",
+        )
+        .unwrap();
+        assert!(script.transaction);
+        assert_eq!(
+            script.draws,
+            [Draw { low: 1, high: 200_000, exponent: None }, Draw { low: 1, high: 50, exponent: Some(1.2) }]
+        );
+        let [update, select] = script.statements.as_slice() else { panic!("{script:?}") };
+        assert_eq!(update.sql, "UPDATE accounts SET n = n + ? WHERE aid = ?");
+        assert_eq!((update.variables.as_slice(), update.expect), ([1, 0].as_slice(), Expect::AnyChanged));
+        assert_eq!((select.variables.as_slice(), select.expect), ([0].as_slice(), Expect::Rows(1)));
+        assert!(
+            select.sql.contains("n::int, ':aid'") && select.sql.matches('?').count() == 1,
+            "{}",
+            select.sql
+        );
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        for (text, words) in [
+            ("", "no statement"),
+            ("SELECT 1;\n\\sleep 1", "line 2: unknown command `\\sleep 1`"),
+            ("\\set a 5\nSELECT :a", "line 1: `5` is not supported"),
+            ("\\set a random(9, 1)\nSELECT :a", "line 1: 9 is above 1"),
+            ("SELECT 1;\n\nSELECT :b", "line 3: no variable `b`"),
+            ("SELECT 'a", "line 1: the quote does not end"),
+            ("BEGIN; SELECT 1;", "must end with COMMIT"),
+            ("SELECT 1; BEGIN; SELECT 2", "line 1: BEGIN can only be the first"),
+            ("-- rows: many\nSELECT 1", "line 1: write -- rows: and a whole number"),
+        ] {
+            let message = parse(text).unwrap_err();
+            assert!(message.contains(words), "{text:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_schema_is_split_and_its_tables_are_found() {
+        let schema = split(
+            "CREATE TABLE a (id int, t text DEFAULT 'x;y');\ncreate table if not exists s.b(id int);\n\
+             CREATE FUNCTION f() RETURNS int AS $x$ SELECT 1; $x$ LANGUAGE sql;\nCREATE UNLOGGED TABLE c (id int);\n\
+             INSERT INTO a SELECT i FROM generate_series(1, 10) i",
+        )
+        .unwrap();
+        assert_eq!(schema.len(), 5);
+        assert_eq!(schema[2].text, "CREATE FUNCTION f() RETURNS int AS $x$ SELECT 1; $x$ LANGUAGE sql");
+        assert_eq!(schema[4].line, 5);
+        assert_eq!(created_tables(&schema), ["a", "s.b", "c"]);
+    }
+}
