@@ -167,6 +167,9 @@ pub struct DemoArgs {
 pub struct RunArgs {
     /// A plan file, or the name of a shipped plan (see `rqps plan ls`)
     pub plan: String,
+    /// Name the run, in place of the plan's name
+    #[arg(long, value_name = "NAME")]
+    pub label: Option<String>,
     /// Keep the data directories of finished arms
     #[arg(long)]
     pub keep_data: bool,

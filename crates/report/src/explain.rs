@@ -9,7 +9,9 @@
 //! | `part` | waiting: neither client nor server session is on a CPU; unexplained: not measured by any counter |
 //! | `noise` | half width of the 99 % interval of the difference over base's value |
 
-use rqps_explain::{Decomposition, Evidence, ExplainRequest, Explanation, Finding, Part, PartName, explain};
+use rqps_explain::{
+    Decomposition, Evidence, ExplainRequest, Explanation, Finding, Part, PartName, Word, explain,
+};
 use rqps_store::{Run, counted};
 
 use crate::comparison::Comparison;
@@ -56,6 +58,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let what = if judged.is_some() { "verdicts" } else { "differences in a single pass" };
     document.push(Block::Heading(1, format!("Why: {what} of {}", run.folder.name())));
     document.push_warnings(&warnings);
+    document.extend(summary(&found).map(Block::Text));
     for one in &found {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
         document.extend(judged.as_ref().and_then(|judged| verdicts_of(judged, one)).map(Block::Text));
@@ -68,6 +71,27 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     document.warn(&warnings);
     render(&document, options.format, options.color)
+}
+
+/// How often each cause is the first: `9 changes. First cause: less work (heap-blocks) in 5, …`. None for a single test.
+fn summary(found: &[Explanation]) -> Option<String> {
+    let mut causes: Vec<(String, usize)> = Vec::new();
+    let searched: Vec<&Explanation> = found.iter().filter(|one| one.searched).collect();
+    for one in &searched {
+        let name = match one.findings.first() {
+            Some(first) if first.word == Word::NotExplained => first.word.to_string(),
+            Some(first) => format!("{} ({})", first.word, first.cause.key()),
+            None => "no cause found".to_owned(),
+        };
+        match causes.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => causes.push((name, 1)),
+        }
+    }
+    causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let causes: Vec<String> = causes.iter().map(|(name, count)| format!("{name} in {count}")).collect();
+    (searched.len() > 1)
+        .then(|| format!("{} changed. First cause: {}.", counted(searched.len(), "test"), causes.join(", ")))
 }
 
 /// The sentences of a run's explanations without their figures, for a report.

@@ -1,6 +1,6 @@
 //! `run`: run a plan and write its report.
 
-use super::plan::read_plan;
+use super::plan::{check_plan, read_plan};
 use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
@@ -22,7 +22,12 @@ const REPORT_FILE: &str = "report.md";
 pub const PAGE_FILE: &str = "report.html";
 
 pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let plan = read_plan(&args.plan)?;
+    let mut plan = read_plan(&args.plan)?;
+    if let Some(label) = &args.label {
+        plan.name.clone_from(label);
+        // Checks the name like any other.
+        plan = check_plan(&plan.to_toml()?, "--label")?.plan;
+    }
     let mut execution = begin(context, plan)?;
     if args.keep_data {
         execution.keep_data();

@@ -60,7 +60,8 @@ fn own_scripts_run_on_mysql_in_a_sequence_with_several_clients() {
          wrong = '''\n-- rows: 5\nSELECT count(*) FROM t;\n'''\n\
          [[arm]]\nname = \"a\"\nbuild = \"mysql-8.0.31\"\nconfig = \"./small.cnf\"\n",
     );
-    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    bench.call(&["run", plan.to_str().unwrap(), "--label", "in-sequence"]).expect(0);
+    assert!(bench.call(&["ls"]).expect(0).stdout.contains("in-sequence-2"));
     let run = bench.run();
     let window = |test: &str| run.windows.iter().find(|window| window.action.step == test).unwrap();
     assert!(window("add").valid() && window("add").result.rows == window("add").result.events);

@@ -94,6 +94,56 @@
   };
   all("table.sortable").forEach(sortable);
 
+  // Every table can be copied as it is shown: sorted, and without hidden rows.
+  const cellsOf = (row) => [...row.cells].flatMap((cell) => {
+    const text = cell.textContent.replace(/\s+/g, " ").trim();
+    return [text, ...Array(cell.colSpan - 1).fill("")];
+  });
+  const rowsOf = (table) => [...table.rows].filter((row) => !row.hidden && !row.parentElement.hidden);
+  const formats = {
+    Markdown: (table) => {
+      const lines = rowsOf(table).map((row) => `| ${cellsOf(row).map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`);
+      const heads = table.tHead?.rows.length ?? 0;
+      const rule = `|${" --- |".repeat(cellsOf(table.rows[0]).length)}`;
+      return [...lines.slice(0, Math.max(heads, 1)), rule, ...lines.slice(Math.max(heads, 1))].join("\n");
+    },
+    CSV: (table) => {
+      const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+      const rows = rowsOf(table).filter((row) => !row.classList.contains("group"));
+      return rows.map((row) => cellsOf(row).map(quoted).join(",")).join("\n");
+    },
+  };
+  const copy = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // A page from a file may be refused the clipboard.
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+  };
+  for (const table of all("table")) {
+    const bar = document.createElement("p");
+    bar.className = "copy";
+    bar.append("Copy as ");
+    for (const [name, format] of Object.entries(formats)) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = name;
+      button.addEventListener("click", async () => {
+        await copy(`${format(table)}\n`);
+        button.textContent = "Copied";
+        setTimeout(() => { button.textContent = name; }, 1500);
+      });
+      bar.append(button, " ");
+    }
+    (table.closest(".scroll") ?? table).after(bar);
+  }
+
   const onlyChanges = byId("only-changes");
   const findTest = byId("find-test");
   const filter = () => {

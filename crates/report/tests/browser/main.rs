@@ -166,6 +166,14 @@ fn verdicts_can_be_sorted_and_filtered_and_link_to_tests() {
     assert_eq!(browser.value(names), in_groups, "the third click brings the groups back");
     browser.value("document.getElementById('only-changes').click()");
     assert_eq!(browser.value(names), json!(["hot-points", "insert"]));
+    let copied = "(() => { let text; navigator.clipboard.writeText = async (it) => { text = it; };
+        [...document.querySelector('.verdict-table').closest('.scroll').nextElementSibling.children]
+            .find((one) => one.textContent === 'FORMAT').click(); return text; })()";
+    let csv = browser.value(&copied.replace("FORMAT", "CSV"));
+    let rows: Vec<&str> = csv.as_str().unwrap().lines().collect();
+    assert!(rows.len() > 2 && rows.last().is_some_and(|row| row.starts_with("insert,")), "shown rows: {csv}");
+    let markdown = browser.value(&copied.replace("FORMAT", "Markdown"));
+    assert!(markdown.as_str().is_some_and(|text| text.contains("| --- |")), "{markdown}");
     browser.value("document.querySelector('.verdict-table a').click()");
     let open = "[...document.querySelectorAll('details.test[open]')].map((one) => one.id)";
     browser.expect(open, &json!(["test-hot-points"]));
