@@ -73,7 +73,8 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     render(&document, options.format, options.color)
 }
 
-/// How often each cause is the first: `9 changes. First cause: less work (heap-blocks) in 5, …`. None for a single test.
+/// How often each cause is the first: `9 tests changed. First cause: less work (heap-blocks) in 5, …`; None for one
+/// test.
 fn summary(found: &[Explanation]) -> Option<String> {
     let mut causes: Vec<(String, usize)> = Vec::new();
     let searched: Vec<&Explanation> = found.iter().filter(|one| one.searched).collect();
