@@ -1,7 +1,7 @@
 # `make` alone lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help test check demo packages
+.PHONY: help test check demo packages dist
 
 CHECK = cargo fmt --all --check && cargo clippy --workspace --all-targets -- -D warnings
 # Lints and compiles at once, the way `cargo clippy` calls it: apart from compiling, it checks all dependencies once more.
@@ -11,6 +11,7 @@ help:
 	@echo 'make test      everything that has to hold: packages, format, lints, all tests, the Python wheel, fidelity to sysbench'
 	@echo 'make check     format and lints only'
 	@echo 'make demo      compare two Postgres releases, in under five minutes after the build'
+	@echo 'make dist      a release archive for x86-64 Linux from glibc 2.31 on, tried with that libc'
 	@echo 'make packages  install the Debian packages that building and testing need, where they are missing'
 
 # Packages come while it compiles; whatever else has to hold goes on beside the tests, which wait for servers.
@@ -29,3 +30,6 @@ demo:
 
 packages:
 	tools/debian-packages
+
+dist:
+	tools/dist

@@ -12,7 +12,7 @@ pub enum Range {
     Null,
     /// Slower, from the edge with this index to the next.
     From(usize),
-    /// Sleep, WAL and fsyncs: larger than any size of interest.
+    /// Sleep, WAL and fsyncs, of unknown size: a statement that costs much hardly costs more with them.
     Others,
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], bloc
     let wrongly_same = |detector: Detector, least: f64| {
         let wanted = |sample: &Sample| {
             let true_range = range(input, &tests[sample.test].name, sample.arm, detector);
-            let large = |range: Range| range >= Range::holding(least) && range != Range::Null;
+            let large = |range: Range| matches!(range, Range::From(_)) && range >= Range::holding(least);
             sample.detector == detector && true_range.is_some_and(large)
         };
         Share::count(last, blocks, wanted, |sample| sample.class == Class::Same)

@@ -73,7 +73,8 @@ fn check_exact(server: &Scratch, monitor: &mut Connection) {
         let what = format!("{what}: {done:?}");
         // Each statement reads its row by key, and 400 update it.
         assert_eq!(done.rows_touched, Some(1_400.0), "{what}");
-        assert!((1_400.0..12_000.0).contains(&done.blocks_touched.unwrap()), "{what}");
+        // Purge and the page cleaner touch pages, too: on a busy machine more than the statements.
+        assert!((1_400.0..60_000.0).contains(&done.blocks_touched.unwrap()), "{what}");
         assert!((40_000.0..800_000.0).contains(&done.wal_bytes.unwrap()), "{what}");
         // One per update. 8.0 may write the log of a commit in two parts; background threads flush, too, in
         // proportion to the elapsed time.
