@@ -16,7 +16,7 @@ use crate::model::{Difference, DifferenceKind};
 /// Settings that depend on the server's location, the session or the version: they differ even between arms
 /// that are configured alike.
 const NOT_COMPARED: &str = "\
-    DateStyle TimeZone application_name archive_command basedir bind_address character_sets_dir cluster_name \
+    DateStyle TimeZone application_name archive_command basedir bind_address build_id character_sets_dir cluster_name \
     config_file data_directory data_directory_mode datadir default_text_search_config error_count event_source \
     explain_json_format_version external_pid_file general_log_file gtid_binlog_pos gtid_binlog_state \
     gtid_current_pos gtid_executed gtid_purged hba_file hostname ident_file in_hot_standby \

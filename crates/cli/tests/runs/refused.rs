@@ -139,7 +139,6 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     let bench = Bench::new();
     let cases = [
         ("shared_buffers = 32MB\nwal_level = sideways\n", "sideways"),
-        ("shared_buffers = 900GB\n", "hint: not enough memory for this config"),
         ("shared_preload_libraries = 'no_such_library'\n", "no_such_library"),
         ("io_method = io_uring\n", "io_method"),
     ];
@@ -179,6 +178,18 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     expect_words(&ended, &["arm bad-0: ", "sideways"]);
     assert!(!ended.stderr.contains("bad-1: the"), "{}", ended.stderr);
     bench.expect_no_process();
+}
+
+#[test]
+fn what_the_host_cannot_hold_is_refused_before_anything_is_written() {
+    let bench = Bench::new();
+    fs::write(bench.path().join("huge.conf"), "shared_buffers = 900GB\n").unwrap();
+    let plan = bench.plan("", STEPS, &["18"]);
+    let text = fs::read_to_string(&plan).unwrap();
+    let huge = bench.plan_text(&text.replace("./small.conf", "./huge.conf"));
+    let ended = bench.call(&["run", huge.to_str().unwrap()]).expect(2);
+    expect_words(&ended, &["966.4 GB for the servers' caches", "lower shared_buffers"]);
+    assert!(bench.folders().is_empty());
 }
 
 #[test]

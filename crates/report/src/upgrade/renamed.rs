@@ -1,15 +1,17 @@
 //! Options that a later version has under another name. Sources: the release notes of PostgreSQL 10, 13, 16; the
 //! manual of MySQL 8.4, "Server Variables Removed".
 
-const RENAMED: [(&str, &str); 13] = [
+const RENAMED: [(&str, &str); 15] = [
     ("default_authentication_plugin", "authentication_policy"),
     ("expire_logs_days", "binlog_expire_logs_seconds"),
     ("force_parallel_mode", "debug_parallel_query"),
     ("innodb_file_io_threads", "innodb_read_io_threads"),
+    ("innodb_log_file_size", "innodb_redo_log_capacity"),
     ("innodb_undo_logs", "innodb_rollback_segments"),
     ("log_slow_queries", "slow_query_log"),
     ("log_warnings", "log_error_verbosity"),
     ("min_parallel_relation_size", "min_parallel_table_scan_size"),
+    ("skip_host_cache", "host_cache_size"),
     ("storage_engine", "default_storage_engine"),
     ("table_cache", "table_open_cache"),
     ("tx_isolation", "transaction_isolation"),
