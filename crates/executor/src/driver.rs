@@ -46,7 +46,7 @@ pub trait Driver: Sync {
     fn warm(&self, plan: &Plan, arm: &ActiveArm, rows_max: u64) -> Result<()> {
         let mut admin = arm.admin(WARMING)?;
         plan.work.table_names().iter().try_for_each(|table| {
-            let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {rows_max}) AS read");
+            let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {rows_max}) AS seen");
             admin.query(&sql).map(drop).map_err(Error::session(&arm.name, WARMING))
         })
     }

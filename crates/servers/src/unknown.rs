@@ -32,11 +32,18 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
             })
         })
     };
+    // MySQL's prefix for options that a version may not know.
+    let is_loose = |option: &str| {
+        config.text.lines().any(|line| {
+            let name = line.split(['=', ' ']).next().unwrap_or_default().replace('-', "_").to_lowercase();
+            name.strip_prefix("loose_") == Some(option)
+        })
+    };
     let options: Vec<&str> = config
         .options
         .iter()
         .map(|(option, _)| option.as_str())
-        .filter(|option| !is_shipped(option))
+        .filter(|option| !is_shipped(option) && !is_loose(option))
         .collect();
     if options.is_empty() {
         return Ok(Vec::new());

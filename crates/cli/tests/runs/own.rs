@@ -67,3 +67,24 @@ fn own_scripts_run_on_mysql_in_a_sequence_with_several_clients() {
     assert!(window("add").valid() && window("add").result.rows == window("add").result.events);
     assert!(!window("wrong").valid(), "it returns 1 row, not 5");
 }
+
+#[test]
+fn own_scripts_run_in_blocks_on_mysql_with_names_and_texts_in_quotes() {
+    let bench = Bench::new();
+    let plan = |schema: &str| {
+        bench.plan_text(&format!(
+            "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nbenchmark = \"sql\"\nsettle_seconds_max = 5\n\
+             [sql]\nrows = 3\nschema = \"\"\"{schema}\"\"\"\n[sql.tests]\n\
+             look = '''-- rows: 1\nSELECT v, 'a;b' FROM `my t` WHERE id = 2;'''\n\
+             [isolated]\nwindow_seconds = 0.1\nblocks_max = 3\ncount_instructions = false\n\
+             [[arm]]\nname = \"a\"\nbuild = \"mysql-8.0.31\"\nconfig = \"./small.cnf\"\n"
+        ))
+    };
+    let good = plan(
+        "CREATE TABLE `my t` (id int PRIMARY KEY, v int);\nINSERT INTO `my t` VALUES (1, 1), (2, 2), (3, 3);",
+    );
+    bench.call(&["run", good.to_str().unwrap()]).expect(0);
+    assert!(bench.run().windows.iter().all(|window| window.valid()) && !bench.run().windows.is_empty());
+    let none = bench.call(&["plan", "check", plan("SELECT 1;").to_str().unwrap()]).expect(2);
+    assert!(none.stderr.contains("it creates no table"), "{}", none.stderr);
+}

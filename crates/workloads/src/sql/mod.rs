@@ -161,7 +161,12 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> (String, u64, BTreeMap
     let schema = text(section, "schema");
     match &schema {
         Some(Found { value, at }) => {
-            if let Err(why) = split(value) {
+            let why = match split(value) {
+                Ok(pieces) if script::created_tables(&pieces).is_empty() => "it creates no table".to_owned(),
+                Ok(_) => String::new(),
+                Err(why) => why,
+            };
+            if !why.is_empty() {
                 problems.error(at, section.place_of("schema"), why, "Correct the schema.");
             }
         }

@@ -271,7 +271,13 @@ pub fn created_tables(schema: &[Piece]) -> Vec<String> {
             next();
             name = next()?;
         }
-        Some(name.split('(').next().unwrap_or(name).to_owned())
+        // A quoted name may contain blanks.
+        let from = name.as_ptr() as usize - piece.text.as_ptr() as usize;
+        let is_quoted = |at: usize| piece.quoted.iter().any(|(from, to)| (*from..*to).contains(&at));
+        let end = piece.text[from..]
+            .char_indices()
+            .find(|(at, c)| (c.is_whitespace() || *c == '(') && !is_quoted(from + at));
+        Some(piece.text[from..end.map_or(piece.text.len(), |(at, _)| from + at)].to_owned())
     };
     schema.iter().filter_map(created).collect()
 }
@@ -325,14 +331,14 @@ mod tests {
     #[test]
     fn a_schema_is_split_and_its_tables_are_found() {
         let schema = split(
-            "CREATE TABLE a (id int, t text DEFAULT 'x;y');\ncreate table if not exists s.b(id int);\n\
+            "CREATE TABLE s.\"d e\"(id int); CREATE TABLE a (id int, t text DEFAULT 'x;y');\ncreate table if not exists s.b(id int);\n\
              CREATE FUNCTION f() RETURNS int AS $x$ SELECT 1; $x$ LANGUAGE sql;\nCREATE UNLOGGED TABLE c (id int);\n\
              INSERT INTO a SELECT i FROM generate_series(1, 10) i",
         )
         .unwrap();
-        assert_eq!(schema.len(), 5);
-        assert_eq!(schema[2].text, "CREATE FUNCTION f() RETURNS int AS $x$ SELECT 1; $x$ LANGUAGE sql");
-        assert_eq!(schema[4].line, 5);
-        assert_eq!(created_tables(&schema), ["a", "s.b", "c"]);
+        assert_eq!(schema.len(), 6);
+        assert_eq!(schema[3].text, "CREATE FUNCTION f() RETURNS int AS $x$ SELECT 1; $x$ LANGUAGE sql");
+        assert_eq!(schema[5].line, 5);
+        assert_eq!(created_tables(&schema), ["s.\"d e\"", "a", "s.b", "c"]);
     }
 }
