@@ -8,7 +8,7 @@ use crate::observe::StepFindings;
 use crate::system::Admin;
 use rqps_driver::{Member, Observer, SliceSpec, StepError, StepResult};
 use rqps_model::{FixedWork, Limit, Metrics, Pacer, Unit, Warmup};
-use rqps_plan::{Plan, StepDef};
+use rqps_plan::{Plan, StepDef, Workplan};
 use rqps_store::Load;
 use std::time::Duration;
 
@@ -58,6 +58,12 @@ pub trait Driver: Sync {
         arm: &ActiveArm,
         admin: &mut dyn Admin,
     ) -> Result<Box<dyn Window + 'a>>;
+}
+
+/// The part of a plan that belongs to the driver's benchmark.
+pub(crate) fn work_of<'a, W: Workplan>(driver: &dyn Driver, plan: &'a Plan) -> Result<&'a W> {
+    let no_driver = Error::NoDriver { driver: driver.id(), benchmark: plan.work.benchmark().id() };
+    plan.work.of().ok_or(no_driver)
 }
 
 /// Result of a load.

@@ -7,7 +7,7 @@ use rqps_model::{WORD_BYTES_MAX, Warmup, edit_distance};
 use toml::Table;
 
 use crate::limits;
-use crate::model::{Driver, Transport};
+use crate::model::{Driver, Isolated, Transport};
 use crate::problem::Problems;
 use crate::reader::{Found, Section};
 
@@ -136,6 +136,15 @@ pub fn nearest_step<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Opt
 pub fn toml_key(name: &str) -> String {
     let bare = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
     if bare { name.to_owned() } else { format!("\"{name}\"") }
+}
+
+/// How blocks measure, as rows of a run's method.
+pub fn method_of_blocks(isolated: &Isolated) -> [(&'static str, String); 3] {
+    [
+        ("window", format!("the events that base does in {} s", isolated.window_seconds)),
+        ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
+        ("blocks at most", isolated.blocks_max.to_string()),
+    ]
 }
 
 /// A struct as a TOML table; empty if TOML cannot represent it, which never happens for plan options.

@@ -3,7 +3,7 @@
 use super::microbenchmarks::window;
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
-use crate::driver::{Driver, Job, Loaded, Window};
+use crate::driver::{Driver, Job, Loaded, Window, work_of};
 use crate::error::{Error, Result};
 use crate::system::Admin;
 use rqps_plan::{Benchmark, Driver as Program, Plan, StepDef};
@@ -32,7 +32,7 @@ impl Driver for OwnClients {
     fn load(&self, plan: &Plan, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded> {
         let start = Instant::now();
         let mut admin = arm.admin("running the schema")?;
-        for piece in self.work(plan)?.schema() {
+        for piece in work_of::<SqlPlan>(self, plan)?.schema() {
             control.check()?;
             control.progress.action_progress("schema", start.elapsed().as_secs_f64(), None);
             let doing = format!("running the statement on line {} of the schema", piece.line);
@@ -49,15 +49,8 @@ impl Driver for OwnClients {
         arm: &ActiveArm,
         admin: &mut dyn Admin,
     ) -> Result<Box<dyn Window + 'a>> {
-        let test = self.work(job.plan)?.test(&job.step.test);
+        let test = work_of::<SqlPlan>(self, job.plan)?.test(&job.step.test);
         let test = test.ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
         window((Program::Rqps, self), test, job, arm, admin)
-    }
-}
-
-impl OwnClients {
-    fn work<'a>(&self, plan: &'a Plan) -> Result<&'a SqlPlan> {
-        let no_driver = Error::NoDriver { driver: self.id(), benchmark: plan.work.benchmark().id() };
-        plan.work.of().ok_or(no_driver)
     }
 }

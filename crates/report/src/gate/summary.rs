@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::format::Format;
 use crate::gate::{ArmAtGate, Outcome};
 use crate::render::render;
-use crate::tables::{arrivals, conditions, trust, verdicts};
+use crate::tables::{arrivals, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
 pub(super) fn markdown(
@@ -37,15 +37,7 @@ pub(super) fn markdown(
     let base = judged.label(comparison, judged.base);
     for (at, ArmAtGate { arm, lines, warnings }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);
-        document.push(Block::Text(verdicts::summary(&label, &base, lines)));
-        if at == 0 {
-            document.extend(conditions::blocks(judged.run, judged.base));
-        }
-        let changes = verdicts::changes(judged, lines);
-        if !changes.is_empty() {
-            document.push(Block::Items(changes));
-        }
-        document.extend(verdicts::open(judged, lines).map(Block::Text));
+        document.extend(verdicts::opening(judged, lines, (&label, &base), at == 0));
         let table = verdicts::table(judged, *arm, lines, &label, &base);
         let tables = std::iter::once(table).chain(verdicts::resources(lines, &label, &base));
         let tables: Vec<Block> =

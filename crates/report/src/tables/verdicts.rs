@@ -62,23 +62,33 @@ fn keep_footnotes_once(blocks: &mut [Block]) {
 fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
     let lines = judged.lines(arm, |test| comparison.shows(test));
     let (label, base) = (judged.label(comparison, arm), judged.label(comparison, judged.base));
-    let mut blocks = vec![Block::Text(summary(&label, &base, &lines))];
-    if judged.candidates().next() == Some(arm) {
-        blocks.extend(conditions::blocks(judged.run, judged.base));
-    }
-    let changes = changes(judged, &lines);
-    if !changes.is_empty() {
-        blocks.push(Block::Items(changes));
-    }
-    blocks.extend(open(judged, &lines).map(Block::Text));
+    let is_first = judged.candidates().next() == Some(arm);
+    let mut blocks = opening(judged, &lines, (&label, &base), is_first);
     let tables = std::iter::once(table(judged, arm, &lines, &label, &base));
     let tables = tables.chain(resources(&lines, &label, &base));
     blocks.extend(tables.map(|table| Block::Table(table.about("arm", &judged.run.arms[arm].name))));
     comparison.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
 }
 
+/// What reports on an arm begin with: the summary, what it was measured with, changes, and what is inconclusive.
+pub(crate) fn opening(
+    judged: &Judged<'_>,
+    lines: &[Line<'_>],
+    (label, base): (&str, &str),
+    has_conditions: bool,
+) -> Vec<Block> {
+    let mut blocks = vec![Block::Text(summary(label, base, lines))];
+    if has_conditions {
+        blocks.extend(conditions::blocks(judged.run, judged.base));
+    }
+    let changes = changes(judged, lines);
+    blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
+    blocks.extend(open(judged, lines).map(Block::Text));
+    blocks
+}
+
 /// `new against old, 6 tests. Rate: 1 regression, 5 the same. Cost: …`.
-pub(crate) fn summary(label: &str, base: &str, lines: &[Line<'_>]) -> String {
+fn summary(label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let count = |detector: Detector| {
         Tally::of(lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == detector))
     };
@@ -144,7 +154,7 @@ fn tally(tally: Tally) -> String {
 }
 
 /// Changes in plain words, regressions first.
-pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
+fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let changed = changed(lines);
     let word = |rank: u8| match rank {
         0 => "REGRESSION",
@@ -170,7 +180,7 @@ pub(crate) fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
 }
 
 /// How many verdicts are inconclusive, and what it would take to decide them.
-pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
+fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let open: Vec<&Verdict> = lines
         .iter()
         .flat_map(Line::verdicts)

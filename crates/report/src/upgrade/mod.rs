@@ -23,7 +23,7 @@ use crate::explain::{is_reported, sentence};
 use crate::format::Format;
 use crate::reading::Reading;
 use crate::render::render;
-use crate::tables::{conditions, plans, trust, verdicts};
+use crate::tables::{plans, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
@@ -83,11 +83,7 @@ impl Upgrade<'_> {
         let lines = judged.lines(self.arm, |_| true);
         let (label, base) =
             (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
-        let mut blocks = vec![Block::Text(verdicts::summary(&label, &base, &lines))];
-        blocks.extend(conditions::blocks(judged.run, self.base));
-        let changes = verdicts::changes(judged, &lines);
-        blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
-        blocks.extend(verdicts::open(judged, &lines).map(Block::Text));
+        let mut blocks = verdicts::opening(judged, &lines, (&label, &base), true);
         let mut part = |heading: &str, of_part: Vec<Block>| {
             blocks.push(Block::Heading(2, heading.to_owned()));
             blocks.extend(of_part);

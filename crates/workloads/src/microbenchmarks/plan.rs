@@ -252,14 +252,8 @@ impl Workplan for MicroPlan {
         let connections = ("connections", plan.workload.transport.text().to_owned());
         let settle = ("settle at most", format!("{} s", plan.workload.settle_seconds_max));
         if let Some(isolated) = &plan.isolated {
-            return vec![
-                ("window", format!("the events that base does in {} s", isolated.window_seconds)),
-                ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
-                ("blocks at most", isolated.blocks_max.to_string()),
-                connections,
-                delete,
-                settle,
-            ];
+            let blocks = shared::method_of_blocks(isolated).into_iter();
+            return blocks.chain([connections, delete, settle]).collect();
         }
         let writes = match self.write_work {
             WriteWork::AsBase => "base by time, every other arm exactly base's operations",

@@ -335,11 +335,7 @@ impl Workplan for SqlPlan {
         let connections = ("connections", plan.workload.transport.text().to_owned());
         let settle = ("settle at most", format!("{} s", plan.workload.settle_seconds_max));
         let windows = match &plan.isolated {
-            Some(isolated) => vec![
-                ("window", format!("the events that base does in {} s", isolated.window_seconds)),
-                ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
-                ("blocks at most", isolated.blocks_max.to_string()),
-            ],
+            Some(isolated) => shared::method_of_blocks(isolated).to_vec(),
             None => vec![
                 ("window", format!("{} s", self.seconds)),
                 ("work of writes", "base by time, every other arm exactly base's operations".to_owned()),

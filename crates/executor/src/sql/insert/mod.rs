@@ -12,7 +12,7 @@ use super::clients::flush;
 use super::system::SqlAddress;
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
-use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
+use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window, work_of};
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
 use crate::system::Admin;
@@ -50,7 +50,7 @@ impl Driver for InsertClients {
 
     /// Creates the tables, which l.i0 fills.
     fn load(&self, plan: &Plan, arm: &ActiveArm, _control: &mut RunControl<'_>) -> Result<Loaded> {
-        let work = self.work(plan)?;
+        let work = work_of::<InsertPlan>(self, plan)?;
         let dialect = SqlAddress::of(arm, self)?.adapter.dialect();
         let start = Instant::now();
         let doing = "creating the tables";
@@ -74,7 +74,7 @@ impl Driver for InsertClients {
         admin: &mut dyn Admin,
     ) -> Result<Box<dyn Window + 'a>> {
         let address = SqlAddress::of(arm, self)?;
-        let step = InsertStep::of(&job, self.work(job.plan)?, address.adapter.dialect())
+        let step = InsertStep::of(&job, work_of::<InsertPlan>(self, job.plan)?, address.adapter.dialect())
             .ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
         if step.repeats {
             undo_partial_work(admin, &step, &arm.name)?;
@@ -100,13 +100,6 @@ impl Driver for InsertClients {
             flush,
         };
         Ok(Box::new(InsertWindow { step, spec, address, before, position, examples }))
-    }
-}
-
-impl InsertClients {
-    fn work<'a>(&self, plan: &'a Plan) -> Result<&'a InsertPlan> {
-        let no_driver = Error::NoDriver { driver: self.id(), benchmark: plan.work.benchmark().id() };
-        plan.work.of().ok_or(no_driver)
     }
 }
 
