@@ -111,11 +111,15 @@ impl ClientThreads<'_> {
     }
 }
 
-/// Calls [`Control::leave`] when a thread ends, also by a panic.
+/// Calls [`Control::leave`] when a thread ends. A thread that panics also ends the step: the next phase would
+/// wait for it in vain.
 pub(crate) struct LeaveOnDrop<'a>(pub &'a Control);
 
 impl Drop for LeaveOnDrop<'_> {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abort();
+        }
         self.0.leave();
     }
 }

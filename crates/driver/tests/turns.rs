@@ -8,7 +8,7 @@ mod common;
 use nix::time::ClockId;
 use nix::unistd::Pid;
 use rqps_driver::{
-    Clients, CpuClock, Member, Observer, SliceSpec, StepError, StepResult, StepSpec, run_in_turns,
+    Clients, CpuClock, Member, Observer, SliceSpec, StepError, StepResult, StepSpec, run_in_turns, run_step,
 };
 use rqps_model::{EndedBy, FixedWork, Limit};
 use rqps_wire::Endpoint;
@@ -150,4 +150,17 @@ fn a_lost_session_is_reported_with_its_member_and_one_observer_can_cancel_all() 
     let (ended, last) = run_three(&endpoint, "point-query", |turns| turns[2].cancels_in = 3);
     let (member, error) = ended.unwrap_err();
     assert!(member == 2 && matches!(error, StepError::Cancelled) && last.len() < 8, "{member}: {error}");
+}
+
+#[test]
+fn a_client_that_panics_ends_the_step() {
+    let (_server, endpoint, _) = common::loaded(1, ROWS);
+    let connect = |number: u32| {
+        assert_eq!(number, 0, "a bug");
+        Connection::connect(&endpoint, "test")
+    };
+    let spec = StepSpec { limit: Limit::Time(Duration::from_secs(1)), slice: None, ..spec("point-query") };
+    let at_work = Cell::new(None);
+    let ended = run_step(&spec, &Clients::new(connect), &mut Turn::new(0, &at_work, &endpoint));
+    assert!(matches!(ended, Err(StepError::Panicked(1))), "{ended:?}");
 }

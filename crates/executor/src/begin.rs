@@ -28,7 +28,7 @@ pub fn resolve(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Re
     }
     let with_config = |(arm, build): (&Arm, Build)| {
         let system = kit.system(build.dbms)?;
-        let config = system.config(build.dbms, &arm.config, Some(&limits))?;
+        let config = system.config(&build, &arm.config, Some(&limits))?;
         Ok(Ingredients { build, config, system })
     };
     plan.arms.iter().zip(builds).map(with_config).collect()
@@ -168,7 +168,7 @@ fn reopened(
             same_build(then, &build)?;
             let pinned = run.folder.path().join(pinned_config(&arm.name));
             let system = kit.system(build.dbms)?;
-            let mut config = system.config(build.dbms, &pinned.to_string_lossy(), None)?;
+            let mut config = system.config(&build, &pinned.to_string_lossy(), None)?;
             config.name.clone_from(&then.config_name);
             Ok(Ingredients { build, config, system })
         })

@@ -210,6 +210,7 @@ impl Execution {
             budget,
             died: BTreeSet::new(),
             given_up: BTreeMap::new(),
+            invalid: BTreeSet::new(),
         };
         let why = blocks.run(control)?;
         Ok(match blocks.given_up.into_values().collect::<Vec<_>>() {

@@ -39,9 +39,9 @@ pub trait System: Sync {
     /// `watch.stop` is set.
     fn build(&self, dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> rqps_builds::Result<Build>;
 
-    /// Reads a config by name or path. `limits` are for values that depend on the host; with `None` the
+    /// Reads a config for a build, by name or path. `limits` are for values that depend on the host; with `None` the
     /// config is read as written.
-    fn config(&self, dbms: Dbms, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config>;
+    fn config(&self, build: &Build, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config>;
 
     /// The options of a config that the build does not know, without those of shipped configs. `scratch` is a directory
     /// that the servers' user can enter.
@@ -57,7 +57,7 @@ pub trait System: Sync {
 
     /// Returns the config for protocol `isolated`: the same without background work that starts by the clock,
     /// which would run in one arm's windows and not in another's.
-    fn config_of_blocks(&self, dbms: Dbms, config: &Config) -> ServerResult<Config>;
+    fn config_of_blocks(&self, config: &Config) -> Config;
 
     /// Describes what [`System::config_of_blocks`] changes, as name and text of a row in the run's method.
     fn method_of_blocks(&self) -> (&'static str, &'static str);

@@ -63,7 +63,7 @@ impl Trial<'_> {
 
     fn start(&self, arm: usize, control: &RunControl<'_>) -> Result<()> {
         let name = &self.setup.plan.arms[arm].name;
-        let spec = self.spec(arm)?;
+        let spec = self.spec(arm);
         let failed = || not_started(name, &spec.data_dir);
         let system = self.setup.ingredients[arm].system;
         system.create(&spec, control.stop).map_err(failed())?;
@@ -74,12 +74,12 @@ impl Trial<'_> {
         std::fs::remove_dir_all(&logs).map_err(|source| Error::File { action: "remove", path: logs, source })
     }
 
-    fn spec(&self, arm: usize) -> Result<ServerSpec> {
+    fn spec(&self, arm: usize) -> ServerSpec {
         let data_dir = self.setup.place.data_dir(TRIAL);
         let spec = server_spec(&self.setup.plan, arm, &self.setup.ingredients[arm], data_dir, self.folder);
         let spec = ServerSpec { log_dir: self.logs_dir(arm), ..spec };
         match self.setup.plan.protocol {
-            Protocol::Sequence => Ok(spec),
+            Protocol::Sequence => spec,
             Protocol::Isolated => with_config_of_blocks(self.setup.ingredients[arm].system, spec),
         }
     }

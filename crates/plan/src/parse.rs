@@ -159,6 +159,12 @@ fn read_plan(
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut arms = arms::read(top, problems, &ArmRules { directory, context });
     let protocol = protocol::read(top, problems);
+    let mut dbms = Vec::new();
+    for arm in &arms {
+        if !dbms.contains(&arm.build.dbms) {
+            dbms.push(arm.build.dbms);
+        }
+    }
     let BenchmarkParts { workload, tests, work } = match top.table("workload", "[workload]") {
         Some(section) => {
             let benchmarks = context.benchmarks;
@@ -167,6 +173,7 @@ fn read_plan(
                 workload: &section,
                 problems,
                 protocol: protocol.protocol,
+                dbms: &dbms,
                 plan_keys: &keys,
                 read_text: &|file| (context.read_text)(&directory.join(file)),
                 benchmarks,

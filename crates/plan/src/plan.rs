@@ -12,7 +12,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rqps_model::Warmup;
+use rqps_model::{Dbms, Warmup};
 use serde::{Serialize, Serializer};
 use toml::Table;
 
@@ -56,6 +56,8 @@ pub struct Reading<'p> {
     pub workload: &'p Section<'p>,
     pub problems: &'p Problems<'p>,
     pub protocol: Protocol,
+    /// The DBMSs of the arms, each once.
+    pub dbms: &'p [Dbms],
     /// Reads a text file by its path, relative to the plan's directory.
     pub read_text: &'p dyn Fn(&str) -> Result<String, String>,
     /// All top-level keys.

@@ -30,8 +30,6 @@ pub enum Error {
     PerfRefused { level: i64, remedy: &'static str },
     #[error("perf did not {doing}: {output}")]
     Perf { doing: &'static str, output: String },
-    #[error("cannot explain `{sql}`: it must be a single statement without semicolons inside")]
-    NotOneStatement { sql: String },
 }
 
 impl Error {

@@ -38,9 +38,12 @@ fn summary(text: &str) -> String {
 /// has the DBMS's own syntax and may include others: `include 'x10a_c8r32'` as in `postgresql.conf`,
 /// `!include z12a_c8r32` as in `my.cnf`, `other.conf` for a file in the same directory.
 ///
+/// `version` is that of the server that is to read it: `my.cnf` may have sections of one series. If it is empty,
+/// these are skipped.
+///
 /// The shipped config `sized` is computed for this host, see [`load_config_for`].
-pub fn load_config(dbms: Dbms, name_or_path: &str) -> Result<Config> {
-    load_config_for(dbms, name_or_path, &HostLimits::of(&Dirs::from_env().work))
+pub fn load_config(dbms: Dbms, version: &str, name_or_path: &str) -> Result<Config> {
+    load_config_for(dbms, version, name_or_path, &HostLimits::of(&Dirs::from_env().work))
 }
 
 /// Whether this is the path of a file, not the name of a shipped config.
@@ -50,19 +53,49 @@ pub fn is_file(name_or_path: &str) -> bool {
 
 /// Like [`load_config`], with the memory and disk space for `sized`. If several servers run at the same time,
 /// pass each one's share.
-pub fn load_config_for(dbms: Dbms, name_or_path: &str, limits: &HostLimits) -> Result<Config> {
+pub fn load_config_for(dbms: Dbms, version: &str, name_or_path: &str, limits: &HostLimits) -> Result<Config> {
     let source = Source::named(name_or_path, None);
-    let mut reader = Reader::new(dbms, limits);
+    let mut reader = Reader::new((dbms, version), limits);
     reader.read(&source, 0)?;
     Ok(reader.config(source.config_name()))
 }
 
-/// Parses a config's text, such as the [`Config::text`] of a run: equal options have equal hashes.
+/// Parses a config's text; equal options have equal hashes. Sections of one series are skipped.
 pub fn config_from_text(dbms: Dbms, name: &str, text: &str) -> Result<Config> {
     let limits = HostLimits::of(&Dirs::from_env().work);
-    let mut reader = Reader::new(dbms, &limits);
+    let mut reader = Reader::new((dbms, ""), &limits);
     reader.read_content(&Source::Shipped(name.to_owned()), text, 0)?;
     Ok(reader.config(name.to_owned()))
+}
+
+/// A config with more options; one that it has already gets the new value.
+pub fn config_with(config: &Config, options: &[(&str, &str)]) -> Config {
+    let before = |name: &str| config.before.iter().find(|before| before.option == name);
+    let kept = config.options.iter().map(|(name, value)| Setting {
+        name: name.clone(),
+        value: value.clone(),
+        before: before(name).map(|before| (before.version.clone(), before.value.clone())),
+    });
+    let more = options.iter().map(|(name, value)| Setting {
+        name: (*name).to_owned(),
+        value: (*value).to_owned(),
+        before: None,
+    });
+    let Config { name, text, other_sections, .. } = config.clone();
+    config_of(kept.chain(more).collect(), (name, text, other_sections))
+}
+
+fn config_of(settings: Vec<Setting>, (name, text, other_sections): (String, String, Vec<String>)) -> Config {
+    let settings = last_of_each(settings);
+    let options = settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
+    Config {
+        name,
+        hash: hash(&settings),
+        options: options.collect(),
+        before: settings.into_iter().filter_map(value_before).collect(),
+        other_sections,
+        text,
+    }
 }
 
 /// Keeps only the last occurrence of each option.
@@ -129,6 +162,7 @@ impl Source {
 
 struct Reader<'a> {
     dbms: Dbms,
+    version: &'a str,
     system: &'static dyn System,
     limits: &'a HostLimits,
     settings: Vec<Setting>,
@@ -137,9 +171,10 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(dbms: Dbms, limits: &'a HostLimits) -> Reader<'a> {
+    fn new((dbms, version): (Dbms, &'a str), limits: &'a HostLimits) -> Reader<'a> {
         Reader {
             dbms,
+            version,
             system: systems::get(dbms),
             limits,
             settings: Vec::new(),
@@ -149,16 +184,7 @@ impl<'a> Reader<'a> {
     }
 
     fn config(self, name: String) -> Config {
-        let settings = last_of_each(self.settings);
-        let options = settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
-        Config {
-            name,
-            hash: hash(&settings),
-            options: options.collect(),
-            before: settings.into_iter().filter_map(value_before).collect(),
-            other_sections: self.other_sections,
-            text: self.text,
-        }
+        config_of(self.settings, (name, self.text, self.other_sections))
     }
 
     fn read(&mut self, source: &Source, depth: usize) -> Result<()> {
@@ -176,7 +202,7 @@ impl<'a> Reader<'a> {
         for (index, line) in content.lines().enumerate() {
             let syntax_error =
                 |reason: String| Error::ConfigSyntax { file: source.display_name(), line: index + 1, reason };
-            match self.system.line(&mut section, line).map_err(syntax_error)? {
+            match self.system.line(&mut section, line, self.version).map_err(syntax_error)? {
                 Line::Empty => {}
                 Line::Include(name) => {
                     // A few files that include each other many times could reach any length.
@@ -244,7 +270,7 @@ mod tests {
             (Dbms::Mariadb, "character_set_server", "latin1"),
         ] {
             for shipped in shipped_configs(dbms) {
-                let config = load_config_for(dbms, &shipped.name.replace('N', "8"), &LIMITS).unwrap();
+                let config = load_config_for(dbms, "", &shipped.name.replace('N', "8"), &LIMITS).unwrap();
                 assert_eq!(value(&config, option), Some(base), "{dbms} {}", shipped.name);
                 assert!(shipped.summary.len() > 20, "{dbms} {}: {}", shipped.name, shipped.summary);
                 let kept = config_from_text(dbms, &shipped.name, &config.text).unwrap();
@@ -255,7 +281,7 @@ mod tests {
 
     #[test]
     fn config_families_differ_as_documented() {
-        let load = |name: &str| load_config_for(Dbms::Postgres, name, &LIMITS).unwrap();
+        let load = |name: &str| load_config_for(Dbms::Postgres, "", name, &LIMITS).unwrap();
         let base = load("x10a_c24r64");
         assert_eq!(value(&base, "shared_buffers"), Some("48GB"));
         let workers = load("x10cw16_c24r64");
@@ -264,26 +290,26 @@ mod tests {
         assert_eq!(workers.options.len(), base.options.len() + 2);
         assert_ne!(load("x10b_c24r64").hash, load("x10d_c24r64").hash);
         for unknown in ["x10cw3_c24r64", "x10cwN_c24r64", "x10e_c8r32"] {
-            let message = load_config_for(Dbms::Postgres, unknown, &LIMITS).unwrap_err().to_string();
+            let message = load_config_for(Dbms::Postgres, "", unknown, &LIMITS).unwrap_err().to_string();
             assert!(message.contains("nearest: x10"), "{message}");
         }
     }
 
     #[test]
     fn sized_follows_the_host() {
-        let sized = load_config_for(Dbms::Postgres, "sized", &LIMITS).unwrap();
+        let sized = load_config_for(Dbms::Postgres, "", "sized", &LIMITS).unwrap();
         assert_eq!(value(&sized, "shared_buffers"), Some("6144MB"));
         assert_eq!(value(&sized, "max_wal_size"), Some("4GB"));
         assert_eq!(value(&sized, "min_wal_size"), Some("2GB"));
-        let sized = load_config_for(Dbms::Mysql, "sized", &LIMITS).unwrap();
+        let sized = load_config_for(Dbms::Mysql, "", "sized", &LIMITS).unwrap();
         assert_eq!(value(&sized, "innodb_buffer_pool_size"), Some("6144M"));
         assert_eq!(value(&sized, "innodb_redo_log_capacity"), Some("4096M"));
         assert_eq!(value(&sized, "innodb_log_file_size"), Some("1024M"));
-        let sized = load_config_for(Dbms::Mariadb, "sized", &LIMITS).unwrap();
+        let sized = load_config_for(Dbms::Mariadb, "", "sized", &LIMITS).unwrap();
         assert_eq!(value(&sized, "innodb_log_file_size"), Some("4096M"));
         assert_eq!(sized.before[0].value, "1024M");
         let tiny = HostLimits { memory_bytes: 1 << 30, disk_free_bytes: 5 << 30 };
-        let sized = load_config_for(Dbms::Postgres, "sized", &tiny).unwrap();
+        let sized = load_config_for(Dbms::Postgres, "", "sized", &tiny).unwrap();
         assert_eq!(value(&sized, "shared_buffers"), Some("256MB"));
         assert_eq!(value(&sized, "min_wal_size"), Some("512MB"));
     }
@@ -294,7 +320,7 @@ mod tests {
         let path = dir.path().join("mine.conf");
         let load = |text: &str| {
             fs::write(&path, text).unwrap();
-            load_config_for(Dbms::Postgres, path.to_str().unwrap(), &LIMITS)
+            load_config_for(Dbms::Postgres, "", path.to_str().unwrap(), &LIMITS)
         };
         let config = load("include x10a_c8r32\nSHARED_BUFFERS '1GB' # less\n").unwrap();
         assert_eq!(config.name, "mine");

@@ -32,7 +32,7 @@ pub mod testing;
 mod unknown;
 
 pub use config::{Config, ShippedConfig, ValueBefore, cache_bytes};
-pub use configs::{config_from_text, is_file, load_config, load_config_for, shipped_configs};
+pub use configs::{config_from_text, config_with, is_file, load_config, load_config_for, shipped_configs};
 pub use error::{Error, Result};
 pub use host::HostLimits;
 pub use init::data_key;

@@ -39,8 +39,9 @@ pub(crate) trait System: Sync {
     fn shipped_text(&self, name: &str, limits: &HostLimits) -> Option<String>;
 
     /// Parses one line of a config. `section` is the current section, updated by a section header; it is
-    /// empty at the start of a file.
-    fn line(&self, section: &mut String, line: &str) -> std::result::Result<Line, String>;
+    /// empty at the start of a file. `version` is that of the server that is to read it, for sections of one series;
+    /// it is empty if none is known.
+    fn line(&self, section: &mut String, line: &str, version: &str) -> std::result::Result<Line, String>;
 
     /// Fills an empty directory with a new cluster that has the superuser, the benchmark's database and the
     /// config.

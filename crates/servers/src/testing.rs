@@ -112,7 +112,7 @@ fn cached_or_installed(dbms: Dbms, version: &str) -> Result<Build> {
 /// Config `sized` for a host with 512 MB.
 fn small_config(dbms: Dbms) -> Result<Config> {
     let limits = HostLimits { memory_bytes: 512 << 20, disk_free_bytes: 20 << 30 };
-    load_config_for(dbms, "sized", &limits)
+    load_config_for(dbms, "", "sized", &limits)
 }
 
 impl Deref for Scratch {

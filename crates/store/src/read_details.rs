@@ -4,7 +4,7 @@ use rusqlite::{Row, params};
 
 use crate::error::{Error, Result};
 use crate::journal::ActionRecord;
-use crate::observation::{Histogram, PROFILE_KIND, Profile};
+use crate::observation::{Histogram, PROFILE_KIND, Profile, Recorded, Window};
 use crate::read::Run;
 use crate::read_rows::{count, json};
 use crate::slices;
@@ -137,7 +137,38 @@ impl Run {
     }
 }
 
+/// A step of which an arm has windows, none of them valid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoResult<'a> {
+    pub step: &'a str,
+    pub arm: &'a str,
+    /// Why the last window is invalid.
+    pub reason: &'a str,
+}
+
 impl Run {
+    /// The steps and arms without a valid window, in the order of the plan.
+    pub fn without_result(&self) -> Vec<NoResult<'_>> {
+        let mut missing = Vec::new();
+        for step in &self.steps {
+            for arm in &self.arms {
+                let is_of = |window: &&Recorded<Window>| {
+                    window.action.step == step.name && window.action.arm == arm.name
+                };
+                let mut windows = self.windows.iter().filter(is_of);
+                if windows.clone().any(Recorded::valid) {
+                    continue;
+                }
+                missing.extend(windows.next_back().map(|last| NoResult {
+                    step: &step.name,
+                    arm: &arm.name,
+                    reason: last.action.note.as_deref().unwrap_or("no reason given"),
+                }));
+            }
+        }
+        missing
+    }
+
     /// Finished actions of the schedule, in order: all except profiles.
     pub fn scheduled(&self) -> impl DoubleEndedIterator<Item = &ActionRecord> {
         self.actions.iter().filter(|action| action.kind != PROFILE_KIND)

@@ -32,7 +32,7 @@ pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     context.require_format(&[Format::Text, Format::Json], "a config is not a table")?;
-    let config = rqps_servers::load_config(dbms_of(args, name)?, name)?;
+    let config = rqps_servers::load_config(dbms_of(args, name)?, "", name)?;
     match context.format {
         Format::Json => {
             let value = json!({ "name": config.name, "hash": config.hash, "text": config.text });
@@ -48,6 +48,6 @@ fn dbms_of(args: &ConfigsArgs, name: &str) -> anyhow::Result<Dbms> {
     if let Some(dbms) = &args.dbms {
         return dbms.parse().map_err(|e| Usage(format!("{e}")).into());
     }
-    let has = |dbms: &Dbms| rqps_servers::load_config(*dbms, name).is_ok();
+    let has = |dbms: &Dbms| rqps_servers::load_config(*dbms, "", name).is_ok();
     Ok(Dbms::ALL.into_iter().find(has).unwrap_or(Dbms::Postgres))
 }

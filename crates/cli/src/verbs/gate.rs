@@ -61,7 +61,9 @@ fn judge(folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
     write(&gate, args)?;
     Ok(match gate.outcome {
         Outcome::Regressed => ExitCode::from(EXIT_REGRESSION),
-        _ if run.status.status == Status::Failed => ExitCode::from(EXIT_FAILED),
+        _ if run.status.status == Status::Failed || !run.without_result().is_empty() => {
+            ExitCode::from(EXIT_FAILED)
+        }
         Outcome::Undecided => ExitCode::from(EXIT_INCONCLUSIVE),
         Outcome::Passed => ExitCode::SUCCESS,
     })

@@ -129,7 +129,7 @@ pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
 }
 
 fn known_config(dbms: Dbms, name: &str) -> Result<(), String> {
-    rqps_servers::load_config(dbms, name).map(|_| ()).map_err(|e| e.to_string())
+    rqps_servers::load_config(dbms, "", name).map(|_| ()).map_err(|e| e.to_string())
 }
 
 /// Checks directories and sources; whether a version exists is known only after its download.

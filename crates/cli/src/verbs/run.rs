@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use rqps_executor::{Execution, Finish, Ingredients, Needs};
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, Protocol};
-use rqps_store::RunFolder;
+use rqps_store::{NoResult, RunFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -115,7 +115,8 @@ pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCo
     })
 }
 
-/// Runs the rest of an execution, then `conclude` on its folder. Its exit code is used unless arms were given up.
+/// Runs the rest of an execution, then `conclude` on its folder. Its exit code is used unless arms were given up
+/// or a step has no valid result.
 pub fn execute_then(
     context: &Context,
     mut execution: Execution,
@@ -141,10 +142,10 @@ pub fn execute_then(
     let finish = finish?;
     let code = conclude(&folder)?;
     let errors = match finish {
-        Finish::Complete => return Ok(code),
+        Finish::Complete => return code_of_results(&folder, code),
         Finish::Ended(why) => {
             out::message(&format!("ended       {why}"));
-            return Ok(code);
+            return code_of_results(&folder, code);
         }
         Finish::Partly(errors) => errors,
     };
@@ -154,6 +155,16 @@ pub fn execute_then(
         out::message(&format!("rqps: {error}"));
     }
     Ok(ExitCode::from(EXIT_FAILED))
+}
+
+/// Names the steps of a finished run that have no valid result; `code` is the exit code if there are none.
+fn code_of_results(folder: &Path, code: ExitCode) -> anyhow::Result<ExitCode> {
+    let run = RunFolder::open(folder)?;
+    let missing = run.without_result();
+    for NoResult { step, arm, reason } in &missing {
+        out::message(&format!("rqps: {step} has no valid result on {arm}: {reason}"));
+    }
+    Ok(if missing.is_empty() || code != ExitCode::SUCCESS { code } else { ExitCode::from(EXIT_FAILED) })
 }
 
 /// Writes the report and prints the run's default sections.

@@ -25,7 +25,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     })?;
     let place = rqps_executor::serve_dir(&context.dirs);
     let spec = ServerSpec {
-        config: rqps_servers::load_config(build.dbms, &args.config)?,
+        config: rqps_servers::load_config(build.dbms, &build.version, &args.config)?,
         build,
         data_dir: place.join("data"),
         log_dir: place.join("logs"),

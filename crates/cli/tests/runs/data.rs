@@ -24,7 +24,7 @@ pub fn kept(bench: &Bench, arm: &str) -> (Server, Dbms) {
     let root = roots.find(is_of_run).expect("the run has data");
     let config = run.folder.path().join("configs").join(format!("{arm}.conf"));
     let spec = ServerSpec {
-        config: load_config(build.dbms, config.to_str().unwrap()).unwrap(),
+        config: load_config(build.dbms, "", config.to_str().unwrap()).unwrap(),
         build: rqps_builds::resolve(&Dirs::from_env(), &build).unwrap(),
         data_dir: root.join(arm).join("data"),
         log_dir: bench.path().join("kept-logs"),

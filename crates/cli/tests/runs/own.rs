@@ -21,12 +21,18 @@ fn own_scripts_get_verdicts_and_explanations() {
          pay = '''\n\\set o random_zipfian(1, 2000, 1.1)\nBEGIN;\n\
          -- rows: 1\nUPDATE orders SET amount = amount + 1 WHERE id = :o;\n\
          -- rows: 1\nSELECT amount::text FROM orders WHERE id = :o;\nCOMMIT;\n'''\n\
+         wrong = '''-- rows: 2\nSELECT 1;'''\n\
          [isolated]\nwindow_seconds = 0.1\nblocks_max = 3\ncount_instructions = false\ncontrol = false\n\
          [[arm]]\nname = \"a\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n\
          [[arm]]\nname = \"b\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n\
          after_load = [\"DROP INDEX orders_customer_idx\"]\n"
     ));
-    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3).stderr;
+    for arm in ["a", "b"] {
+        assert_eq!(ended.matches(&format!("wrong on {arm}: INVALID: ")).count(), 1, "{ended}");
+        assert!(ended.contains(&format!("wrong has no valid result on {arm}: ")), "{ended}");
+    }
+    bench.call(&["gate", "last"]).expect(1);
     let run = bench.run();
     for (test, windows) in [("by-customer", 12), ("pay", 12)] {
         let of_test: Vec<_> = run.windows.iter().filter(|window| window.action.step == test).collect();
@@ -41,7 +47,7 @@ fn own_scripts_get_verdicts_and_explanations() {
     let why = bench.call(&["explain", "last", "by-customer"]).expect(0).stdout;
     assert!(why.contains("another plan") && why.contains("Seq Scan"), "{why}");
 
-    // A wrong number of rows makes a test invalid, and the run keeps the schema's text.
+    // The run keeps the schema's text.
     let folder = bench.folder();
     let kept = fs::read_to_string(folder.join("plan.toml")).unwrap();
     assert!(kept.contains("generate_series(1, 2000)") && !kept.contains("schema.sql"), "{kept}");
@@ -60,7 +66,8 @@ fn own_scripts_run_on_mysql_in_a_sequence_with_several_clients() {
          wrong = '''\n-- rows: 5\nSELECT count(*) FROM t;\n'''\n\
          [[arm]]\nname = \"a\"\nbuild = \"mysql-8.0.31\"\nconfig = \"./small.cnf\"\n",
     );
-    bench.call(&["run", plan.to_str().unwrap(), "--label", "in-sequence"]).expect(0);
+    let ended = bench.call(&["run", plan.to_str().unwrap(), "--label", "in-sequence"]).expect(3);
+    assert!(ended.stderr.contains("wrong has no valid result on a: "), "{}", ended.stderr);
     assert!(bench.call(&["ls"]).expect(0).stdout.contains("in-sequence-2"));
     let run = bench.run();
     let window = |test: &str| run.windows.iter().find(|window| window.action.step == test).unwrap();

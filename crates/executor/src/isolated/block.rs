@@ -222,7 +222,7 @@ impl Blocks<'_> {
                 let begun = self.begin()?;
                 let name = &self.setup.plan.arms[arm].name;
                 let placement = Placement { block: drawn.number, window, slot };
-                self.keep_window(begun, (name, &test.name), (placement, started_at_ms), output)?;
+                self.keep_window(begun, (name, &test.name), (placement, started_at_ms), output, control)?;
             }
         }
         Ok(())
@@ -246,17 +246,23 @@ impl Blocks<'_> {
         let output = measure(arm, self.setup.driver, job, keeps_state, control)
             .map_err(|error| arm.failed(&step.name, error, control))?;
         control.check()?;
-        self.keep_window(begun, (&arm.name, &step.name), (placement, started_at_ms), output)
+        self.keep_window(begun, (&arm.name, &step.name), (placement, started_at_ms), output, control)
     }
 
-    /// Journals a window.
+    /// Journals a window. The first of a step and arm that is invalid is noted at once.
     fn keep_window(
         &mut self,
         begun: Begun,
         (arm, step): (&str, &str),
         (placement, started_at_ms): (Placement, i64),
         output: StepOutput,
+        control: &mut RunControl<'_>,
     ) -> Result<()> {
+        if let Some(why) = &output.invalid
+            && self.invalid.insert((arm.to_owned(), step.to_owned()))
+        {
+            control.progress.note(&format!("{step} on {arm}: INVALID: {why}"));
+        }
         let observation = Observation { placement: Some(placement), ..output.observation };
         let done = Done { arm, kind: "measure", step, started_at_ms, invalid: output.invalid };
         self.finish(begun, done, Some(&observation))

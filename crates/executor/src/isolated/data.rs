@@ -118,8 +118,8 @@ impl Data {
             control.check()?;
             self.restore(blocks, *arm, options, control)?;
         }
-        let specs = arms.iter().map(|(arm, options)| Ok((*arm, self.spec(blocks, *arm, options)?)));
-        let specs: Vec<(usize, ServerSpec)> = specs.collect::<Result<_>>()?;
+        let specs: Vec<(usize, ServerSpec)> =
+            arms.iter().map(|(arm, options)| (*arm, self.spec(blocks, *arm, options))).collect();
         let stop = control.stop;
         let opened = in_parallel(specs.iter().map(|(arm, spec)| {
             let system = blocks.setup.ingredients[*arm].system;
@@ -144,7 +144,7 @@ impl Data {
         Ok(started)
     }
 
-    fn spec(&self, blocks: &Blocks<'_>, arm: usize, options: &StartOptions<'_>) -> Result<ServerSpec> {
+    fn spec(&self, blocks: &Blocks<'_>, arm: usize, options: &StartOptions<'_>) -> ServerSpec {
         let session_cpus = self.cpus_of(blocks, options);
         let data_dir = self.place.data_dir(&side_name(options.side));
         let spec = ServerSpec {
@@ -190,7 +190,6 @@ pub(super) fn spec_on(blocks: &Blocks<'_>, arm: usize, data_dir: PathBuf) -> Ser
 }
 
 /// The spec with its config replaced by [`System::config_of_blocks`].
-pub(crate) fn with_config_of_blocks(system: &dyn System, spec: ServerSpec) -> Result<ServerSpec> {
-    let config = system.config_of_blocks(spec.build.dbms, &spec.config)?;
-    Ok(ServerSpec { config, ..spec })
+pub(crate) fn with_config_of_blocks(system: &dyn System, spec: ServerSpec) -> ServerSpec {
+    ServerSpec { config: system.config_of_blocks(&spec.config), ..spec }
 }

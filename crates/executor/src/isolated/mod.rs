@@ -44,6 +44,8 @@ pub(crate) struct Blocks<'a> {
     pub died: BTreeSet<usize>,
     /// Arms that can't be measured, with their errors: further blocks leave them out.
     pub given_up: BTreeMap<usize, Error>,
+    /// Names of arms and steps that had an invalid window.
+    pub invalid: BTreeSet<(String, String)>,
 }
 
 enum Ended {

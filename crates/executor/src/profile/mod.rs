@@ -222,7 +222,7 @@ impl Profiles<'_> {
             let online = CpuSet::online()?;
             let sessions = session_cpus(&online, self.setup.plan.workload.clients, 0);
             spec.cpus = sessions.and_then(|cpus| online.without(&cpus));
-            spec = with_config_of_blocks(system, spec)?;
+            spec = with_config_of_blocks(system, spec);
         }
         let active = ActiveArm::start(index, name, (system, &spec), control)?;
         self.setup.driver.warm(&self.setup.plan, &active, WARM_ROWS_MAX)?;

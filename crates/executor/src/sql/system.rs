@@ -16,7 +16,7 @@ use rqps_model::{BuildSpec, Counter, Dbms, Settle};
 use rqps_probe::work::Work;
 use rqps_servers::{
     Applied, Config, HostLimits, HowCopied, Server, ServerHandle, ServerSpec, UnknownOption, cache_bytes,
-    config_from_text, data_key, load_config, load_config_for, snapshot, unknown_options,
+    config_with, data_key, load_config, load_config_for, snapshot, unknown_options,
 };
 use rqps_wire::{Endpoint, Host};
 use std::path::{Path, PathBuf};
@@ -39,10 +39,10 @@ impl System for SqlSystem {
         resolve_watched(dirs, spec, watch)
     }
 
-    fn config(&self, dbms: Dbms, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config> {
+    fn config(&self, build: &Build, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config> {
         match limits {
-            Some(limits) => load_config_for(dbms, name_or_path, limits),
-            None => load_config(dbms, name_or_path),
+            Some(limits) => load_config_for(build.dbms, &build.version, name_or_path, limits),
+            None => load_config(build.dbms, &build.version, name_or_path),
         }
     }
 
@@ -59,12 +59,8 @@ impl System for SqlSystem {
         cache_bytes(build.dbms, config)
     }
 
-    /// Appends the options: the last setting of a name wins.
-    fn config_of_blocks(&self, dbms: Dbms, config: &Config) -> ServerResult<Config> {
-        let options = self.0.options_of_blocks();
-        let lines = options.iter().map(|(name, value)| format!("{name} = {value}\n"));
-        let text: String = std::iter::once(format!("{}\n", config.text)).chain(lines).collect();
-        config_from_text(dbms, &config.name, &text)
+    fn config_of_blocks(&self, config: &Config) -> Config {
+        config_with(config, self.0.options_of_blocks())
     }
 
     fn method_of_blocks(&self) -> (&'static str, &'static str) {

@@ -43,7 +43,7 @@ impl System for Ledgers {
         })
     }
 
-    fn config(&self, _: Dbms, name: &str, _: Option<&HostLimits>) -> ServerResult<Config> {
+    fn config(&self, _: &Build, name: &str, _: Option<&HostLimits>) -> ServerResult<Config> {
         Ok(Config {
             name: name.to_owned(),
             hash: String::new(),
@@ -62,8 +62,8 @@ impl System for Ledgers {
         None
     }
 
-    fn config_of_blocks(&self, _: Dbms, config: &Config) -> ServerResult<Config> {
-        Ok(config.clone())
+    fn config_of_blocks(&self, config: &Config) -> Config {
+        config.clone()
     }
 
     fn method_of_blocks(&self) -> (&'static str, &'static str) {

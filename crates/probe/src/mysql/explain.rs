@@ -4,8 +4,8 @@ use rqps_wire::Table;
 use rqps_wire::mysql::Connection;
 
 use super::query;
-use crate::cells::cell;
-use crate::error::{Error, Result};
+use crate::cells::{cell, is_one_statement};
+use crate::error::Result;
 use rqps_model::QueryPlan;
 
 /// First version of MySQL that shows a plan as a tree.
@@ -19,15 +19,14 @@ const NO_TREE: &str = "<not executable by iterator executor>";
 /// Statements that may be explained. EXPLAIN accepts more, and `EXPLAIN ANALYZE` would execute the statement.
 const EXPLAINABLE: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
 
-/// The plan of one SELECT, INSERT, UPDATE or DELETE with literal values (with parameters it may get another plan). A
-/// trailing semicolon is allowed, others are not, since a second statement would be executed.
+/// The plan of one SELECT, INSERT, UPDATE or DELETE with literal values (with parameters it may get another plan); None
+/// for other statements, and for several, of which all but the first would be executed.
 ///
 /// The text is the tree if the version has one for the statement, otherwise the traditional table.
-pub fn explain(connection: &mut Connection, kind: &str, sql: &str) -> Result<QueryPlan> {
+pub fn explain(connection: &mut Connection, kind: &str, sql: &str) -> Result<Option<QueryPlan>> {
     let statement = sql.trim().trim_end_matches(';');
-    let first = statement.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-    if statement.contains(';') || !EXPLAINABLE.contains(&first.as_str()) {
-        return Err(Error::NotOneStatement { sql: sql.to_string() });
+    if !is_one_statement(statement, &EXPLAINABLE) {
+        return Ok(None);
     }
     let text = match tree(connection, statement)? {
         Some(tree) => tree,
@@ -37,7 +36,7 @@ pub fn explain(connection: &mut Connection, kind: &str, sql: &str) -> Result<Que
         }
     };
     let json = json(connection, statement)?;
-    Ok(QueryPlan { statement: kind.to_owned(), sql: sql.to_owned(), text, json })
+    Ok(Some(QueryPlan { statement: kind.to_owned(), sql: sql.to_owned(), text, json }))
 }
 
 fn json(connection: &mut Connection, statement: &str) -> Result<String> {

@@ -3,16 +3,19 @@
 use rqps_wire::postgres::Connection;
 
 use super::query;
-use crate::cells::text;
-use crate::error::{Error, Result};
+use crate::cells::{is_one_statement, text};
+use crate::error::Result;
 use rqps_model::QueryPlan;
 
-/// The plan of one SELECT, INSERT, UPDATE or DELETE with literal values (with parameters it may get another plan). A
-/// trailing semicolon is allowed, others are not, since a second statement would be executed.
-pub fn explain(connection: &mut Connection, kind: &str, sql: &str) -> Result<QueryPlan> {
+/// Statements that have a plan and are not executed by EXPLAIN.
+const EXPLAINABLE: [&str; 8] = ["select", "insert", "update", "delete", "merge", "with", "values", "table"];
+
+/// The plan of one SELECT, INSERT, UPDATE or DELETE with literal values (with parameters it may get another plan); None
+/// for other statements, and for several, of which all but the first would be executed.
+pub fn explain(connection: &mut Connection, kind: &str, sql: &str) -> Result<Option<QueryPlan>> {
     let statement = sql.trim().trim_end_matches(';');
-    if statement.contains(';') {
-        return Err(Error::NotOneStatement { sql: sql.to_string() });
+    if !is_one_statement(statement, &EXPLAINABLE) {
+        return Ok(None);
     }
     let mut plan = |format: &str| -> Result<String> {
         // With options in parentheses, a statement that starts with ANALYZE is a syntax error instead of executed.
@@ -21,5 +24,5 @@ pub fn explain(connection: &mut Connection, kind: &str, sql: &str) -> Result<Que
         Ok(table.rows.iter().map(|row| text(row, 0)).collect::<Vec<_>>().join("\n"))
     };
     let (text, json) = (plan("TEXT")?, plan("JSON")?);
-    Ok(QueryPlan { statement: kind.to_owned(), sql: sql.to_owned(), text, json })
+    Ok(Some(QueryPlan { statement: kind.to_owned(), sql: sql.to_owned(), text, json }))
 }

@@ -12,9 +12,25 @@ const SERVER_SECTIONS: [&str; 3] = ["", "mysqld", "server"];
 /// Sections that only MariaDB reads.
 const MARIADB_SECTIONS: [&str; 2] = ["mariadb", "mariadbd"];
 
+/// Whether servers of `version` read a section. Some are for one series: `mysqld-8.0`, and MariaDB's
+/// `mariadb-10.11`.
+fn is_read(section: &str, version: &str, is_mariadb: bool) -> bool {
+    let is_mariadbs = |name: &str| is_mariadb && MARIADB_SECTIONS.contains(&name);
+    let series = version.match_indices('.').nth(1).map_or(version, |(at, _)| &version[..at]);
+    let is_of_series = |(name, of): (&str, &str)| of == series && (name == "mysqld" || is_mariadbs(name));
+    SERVER_SECTIONS.contains(&section)
+        || is_mariadbs(section)
+        || section.split_once('-').is_some_and(is_of_series)
+}
+
 /// Parses one line: `[section]`, `!include other`, or an option `name = value` or `name` with an optional
 /// comment.
-pub(crate) fn parse_line(section: &mut String, line: &str, is_mariadb: bool) -> Result<Line, String> {
+pub(crate) fn parse_line(
+    section: &mut String,
+    line: &str,
+    version: &str,
+    is_mariadb: bool,
+) -> Result<Line, String> {
     let line = line.trim();
     if line.is_empty() || line.starts_with(['#', ';']) {
         return Ok(Line::Empty);
@@ -30,9 +46,7 @@ pub(crate) fn parse_line(section: &mut String, line: &str, is_mariadb: bool) -> 
             _ => Err(format!("`{line}` is not supported: write {INCLUDE} other.cnf")),
         };
     }
-    let is_server = SERVER_SECTIONS.contains(&section.as_str())
-        || is_mariadb && MARIADB_SECTIONS.contains(&section.as_str());
-    if !is_server {
+    if !is_read(section, version, is_mariadb) {
         return Ok(Line::Other(section.clone()));
     }
     parse_option(line).map(Line::Option)
@@ -131,7 +145,7 @@ mod tests {
     use super::*;
 
     fn option(line: &str) -> (String, String) {
-        match parse_line(&mut String::new(), line, false).unwrap() {
+        match parse_line(&mut String::new(), line, "8.0.31", false).unwrap() {
             Line::Option(setting) => (setting.name, setting.value),
             other => panic!("{line}: {other:?}"),
         }
@@ -153,14 +167,17 @@ mod tests {
             assert_eq!(option(&format_option(name, value)), (name.to_owned(), value.to_owned()), "{line}");
         }
         for bad in ["= off", "a b = c", "x = 'off", "!includedir /etc", "[mysqld"] {
-            assert!(parse_line(&mut String::new(), bad, false).is_err(), "{bad}");
+            assert!(parse_line(&mut String::new(), bad, "8.0.31", false).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn sections_of_other_programs_are_skipped() {
         let mut section = String::new();
-        let mut parse = |line: &str, is_mariadb| parse_line(&mut section, line, is_mariadb).unwrap();
+        let mut parse = |line: &str, is_mariadb| {
+            let version = if is_mariadb { "10.11.14" } else { "8.0.31" };
+            parse_line(&mut section, line, version, is_mariadb).unwrap()
+        };
         assert!(matches!(parse("a=1", false), Line::Option(_)));
         assert_eq!(parse("[Client]", false), Line::Empty);
         assert_eq!(parse("a=1", false), Line::Other("client".to_owned()));
@@ -168,12 +185,24 @@ mod tests {
         assert_eq!(parse("[mariadb]", false), Line::Empty);
         assert_eq!(parse("a=1", false), Line::Other("mariadb".to_owned()));
         assert!(matches!(parse("a=1", true), Line::Option(_)));
+        for (section, is_mariadb, is_read) in [
+            ("mysqld-8.0", false, true),
+            ("mysqld-8.4", false, false),
+            ("server-8.0", false, false),
+            ("mysqld-10.11", true, true),
+            ("mariadb-10.11", true, true),
+            ("mariadb-10.1", true, false),
+            ("mariadb-10.11", false, false),
+        ] {
+            parse(&format!("[{section}]"), is_mariadb);
+            assert_eq!(matches!(parse("a=1", is_mariadb), Line::Option(_)), is_read, "{section}");
+        }
     }
 
     #[test]
     fn a_value_for_older_versions() {
         let Line::Option(setting) =
-            parse_line(&mut String::new(), "x=2 # rqps: before 8.0: 1", false).unwrap()
+            parse_line(&mut String::new(), "x=2 # rqps: before 8.0: 1", "", false).unwrap()
         else {
             panic!("not an option");
         };

@@ -104,8 +104,8 @@ impl System for Mysql {
         shipped::text(self.shipped(), name, limits)
     }
 
-    fn line(&self, section: &mut String, line: &str) -> std::result::Result<Line, String> {
-        conf::parse_line(section, line, self.is_mariadb())
+    fn line(&self, section: &mut String, line: &str, version: &str) -> std::result::Result<Line, String> {
+        conf::parse_line(section, line, version, self.is_mariadb())
     }
 
     fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied> {

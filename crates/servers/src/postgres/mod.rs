@@ -104,7 +104,7 @@ impl System for Postgres {
         shipped::text(name, limits)
     }
 
-    fn line(&self, _section: &mut String, line: &str) -> std::result::Result<Line, String> {
+    fn line(&self, _section: &mut String, line: &str, _version: &str) -> std::result::Result<Line, String> {
         conf::parse_line(line)
     }
 

@@ -5,7 +5,7 @@ mod script;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rqps_model::{Group, Limit, Role, Warmup, nearest};
+use rqps_model::{Dbms, Group, Limit, Role, Warmup, nearest};
 use rqps_plan::reader::{Found, Section};
 use rqps_plan::{
     Benchmark, BenchmarkParts, Driver, Plan, Protocol, Reading, StepDef, TestOptions, Work, Workload,
@@ -13,8 +13,10 @@ use rqps_plan::{
 };
 use toml::Table;
 
-pub use script::{Piece, split};
+pub use script::Piece;
+use script::split;
 
+use crate::Dialect;
 use crate::microbenchmarks::{QUERIES, read_tests};
 use crate::model::{Draw, Protocol as Sending};
 use crate::model::{Key, Param, Part, Statement, Table as TableChoice, Test};
@@ -73,6 +75,8 @@ impl Benchmark for Sql {
 pub struct SqlPlan {
     /// The schema's text.
     schema: String,
+    /// The schema's statements.
+    pieces: Vec<Piece>,
     tables: Vec<String>,
     /// Rows of all tables together, for estimates.
     rows: u64,
@@ -95,10 +99,13 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         let remedy = "Add [sql] with `schema` and a script for each test in [sql.tests].";
         problems.missing(&(0..0), "[sql]", "missing", remedy);
     }
-    let (schema, rows, scripts) = section.map(|section| read_sql(&section, plan)).unwrap_or_default();
+    let OwnSql { schema, pieces, rows, scripts } =
+        section.map(|section| read_sql(&section, plan)).unwrap_or_default();
     let names: Vec<String> = scripts.keys().cloned().collect();
     let unknown = |name: &str| -> Option<String> {
-        if scripts.contains_key(name) || name == shared::SETTLE && plan.protocol == Protocol::Sequence {
+        if names.iter().any(|known| known == name)
+            || name == shared::SETTLE && plan.protocol == Protocol::Sequence
+        {
             return None;
         }
         Some(match nearest(name, names.iter().map(String::as_str)) {
@@ -123,24 +130,46 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         steps: listed.map_or(names.clone(), |steps| steps.into_iter().map(|step| step.value).collect()),
     };
     let tests = read_tests(top, problems, &shared_keys, &unknown);
-    let pieces = split(&schema).unwrap_or_default();
     let work = SqlPlan {
         tables: script::created_tables(&pieces),
         rows,
         seconds: small("seconds", limits::WINDOW_SECONDS, 60),
         warmup: shared::warmup(workload, problems).unwrap_or(Warmup::Time(Duration::from_secs(5))),
-        tests: scripts
-            .iter()
-            .filter_map(|(name, text)| Some((name.clone(), test(name, &script::parse(text).ok()?))))
-            .collect(),
+        tests: scripts.iter().map(|(name, (_, script))| (name.clone(), test(name, script))).collect(),
         schema,
-        scripts,
+        pieces,
+        scripts: scripts.into_iter().map(|(name, (text, _))| (name, text)).collect(),
     };
     BenchmarkParts { workload: shared_keys, tests, work: Work::new(work) }
 }
 
-/// The schema, the rows, and the scripts by name.
-fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> (String, u64, BTreeMap<String, String>) {
+/// The section `[sql]`.
+#[derive(Default)]
+struct OwnSql {
+    schema: String,
+    pieces: Vec<Piece>,
+    rows: u64,
+    /// Texts and scripts by name.
+    scripts: BTreeMap<String, (String, script::Script)>,
+}
+
+/// Parses SQL in the dialects of all arms, which must agree on it.
+fn in_every_dialect<T: PartialEq>(
+    dbms: &[Dbms],
+    parse: impl Fn(Dialect) -> Result<T, String>,
+) -> Result<T, String> {
+    let dialect = |dbms: Dbms| if dbms == Dbms::Postgres { Dialect::Postgres } else { Dialect::Mysql };
+    let mut all = dbms.iter().map(|dbms| parse(dialect(*dbms)));
+    let first = all.next().unwrap_or_else(|| parse(Dialect::Postgres))?;
+    for other in all {
+        if other? != first {
+            return Err("its quotes or comments mean different things to the DBMSs of the arms".to_owned());
+        }
+    }
+    Ok(first)
+}
+
+fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
     let problems = plan.problems;
     section.check_keys(&SQL_KEYS, |_| None);
     let text = |section: &Section<'_>, key: &str| -> Option<Found<String>> {
@@ -159,14 +188,18 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> (String, u64, BTreeMap
         }
     };
     let schema = text(section, "schema");
+    let mut pieces = Vec::new();
     match &schema {
         Some(Found { value, at }) => {
-            let why = match split(value) {
-                Ok(pieces) if script::created_tables(&pieces).is_empty() => "it creates no table".to_owned(),
-                Ok(_) => String::new(),
-                Err(why) => why,
-            };
-            if !why.is_empty() {
+            let split = in_every_dialect(plan.dbms, |dialect| split(value, dialect));
+            let tables = split.and_then(|split| {
+                pieces = split;
+                match script::created_tables(&pieces).is_empty() {
+                    true => Err("it creates no table".to_owned()),
+                    false => Ok(()),
+                }
+            });
+            if let Err(why) = tables {
                 problems.error(at, section.place_of("schema"), why, "Correct the schema.");
             }
         }
@@ -177,12 +210,13 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> (String, u64, BTreeMap
         None => {}
     }
     let rows = section.integer("rows", 1..=*limits::ROWS.end()).map_or(ROWS_DEFAULT, |found| found.value);
-    let mut scripts = BTreeMap::new();
+    let schema = schema.map(|found| found.value).unwrap_or_default();
+    let mut sql = OwnSql { schema, pieces, rows, scripts: BTreeMap::new() };
     let Some(tests) = section.table("tests", "[sql.tests]").filter(|tests| tests.entries().next().is_some())
     else {
         let remedy = "Add [sql.tests] with a script for each test, such as by-id = \"SELECT 1;\".";
         problems.missing(&section.at, "[sql.tests]", "no test", remedy);
-        return (schema.map(|found| found.value).unwrap_or_default(), rows, scripts);
+        return sql;
     };
     for (name, at, _) in tests.entries() {
         let place = tests.place_of(name);
@@ -191,13 +225,14 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> (String, u64, BTreeMap
             continue;
         }
         let Some(Found { value, at }) = text(&tests, name) else { continue };
-        if let Err(why) = script::parse(&value) {
-            problems.error(&at, place, why, "Correct the script.");
-            continue;
+        match in_every_dialect(plan.dbms, |dialect| script::parse(&value, dialect)) {
+            Ok(script) => {
+                sql.scripts.insert(name.to_owned(), (value, script));
+            }
+            Err(why) => problems.error(&at, place, why, "Correct the script."),
         }
-        scripts.insert(name.to_owned(), value);
     }
-    (schema.map(|found| found.value).unwrap_or_default(), rows, scripts)
+    sql
 }
 
 fn check_name(name: &str) -> Result<(), String> {
@@ -238,8 +273,8 @@ fn test(name: &str, script: &script::Script) -> &'static Test {
 
 impl SqlPlan {
     /// The statements that create and fill the tables, in order.
-    pub fn schema(&self) -> Vec<Piece> {
-        split(&self.schema).unwrap_or_default()
+    pub fn schema(&self) -> &[Piece] {
+        &self.pieces
     }
 
     pub fn test(&self, name: &str) -> Option<&'static Test> {

@@ -3,6 +3,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::Dialect;
 use crate::model::{Draw, Expect};
 
 /// A parsed script.
@@ -32,7 +33,7 @@ const NUMBER_MAX: u64 = 1_000_000_000_000_000;
 const ROWS: &str = "rows:";
 
 /// Parses a script; an error names the line, from 1.
-pub fn parse(text: &str) -> Result<Script, String> {
+pub fn parse(text: &str, dialect: Dialect) -> Result<Script, String> {
     let mut names: Vec<String> = Vec::new();
     let mut draws = Vec::new();
     // Keeps the lines' numbers.
@@ -54,7 +55,7 @@ pub fn parse(text: &str) -> Result<Script, String> {
         sql_text.push('\n');
     }
     let mut statements = Vec::new();
-    for piece in split(&sql_text)? {
+    for piece in split(&sql_text, dialect)? {
         let parsed = statement(&piece, &names).map_err(|why| format!("line {}: {why}", piece.line))?;
         statements.push((piece.line, parsed));
     }
@@ -132,16 +133,18 @@ pub struct Piece {
     quoted: Vec<(usize, usize)>,
 }
 
-/// Splits SQL into statements at `;` outside of quotes, comments and Postgres' `$tag$`; drops comments.
-pub fn split(text: &str) -> Result<Vec<Piece>, String> {
+/// Splits SQL into statements at `;` outside of quotes and comments; drops comments, except those with hints to an
+/// optimizer (`/*+`) or with SQL for some versions of MySQL (`/*!`).
+pub fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece>, String> {
     let mut pieces = Vec::new();
     let empty = |line| Piece { line, text: String::new(), rows: None, quoted: Vec::new() };
     let (mut line, mut piece) = (1, empty(1));
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let length = if rest.starts_with("--") {
+        let before = text[..text.len() - rest.len()].chars().next_back();
+        let length = if is_comment(rest, dialect) {
             let comment = rest.lines().next().unwrap_or_default();
-            if let Some(rows) = comment.trim_start_matches('-').trim().strip_prefix(ROWS) {
+            if let Some(rows) = comment.trim_start_matches(['-', '#']).trim().strip_prefix(ROWS) {
                 let rows = rows.trim().parse();
                 piece.rows =
                     Some(rows.map_err(|_| format!("line {line}: write -- {ROWS} and a whole number"))?);
@@ -150,11 +153,16 @@ pub fn split(text: &str) -> Result<Vec<Piece>, String> {
             continue;
         } else if rest.starts_with("/*") {
             let end = rest.find("*/").ok_or_else(|| format!("line {line}: the comment does not end"))? + 2;
-            line += rest[..end].matches('\n').count();
-            rest = &rest[end..];
-            continue;
+            if rest[2..].starts_with(['+', '!']) {
+                end
+            } else {
+                line += rest[..end].matches('\n').count();
+                rest = &rest[end..];
+                continue;
+            }
         } else {
-            quoted_length(rest).ok_or_else(|| format!("line {line}: the quote does not end"))?
+            let quoted = quoted_length(rest, before, dialect);
+            quoted.ok_or_else(|| format!("line {line}: the quote does not end"))?
         };
         if length == 0 && c == ';' {
             if !piece.text.trim().is_empty() {
@@ -185,24 +193,46 @@ pub fn split(text: &str) -> Result<Vec<Piece>, String> {
     Ok(pieces)
 }
 
-/// The length of the quoted text that begins here: 0 if none does, None if it does not end.
-fn quoted_length(text: &str) -> Option<usize> {
-    let quote = match text.chars().next() {
-        Some(quote @ ('\'' | '"' | '`')) => quote.to_string(),
-        Some('$') => {
-            let tag = text[1..].find('$').map(|end| &text[..end + 2]);
-            match tag.filter(|tag| {
-                tag[1..tag.len() - 1].chars().all(is_word)
-                    && !tag[1..].starts_with(|c: char| c.is_ascii_digit())
-            }) {
-                Some(tag) => tag.to_owned(),
-                None => return Some(0),
-            }
-        }
+/// Whether a comment to the end of the line begins here.
+fn is_comment(text: &str, dialect: Dialect) -> bool {
+    match (dialect, text.strip_prefix("--")) {
+        (Dialect::Postgres, after) => after.is_some(),
+        (Dialect::Mysql, Some(after)) => after.is_empty() || after.starts_with(char::is_whitespace),
+        (Dialect::Mysql, None) => text.starts_with('#'),
+    }
+}
+
+/// The length of the quoted text that begins here: 0 if none does, None if it does not end. `before` is the character
+/// before it.
+fn quoted_length(text: &str, before: Option<char>, dialect: Dialect) -> Option<usize> {
+    let quote = match (dialect, text.chars().next()) {
+        (_, Some(quote @ ('\'' | '"'))) | (Dialect::Mysql, Some(quote @ '`')) => quote,
+        (Dialect::Postgres, Some('$')) => return dollar_quoted_length(text),
         _ => return Some(0),
     };
-    let inner = &text[quote.len()..];
-    Some(quote.len() + inner.find(&quote)? + quote.len())
+    let escapes = match dialect {
+        Dialect::Postgres => quote == '\'' && before.is_some_and(|c| c.eq_ignore_ascii_case(&'E')),
+        Dialect::Mysql => quote != '`',
+    };
+    let mut chars = text.char_indices().skip(1).peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == '\\' && escapes {
+            chars.next();
+        } else if c == quote && chars.next_if(|(_, next)| *next == quote).is_none() {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// [`quoted_length`] of Postgres' `$tag$ … $tag$`.
+fn dollar_quoted_length(text: &str) -> Option<usize> {
+    let is_tag = |tag: &&str| tag.chars().all(is_word) && !tag.starts_with(|c: char| c.is_ascii_digit());
+    let Some(tag) = text[1..].find('$').map(|end| &text[1..=end]).filter(is_tag) else {
+        return Some(0);
+    };
+    let quote = &text[..tag.len() + 2];
+    Some(quote.len() + text[quote.len()..].find(quote)? + quote.len())
 }
 
 /// Replaces `:name` by `?`.
@@ -237,16 +267,28 @@ fn statement(piece: &Piece, names: &[String]) -> Result<Parsed, String> {
             at += c.len_utf8();
         }
     }
-    let word: String = text.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
-    let writes =
-        ["INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE"].iter().any(|verb| word.eq_ignore_ascii_case(verb));
-    let expect = match (writes, piece.rows) {
-        (false, Some(rows)) => Expect::Rows(rows),
-        (false, None) => Expect::AnyRows,
-        (true, Some(rows)) => Expect::ChangedRows(rows),
-        (true, None) => Expect::AnyChanged,
-    };
-    Ok(Parsed { sql, variables, expect })
+    Ok(Parsed { sql, variables, expect: expect(piece)? })
+}
+
+const WRITES: [&str; 5] = ["INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE"];
+
+fn expect(piece: &Piece) -> Result<Expect, String> {
+    let is = |word: &str, verbs: &[&str]| verbs.iter().any(|verb| word.eq_ignore_ascii_case(verb));
+    let mut words = piece.text.split(|c| !is_word(c)).filter(|word| !word.is_empty());
+    let verb = words.next().unwrap_or_default();
+    // These may change rows without saying how many.
+    let writes_within =
+        is(verb, &["CALL", "DO"]) || is(verb, &["WITH"]) && words.any(|word| is(word, &WRITES));
+    match (is(verb, &WRITES), piece.rows) {
+        (false, Some(_)) if writes_within => {
+            Err(format!("`-- {ROWS}` is not supported before a {verb} that may change rows"))
+        }
+        (false, None) if writes_within => Ok(Expect::AnyChanged),
+        (false, Some(rows)) => Ok(Expect::Rows(rows)),
+        (false, None) => Ok(Expect::AnyRows),
+        (true, Some(rows)) => Ok(Expect::ChangedRows(rows)),
+        (true, None) => Ok(Expect::AnyChanged),
+    }
 }
 
 /// The tables that a schema creates, as it names them.
@@ -286,6 +328,38 @@ pub fn created_tables(schema: &[Piece]) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Result<Script, String> {
+        super::parse(text, Dialect::Postgres)
+    }
+
+    fn texts(sql: &str, dialect: Dialect) -> Vec<String> {
+        split(sql, dialect).unwrap().into_iter().map(|piece| piece.text).collect()
+    }
+
+    #[test]
+    fn quotes_and_comments_are_those_of_the_dialect() {
+        let (postgres, mysql) = (Dialect::Postgres, Dialect::Mysql);
+        assert_eq!(
+            texts(r"SELECT 'C:\'; SELECT E'a\';b''', $$;$$ # 1;", postgres),
+            [r"SELECT 'C:\'", r"SELECT E'a\';b''', $$;$$ # 1"]
+        );
+        assert_eq!(
+            texts("SELECT 'a\\';b', \"\\\";\", `c\\`; SELECT 2--1 # x;\n-- y;\n;", mysql),
+            ["SELECT 'a\\';b', \"\\\";\", `c\\`", "SELECT 2--1"]
+        );
+        assert_eq!(
+            texts("/*!40101 SET a = 1 */; SELECT /*+ NO_MERGE(t) */ /* x */1", mysql),
+            ["/*!40101 SET a = 1 */", "SELECT /*+ NO_MERGE(t) */ 1"]
+        );
+        let expect = |sql: &str| parse(sql).unwrap().statements[0].expect;
+        assert_eq!(
+            expect("WITH d AS (DELETE FROM t RETURNING id) SELECT count(*) FROM d"),
+            Expect::AnyChanged
+        );
+        assert_eq!(expect("WITH d AS (SELECT 1) SELECT * FROM d"), Expect::AnyRows);
+        assert_eq!(split("# rows: 3\nSELECT 1", mysql).unwrap()[0].rows, Some(3));
+    }
+
     #[test]
     fn a_script_of_pgbench_is_parsed() {
         let script = parse(
@@ -322,6 +396,7 @@ mod tests {
             ("BEGIN; SELECT 1;", "must end with COMMIT"),
             ("SELECT 1; BEGIN; SELECT 2", "line 1: BEGIN can only be the first"),
             ("-- rows: many\nSELECT 1", "line 1: write -- rows: and a whole number"),
+            ("-- rows: 1\nCALL pay()", "line 2: `-- rows:` is not supported before a CALL"),
         ] {
             let message = parse(text).unwrap_err();
             assert!(message.contains(words), "{text:?}: {message}");
@@ -334,6 +409,7 @@ mod tests {
             "CREATE TABLE s.\"d e\"(id int); CREATE TABLE a (id int, t text DEFAULT 'x;y');\ncreate table if not exists s.b(id int);\n\
              CREATE FUNCTION f() RETURNS int AS $x$ SELECT 1; $x$ LANGUAGE sql;\nCREATE UNLOGGED TABLE c (id int);\n\
              INSERT INTO a SELECT i FROM generate_series(1, 10) i",
+            Dialect::Postgres,
         )
         .unwrap();
         assert_eq!(schema.len(), 6);

@@ -72,7 +72,7 @@ impl Admin for Connection {
     }
 
     fn explain(&mut self, kind: &str, sql: &str) -> Result<Option<QueryPlan>> {
-        Ok(Some(explain::explain(self, kind, sql)?))
+        Ok(explain::explain(self, kind, sql)?)
     }
 
     fn counters(&mut self) -> Result<CounterSet> {

@@ -67,7 +67,7 @@ impl Admin for Connection {
     }
 
     fn explain(&mut self, kind: &str, sql: &str) -> Result<Option<QueryPlan>> {
-        Ok(Some(explain::explain(self, kind, sql)?))
+        Ok(explain::explain(self, kind, sql)?)
     }
 
     fn page_images(&mut self, images: PageImages) -> SessionResult<bool> {
