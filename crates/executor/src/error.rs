@@ -17,14 +17,9 @@ pub enum Error {
     /// The host lacks the disk space or the memory for a run.
     #[error("{0}")]
     HostTooSmall(String),
-    /// An option of the user's own config that none of its arms knows.
-    #[error("no version in this plan knows `{option}` of {config}{hint}; correct it or remove it")]
-    UnknownOption {
-        config: String,
-        option: String,
-        /// `; did you mean …?`, or empty.
-        hint: String,
-    },
+    /// Options of the user's own configs that none of their arms knows, a line for each.
+    #[error("{0}")]
+    UnknownOptions(String),
     #[error(transparent)]
     Probe(#[from] rqps_probe::Error),
     /// The driver's program could not be used.
@@ -218,7 +213,7 @@ impl Error {
             | Self::NoMore(_)
             | Self::NotInRun { .. }
             | Self::NotProfiled
-            | Self::UnknownOption { .. }
+            | Self::UnknownOptions(_)
             | Self::HostTooSmall(_)
             | Self::Probe(rqps_probe::Error::NoPerf | rqps_probe::Error::PerfRefused { .. })
             | Self::Sysbench(_)

@@ -34,16 +34,19 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
             }
         }
     }
-    let mut warnings = Vec::new();
+    let (mut warnings, mut errors) = (Vec::new(), Vec::new());
     for ((config, option), Unknown { arms, nearest }) in unknown {
         let users = plan.arms.iter().filter(|arm| arm.config == config && !arm.control).count();
         let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
         if arms.len() == users {
-            return Err(Error::UnknownOption { config: config.to_owned(), option, hint });
+            errors.push(format!(
+                "no version in this plan knows `{option}` of {config}{hint}; correct it or remove it"
+            ));
+            continue;
         }
         let builds: Vec<String> = arms.iter().map(|arm| ingredients[*arm].build.label()).collect();
         warnings
             .push(format!("{} does not know `{option}` of {config} and runs without it", builds.join(", ")));
     }
-    Ok(warnings)
+    if errors.is_empty() { Ok(warnings) } else { Err(Error::UnknownOptions(errors.join("\nrqps: "))) }
 }

@@ -20,6 +20,12 @@ pub struct Config {
     /// Sections of the file for other programs, which are not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_sections: Vec<String>,
+    /// Options that a server may not know: MySQL's prefix `loose_`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loose: Vec<String>,
+    /// Whether it includes a shipped config.
+    #[serde(default)]
+    pub includes_shipped: bool,
     /// The text as read, with included files expanded.
     pub text: String,
 }

@@ -74,27 +74,29 @@ pub fn config_with(config: &Config, options: &[(&str, &str)]) -> Config {
     let kept = config.options.iter().map(|(name, value)| Setting {
         name: name.clone(),
         value: value.clone(),
+        loose: config.loose.contains(name),
         before: before(name).map(|before| (before.version.clone(), before.value.clone())),
     });
     let more = options.iter().map(|(name, value)| Setting {
         name: (*name).to_owned(),
         value: (*value).to_owned(),
+        loose: false,
         before: None,
     });
-    let Config { name, text, other_sections, .. } = config.clone();
-    config_of(kept.chain(more).collect(), (name, text, other_sections))
+    with_settings(config.clone(), kept.chain(more).collect())
 }
 
-fn config_of(settings: Vec<Setting>, (name, text, other_sections): (String, String, Vec<String>)) -> Config {
+/// The config with these settings, and none of its own.
+fn with_settings(config: Config, settings: Vec<Setting>) -> Config {
     let settings = last_of_each(settings);
     let options = settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
+    let loose = settings.iter().filter(|setting| setting.loose).map(|setting| setting.name.clone());
     Config {
-        name,
         hash: hash(&settings),
         options: options.collect(),
+        loose: loose.collect(),
         before: settings.into_iter().filter_map(value_before).collect(),
-        other_sections,
-        text,
+        ..config
     }
 }
 
@@ -167,6 +169,7 @@ struct Reader<'a> {
     limits: &'a HostLimits,
     settings: Vec<Setting>,
     other_sections: Vec<String>,
+    includes_shipped: bool,
     text: String,
 }
 
@@ -179,17 +182,29 @@ impl<'a> Reader<'a> {
             limits,
             settings: Vec::new(),
             other_sections: Vec::new(),
+            includes_shipped: false,
             text: String::new(),
         }
     }
 
     fn config(self, name: String) -> Config {
-        config_of(self.settings, (name, self.text, self.other_sections))
+        let empty = Config {
+            name,
+            hash: String::new(),
+            options: Vec::new(),
+            before: Vec::new(),
+            other_sections: self.other_sections,
+            loose: Vec::new(),
+            includes_shipped: self.includes_shipped,
+            text: self.text,
+        };
+        with_settings(empty, self.settings)
     }
 
     fn read(&mut self, source: &Source, depth: usize) -> Result<()> {
         let content = match source {
             Source::Shipped(name) => {
+                self.includes_shipped = true;
                 self.system.shipped_text(name, self.limits).ok_or_else(|| unknown_config(self.dbms, name))?
             }
             Source::File(path) => read_text(path).map_err(Error::file("read config", path))?,

@@ -17,6 +17,8 @@ pub(crate) struct Setting {
     pub name: String,
     /// Unquoted.
     pub value: String,
+    /// Whether a server may not know it.
+    pub loose: bool,
     /// Another value for versions before the given one, from a comment `# rqps: before 10: 1000`.
     pub before: Option<(String, String)>,
 }

@@ -18,32 +18,26 @@ pub struct UnknownOption {
     pub nearest: Option<String>,
 }
 
-/// The options of a config that the build does not know, without those of shipped configs, which are for several
-/// versions. `scratch` is an existing directory that the servers' user can enter.
+/// The options of a config that the build does not know, without those of shipped configs that it includes, which are
+/// for several versions. `scratch` is an existing directory that the servers' user can enter.
 ///
 /// # Errors
 /// If the build's server program cannot be asked.
 pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<UnknownOption>> {
     let system = systems::get(build.dbms);
     let is_shipped = |option: &str| {
-        system.shipped().iter().any(|(_, text)| {
-            text.lines().any(|line| {
-                line.split([' ', '=']).next().is_some_and(|name| name.replace('-', "_") == option)
+        config.includes_shipped
+            && system.shipped().iter().any(|(_, text)| {
+                text.lines().any(|line| {
+                    line.split([' ', '=']).next().is_some_and(|name| name.replace('-', "_") == option)
+                })
             })
-        })
-    };
-    // MySQL's prefix for options that a version may not know.
-    let is_loose = |option: &str| {
-        config.text.lines().any(|line| {
-            let name = line.split(['=', ' ']).next().unwrap_or_default().replace('-', "_").to_lowercase();
-            name.strip_prefix("loose_") == Some(option)
-        })
     };
     let options: Vec<&str> = config
         .options
         .iter()
         .map(|(option, _)| option.as_str())
-        .filter(|option| !is_shipped(option) && !is_loose(option))
+        .filter(|option| !is_shipped(option) && !config.loose.iter().any(|loose| loose == option))
         .collect();
     if options.is_empty() {
         return Ok(Vec::new());

@@ -128,7 +128,8 @@ pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
     Plan::parse(text, name, &context).map_err(|e| Usage(e.to_string()).into())
 }
 
-fn known_config(dbms: Dbms, name: &str) -> Result<(), String> {
+/// Checks that a config can be read.
+pub fn known_config(dbms: Dbms, name: &str) -> Result<(), String> {
     rqps_servers::load_config(dbms, "", name).map(|_| ()).map_err(|e| e.to_string())
 }
 

@@ -22,6 +22,9 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         print(context, &folder)?;
         return Ok(ExitCode::SUCCESS);
     };
+    if args.old == *new {
+        return Err(Usage(format!("OLD and NEW are both {new}: name two versions")).into());
+    }
     let arm = |argument, arm, build| BuildArg { argument, arm, build };
     let two = TwoBuilds {
         name: "upgrade",

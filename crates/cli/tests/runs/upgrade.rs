@@ -20,11 +20,22 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     let upgrade =
         ["upgrade", &old_build, &new_build, "--config", &config, "--plan", &plan, "--tests", "point-query"];
     let misspelled = bench.path().join("misspelled.conf");
-    fs::write(&misspelled, "work_mme = 4MB\n").unwrap();
+    fs::write(&misspelled, "work_mme = 4MB\njitt = off\n").unwrap();
     let misspelled = misspelled.display().to_string();
     let refused = upgrade.map(|word| if word == config { &misspelled } else { word });
     let stderr = bench.call(&refused).expect(2).stderr;
     assert!(stderr.contains("knows `work_mme`") && stderr.contains("did you mean `work_mem`?"), "{stderr}");
+    assert!(stderr.contains("rqps: no version in this plan knows `jitt`"), "all at once: {stderr}");
+    for (arguments, words) in [
+        (["postgres-12", "mysql-8.0.31", &config], "only builds of one DBMS"),
+        (["postgres-12", "postgres-12", &config], "OLD and NEW are both postgres-12"),
+        (["postgres-12", "postgres-18", "./none.conf"], "rqps: --config: cannot read config ./none.conf"),
+        (["postgres-12", "postgres@./none", &config], "rqps: NEW: "),
+    ] {
+        let [old, new, config] = arguments;
+        let refused = bench.call(&["upgrade", old, new, "--config", config]).expect(2).stderr;
+        assert!(refused.contains(words), "{refused}");
+    }
 
     let ended = bench.call(&upgrade).expect(0);
     let warned = format!("postgres-{new} does not know `wal_keep_segments`");
@@ -36,7 +47,8 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     );
     let line =
         |name: &str| output.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{output}"));
-    assert!(line("wal_keep_segments").contains("wal_keep_size"), "{output}");
+    assert!(line("wal_keep_segments").contains("wal_keep_size = 64MB"), "{output}");
+    assert!(output.matches("wal_keep_size").count() == 1, "it is no changed default: {output}");
     assert!(line("operator_precedence_warning").contains("unknown to"), "{output}");
     assert!(!output.contains("\nshared_buffers"), "both accept it: {output}");
     assert!(line("checkpoint_completion_target").contains("0.9"), "{output}");

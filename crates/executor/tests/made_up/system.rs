@@ -50,6 +50,8 @@ impl System for Ledgers {
             options: Vec::new(),
             before: Vec::new(),
             other_sections: Vec::new(),
+            loose: Vec::new(),
+            includes_shipped: false,
             text: String::new(),
         })
     }

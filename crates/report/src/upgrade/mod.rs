@@ -13,6 +13,7 @@
 mod renamed;
 
 use rqps_explain::{Cause, DifferenceKind, ExplainRequest, Explanation, differences, explain, plan_changes};
+use rqps_model::LeftOut;
 use rqps_store::{Arm, Run};
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
@@ -26,6 +27,7 @@ use crate::render::render;
 use crate::tables::{plans, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
+use renamed::Replacement;
 
 /// Percentiles: heading, and keys of the new and the old version.
 const LATENCIES: [(&str, &str, &str); 3] =
@@ -99,6 +101,12 @@ impl Upgrade<'_> {
         Ok(blocks)
     }
 
+    /// What replaces an option that the new version does not know.
+    fn replacement(&self, left: &LeftOut) -> Option<Replacement> {
+        let is_known = |name: &str| self.new_arm().settings.iter().any(|setting| setting.name == name);
+        renamed::replacement(&left.option, &left.value, is_known)
+    }
+
     /// Options of the config that the new version leaves out or adjusts, unlike the old one.
     fn config(&self) -> Block {
         let (old, new) = (self.old_arm(), self.new_arm());
@@ -108,10 +116,10 @@ impl Upgrade<'_> {
             Column::keyed_words("on the new version", "reason"),
             Column::keyed_words("use instead", "replacement"),
         ];
-        let mut table = Table::new("config", "Options that act differently on the new version", columns, 0);
+        let mut table =
+            Table::new("config", "Options that the new version does not take as written", columns, 0);
         for left in new.left_out.iter().filter(|left| !old.left_out.contains(left)) {
-            let is_known = |name: &str| new.settings.iter().any(|setting| setting.name == name);
-            let replacement = renamed::replacement(&left.option, is_known);
+            let replacement = self.replacement(left).map(|one| one.line);
             table.row(vec![
                 Cell::words(&*left.option),
                 Cell::words(&*left.value),
@@ -132,13 +140,24 @@ impl Upgrade<'_> {
     fn defaults(&self) -> Result<Block> {
         let columns = ["option", "old", "new"].map(Column::words).to_vec();
         let mut table = Table::new("defaults", "Defaults in effect", columns, 0);
+        let new = self.new_arm();
+        // Its value is in the config, under the old name.
+        let is_replacement = |name: &str| {
+            new.left_out.iter().filter_map(|left| self.replacement(left)).any(|one| one.name == name)
+        };
         for one in differences(self.judged.run, self.base, self.arm)? {
-            if one.kind == DifferenceKind::DefaultSetting {
+            if one.kind == DifferenceKind::DefaultSetting && !is_replacement(&one.name) {
                 let cell = |value: Option<String>| value.map_or_else(Cell::missing, Cell::words);
                 table.row(vec![Cell::words(one.name), cell(one.base), cell(one.arm)]);
             }
         }
         table.footnotes.push("the config does not set these; set one to its old value to keep it".to_owned());
+        let managed: Vec<&str> = new.managed.iter().map(|setting| setting.name.as_str()).collect();
+        table.footnotes.push(format!(
+            "not shown, since rqps makes them alike on all versions: character set, data checksums and password \
+             encryption of new data directories; {}",
+            managed.join(", ")
+        ));
         Ok(table
             .block()
             .unwrap_or_else(|| Block::Text("None that the config leaves to the server.".to_owned())))

@@ -65,13 +65,22 @@ fn parse_option(line: &str) -> Result<Setting, String> {
     let comment = comment.and_then(|comment| comment.strip_prefix(ANNOTATION));
     let is_version = |text: &str| Dbms::Mysql.version_num(text) > 0;
     let before = comment.map(|comment| value_before(comment, is_version, |_| true)).transpose()?;
-    Ok(Setting { name: canonical(name), value, before })
+    let written = normalized(name);
+    let loose = written.starts_with(LOOSE);
+    Ok(Setting { name: canonical(name), value, loose, before })
 }
+
+/// Prefix of options that a server may not know.
+const LOOSE: &str = "loose_";
 
 /// Normalizes an option's name: servers accept `-` for `_`, any case, and the prefix `loose_`.
 pub(crate) fn canonical(name: &str) -> String {
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    name.strip_prefix("loose_").unwrap_or(&name).to_owned()
+    let name = normalized(name);
+    name.strip_prefix(LOOSE).unwrap_or(&name).to_owned()
+}
+
+fn normalized(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
 }
 
 /// Splits a line at a `#` outside of quotes; the comment keeps it.

@@ -51,7 +51,7 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
         .strip_prefix(ANNOTATION)
         .map(|comment| value_before(comment, is_version, |value| parse_bare(value).is_ok()))
         .transpose()?;
-    Ok(Line::Option(Setting { name, value, before }))
+    Ok(Line::Option(Setting { name, value, loose: false, before }))
 }
 
 /// Parses a bare value, which ends at a space or comment; returns the rest, too.
