@@ -78,12 +78,12 @@ impl Context {
         .into())
     }
 
-    /// The folder of a run given by path, name, or `last`: the newest.
+    /// The folder of a run given by path, name, label (the newest of that label), or `last`: the newest of all.
     pub fn run_path(&self, name: &str) -> anyhow::Result<PathBuf> {
         self.preferred_run_path(name, |_| true)
     }
 
-    /// The folder of a run given by path, name, or `last`: the newest of those that are `preferred`, else the newest.
+    /// Like [`Context::run_path`], but those that are `preferred` come before the newest.
     pub fn preferred_run_path(
         &self,
         name: &str,
@@ -104,8 +104,12 @@ impl Context {
         match candidates.iter().find(|path| is_run(path)) {
             Some(path) => Ok(path.clone()),
             None => {
-                let names: Vec<String> =
-                    RunFolder::list(&self.results)?.iter().map(|run| run.folder.name()).collect();
+                let runs = RunFolder::list(&self.results)?;
+                let labelled = runs.iter().filter(|run| run.folder.label() == name);
+                if let Some(newest) = labelled.max_by_key(|run| (preferred(run), run.created_at_ms)) {
+                    return Ok(newest.folder.path().to_owned());
+                }
+                let names: Vec<String> = runs.iter().map(|run| run.folder.name()).collect();
                 let hint = did_you_mean(name, names.iter().map(String::as_str));
                 Err(Usage(format!(
                     "no run named `{name}` (no run.db in it or in {}){hint}; `rqps ls` lists the runs",

@@ -122,11 +122,11 @@ pub(crate) fn interval_of_change(one: &Verdict) -> String {
     }
 }
 
-/// A duration for planning, rounded up: `40 s`, `25 min`, `3 h 10 min`, `2 days`.
+/// A duration for planning, rounded up: `70 s`, `25 min`, `3 h 10 min`, `2 days`.
 pub(crate) fn about(seconds: f64) -> String {
     let minutes = (seconds / 60.0).ceil() as u64;
     match minutes {
-        0..=1 if seconds <= 55.0 => format!("{} s", ((seconds / 10.0).ceil() * 10.0).max(10.0)),
+        _ if seconds <= 110.0 => format!("{} s", ((seconds / 10.0).ceil() * 10.0).max(10.0)),
         0..=89 => format!("{minutes} min"),
         90..=2879 => format!("{} h {} min", minutes / 60, minutes % 60),
         _ => format!("{} days", minutes.div_ceil(1440)),
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn durations_are_rounded_up() {
         let texts = [3.0, 41.0, 70.0, 1500.0, 11_400.0, 400_000.0].map(about);
-        assert_eq!(texts, ["10 s", "50 s", "2 min", "25 min", "3 h 10 min", "5 days"]);
+        assert_eq!(texts, ["10 s", "50 s", "70 s", "25 min", "3 h 10 min", "5 days"]);
         assert_eq!([3.0, 61.0, 1500.0].map(budget), ["1m", "2m", "25m"]);
     }
 }

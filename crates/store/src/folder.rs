@@ -43,6 +43,16 @@ impl RunFolder {
         if folder.db_path().is_file() { Ok(folder) } else { Err(Error::NotARun { path: path.to_owned() }) }
     }
 
+    /// The name without the time at its end.
+    pub fn label(&self) -> String {
+        let name = self.name();
+        let is_digits = |part: &str, length| part.len() == length && part.bytes().all(|c| c.is_ascii_digit());
+        let parts: Vec<&str> = name.split('-').collect();
+        let is_stamp = |pair: &[&str]| is_digits(pair[0], 8) && is_digits(pair[1], 6);
+        let stamp = parts.windows(2).rposition(is_stamp).filter(|at| *at > 0);
+        stamp.map_or_else(|| name.clone(), |at| parts[..at].join("-"))
+    }
+
     /// The folder at `path`, without any check.
     pub(crate) fn unchecked(path: &Path) -> Self {
         Self { path: path.to_owned() }
@@ -125,6 +135,18 @@ mod tests {
             assert!(check_name(bad).is_err(), "{bad:?}");
         }
         check_name("pg18-vs_17.7").unwrap();
+    }
+
+    #[test]
+    fn a_label_is_a_name_without_its_time() {
+        for (name, label) in [
+            ("demo-20260730-141503", "demo"),
+            ("pg-18-20260730-141503-2", "pg-18"),
+            ("20260730-141503", "20260730-141503"),
+            ("mine", "mine"),
+        ] {
+            assert_eq!(RunFolder::unchecked(Path::new(name)).label(), label);
+        }
     }
 
     #[test]

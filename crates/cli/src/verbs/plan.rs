@@ -95,7 +95,7 @@ fn shipped(name: &str) -> anyhow::Result<&'static str> {
     }
     let names: Vec<&str> = SHIPPED_PLANS.iter().map(|plan| plan.name).collect();
     let hint = did_you_mean(name, names.iter().copied());
-    Err(Usage(format!("no shipped plan `{name}`{hint}; the shipped plans are {}", names.join(", "))).into())
+    Err(Usage(format!("there is no shipped plan `{name}`{hint} (shipped: {})", names.join(", "))).into())
 }
 
 /// Reads and checks a plan by file or shipped name; warnings go to standard error.
@@ -106,9 +106,7 @@ pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
     let text = if is_file || name.contains('/') || name.ends_with(".toml") {
         rqps_builds::read_text(path).map_err(|e| Usage(format!("can't read the plan {name}: {e}")))?
     } else {
-        shipped(name)
-            .map_err(|e| Usage(format!("{name} is neither a file nor a shipped plan: {e}")))?
-            .to_owned()
+        shipped(name).map_err(|e| Usage(format!("{name} is not a file, and {e}")))?.to_owned()
     };
     let checked = check_plan(&text, name)?;
     for warning in &checked.warnings {

@@ -69,6 +69,7 @@ fn own_scripts_run_on_mysql_in_a_sequence_with_several_clients() {
     let ended = bench.call(&["run", plan.to_str().unwrap(), "--label", "in-sequence"]).expect(3);
     assert!(ended.stderr.contains("wrong has no valid result on a: "), "{}", ended.stderr);
     assert!(bench.call(&["ls"]).expect(0).stdout.contains("in-sequence-2"));
+    bench.call(&["show", "in-sequence"]).expect(0);
     let run = bench.run();
     let window = |test: &str| run.windows.iter().find(|window| window.action.step == test).unwrap();
     assert!(window("add").valid() && window("add").result.rows == window("add").result.events);

@@ -1,6 +1,7 @@
 //! One file per table: its content and the meaning of its columns.
 
 pub(crate) mod absolute;
+pub(crate) mod answer;
 pub(crate) mod arms;
 pub(crate) mod arrivals;
 pub(crate) mod blocks;

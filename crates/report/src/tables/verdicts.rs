@@ -22,13 +22,13 @@
 //! | `ratio`, `from`, `to` | the candidate's use per operation divided by base's, and its interval |
 
 use rqps_stats::{Class, Detector, Metric, Rules, Tag, Verdict};
-use rqps_verdicts::{RunVerdicts, Tally};
+use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::tables::{conditions, trust};
+use crate::tables::{answer, conditions, trust};
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE, changed};
 use crate::words;
 
@@ -77,7 +77,7 @@ pub(crate) fn opening(
     (label, base): (&str, &str),
     has_conditions: bool,
 ) -> Vec<Block> {
-    let mut blocks = vec![Block::Text(summary(label, base, lines))];
+    let mut blocks = vec![Block::Text(answer::text(label, base, lines))];
     if has_conditions {
         blocks.extend(conditions::blocks(judged.run, judged.base));
     }
@@ -85,72 +85,6 @@ pub(crate) fn opening(
     blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
     blocks.extend(open(judged, lines).map(Block::Text));
     blocks
-}
-
-/// `new against old, 6 tests. Rate: 1 regression, 5 the same. Cost: …`.
-fn summary(label: &str, base: &str, lines: &[Line<'_>]) -> String {
-    let count = |detector: Detector| {
-        Tally::of(lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == detector))
-    };
-    let tests = rqps_store::counted(lines.len(), "test");
-    format!(
-        "{label} against {base}, {tests}. Rate: {}. Cost per operation ({}): {}.{}{}",
-        tally(count(Detector::Rate)),
-        cost_metrics(lines),
-        tally(count(Detector::Cost)),
-        stalls(count(Detector::Stalls)),
-        other_resources(lines)
-    )
-}
-
-/// Metrics of the cost: `instructions`, `CPU time`, or both if tests differ.
-fn cost_metrics(lines: &[Line<'_>]) -> String {
-    let mut metrics: Vec<Metric> = lines.iter().filter_map(|line| Some(line.cost?.metric)).collect();
-    metrics.sort_unstable();
-    metrics.dedup();
-    let names: Vec<&str> = metrics.into_iter().map(|metric| metric.measure().label).collect();
-    if names.is_empty() { "nothing measured".to_owned() } else { names.join(" or ") }
-}
-
-/// Other resources that changed: ` Other resources: CPU time less in 2; WAL bytes more in 1.`
-fn other_resources(lines: &[Line<'_>]) -> String {
-    let part = |detector: Detector| {
-        let changed =
-            || lines.iter().flat_map(Line::changed_resources).filter(|one| one.detector == detector);
-        let name = changed().next()?.metric.measure().label;
-        let more = changed().filter(|one| one.class.is_regression()).count();
-        let parts = [(more, "more"), (changed().count() - more, "less")];
-        let parts: Vec<String> = parts
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{word} in {count}"))
-            .collect();
-        Some(format!("{name} {}", parts.join(", ")))
-    };
-    let all: Vec<String> = Detector::resources().filter_map(part).collect();
-    if all.is_empty() { String::new() } else { format!(" Other resources: {}.", all.join("; ")) }
-}
-
-/// A sentence on stalls; empty if there are no verdicts on them.
-fn stalls(counts: Tally) -> String {
-    match counts {
-        Tally { regressions: 0, improvements: 0, mixed: 0, same: 0, inconclusive: 0 } => String::new(),
-        Tally { regressions: 0, improvements: 0, same: 0, .. } => " Stalls: no change detected.".to_owned(),
-        _ => format!(" Stalls: {}.", tally(counts)),
-    }
-}
-
-fn tally(tally: Tally) -> String {
-    let parts = [
-        (tally.regressions, rqps_store::counted(tally.regressions, "regression")),
-        (tally.improvements, rqps_store::counted(tally.improvements, "improvement")),
-        (tally.mixed, format!("{} mixed", tally.mixed)),
-        (tally.same, format!("{} the same", tally.same)),
-        (tally.inconclusive, format!("{} inconclusive", tally.inconclusive)),
-    ];
-    let parts: Vec<String> =
-        parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
-    if parts.is_empty() { "nothing measured".to_owned() } else { parts.join(", ") }
 }
 
 /// Changes in plain words, regressions first.

@@ -1,0 +1,143 @@
+//! The answer in a sentence or two, before everything else: `new is slower than old in 2 of 32 tests, …`.
+
+use rqps_stats::{Detector, Metric, Verdict};
+use rqps_verdicts::Tally;
+
+use crate::verdict_lines::Line;
+
+/// Up to one in this many tests may be inconclusive where the cost is said not to have changed.
+const FEW: usize = 8;
+
+/// Whether `label` got worse or better than `base`, in how many tests.
+pub(crate) fn text(label: &str, base: &str, lines: &[Line<'_>]) -> String {
+    let all: Vec<&Verdict> = lines.iter().flat_map(Line::all).collect();
+    let of = |detector| Answer::of(all.iter().copied().filter(|verdict| verdict.detector == detector));
+    let (rate, cost) = (of(Detector::Rate), of(Detector::Cost));
+    let n = rqps_store::counted(lines.len(), "test");
+    let metric = cost_metrics(lines);
+    let is_same = cost.tally.same > 0 && !cost.changed() && cost.tally.inconclusive * FEW <= lines.len();
+    let rates = format!(" Rate: {}.", rate.list(("slower", "faster")));
+    let costs = format!(" Cost per operation ({metric}): {}.", cost.list(("more", "less")));
+    let first = if rate.changed() {
+        format!(
+            "{label} is {}.{costs}",
+            rate.changes(("slower than", "faster than"), ("slower", "faster"), base, &n)
+        )
+    } else if cost.changed() {
+        let verbs = (&*format!("costs more {metric} than"), &*format!("costs less {metric} than"));
+        format!("{label} {}.{rates}", cost.changes(verbs, ("more", "less"), base, &n))
+    } else if is_same {
+        let Answer { tally, within } = &cost;
+        let open = inconclusive(tally.inconclusive);
+        format!(
+            "{label} costs nothing measurable against {base}: {} of {n} the same{within} {metric}{open}.{rates}",
+            tally.same
+        )
+    } else {
+        format!("{label} against {base}, {n}.{rates}{costs}")
+    };
+    format!("{first}{}{}", stalls(&of(Detector::Stalls)), other_resources(lines))
+}
+
+/// The verdicts of one detector.
+struct Answer {
+    tally: Tally,
+    /// ` within 2 %`: what `same` means; empty if it differs between tests.
+    within: String,
+}
+
+impl Answer {
+    fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict> + Clone) -> Self {
+        let mut shares: Vec<f64> = verdicts.clone().map(|verdict| verdict.mei).collect();
+        shares.sort_by(f64::total_cmp);
+        shares.dedup();
+        let within = match shares.as_slice() {
+            [share] => format!(" within {} %", share * 100.0),
+            _ => String::new(),
+        };
+        Self { tally: Tally::of(verdicts), within }
+    }
+
+    fn changed(&self) -> bool {
+        self.tally.regressions + self.tally.improvements + self.tally.mixed > 0
+    }
+
+    /// `slower than old in 2 of 32 tests, faster in 4, …`: what got worse first, unless nothing did.
+    fn changes(&self, verbs: (&str, &str), words: (&str, &str), base: &str, n: &str) -> String {
+        let Tally { regressions, improvements, mixed, .. } = self.tally;
+        let (first, count, other) = match regressions {
+            0 if improvements > 0 => (verbs.1, improvements, (words.0, regressions)),
+            _ => (verbs.0, regressions, (words.1, improvements)),
+        };
+        let number = |count: usize| if count == 0 { "none".to_owned() } else { count.to_string() };
+        let mixed = if mixed > 0 { format!(", mixed in {mixed}") } else { String::new() };
+        let unchanged = self.unchanged();
+        format!(
+            "{first} {base} in {} of {n}, {} in {}{mixed}{}",
+            number(count),
+            other.0,
+            number(other.1),
+            unchanged.iter().map(|part| format!(", {part}")).collect::<String>()
+        )
+    }
+
+    /// `slower in 2, the same within 2 % in 20, inconclusive in 10`.
+    fn list(&self, (worse, better): (&str, &str)) -> String {
+        let Tally { regressions, improvements, mixed, .. } = self.tally;
+        let changed = [(regressions, worse), (improvements, better), (mixed, "mixed")];
+        let changed = changed.into_iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> =
+            changed.map(|(count, word)| format!("{word} in {count}")).chain(self.unchanged()).collect();
+        if parts.is_empty() { "nothing measured".to_owned() } else { parts.join(", ") }
+    }
+
+    fn unchanged(&self) -> Vec<String> {
+        let Tally { same, inconclusive, .. } = self.tally;
+        let parts = [
+            (same, format!("the same{} in {same}", self.within)),
+            (inconclusive, format!("inconclusive in {inconclusive}")),
+        ];
+        parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect()
+    }
+}
+
+fn inconclusive(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(", {count} inconclusive") }
+}
+
+/// Metrics of the cost: `instructions`, `CPU time`, or both if tests differ.
+fn cost_metrics(lines: &[Line<'_>]) -> String {
+    let mut metrics: Vec<Metric> = lines.iter().filter_map(|line| Some(line.cost?.metric)).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    let names: Vec<&str> = metrics.into_iter().map(|metric| metric.measure().label).collect();
+    if names.is_empty() { "nothing measured".to_owned() } else { names.join(" or ") }
+}
+
+/// Other resources that changed: ` Other resources: CPU time less in 2; WAL bytes more in 1.`
+fn other_resources(lines: &[Line<'_>]) -> String {
+    let part = |detector: Detector| {
+        let changed =
+            || lines.iter().flat_map(Line::changed_resources).filter(|one| one.detector == detector);
+        let name = changed().next()?.metric.measure().label;
+        let more = changed().filter(|one| one.class.is_regression()).count();
+        let parts = [(more, "more"), (changed().count() - more, "less")];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{word} in {count}"))
+            .collect();
+        Some(format!("{name} {}", parts.join(", ")))
+    };
+    let all: Vec<String> = Detector::resources().filter_map(part).collect();
+    if all.is_empty() { String::new() } else { format!(" Other resources: {}.", all.join("; ")) }
+}
+
+/// A sentence on stalls; empty if there are no verdicts on them.
+fn stalls(answer: &Answer) -> String {
+    match answer.tally {
+        Tally { regressions: 0, improvements: 0, mixed: 0, same: 0, inconclusive: 0 } => String::new(),
+        Tally { regressions: 0, improvements: 0, same: 0, .. } => " Stalls: no change detected.".to_owned(),
+        _ => format!(" Stalls: {}.", answer.list(("more", "fewer"))),
+    }
+}
