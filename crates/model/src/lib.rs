@@ -26,5 +26,5 @@ pub use observed::{
 pub use server::{LeftOut, QueryPlan, ServerSetting, Setting};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
-pub use text::{WORD_BYTES_MAX, clipped, edit_distance, grouped, nearest};
+pub use text::{WORD_BYTES_MAX, clipped, edit_distance, grouped, nearest, numbers_of};
 pub use unit::Unit;

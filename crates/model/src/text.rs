@@ -1,5 +1,7 @@
 //! Text helpers for messages and labels.
 
+use std::collections::BTreeSet;
+
 /// Levenshtein distance in characters.
 pub fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
@@ -47,6 +49,14 @@ pub fn grouped(number: u64, separator: char) -> String {
         out.push(digit);
     }
     out
+}
+
+/// Different numbers of a thing, sorted: `1 client`, `1, 8, 32 clients`.
+pub fn numbers_of(numbers: impl Iterator<Item = u32>, thing: &str) -> String {
+    let numbers = numbers.collect::<BTreeSet<u32>>();
+    let plural = if numbers.len() == 1 && numbers.contains(&1) { "" } else { "s" };
+    let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    format!("{} {thing}{plural}", texts.join(", "))
 }
 
 /// Replaces every character but ASCII letters, digits, `.` and `_` by `-`.

@@ -78,7 +78,10 @@ impl<'d> Section<'d> {
 
     /// An integer in `range`.
     pub fn integer(&self, key: &str, range: RangeInclusive<u64>) -> Option<Found<u64>> {
-        let (_, node) = self.node(key)?;
+        self.integer_of(key, self.node(key)?.1, range)
+    }
+
+    fn integer_of(&self, key: &str, node: &Node<'d>, range: RangeInclusive<u64>) -> Option<Found<u64>> {
         let allowed =
             format!("a whole number from {} to {}", grouped(*range.start(), '_'), grouped(*range.end(), '_'));
         match node.get_ref() {
@@ -115,6 +118,18 @@ impl<'d> Section<'d> {
                 self.wrong_type(key, node.span(), other, &allowed);
                 None
             }
+        }
+    }
+
+    /// A whole number in `range`, or a list of several; empty if there is none.
+    pub fn integers(&self, key: &str, range: RangeInclusive<u64>) -> Vec<Found<u64>> {
+        let Some((_, node)) = self.node(key) else {
+            return Vec::new();
+        };
+        let of = |node: &Node<'d>| self.integer_of(key, node, range.clone());
+        match node.get_ref() {
+            DeValue::Array(items) => items.iter().filter_map(of).collect(),
+            _ => of(node).into_iter().collect(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Keys shared by all benchmarks, and the list of steps.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use rqps_model::{WORD_BYTES_MAX, Warmup, edit_distance};
 use toml::Table;
 
 use crate::limits;
-use crate::model::{Driver, Isolated, Transport};
+use crate::model::{Driver, Isolated, Protocol, TestOptions, Transport};
 use crate::problem::Problems;
 use crate::reader::{Found, Section};
 
@@ -63,6 +64,62 @@ pub fn warmup_text(warmup: Warmup) -> String {
     match warmup {
         Warmup::Time(time) => format!("of {} s", time.as_secs_f64()),
         Warmup::Detect => "until the rate is steady".to_owned(),
+    }
+}
+
+/// Follows a test's name in that of a step with its own number of clients: `point-query_clients=8`.
+const CLIENTS_SUFFIX: &str = "_clients=";
+
+/// The test of a step's name, and the clients that the name gives.
+pub fn without_clients(step: &str) -> (&str, Option<u32>) {
+    let parts = step.rsplit_once(CLIENTS_SUFFIX);
+    match parts.and_then(|(test, clients)| Some((test, clients.parse::<u32>().ok()?))) {
+        Some((test, clients)) if limits::CLIENTS.contains(&clients.into()) => (test, Some(clients)),
+        _ => (step, None),
+    }
+}
+
+/// `clients`: a number, or in plans of blocks a list of several.
+pub fn clients(workload: &Section<'_>, problems: &Problems<'_>, protocol: Protocol) -> Vec<u32> {
+    let found = workload.integers("clients", limits::CLIENTS);
+    let place = workload.place_of("clients");
+    if let [_, second, ..] = found.as_slice()
+        && protocol != Protocol::Isolated
+    {
+        let remedy = "Write one number, or protocol = \"isolated\".";
+        problems.error(&second.at, &place, "only blocks measure several numbers of clients", remedy);
+    }
+    let mut clients: Vec<u32> = Vec::new();
+    for Found { value, at } in found {
+        if clients.contains(&(value as u32)) {
+            problems.error(&at, &place, format!("{value} is listed twice"), KEEP_ONE);
+        }
+        clients.push(value as u32);
+    }
+    if clients.is_empty() { vec![1] } else { clients }
+}
+
+/// Each step once for each number of clients, if there are several.
+pub fn each_with_clients(steps: Vec<String>, clients: &[u32]) -> Vec<String> {
+    if clients.len() < 2 {
+        return steps;
+    }
+    let each = |step: String| -> Vec<String> {
+        match without_clients(&step) {
+            (_, None) => clients.iter().map(|count| format!("{step}{CLIENTS_SUFFIX}{count}")).collect(),
+            _ => vec![step],
+        }
+    };
+    steps.into_iter().flat_map(each).collect()
+}
+
+/// Adds the options of steps whose names give the number of clients: else they are those of the test.
+pub fn add_clients(tests: &mut BTreeMap<String, TestOptions>, steps: &[String]) {
+    for step in steps {
+        if let (test, Some(clients)) = without_clients(step) {
+            let options = tests.get(step).or_else(|| tests.get(test)).cloned().unwrap_or_default();
+            tests.insert(step.clone(), TestOptions { clients: Some(clients), ..options });
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rqps_model::Limit;
+use rqps_model::{Limit, numbers_of};
 
 use crate::estimate::{duration_text, estimate};
 use crate::isolated::block_seconds;
@@ -86,7 +86,10 @@ fn data_header(plan: &Plan) -> String {
     let _ =
         writeln!(out, "plan {}: {} {protocol}, seed {}", plan.name, plan.work.benchmark().title(), plan.seed);
     let tables = counted(plan.work.tables().into(), "table");
-    let clients = counted(u64::from(workload.clients), "client");
+    let clients = match plan.protocol {
+        Protocol::Sequence => counted(u64::from(workload.clients), "client"),
+        Protocol::Isolated => numbers_of(workload.steps.iter().map(|test| plan.clients_of(test)), "client"),
+    };
     let transport = match workload.transport {
         Transport::Unix => "a Unix socket",
         Transport::Tcp => "TCP on loopback",

@@ -52,6 +52,34 @@ fn a_resolved_plan_of_blocks_parses_back_to_itself() {
 }
 
 #[test]
+fn several_numbers_of_clients_make_a_test_each() {
+    let text = |clients: &str| {
+        format!(
+            "protocol = \"isolated\"\n[workload]\nrows = 1000\nclients = {clients}\n\
+             steps = [\"point-query\", \"scan_clients=2\"]\n[test.point-query]\nrate_mei_percent = 5\n\
+             [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n"
+        )
+    };
+    let plan = parse(&text("[1, 8]"));
+    let steps = ["point-query_clients=1", "point-query_clients=8", "scan_clients=2"];
+    assert_eq!(plan.workload.steps, steps);
+    assert_eq!(steps.map(|step| plan.clients_of(step)), [1, 8, 2]);
+    let step = plan.step(steps[1]).unwrap();
+    assert_eq!((step.test.as_str(), step.clients), ("point-query", 8));
+    assert_eq!(plan.options_of(steps[1]).rate_mei_percent, Some(5.0), "of the test");
+    assert_eq!(plan, parse(&plan.to_toml().unwrap()));
+    assert_eq!(parse(&text("3")).workload.steps, ["point-query", "scan_clients=2"]);
+    let mistake = |clients: &str, protocol: &str| {
+        let text = text(clients).replace("isolated", protocol);
+        Plan::parse(&text, "p.toml", &PlanContext::trusting(rqps_workloads::BENCHMARKS))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(mistake("[1, 8]", "sequence").contains("only blocks measure several numbers of clients"));
+    assert!(mistake("[8, 8]", "isolated").contains("8 is listed twice"));
+}
+
+#[test]
 fn windows_fit_the_budget_unless_the_plan_gives_them() {
     let seconds = |top: &str, isolated: &str| {
         let plan = plan(top, isolated);

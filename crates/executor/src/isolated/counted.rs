@@ -195,7 +195,7 @@ impl Lane<'_> {
     fn counted(&self, test: &StepDef, instructions_per_event: f64, metrics: Metrics) -> Counted {
         let events = self.events(test);
         let count = Count {
-            test: test.test.clone(),
+            test: test.name.clone(),
             group: test.group.key.to_string(),
             events,
             operations: events as f64 * test.operations_per_event,

@@ -117,7 +117,7 @@ impl Blocks<'_> {
         let session_events = session_events.min((rate * seconds).max(1.0) as u64).max(1);
         let warmup_events = session_events + u64::from(cold_windows) * window_events / 2;
         let mut work = TestWork {
-            test: step.test.clone(),
+            test: step.name.clone(),
             warmup_events,
             window_events,
             slice_events: slice_events(rate, clients),

@@ -1,7 +1,7 @@
 //! What a run was measured under, in a line: clients, rows, how base was compiled, and settings that decide what a
 //! figure means.
 
-use rqps_model::{Family, grouped};
+use rqps_model::{Family, Role, grouped, numbers_of};
 use rqps_store::{Arm, Run, counted};
 
 use crate::document::Block;
@@ -44,8 +44,9 @@ pub(crate) fn blocks(run: &Run, base: usize) -> Vec<Block> {
 
 fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     let meta = &run.meta;
+    let tests = run.steps.iter().filter(|step| step.role == Some(Role::Test));
     let mut parts = vec![
-        counted(meta.clients as usize, "client"),
+        numbers_of(tests.map(|step| step.clients), "client"),
         format!("{} of {} rows", counted(meta.tables as usize, "table"), grouped(meta.rows_per_table, ',')),
         format!("a server built by {}", toolchain(family)),
     ];

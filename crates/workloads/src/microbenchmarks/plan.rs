@@ -125,8 +125,9 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         vacuum_after_load: section.boolean("vacuum_after_load").is_some_and(|found| found.value),
     };
     let listed = read_steps(section, problems);
-    let workload = Workload {
-        clients: small("clients", limits::CLIENTS, 1),
+    let clients = shared::clients(section, problems, plan.protocol);
+    let mut workload = Workload {
+        clients: clients[0],
         driver: shared::driver(section, problems, &Driver::ALL),
         transport: shared::transport(section),
         settle_seconds_max: small("settle_seconds_max", limits::SETTLE_SECONDS, settle_default),
@@ -137,7 +138,9 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
             _ => listed.iter().map(|step| step.value.clone()).collect(),
         },
     };
-    let tests = read_tests(plan.top, problems, &workload, &unknown_step);
+    let mut tests = read_tests(plan.top, problems, &workload, &unknown_step);
+    workload.steps = shared::each_with_clients(workload.steps, &clients);
+    shared::add_clients(&mut tests, &workload.steps);
     if plan.protocol == Protocol::Sequence {
         warn(&Parts { section, problems, work: &work, workload: &workload, tests: &tests }, &listed);
     }
@@ -353,7 +356,10 @@ pub(crate) fn read_tests(
         };
         check_test_keys(&section, name);
         let options = read_options(&section, problems, name, workload);
-        let used = workload.steps.iter().any(|step| step == name || step.strip_suffix(".pre") == Some(name));
+        let runs = |step: &String| {
+            step == name || step.strip_suffix(".pre") == Some(name) || shared::without_clients(step).0 == name
+        };
+        let used = workload.steps.iter().any(runs);
         if known && !used {
             let remedy = format!("Add \"{name}\" to `steps`, or remove this table.");
             problems.warn(&key_at, place, "has no effect: the plan has no step of this name", remedy);
@@ -522,7 +528,8 @@ fn check_blocks(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
             problems.warn(&at, section.place_of(key), "has no effect with protocol = \"isolated\"", remedy);
         }
     }
-    let is_not_a_test = |name: &&String| step::is_known(name) && test_by_name(name).is_none();
+    let is_not_a_test =
+        |name: &&String| step::is_known(name) && test_by_name(shared::without_clients(name).0).is_none();
     for name in plan.workload.steps.iter().filter(is_not_a_test) {
         let remedy = "List tests alone: every test starts from the same data, warmed up.";
         let what = format!("\"{name}\" is not a test; protocol \"isolated\" runs only tests");

@@ -1,7 +1,7 @@
 //! Step names of the microbenchmarks in plans: a test's name, with a suffix for warm-ups and early passes.
 
 use rqps_model::Role;
-use rqps_plan::shared::nearest_step;
+use rqps_plan::shared::{nearest_step, without_clients};
 
 use super::test_by_name;
 
@@ -23,7 +23,7 @@ pub fn test_and_role(step: &str) -> (&str, Role) {
     match step.rsplit_once('.') {
         Some((test, "warm" | "warmpre")) => (test, Role::Warm),
         Some((test, "pre")) => (test, Role::Pre),
-        _ => (step, Role::Test),
+        _ => (without_clients(step).0, Role::Test),
     }
 }
 
@@ -37,6 +37,7 @@ mod tests {
         assert_eq!(test_and_role("scan.warmpre"), ("scan", Role::Warm));
         assert_eq!(test_and_role("read-only_range=10.pre"), ("read-only_range=10", Role::Pre));
         assert_eq!(test_and_role("update-one"), ("update-one", Role::Test));
+        assert_eq!(test_and_role("read-only_range=10_clients=8"), ("read-only_range=10", Role::Test));
         assert_eq!(nearest("update-indx").as_deref(), Some("update-index"));
         assert_eq!(nearest("xyzzy"), None);
         assert!(is_known("settle") && !is_known("l.i0"));

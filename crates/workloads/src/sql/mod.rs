@@ -102,7 +102,8 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let OwnSql { schema, pieces, rows, scripts } =
         section.map(|section| read_sql(&section, plan)).unwrap_or_default();
     let names: Vec<String> = scripts.keys().cloned().collect();
-    let unknown = |name: &str| -> Option<String> {
+    let unknown = |step: &str| -> Option<String> {
+        let name = shared::without_clients(step).0;
         if names.iter().any(|known| known == name)
             || name == shared::SETTLE && plan.protocol == Protocol::Sequence
         {
@@ -118,8 +119,9 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let small = |key, range, default: u32| {
         workload.integer(key, range).map_or(default, |found: Found<u64>| found.value as u32)
     };
-    let shared_keys = Workload {
-        clients: small("clients", limits::CLIENTS, 1),
+    let clients = shared::clients(workload, problems, plan.protocol);
+    let mut shared_keys = Workload {
+        clients: clients[0],
         driver: shared::driver(workload, problems, &[Driver::Rqps]),
         transport: shared::transport(workload),
         settle_seconds_max: small(
@@ -129,7 +131,9 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         ),
         steps: listed.map_or(names.clone(), |steps| steps.into_iter().map(|step| step.value).collect()),
     };
-    let tests = read_tests(top, problems, &shared_keys, &unknown);
+    let mut tests = read_tests(top, problems, &shared_keys, &unknown);
+    shared_keys.steps = shared::each_with_clients(shared_keys.steps, &clients);
+    shared::add_clients(&mut tests, &shared_keys.steps);
     let work = SqlPlan {
         tables: script::created_tables(&pieces),
         rows,
@@ -240,6 +244,9 @@ fn check_name(name: &str) -> Result<(), String> {
     if name == shared::SETTLE {
         return Err("settle is a step of its own".to_owned());
     }
+    if shared::without_clients(name).1.is_some() {
+        return Err("a number of clients is written by `clients`".to_owned());
+    }
     match name.len() <= 60
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.chars().all(is_valid)
@@ -325,13 +332,13 @@ impl Workplan for SqlPlan {
     }
 
     fn step(&self, name: &str, workload: &Workload, all: &BTreeMap<String, TestOptions>) -> Option<StepDef> {
-        let test = self.test(name)?;
+        let test = self.test(shared::without_clients(name).0)?;
         let options = all.get(name).cloned().unwrap_or_default();
         let seconds = Duration::from_secs(options.seconds.unwrap_or(self.seconds).into());
         Some(StepDef {
             name: name.to_owned(),
             position: 0,
-            test: name.to_owned(),
+            test: test.name.to_owned(),
             group: test.group,
             role: Role::Test,
             clients: options.clients.unwrap_or(workload.clients),
