@@ -113,7 +113,7 @@ impl Analysis {
         let noise: Vec<TestNoise> = input.experiment.tests.iter().map(|test| noise(input, test)).collect();
         Ok(Self {
             blind: blind(input),
-            goals: goals(input, &looks, &noise, blocks),
+            goals: goals(input, &looks, blocks),
             looks: looks.iter().map(|look| at_look(input, look, blocks)).collect(),
             columns: columns(input),
             noise,

@@ -10,7 +10,7 @@ use std::path::Path;
 /// The host's source of randomness.
 const RANDOM: &str = "/dev/urandom";
 /// Smallest and largest target slowdown of the reference test, as shares of its instructions.
-const TARGETS: (f64, f64) = (0.005, 0.05);
+const TARGETS: (f64, f64) = (0.005, 0.15);
 /// Allowed number of arms without base and control: at least one without and one with a dose, at most what
 /// fits into a plan.
 pub const ARMS: std::ops::RangeInclusive<usize> = 2..=14;
@@ -81,8 +81,8 @@ mod tests {
             assert_eq!(doses.iter().filter(|dose| dose.is_null()).count(), 5);
             let mut spins: Vec<u64> = doses.iter().map(|dose| dose.spin).filter(|spin| *spin > 0).collect();
             spins.sort_unstable();
-            assert!(spins.len() == 3 && spins[0] >= 500 && spins[2] <= 5000, "{spins:?}");
-            assert!(spins[0] <= 1078 && spins[2] >= 2320, "a part without a dose: {spins:?}");
+            assert!(spins.len() == 3 && spins[0] >= 500 && spins[2] <= 15_000, "{spins:?}");
+            assert!(spins[0] <= 1_554 && spins[2] >= 4_827, "a part without a dose: {spins:?}");
             places.extend(doses.iter().position(|dose| dose.wal_bytes > 0));
         }
         assert_eq!(places.len(), 9, "the position must not reveal a dose: {places:?}");

@@ -1,13 +1,13 @@
 //! The goals for verdicts, and whether they are met.
 
-use crate::analysis::{Input, TestNoise, range};
+use crate::analysis::{Input, range};
 use crate::confusion::Range;
 use crate::pairing::{Look, Sample};
 use crate::share::Share;
 use rqps_stats::{Class, Detector};
 
-/// Goals for rates apply to tests with a lower standard deviation of a block's log ratio than this.
-const QUIET_SD: f64 = 0.015;
+/// Blocks after which a rate that is 2 % lower is to be found.
+const BLOCKS_FOR_SMALL: usize = 5;
 
 /// A goal, and the share of verdicts that decides whether it is met.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,7 @@ impl Goal {
 }
 
 /// All goals. Unless stated otherwise they apply to the verdicts after the most blocks.
-pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], blocks: usize) -> Vec<Goal> {
+pub(crate) fn goals(input: &Input<'_>, looks: &[Look], blocks: usize) -> Vec<Goal> {
     let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
         return Vec::new();
     };
@@ -67,14 +67,11 @@ pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], bloc
     let any = |_: usize| true;
     // Tests that write have their own starts.
     let reads = |test: usize| tests[test].starts.is_empty();
-    let quiet = |test: usize| {
-        let sd = noise.iter().find(|one| one.test == tests[test].name).and_then(|one| one.rate);
-        sd.is_some_and(|(sd, _)| sd < QUIET_SD)
-    };
     let goal =
         |what: String, aim: f64, at_least: bool, share: Option<Share>| Goal { what, aim, at_least, share };
     let found = |what: &str, share: f64| format!("{what}, {} detected", Range::holding(share).label());
-    let quiet_label = format!("rate, where blocks differ by less than {} %", QUIET_SD * 100.0);
+    let later = looks.iter().find(|look| look.blocks >= BLOCKS_FOR_SMALL).unwrap_or(last);
+    let of_rates = |look: &Look| format!("rate, reads, {} blocks", look.blocks);
     vec![
         goal(
             "rate: false positives".to_owned(),
@@ -96,16 +93,16 @@ pub(crate) fn goals(input: &Input<'_>, looks: &[Look], noise: &[TestNoise], bloc
         ),
         goal(found("cost", 0.005), 0.95, true, share_of(last, Detector::Cost, Range::holding(0.005), &any)),
         goal(
-            found(&quiet_label, 0.05),
+            found(&of_rates(first), 0.05),
             0.99,
             true,
-            share_of(last, Detector::Rate, Range::holding(0.05), &quiet),
+            share_of(first, Detector::Rate, Range::holding(0.05), &reads),
         ),
         goal(
-            found(&quiet_label, 0.02),
+            found(&of_rates(later), 0.02),
             0.95,
             true,
-            share_of(last, Detector::Rate, Range::holding(0.02), &quiet),
+            share_of(later, Detector::Rate, Range::holding(0.02), &reads),
         ),
         goal(
             "rate: \"same\" despite a true change of 2 % or more".to_owned(),
