@@ -15,10 +15,6 @@ pub enum Error {
     )]
     NoBlocks { run: String },
     /// The gate must not pass a run without verdicts.
-    #[error(
-        "{run} has {blocks} valid blocks, too few for any verdict: `rqps resume {run} --more 15m` measures more"
-    )]
-    NothingJudged { run: String, blocks: usize },
     #[error("{run} has no arms: it was stopped before the first one was recorded. Run the plan again")]
     NoArms { run: String },
     /// The requested base or arm does not exist.
@@ -64,7 +60,7 @@ impl Error {
 
     /// Whether the user's request caused it.
     pub fn is_usage(&self) -> bool {
-        !matches!(self, Self::NothingJudged { .. } | Self::Output(_))
+        !matches!(self, Self::Output(_))
     }
 }
 

@@ -61,9 +61,7 @@ fn judge(folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
     write(&gate, args)?;
     Ok(match gate.outcome {
         Outcome::Regressed => ExitCode::from(EXIT_REGRESSION),
-        _ if run.status.status == Status::Failed || !run.without_result().is_empty() => {
-            ExitCode::from(EXIT_FAILED)
-        }
+        Outcome::Incomplete => ExitCode::from(EXIT_FAILED),
         Outcome::Undecided => ExitCode::from(EXIT_INCONCLUSIVE),
         Outcome::Passed => ExitCode::SUCCESS,
     })

@@ -32,7 +32,11 @@ fn own_scripts_get_verdicts_and_explanations() {
         assert_eq!(ended.matches(&format!("wrong on {arm}: INVALID: ")).count(), 1, "{ended}");
         assert!(ended.contains(&format!("wrong has no valid result on {arm}: ")), "{ended}");
     }
-    bench.call(&["gate", "last"]).expect(1);
+    let gate = bench.call(&["gate", "last", "--fail-on", "wal"]).expect(3).stdout;
+    assert!(
+        gate.contains("rqps gate: INCOMPLETE") && gate.contains("NO VALID RESULT wrong on a: "),
+        "{gate}"
+    );
     let run = bench.run();
     for (test, windows) in [("by-customer", 12), ("pay", 12)] {
         let of_test: Vec<_> = run.windows.iter().filter(|window| window.action.step == test).collect();
@@ -93,6 +97,13 @@ fn own_scripts_run_in_blocks_on_mysql_with_names_and_texts_in_quotes() {
     );
     bench.call(&["run", good.to_str().unwrap()]).expect(0);
     assert!(bench.run().windows.iter().all(|window| window.valid()) && !bench.run().windows.is_empty());
+    let mistyped = fs::read_to_string(&good).unwrap().replace("SELECT v,", "SELEC v,");
+    let mistyped = bench.plan_text(&mistyped);
+    let refused = bench.call(&["run", mistyped.to_str().unwrap()]).expect(3);
+    assert!(refused.stderr.contains("SQL syntax") && refused.stderr.contains("look"), "{}", refused.stderr);
+    let status = bench.call(&["status", "last", "--json"]).expect(0).stdout;
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(status["actions_done"], 0, "it shows before a load is done: {status}");
     let none = bench.call(&["plan", "check", plan("SELECT 1;").to_str().unwrap()]).expect(2);
     assert!(none.stderr.contains("it creates no table"), "{}", none.stderr);
 }

@@ -6,6 +6,7 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
 use rqps_stats::{Class, Detector};
+use rqps_store::NoResult;
 
 use crate::error::{Error, Result};
 use crate::gate::{ArmAtGate, GateRules};
@@ -33,10 +34,10 @@ pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: &GateRules
     Ok(String::from_utf8(writer.into_inner()).map_err(Error::output)? + "\n")
 }
 
-fn write(
+fn write<'a>(
     writer: &mut Writer<Vec<u8>>,
-    judged: &Judged<'_>,
-    arms: &[ArmAtGate<'_>],
+    judged: &'a Judged<'a>,
+    arms: &'a [ArmAtGate<'a>],
     rules: &GateRules,
 ) -> io::Result<()> {
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -50,6 +51,17 @@ fn write(
                 suites.push(Suite { name, warnings, cases });
             }
         }
+    }
+    let without_result = judged.run.without_result();
+    if !without_result.is_empty() {
+        let case = |missing: &NoResult<'a>| Case {
+            test: missing.step,
+            message: format!("no valid result on {}: {}", missing.arm, missing.reason),
+            fails: true,
+            open: false,
+        };
+        let cases = without_result.iter().map(case).collect();
+        suites.push(Suite { name: "no valid result".to_owned(), warnings: &[], cases });
     }
     let cases = || suites.iter().flat_map(|suite| &suite.cases);
     writer

@@ -5,7 +5,7 @@ mod junit;
 mod summary;
 
 use rqps_stats::{Class, Detector, Verdict};
-use rqps_store::Run;
+use rqps_store::{Run, Status};
 
 use crate::comparison::Comparison;
 use crate::error::{Error, Result};
@@ -35,7 +35,9 @@ impl Default for GateRules {
 pub enum Outcome {
     Passed,
     Regressed,
-    /// No regression, but a verdict that the rules require is missing.
+    /// No regression, but a test has no valid result on an arm, or the run failed.
+    Incomplete,
+    /// No regression, but a verdict that the rules require is missing, or there is none at all.
     Undecided,
 }
 
@@ -56,7 +58,7 @@ pub struct Gate {
 /// Applies the rules to a run's verdicts.
 ///
 /// # Errors
-/// If the run has no blocks, too few for any verdict, or cannot be read.
+/// If the run has no blocks, or cannot be read.
 pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let base = run.arms.iter().position(|arm| arm.role == rqps_store::Role::Base).unwrap_or(0);
     let judged = Judged::from_run(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
@@ -71,20 +73,20 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let verdicts = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
     let is_reached = |verdict: &Verdict| verdict.looks_reached > 0;
     let missed = || arms.iter().flat_map(|arm| &arm.lines).filter_map(|line| line.missed.as_ref());
-    if !verdicts().any(is_reached) && missed().next().is_none() {
-        return Err(Error::NothingJudged { run: run.folder.name(), blocks: judged.verdicts.blocks_done });
-    }
+    let is_judged = verdicts().any(is_reached) || missed().next().is_some();
     let fails_on_missed = missed().any(|missed| rules.fails_on_missed(missed));
     let outcome = if fails_on_missed || verdicts().any(|verdict| rules.is_regression(verdict)) {
         Outcome::Regressed
-    } else if verdicts().any(|verdict| rules.is_missing(verdict)) {
+    } else if run.status.status == Status::Failed || !run.without_result().is_empty() {
+        Outcome::Incomplete
+    } else if !is_judged || verdicts().any(|verdict| rules.is_missing(verdict)) {
         Outcome::Undecided
     } else {
         Outcome::Passed
     };
     Ok(Gate {
         outcome,
-        markdown: summary::markdown(&judged, &comparison, &arms, outcome)?,
+        markdown: summary::markdown(&judged, &comparison, &arms, (outcome, is_judged))?,
         junit: junit::xml(&judged, &arms, rules)?,
         json: benchmark::json(&judged, &arms)?,
     })

@@ -16,7 +16,7 @@ pub(super) fn markdown(
     judged: &Judged<'_>,
     comparison: &Comparison<'_>,
     arms: &[ArmAtGate<'_>],
-    outcome: Outcome,
+    (outcome, is_judged): (Outcome, bool),
 ) -> Result<String> {
     let warnings = comparison.warnings();
     let mut document = Document::default();
@@ -30,10 +30,18 @@ pub(super) fn markdown(
     let result = match outcome {
         Outcome::Passed => "passed",
         Outcome::Regressed => "REGRESSION",
+        Outcome::Incomplete => "INCOMPLETE",
         Outcome::Undecided => "undecided",
     };
     document.push(Block::Heading(2, format!("rqps gate: {result}{open}")));
     document.push_warnings(&warnings);
+    if !is_judged {
+        let run = judged.run.folder.name();
+        let blocks = judged.verdicts.blocks_done;
+        document.push(Block::Text(format!(
+            "The run has too few valid blocks for any verdict ({blocks}); `rqps resume {run} --more 15m` measures more."
+        )));
+    }
     let base = judged.label(comparison, judged.base);
     for (at, ArmAtGate { arm, lines, warnings }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);

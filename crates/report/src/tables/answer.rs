@@ -52,7 +52,7 @@ impl Answer {
         shares.sort_by(f64::total_cmp);
         shares.dedup();
         let within = match shares.as_slice() {
-            [share] => format!(" within {} %", share * 100.0),
+            [share] => format!(" within {} %", (share * 1e4).round() / 100.0),
             _ => String::new(),
         };
         Self { tally: Tally::of(verdicts), within }
@@ -139,5 +139,31 @@ fn stalls(answer: &Answer) -> String {
         Tally { regressions: 0, improvements: 0, mixed: 0, same: 0, inconclusive: 0 } => String::new(),
         Tally { regressions: 0, improvements: 0, same: 0, .. } => " Stalls: no change detected.".to_owned(),
         _ => format!(" Stalls: {}.", answer.list(("more", "fewer"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_got_worse_comes_first() {
+        let changes = |regressions, improvements, mixed| {
+            let tally = Tally { regressions, improvements, mixed, same: 3, inconclusive: 0 };
+            let answer = Answer { tally, within: " within 2 %".to_owned() };
+            answer.changes(("is slower than", "is faster than"), ("slower", "faster"), "old", "8 tests")
+        };
+        assert_eq!(
+            changes(2, 3, 0),
+            "is slower than old in 2 of 8 tests, faster in 3, the same within 2 % in 3"
+        );
+        assert_eq!(
+            changes(0, 5, 0),
+            "is faster than old in 5 of 8 tests, slower in none, the same within 2 % in 3"
+        );
+        assert_eq!(
+            changes(0, 0, 5),
+            "is slower than old in none of 8 tests, faster in none, mixed in 5, the same within 2 % in 3"
+        );
     }
 }

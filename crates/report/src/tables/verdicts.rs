@@ -70,17 +70,24 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
     comparison.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
 }
 
-/// What reports on an arm begin with: the summary, what it was measured with, changes, and what is inconclusive.
+/// What reports on an arm begin with: the answer, for the first arm what was measured with and what has no result,
+/// changes, and what is inconclusive.
 pub(crate) fn opening(
     judged: &Judged<'_>,
     lines: &[Line<'_>],
     (label, base): (&str, &str),
-    has_conditions: bool,
+    is_first: bool,
 ) -> Vec<Block> {
     let mut blocks = vec![Block::Text(answer::text(label, base, lines))];
-    if has_conditions {
+    if is_first {
         blocks.extend(conditions::blocks(judged.run, judged.base));
     }
+    let missing = if is_first { judged.run.without_result() } else { Vec::new() };
+    let missing = missing
+        .iter()
+        .map(|one| format!("NO VALID RESULT {} on {}: {}", one.step, one.arm, one.reason))
+        .collect::<Vec<_>>();
+    blocks.extend((!missing.is_empty()).then_some(Block::Items(missing)));
     let changes = changes(judged, lines);
     blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
     blocks.extend(open(judged, lines).map(Block::Text));
