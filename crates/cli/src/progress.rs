@@ -5,12 +5,15 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rqps_executor::{Execution, Progress as RunProgress};
 use rqps_plan::estimate::{duration_text, estimate};
 use rqps_report::tame;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Maximum redraw rate of the bar.
 const DRAWS_PER_SECOND: u8 = 5;
+/// Without a terminal, a line is written at least this often while something is measured.
+const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 pub struct Progress {
     bar: ProgressBar,
@@ -26,6 +29,8 @@ pub struct Progress {
     arm_width: usize,
     /// Share done and seconds left, in a run without a fixed number of actions.
     overall: Option<(f64, Option<f64>)>,
+    /// When the last line was written.
+    said_at: Cell<Instant>,
 }
 
 impl Progress {
@@ -53,6 +58,7 @@ impl Progress {
             name_width: names.max().unwrap_or(0),
             arm_width: plan.arms.iter().map(|arm| arm.name.len()).max().unwrap_or(0),
             overall: None,
+            said_at: Cell::new(Instant::now()),
         }
     }
 
@@ -62,6 +68,7 @@ impl Progress {
     }
 
     fn line(&self, text: &str) {
+        self.said_at.set(Instant::now());
         if self.bar.is_hidden() {
             out::message(text);
         } else {
@@ -84,7 +91,7 @@ impl Progress {
         if let Some((share, left)) = self.overall {
             self.bar.set_position((1000.0 * share.clamp(0.0, 1.0)) as u64);
             let left = left.map(|seconds| format!("  {} left", duration_text(seconds))).unwrap_or_default();
-            self.bar.set_message(tame(&format!("{}  {detail}{left}", self.title)).into_owned());
+            self.show(&format!("{}  {detail}{left}", self.title));
             return;
         }
         let total: f64 = self.estimates.iter().sum();
@@ -92,8 +99,15 @@ impl Progress {
         if total > 0.0 {
             self.bar.set_position((1000.0 * (1.0 - left / total)).clamp(0.0, 1000.0) as u64);
         }
-        let message = format!("{}  {detail}  {} left", self.title, duration_text(left));
-        self.bar.set_message(tame(&message).into_owned());
+        self.show(&format!("{}  {detail}  {} left", self.title, duration_text(left)));
+    }
+
+    /// Shows a message beside the bar; without a terminal, as a line now and then.
+    fn show(&self, message: &str) {
+        if self.bar.is_hidden() && self.said_at.get().elapsed() > SILENCE_MAX {
+            self.line(&format!("… {message}"));
+        }
+        self.bar.set_message(tame(message).into_owned());
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::arm::Ingredients;
 use crate::error::{Error, Result};
 use rqps_builds::Dirs;
-use rqps_plan::Plan;
+use rqps_plan::{Arm, Plan};
 use rqps_servers::{UnknownOption, is_file};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
 struct Unknown {
@@ -28,15 +28,18 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         if is_file(&planned.config) && !planned.control {
             let Ingredients { build, config, system } = of_arm;
             for UnknownOption { option, nearest } in system.unknown_options(build, config, &dirs.work)? {
-                let found = unknown.entry((&planned.config, option)).or_default();
+                let found = unknown.entry((&config.name, option)).or_default();
                 found.arms.push(arm);
                 found.nearest = nearest.or(found.nearest.take());
             }
         }
     }
-    let (mut warnings, mut errors) = (Vec::new(), Vec::new());
+    // By build and config.
+    let mut without: BTreeMap<(String, &str), BTreeSet<String>> = BTreeMap::new();
+    let mut errors = Vec::new();
     for ((config, option), Unknown { arms, nearest }) in unknown {
-        let users = plan.arms.iter().filter(|arm| arm.config == config && !arm.control).count();
+        let uses = |(arm, of_arm): &(&Arm, &Ingredients)| of_arm.config.name == config && !arm.control;
+        let users = plan.arms.iter().zip(ingredients).filter(uses).count();
         let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
         if arms.len() == users {
             errors.push(format!(
@@ -44,9 +47,20 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
             ));
             continue;
         }
-        let builds: Vec<String> = arms.iter().map(|arm| ingredients[*arm].build.label()).collect();
-        warnings
-            .push(format!("{} does not know `{option}` of {config} and runs without it", builds.join(", ")));
+        for arm in arms {
+            without
+                .entry((ingredients[arm].build.label(), config))
+                .or_default()
+                .insert(format!("`{option}`"));
+        }
     }
-    if errors.is_empty() { Ok(warnings) } else { Err(Error::UnknownOptions(errors.join("\nrqps: "))) }
+    let warnings = without.into_iter().map(|((build, config), options)| {
+        let options: Vec<String> = options.into_iter().collect();
+        format!("{build} does not know {} of {config} and runs without", options.join(", "))
+    });
+    if errors.is_empty() {
+        Ok(warnings.collect())
+    } else {
+        Err(Error::UnknownOptions(errors.join("\nrqps: ")))
+    }
 }

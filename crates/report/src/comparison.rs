@@ -351,9 +351,16 @@ pub(crate) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// The arm's rate over base's; None if either is missing or base's is zero.
+    /// The arm's rate over base's, in blocks as the verdict gives it; None if either is missing or base's is zero.
     pub fn ratio(&self, step: &str) -> Option<f64> {
-        number::ratio(self.arm.rate(step), self.base.rate(step))
+        let relative = |arm: &ComparedArm<'_>| arm.reading.relative_rate(&arm.arm.name, step);
+        let of_one_run = std::ptr::eq(self.arm.run, self.base.run);
+        let verdicts = relative(&self.arm).zip(relative(&self.base)).filter(|_| of_one_run);
+        let (arm, base) = verdicts.map_or_else(
+            || (self.arm.rate(step), self.base.rate(step)),
+            |(arm, base)| (Some(arm), Some(base)),
+        );
+        number::ratio(arm, base)
     }
 
     /// Whether either missed its target rate of background writes, so that their rates are not comparable.

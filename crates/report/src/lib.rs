@@ -42,6 +42,6 @@ pub use markdown_report::{markdown_report, report};
 pub use section::Section;
 pub use show::{Options, show};
 pub use tame::tame;
-pub use upgrade::upgrade;
+pub use upgrade::{Replacement, later_names, replacement, upgrade};
 
 pub use rqps_stats::Detector;

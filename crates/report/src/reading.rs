@@ -2,12 +2,13 @@
 //!
 //! In a run with blocks, a step has several windows on each arm. Tables of rates and costs pool the valid
 //! ones: total operations over total time. Pooled figures have no error estimate; verdicts pair windows block
-//! by block instead.
+//! by block instead, and relative rates are theirs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::{EndedBy, Metrics};
-use rqps_store::{BlockStatus, Recorded, Run, Window};
+use rqps_stats::Detector;
+use rqps_store::{BlockStatus, Recorded, Role, Run, Window};
 
 /// Metrics that are states, not totals: pooled by maximum.
 const STATES: [&str; 6] = [
@@ -33,11 +34,20 @@ pub(crate) struct Reading<'a> {
     pub run: &'a Run,
     /// None for a run without blocks.
     pooled: Option<Windows>,
+    /// Of blocks: each arm's rate relative to base as its verdict gives it, by arm and step.
+    relative_rates: BTreeMap<(String, String), f64>,
 }
 
 impl<'a> Reading<'a> {
     pub fn new(run: &'a Run) -> Self {
-        Self { run, pooled: (!run.blocks.is_empty()).then(|| pool(run)) }
+        let has_blocks = !run.blocks.is_empty();
+        let relative_rates = if has_blocks { relative_rates(run) } else { BTreeMap::new() };
+        Self { run, pooled: has_blocks.then(|| pool(run)), relative_rates }
+    }
+
+    /// The rate of an arm relative to base in blocks; `None` without a verdict.
+    pub fn relative_rate(&self, arm: &str, step: &str) -> Option<f64> {
+        self.relative_rates.get(&(arm.to_owned(), step.to_owned())).copied()
     }
 
     /// The window of an arm's step, pooled if the run has blocks.
@@ -58,6 +68,24 @@ impl<'a> Reading<'a> {
         let run = self.run;
         run.windows.iter().filter(move |window| is_of(window, arm, step) && is_result(run, window))
     }
+}
+
+fn relative_rates(run: &Run) -> BTreeMap<(String, String), f64> {
+    // A run that cannot be judged says why where its verdicts would be.
+    let Ok(judged) = rqps_verdicts::rules_of(run).and_then(|rules| rqps_verdicts::judge_run(run, &rules))
+    else {
+        return BTreeMap::new();
+    };
+    let rates = judged.judgement.verdicts.iter().filter(|one| one.detector == Detector::Rate);
+    let of_arms =
+        rates.filter_map(|one| Some(((run.arms.get(one.arm)?.name.clone(), one.test.clone()), one.ratio)));
+    let mut rates: BTreeMap<_, _> = of_arms.filter(|(_, ratio)| ratio.is_finite()).collect();
+    let base = run.arms.iter().find(|arm| arm.role == Role::Base);
+    let tests: BTreeSet<String> = rates.keys().map(|(_, test)| test.clone()).collect();
+    rates.extend(
+        base.into_iter().flat_map(|base| tests.iter().map(|test| ((base.name.clone(), test.clone()), 1.0))),
+    );
+    rates
 }
 
 fn is_of(window: &Recorded<Window>, arm: &str, step: &str) -> bool {

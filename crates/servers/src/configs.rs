@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
                 |reason: String| Error::ConfigSyntax { file: source.display_name(), line: index + 1, reason };
             match self.system.line(&mut section, line, self.version).map_err(syntax_error)? {
                 Line::Empty => {}
-                Line::Include(name) => {
+                include @ (Line::Include(_) | Line::IncludeIfExists(_) | Line::IncludeDir(..)) => {
                     // A few files that include each other many times could reach any length.
                     if self.text.len() as u64 > TEXT_BYTES_MAX {
                         let reason =
@@ -235,12 +235,13 @@ impl<'a> Reader<'a> {
                         Source::File(path) => path.parent(),
                         Source::Shipped(_) => None,
                     };
-                    let included = Source::named(&name, directory);
                     self.text.push_str(&format!("# {line}\n"));
-                    self.read(&included, depth + 1)?;
-                    self.text.push_str(&format!("# end of {}\n", included.display_name()));
-                    if !section.is_empty() {
-                        self.text.push_str(&format!("[{section}]\n"));
+                    for included in included(include, directory)? {
+                        self.read(&included, depth + 1)?;
+                        self.text.push_str(&format!("# end of {}\n", included.display_name()));
+                        if !section.is_empty() {
+                            self.text.push_str(&format!("[{section}]\n"));
+                        }
                     }
                     continue;
                 }
@@ -252,6 +253,31 @@ impl<'a> Reader<'a> {
             self.text.push('\n');
         }
         Ok(())
+    }
+}
+
+/// What an include stands for. Relative paths start at `directory`, or else at the working directory.
+fn included(include: Line, directory: Option<&Path>) -> Result<Vec<Source>> {
+    let at = |name: &str| directory.unwrap_or(Path::new("")).join(name);
+    match include {
+        Line::Include(name) => Ok(vec![Source::named(&name, directory)]),
+        Line::IncludeIfExists(name) => {
+            let path = at(&name);
+            Ok(if path.exists() { vec![Source::File(path)] } else { Vec::new() })
+        }
+        Line::IncludeDir(name, extension) => {
+            let path = at(&name);
+            let entries = std::fs::read_dir(&path).map_err(Error::file("read config directory", &path))?;
+            let is_config = |path: &PathBuf| {
+                let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+                path.extension().is_some_and(|found| found == extension) && !is_hidden
+            };
+            let mut files: Vec<PathBuf> =
+                entries.flatten().map(|entry| entry.path()).filter(is_config).collect();
+            files.sort();
+            Ok(files.into_iter().map(Source::File).collect())
+        }
+        Line::Empty | Line::Option(_) | Line::Other(_) => Ok(Vec::new()),
     }
 }
 
@@ -347,6 +373,17 @@ mod tests {
         assert_eq!((kept.hash, kept.options), (config.hash, config.options));
         let message = load("jit = off\nwork_mem = 4MB extra").unwrap_err().to_string();
         assert!(message.contains("mine.conf:2: "), "{message}");
+        let more = dir.path().join("conf.d");
+        fs::create_dir(&more).unwrap();
+        for (name, text) in
+            [("20.conf", "jit = on"), ("10.conf", "jit = off\nwork_mem = 1MB"), ("30.bak", "jit")]
+        {
+            fs::write(more.join(name), text).unwrap();
+        }
+        let config = load("include_dir 'conf.d'\ninclude_if_exists = 'none.conf'\n").unwrap();
+        assert_eq!((value(&config, "jit"), value(&config, "work_mem")), (Some("on"), Some("1MB")));
+        let message = load("include_dir 'none.d'").unwrap_err().to_string();
+        assert!(message.contains("none.d"), "{message}");
         let message = load("include 'mine.conf'").unwrap_err().to_string();
         assert!(message.contains("include itself"), "{message}");
         let next = |level: usize| format!("include 'level{}.conf'\n", level + 1).repeat(100);

@@ -41,4 +41,4 @@ pub use leftover::remove_data_dir;
 pub use server::{Server, ServerHandle};
 pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};
-pub use unknown::{UnknownOption, unknown_options};
+pub use unknown::{UnknownOption, known_among, unknown_options};

@@ -6,6 +6,10 @@ pub(crate) enum Line {
     Empty,
     /// Includes another config: a shipped one by name, or a file by path.
     Include(String),
+    /// Includes a file if it exists.
+    IncludeIfExists(String),
+    /// Includes the files of a directory with this extension, in order of their names.
+    IncludeDir(String, &'static str),
     Option(Setting),
     /// A line for another program than the server, with its section.
     Other(String),

@@ -9,6 +9,7 @@ use rqps_model::nearest;
 use crate::config::Config;
 use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
+use crate::system::Known;
 use crate::systems;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +43,7 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
     if options.is_empty() {
         return Ok(Vec::new());
     }
-    let user = server_user()?;
-    let place = scratch.join(format!("options-{}", std::process::id()));
-    make_private_dir(&place, &user)?;
-    let known = system.known_options(build, &user, &place);
-    let unknown = known.and_then(|known| {
+    ask(build, scratch, |known| {
         let mut unknown = Vec::new();
         for option in options {
             if !known.has(option)? {
@@ -55,7 +52,31 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
             }
         }
         Ok(unknown)
-    });
+    })
+}
+
+/// Those of some options that the build knows.
+///
+/// # Errors
+/// As of [`unknown_options`].
+pub fn known_among(build: &Build, options: &[String], scratch: &Path) -> Result<Vec<String>> {
+    ask(build, scratch, |known| {
+        let mut found = Vec::new();
+        for option in options {
+            if known.has(option)? {
+                found.push(option.clone());
+            }
+        }
+        Ok(found)
+    })
+}
+
+fn ask<T>(build: &Build, scratch: &Path, question: impl FnOnce(&dyn Known) -> Result<T>) -> Result<T> {
+    let user = server_user()?;
+    let place = scratch.join(format!("options-{}", std::process::id()));
+    make_private_dir(&place, &user)?;
+    let answer =
+        systems::get(build.dbms).known_options(build, &user, &place).and_then(|known| question(&*known));
     fs::remove_dir_all(&place).map_err(Error::file("remove", &place))?;
-    unknown
+    answer
 }

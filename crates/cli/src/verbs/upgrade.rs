@@ -1,16 +1,23 @@
 //! `upgrade`: what changes between two versions with one's own config, or in an existing run.
 
 use crate::args::UpgradeArgs;
+use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{Usage, out};
+use anyhow::Context as _;
+use rqps_model::Dbms;
+use rqps_plan::Plan;
 use rqps_report::Format;
+use rqps_servers::UnknownOption;
 use rqps_store::RunFolder;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The default plan.
 const PLAN: &str = "verdicts";
+/// Name of the arm of the new version.
+const NEW: &str = "new";
 /// File name of the report in a run folder.
 const FILE: &str = "upgrade.md";
 
@@ -29,12 +36,20 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let two = TwoBuilds {
         name: "upgrade",
         plan: args.plan.as_deref().unwrap_or(PLAN),
-        arms: [arm("OLD", "old", &args.old), arm("NEW", "new", new)],
+        arms: [arm("OLD", "old", &args.old), arm("NEW", NEW, new)],
         config: args.config.as_deref(),
         tests: &args.tests,
         budget: args.budget.as_deref(),
     };
-    let execution = super::run::begin(context, two.plan()?)?;
+    let mut plan = two.plan()?;
+    let renamed =
+        args.config.as_deref().map(|config| with_later_names(context, &plan, config)).transpose()?.flatten();
+    if let Some(renamed) = &renamed {
+        let config = renamed.path.display().to_string();
+        plan.arms.iter_mut().filter(|arm| arm.name == NEW).for_each(|arm| arm.config.clone_from(&config));
+    }
+    let execution = super::run::begin(context, plan)?;
+    drop(renamed);
     super::run::execute_then(context, execution, |folder| {
         let page = super::run::write_report(folder)?;
         let report = folder.join(FILE);
@@ -45,6 +60,59 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         out::message(&format!("why         rqps explain {}", folder.display()));
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// A config that exists until the run has its own copy.
+struct Renamed {
+    path: PathBuf,
+    dir: PathBuf,
+}
+
+impl Drop for Renamed {
+    fn drop(&mut self) {
+        // What is left is in the work directory, which holds nothing for good.
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// The config with the later names of options that the new version has renamed; None if there are none.
+fn with_later_names(context: &Context, plan: &Plan, config: &str) -> anyhow::Result<Option<Renamed>> {
+    let Some(new) = plan.arms.iter().find(|arm| arm.name == NEW) else {
+        return Ok(None);
+    };
+    let build = with_build_progress(context, &format!("getting {}", new.build), None, |watch| {
+        rqps_builds::resolve_watched(&context.dirs, &new.build, watch)
+    })?;
+    context.dirs.create_work()?;
+    let work = &context.dirs.work;
+    let config = rqps_servers::load_config(build.dbms, &build.version, config)?;
+    let value =
+        |name: &str| config.options.iter().find(|(option, _)| option == name).map(|(_, value)| value.clone());
+    let unknown = rqps_servers::unknown_options(&build, &config, work)?;
+    let later: Vec<String> = unknown.iter().flat_map(|one| rqps_report::later_names(&one.option)).collect();
+    let known = rqps_servers::known_among(&build, &later, work)?;
+    let is_known = |name: &str| known.iter().any(|one| one == name) && value(name).is_none();
+    let replacement = |one: &UnknownOption| {
+        let written = value(&one.option).unwrap_or_default();
+        rqps_report::replacement((&one.option, &written), value, is_known)?.line()
+    };
+    let lines: Vec<String> = unknown.iter().filter_map(replacement).collect();
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    out::message(&format!("{} is measured with {}", build.label(), lines.join("; ")));
+    let dir = work.join(format!("upgrade-{}", std::process::id()));
+    let path = dir.join(&config.name).with_extension("conf");
+    std::fs::create_dir_all(&dir)
+        .and_then(|()| std::fs::write(&path, config_text(build.dbms, &config.text, &lines)))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Some(Renamed { path, dir }))
+}
+
+/// A config with more lines for the server.
+fn config_text(dbms: Dbms, text: &str, lines: &[String]) -> String {
+    let section = if dbms == Dbms::Postgres { "" } else { "[mysqld]\n" };
+    format!("{text}\n{section}{}\n", lines.join("\n"))
 }
 
 fn print(context: &Context, folder: &Path) -> anyhow::Result<()> {

@@ -99,7 +99,7 @@ fn a_step_of_the_queue_killed_after_its_last_commit_has_no_result_until_it_is_me
     bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);
     let of_b = (content(&bench, "b", 1), keys(&bench, "b"));
     cut_before(&bench, "a", "l.i1");
-    let output = resume(&bench);
+    let output = bench.call(&["resume", "--keep-data"]).expect(3);
     let reason = "it was cut off when 1203 of its 1203 rows were inserted";
     for text in [&output.stdout, &output.stderr] {
         assert!(text.contains(reason) && !text.contains("NaN"), "{text}");

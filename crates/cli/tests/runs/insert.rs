@@ -227,7 +227,7 @@ fn killed_in_the_middle(build: &str, dbms: Dbms) {
         bench.expect_no_process();
         running = bench.start(&["resume", "--keep-data"]);
     }
-    running.end().expect(0);
+    running.end().expect(3);
     let run = bench.run();
     let reason = "it was cut off when";
     for action in &run.actions {

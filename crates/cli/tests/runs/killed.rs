@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, wait_for};
 use crate::data::{ALL_COLUMNS, Kept};
 
 /// Number of kills, at moments derived from the seed.
@@ -39,7 +39,9 @@ fn killed_at_random_moments_a_run_ends_up_complete() {
             for folder in bench.folders() {
                 std::fs::remove_dir_all(folder).unwrap();
             }
-            bench.start(&["run", plan.to_str().unwrap()])
+            let begins = bench.start(&["run", plan.to_str().unwrap()]);
+            wait_for("a run folder", || bench.folders().into_iter().next());
+            begins
         };
         std::thread::sleep(moment);
         if running.has_ended() {
@@ -59,9 +61,12 @@ fn killed_at_random_moments_a_run_ends_up_complete() {
             }
         }
     }
-    let status = bench.call(&["status"]).expect(0).stdout;
-    println!("{status}");
-    if !status.contains("complete") {
+    let status = bench.call(&["status"]);
+    if status.code() != Some(0) {
+        // No kill left a run behind.
+        bench.folders().iter().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());
+        bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    } else if !status.expect(0).stdout.contains("complete") {
         bench.call(&["resume"]).expect(0);
     }
     bench.expect_complete(cuts);

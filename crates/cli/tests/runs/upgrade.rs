@@ -38,7 +38,8 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     }
 
     let ended = bench.call(&upgrade).expect(0);
-    let warned = format!("postgres-{new} does not know `wal_keep_segments`");
+    let warned =
+        format!("postgres-{new} does not know `operator_precedence_warning`, `wal_keep_segments` of");
     assert!(ended.stderr.contains(&warned), "{}", ended.stderr);
     let output = ended.stdout;
     assert!(
@@ -50,6 +51,16 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     assert!(line("wal_keep_segments").contains("wal_keep_size = 64MB"), "{output}");
     assert!(output.matches("wal_keep_size").count() == 1, "it is no changed default: {output}");
     assert!(line("operator_precedence_warning").contains("unknown to"), "{output}");
+    assert!(line("operator_precedence_warning").contains("nothing; remove it"), "{output}");
+    assert!(
+        ended.stderr.contains(&format!("postgres-{new} is measured with wal_keep_size = 64MB")),
+        "{}",
+        ended.stderr
+    );
+    let run = bench.run();
+    let new = run.arms.iter().find(|arm| arm.name == "new").unwrap();
+    let measured = new.settings.iter().find(|one| one.name == "wal_keep_size");
+    assert_eq!(measured.map(|one| one.value.as_str()), Some("64MB"));
     assert!(!output.contains("\nshared_buffers"), "both accept it: {output}");
     assert!(line("checkpoint_completion_target").contains("0.9"), "{output}");
     assert!(output.contains("No statement has another plan"), "{output}");

@@ -141,11 +141,18 @@ mod tests {
             assert!(!waits.join().unwrap());
         });
         let full = Channel::<u64>::default();
+        let put = AtomicUsize::new(0);
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| (0..=CAPACITY).map(|_| full.push(&mut 1)).filter(|put| *put).count());
-            std::thread::sleep(Duration::from_millis(20));
+            scope.spawn(|| {
+                while full.push(&mut 1) {
+                    put.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+            while put.load(Ordering::SeqCst) < CAPACITY {
+                std::thread::yield_now();
+            }
             full.close();
-            assert_eq!(waits.join().unwrap(), CAPACITY);
         });
+        assert_eq!(put.into_inner(), CAPACITY);
     }
 }

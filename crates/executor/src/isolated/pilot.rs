@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::measure::measure;
 use rqps_model::{Limit, Warmup};
 use rqps_plan::StepDef;
-use rqps_store::{Measured, Observation, TestWork};
+use rqps_store::{Measured, Observation, TestWork, counted};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ impl Blocks<'_> {
         if reads.is_empty() && writes.is_empty() {
             return Ok(works);
         }
-        control.progress.stage(&format!("sizing {} tests on base", reads.len() + writes.len()));
+        control.progress.stage(&format!("sizing {} on base", counted(reads.len() + writes.len(), "test")));
         let base = self.setup.plan.base_index();
         let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, reuses_data: false };
         let mut arm: Option<ActiveArm> = None;

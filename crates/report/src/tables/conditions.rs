@@ -47,7 +47,11 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     let tests = run.steps.iter().filter(|step| step.role == Some(Role::Test));
     let mut parts = vec![
         numbers_of(tests.map(|step| step.clients), "client"),
-        format!("{} of {} rows", counted(meta.tables as usize, "table"), grouped(meta.rows_per_table, ',')),
+        format!(
+            "{} rows in {}",
+            grouped(meta.rows_per_table * u64::from(meta.tables), ','),
+            counted(meta.tables as usize, "table")
+        ),
         format!("a server built by {}", toolchain(family)),
     ];
     let setting = |name: &&str| {

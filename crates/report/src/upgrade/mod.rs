@@ -7,12 +7,15 @@
 //! | `use instead` | the option that replaces it, if the new version has that |
 //! | `old`, `new` | defaults of the two versions |
 //! | `rate`, `rQPS`, `cost`, `cost/op` | as in the table of verdicts |
-//! | `p50`, `p95`, `p99` | latency of an event on the new version, microseconds, over all windows |
-//! | `old` | the same latency on the old version |
+//! | `p50 new`, `p95 old`, … | latency of an event on the new and the old version, microseconds, over all windows |
 
 mod renamed;
 
-use rqps_explain::{Cause, DifferenceKind, ExplainRequest, Explanation, differences, explain, plan_changes};
+pub use renamed::{Replacement, later_names, replacement};
+
+use rqps_explain::{
+    Cause, Difference, DifferenceKind, ExplainRequest, Explanation, differences, explain, plan_changes,
+};
 use rqps_model::LeftOut;
 use rqps_store::{Arm, Run};
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
@@ -27,11 +30,13 @@ use crate::render::render;
 use crate::tables::{plans, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
-use renamed::Replacement;
 
-/// Percentiles: heading, and keys of the new and the old version.
-const LATENCIES: [(&str, &str, &str); 3] =
-    [("p50", "p50_us", "p50_old_us"), ("p95", "p95_us", "p95_old_us"), ("p99", "p99_us", "p99_old_us")];
+/// Percentiles: headings and keys of the new and the old version.
+const LATENCIES: [((&str, &str), &str, &str); 3] = [
+    (("p50 new", "p50 old"), "p50_us", "p50_old_us"),
+    (("p95 new", "p95 old"), "p95_us", "p95_old_us"),
+    (("p99 new", "p99 old"), "p99_us", "p99_old_us"),
+];
 
 /// Returns what changes from a run's base to its other arms.
 ///
@@ -85,13 +90,15 @@ impl Upgrade<'_> {
         let lines = judged.lines(self.arm, |_| true);
         let (label, base) =
             (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
-        let mut blocks = verdicts::opening(judged, &lines, (&label, &base), true);
+        let mut blocks: Vec<Block> = self.start().into_iter().map(Block::Text).collect();
+        blocks.extend(verdicts::opening(judged, &lines, (&label, &base), true));
         let mut part = |heading: &str, of_part: Vec<Block>| {
             blocks.push(Block::Heading(2, heading.to_owned()));
             blocks.extend(of_part);
         };
-        part("Your config", vec![self.config()]);
-        part("Defaults that changed", vec![self.defaults()?]);
+        let differences = differences(judged.run, self.base, self.arm)?;
+        part("Your config", vec![self.config(&differences)]);
+        part("Defaults that changed", vec![self.defaults(&differences)]);
         part("Query plans that changed", vec![self.plans()?]);
         let why = causes(judged, found);
         if !why.is_empty() {
@@ -101,14 +108,38 @@ impl Upgrade<'_> {
         Ok(blocks)
     }
 
-    /// What replaces an option that the new version does not know.
-    fn replacement(&self, left: &LeftOut) -> Option<Replacement> {
-        let is_known = |name: &str| self.new_arm().settings.iter().any(|setting| setting.name == name);
-        renamed::replacement(&left.option, &left.value, is_known)
+    /// Whether the new version starts with the config.
+    fn start(&self) -> Option<String> {
+        let (old, new) = (self.old_arm(), self.new_arm());
+        let is_of_old = |left: &LeftOut| old.left_out.iter().any(|one| one.option == left.option);
+        let is_unknown =
+            |left: &&LeftOut| !left.option.starts_with('[') && !self.knows(&left.option) && !is_of_old(left);
+        let unknown = new.left_out.iter().filter(is_unknown).count();
+        (unknown > 0).then(|| {
+            let config = &new.config_name;
+            format!(
+                "{} does not start with {config}: it does not know {unknown} of its options.",
+                product(new)
+            )
+        })
     }
 
-    /// Options of the config that the new version leaves out or adjusts, unlike the old one.
-    fn config(&self) -> Block {
+    /// What replaces an option that the new version does not know.
+    fn replacement(&self, left: &LeftOut) -> Option<Replacement> {
+        let other = |name: &str| {
+            self.new_arm().left_out.iter().find(|left| left.option == name).map(|left| left.value.clone())
+        };
+        renamed::replacement((&left.option, &left.value), other, |name| self.knows(name))
+    }
+
+    /// Whether the new version has a setting.
+    fn knows(&self, name: &str) -> bool {
+        self.new_arm().settings.iter().any(|setting| setting.name == name)
+    }
+
+    /// Options of the config that the new version leaves out or adjusts, unlike the old one, and those that the config
+    /// gives to the old version only.
+    fn config(&self, differences: &[Difference]) -> Block {
         let (old, new) = (self.old_arm(), self.new_arm());
         let columns = vec![
             Column::words("option"),
@@ -118,49 +149,86 @@ impl Upgrade<'_> {
         ];
         let mut table =
             Table::new("config", "Options that the new version does not take as written", columns, 0);
-        for left in new.left_out.iter().filter(|left| !old.left_out.contains(left)) {
-            let replacement = self.replacement(left).map(|one| one.line);
+        let is_new = |left: &&LeftOut| {
+            !old.left_out.iter().any(|one| (&one.option, &one.value) == (&left.option, &left.value))
+        };
+        let left_out: Vec<&LeftOut> = new.left_out.iter().filter(is_new).collect();
+        let mut is_measured = !left_out.is_empty();
+        for left in &left_out {
+            let replacement = self.replacement(left);
+            is_measured &=
+                replacement.as_ref().is_none_or(|one| one.line().is_none() || self.sets(&one.name));
+            let is_option = !left.option.starts_with('[');
             table.row(vec![
                 Cell::words(&*left.option),
                 Cell::words(&*left.value),
                 Cell::words(&*left.reason),
-                replacement.map_or_else(Cell::missing, Cell::words),
+                match replacement {
+                    Some(one) => Cell::words(one.text()),
+                    None if is_option && !self.knows(&left.option) => Cell::words("nothing; remove it"),
+                    None => Cell::missing(),
+                },
             ]);
         }
-        table.footnotes.push(format!(
-            "{} does not start with an option that it does not know; the measurements left these out",
-            product(new)
-        ));
+        for one in differences.iter().filter(|one| one.kind == DifferenceKind::Setting) {
+            if let (Some(value), Some(now)) = (&one.base, &one.arm)
+                && !self.is_replacement(&one.name)
+            {
+                table.row(vec![
+                    Cell::words(&*one.name),
+                    Cell::words(&**value),
+                    Cell::words(format!("{now} is in effect")),
+                    Cell::missing(),
+                ]);
+            }
+        }
+        if !left_out.is_empty() {
+            let with = if is_measured { ", and with the lines of `use instead`" } else { "" };
+            table.footnotes.push(format!(
+                "{} does not start with an option that it does not know, unless it is written with `loose_`; it was \
+                 measured without these{with}",
+                product(new)
+            ));
+        }
         table.block().unwrap_or_else(|| {
             Block::Text(format!("Both versions accept every option of {} alike.", new.config_name))
         })
     }
 
+    /// Whether the config of the new version sets an option.
+    fn sets(&self, name: &str) -> bool {
+        self.new_arm().config_text.lines().any(|line| line.split(['=', ' ']).next() == Some(name))
+    }
+
+    /// Whether an option's value is in the config under an old name.
+    fn is_replacement(&self, name: &str) -> bool {
+        self.new_arm().left_out.iter().filter_map(|left| self.replacement(left)).any(|one| one.name == name)
+    }
+
     /// Settings that the config leaves at their defaults, which differ.
-    fn defaults(&self) -> Result<Block> {
+    fn defaults(&self, differences: &[Difference]) -> Block {
         let columns = ["option", "old", "new"].map(Column::words).to_vec();
         let mut table = Table::new("defaults", "Defaults in effect", columns, 0);
         let new = self.new_arm();
-        // Its value is in the config, under the old name.
-        let is_replacement = |name: &str| {
-            new.left_out.iter().filter_map(|left| self.replacement(left)).any(|one| one.name == name)
-        };
-        for one in differences(self.judged.run, self.base, self.arm)? {
-            if one.kind == DifferenceKind::DefaultSetting && !is_replacement(&one.name) {
-                let cell = |value: Option<String>| value.map_or_else(Cell::missing, Cell::words);
-                table.row(vec![Cell::words(one.name), cell(one.base), cell(one.arm)]);
-            }
+        let changed = differences.iter().filter(|one| {
+            one.kind == DifferenceKind::DefaultSetting
+                && renamed::is_worth_setting(&one.name)
+                && !self.is_replacement(&one.name)
+        });
+        for one in changed {
+            let cell = |value: &Option<String>| value.as_deref().map_or_else(Cell::missing, Cell::words);
+            table.row(vec![Cell::words(&*one.name), cell(&one.base), cell(&one.arm)]);
         }
-        table.footnotes.push("the config does not set these; set one to its old value to keep it".to_owned());
+        table.footnotes.push(
+            "the config does not set these; to keep an old value, set it, if the new version still accepts it".to_owned(),
+        );
         let managed: Vec<&str> = new.managed.iter().map(|setting| setting.name.as_str()).collect();
         table.footnotes.push(format!(
             "not shown, since rqps makes them alike on all versions: character set, data checksums and password \
-             encryption of new data directories; {}",
+             encryption of new data directories; {}; nor sizes of the performance schema",
             managed.join(", ")
         ));
-        Ok(table
-            .block()
-            .unwrap_or_else(|| Block::Text("None that the config leaves to the server.".to_owned())))
+        table.block().unwrap_or_else(|| Block::Text("None that the config leaves to the server.".to_owned()))
     }
 
     fn plans(&self) -> Result<Block> {
@@ -190,7 +258,7 @@ impl Upgrade<'_> {
             Column::keyed_words("of", "cost_of"),
         ];
         for (name, new, old) in LATENCIES {
-            columns.extend([number(name, new), number("old", old)]);
+            columns.extend([number(name.0, new), number(name.1, old)]);
         }
         let mut table = Table::new("upgrade", "Rate, cost and latency in microseconds", columns, 0);
         table.preamble.push(format!("Relative to: {base}"));
@@ -221,8 +289,7 @@ impl Upgrade<'_> {
         }
         table.footnotes.push(
             "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in the metric that `of` \
-             names. p50, p95, p99: latency of an event on the new version, old: on the old one, over all windows; they \
-             have no interval"
+             names. p50, p95, p99: latency of an event over all windows; they have no interval"
                 .to_owned(),
         );
         table

@@ -1,5 +1,5 @@
 //! Options that a later version has under another name. Sources: the release notes of PostgreSQL 10, 13, 16; the
-//! manual of MySQL 8.4, "Server Variables Removed".
+//! manuals of MySQL 8.4 and 9.0, "Server Variables Removed".
 
 /// What becomes of an option's value under its new name.
 #[derive(Clone, Copy)]
@@ -8,23 +8,22 @@ enum Value {
     /// Multiplied, with a unit after it.
     Times(u64, &'static str),
     Always(&'static str),
-    /// Explained in words.
-    Words(&'static str),
+    /// The size of each of several files becomes that of all.
+    SizeOfFiles,
+    /// `log_warnings` from 0 becomes a verbosity from 1 to 3.
+    Verbosity,
+    Plugin,
 }
 
 const RENAMED: [(&str, &str, Value); 15] = [
-    ("default_authentication_plugin", "authentication_policy", Value::Same),
+    ("default_authentication_plugin", "authentication_policy", Value::Plugin),
     ("expire_logs_days", "binlog_expire_logs_seconds", Value::Times(86_400, "")),
     ("force_parallel_mode", "debug_parallel_query", Value::Same),
     ("innodb_file_io_threads", "innodb_read_io_threads", Value::Same),
-    (
-        "innodb_log_file_size",
-        "innodb_redo_log_capacity",
-        Value::Words("the size of a file times the number of files"),
-    ),
+    ("innodb_log_file_size", "innodb_redo_log_capacity", Value::SizeOfFiles),
     ("innodb_undo_logs", "innodb_rollback_segments", Value::Same),
     ("log_slow_queries", "slow_query_log", Value::Always("ON")),
-    ("log_warnings", "log_error_verbosity", Value::Words("1 for 0, 2 for 1, 3 for 2")),
+    ("log_warnings", "log_error_verbosity", Value::Verbosity),
     ("min_parallel_relation_size", "min_parallel_table_scan_size", Value::Same),
     ("skip_host_cache", "host_cache_size", Value::Always("0")),
     ("storage_engine", "default_storage_engine", Value::Same),
@@ -34,34 +33,87 @@ const RENAMED: [(&str, &str, Value); 15] = [
     ("wal_keep_segments", "wal_keep_size", Value::Times(16, "MB")),
 ];
 
+const FILES_OPTION: &str = "innodb_log_files_in_group";
+/// MySQL's default of [`FILES_OPTION`].
+const FILES_DEFAULT: u64 = 2;
+/// Not in MySQL 9.0 and later.
+const REMOVED_PLUGIN: &str = "mysql_native_password";
+
 /// An option to use in place of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Replacement {
+pub struct Replacement {
     pub name: String,
-    /// As in a config: `wal_keep_size = 512MB`.
-    pub line: String,
+    /// Its value; `None` if only the user can choose one.
+    pub value: Option<String>,
+    /// What to know besides.
+    advice: &'static str,
 }
 
-/// What replaces an option that a build does not know, among those that it does know.
-pub(super) fn replacement(option: &str, value: &str, is_known: impl Fn(&str) -> bool) -> Option<Replacement> {
-    let listed = RENAMED.iter().find(|(old, ..)| *old == option);
-    let listed = listed.map(|(_, new, value)| ((*new).to_owned(), *value));
+impl Replacement {
+    /// As in a config, `wal_keep_size = 512MB`, with advice if there is any.
+    pub(super) fn text(&self) -> String {
+        let line = self.value.as_ref().map_or_else(|| self.name.clone(), |value| self.line_with(value));
+        if self.advice.is_empty() { line } else { format!("{line}: {}", self.advice) }
+    }
+
+    /// As in a config; `None` without a value.
+    pub fn line(&self) -> Option<String> {
+        self.value.as_ref().map(|value| self.line_with(value))
+    }
+
+    fn line_with(&self, value: &str) -> String {
+        if value.is_empty() { self.name.clone() } else { format!("{} = {value}", self.name) }
+    }
+}
+
+/// Names under which a later version may have an option.
+pub fn later_names(option: &str) -> Vec<String> {
+    let listed = RENAMED.iter().find(|(old, ..)| *old == option).map(|(_, new, _)| (*new).to_owned());
     // MySQL 8.0.26 began to rename everything that has to do with replication.
-    let renamed = |old: &str, new: &str| Some((option.replace(old, new), Value::Same));
-    let candidates = [listed, renamed("slave", "replica"), renamed("master", "source")];
-    let (name, new_value) =
-        candidates.into_iter().flatten().find(|(name, _)| name != option && is_known(name))?;
-    let line = match new_value {
-        Value::Same if value.is_empty() => name.clone(),
-        Value::Same => format!("{name} = {value}"),
-        Value::Times(factor, unit) => match value.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)) {
-            Some(product) => format!("{name} = {product}{unit}"),
-            None => name.clone(),
-        },
-        Value::Always(value) => format!("{name} = {value}"),
-        Value::Words(words) => format!("{name}: {words}"),
+    let renamed = [("slave", "replica"), ("master", "source")].map(|(old, new)| option.replace(old, new));
+    listed.into_iter().chain(renamed).filter(|name| name != option).collect()
+}
+
+/// What replaces an option that a build does not know, among those that it does know. `other` returns the config's
+/// value of another option.
+pub fn replacement(
+    (option, value): (&str, &str),
+    other: impl Fn(&str) -> Option<String>,
+    is_known: impl Fn(&str) -> bool,
+) -> Option<Replacement> {
+    let name = later_names(option).into_iter().find(|name| is_known(name))?;
+    let rule = RENAMED.iter().find(|(old, new, _)| *old == option && *new == name);
+    let number = || value.parse::<u64>().ok();
+    let (value, advice) = match rule.map_or(Value::Same, |(_, _, rule)| *rule) {
+        Value::Same => (Some(value.to_owned()), ""),
+        Value::Times(factor, unit) => {
+            (number().and_then(|n| n.checked_mul(factor)).map(|product| format!("{product}{unit}")), "")
+        }
+        Value::Always(value) => (Some(value.to_owned()), ""),
+        Value::SizeOfFiles => {
+            let files = other(FILES_OPTION).map_or(Some(FILES_DEFAULT), |files| files.parse().ok());
+            let unit_at = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+            let (size, unit) = value.split_at(unit_at);
+            let all = size.parse::<u64>().ok().zip(files).and_then(|(size, files)| size.checked_mul(files));
+            (all.map(|all| format!("{all}{unit}")), "")
+        }
+        Value::Verbosity => (number().map(|warnings| (warnings + 1).min(3).to_string()), ""),
+        Value::Plugin if value == REMOVED_PLUGIN => {
+            (None, "accounts must move to caching_sha2_password first; MySQL 9 has no mysql_native_password")
+        }
+        Value::Plugin => (Some(value.to_owned()), ""),
     };
-    Some(Replacement { name, line })
+    Some(Replacement { name, value, advice })
+}
+
+/// Whether a setting is worth setting in a config: others only tell how the server was built or started, and sizes of
+/// the performance schema follow other settings.
+pub(super) fn is_worth_setting(setting: &str) -> bool {
+    const ONLY_SHOWN: [&str; 4] =
+        ["character_set_system", "collation_database", "character_set_database", "license"];
+    let is_hidden =
+        ["have_", "version", "performance_schema_"].iter().any(|start| setting.starts_with(start));
+    !is_hidden && !ONLY_SHOWN.contains(&setting)
 }
 
 #[cfg(test)]
@@ -70,15 +122,30 @@ mod tests {
 
     #[test]
     fn a_replacement_is_named_only_if_the_build_knows_it() {
-        let known = ["wal_keep_size", "replica_parallel_workers", "binlog_expire_logs_seconds"];
+        let known = [
+            "wal_keep_size",
+            "replica_parallel_workers",
+            "binlog_expire_logs_seconds",
+            "innodb_redo_log_capacity",
+            "authentication_policy",
+            "log_error_verbosity",
+        ];
         let replacement = |option: &str, value: &str| {
-            replacement(option, value, |name| known.contains(&name)).map(|one| one.line)
+            let other = |name: &str| (name == FILES_OPTION).then(|| "3".to_owned());
+            replacement((option, value), other, |name| known.contains(&name))
         };
-        let line = |option, value| replacement(option, value).unwrap();
-        assert_eq!(line("wal_keep_segments", "32"), "wal_keep_size = 512MB");
-        assert_eq!(line("slave_parallel_workers", "4"), "replica_parallel_workers = 4");
-        assert_eq!(line("expire_logs_days", "7"), "binlog_expire_logs_seconds = 604800");
-        assert_eq!(line("expire_logs_days", "seven"), "binlog_expire_logs_seconds");
+        let line = |option, value| replacement(option, value).unwrap().line();
+        assert_eq!(line("wal_keep_segments", "32").as_deref(), Some("wal_keep_size = 512MB"));
+        assert_eq!(line("slave_parallel_workers", "4").as_deref(), Some("replica_parallel_workers = 4"));
+        assert_eq!(line("expire_logs_days", "7").as_deref(), Some("binlog_expire_logs_seconds = 604800"));
+        assert_eq!(line("innodb_log_file_size", "128M").as_deref(), Some("innodb_redo_log_capacity = 384M"));
+        assert_eq!(line("log_warnings", "2").as_deref(), Some("log_error_verbosity = 3"));
+        assert_eq!(line("expire_logs_days", "seven"), None);
+        let native = replacement("default_authentication_plugin", "mysql_native_password").unwrap();
+        assert!(
+            native.line().is_none() && native.text().contains("caching_sha2_password first"),
+            "{native:?}"
+        );
         assert_eq!(replacement("tx_isolation", "READ-COMMITTED"), None);
         assert_eq!(replacement("work_mem", "4MB"), None);
     }

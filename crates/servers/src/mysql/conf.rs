@@ -5,12 +5,38 @@ use rqps_model::Dbms;
 use crate::option::{ANNOTATION, Line, Setting, value_before};
 
 const INCLUDE: &str = "!include";
+const INCLUDE_DIR: &str = "!includedir ";
 
 /// Sections that every server reads. The empty name is the start of the file: our files need no section.
 const SERVER_SECTIONS: [&str; 3] = ["", "mysqld", "server"];
 
 /// Sections that only MariaDB reads.
-const MARIADB_SECTIONS: [&str; 2] = ["mariadb", "mariadbd"];
+const MARIADB_SECTIONS: [&str; 4] = ["mariadb", "mariadbd", "client-server", "galera"];
+
+/// Beginnings of the names of sections that other programs read.
+const OTHER_PROGRAMS: [&str; 9] = [
+    "client",
+    "mysql",
+    "mariadb-",
+    "myisam",
+    "isamchk",
+    "safe_mysqld",
+    "embedded",
+    "mysqld_safe",
+    "mysqld_multi",
+];
+
+/// Why a server does not read a section; `None` if it is one of another program.
+pub(crate) fn why_not_read(section: &str) -> Option<String> {
+    if let Some((name, series)) = section.split_once('-')
+        && ["mysqld", "mariadb", "mariadbd"].contains(&name)
+        && series.starts_with(|c: char| c.is_ascii_digit())
+    {
+        return Some(format!("only servers of {series} read it"));
+    }
+    let is_others = OTHER_PROGRAMS.iter().any(|program| section.starts_with(program)) && section != "mysqld";
+    (!is_others).then(|| "not a section of this server".to_owned())
+}
 
 /// Whether servers of `version` read a section. Some are for one series: `mysqld-8.0`, and MariaDB's
 /// `mariadb-10.11`.
@@ -39,6 +65,9 @@ pub(crate) fn parse_line(
         let name = header.split_once(']').ok_or_else(|| format!("`{line}` has no closing bracket"))?.0;
         *section = name.trim().to_ascii_lowercase();
         return Ok(Line::Empty);
+    }
+    if let Some(directory) = line.strip_prefix(INCLUDE_DIR).map(str::trim) {
+        return Ok(Line::IncludeDir(directory.to_owned(), "cnf"));
     }
     if let Some(rest) = line.strip_prefix(INCLUDE) {
         return match rest.strip_prefix(char::is_whitespace).map(str::trim) {
@@ -175,7 +204,7 @@ mod tests {
             assert_eq!(option(line), (name.to_owned(), value.to_owned()), "{line}");
             assert_eq!(option(&format_option(name, value)), (name.to_owned(), value.to_owned()), "{line}");
         }
-        for bad in ["= off", "a b = c", "x = 'off", "!includedir /etc", "[mysqld"] {
+        for bad in ["= off", "a b = c", "x = 'off", "!includedirs /etc", "[mysqld"] {
             assert!(parse_line(&mut String::new(), bad, "8.0.31", false).is_err(), "{bad}");
         }
     }

@@ -13,7 +13,7 @@ use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, ServerUser};
 use rqps_model::LeftOut;
 
-use super::conf::format_option;
+use super::conf::{self, format_option};
 use super::options::{self, KnownOptions};
 use super::start::SOCKET;
 use crate::applied::{self, Options};
@@ -149,16 +149,20 @@ impl Settings<'_> {
     /// Splits the config into options that the build accepts and those left out.
     fn select_options(&self, config: &Config, known: &KnownOptions) -> Result<(Options, Vec<LeftOut>)> {
         let (kept, mut left_out) = applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
-            Ok(if !known.has(option) {
+            Ok(if !known.has(option) && config.loose.iter().any(|loose| loose == option) {
+                Some(format!(
+                    "unknown to {} {}, which ignores it: loose_",
+                    self.build.dbms, self.build.version
+                ))
+            } else if !known.has(option) {
                 Some(format!("unknown to {} {}", self.build.dbms, self.build.version))
             } else {
                 superseded_by(option, config, known).map(|other| format!("superseded by {other}"))
             })
         })?;
-        left_out.extend(config.other_sections.iter().map(|section| LeftOut {
-            option: format!("[{section}]"),
-            value: String::new(),
-            reason: "not a section of the server".to_owned(),
+        left_out.extend(config.other_sections.iter().filter_map(|section| {
+            let reason = conf::why_not_read(section)?;
+            Some(LeftOut { option: format!("[{section}]"), value: String::new(), reason })
         }));
         Ok((kept, left_out))
     }
@@ -239,7 +243,8 @@ fn complaints(stderr: &str) -> String {
 
 /// Reports values that the server adjusts.
 fn report_adjusted(effective_options: &KnownOptions, kept: &[(String, String)], applied: &mut Applied) {
-    for (option, value) in kept {
+    let written = kept.iter().filter(|(option, _)| !applied.added.iter().any(|(own, _)| own == option));
+    for (option, value) in written {
         let Some(effective) =
             effective_options.value(option).filter(|effective| is_different_number(value, effective))
         else {

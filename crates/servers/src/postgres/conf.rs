@@ -43,8 +43,11 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
     if name == "include" {
         return Ok(Line::Include(value));
     }
-    if name.starts_with("include_") {
-        return Err(format!("{name} is not supported: write include 'file.conf'"));
+    if name == "include_if_exists" {
+        return Ok(Line::IncludeIfExists(value));
+    }
+    if name == "include_dir" {
+        return Ok(Line::IncludeDir(value, "conf"));
     }
     let is_version = |text: &str| Dbms::Postgres.version_num(text) > 0;
     let before = after

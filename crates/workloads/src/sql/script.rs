@@ -139,6 +139,7 @@ pub fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece>, String> {
     let mut pieces = Vec::new();
     let empty = |line| Piece { line, text: String::new(), rows: None, quoted: Vec::new() };
     let (mut line, mut piece) = (1, empty(1));
+    let mut delimiter = ";";
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let before = text[..text.len() - rest.len()].chars().next_back();
@@ -152,7 +153,8 @@ pub fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece>, String> {
             rest = &rest[comment.len()..];
             continue;
         } else if rest.starts_with("/*") {
-            let end = rest.find("*/").ok_or_else(|| format!("line {line}: the comment does not end"))? + 2;
+            let end = comment_length(rest, dialect);
+            let end = end.ok_or_else(|| format!("line {line}: the comment does not end"))?;
             if rest[2..].starts_with(['+', '!']) {
                 end
             } else {
@@ -164,11 +166,19 @@ pub fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece>, String> {
             let quoted = quoted_length(rest, before, dialect);
             quoted.ok_or_else(|| format!("line {line}: the quote does not end"))?
         };
-        if length == 0 && c == ';' {
+        if length == 0 && rest.starts_with(delimiter) {
             if !piece.text.trim().is_empty() {
                 pieces.push(std::mem::replace(&mut piece, empty(line)));
             }
-            rest = &rest[1..];
+            rest = &rest[delimiter.len()..];
+            continue;
+        }
+        if dialect == Dialect::Mysql
+            && piece.text.trim().is_empty()
+            && let Some(new) = new_delimiter(rest)
+        {
+            delimiter = new;
+            rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
             continue;
         }
         if piece.text.trim().is_empty() {
@@ -191,6 +201,32 @@ pub fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece>, String> {
     }
     pieces.iter_mut().for_each(|piece| piece.text.truncate(piece.text.trim_end().len()));
     Ok(pieces)
+}
+
+/// The delimiter that a line of the `mysql` program sets: `DELIMITER //`.
+fn new_delimiter(text: &str) -> Option<&str> {
+    let mut words = text.lines().next()?.split_whitespace();
+    words.next().filter(|word| word.eq_ignore_ascii_case("DELIMITER"))?;
+    words.next()
+}
+
+/// The length of the comment in `/* */` that begins here; None if it does not end. Those of Postgres nest.
+fn comment_length(text: &str, dialect: Dialect) -> Option<usize> {
+    let (mut depth, mut at) = (0, 0);
+    while at < text.len() {
+        let rest = &text.as_bytes()[at..];
+        if rest.starts_with(b"/*") && (depth == 0 || dialect == Dialect::Postgres) {
+            (depth, at) = (depth + 1, at + 2);
+        } else if rest.starts_with(b"*/") {
+            (depth, at) = (depth - 1, at + 2);
+            if depth == 0 {
+                return Some(at);
+            }
+        } else {
+            at += 1;
+        }
+    }
+    None
 }
 
 /// Whether a comment to the end of the line begins here.
@@ -357,6 +393,11 @@ mod tests {
             Expect::AnyChanged
         );
         assert_eq!(expect("WITH d AS (SELECT 1) SELECT * FROM d"), Expect::AnyRows);
+        assert_eq!(texts("/* a ; /* b ; */ c */ SELECT 1; SELECT 2", postgres), ["SELECT 1", "SELECT 2"]);
+        assert_eq!(
+            texts("DELIMITER //\nCREATE PROCEDURE p() BEGIN SELECT 1; END//\ndelimiter ;\nSELECT 2;", mysql),
+            ["CREATE PROCEDURE p() BEGIN SELECT 1; END", "SELECT 2"]
+        );
         assert_eq!(split("# rows: 3\nSELECT 1", mysql).unwrap()[0].rows, Some(3));
     }
 
