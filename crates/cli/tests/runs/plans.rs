@@ -40,7 +40,7 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
     let ended = bench.call(&["run", "./nowhere.toml"]).expect(2);
     assert!(ended.stderr.contains("can't read the plan ./nowhere.toml"), "{}", ended.stderr);
     let ended = bench.call(&["run", "dmeo"]).expect(2);
-    assert!(ended.stderr.contains("the shipped plans are demo, "), "{}", ended.stderr);
+    assert!(ended.stderr.contains("(shipped: demo, "), "{}", ended.stderr);
     assert!(!bench.results().exists() && !bench.work().exists());
 }
 
