@@ -222,7 +222,7 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "BUILD")]
     pub build: Option<String>,
     /// Its config
-    #[arg(long, default_value = "sized", value_name = "CONFIG")]
+    #[arg(long, default_value = "sized_async", value_name = "CONFIG")]
     pub config: String,
     /// Time for both runs together
     #[arg(long, default_value = "30m", value_name = "TIME")]

@@ -43,7 +43,7 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
         if arms.len() == users {
             errors.push(format!(
-                "no version in this plan knows `{option}` of {config}{hint}; correct it or remove it"
+                "no version in this plan knows `{option}` of config {config}{hint}; correct it or remove it"
             ));
             continue;
         }
@@ -56,7 +56,7 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
     }
     let warnings = without.into_iter().map(|((build, config), options)| {
         let options: Vec<String> = options.into_iter().collect();
-        format!("{build} does not know {} of {config} and runs without", options.join(", "))
+        format!("{build} does not know {} of config {config} and runs without", options.join(", "))
     });
     if errors.is_empty() {
         Ok(warnings.collect())

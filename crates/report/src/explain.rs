@@ -59,7 +59,9 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     document.push(Block::Heading(1, format!("Why: {what} of {}", run.folder.name())));
     document.push_warnings(&warnings);
     document.extend(summary(&found).map(Block::Text));
-    for one in &found {
+    let is_shown = |one: &&Explanation| !options.tests.is_empty() || is_reported(judged.as_ref(), one);
+    let hidden = found.len() - found.iter().filter(is_shown).count();
+    for one in found.iter().filter(is_shown) {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
         document.extend(judged.as_ref().and_then(|judged| verdicts_of(judged, one)).map(Block::Text));
         document.extend(findings(run, &comparison, one));
@@ -68,6 +70,13 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     document.extend(notes(&found));
     if found.is_empty() {
         document.push(Block::Text(no_explanations(run, judged.as_ref())));
+    }
+    if hidden > 0 {
+        let run = run.folder.name();
+        document.push(Block::Text(format!(
+            "No verdict shows a change of {}; `rqps explain {run} TEST` shows where the time of one goes.",
+            if hidden == found.len() { "any test".to_owned() } else { format!("the other {hidden}") }
+        )));
     }
     document.warn(&warnings);
     render(&document, options.format, options.color)

@@ -209,7 +209,7 @@ pub(crate) fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
     }
     if !canaries.is_empty() {
         texts.push(format!(
-            "noisy machine: between valid blocks, {}. Other programs use this machine, or its CPU frequency changes; \
+            "noisy machine: around valid blocks, {}. Other programs use this machine, or its CPU frequency changes; \
              see section blocks. Rates suffer most, counted instructions do not",
             canaries.join(", ")
         ));

@@ -22,6 +22,9 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
         .require_format(&[Format::Text, Format::Markdown], "outputs are --markdown, --junit and --json")?;
     check_outputs(args)?;
     match (&args.run, &args.base, &args.head) {
+        (Some(plan), ..) if plan.ends_with(".toml") => {
+            Err(Usage(format!("{plan} is a plan: rqps gate --plan {plan} --base BUILD --head BUILD")).into())
+        }
         (Some(run), ..) => judge(&context.run_path(run)?, args),
         (None, Some(base), Some(head)) => {
             let execution = super::run::begin(context, plan(base, head, args)?)?;

@@ -295,7 +295,7 @@ fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
         ),
         format!(
             "smallest change that matters: {}. Tested after {} blocks",
-            matters(verdicts, lines),
+            if lines.is_empty() { "none, without a test".to_owned() } else { matters(verdicts, lines) },
             looks.join(", ")
         ),
         format!("from, to: confidence interval of the ratio, {}, valid over all looks", confidences(lines)),
@@ -364,6 +364,6 @@ fn confidences(lines: &[Line<'_>]) -> String {
             format!("{changes} for regressions and improvements, {rest} for the rest")
         }
         (Some(all), None) | (None, Some(all)) => all,
-        (None, None) => "none yet: one block gives no interval".to_owned(),
+        (None, None) => "none before the second block".to_owned(),
     }
 }

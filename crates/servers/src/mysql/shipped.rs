@@ -4,8 +4,9 @@ use crate::host::HostLimits;
 use crate::system::embed_configs;
 
 /// Names and texts for MySQL.
-pub(crate) const MYSQL: [(&str, &str); 11] = embed_configs!["mysql", "cnf":
+pub(crate) const MYSQL: [(&str, &str); 12] = embed_configs!["mysql", "cnf":
     "sized",
+    "sized_async",
     "z12a_c8r32",
     "z12a_c32r128",
     "z12b_c8r32",
@@ -19,8 +20,7 @@ pub(crate) const MYSQL: [(&str, &str); 11] = embed_configs!["mysql", "cnf":
 ];
 
 /// Names and texts for MariaDB.
-pub(crate) const MARIADB: [(&str, &str); 5] =
-    embed_configs!["mariadb", "cnf": "sized", "z12a_c8r32", "z12a_c32r128", "z12b_c8r32", "z12b_c32r128"];
+pub(crate) const MARIADB: [(&str, &str); 6] = embed_configs!["mariadb", "cnf": "sized", "sized_async", "z12a_c8r32", "z12a_c32r128", "z12b_c8r32", "z12b_c32r128"];
 
 const MIB: u64 = 1 << 20;
 
@@ -31,10 +31,10 @@ const REDO_MIB_MAX: u64 = 32 * 1024;
 /// The text of a shipped config with placeholders filled in; None if there is no such config.
 pub(crate) fn text(files: &[(&str, &'static str)], name: &str, limits: &HostLimits) -> Option<String> {
     let text = files.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)?;
-    Some(if name == "sized" { fill_in_sizes(text, limits) } else { text.to_owned() })
+    Some(if name == "sized_async" { fill_in_sizes(text, limits) } else { text.to_owned() })
 }
 
-/// See `sized.cnf` for the rule.
+/// See `sized_async.cnf` for the rule.
 fn fill_in_sizes(template: &str, limits: &HostLimits) -> String {
     let pool_mib = (limits.memory_bytes / 4 / (128 * MIB)).max(1) * 128;
     let redo_mib =

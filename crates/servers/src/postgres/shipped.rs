@@ -4,9 +4,10 @@ use crate::host::HostLimits;
 use crate::system::embed_configs;
 
 /// Names and texts. `N` in a name stands for a number of I/O workers.
-pub(crate) const FILES: [(&str, &str); 19] = embed_configs!["postgres", "conf":
+pub(crate) const FILES: [(&str, &str); 20] = embed_configs!["postgres", "conf":
     "memory256",
     "sized",
+    "sized_async",
     "sized_autovacuum_off",
     "sized_naptime1",
     "x10a_c8r32",
@@ -33,7 +34,7 @@ const GIB: u64 = 1 << 30;
 
 /// The text of a shipped config with placeholders filled in; None if there is no such config.
 pub(crate) fn text(name: &str, limits: &HostLimits) -> Option<String> {
-    if name == "sized" {
+    if name == "sized_async" {
         return find(name).map(|text| fill_in_sizes(text, limits));
     }
     if name.contains('N') {
@@ -52,7 +53,7 @@ fn find(name: &str) -> Option<&'static str> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// See `sized.conf` for the rule.
+/// See `sized_async.conf` for the rule.
 fn fill_in_sizes(template: &str, limits: &HostLimits) -> String {
     let shared_buffers = (limits.memory_bytes / 4 / (128 * MIB)).max(1) * 128;
     let max_wal = (limits.memory_bytes / 4 * 5).min(limits.disk_free_bytes / 20).max(GIB);

@@ -145,7 +145,11 @@ pub fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece>, String> {
         let before = text[..text.len() - rest.len()].chars().next_back();
         let length = if is_comment(rest, dialect) {
             let comment = rest.lines().next().unwrap_or_default();
-            if let Some(rows) = comment.trim_start_matches(['-', '#']).trim().strip_prefix(ROWS) {
+            let comment_text = comment.trim_start_matches(['-', '#']).trim();
+            if comment_text.starts_with("row:") {
+                return Err(format!("line {line}: write -- {ROWS} and a whole number"));
+            }
+            if let Some(rows) = comment_text.strip_prefix(ROWS) {
                 let rows = rows.trim().parse();
                 piece.rows =
                     Some(rows.map_err(|_| format!("line {line}: write -- {ROWS} and a whole number"))?);
@@ -437,6 +441,7 @@ mod tests {
             ("BEGIN; SELECT 1;", "must end with COMMIT"),
             ("SELECT 1; BEGIN; SELECT 2", "line 1: BEGIN can only be the first"),
             ("-- rows: many\nSELECT 1", "line 1: write -- rows: and a whole number"),
+            ("-- row: 1\nSELECT 1", "line 1: write -- rows: and a whole number"),
             ("-- rows: 1\nCALL pay()", "line 2: `-- rows:` is not supported before a CALL"),
         ] {
             let message = parse(text).unwrap_err();
