@@ -3,7 +3,7 @@
 use crate::Usage;
 use crate::human::did_you_mean;
 use crate::verbs::plan::{check_plan, known_config, read_plan};
-use rqps_model::{BuildSource, BuildSpec, Dbms};
+use rqps_model::{BuildSource, BuildSpec};
 use rqps_plan::{Arm, Plan, Protocol, parse_budget};
 
 /// Two builds and what the command line changes in a plan. The plan's `control` decides if the first is measured twice.
@@ -38,7 +38,10 @@ impl TwoBuilds<'_> {
                 Usage(format!("the plan {name} has no blocks; it needs protocol = \"isolated\"")).into()
             );
         }
-        if self.arms[0].dbms()? != self.arms[1].dbms()? {
+        let config = self.config.map_or_else(|| plan.arms[plan.base_index()].config.clone(), str::to_owned);
+        plan.arms = self.arms.iter().map(|one| one.arm(&config)).collect::<anyhow::Result<_>>()?;
+        let dbms = plan.arms[0].build.dbms;
+        if plan.arms.iter().any(|arm| arm.build.dbms != dbms) {
             let [first, second] = &self.arms;
             return Err(Usage(format!(
                 "{} is {}, {} is {}: only builds of one DBMS can be compared here; a plan may have arms of several",
@@ -47,10 +50,8 @@ impl TwoBuilds<'_> {
             .into());
         }
         if let Some(config) = self.config {
-            known_config(self.arms[0].dbms()?, config).map_err(|why| Usage(format!("--config: {why}")))?;
+            known_config(dbms, config).map_err(|why| Usage(format!("--config: {why}")))?;
         }
-        let config = self.config.map_or_else(|| plan.arms[plan.base_index()].config.clone(), str::to_owned);
-        plan.arms = self.arms.iter().map(|one| one.arm(&config)).collect::<anyhow::Result<_>>()?;
         plan.base = self.arms[0].arm.to_owned();
         plan.name = self.name.to_owned();
         if let Some(budget) = self.budget {
@@ -72,16 +73,9 @@ impl TwoBuilds<'_> {
 }
 
 impl BuildArg<'_> {
-    fn spec(&self) -> anyhow::Result<BuildSpec> {
-        Ok(self.build.parse().map_err(|error| Usage(format!("{}: {error}", self.argument)))?)
-    }
-
-    fn dbms(&self) -> anyhow::Result<Dbms> {
-        Ok(self.spec()?.dbms)
-    }
-
     fn arm(&self, config: &str) -> anyhow::Result<Arm> {
-        let mut build = self.spec()?;
+        let mut build: BuildSpec =
+            self.build.parse().map_err(|error| Usage(format!("{}: {error}", self.argument)))?;
         rqps_builds::check_known(&build).map_err(|error| Usage(format!("{}: {error}", self.argument)))?;
         match &mut build.source {
             BuildSource::Version(_) => {}

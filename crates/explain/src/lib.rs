@@ -41,6 +41,7 @@ pub use model::{
     Finding, Part, PartName, RATIO_HIGH, RATIO_LOW, Word,
 };
 pub use plans::{Fingerprint, changes as plan_changes, shortened as shortened_plan};
+pub use settings::is_in_config;
 
 /// Explains the requested tests and arms, ordered by group, test and arm. `judged` holds the verdicts
 /// relative to the requested base; `None` for a run without blocks.

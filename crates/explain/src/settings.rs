@@ -123,7 +123,7 @@ pub(crate) fn value(cx: &Context<'_>, arm: usize, name: &str) -> Result<Option<S
 /// Whether a config sets the option, as opposed to the file that initdb wrote before it. MySQL accepts `-`
 /// for `_` in names, options without a value, and the prefix `loose_` for options that a version may not
 /// know.
-fn is_in_config(text: &str, option: &str) -> bool {
+pub fn is_in_config(text: &str, option: &str) -> bool {
     let set = |line: &str| {
         let name = line.split_once('=').map_or(line, |(name, _)| name).trim().replace('-', "_");
         name.strip_prefix("loose_").unwrap_or(&name) == option

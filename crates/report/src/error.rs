@@ -14,7 +14,6 @@ pub enum Error {
         "{run} has no blocks and therefore no verdicts: measure with protocol = \"isolated\", as the plan `verdicts` does"
     )]
     NoBlocks { run: String },
-    /// The gate must not pass a run without verdicts.
     #[error("{run} has no arms: it was stopped before the first one was recorded. Run the plan again")]
     NoArms { run: String },
     /// The requested base or arm does not exist.

@@ -4,6 +4,7 @@
 //! ones: total operations over total time. Pooled figures have no error estimate; verdicts pair windows block
 //! by block instead, and relative rates are theirs.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::{EndedBy, Metrics};
@@ -35,19 +36,21 @@ pub(crate) struct Reading<'a> {
     /// None for a run without blocks.
     pooled: Option<Windows>,
     /// Of blocks: each arm's rate relative to base as its verdict gives it, by arm and step.
-    relative_rates: BTreeMap<(String, String), f64>,
+    /// Judged when first asked for: most reports have verdicts of their own and no relative rates.
+    relative_rates: OnceCell<BTreeMap<(String, String), f64>>,
 }
 
 impl<'a> Reading<'a> {
     pub fn new(run: &'a Run) -> Self {
-        let has_blocks = !run.blocks.is_empty();
-        let relative_rates = if has_blocks { relative_rates(run) } else { BTreeMap::new() };
-        Self { run, pooled: has_blocks.then(|| pool(run)), relative_rates }
+        let pooled = (!run.blocks.is_empty()).then(|| pool(run));
+        Self { run, pooled, relative_rates: OnceCell::new() }
     }
 
     /// The rate of an arm relative to base in blocks; `None` without a verdict.
     pub fn relative_rate(&self, arm: &str, step: &str) -> Option<f64> {
-        self.relative_rates.get(&(arm.to_owned(), step.to_owned())).copied()
+        self.pooled.as_ref()?;
+        let rates = self.relative_rates.get_or_init(|| relative_rates(self.run));
+        rates.get(&(arm.to_owned(), step.to_owned())).copied()
     }
 
     /// The window of an arm's step, pooled if the run has blocks.

@@ -14,7 +14,8 @@ mod renamed;
 pub use renamed::{Replacement, later_names, replacement};
 
 use rqps_explain::{
-    Cause, Difference, DifferenceKind, ExplainRequest, Explanation, differences, explain, plan_changes,
+    Cause, Difference, DifferenceKind, ExplainRequest, Explanation, differences, explain, is_in_config,
+    plan_changes,
 };
 use rqps_model::LeftOut;
 use rqps_store::{Arm, Run};
@@ -156,8 +157,9 @@ impl Upgrade<'_> {
         let mut is_measured = !left_out.is_empty();
         for left in &left_out {
             let replacement = self.replacement(left);
-            is_measured &=
-                replacement.as_ref().is_none_or(|one| one.line().is_none() || self.sets(&one.name));
+            is_measured &= replacement
+                .as_ref()
+                .is_none_or(|one| one.line().is_none() || is_in_config(&new.config_text, &one.name));
             let is_option = !left.option.starts_with('[');
             table.row(vec![
                 Cell::words(&*left.option),
@@ -193,11 +195,6 @@ impl Upgrade<'_> {
         table.block().unwrap_or_else(|| {
             Block::Text(format!("Both versions accept every option of {} alike.", new.config_name))
         })
-    }
-
-    /// Whether the config of the new version sets an option.
-    fn sets(&self, name: &str) -> bool {
-        self.new_arm().config_text.lines().any(|line| line.split(['=', ' ']).next() == Some(name))
     }
 
     /// Whether an option's value is in the config under an old name.

@@ -14,17 +14,8 @@ const SERVER_SECTIONS: [&str; 3] = ["", "mysqld", "server"];
 const MARIADB_SECTIONS: [&str; 4] = ["mariadb", "mariadbd", "client-server", "galera"];
 
 /// Beginnings of the names of sections that other programs read.
-const OTHER_PROGRAMS: [&str; 9] = [
-    "client",
-    "mysql",
-    "mariadb-",
-    "myisam",
-    "isamchk",
-    "safe_mysqld",
-    "embedded",
-    "mysqld_safe",
-    "mysqld_multi",
-];
+const OTHER_PROGRAMS: [&str; 7] =
+    ["client", "mysql", "mariadb-", "myisam", "isamchk", "safe_mysqld", "embedded"];
 
 /// Why a server does not read a section; `None` if it is one of another program.
 pub(crate) fn why_not_read(section: &str) -> Option<String> {
@@ -34,7 +25,7 @@ pub(crate) fn why_not_read(section: &str) -> Option<String> {
     {
         return Some(format!("only servers of {series} read it"));
     }
-    let is_others = OTHER_PROGRAMS.iter().any(|program| section.starts_with(program)) && section != "mysqld";
+    let is_others = OTHER_PROGRAMS.iter().any(|program| section.starts_with(program));
     (!is_others).then(|| "not a section of this server".to_owned())
 }
 

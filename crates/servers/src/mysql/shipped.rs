@@ -20,7 +20,14 @@ pub(crate) const MYSQL: [(&str, &str); 12] = embed_configs!["mysql", "cnf":
 ];
 
 /// Names and texts for MariaDB.
-pub(crate) const MARIADB: [(&str, &str); 6] = embed_configs!["mariadb", "cnf": "sized", "sized_async", "z12a_c8r32", "z12a_c32r128", "z12b_c8r32", "z12b_c32r128"];
+pub(crate) const MARIADB: [(&str, &str); 6] = embed_configs!["mariadb", "cnf":
+    "sized",
+    "sized_async",
+    "z12a_c8r32",
+    "z12a_c32r128",
+    "z12b_c8r32",
+    "z12b_c32r128",
+];
 
 const MIB: u64 = 1 << 20;
 
