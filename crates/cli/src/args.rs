@@ -134,8 +134,8 @@ pub enum Verb {
     Builds,
     /// List the shipped configs, or print one
     Configs(ConfigsArgs),
-    /// Show the facts about this host that a run records
-    Host,
+    /// Show the facts about this host that a run records, or measure what it can do
+    Host(HostArgs),
     /// Check a plan, show its steps, list the shipped plans
     Plan(PlanArgs),
     /// Report what an upgrade changes: options of your config, query plans, rate, cost and latency of each test
@@ -388,6 +388,13 @@ pub struct ConfigsArgs {
     /// The DBMS of the config [default: the first that has one of this name]
     #[arg(long, value_name = "DBMS")]
     pub dbms: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct HostArgs {
+    /// Measure CPUs, memory, scheduler and the disk of RQPS_WORK, and say what that means (about 5 s)
+    #[arg(long)]
+    pub certify: bool,
 }
 
 #[derive(Debug, Args)]

@@ -73,7 +73,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Build(args) => verbs::build::run(context, &args),
         Verb::Builds => verbs::builds::run(context),
         Verb::Configs(args) => verbs::configs::run(context, &args),
-        Verb::Host => verbs::host::run(context),
+        Verb::Host(args) => verbs::host::run(context, &args),
         Verb::Plan(args) => verbs::plan::run(context, &args),
         Verb::Upgrade(args) => verbs::upgrade::run(context, &args),
         Verb::Serve(args) => verbs::serve::run(context, &args),

@@ -3,9 +3,9 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::system::System;
-use rqps_model::Dbms;
+use rqps_model::{Dbms, HostFigure};
 use rqps_plan::{Benchmark, Plan};
-use rqps_probe::{Canaries, HostFacts};
+use rqps_probe::{Canaries, HostFacts, certify};
 use rqps_store::Fact;
 use std::path::Path;
 
@@ -46,6 +46,9 @@ pub trait Host: Sync {
 
     /// Measures how fast the host is now, by small fixed pieces of work, each with its name.
     fn canaries(&self, dir: &Path) -> Result<Vec<(&'static str, f64)>>;
+
+    /// Measures what the host can do, in some seconds.
+    fn certificate(&self, dir: &Path) -> Result<Vec<HostFigure>>;
 }
 
 /// The machine that this process runs on.
@@ -69,5 +72,9 @@ impl Host for ThisHost {
 
     fn canaries(&self, dir: &Path) -> Result<Vec<(&'static str, f64)>> {
         Ok(Canaries::measure(dir)?.pairs().into_iter().collect())
+    }
+
+    fn certificate(&self, dir: &Path) -> Result<Vec<HostFigure>> {
+        Ok(certify(dir)?)
     }
 }

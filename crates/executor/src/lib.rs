@@ -9,6 +9,7 @@ mod anew;
 mod arm;
 mod base;
 mod begin;
+mod certificate;
 mod control;
 mod debt;
 mod describe;

@@ -42,6 +42,11 @@ impl Place {
         is_directory(&self.root).then_some(&self.root)
     }
 
+    /// The work directory, which holds the places of all runs.
+    pub(crate) fn work(&self) -> &Path {
+        self.root.parent().unwrap_or(&self.root)
+    }
+
     /// The data directory of an arm.
     pub fn data_dir(&self, arm: &str) -> PathBuf {
         self.root.join(arm).join("data")

@@ -14,10 +14,10 @@ use crate::setup::Setup;
 use crate::spec::server_spec;
 use crate::trial::Trial;
 use crate::work::{Done, Task, load, settle, vacuum};
-use rqps_model::Limit;
+use rqps_model::{HostFigure, Limit};
 use rqps_plan::{Action, ActionKind, OnServerDeath, Plan, Protocol, Schedule, StepDef, schedule};
 use rqps_servers::ServerSpec;
-use rqps_store::{ActionRecord, Outcome, Placement, Run, RunWriter, Status, now_ms};
+use rqps_store::{ActionRecord, Moment, Outcome, Placement, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -97,6 +97,10 @@ impl Execution {
         self.notes.push(text);
     }
 
+    pub(crate) fn measure_host(&self) -> Result<Vec<HostFigure>> {
+        self.setup.host.certificate(self.setup.place.work())
+    }
+
     pub(crate) fn writer(&mut self) -> &mut RunWriter {
         &mut self.writer
     }
@@ -134,6 +138,9 @@ impl Execution {
     /// why.
     pub fn run(&mut self, progress: &mut dyn Progress, stop: &AtomicBool) -> Result<Finish> {
         self.writer.set_status(Status::Running, None)?;
+        if self.done.is_empty() && self.spent.is_zero() {
+            self.certify(Moment::Before, progress)?;
+        }
         let instances = Mutex::new(Vec::new());
         let outcome = with_watchdog(stop, &instances, || {
             let mut control = RunControl { progress, stop, instances: &instances };
@@ -144,6 +151,9 @@ impl Execution {
         });
         // Errors after the user's stop are consequences of it.
         let outcome = outcome.map_err(|error| if stopped(stop) { Error::Interrupted } else { error });
+        if outcome.is_ok() && self.writer.has_certificate(Moment::Before)? {
+            self.certify(Moment::After, progress)?;
+        }
         let (status, reason) = match &outcome {
             Ok(Finish::Complete) => (Status::Complete, None),
             Ok(Finish::Ended(why)) => (Status::Complete, Some(why.clone())),

@@ -4,6 +4,7 @@
 pub use serde;
 
 mod build;
+mod certificate;
 mod family;
 mod group;
 mod measure;
@@ -17,6 +18,7 @@ mod unit;
 mod words;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
+pub use certificate::{HostFigure, HostQuantity};
 pub use family::Family;
 pub use group::Group;
 pub use measure::{Detector, Events, Measure, Metric};

@@ -17,7 +17,7 @@ use crate::reader::{Found, Node, Section};
 use rqps_model::{BuildSpec, Dbms};
 
 /// Top-level keys of every plan; benchmarks add their own.
-const PLAN_KEYS: [&str; 14] = [
+const PLAN_KEYS: [&str; 15] = [
     "name",
     "protocol",
     "passes",
@@ -25,6 +25,7 @@ const PLAN_KEYS: [&str; 14] = [
     "base",
     "seed",
     "on_server_death",
+    "certificate",
     "workload",
     "isolated",
     "verdict",
@@ -201,6 +202,7 @@ fn read_plan(
         on_server_death: top
             .choice("on_server_death", &OnServerDeath::ALL.map(|death| (death.key(), death)))
             .unwrap_or(OnServerDeath::NextArm),
+        certificate: top.boolean("certificate").is_none_or(|found| found.value),
         workload,
         work,
         isolated: protocol.isolated,

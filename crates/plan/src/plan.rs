@@ -223,6 +223,9 @@ pub struct Plan {
     /// Seed of everything random: rows, keys, strings.
     pub seed: u64,
     pub on_server_death: OnServerDeath,
+    /// Whether the host is measured before the run and after it.
+    #[serde(skip_serializing_if = "is_true")]
+    pub certificate: bool,
     pub workload: Workload,
     /// The benchmark as this plan configures it.
     #[serde(skip)]
@@ -242,6 +245,10 @@ pub struct Plan {
     /// The arms in the plan's order; 1 to [`ARMS_MAX`](crate::limits::ARMS_MAX).
     #[serde(rename = "arm")]
     pub arms: Vec<Arm>,
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 fn is_one(passes: &u32) -> bool {

@@ -24,10 +24,12 @@ const LOADS: u32 = 50_000;
 /// Memory that is traversed: more than most processors' caches.
 const MEMORY_BYTES: usize = 64 << 20;
 
+pub(crate) const MEMORY_LINES: usize = MEMORY_BYTES / LINE_BYTES;
+
 /// A cache line; each load is from another one.
 const LINE_BYTES: usize = 64;
 
-const LINE_LEN: usize = LINE_BYTES / size_of::<u32>();
+pub(crate) const LINE_LEN: usize = LINE_BYTES / size_of::<u32>();
 
 const FLUSHES: usize = 16;
 
@@ -87,7 +89,7 @@ fn spin_ns() -> f64 {
 /// A step that compilers cannot combine with the next. Steps of a linear generator can be: four of them become one
 /// multiplication, and the loop runs four times as fast as a processor multiplies. The shift needs each product (the
 /// multiplier is that of Knuth's MMIX).
-fn mix(state: u64) -> u64 {
+pub(crate) fn mix(state: u64) -> u64 {
     (state ^ (state >> 29)).wrapping_mul(6_364_136_223_846_793_005)
 }
 
@@ -97,7 +99,7 @@ fn next(state: u64) -> u64 {
 }
 
 fn memory_ns() -> f64 {
-    let lines = cycle(MEMORY_BYTES / LINE_BYTES);
+    let lines = cycle(MEMORY_LINES);
     let mut at = 0;
     best_ns(LOADS, || {
         let mut load = 0;
@@ -112,7 +114,7 @@ fn memory_ns() -> f64 {
 /// Cache lines that each begin with the number of the next; `lines` is a power of two. They form a single cycle: such a
 /// generator reaches every number below its modulus (Hull and Dobell: odd increment, multiplier one above a multiple of
 /// four). The cycle is the same each time, so that pages and lines map to the caches in the same way.
-fn cycle(lines: usize) -> Vec<u32> {
+pub(crate) fn cycle(lines: usize) -> Vec<u32> {
     let mut memory = vec![0; lines * LINE_LEN];
     for line in 0..lines {
         memory[line * LINE_LEN] = (next(line as u64) % lines as u64) as u32;

@@ -5,6 +5,7 @@
 mod background;
 pub mod canary;
 mod cells;
+mod certificate;
 mod client;
 pub mod counters;
 mod cpu_clock;
@@ -29,6 +30,7 @@ mod window;
 pub mod work;
 
 pub use canary::Canaries;
+pub use certificate::certify;
 pub use cpu_clock::CpuClock;
 pub use error::{Error, Result};
 pub use fingerprint::Fingerprint;

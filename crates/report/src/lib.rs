@@ -39,6 +39,7 @@ pub use format::Format;
 pub use gate::{Gate, GateRules, Outcome, gate};
 pub use html::{ChartFile, chart_files, html_report};
 pub use markdown_report::{markdown_report, report};
+pub use number::significant;
 pub use section::Section;
 pub use show::{Options, show};
 pub use tame::tame;

@@ -56,7 +56,10 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     }
     part("What was compared", blocks(&[Section::Arms, Section::LeftOut])?);
     let method = Block::Items(host::method(run));
-    part("Method and host", std::iter::once(method).chain(blocks(&[Section::Host])?).collect());
+    part(
+        "Method and host",
+        std::iter::once(method).chain(blocks(&[Section::Certificate, Section::Host])?).collect(),
+    );
     match layout {
         Layout::Consecutive => part(
             "Rates",

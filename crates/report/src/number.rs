@@ -37,7 +37,7 @@ pub(crate) fn rate(value: f64) -> String {
 }
 
 /// A number with at most `digits` significant digits and no trailing zeros, like C's `%g`.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
+pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }

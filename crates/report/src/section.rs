@@ -20,6 +20,8 @@ rqps_model::words! {
         Blocks = "blocks",
         Arms = "arms",
         Host = "host",
+        /// What the host could do before and after the run.
+        Certificate = "certificate",
         /// Medians per group, and tests at 0.95 or below, or 1.05 or above.
         Headline = "headline",
         /// Rates relative to the base.
@@ -142,6 +144,7 @@ impl Section {
             Section::Host => {
                 Ok(comparison.runs().into_iter().map(|run| Block::Table(tables::host::table(run))).collect())
             }
+            Section::Certificate => Ok(tables::certificate::blocks(comparison)),
             Section::Headline => Ok(tables::headline::blocks(comparison)),
             Section::Relative if comparison.others().next().is_none() => Ok(Vec::new()),
             Section::Relative => one(tables::relative::table(comparison, which)),

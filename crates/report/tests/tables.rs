@@ -268,6 +268,29 @@ fn different_runs_are_refused_or_compared_with_warnings() {
 }
 
 #[test]
+fn certificates_are_shown_side_by_side_and_what_changed_is_named() {
+    let results = tempfile::tempdir().unwrap();
+    let spec = |name, host_speeds| RunSpec { name, host_speeds, ..RunSpec::default() };
+    let runs = [
+        run(results.path(), &spec("small", vec![1.0, 1.0])),
+        run(results.path(), &spec("later", vec![0.7, 0.5])),
+    ];
+    let shown = |sections| {
+        let options = Options { sections, ..Options::default() };
+        let text = compare(&runs, &CompareOptions { show: options, ..CompareOptions::default() }).unwrap();
+        timeless(&text, &[&runs[0], &runs[1]])
+    };
+    assert_snapshot!("certificates_text", shown(vec![Section::Certificate, Section::Remarks]));
+    let first = show(&runs[0], &Options::default()).unwrap();
+    assert!(!first.contains("the host"), "nothing to remark: {first}");
+    let second = show(&runs[1], &Options::default()).unwrap();
+    assert!(
+        second.contains("not fit for judging rates") && second.contains("the host changed: integer speed"),
+        "{second}"
+    );
+}
+
+#[test]
 fn names_cannot_break_a_markdown_table() {
     let spec = RunSpec { arm_names: vec!["old|*er*", "new`er", "<b>"], ..RunSpec::default() };
     let markdown = in_format(&spec, &[Section::Arms], Format::Markdown);

@@ -17,7 +17,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// When a canary was measured.
+    /// When a canary or a certificate was measured.
     Moment {
         /// Before the first server starts.
         Before = "before",

@@ -39,7 +39,7 @@ pub use flat::Cell;
 pub use folder::{RunFolder, now_ms};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
 pub use lock::RunProgress;
-pub use meta::{Fact, Meta, PlannedStep};
+pub use meta::{Certificates, Fact, Meta, PlannedStep};
 pub use observation::{
     Histogram, LatencyFrom, Load, Measured, Observation, PROFILE_KIND, Profile, Recorded, Window,
 };

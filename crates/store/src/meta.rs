@@ -1,6 +1,6 @@
 //! The parameters of a run, its planned steps, and its host.
 
-use rqps_model::{Group, Role, Setting};
+use rqps_model::{Group, HostFigure, Role, Setting};
 use serde::{Deserialize, Serialize};
 
 /// A fact about the host, such as the kernel's version.
@@ -11,6 +11,15 @@ pub struct Fact {
     pub value: String,
     /// Whether runs are comparable only if they agree on it.
     pub comparable: bool,
+}
+
+/// What the host could do around a run; empty if it was not measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Certificates {
+    /// Before the first action.
+    pub before: Vec<HostFigure>,
+    /// After the last.
+    pub after: Vec<HostFigure>,
 }
 
 /// The parameters of a run.

@@ -12,10 +12,12 @@ use crate::block::{Block, Canary, Count, Placement, TestWork};
 use crate::error::{Error, Result};
 use crate::folder::RunFolder;
 use crate::journal::{ActionRecord, Note, RunStatus};
-use crate::meta::{Fact, Meta, PlannedStep};
+use crate::meta::{Certificates, Fact, Meta, PlannedStep};
 use crate::observation::{Load, Profile, Recorded, Window};
 use crate::profile::read_profiles;
-use crate::read_blocks::{read_blocks, read_canaries, read_counts, read_placements, read_works};
+use crate::read_blocks::{
+    read_blocks, read_canaries, read_certificates, read_counts, read_placements, read_works,
+};
 use crate::read_rows::{
     read_actions, read_arms, read_connections, read_host, read_loads, read_meta, read_metrics, read_notes,
     read_settles, read_steps, read_windows,
@@ -35,6 +37,8 @@ pub struct Run {
     pub status: RunStatus,
     /// Facts about the host, by key.
     pub host: Vec<Fact>,
+    /// What the host could do around the run.
+    pub certificates: Certificates,
     /// The steps of the workload, in order.
     pub steps: Vec<PlannedStep>,
     /// The arms, in the plan's order.
@@ -119,7 +123,7 @@ impl Run {
         let profiles = recorded.all(read_profiles(&transaction)?);
         let (blocks, canaries, works) =
             (read_blocks(&transaction)?, read_canaries(&transaction)?, read_works(&transaction)?);
-        let host = read_host(&transaction)?;
+        let (host, certificates) = (read_host(&transaction)?, read_certificates(&transaction)?);
         let (steps, arms, notes) =
             (read_steps(&transaction)?, read_arms(&transaction)?, read_notes(&transaction)?);
         transaction.finish()?;
@@ -128,6 +132,7 @@ impl Run {
             meta,
             status,
             host,
+            certificates,
             steps,
             arms,
             notes,

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rqps_model::HostFigure;
 use rusqlite::Connection;
 
-use crate::block::{Block, BlockArm, Canary, Count, Placement, TestWork};
+use crate::block::{Block, BlockArm, Canary, Count, Moment, Placement, TestWork};
+use crate::meta::Certificates;
 use crate::read_rows::{count, grouped, json, rows, seed};
+use crate::text_enum::word;
 
 pub(crate) fn read_blocks(connection: &Connection) -> rusqlite::Result<Vec<Block>> {
     let mut arms: BTreeMap<u32, Vec<_>> = grouped(
@@ -50,6 +53,25 @@ pub(crate) fn read_canaries(connection: &Connection) -> rusqlite::Result<Vec<Can
         "SELECT block, moment, name, value FROM canaries ORDER BY block, moment DESC, name",
         |row| Ok(Canary { block: row.get(0)?, moment: row.get(1)?, name: row.get(2)?, value: row.get(3)? }),
     )
+}
+
+pub(crate) fn read_certificates(connection: &Connection) -> rusqlite::Result<Certificates> {
+    let figures = rows(connection, "SELECT moment, quantity, value, low, high FROM certificates", |row| {
+        let figure =
+            HostFigure { quantity: word(row, 1)?, value: row.get(2)?, low: row.get(3)?, high: row.get(4)? };
+        Ok((row.get(0)?, figure))
+    })?;
+    let mut certificates = Certificates::default();
+    for (moment, figure) in figures {
+        match moment {
+            Moment::Before => certificates.before.push(figure),
+            Moment::After => certificates.after.push(figure),
+        }
+    }
+    for figures in [&mut certificates.before, &mut certificates.after] {
+        figures.sort_by_key(|figure| figure.quantity);
+    }
+    Ok(certificates)
 }
 
 pub(crate) fn read_placements(connection: &Connection) -> rusqlite::Result<BTreeMap<u32, Placement>> {

@@ -1,8 +1,9 @@
 //! Writes blocks: their start and end, canaries, and the fixed work of tests.
 
+use rqps_model::HostFigure;
 use rusqlite::params;
 
-use crate::block::{Block, BlockStatus, Canary, TestWork};
+use crate::block::{Block, BlockStatus, Canary, Moment, TestWork};
 use crate::error::{Error, Result};
 use crate::folder::now_ms;
 use crate::put::Put;
@@ -64,6 +65,27 @@ impl RunWriter {
             }
             Ok(())
         })
+    }
+
+    /// Records a certificate of the host, or replaces it.
+    pub fn put_certificate(&mut self, moment: Moment, figures: &[HostFigure]) -> Result<()> {
+        self.transact(|transaction| {
+            transaction.put("DELETE FROM certificates WHERE moment = ?1", [moment])?;
+            figures.iter().try_for_each(|figure| {
+                transaction.insert(
+                    "certificates",
+                    "moment, quantity, value, low, high",
+                    params![moment, figure.quantity.key(), figure.value, figure.low, figure.high],
+                )
+            })
+        })
+    }
+
+    /// Whether there is a certificate of this moment.
+    pub fn has_certificate(&self, moment: Moment) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM certificates WHERE moment = ?1)";
+        let found = self.connection.query_row(sql, [moment], |row| row.get(0));
+        found.map_err(Error::sql(&self.folder().db_path()))
     }
 
     /// Records the fixed work of a test, or replaces it.

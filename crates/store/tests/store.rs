@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use rqps_model::{
-    ConnectionCpu, Counter, LeftOut, Metrics, Pacer, QueryPlan, Series, ServerSetting, Setting, Settle,
-    SettleCondition, Wait,
+    ConnectionCpu, Counter, HostFigure, HostQuantity, LeftOut, Metrics, Pacer, QueryPlan, Series,
+    ServerSetting, Setting, Settle, SettleCondition, Wait,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -233,6 +233,22 @@ fn blocks_round_trip() {
         run.meta.method.iter().map(|one| (one.name.as_str(), one.value.as_str())).collect();
     assert_eq!(method, [("connection", "tcp"), ("counted by", "valgrind")]);
     assert!(writer.finish_block(2, BlockStatus::Done, None).is_err());
+}
+
+#[test]
+fn certificates_round_trip_and_a_new_one_replaces_the_old() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    let figure = |quantity, value: f64| HostFigure { quantity, value, low: value - 1.0, high: value + 1.0 };
+    let before = [figure(HostQuantity::OneCore, 600.0), figure(HostQuantity::Sync, 9.0)];
+    let after = [figure(HostQuantity::Sync, 11.0)];
+    assert!(!writer.has_certificate(Moment::Before).unwrap());
+    writer.put_certificate(Moment::Before, &before).unwrap();
+    assert!(!writer.has_certificate(Moment::After).unwrap());
+    writer.put_certificate(Moment::After, &before).unwrap();
+    writer.put_certificate(Moment::After, &after).unwrap();
+    let read = writer.run().unwrap().certificates;
+    assert_eq!((read.before.as_slice(), read.after.as_slice()), (&before[..], &after[..]));
 }
 
 #[test]

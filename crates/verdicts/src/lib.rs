@@ -8,6 +8,7 @@
 
 mod agreement;
 mod alarm;
+mod certificate;
 mod data;
 mod error;
 mod estimates;
@@ -30,6 +31,10 @@ mod versions;
 
 pub use agreement::Agreement;
 pub use alarm::{FalseAlarm, FalseAlarmCheck};
+pub use certificate::{
+    Answer, HostAnswer, HostChange, HostQuestion, commits_per_second, host_answers, host_changes, host_doubt,
+    pooled,
+};
 pub use data::{InstructionSource, experiment, instruction_source};
 pub use error::{Error, Result};
 pub use estimates::{Estimate, estimates};

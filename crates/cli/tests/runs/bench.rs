@@ -128,8 +128,15 @@ impl Bench {
         self.plan_text(&text)
     }
 
-    /// Writes `plan.toml` with this text.
+    /// Writes `plan.toml` with this text. Measuring the host takes as long as many a test's whole run, so it is left
+    /// out unless the text says otherwise.
     pub fn plan_text(&self, text: &str) -> PathBuf {
+        let certificate = if text.contains("certificate") { "" } else { "certificate = false\n" };
+        self.exact_plan_text(&format!("{certificate}{text}"))
+    }
+
+    /// Writes `plan.toml` with this text alone.
+    pub fn exact_plan_text(&self, text: &str) -> PathBuf {
         let path = self.path().join("plan.toml");
         fs::write(&path, text).unwrap();
         path

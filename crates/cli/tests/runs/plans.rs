@@ -25,7 +25,7 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
     ];
     for (changes, words) in cases {
         let text = changes.iter().fold(GOOD.to_owned(), |text, (from, to)| text.replace(from, to));
-        let plan = bench.plan_text(&text);
+        let plan = bench.exact_plan_text(&text);
         for verb in [vec!["plan", "check"], vec!["run"]] {
             let ended = bench.call(&[verb, vec![plan.to_str().unwrap()]].concat()).expect(2);
             for words in words {
@@ -34,7 +34,7 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
         }
     }
     // A version that is too old, which needs no registry; a missing file, and an unknown name.
-    let plan = bench.plan_text(&GOOD.replace("postgres-18", "postgres-9.5"));
+    let plan = bench.exact_plan_text(&GOOD.replace("postgres-18", "postgres-9.5"));
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(2);
     assert!(ended.stderr.contains("supports 9.6 and later"), "{}", ended.stderr);
     let ended = bench.call(&["run", "./nowhere.toml"]).expect(2);
@@ -71,7 +71,7 @@ fn what_never_ends_or_is_no_text_is_refused_at_once() {
         (format!("{first}{}", arm.repeat(50_000)), "it has more than 1048576 bytes"),
     ];
     for (text, words) in cases {
-        let plan = bench.plan_text(&text);
+        let plan = bench.exact_plan_text(&text);
         let ended = bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(2);
         assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
     }

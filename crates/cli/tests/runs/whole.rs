@@ -131,7 +131,7 @@ fn every_step_is_valid_and_agrees_with_what_the_server_counted() {
     let config = bench.path().join("small.conf");
     let text = std::fs::read_to_string(&config).unwrap() + "autovacuum = off\n";
     std::fs::write(&config, text).unwrap();
-    let plan = bench.plan("", &workload(), &["18"]);
+    let plan = bench.plan("certificate = true", &workload(), &["18"]);
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     bench.expect_complete(0);
     let run = bench.run();
@@ -158,6 +158,11 @@ fn every_step_is_valid_and_agrees_with_what_the_server_counted() {
     for line in ["a  load ", "a  hot-points ", "(warm-up)", "a  stop ", "report.md", "report.html"] {
         assert!(ended.stderr.contains(line), "no {line:?} in\n{}", ended.stderr);
     }
+    let host = &run.certificates;
+    assert!(host.before.len() > 8 && host.after.len() == host.before.len(), "{host:?}");
+    assert!(
+        bench.call(&["show", "--section", "certificate"]).expect(0).stdout.contains("rates can be judged")
+    );
     let escape = '\u{1b}';
     assert!(!ended.stderr.contains(escape) && !ended.stdout.contains(escape));
     let report = std::fs::read_to_string(run.folder.path().join("report.md")).unwrap();

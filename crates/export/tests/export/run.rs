@@ -3,7 +3,8 @@
 //! second.
 
 use rqps_model::{
-    ConnectionCpu, Counter, LeftOut, Metrics, QueryPlan, Series, ServerSetting, Settle, SettleCondition,
+    ConnectionCpu, Counter, HostFigure, HostQuantity, LeftOut, Metrics, QueryPlan, Series, ServerSetting,
+    Settle, SettleCondition,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ pub fn write_run(results: &Path, name: &str) -> PathBuf {
     let arms = [arm("old", Role::Base, "17.7"), arm("new", Role::Candidate, "18.1")];
     let host = [Fact { key: "kernel".into(), value: "6.1, \"special\"\nbuild".into(), comparable: true }];
     writer.begin_run("plan = 1\n", &meta(name), &steps(), &arms, &host).unwrap();
+    let figure = HostFigure::of_slices(HostQuantity::Sync, vec![9.0, 12.0]);
+    writer.put_certificate(Moment::Before, figure.as_slice()).unwrap();
     let mut seq = 0;
     for arm in &arms {
         let mut finish = |kind: &str, step: &str, observation: Observation| {

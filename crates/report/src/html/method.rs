@@ -56,6 +56,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             details { summary { "Options set by rqps" } (blocks::blocks(&options[1..], 3)) }
             (settings(page))
             h3 { "Host" }
+            (tables(&[Section::Certificate])?)
             (tables(&[Section::Host])?)
             @if !page.run.blocks.is_empty() {
                 details { summary { "Blocks, with canaries" } (tables(&[Section::Blocks])?) }

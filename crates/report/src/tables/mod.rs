@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod arms;
 pub(crate) mod arrivals;
 pub(crate) mod blocks;
+pub(crate) mod certificate;
 pub(crate) mod chain;
 pub(crate) mod conditions;
 pub(crate) mod connections;

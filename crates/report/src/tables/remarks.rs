@@ -11,6 +11,7 @@ use rqps_store::{ActionRecord, Outcome, PROFILE_KIND};
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::number;
+use crate::tables::certificate;
 
 /// The table and the notes; empty if there were no problems.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
@@ -30,6 +31,10 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
         }
     }
     let mut blocks: Vec<Block> = table.block().into_iter().collect();
+    let of_host = certificate::remarks(comparison);
+    if !of_host.is_empty() {
+        blocks.extend([Block::Text("Host:".to_owned()), Block::Items(of_host)]);
+    }
     let notes = notes(comparison);
     if !notes.is_empty() {
         blocks.extend([Block::Text("Notes:".to_owned()), Block::Items(notes)]);

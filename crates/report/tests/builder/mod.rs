@@ -1,7 +1,8 @@
 //! Synthetic run folders, small enough to check a table by eye.
 
 use rqps_model::{
-    self as model, ConnectionCpu, Counter, LeftOut, Metrics, QueryPlan, Series, Settle, SettleCondition, Unit,
+    self as model, ConnectionCpu, Counter, HostFigure, HostQuantity, LeftOut, Metrics, QueryPlan, Series,
+    Settle, SettleCondition, Unit,
 };
 use std::path::{Path, PathBuf};
 
@@ -43,6 +44,8 @@ pub struct RunSpec {
     pub families: Vec<[&'static str; 3]>,
     /// Share of the machine's CPU that other programs use while the last arm is measured.
     pub others_share: f64,
+    /// Speed of the host before the run and after it; empty: not measured.
+    pub host_speeds: Vec<f64>,
 }
 
 impl Default for RunSpec {
@@ -59,6 +62,7 @@ impl Default for RunSpec {
             dbms_last: "postgres",
             families: vec![],
             others_share: 0.0,
+            host_speeds: vec![],
         }
     }
 }
@@ -97,6 +101,9 @@ pub fn build(results: &Path, spec: &RunSpec) -> PathBuf {
             finish(kind, step.0, attempt, fault, Some(observation));
         }
     }
+    for (moment, speed) in [Moment::Before, Moment::After].into_iter().zip(&spec.host_speeds) {
+        writer.put_certificate(moment, &certificate(*speed)).unwrap();
+    }
     if spec.trouble {
         writer.add_note(None, "resumed").unwrap();
         writer.add_note(Some(&arms[1].name), "the server died").unwrap();
@@ -106,6 +113,24 @@ pub fn build(results: &Path, spec: &RunSpec) -> PathBuf {
         false => writer.set_status(Status::Complete, None).unwrap(),
     }
     folder.path().to_owned()
+}
+
+/// What a host of this speed can do; a little noise, and other programs that take what is missing to full speed.
+fn certificate(speed: f64) -> Vec<HostFigure> {
+    let figures = [
+        (HostQuantity::OneCore, 600.0 * speed),
+        (HostQuantity::OneCoreCpu, 600.0),
+        (HostQuantity::AllCores, 1200.0 * speed),
+        (HostQuantity::Steal, 0.0),
+        (HostQuantity::OtherPrograms, 100.0 * (1.0 - speed)),
+        (HostQuantity::Write, 21.0),
+        (HostQuantity::Sync, 12.4),
+        (HostQuantity::RandomRead, 81.5),
+    ];
+    let noisy = |(quantity, value): (HostQuantity, f64)| {
+        HostFigure::of_slices(quantity, vec![0.99 * value, value, 1.01 * value])
+    };
+    figures.into_iter().filter_map(noisy).collect()
 }
 
 fn arm(spec: &RunSpec, index: usize) -> Arm {

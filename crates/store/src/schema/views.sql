@@ -245,6 +245,9 @@ CREATE VIEW flat_block_arms AS
 CREATE VIEW flat_canaries AS
     SELECT block, moment, name AS canary, value FROM canaries ORDER BY block, moment DESC, name;
 
+CREATE VIEW flat_certificates AS
+    SELECT moment, quantity, value, low, high FROM certificates ORDER BY moment DESC, quantity;
+
 CREATE VIEW flat_actions AS
     SELECT a.seq, m.name AS arm, a.kind, a.step, a.attempt,
            strftime('%Y-%m-%dT%H:%M:%fZ', a.started_at_ms / 1000.0, 'unixepoch') AS started_at,

@@ -1,0 +1,41 @@
+//! Measures the host before a run and after it.
+
+use crate::error::Result;
+use crate::progress::Progress;
+use crate::run::Execution;
+use rqps_store::Moment;
+use rqps_verdicts::{host_changes, host_doubt};
+
+impl Execution {
+    /// Measures and records a certificate, unless the plan leaves it out or the one before the run exists. Says what
+    /// speaks against this host, and what changed.
+    pub(crate) fn certify(&mut self, moment: Moment, progress: &mut dyn Progress) -> Result<()> {
+        if !self.plan().certificate || (moment == Moment::Before && self.writer().has_certificate(moment)?) {
+            return Ok(());
+        }
+        progress.stage("measuring the host for some seconds (`certificate = false` in a plan leaves it out)");
+        let figures = match self.measure_host() {
+            Ok(figures) => figures,
+            Err(error) => {
+                progress.note(&format!("the host's certificate is missing: {}", error.short_text()));
+                return Ok(());
+            }
+        };
+        self.writer().put_certificate(moment, &figures)?;
+        match moment {
+            Moment::Before => {
+                if let Some(doubt) = host_doubt(&figures) {
+                    progress.note(&format!("this host is not fit for judging rates: {doubt}"));
+                }
+            }
+            Moment::After => {
+                let before = self.writer().run()?.certificates.before;
+                for change in host_changes(&before, &figures) {
+                    let text = change.text("before", "after");
+                    progress.note(&format!("the host changed during the run: {text}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

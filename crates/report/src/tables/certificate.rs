@@ -1,0 +1,120 @@
+//! What the host could do before and after a run, and what that means for its rates.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `before`, `after` | the median of 8 slices measured before the first action, after the last |
+//! | `low`, `high` | the lowest and the highest of these slices |
+//! | `change` | after over before; of a share the difference in points. In brackets if the slices overlap: noise |
+//! | `unit`, `figure` | what was measured |
+//! | `run` | the run, if there are several |
+
+use rqps_model::{HostFigure, HostQuantity};
+use rqps_store::Run;
+use rqps_verdicts::{host_answers, host_changes, host_doubt, pooled};
+
+use crate::comparison::Comparison;
+use crate::document::{Block, Cell, Column, Table};
+use crate::number;
+
+/// The table, with plain answers about each run's host; empty without certificates.
+pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
+    let runs: Vec<&Run> = comparison.runs().into_iter().filter(|run| is_certified(run)).collect();
+    if runs.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Table(table(&runs))];
+    for run in &runs {
+        let fact = run.host.iter().find(|fact| fact.key == "filesystem");
+        let answers = host_answers(&run.certificates.before, fact.map(|fact| fact.value.as_str()));
+        let name = if runs.len() > 1 { format!(" ({})", run.folder.name()) } else { String::new() };
+        let items =
+            answers.iter().map(|one| format!("{}: {}, {}", one.question.title(), one.answer, one.text));
+        blocks.push(Block::Text(format!("The host before the run{name}:")));
+        blocks.push(Block::Items(items.collect()));
+    }
+    blocks
+}
+
+/// What makes a run's rates doubtful, what changed during a run, and how the hosts of several runs differed.
+pub(crate) fn remarks(comparison: &Comparison<'_>) -> Vec<String> {
+    let runs: Vec<&Run> = comparison.runs().into_iter().filter(|run| is_certified(run)).collect();
+    let mut remarks = Vec::new();
+    for run in &runs {
+        let (name, certificates) = (run.folder.name(), &run.certificates);
+        if let Some(doubt) = host_doubt(&certificates.before) {
+            remarks.push(format!("{name}: the host was not fit for judging rates: {doubt}"));
+        }
+        let changes = host_changes(&certificates.before, &certificates.after).into_iter();
+        remarks.extend(
+            changes.map(|change| format!("{name}: the host changed: {}", change.text("before", "after"))),
+        );
+    }
+    if let [first, others @ ..] = runs.as_slice() {
+        let of_first = pooled(&first.certificates);
+        for other in others {
+            let changes = host_changes(&of_first, &pooled(&other.certificates)).into_iter();
+            let names = [first, other].map(|run| format!("in {}", run.folder.name()));
+            remarks.extend(
+                changes.map(|change| format!("the hosts differed: {}", change.text(&names[0], &names[1]))),
+            );
+        }
+    }
+    remarks
+}
+
+fn is_certified(run: &Run) -> bool {
+    !run.certificates.before.is_empty()
+}
+
+fn table(runs: &[&Run]) -> Table {
+    let figures = ["before", "low", "high", "after", "low", "high"];
+    let keys = ["before", "before_low", "before_high", "after", "after_low", "after_high"];
+    let mut columns: Vec<Column> =
+        figures.into_iter().zip(keys).map(|(name, key)| Column::number(name, key)).collect();
+    columns.push(Column::number("change", "change"));
+    columns.extend(["unit", "figure"].map(Column::words));
+    if runs.len() > 1 {
+        columns.push(Column::words("run"));
+    }
+    let labels = columns.len() - keys.len() - 2;
+    let mut table = Table::new("certificate", "What the host could do", columns, labels);
+    for quantity in HostQuantity::ALL {
+        for run in runs {
+            let of =
+                |figures: &[HostFigure]| figures.iter().find(|figure| figure.quantity == quantity).copied();
+            let (before, after) = (of(&run.certificates.before), of(&run.certificates.after));
+            if before.is_none() && after.is_none() {
+                continue;
+            }
+            let mut cells: Vec<Cell> = [before, after].into_iter().flat_map(figure_cells).collect();
+            cells.push(change(before, after));
+            cells.extend([quantity.unit(), quantity.title()].map(Cell::words));
+            if runs.len() > 1 {
+                cells.push(Cell::words(run.folder.name()));
+            }
+            table.row(cells);
+        }
+    }
+    table
+}
+
+fn figure_cells(figure: Option<HostFigure>) -> [Cell; 3] {
+    let cell = |value: Option<f64>| Cell::printed(value, |value| number::significant(value, 4));
+    [figure.map(|one| one.value), figure.map(|one| one.low), figure.map(|one| one.high)].map(cell)
+}
+
+fn change(before: Option<HostFigure>, after: Option<HostFigure>) -> Cell {
+    let (Some(before), Some(after)) = (before, after) else {
+        return Cell::missing();
+    };
+    let is_noise = host_changes(&[before], &[after]).is_empty();
+    let bracketed = |text: String| if is_noise { format!("({text})") } else { text };
+    match before.quantity.is_share() {
+        true => {
+            Cell::number(after.value - before.value, bracketed(format!("{:+.1}", after.value - before.value)))
+        }
+        false => Cell::printed(number::ratio(Some(after.value), Some(before.value)), |ratio| {
+            bracketed(format!("{ratio:.3}"))
+        }),
+    }
+}

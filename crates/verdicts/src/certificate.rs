@@ -1,0 +1,311 @@
+//! What a host's certificate means: plain answers, and what changed between two certificates.
+
+use rqps_model::{HostFigure, HostQuantity, words};
+use rqps_store::Certificates;
+use serde::Serialize;
+
+/// Shares of CPU time above which windows that follow each other differ by more than what matters.
+const STEAL_PERCENT_MAX: f64 = 3.0;
+const OTHER_PROGRAMS_PERCENT_MAX: f64 = 10.0;
+/// Spread of 100 ms slices of integer speed by CPU time from which frequency is not steady.
+const FREQUENCY_SPREAD_MAX: f64 = 0.05;
+/// Syncs of a write cache that survives power loss take 1 to 60 us on published devices, those of other SSDs 450 us and
+/// more. Between these is no device.
+const CACHED_SYNC_US_MAX: f64 = 100.0;
+const DEVICE_SYNC_US_MIN: f64 = 400.0;
+/// Smallest change between two certificates: 2 % of a figure, 2 points of a share.
+const CHANGE_MIN: f64 = 0.02;
+const SHARE_CHANGE_MIN: f64 = 2.0;
+/// File systems whose files are in memory only.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
+/// What helps on a host that is not quiet.
+const REMEDY: &str = "Rates of windows that follow each other can't be judged now: wait for a quiet host, or use \
+    protocol = \"isolated\", where arms take turns, so that others disturb all alike, and costs are judged too";
+
+words! {
+    /// A question about a host.
+    HostQuestion {
+        /// Does its disk have a write cache that survives power loss?
+        WriteCache = "write-cache",
+        SteadyFrequency = "steady-frequency",
+        /// Does it have its CPUs to itself?
+        OwnCpus = "own-cpus",
+        /// Can the rates of windows that follow each other be compared?
+        ComparableRates = "comparable-rates",
+    }
+}
+
+impl HostQuestion {
+    /// The question in words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::WriteCache => "write cache that survives power loss",
+            Self::SteadyFrequency => "steady frequency",
+            Self::OwnCpus => "CPUs to itself",
+            Self::ComparableRates => "rates can be judged",
+        }
+    }
+}
+
+words! {
+    Answer {
+        Yes = "yes",
+        No = "no",
+        Unclear = "unclear",
+    }
+}
+
+/// The answer to a question about a host, with its reason.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HostAnswer {
+    pub question: HostQuestion,
+    pub answer: Answer,
+    /// The answer in a sentence, with its figures and a remedy.
+    pub text: String,
+}
+
+/// Answers all questions that a certificate can answer; `filesystem` is that of the data.
+pub fn host_answers(figures: &[HostFigure], filesystem: Option<&str>) -> Vec<HostAnswer> {
+    let seen = Seen(figures);
+    let answers =
+        [seen.write_cache(filesystem), seen.steady_frequency(), seen.own_cpus(), seen.comparable_rates()];
+    answers.into_iter().flatten().collect()
+}
+
+/// Why rates cannot be judged on a host, and what helps; `None` if they can.
+pub fn host_doubt(figures: &[HostFigure]) -> Option<String> {
+    let doubts = Seen(figures).doubts();
+    (!doubts.is_empty()).then(|| format!("{}. {REMEDY}", doubts.join("; ")))
+}
+
+/// Commits per second of a single client that waits for the disk each time; `None` without the disk's figures.
+pub fn commits_per_second(figures: &[HostFigure]) -> Option<f64> {
+    let seen = Seen(figures);
+    let us = seen.value(HostQuantity::Write)? + seen.value(HostQuantity::Sync)?;
+    (us > 0.0).then(|| 1e6 / us)
+}
+
+/// A figure that differs between two certificates by more than the slices of either.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostChange {
+    pub before: HostFigure,
+    pub after: HostFigure,
+}
+
+impl HostChange {
+    /// `context switch: 3.1 us before, 4.2 us after (+35 %; …)`, in these words for the two.
+    pub fn text(&self, first: &str, second: &str) -> String {
+        let (before, after) = (&self.before, &self.after);
+        let quantity = before.quantity;
+        let printed =
+            |value: f64| if quantity.is_share() { format!("{value:.1}") } else { significant(value) };
+        let [a, b] = [before, after].map(|figure| printed(figure.value));
+        let values =
+            format!("{}: {a} {unit} {first}, {b} {unit} {second}", quantity.title(), unit = quantity.unit());
+        if quantity.is_share() {
+            return values;
+        }
+        let range =
+            |figure: &HostFigure| format!("{} to {}", significant(figure.low), significant(figure.high));
+        let change = 100.0 * (after.value / before.value - 1.0);
+        format!("{values} ({change:+.1} %; slices of {} and of {})", range(before), range(after))
+    }
+}
+
+/// The two certificates of a run as one: the mean of both figures, and the range of all slices.
+pub fn pooled(certificates: &Certificates) -> Vec<HostFigure> {
+    let pool = |before: &HostFigure| {
+        let after = certificates.after.iter().find(|after| after.quantity == before.quantity);
+        after.map_or(*before, |after| HostFigure {
+            quantity: before.quantity,
+            value: (before.value + after.value) / 2.0,
+            low: before.low.min(after.low),
+            high: before.high.max(after.high),
+        })
+    };
+    certificates.before.iter().map(pool).collect()
+}
+
+/// A figure with three significant digits, whole above 100.
+fn significant(value: f64) -> String {
+    let digits = match value.abs() {
+        value if value >= 100.0 => 0,
+        value if value >= 10.0 => 1,
+        value if value >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+/// What changed between two certificates: the ranges of their slices do not overlap.
+pub fn host_changes(before: &[HostFigure], after: &[HostFigure]) -> Vec<HostChange> {
+    let change = |before: &HostFigure| {
+        let after = after.iter().find(|after| after.quantity == before.quantity)?;
+        let is_apart = before.high < after.low || after.high < before.low;
+        let difference = (after.value - before.value).abs();
+        let matters = match before.quantity.is_share() {
+            true => difference > SHARE_CHANGE_MIN,
+            false => difference > CHANGE_MIN * before.value,
+        };
+        (is_apart && matters).then_some(HostChange { before: *before, after: *after })
+    };
+    before.iter().filter_map(change).collect()
+}
+
+struct Seen<'a>(&'a [HostFigure]);
+
+impl Seen<'_> {
+    fn figure(&self, quantity: HostQuantity) -> Option<&HostFigure> {
+        self.0.iter().find(|figure| figure.quantity == quantity)
+    }
+
+    fn value(&self, quantity: HostQuantity) -> Option<f64> {
+        self.figure(quantity).map(|figure| figure.value)
+    }
+
+    fn write_cache(&self, filesystem: Option<&str>) -> Option<HostAnswer> {
+        let us = self.value(HostQuantity::Sync)?;
+        let took = format!("fdatasync after 16 KiB takes {us:.*} us", if us < 10.0 { 1 } else { 0 });
+        let (answer, text) = match filesystem {
+            Some(name) if IN_MEMORY.contains(&name) => (
+                Answer::No,
+                format!(
+                    "files are in memory ({name}) and lost with it; set RQPS_WORK to a directory on a disk"
+                ),
+            ),
+            _ if us <= CACHED_SYNC_US_MAX => (
+                Answer::Yes,
+                format!(
+                    "{took}, too little to reach flash: the write cache survives power loss, or flushes are ignored \
+                     somewhere below, which latency cannot tell"
+                ),
+            ),
+            _ if us < DEVICE_SYNC_US_MIN => (
+                Answer::Unclear,
+                format!(
+                    "{took}, more than with a write cache that survives power loss, less than to reach flash"
+                ),
+            ),
+            _ => (Answer::No, format!("{took}: it waits for the medium or a network, so every commit does")),
+        };
+        Some(HostAnswer { question: HostQuestion::WriteCache, answer, text })
+    }
+
+    fn steady_frequency(&self) -> Option<HostAnswer> {
+        let spread = self.figure(HostQuantity::OneCoreCpu)?.spread();
+        let range = format!(
+            "by CPU time, one core's integer speed varied by {:.1} % over 100 ms slices",
+            100.0 * spread
+        );
+        let (answer, text) = match spread <= FREQUENCY_SPREAD_MAX {
+            true => (Answer::Yes, range),
+            false => (
+                Answer::No,
+                format!(
+                    "{range}: the frequency changes, or a neighbour shares the core; set the governor to performance and \
+                     switch turbo off, or take dedicated CPUs"
+                ),
+            ),
+        };
+        Some(HostAnswer { question: HostQuestion::SteadyFrequency, answer, text })
+    }
+
+    fn own_cpus(&self) -> Option<HostAnswer> {
+        let (steal, others) = (self.value(HostQuantity::Steal)?, self.value(HostQuantity::OtherPrograms)?);
+        let took = format!(
+            "other guests took {steal:.1} % of the CPU time, other programs of this host {others:.1} %"
+        );
+        let own = steal <= STEAL_PERCENT_MAX && others <= OTHER_PROGRAMS_PERCENT_MAX;
+        let answer = if own { Answer::Yes } else { Answer::No };
+        Some(HostAnswer { question: HostQuestion::OwnCpus, answer, text: took })
+    }
+
+    /// What speaks against comparing windows that follow each other.
+    fn doubts(&self) -> Vec<String> {
+        let answers = [self.own_cpus(), self.steady_frequency()].into_iter().flatten();
+        answers.filter(|one| one.answer == Answer::No).map(|one| one.text).collect()
+    }
+
+    fn comparable_rates(&self) -> Option<HostAnswer> {
+        self.steady_frequency().and(self.own_cpus())?;
+        let (answer, text) = match self.doubts().len() {
+            0 => (Answer::Yes, "nothing speaks against it".to_owned()),
+            1 => (Answer::No, format!("because of the \"no\" above. {REMEDY}")),
+            _ => (Answer::No, format!("because of both \"no\" above. {REMEDY}")),
+        };
+        Some(HostAnswer { question: HostQuestion::ComparableRates, answer, text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(quantity: HostQuantity, low: f64, value: f64, high: f64) -> HostFigure {
+        HostFigure { quantity, value, low, high }
+    }
+
+    fn quiet() -> Vec<HostFigure> {
+        vec![
+            figure(HostQuantity::OneCoreCpu, 595.0, 600.0, 602.0),
+            figure(HostQuantity::Steal, 0.0, 0.0, 0.0),
+            figure(HostQuantity::OtherPrograms, 1.0, 1.0, 1.0),
+            figure(HostQuantity::Write, 20.0, 25.0, 30.0),
+            figure(HostQuantity::Sync, 9.0, 10.0, 12.0),
+        ]
+    }
+
+    fn answers(figures: &[HostFigure], filesystem: &str) -> Vec<Answer> {
+        host_answers(figures, Some(filesystem)).iter().map(|answer| answer.answer).collect()
+    }
+
+    #[test]
+    fn each_doubt_alone_makes_rates_incomparable() {
+        use Answer::{No, Unclear, Yes};
+        assert_eq!(answers(&quiet(), "ext4"), [Yes, Yes, Yes, Yes]);
+        assert_eq!(host_doubt(&quiet()), None);
+        for (index, worse, expected) in [
+            (0, figure(HostQuantity::OneCoreCpu, 500.0, 600.0, 602.0), [Yes, No, Yes, No]),
+            (1, figure(HostQuantity::Steal, 9.0, 9.0, 9.0), [Yes, Yes, No, No]),
+            (2, figure(HostQuantity::OtherPrograms, 40.0, 40.0, 40.0), [Yes, Yes, No, No]),
+            (4, figure(HostQuantity::Sync, 150.0, 200.0, 300.0), [Unclear, Yes, Yes, Yes]),
+            (4, figure(HostQuantity::Sync, 500.0, 900.0, 1500.0), [No, Yes, Yes, Yes]),
+        ] {
+            let mut figures = quiet();
+            figures[index] = worse;
+            assert_eq!(answers(&figures, "ext4"), expected, "{worse:?}");
+            assert_eq!(host_doubt(&figures).is_some(), expected[3] == No, "{worse:?}");
+        }
+        assert_eq!(answers(&quiet(), "tmpfs")[0], No, "fast, but in memory");
+        assert_eq!(host_answers(&quiet()[3..], None).len(), 1, "no answer without its figures");
+        assert_eq!(commits_per_second(&quiet()).map(f64::round), Some(28571.0));
+    }
+
+    #[test]
+    fn a_change_is_more_than_the_noise_of_both_and_more_than_two_percent() {
+        let before = quiet();
+        let mut after = quiet();
+        after[0] = figure(HostQuantity::OneCoreCpu, 601.0, 700.0, 702.0); // overlaps
+        after[3] = figure(HostQuantity::Write, 31.0, 33.0, 35.0);
+        after[4] = figure(HostQuantity::Sync, 12.1, 12.2, 12.3);
+        let changed: Vec<_> =
+            host_changes(&before, &after).iter().map(|change| change.after.quantity).collect();
+        assert_eq!(changed, [HostQuantity::Write, HostQuantity::Sync]);
+        after[3] = figure(HostQuantity::Write, 30.1, 30.2, 30.3);
+        after[4] = figure(HostQuantity::Sync, 8.9, 8.9, 8.9);
+        after[1] = figure(HostQuantity::Steal, 1.5, 1.5, 1.5);
+        after[2] = figure(HostQuantity::OtherPrograms, 4.0, 4.0, 4.0);
+        let changed: Vec<_> =
+            host_changes(&before, &after).iter().map(|change| change.after.quantity).collect();
+        assert_eq!(changed, [HostQuantity::OtherPrograms, HostQuantity::Write, HostQuantity::Sync]);
+        after[3] = figure(HostQuantity::Write, 19.0, 19.5, 19.9);
+        let mut narrow = before.clone();
+        narrow[3] = figure(HostQuantity::Write, 25.0, 25.0, 25.0);
+        after[3] = figure(HostQuantity::Write, 25.1, 25.2, 25.3);
+        assert!(
+            !host_changes(&narrow, &after).iter().any(|one| one.after.quantity == HostQuantity::Write),
+            "1 %"
+        );
+    }
+}
