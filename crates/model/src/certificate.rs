@@ -5,7 +5,7 @@ crate::words! {
     HostQuantity {
         /// Millions of dependent multiplications per second of one thread.
         OneCore = "one_core_m_per_s",
-        /// The same per second of CPU time: what frequency and neighbours on the core change, and waiting for a CPU does not.
+        /// The same per second of CPU time: frequency and neighbours on the core change it, waiting for a CPU does not.
         OneCoreCpu = "one_core_m_per_cpu_s",
         /// The same of a thread per CPU, together.
         AllCores = "all_cores_m_per_s",

@@ -28,7 +28,8 @@ const LONG_SLICE: Duration = Duration::from_millis(100);
 const SHORT_SLICE: Duration = Duration::from_millis(20);
 
 /// Measures a certificate; the file of the disk's figures is in `dir` and removed at the end. Figures that this host
-/// does not have are left out: a wake-up of another CPU where there is one, reads where a file system has no direct I/O.
+/// does not have are left out: a wake-up of another CPU where there is one CPU, reads where a file system has no direct
+/// I/O.
 ///
 /// # Errors
 /// If no file can be written in `dir`.
