@@ -100,6 +100,11 @@ pub enum Error {
     )]
     NoShim,
 
+    #[error(
+        "cannot host an engine: this program has no host; set RQPS_SHIM to the path of an rqps program"
+    )]
+    NoHost,
+
     #[error("`{text}` is not a list of CPUs: write numbers such as 0 or 0-3,5")]
     BadCpus { text: String },
 

@@ -31,6 +31,13 @@ pub(crate) fn detect(bin_dir: &Path, root: &Path, version_text: &str) -> Family 
     }
 }
 
+/// The family of a library, which uses the C library of the program that loads it.
+pub(crate) fn of_library(library: &Path) -> Family {
+    let unknown = || Family::UNKNOWN.to_owned();
+    let compiler = fs::read(library).ok().and_then(|content| compiler_in_elf(&content));
+    Family { compiler: compiler.unwrap_or_else(unknown), flags: unknown(), libc: system_libc() }
+}
+
 /// Replaces the flags by those found in the text of a recipe or flavour.
 pub(crate) fn with_flags(family: Family, text: &str) -> Family {
     Family { flags: flags_that_matter(text), ..family }

@@ -47,6 +47,15 @@ pub fn run_shim_if_asked() {
     std::process::exit(SHIM_FAILED);
 }
 
+/// The path of a program that runs what `run_shim_if_asked` and its like provide: this one, or that in `RQPS_SHIM`.
+pub fn own_program() -> Result<PathBuf> {
+    if HAS_SHIM.load(Ordering::Relaxed) {
+        return std::env::current_exe().map_err(Error::file("find", "/proc/self/exe"));
+    }
+    let named = std::env::var_os("RQPS_SHIM").filter(|path| !path.is_empty());
+    named.map(PathBuf::from).ok_or(Error::NoHost)
+}
+
 /// Arguments: parent's pid, signal number, program, its arguments. Returns only on failure, with the reason.
 fn become_server(mut arguments: impl Iterator<Item = OsString>) -> String {
     let mut text = || arguments.next().and_then(|argument| argument.into_string().ok());

@@ -1,11 +1,18 @@
 //! The components of this program: a line here adds a benchmark, a system or a driver.
 
 use rqps_executor::{Kit, ThisHost, drivers, systems};
+use rqps_rocksdb as rocksdb;
 use rqps_workloads::BENCHMARKS;
 
 pub static KIT: Kit = Kit {
-    systems: &[systems::POSTGRES, systems::MYSQL],
+    systems: &[systems::POSTGRES, systems::MYSQL, rocksdb::ROCKSDB],
     benchmarks: BENCHMARKS,
-    drivers: &[drivers::CLIENTS, drivers::SYSBENCH, drivers::INSERT_CLIENTS, drivers::SQL_CLIENTS],
+    drivers: &[
+        drivers::CLIENTS,
+        drivers::SYSBENCH,
+        drivers::INSERT_CLIENTS,
+        drivers::SQL_CLIENTS,
+        rocksdb::CLIENTS,
+    ],
     host: &ThisHost,
 };

@@ -41,6 +41,9 @@ impl std::error::Error for Usage {}
 
 fn main() -> ExitCode {
     rqps_builds::run_shim_if_asked();
+    if let Some(code) = rqps_rocksdb_host::run_if_asked() {
+        return ExitCode::from(code);
+    }
     noise::make_if_asked();
     let cli = Cli::read();
     let outcome = Context::new(&cli).and_then(|context| run(&context, cli.verb));

@@ -65,15 +65,27 @@ fn names(dbms: Dbms) -> &'static Names {
     match dbms {
         Dbms::Postgres => &POSTGRES,
         Dbms::Mysql | Dbms::Mariadb => &MYSQL,
+        Dbms::Rocksdb => &SERVE,
     }
 }
 
 /// The DBMS of the server for `drive`.
 pub(crate) fn dbms(args: &DriveArgs) -> Result<Dbms, Usage> {
     match args.dbms.clone().or_else(|| env_value(DBMS)) {
-        Some(name) => name.parse().map_err(|error| Usage(format!("--dbms: {error}"))),
+        Some(name) => {
+            let dbms: Dbms = name.parse().map_err(|error| Usage(format!("--dbms: {error}")))?;
+            require_sql(dbms).map(|()| dbms)
+        }
         None => Ok(Dbms::Postgres),
     }
+}
+
+/// Refuses an engine without a server.
+pub(crate) fn require_sql(dbms: Dbms) -> Result<(), Usage> {
+    if dbms.speaks_sql() {
+        return Ok(());
+    }
+    Err(Usage(format!("{dbms} is a library without a server: `rqps run` with benchmark = \"db-bench\" measures it")))
 }
 
 pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> {
@@ -94,6 +106,7 @@ pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> 
         None => match dbms {
             Dbms::Postgres => 5432,
             Dbms::Mysql | Dbms::Mariadb => 3306,
+            Dbms::Rocksdb => 0,
         },
     };
     Ok(Endpoint {
@@ -104,6 +117,7 @@ pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> 
         database: lookup(&args.database, names.database, SERVE.database).unwrap_or_else(|| match dbms {
             Dbms::Postgres => "postgres".to_owned(),
             Dbms::Mysql | Dbms::Mariadb => "test".to_owned(),
+            Dbms::Rocksdb => String::new(),
         }),
     })
 }

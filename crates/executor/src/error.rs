@@ -303,7 +303,9 @@ impl Error {
                 Some(Wire::Db { message, detail, .. }) => {
                     mentions_full_disk(message) || detail.as_deref().is_some_and(mentions_full_disk)
                 }
-                Some(Wire::Closed { last_words: Some(words), .. }) => mentions_full_disk(words),
+                Some(Wire::Closed { last_words: Some(words), .. } | Wire::Refused { message: words, .. }) => {
+                    mentions_full_disk(words)
+                }
                 _ => false,
             },
         }

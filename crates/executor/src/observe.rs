@@ -19,7 +19,8 @@ pub struct StepFindings {
     pub result: StepResult,
     pub(crate) cost: WindowCost,
     pub(crate) samples: Vec<Column>,
-    pub(crate) counters: Vec<Counter>,
+    /// What the instance's counters were before and after the window.
+    pub counters: Vec<Counter>,
     pub(crate) work: Work,
     /// The instance's debt, one value per second; empty if not sampled.
     pub(crate) debt: Vec<f64>,

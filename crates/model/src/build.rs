@@ -21,19 +21,27 @@ pub enum Dbms {
     Mysql,
     /// MariaDB, 10.2 and later.
     Mariadb,
+    /// RocksDB, 5.18 and later: an engine in a library.
+    Rocksdb,
 }
 
 impl Dbms {
     /// All supported DBMSs.
-    pub const ALL: [Dbms; 3] = [Dbms::Postgres, Dbms::Mysql, Dbms::Mariadb];
+    pub const ALL: [Dbms; 4] = [Dbms::Postgres, Dbms::Mysql, Dbms::Mariadb, Dbms::Rocksdb];
 
-    /// The name in plans, labels and folders: `postgres`, `mysql`, `mariadb`.
+    /// The name in plans, labels and folders: `postgres`, `mysql`, `mariadb`, `rocksdb`.
     pub fn name(self) -> &'static str {
         match self {
             Dbms::Postgres => "postgres",
             Dbms::Mysql => "mysql",
             Dbms::Mariadb => "mariadb",
+            Dbms::Rocksdb => "rocksdb",
         }
+    }
+
+    /// Whether its instances are servers that speak SQL.
+    pub fn speaks_sql(self) -> bool {
+        self != Dbms::Rocksdb
     }
 
     /// The server's own numeric form of a version: Postgres `18.1` is 180001, `9.6.24` is 90624, `19beta1` is 190000;
@@ -68,15 +76,17 @@ impl Dbms {
             Dbms::Postgres => ("18.1", "18"),
             Dbms::Mysql => ("8.0.31", "8.0"),
             Dbms::Mariadb => ("11.4.5", "11.4"),
+            Dbms::Rocksdb => ("10.10.1", "10"),
         }
     }
 
-    /// A typical installation directory, for messages.
+    /// A typical installation directory, or a library, for messages.
     fn example_directory(self) -> &'static str {
         match self {
             Dbms::Postgres => "/usr/lib/postgresql/15",
             Dbms::Mysql => "/opt/mysql",
             Dbms::Mariadb => "/opt/mariadb",
+            Dbms::Rocksdb => "/usr/local/lib/librocksdb.so",
         }
     }
 }
@@ -103,7 +113,7 @@ impl FromStr for Dbms {
 pub enum BuildSource {
     /// A published version: `18.1`, `9.6.24`, `8.0.31`, or only a series (`18`, `9.6`, `8.0`) for its newest release.
     Version(String),
-    /// The directory of an installed server, as written (relative to the working directory).
+    /// The directory of an installed server or the file of a library, as written (relative to the working directory).
     Path(PathBuf),
     /// Source code to compile.
     Source(SourceSpec),
@@ -301,7 +311,8 @@ mod tests {
 
     #[test]
     fn text_forms_round_trip() {
-        let versions = ["postgres-18.1", "postgres-9.6.24", "mysql-8.0.31", "mysql-8.0", "mariadb-11.4"];
+        let versions =
+            ["postgres-18.1", "postgres-9.6.24", "mysql-8.0.31", "mysql-8.0", "mariadb-11.4", "rocksdb-10.10.1"];
         let directories = ["/usr/lib/postgresql/15", "./pg", "mysql:/opt/my sql", "mariadb:my", "./mysql:x"];
         let sources = [
             "postgres+o2nofp:/src/pg@REL_18_6",
@@ -334,6 +345,7 @@ mod tests {
             (Dbms::Mysql, "9.7.4", 90_704),
             (Dbms::Mariadb, "10.11.5-MariaDB-0+deb12u1", 101_105),
             (Dbms::Mariadb, "unknown", 0),
+            (Dbms::Rocksdb, "10.10.1", 101_001),
         ] {
             assert_eq!(dbms.version_num(version), number, "{dbms} {version}");
         }
@@ -354,7 +366,7 @@ mod tests {
         let message = |text: &str| text.parse::<BuildSpec>().unwrap_err().to_string();
         assert!(message("18.1").contains("write \"postgres-18.1\""));
         assert!(
-            message("oracle-19.3").contains("unknown DBMS \"oracle\" (rqps knows postgres, mysql, mariadb)")
+            message("oracle-19.3").contains("unknown DBMS \"oracle\" (rqps knows postgres, mysql, mariadb, rocksdb)")
         );
         assert!(message("postgres-18beta1").contains("\"18beta1\" is not a version"));
         assert!(message("mysql-8.0.31-debug").contains("write \"mysql-8.0.31\", or \"mysql-8.0\" for"));

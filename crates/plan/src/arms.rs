@@ -271,7 +271,7 @@ fn read_build_table(section: &Section<'_>, problems: &Problems<'_>) -> Option<Bu
     Some(BuildSpec::from_path(dbms, section.text("path")?.value))
 }
 
-/// A config's name, or the absolute path of its file: text with a `/` or ending in `.conf` or `.cnf` is a path. All of
+/// A config's name, or the absolute path of its file: text with a `/` or ending in `.conf`, `.cnf` or `.ini` is a path. All of
 /// `dbms` must have it; if `dbms` is empty because the build is a mistake, any DBMS will do.
 fn read_config(
     section: &Section<'_>,
@@ -290,7 +290,7 @@ fn read_config(
         );
         return None;
     };
-    let is_path = text.contains('/') || text.ends_with(".conf") || text.ends_with(".cnf");
+    let is_path = text.contains('/') || [".conf", ".cnf", ".ini"].iter().any(|end| text.ends_with(end));
     let config = if is_path {
         absolute(rules.directory, Path::new(text.as_ref())).to_string_lossy().into_owned()
     } else {
@@ -306,8 +306,8 @@ fn read_config(
             dbms => dbms.iter().try_for_each(known),
         }
     };
-    let remedy = "Name a shipped config of its DBMS, or the path of a file (with a `/`, or ending in .conf or .cnf) from the \
-                  plan's folder.";
+    let remedy = "Name a shipped config of its DBMS, or the path of a file (with a `/`, or ending in .conf, .cnf or \
+                  .ini) from the plan's folder.";
     if let Err(what) = known {
         problems.error(&node.span(), section.place_of(key), what, remedy);
     }

@@ -266,5 +266,18 @@ fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
             }
         }
     }
+    check_dbms(plan, benchmark);
     Some(benchmark.read(plan))
+}
+
+/// Reports arms that the benchmark does not run on.
+fn check_dbms(plan: &Reading<'_>, benchmark: &dyn Benchmark) {
+    for dbms in plan.dbms.iter().filter(|dbms| !benchmark.runs_on(**dbms)) {
+        let others = plan.benchmarks.iter().filter(|other| other.runs_on(*dbms));
+        let others: Vec<String> = others.map(|other| format!("\"{}\"", other.id())).collect();
+        let what = format!("the {} does not run on {dbms}", benchmark.title());
+        let remedy = format!("Write benchmark = {} for {dbms}, or use other builds.", others.join(" or "));
+        let at = plan.workload.key_at("benchmark");
+        plan.problems.error(&at, plan.workload.place_of("benchmark"), what, remedy);
+    }
 }

@@ -34,6 +34,11 @@ pub trait Benchmark: Sync {
     /// Changes with every statement, parameter or order of steps: runs of different revisions are not comparable.
     fn revision(&self) -> &'static str;
 
+    /// Whether it runs on builds of `dbms`.
+    fn runs_on(&self, dbms: Dbms) -> bool {
+        dbms.speaks_sql()
+    }
+
     /// Reads its part of a plan: `[workload]`, `[test.NAME]` and its own tables, in which nobody else reports a
     /// mistake or a key without effect. Mistakes go to the problems and are replaced by defaults.
     fn read(&self, plan: &Reading<'_>) -> BenchmarkParts;

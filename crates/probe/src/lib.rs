@@ -20,6 +20,7 @@ pub mod postgres;
 mod process;
 pub mod profile;
 pub mod queue;
+mod rocksdb;
 mod sampler;
 mod server;
 mod server_cost;

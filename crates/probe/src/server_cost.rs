@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::process::{CpuCost, ServerIo, TreeSnapshot, title_of};
 use crate::server_memory::{ServerMemory, server_memory};
 use crate::threads::ThreadsSnapshot;
-use crate::{mysql, postgres};
+use crate::{mysql, postgres, rocksdb};
 
 /// Role of processes and threads that ended within the window.
 const ENDED: &str = "ended within the window";
@@ -215,6 +215,6 @@ pub(crate) fn thread_role(pid: u32, roles: &BTreeMap<u32, String>, tid: u32, nam
     match roles.get(&tid) {
         Some(role) => role.clone(),
         None if tid == pid => mysql::roles::MAIN.to_owned(),
-        None => mysql::roles::role_of_name(name),
+        None => rocksdb::role_of_name(name).unwrap_or_else(|| mysql::roles::role_of_name(name)),
     }
 }

@@ -44,8 +44,11 @@ pub fn cache_bytes(dbms: Dbms, config: &Config) -> Option<u64> {
         // In pages.
         Dbms::Postgres => ("shared_buffers", 8192),
         Dbms::Mysql | Dbms::Mariadb => ("innodb_buffer_pool_size", 1),
+        // A number, or `{capacity=number;…}`.
+        Dbms::Rocksdb => ("block_based_table_factory.block_cache", 1),
     };
     let (_, value) = config.options.iter().find(|(name, _)| name == option)?;
+    let value = value.trim_start_matches("{capacity=").split(';').next().unwrap_or_default();
     let (number, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
     let factor = match unit.trim().to_ascii_lowercase().as_str() {
         "" => without_unit,

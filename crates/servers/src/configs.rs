@@ -34,7 +34,7 @@ fn summary(text: &str) -> String {
     sentence.trim_end_matches('.').to_owned()
 }
 
-/// Loads a shipped config by name, or a file by path (with a `/`, or ending in `.conf` or `.cnf`). The file
+/// Loads a shipped config by name, or a file by path (with a `/`, or ending in `.conf`, `.cnf` or `.ini`). The file
 /// has the DBMS's own syntax and may include others: `include 'x10a_c8r32'` as in `postgresql.conf`,
 /// `!include z12a_c8r32` as in `my.cnf`, `other.conf` for a file in the same directory.
 ///
@@ -48,7 +48,8 @@ pub fn load_config(dbms: Dbms, version: &str, name_or_path: &str) -> Result<Conf
 
 /// Whether this is the path of a file, not the name of a shipped config.
 pub fn is_file(name_or_path: &str) -> bool {
-    name_or_path.contains('/') || name_or_path.ends_with(".conf") || name_or_path.ends_with(".cnf")
+    let extensions = [".conf", ".cnf", ".ini"];
+    name_or_path.contains('/') || extensions.iter().any(|extension| name_or_path.ends_with(extension))
 }
 
 /// Like [`load_config`], with the memory and disk space for `sized`. If several servers run at the same time,

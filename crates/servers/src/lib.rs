@@ -22,6 +22,7 @@ mod option;
 mod postgres;
 mod private;
 mod process;
+mod rocksdb;
 mod server;
 mod snapshot;
 mod spec;

@@ -4,6 +4,7 @@ use rqps_model::Dbms;
 
 use crate::mysql::Mysql;
 use crate::postgres::Postgres;
+use crate::rocksdb::Rocksdb;
 use crate::system::System;
 
 pub(crate) fn get(dbms: Dbms) -> &'static dyn System {
@@ -11,5 +12,6 @@ pub(crate) fn get(dbms: Dbms) -> &'static dyn System {
         Dbms::Postgres => &Postgres,
         Dbms::Mysql => &Mysql { dbms: Dbms::Mysql },
         Dbms::Mariadb => &Mysql { dbms: Dbms::Mariadb },
+        Dbms::Rocksdb => &Rocksdb,
     }
 }

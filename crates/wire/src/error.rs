@@ -65,6 +65,9 @@ pub enum Error {
         endpoint: String,
         what: String,
     },
+    /// An engine refused a request. The connection is still usable.
+    #[error("{engine}: {message}, during: {request}")]
+    Refused { engine: &'static str, message: String, request: String },
     /// A limit of this client was reached.
     #[error("{what} exceeds this client's limit of {limit}; {remedy}")]
     Limit { what: String, limit: String, remedy: &'static str },

@@ -1,8 +1,10 @@
 //! Benchmarks as data: schema, rows, statements, transactions, order of steps.
 //!
-//! Nothing here connects to a server. Each benchmark is a module ([`microbenchmarks`], [`insert_benchmark`], [`sql`]);
+//! Nothing here connects to a server. Each benchmark is a module ([`microbenchmarks`], [`insert_benchmark`], [`sql`],
+//! [`db_bench`]);
 //! SQL differences between DBMSs are in [`dialect`], random draws in [`rqps_model::random`] and [`zipf`].
 
+pub mod db_bench;
 pub mod dialect;
 pub mod expect;
 pub mod insert_benchmark;
@@ -17,5 +19,9 @@ pub use dialect::Dialect;
 pub use model::{Draw, Expect, Key, Param, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
 
 /// All benchmarks, in the order in which messages list them. The first is the default of plans.
-pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] =
-    &[&microbenchmarks::Microbenchmarks, &insert_benchmark::InsertBenchmark, &sql::Sql];
+pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] = &[
+    &microbenchmarks::Microbenchmarks,
+    &insert_benchmark::InsertBenchmark,
+    &sql::Sql,
+    &db_bench::DbBench,
+];

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use rqps_model::Dbms;
 
-use super::maven::check_sum;
 use super::parts;
 use super::recipe::Recipes;
 use crate::build::Address;
 use crate::client::Client;
 use crate::error::{Error, Result};
+use crate::maven::check_sum;
 use crate::unpack;
 
 const CURL: Client =

@@ -231,10 +231,11 @@ mod tests {
     #[test]
     fn every_shipped_flavour_works_for_every_dbms() {
         for (name, _) in SHIPPED {
-            let systems: [(Dbms, &[System]); 3] = [
+            let systems: [(Dbms, &[System]); 4] = [
                 (Dbms::Postgres, &POSTGRES),
                 (Dbms::Mysql, &[System::Cmake]),
                 (Dbms::Mariadb, &[System::Cmake]),
+                (Dbms::Rocksdb, &[System::Cmake]),
             ];
             for (dbms, systems) in systems {
                 let flavour = Flavour::load(name, dbms, systems).unwrap();

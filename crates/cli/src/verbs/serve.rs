@@ -4,11 +4,11 @@ use crate::args::ServeArgs;
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::progress::with_spinner;
-use crate::server_address::environment;
+use crate::server_address::{environment, require_sql};
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
 use anyhow::Context as _;
 use rqps_executor::server::{Tables, load};
-use rqps_model::Dbms;
+use rqps_model::{BuildSpec, Dbms};
 use rqps_servers::{Server, ServerSpec, remove_data_dir};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
@@ -19,7 +19,8 @@ const LOG_LINES: usize = 10;
 
 pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
-    let build = args.build.parse().map_err(|e| Usage(format!("{e}")))?;
+    let build: BuildSpec = args.build.parse().map_err(|e| Usage(format!("{e}")))?;
+    require_sql(build.dbms)?;
     let build = with_build_progress(context, &format!("getting {}", args.build), None, |watch| {
         rqps_builds::resolve_watched(&context.dirs, &build, watch)
     })?;

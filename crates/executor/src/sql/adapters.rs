@@ -9,5 +9,6 @@ pub(crate) fn adapter(dbms: Dbms) -> &'static dyn Adapter {
     match dbms {
         Dbms::Postgres => &Postgres,
         Dbms::Mysql | Dbms::Mariadb => &Mysql,
+        Dbms::Rocksdb => unreachable!("SQL for an engine that has none: check `Dbms::speaks_sql` first"),
     }
 }

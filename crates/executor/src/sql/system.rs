@@ -32,7 +32,7 @@ struct SqlSystem(&'static dyn Adapter);
 
 impl System for SqlSystem {
     fn runs(&self, dbms: Dbms) -> bool {
-        adapter(dbms).dialect() == self.0.dialect()
+        dbms.speaks_sql() && adapter(dbms).dialect() == self.0.dialect()
     }
 
     fn build(&self, dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> rqps_builds::Result<Build> {

@@ -94,6 +94,16 @@ pub enum WriteWork {
     Time,
 }
 
+impl WriteWork {
+    /// The word in plans.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            WriteWork::AsBase => "as-base",
+            WriteWork::Time => "time",
+        }
+    }
+}
+
 fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let (section, problems) = (plan.workload, plan.problems);
     section.check_keys(&WORKLOAD_KEYS, |key| match key {

@@ -1,0 +1,61 @@
+//! The process that loads a library. rqps never loads one itself: it starts itself again with a hidden first argument,
+//! as the servers' user.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::Signal;
+
+use crate::cache::Partial;
+use crate::error::{Error, Result};
+use crate::guard::{Guarded, own_program};
+use crate::held_dir::chown_to;
+use crate::user::server_user;
+
+/// First argument of the hosting process.
+pub const HOST_ARGUMENT: &str = "__rocksdb-host";
+
+/// Lines of a failed host that an error shows.
+const SHOWN_LINES_MAX: usize = 3;
+
+/// The program that hosts a library.
+pub fn host_program() -> Result<PathBuf> {
+    let program = own_program()?;
+    let user = server_user()?;
+    if let Some(directory) = program.parent() {
+        user.check_reachable(directory, "move rqps to a directory that everybody can enter")?;
+    }
+    Ok(program)
+}
+
+/// Loads a library in a process of its own, opens a new database with it, and returns the options that RocksDB wrote
+/// into that, its version included.
+pub fn describe(library: &Path) -> Result<String> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("rqps-describe-{}-{number}", std::process::id());
+    let scratch = Partial { path: std::env::temp_dir().join(name) };
+    let user = server_user()?;
+    let create = DirBuilder::new().mode(0o700).create(&scratch.path);
+    create.map_err(Error::file("create", &scratch.path))?;
+    chown_to(&scratch.path, &user)?;
+    let real = fs::canonicalize(library).map_err(Error::file("find", library))?;
+    if let Some(directory) = real.parent() {
+        user.check_reachable(directory, "move the library to a directory that everybody can enter")?;
+    }
+    let mut host = Guarded::new(&host_program()?, &user, Signal::KILL)?;
+    host.command().arg(HOST_ARGUMENT).arg("describe").arg(&real).arg(scratch.path.join("db"));
+    let output = host.output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let reason = match lines[lines.len().saturating_sub(SHOWN_LINES_MAX)..].join("; ") {
+        empty if empty.is_empty() => format!("the process that loads it ended with {}", output.status),
+        said => said,
+    };
+    Err(Error::NotABuild { path: library.to_path_buf(), reason })
+}

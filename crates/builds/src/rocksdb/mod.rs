@@ -1,0 +1,47 @@
+//! Builds of RocksDB, 5.18 and later: libraries that export its C API.
+
+mod host;
+mod install;
+mod library;
+mod source;
+mod version;
+
+use std::path::Path;
+
+use rqps_model::Dbms;
+
+use crate::build::{Address, Build, Published};
+use crate::dirs::Dirs;
+use crate::error::{Error, Result};
+use crate::product::Product;
+
+pub use host::{HOST_ARGUMENT, describe, host_program};
+pub use library::{library_of, program_of};
+
+pub(crate) struct Rocksdb;
+
+impl Product for Rocksdb {
+    fn check_version(&self, request: &str) -> Result<()> {
+        version::Request::parse(request).map(|_request| ())
+    }
+
+    fn check_directory(&self, path: &Path) -> Result<()> {
+        library::find(path).and_then(|library| library::check_c_api(&library))
+    }
+
+    fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
+        install::install(dirs, request)
+    }
+
+    fn install_from(&self, _dirs: &Dirs, request: &str, _from: &Address) -> Result<Build> {
+        Err(Error::NoAddress { dbms: Dbms::Rocksdb, request: request.to_owned() })
+    }
+
+    fn published(&self) -> Result<Option<Vec<Published>>> {
+        install::published().map(Some)
+    }
+
+    fn directory(&self, path: &Path) -> Result<Build> {
+        library::resolve(path)
+    }
+}

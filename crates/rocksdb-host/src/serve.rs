@@ -1,0 +1,190 @@
+//! Serves one database to rqps over a Unix socket, until it is told to end by SIGTERM.
+
+use std::io::BufReader;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::SIGTERM;
+use signal_hook::iterator::Signals;
+
+use crate::api::Api;
+use crate::counters;
+use crate::database::Database;
+use crate::describe;
+use crate::error::{Error, Result};
+use crate::protocol::{Event, OpenOptions, Reply, Request, RunSpec, receive, send};
+use crate::window::{self, Lead};
+
+/// Option that decides how many files of level 0 start a compaction.
+const LEVEL0_TRIGGER: &str = "level0_file_num_compaction_trigger";
+/// Its default in RocksDB.
+const LEVEL0_TRIGGER_DEFAULT: &str = "4";
+
+pub(crate) struct Host {
+    api: &'static Api,
+    path: PathBuf,
+    /// The options of the config.
+    options: String,
+    /// `None` only while it is reopened, or if that failed.
+    database: RwLock<Option<Opened>>,
+}
+
+struct Opened {
+    database: Database,
+    how: OpenOptions,
+}
+
+impl Host {
+    /// Opens the database and serves it. Returns only on an error.
+    pub fn run(library: &Path, path: &Path, socket: &Path, options: &str) -> Result<()> {
+        let api = Api::load(library)?;
+        let how = OpenOptions::default();
+        let database = Database::open(api, path, options, how)?;
+        let host = Arc::new(Host {
+            api,
+            path: path.to_path_buf(),
+            options: options.to_owned(),
+            database: RwLock::new(Some(Opened { database, how })),
+        });
+        let mut signals = Signals::new([SIGTERM]).map_err(Error::io("wait for signals"))?;
+        let listener = UnixListener::bind(socket).map_err(Error::io(format!("listen on {}", socket.display())))?;
+        let accepting = Arc::clone(&host);
+        thread::spawn(move || accepting.accept(&listener));
+        if signals.forever().next().is_some() {
+            host.write().take();
+        }
+        Ok(())
+    }
+
+    fn accept(self: &Arc<Self>, listener: &UnixListener) {
+        for stream in listener.incoming().flatten() {
+            let host = Arc::clone(self);
+            thread::spawn(move || {
+                // The other side learns of an error as the end of the connection, and so does the log.
+                match host.converse(&stream) {
+                    Ok(()) | Err(Error::Closed) => {}
+                    Err(error) => eprintln!("a connection ended: {error}"),
+                }
+            });
+        }
+    }
+
+    fn converse(&self, stream: &UnixStream) -> Result<()> {
+        let mut reader = BufReader::new(stream);
+        loop {
+            match receive(&mut reader)? {
+                Request::Run(spec) => {
+                    let mut lead = Conversation { stream, reader: &mut reader };
+                    let said = match self.window(&spec, &mut lead) {
+                        Ok(event) => event,
+                        Err(Error::Cancelled) => Event::Cancelled,
+                        Err(Error::Closed) => return Err(Error::Closed),
+                        Err(error) => Event::Refused(error.to_string()),
+                    };
+                    send(&mut &*stream, &said)?;
+                }
+                Request::Go | Request::Cancel => {}
+                request => {
+                    let reply = self.answer(request).unwrap_or_else(|error| Reply::Refused(error.to_string()));
+                    send(&mut &*stream, &reply)?;
+                }
+            }
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Option<Opened>> {
+        self.database.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Option<Opened>> {
+        self.database.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, request: Request) -> Result<Reply> {
+        let guard = self.read();
+        let Some(Opened { database, how }) = guard.as_ref() else {
+            return Err(Error::Misuse("the database is closed: it could not be reopened".to_owned()));
+        };
+        Ok(match request {
+            Request::Property(name) => Reply::Text(
+                database
+                    .property(&name)?
+                    .ok_or_else(|| Error::Misuse(format!("this release has no property {name}")))?,
+            ),
+            Request::Counters => Reply::Counters(counters::read(database)?),
+            Request::Shape => Reply::Shape(counters::shape(database)?),
+            Request::Options => Reply::Text(describe::newest_options(database.path())?),
+            Request::MakeDurable => {
+                // Entries that are in no log are only in memtables.
+                if how.fills { database.flush()? } else { database.sync()? }
+                Reply::Done
+            }
+            Request::Flush => {
+                database.flush()?;
+                Reply::Done
+            }
+            Request::CompactLevel0(at_once) => {
+                let usual = describe::option_in(&self.options, LEVEL0_TRIGGER).unwrap_or(LEVEL0_TRIGGER_DEFAULT);
+                database.set_option(LEVEL0_TRIGGER, if at_once { "1" } else { usual })?;
+                Reply::Done
+            }
+            Request::Run(_) | Request::Go | Request::Cancel => Reply::Done,
+        })
+    }
+
+    /// Opens the database anew, with an empty cache.
+    fn reopen(&self, how: OpenOptions) -> Result<()> {
+        let mut guard = self.write();
+        drop(guard.take());
+        *guard = Some(Opened { database: Database::open(self.api, &self.path, &self.options, how)?, how });
+        Ok(())
+    }
+
+    fn window(&self, spec: &RunSpec, lead: &mut dyn Lead) -> Result<Event> {
+        self.reopen(spec.open)?;
+        let result = match self.read().as_ref() {
+            Some(opened) => window::run(&opened.database, spec, lead),
+            None => Err(Error::Misuse("the database is closed".to_owned())),
+        };
+        if spec.open.fills {
+            // What is in memtables only is written when the database is closed.
+            self.reopen(OpenOptions { fills: false, ..spec.open })?;
+        }
+        Ok(Event::Result(Box::new(result?)))
+    }
+}
+
+/// The other side of a window.
+struct Conversation<'a, 's> {
+    stream: &'s UnixStream,
+    reader: &'a mut BufReader<&'s UnixStream>,
+}
+
+impl Lead for Conversation<'_, '_> {
+    fn say(&mut self, event: &Event) -> Result<()> {
+        send(&mut &*self.stream, event)
+    }
+
+    fn wait_for_go(&mut self) -> Result<()> {
+        match receive(self.reader)? {
+            Request::Go => Ok(()),
+            _ => Err(Error::Cancelled),
+        }
+    }
+
+    fn is_cancelled(&mut self) -> bool {
+        // Anything said during a window is a cancellation, and so is the end of the connection.
+        let peek = Some(Duration::from_millis(1));
+        if self.stream.set_read_timeout(peek).is_err() {
+            return true;
+        }
+        let said = std::io::BufRead::fill_buf(self.reader);
+        let is_quiet = said.is_err_and(|error| {
+            matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
+        });
+        !is_quiet || self.stream.set_read_timeout(None).is_err()
+    }
+}

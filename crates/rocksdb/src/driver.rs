@@ -1,0 +1,185 @@
+//! Driver of db_bench's steps with threads in the process that hosts the engine.
+
+use std::time::Instant;
+
+use rqps_driver::{Observer, StepError, StepResult};
+use rqps_executor::{
+    ActiveArm, Admin, Driver, Error, Finished, Job, Loaded, Result, RunControl, StepFindings, WatchOptions,
+    Window,
+};
+use rqps_model::random::name_word;
+use rqps_model::{EndedBy, Limit, Warmup};
+use rqps_plan::{Benchmark, Plan};
+use rqps_rocksdb_host::protocol::{End, OpenOptions, RunSpec, Shape, Work};
+use rqps_store::Load;
+use rqps_workloads::db_bench::{
+    DbBench, DbBenchPlan, ENTRIES_PER_SCAN, KEY_BYTES, Kind, OPERATIONS, test_by_name,
+};
+
+use crate::connection::Connection;
+use crate::metrics::{Changes, of_shape};
+use crate::system::RocksdbAddress;
+use crate::window::Lead;
+
+/// rqps' own clients.
+pub static CLIENTS: &dyn Driver = &Clients;
+
+struct Clients;
+
+impl Driver for Clients {
+    fn id(&self) -> &'static str {
+        "rqps"
+    }
+
+    fn benchmark(&self) -> &'static str {
+        DbBench.id()
+    }
+
+    /// The database was created when it was opened; fillseq fills it.
+    fn load(&self, _plan: &Plan, arm: &ActiveArm, _control: &mut RunControl<'_>) -> Result<Loaded> {
+        let start = Instant::now();
+        shape_of(arm, "looking at the new database")?;
+        let load = Load { tables: 1, rows: 0, load_us: start.elapsed().as_micros() as u64, index_us: 0 };
+        Ok(Loaded { load, summary: "an empty database: fillseq fills it".to_owned() })
+    }
+
+    /// A window's cache is empty when it begins.
+    fn warm(&self, _plan: &Plan, _arm: &ActiveArm, _rows_max: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn prepare<'a>(
+        &self,
+        job: Job<'a>,
+        arm: &ActiveArm,
+        _admin: &mut dyn Admin,
+    ) -> Result<Box<dyn Window + 'a>> {
+        let spec = spec(&job)
+            .ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
+        let before = shape_of(arm, "reading the state before a step")?;
+        let ended_by = if job.limit.time().is_some() { EndedBy::Time } else { EndedBy::Work };
+        let connection = connect(arm, "preparing a step")?;
+        Ok(Box::new(DbBenchWindow { spec, ended_by, connection: Some(connection), before }))
+    }
+}
+
+fn connect(arm: &ActiveArm, doing: &str) -> Result<Connection> {
+    let address = arm.instance.address();
+    let address = address.of::<RocksdbAddress>();
+    let address = address.ok_or_else(|| Error::NoAddress { arm: arm.name.clone(), driver: CLIENTS.id() })?;
+    Connection::open(&address.socket).map_err(failed(arm, doing))
+}
+
+fn failed(arm: &ActiveArm, doing: &str) -> impl FnOnce(rqps_wire::Error) -> Error + use<> {
+    let (arm, doing) = (arm.name.clone(), doing.to_owned());
+    move |source| Error::Session { arm, doing, source: Box::new(source) }
+}
+
+fn shape_of(arm: &ActiveArm, doing: &str) -> Result<Shape> {
+    connect(arm, doing)?.shape().map_err(failed(arm, doing))
+}
+
+/// What a host is to run; `None` for a step of another benchmark.
+fn spec(job: &Job<'_>) -> Option<RunSpec> {
+    let options = &job.plan.work.of::<DbBenchPlan>()?.options;
+    let test = test_by_name(&job.step.test)?;
+    let clients = job.step.clients;
+    let (warmup, window) = match &job.limit {
+        Limit::Time(time) => (warm_up(job.warmup), End::Seconds(time.as_secs_f64())),
+        Limit::Events(events) => (warm_up(job.warmup), End::Operations(shares(*events, clients))),
+        Limit::Rows(each) => (warm_up(job.warmup), End::Operations(vec![*each; clients as usize])),
+        Limit::Work(work) => (End::Operations(work.warmup.clone()), End::Operations(work.window.clone())),
+    };
+    Some(RunSpec {
+        open: OpenOptions { statistics: options.statistics, fills: test.kind == Kind::FillSequential },
+        work: match test.kind {
+            Kind::FillSequential => Work::FillSequential,
+            Kind::Overwrite => Work::Overwrite,
+            Kind::Get => Work::Get,
+            Kind::MultiGet => Work::MultiGet,
+            Kind::Scan { reverse } => Work::Scan { entries: ENTRIES_PER_SCAN, reverse },
+        },
+        clients,
+        keys: options.keys,
+        key_bytes: KEY_BYTES,
+        value_bytes: options.value_bytes as usize,
+        compression_ratio: options.compression_ratio,
+        seed: job.plan.seed ^ name_word(&job.step.name) ^ u64::from(job.draws),
+        warmup,
+        window,
+        background_bytes_per_s: test.while_writing.then_some(options.background_bytes_per_second as f64),
+    })
+}
+
+fn warm_up(warmup: Warmup) -> End {
+    match warmup {
+        Warmup::Time(time) => End::Seconds(time.as_secs_f64()),
+        // Plans refuse it.
+        Warmup::Detect => End::Seconds(0.0),
+    }
+}
+
+/// Splits operations among clients.
+fn shares(operations: u64, clients: u32) -> Vec<u64> {
+    let clients = u64::from(clients.max(1));
+    (0..clients).map(|client| operations / clients + u64::from(client < operations % clients)).collect()
+}
+
+struct DbBenchWindow {
+    spec: RunSpec,
+    ended_by: EndedBy,
+    /// `None` once it runs.
+    connection: Option<Connection>,
+    before: Shape,
+}
+
+impl Window for DbBenchWindow {
+    fn watch_options(&self) -> WatchOptions {
+        WatchOptions { has_tail: false, progress: (1.0, &OPERATIONS), debt: true }
+    }
+
+    fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {
+        let connection = self.connection.take().ok_or(StepError::Cancelled)?;
+        Lead { spec: &self.spec, ended_by: self.ended_by, connection, observer }.run()
+    }
+
+    fn finish(self: Box<Self>, arm: &ActiveArm, findings: &StepFindings) -> Result<Finished> {
+        let after = shape_of(arm, "reading the state after a step")?;
+        let result = &findings.result;
+        let mut metrics = of_shape(&self.before, "before");
+        metrics.extend(of_shape(&after, "after"));
+        metrics.extend(Changes::of(&findings.counters).metrics());
+        Ok(Finished {
+            unit: OPERATIONS.clone(),
+            operations: result.events as f64,
+            rows: result.rows + result.changed_rows,
+            pacer: None,
+            metrics,
+            invalid: None,
+            remark: background(result),
+        })
+    }
+}
+
+/// The achieved rate of the background writer, and whether it missed its target, for the summary.
+fn background(result: &StepResult) -> String {
+    let total = |name: &str| result.totals.get(name).copied();
+    match (total("background_bytes_per_s"), total("background_target_bytes_per_s")) {
+        (Some(achieved), Some(target)) if total("background_kept") == Some(0.0) => {
+            format!(" beside {:.2} of {:.2} MB/s of puts: TARGET MISSED", achieved / 1e6, target / 1e6)
+        }
+        (Some(achieved), _) => format!(" beside {:.2} MB/s of puts", achieved / 1e6),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shares;
+
+    #[test]
+    fn operations_are_split_without_a_rest() {
+        assert_eq!(shares(10, 3), [4, 3, 3]);
+        assert_eq!(shares(2, 4), [1, 1, 0, 0]);
+    }
+}

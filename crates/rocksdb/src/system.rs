@@ -1,0 +1,230 @@
+//! RocksDB as a [`System`]: an instance is a process that hosts the library and has the database open.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rqps_builds::{Build, CpuSet, Dirs, Watch, resolve_watched};
+use rqps_executor::{
+    Address, Admin, Debt, Handle, Instance, Look, Result, ServerResult, SessionResult, SettleTick, System,
+};
+use rqps_model::{BuildSpec, Counter, Dbms, Settle};
+use rqps_probe::work::Work;
+use rqps_servers::{
+    Applied, Config, HostLimits, HowCopied, Server, ServerHandle, ServerSpec, UnknownOption, cache_bytes,
+    data_key, load_config, load_config_for, snapshot, unknown_options,
+};
+
+use crate::admin::RocksdbAdmin;
+use crate::connection::Connection;
+use crate::metrics::{Changes, TICKERS};
+use crate::settle;
+
+/// File name of a host's socket, in its own directory.
+const SOCKET: &str = "engine.sock";
+
+/// The end of a log that is searched for its cause.
+const SEARCHED_LINES: usize = 20;
+
+/// RocksDB.
+pub static ROCKSDB: &dyn System = &Rocksdb;
+
+struct Rocksdb;
+
+impl System for Rocksdb {
+    fn runs(&self, dbms: Dbms) -> bool {
+        dbms == Dbms::Rocksdb
+    }
+
+    fn build(&self, dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> rqps_builds::Result<Build> {
+        resolve_watched(dirs, spec, watch)
+    }
+
+    fn config(&self, build: &Build, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config> {
+        match limits {
+            Some(limits) => load_config_for(build.dbms, &build.version, name_or_path, limits),
+            None => load_config(build.dbms, &build.version, name_or_path),
+        }
+    }
+
+    fn unknown_options(
+        &self,
+        build: &Build,
+        config: &Config,
+        scratch: &Path,
+    ) -> ServerResult<Vec<UnknownOption>> {
+        unknown_options(build, config, scratch)
+    }
+
+    fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64> {
+        cache_bytes(build.dbms, config)
+    }
+
+    fn config_of_blocks(&self, config: &Config) -> Config {
+        config.clone()
+    }
+
+    fn method_of_blocks(&self) -> (&'static str, &'static str) {
+        ("compactions in blocks", "as in a sequence")
+    }
+
+    fn data_key(&self, build: &Build, config: &Config) -> String {
+        data_key(build, config)
+    }
+
+    fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Applied> {
+        Server::init_unless(spec, stop)
+    }
+
+    fn open(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Box<dyn Instance>> {
+        let server = Server::start_unless(spec, stop)?;
+        let endpoint = server.endpoint();
+        let socket = endpoint.socket_dir.join(SOCKET);
+        let configured = spec.config.options.iter().map(|(name, _)| name.clone()).collect();
+        let address = RocksdbAddress { socket };
+        Ok(Box::new(RocksdbInstance { server, address, configured }))
+    }
+
+    fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> ServerResult<HowCopied> {
+        Ok(snapshot(from, to, stop)?.how)
+    }
+
+    fn session_is_a_process(&self) -> bool {
+        false
+    }
+
+    fn debt_name(&self) -> &'static str {
+        "pending_compaction_bytes"
+    }
+
+    fn work(&self, deltas: &[Counter]) -> Work {
+        let changes = Changes::of(deltas);
+        let ticker = |name: &str| changes.get(TICKERS, name);
+        let blocks = ticker("block.cache.hit").zip(ticker("block.cache.miss"));
+        Work {
+            wal_bytes: ticker("wal.bytes"),
+            fsyncs: ticker("wal.synced"),
+            blocks_touched: blocks.map(|(hits, misses)| hits + misses),
+            ..Work::default()
+        }
+    }
+}
+
+/// How the driver reaches a host.
+#[derive(Debug, Clone)]
+pub(crate) struct RocksdbAddress {
+    pub socket: PathBuf,
+}
+
+struct RocksdbInstance {
+    server: Server,
+    address: RocksdbAddress,
+    configured: Vec<String>,
+}
+
+impl Instance for RocksdbInstance {
+    fn address(&self) -> Address {
+        Address::new(self.address.clone())
+    }
+
+    fn applied(&self) -> &Applied {
+        self.server.applied()
+    }
+
+    fn pid(&self) -> Option<u32> {
+        Some(self.server.pid())
+    }
+
+    fn exit_text(&mut self) -> Option<String> {
+        self.server.exit_text()
+    }
+
+    fn is_paused(&self) -> bool {
+        self.server.is_paused()
+    }
+
+    fn freeze(&mut self) -> ServerResult<()> {
+        self.server.freeze()
+    }
+
+    fn thaw(&mut self) {
+        self.server.thaw();
+    }
+
+    fn pin_sessions(&self, cpus: &CpuSet) -> ServerResult<()> {
+        self.server.pin_sessions(cpus)
+    }
+
+    fn end_now(&mut self) {
+        self.server.end_now();
+    }
+
+    fn stop(self: Box<Self>, stop: &AtomicBool) -> ServerResult<()> {
+        self.server.stop_unless(stop)
+    }
+
+    fn discard(self: Box<Self>) {
+        self.server.stop_immediately();
+    }
+
+    fn handle(&self) -> Option<Arc<dyn Handle>> {
+        Some(Arc::new(RocksdbHandle(self.server.handle()?)))
+    }
+
+    fn log_path(&self) -> &Path {
+        self.server.log_path()
+    }
+
+    fn telling_lines(&self) -> String {
+        self.server.log_tail(SEARCHED_LINES)
+    }
+
+    fn admin(&self, name: &str) -> SessionResult<Box<dyn Admin>> {
+        let connection = Connection::open(&self.address.socket)?;
+        Ok(Box::new(RocksdbAdmin {
+            arm: name.to_owned(),
+            connection,
+            configured: self.configured.clone(),
+        }))
+    }
+
+    /// The driver cancels its window itself.
+    fn end_statements(&self) {}
+
+    fn vacuum(&self, _tables: &[String], _look: &mut Look<'_>) -> SessionResult<bool> {
+        Ok(true)
+    }
+
+    fn settle(&self, debt: &Debt<'_>, tick: &mut SettleTick<'_>) -> Result<Option<Settle>> {
+        let connection = Connection::open(&self.address.socket);
+        let failed = |source| rqps_executor::Error::Session {
+            arm: debt.arm.to_owned(),
+            doing: "settling".to_owned(),
+            source: Box::new(source),
+        };
+        settle::settle(connection.map_err(failed)?, debt, tick)
+    }
+}
+
+struct RocksdbHandle(ServerHandle);
+
+impl Handle for RocksdbHandle {
+    fn data_dir(&self) -> &Path {
+        self.0.data_dir()
+    }
+
+    fn is_alive(&self) -> bool {
+        self.0.is_alive()
+    }
+
+    fn kill(&self) {
+        self.0.kill();
+    }
+
+    fn end_admin_statements(&self) {}
+
+    /// RocksDB fails on a full disk.
+    fn waits_for_room(&self) -> bool {
+        false
+    }
+}
