@@ -101,9 +101,9 @@ pub enum Error {
     NoShim,
 
     #[error(
-        "cannot host an engine: this program has no host; set RQPS_SHIM to the path of an rqps program"
+        "cannot load an engine: this program has no engine process; set RQPS_SHIM to the path of an rqps program"
     )]
-    NoHost,
+    NoEngine,
 
     #[error("`{text}` is not a list of CPUs: write numbers such as 0 or 0-3,5")]
     BadCpus { text: String },

@@ -53,7 +53,7 @@ pub fn own_program() -> Result<PathBuf> {
         return std::env::current_exe().map_err(Error::file("find", "/proc/self/exe"));
     }
     let named = std::env::var_os("RQPS_SHIM").filter(|path| !path.is_empty());
-    named.map(PathBuf::from).ok_or(Error::NoHost)
+    named.map(PathBuf::from).ok_or(Error::NoEngine)
 }
 
 /// Arguments: parent's pid, signal number, program, its arguments. Returns only on failure, with the reason.

@@ -41,7 +41,7 @@ impl std::error::Error for Usage {}
 
 fn main() -> ExitCode {
     rqps_builds::run_shim_if_asked();
-    if let Some(code) = rqps_rocksdb_host::run_if_asked() {
+    if let Some(code) = rqps_rocksdb_engine::run_if_asked(rqps_builds::rocksdb::ENGINE_ARGUMENT) {
         return ExitCode::from(code);
     }
     noise::make_if_asked();

@@ -85,7 +85,9 @@ pub(crate) fn require_sql(dbms: Dbms) -> Result<(), Usage> {
     if dbms.speaks_sql() {
         return Ok(());
     }
-    Err(Usage(format!("{dbms} is a library without a server: `rqps run` with benchmark = \"db-bench\" measures it")))
+    Err(Usage(format!(
+        "{dbms} is a library without a server: `rqps run` with benchmark = \"db-bench\" measures it"
+    )))
 }
 
 pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> {

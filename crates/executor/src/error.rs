@@ -146,7 +146,7 @@ impl fmt::Display for Death {
         if self.how.contains("SIGKILL") || self.log.contains("terminated by signal 9") {
             f.write_str(
                 "\nhint: a SIGKILL that nobody sent usually comes from the kernel's OOM killer; check dmesg, then lower \
-                 shared_buffers or the number of clients",
+                 the server's cache or the number of clients",
             )?;
         }
         Ok(())

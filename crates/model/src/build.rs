@@ -311,8 +311,14 @@ mod tests {
 
     #[test]
     fn text_forms_round_trip() {
-        let versions =
-            ["postgres-18.1", "postgres-9.6.24", "mysql-8.0.31", "mysql-8.0", "mariadb-11.4", "rocksdb-10.10.1"];
+        let versions = [
+            "postgres-18.1",
+            "postgres-9.6.24",
+            "mysql-8.0.31",
+            "mysql-8.0",
+            "mariadb-11.4",
+            "rocksdb-10.10.1",
+        ];
         let directories = ["/usr/lib/postgresql/15", "./pg", "mysql:/opt/my sql", "mariadb:my", "./mysql:x"];
         let sources = [
             "postgres+o2nofp:/src/pg@REL_18_6",
@@ -366,7 +372,8 @@ mod tests {
         let message = |text: &str| text.parse::<BuildSpec>().unwrap_err().to_string();
         assert!(message("18.1").contains("write \"postgres-18.1\""));
         assert!(
-            message("oracle-19.3").contains("unknown DBMS \"oracle\" (rqps knows postgres, mysql, mariadb, rocksdb)")
+            message("oracle-19.3")
+                .contains("unknown DBMS \"oracle\" (rqps knows postgres, mysql, mariadb, rocksdb)")
         );
         assert!(message("postgres-18beta1").contains("\"18beta1\" is not a version"));
         assert!(message("mysql-8.0.31-debug").contains("write \"mysql-8.0.31\", or \"mysql-8.0\" for"));

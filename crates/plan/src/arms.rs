@@ -271,8 +271,8 @@ fn read_build_table(section: &Section<'_>, problems: &Problems<'_>) -> Option<Bu
     Some(BuildSpec::from_path(dbms, section.text("path")?.value))
 }
 
-/// A config's name, or the absolute path of its file: text with a `/` or ending in `.conf`, `.cnf` or `.ini` is a path. All of
-/// `dbms` must have it; if `dbms` is empty because the build is a mistake, any DBMS will do.
+/// A config's name, or the absolute path of its file: text with a `/` or ending in `.conf`, `.cnf` or `.ini` is a path.
+/// All of `dbms` must have it; if `dbms` is empty because the build is a mistake, any DBMS will do.
 fn read_config(
     section: &Section<'_>,
     key: &str,

@@ -35,6 +35,9 @@ pub const SHIPPED_PLANS: &[ShippedPlan] = shipped![
     "insert-io-bound-small",
     "insert-vacuum",
     "insert-delete-form",
+    "rocksdb-versions",
+    "rocksdb-iobuf",
+    "rocksdb-iodir",
 ];
 
 /// The shipped plan with this name.

@@ -73,6 +73,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         part("CPU per connection", blocks(&[Section::Connections, Section::Cpu])?);
         part("State and outcome of each step", blocks(&[Section::State, Section::Ends])?);
     }
+    part("LSM tree", blocks(&[Section::Lsm])?);
     part("Changed query plans", blocks(&[Section::Plans])?);
     part("Load and settle", blocks(&[Section::Loads, Section::Settles])?);
     let remarks = blocks(&[Section::Remarks])?;

@@ -39,6 +39,8 @@ rqps_model::words! {
         Ends = "ends",
         /// Response times by size (consecutive steps).
         Responses = "responses",
+        /// The LSM tree before and after each test, flushes, compactions, stalls (RocksDB).
+        Lsm = "lsm",
         /// Cost per operation, test by test.
         PerOp = "per-op",
         /// Events, working statements, no-ops, retries.
@@ -75,7 +77,9 @@ impl Section {
         let rates = match (layout, has_blocks) {
             (Layout::Consecutive, _) => Section::RATES_OF_CONSECUTIVE.as_slice(),
             (Layout::Independent, true) => &[Section::Absolute],
-            (Layout::Independent, false) => &[Section::Relative, Section::Absolute, Section::Chain],
+            (Layout::Independent, false) => {
+                &[Section::Relative, Section::Absolute, Section::Chain, Section::Lsm]
+            }
         };
         [first, rates, &[Section::Remarks]].concat()
     }
@@ -110,12 +114,14 @@ impl Section {
 
     fn has_tests(self) -> bool {
         use Section::{
-            Absolute, Connections, Counters, Fingerprints, Latency, PerOp, Plans, Rates, Relative, Variance,
+            Absolute, Connections, Counters, Fingerprints, Latency, Lsm, PerOp, Plans, Rates, Relative,
+            Variance,
         };
         matches!(
             self,
             Relative
                 | Absolute
+                | Lsm
                 | PerOp
                 | Rates
                 | Variance
@@ -154,6 +160,7 @@ impl Section {
             Section::Background | Section::Cpu | Section::State | Section::Ends | Section::Responses => {
                 Ok(Vec::new())
             }
+            Section::Lsm => tables::lsm::blocks(comparison, which),
             Section::PerOp => Ok(tables::metrics::blocks(comparison, which)),
             Section::Rates => one(tables::rates::table(comparison, which)),
             Section::Variance => tables::variance::blocks(comparison, which),

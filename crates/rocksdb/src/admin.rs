@@ -1,4 +1,4 @@
-//! An admin session on a host: counters, state and options of the engine.
+//! An admin session on an engine process: counters, state and options of the engine.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use rqps_model::ServerSetting;
 use rqps_probe::WorkIn;
 use rqps_probe::counters::{CounterSet, CounterValue};
 use rqps_probe::queue::Sizes;
-use rqps_rocksdb_host::protocol::{Request, Shape};
+use rqps_rocksdb_engine::protocol::{Request, Shape};
 use rqps_wire::Table;
 
 use crate::connection::Connection;
@@ -82,7 +82,10 @@ impl Admin for RocksdbAdmin {
         let mut state: Vec<(String, String)> = levels
             .map(|(number, level)| {
                 let mb = level.bytes as f64 / 1e6;
-                (format!("level {number}"), format!("{} files, {mb:.1} MB, {} entries", level.files, level.entries))
+                (
+                    format!("level {number}"),
+                    format!("{} files, {mb:.1} MB, {} entries", level.files, level.entries),
+                )
             })
             .collect();
         let mb = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
@@ -111,7 +114,7 @@ impl Admin for RocksdbAdmin {
         Ok(CounterSet { values: values.collect() })
     }
 
-    /// Sessions are threads of the host, named by their kernel ids.
+    /// Sessions are threads of the engine process, named by their kernel ids.
     fn served_by(&mut self, sessions: &[u32]) -> Result<Vec<u32>> {
         Ok(sessions.to_vec())
     }

@@ -1,4 +1,4 @@
-//! A connection to the process that hosts the engine.
+//! A connection to the engine process.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::net::UnixStream;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rqps_executor::SessionResult;
-use rqps_rocksdb_host::protocol::{Counter, Event, Reply, Request, Shape, send};
+use rqps_rocksdb_engine::protocol::{Counter, Event, Reply, Request, Shape, send};
 use rqps_wire::Error as Wire;
 
 const ENGINE: &str = "RocksDB";

@@ -1,4 +1,4 @@
-//! Driver of db_bench's steps with threads in the process that hosts the engine.
+//! Driver of db_bench's steps with threads in the engine process.
 
 use std::time::Instant;
 
@@ -10,13 +10,14 @@ use rqps_executor::{
 use rqps_model::random::name_word;
 use rqps_model::{EndedBy, Limit, Warmup};
 use rqps_plan::{Benchmark, Plan};
-use rqps_rocksdb_host::protocol::{End, OpenOptions, RunSpec, Shape, Work};
+use rqps_rocksdb_engine::protocol::{End, OpenOptions, RunSpec, Shape, Work};
 use rqps_store::Load;
 use rqps_workloads::db_bench::{
     DbBench, DbBenchPlan, ENTRIES_PER_SCAN, KEY_BYTES, Kind, OPERATIONS, test_by_name,
 };
 
 use crate::connection::Connection;
+use crate::direct::OpenTables;
 use crate::metrics::{Changes, of_shape};
 use crate::system::RocksdbAddress;
 use crate::window::Lead;
@@ -54,8 +55,8 @@ impl Driver for Clients {
         arm: &ActiveArm,
         _admin: &mut dyn Admin,
     ) -> Result<Box<dyn Window + 'a>> {
-        let spec = spec(&job)
-            .ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
+        let spec =
+            spec(&job).ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
         let before = shape_of(arm, "reading the state before a step")?;
         let ended_by = if job.limit.time().is_some() { EndedBy::Time } else { EndedBy::Work };
         let connection = connect(arm, "preparing a step")?;
@@ -63,11 +64,13 @@ impl Driver for Clients {
     }
 }
 
+fn address(arm: &ActiveArm) -> Result<RocksdbAddress> {
+    let address = arm.instance.address().of::<RocksdbAddress>().cloned();
+    address.ok_or_else(|| Error::NoAddress { arm: arm.name.clone(), driver: CLIENTS.id() })
+}
+
 fn connect(arm: &ActiveArm, doing: &str) -> Result<Connection> {
-    let address = arm.instance.address();
-    let address = address.of::<RocksdbAddress>();
-    let address = address.ok_or_else(|| Error::NoAddress { arm: arm.name.clone(), driver: CLIENTS.id() })?;
-    Connection::open(&address.socket).map_err(failed(arm, doing))
+    Connection::open(&address(arm)?.socket).map_err(failed(arm, doing))
 }
 
 fn failed(arm: &ActiveArm, doing: &str) -> impl FnOnce(rqps_wire::Error) -> Error + use<> {
@@ -79,7 +82,7 @@ fn shape_of(arm: &ActiveArm, doing: &str) -> Result<Shape> {
     connect(arm, doing)?.shape().map_err(failed(arm, doing))
 }
 
-/// What a host is to run; `None` for a step of another benchmark.
+/// What an engine process is to run; `None` for a step of another benchmark.
 fn spec(job: &Job<'_>) -> Option<RunSpec> {
     let options = &job.plan.work.of::<DbBenchPlan>()?.options;
     let test = test_by_name(&job.step.test)?;
@@ -149,13 +152,24 @@ impl Window for DbBenchWindow {
         let mut metrics = of_shape(&self.before, "before");
         metrics.extend(of_shape(&after, "after"));
         metrics.extend(Changes::of(&findings.counters).metrics());
+        let address = address(arm)?;
+        let open = OpenTables::of(address.pid);
+        metrics.insert("open_tables".to_owned(), open.all as f64);
+        metrics.insert("open_tables_direct".to_owned(), open.direct as f64);
+        let not_direct = (address.reads_directly && open.direct < open.all).then(|| {
+            format!(
+                "the config has use_direct_reads, but {} of {} open tables are without O_DIRECT",
+                open.all - open.direct,
+                open.all
+            )
+        });
         Ok(Finished {
             unit: OPERATIONS.clone(),
             operations: result.events as f64,
             rows: result.rows + result.changed_rows,
             pacer: None,
             metrics,
-            invalid: None,
+            invalid: not_direct,
             remark: background(result),
         })
     }

@@ -1,9 +1,10 @@
-//! The figures of a window that only an LSM tree has: its shape before and after, what was flushed and compacted, stalls.
+//! The figures of a window that only an LSM tree has: its shape before and after, what was flushed and compacted,
+//! stalls.
 
 use std::collections::BTreeMap;
 
 use rqps_model::{Counter, Metrics};
-use rqps_rocksdb_host::protocol::Shape;
+use rqps_rocksdb_engine::protocol::Shape;
 
 pub(crate) const TICKERS: &str = "tickers";
 const HISTOGRAMS: &str = "histograms";
@@ -51,7 +52,10 @@ impl<'a> Changes<'a> {
         let figures = [
             ("flushed_bytes", flushed),
             ("compaction_written_bytes", compacted),
-            ("compaction_read_bytes", self.exact_or((TICKERS, "compact.read.bytes", 1.0), ("compaction_read_gb", GB))),
+            (
+                "compaction_read_bytes",
+                self.exact_or((TICKERS, "compact.read.bytes", 1.0), ("compaction_read_gb", GB)),
+            ),
             ("ingested_bytes", ingested),
             ("write_amplification", amplification),
             (
@@ -60,7 +64,10 @@ impl<'a> Changes<'a> {
             ),
             (
                 "compaction_cpu_us",
-                self.exact_or((HISTOGRAMS, "compaction.times.cpu_micros.sum", 1.0), ("compaction_cpu_s", 1e6)),
+                self.exact_or(
+                    (HISTOGRAMS, "compaction.times.cpu_micros.sum", 1.0),
+                    ("compaction_cpu_s", 1e6),
+                ),
             ),
             ("engine_stall_us", self.exact_or((TICKERS, "stall.micros", 1.0), ("stall_s", 1e6))),
             ("engine_stalls", self.get(STATS, "stalls")),

@@ -1,11 +1,11 @@
-//! Settles a database: memtables written, level 0 compacted, and no compaction left. The shape that steps start from then
-//! depends on the entries and the release, not on how far compactions happened to be.
+//! Settles a database: memtables written, level 0 compacted, and no compaction left. The shape that steps start from
+//! then depends on the entries and the release, not on how far compactions happened to be.
 
 use std::time::{Duration, Instant};
 
 use rqps_executor::{Debt, Error, Result, SettleTick};
 use rqps_model::{Settle, SettleCondition};
-use rqps_rocksdb_host::protocol::{Request, Shape};
+use rqps_rocksdb_engine::protocol::{Request, Shape};
 
 use crate::connection::Connection;
 

@@ -1,4 +1,4 @@
-//! RocksDB as a [`System`]: an instance is a process that hosts the library and has the database open.
+//! RocksDB as a [`System`]: an instance is a process that has the library loaded and the database open.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::connection::Connection;
 use crate::metrics::{Changes, TICKERS};
 use crate::settle;
 
-/// File name of a host's socket, in its own directory.
+/// File name of an engine process's socket, in its own directory.
 const SOCKET: &str = "engine.sock";
 
 /// The end of a log that is searched for its cause.
@@ -81,7 +81,11 @@ impl System for Rocksdb {
         let endpoint = server.endpoint();
         let socket = endpoint.socket_dir.join(SOCKET);
         let configured = spec.config.options.iter().map(|(name, _)| name.clone()).collect();
-        let address = RocksdbAddress { socket };
+        let left_out = |name: &str| server.applied().left_out.iter().any(|left| left.option == name);
+        let reads_directly = spec.config.options.iter().any(|(name, value)| {
+            name == "use_direct_reads" && matches!(value.as_str(), "true" | "1") && !left_out(name)
+        });
+        let address = RocksdbAddress { socket, pid: server.pid(), reads_directly };
         Ok(Box::new(RocksdbInstance { server, address, configured }))
     }
 
@@ -110,10 +114,13 @@ impl System for Rocksdb {
     }
 }
 
-/// How the driver reaches a host.
+/// How the driver reaches an engine process.
 #[derive(Debug, Clone)]
 pub(crate) struct RocksdbAddress {
     pub socket: PathBuf,
+    pub pid: u32,
+    /// Whether its config asks for O_DIRECT.
+    pub reads_directly: bool,
 }
 
 struct RocksdbInstance {
@@ -181,11 +188,7 @@ impl Instance for RocksdbInstance {
 
     fn admin(&self, name: &str) -> SessionResult<Box<dyn Admin>> {
         let connection = Connection::open(&self.address.socket)?;
-        Ok(Box::new(RocksdbAdmin {
-            arm: name.to_owned(),
-            connection,
-            configured: self.configured.clone(),
-        }))
+        Ok(Box::new(RocksdbAdmin { arm: name.to_owned(), connection, configured: self.configured.clone() }))
     }
 
     /// The driver cancels its window itself.

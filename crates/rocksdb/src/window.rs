@@ -1,4 +1,4 @@
-//! Leads one window of a host through its phases.
+//! Leads one window of an engine process through its phases.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_model::{EndedBy, FixedWork, Metrics, Series};
-use rqps_rocksdb_host::protocol::{Event, Phase, Request, RunResult, RunSpec};
+use rqps_rocksdb_engine::protocol::{Event, Phase, Request, RunResult, RunSpec};
 use rqps_wire::Error as Wire;
 
 use crate::connection::Connection;
 
-/// A cancelled host that still works after this time is stopped.
+/// A cancelled engine process that still works after this time is stopped.
 const CANCEL_MAX: Duration = Duration::from_secs(3);
 
 /// How far the background writer may miss its rate.
@@ -49,7 +49,7 @@ impl Lead<'_> {
                 }
                 Some(Event::Closed) => {
                     self.observer.window_closes();
-                    // The database may be reopened when the host goes on, with new counters.
+                    // The database may be reopened when the engine process goes on, with new counters.
                     self.observer.statistics_complete();
                     self.go_on()?;
                 }
@@ -76,7 +76,7 @@ impl Lead<'_> {
         }
     }
 
-    /// Lets the host go on, unless the observer has failed or the user wants to stop.
+    /// Lets it go on, unless the observer has failed or the user wants to stop.
     fn go_on(&mut self) -> Outcome<()> {
         let request = if self.observer.cancelled() { Request::Cancel } else { Request::Go };
         self.say(&request)
@@ -108,9 +108,8 @@ fn result_of(spec: &RunSpec, ended_by: EndedBy, result: &RunResult) -> Outcome<S
     let elapsed_s = if events == 0 { 0.0 } else { events as f64 / events_per_s };
     let decoded = Deserializer::new().deserialize(&mut &result.latency[..]);
     let event_ns: Histogram<u64> = decoded.map_err(|error| StepError::Histogram(error.to_string()))?;
-    let missing = (result.missing > 0).then(|| {
-        format!("{} keys were not found, although fillseq puts all {}", result.missing, spec.keys)
-    });
+    let missing = (result.missing > 0)
+        .then(|| format!("{} keys were not found, although fillseq puts all {}", result.missing, spec.keys));
     let mut totals = Metrics::from([("engine_bytes".to_owned(), result.bytes as f64)]);
     totals.extend(background(spec, result));
     let writes = spec.work.writes();

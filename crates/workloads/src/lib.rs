@@ -19,9 +19,5 @@ pub use dialect::Dialect;
 pub use model::{Draw, Expect, Key, Param, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
 
 /// All benchmarks, in the order in which messages list them. The first is the default of plans.
-pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] = &[
-    &microbenchmarks::Microbenchmarks,
-    &insert_benchmark::InsertBenchmark,
-    &sql::Sql,
-    &db_bench::DbBench,
-];
+pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] =
+    &[&microbenchmarks::Microbenchmarks, &insert_benchmark::InsertBenchmark, &sql::Sql, &db_bench::DbBench];

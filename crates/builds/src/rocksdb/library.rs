@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use object::{Object, ObjectSymbol};
 use rqps_model::Dbms;
 
-use super::host;
+use super::engine;
 use crate::build::Build;
 use crate::digest::sha256_of_file;
 use crate::error::{Error, Result};
@@ -48,8 +48,7 @@ pub(crate) fn find(path: &Path) -> Result<PathBuf> {
 /// Refuses a file that does not export RocksDB's C API. Does not load it.
 pub(crate) fn check_c_api(library: &Path) -> Result<()> {
     let content = fs::read(library).map_err(Error::file("read", library))?;
-    let not_a_build =
-        |reason: String| Err(Error::NotABuild { path: library.to_path_buf(), reason });
+    let not_a_build = |reason: String| Err(Error::NotABuild { path: library.to_path_buf(), reason });
     let Ok(file) = object::File::parse(&*content) else {
         return not_a_build("it is not a shared library; name a librocksdb.so".to_owned());
     };
@@ -94,7 +93,7 @@ pub(crate) fn resolve(path: &Path) -> Result<Build> {
 
 /// The version that the library reports when it runs.
 pub(crate) fn version_of(library: &Path) -> Result<String> {
-    let options = host::describe(library)?;
+    let options = engine::describe(library)?;
     let version = options.lines().find_map(|line| line.trim().strip_prefix("rocksdb_version="));
     version.map(str::to_owned).ok_or_else(|| Error::NotABuild {
         path: library.to_path_buf(),

@@ -1,6 +1,6 @@
 //! Builds of RocksDB, 5.18 and later: libraries that export its C API.
 
-mod host;
+mod engine;
 mod install;
 mod library;
 mod source;
@@ -15,7 +15,7 @@ use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::product::Product;
 
-pub use host::{HOST_ARGUMENT, describe, host_program};
+pub use engine::{ENGINE_ARGUMENT, describe, engine_program};
 pub use library::{library_of, program_of};
 
 pub(crate) struct Rocksdb;

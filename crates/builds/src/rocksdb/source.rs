@@ -14,7 +14,8 @@ impl SourceCode for Rocksdb {
     fn version(&self, tree: &Path) -> Option<String> {
         let header = read_file(tree, "include/rocksdb/version.h")?;
         let part = |name: &str| {
-            let line = header.lines().find_map(|line| line.strip_prefix(&format!("#define ROCKSDB_{name} ")))?;
+            let line =
+                header.lines().find_map(|line| line.strip_prefix(&format!("#define ROCKSDB_{name} ")))?;
             line.trim().parse::<u32>().ok()
         };
         Some(format!("{}.{}.{}", part("MAJOR")?, part("MINOR")?, part("PATCH")?))

@@ -21,13 +21,13 @@ const FILE_KB_MAX: u32 = 20_000;
 
 /// A small tmpfs, which requires root, in the mount namespace of `holder`; it is visible only to commands from
 /// `lend`, and disappears with the holder.
-struct SmallDisk {
+pub struct SmallDisk {
     holder: Child,
     place: PathBuf,
 }
 
 impl SmallDisk {
-    fn mount(bench: &Bench, size_mb: u32) -> Self {
+    pub fn mount(bench: &Bench, size_mb: u32) -> Self {
         let place = bench.work();
         fs::create_dir(&place).unwrap();
         let mount = format!(
@@ -46,7 +46,7 @@ impl SmallDisk {
     }
 
     /// A command that sees the disk.
-    fn lend(&self, command: &Command) -> Command {
+    pub fn lend(&self, command: &Command) -> Command {
         let mut lent = Command::new("nsenter");
         lent.arg(format!("--mount=/proc/{}/ns/mnt", self.holder.id()))
             .arg("--")
@@ -59,14 +59,14 @@ impl SmallDisk {
         lent
     }
 
-    fn filler(&self) -> PathBuf {
+    pub fn filler(&self) -> PathBuf {
         let place = self.place.strip_prefix("/").unwrap();
         PathBuf::from(format!("/proc/{}/root", self.holder.id())).join(place).join("filler")
     }
 
     /// Keeps the disk full, also of space that servers free, until the run has ended. Pauses rqps until it is full,
     /// since a step might end before that on a busy machine.
-    fn stays_full(&self, running: Running) -> Ended {
+    pub fn stays_full(&self, running: Running) -> Ended {
         let over = AtomicBool::new(false);
         let mut filler = File::options().create(true).append(true).open(self.filler()).unwrap();
         let megabyte = vec![0; 1 << 20];
@@ -97,7 +97,7 @@ impl Drop for SmallDisk {
 }
 
 #[track_caller]
-fn expect_full(bench: &Bench, ended: Ended, words: &str) {
+pub fn expect_full(bench: &Bench, ended: Ended, words: &str) {
     let ended = ended.expect(3);
     let place = bench.work().display().to_string();
     for words in ["no space left for", &place, words, "rqps resume"] {

@@ -24,6 +24,7 @@ mod pace;
 mod plans;
 mod profile;
 mod refused;
+mod rocksdb;
 mod stalls;
 mod sysbench;
 mod upgrade;

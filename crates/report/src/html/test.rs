@@ -66,6 +66,7 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
                 }
                 h4 { "Cost per operation" }
                 (tables(&[Section::PerOp])?)
+                (tables(&[Section::Lsm])?)
                 (plans::side_by_side(page, step)?)
                 (profiles::flamegraphs(page, step, flame_bytes)?)
                 details { summary { "Server counters" } (tables(&[Section::Counters])?) }

@@ -21,6 +21,7 @@ pub(crate) mod host;
 pub(crate) mod latency;
 pub(crate) mod left_out;
 pub(crate) mod loads;
+pub(crate) mod lsm;
 pub(crate) mod metrics;
 pub(crate) mod plans;
 pub(crate) mod rates;

@@ -1,4 +1,4 @@
-//! Databases of RocksDB, each in a process of its own that rqps starts: the host of the library.
+//! Databases of RocksDB, each in a process of its own that rqps starts: the engine process.
 
 mod conf;
 mod options;
@@ -7,7 +7,7 @@ mod shipped;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use rqps_builds::rocksdb::{HOST_ARGUMENT, host_program, library_of};
+use rqps_builds::rocksdb::{ENGINE_ARGUMENT, engine_program, library_of};
 use rqps_builds::{Build, ServerUser};
 use rqps_model::Dbms;
 use rustix::process::Signal;
@@ -97,11 +97,11 @@ impl System for Rocksdb {
         Ok(())
     }
 
-    /// A host works in its data directory.
+    /// An engine process works in its data directory.
     fn running_server(&self, data_dir: &Path) -> Option<u32> {
-        let program = host_program().ok()?;
-        let is_host = |pid: &u32| process::exe_of(*pid).is_some_and(|exe| exe == program);
-        process::working_in(data_dir, false).into_iter().find(is_host)
+        let program = engine_program().ok()?;
+        let is_engine = |pid: &u32| process::exe_of(*pid).is_some_and(|exe| exe == program);
+        process::working_in(data_dir, false).into_iter().find(is_engine)
     }
 
     fn socket_port(&self) -> u16 {
@@ -117,14 +117,14 @@ impl System for Rocksdb {
         let applied = options::apply(&spec.build, &spec.config)?;
         let library = library_of(&spec.build)?;
         let arguments = vec![
-            HOST_ARGUMENT.into(),
+            ENGINE_ARGUMENT.into(),
             "serve".into(),
             library.into(),
             data_dir.path.clone().into(),
             listen.socket_dir.join(SOCKET).into(),
             options::string(&spec.build, &spec.config)?.into(),
         ];
-        Ok(ServerCommand { program: host_program()?, arguments, applied })
+        Ok(ServerCommand { program: engine_program()?, arguments, applied })
     }
 
     /// It listens only once the database is open.

@@ -59,7 +59,10 @@ fn names_in(text: &str) -> Vec<String> {
 /// Splits a config into options that a build knows and those left out.
 pub(crate) fn apply(build: &Build, config: &Config) -> Result<Applied> {
     let (kept, applied) = split(build, config)?;
-    Ok(Applied { config_as_used: applied.render(config, &kept, "", |name, value| format!("{name}={value}")), ..applied })
+    Ok(Applied {
+        config_as_used: applied.render(config, &kept, "", |name, value| format!("{name}={value}")),
+        ..applied
+    })
 }
 
 fn split(build: &Build, config: &Config) -> Result<(Vec<(String, String)>, Applied)> {
@@ -114,6 +117,8 @@ mod tests {
         let known = KnownOptions(Arc::new(names_in(text)));
         let has = |option: &str| known.has(option).unwrap();
         assert!(has("max_open_files") && has("block_based_table_factory.block_size"));
-        assert!(has("block_based_table_factory.block_cache") && !has("rocksdb_version") && !has("block_size"));
+        assert!(
+            has("block_based_table_factory.block_cache") && !has("rocksdb_version") && !has("block_size")
+        );
     }
 }

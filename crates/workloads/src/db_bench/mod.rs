@@ -1,5 +1,5 @@
-//! db_bench: the steps of published comparisons of RocksDB, on keys that are numbers and values that compress to a given
-//! share.
+//! db_bench: the steps of published comparisons of RocksDB, on keys that are numbers and values that compress to a
+//! given share.
 //!
 //! Every step works on the database that the step before it left. All keys `0..keys` exist once `fillseq` is done, so a
 //! read that finds nothing is a wrong answer.
@@ -72,8 +72,18 @@ const fn test(name: &'static str, kind: Kind, while_writing: bool, about: &'stat
 /// All steps.
 pub static TESTS: [DbBenchTest; 10] = [
     test("fillseq", Kind::FillSequential, false, "puts all keys in order, one client, no write-ahead log"),
-    test("revrange", Kind::Scan { reverse: true }, false, "seeks a random key and reads ten entries backward"),
-    test("fwdrange", Kind::Scan { reverse: false }, false, "seeks a random key and reads ten entries forward"),
+    test(
+        "revrange",
+        Kind::Scan { reverse: true },
+        false,
+        "seeks a random key and reads ten entries backward",
+    ),
+    test(
+        "fwdrange",
+        Kind::Scan { reverse: false },
+        false,
+        "seeks a random key and reads ten entries forward",
+    ),
     test("readrandom", Kind::Get, false, "gets random keys"),
     test("multireadrandom", Kind::MultiGet, false, "gets ten random keys at a time"),
     test("overwritesome", Kind::Overwrite, false, "puts a tenth as many random keys as there are: no result"),

@@ -38,7 +38,7 @@ pub struct DbBenchOptions {
     pub background_bytes_per_second: u64,
     /// Whether RocksDB keeps its statistics.
     pub statistics: bool,
-    /// Limit on the memory of the process that hosts the engine, page cache of its files included.
+    /// Limit on the memory of the engine process, page cache of its files included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_memory: Option<Memory>,
 }

@@ -98,7 +98,10 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         }
         Some(match shared::nearest_step(name, TESTS.iter().map(|test| test.name)) {
             Some(near) => format!("Did you mean \"{near}\"?"),
-            None => format!("The steps are {}.", TESTS.iter().map(|test| test.name).collect::<Vec<_>>().join(", ")),
+            None => format!(
+                "The steps are {}.",
+                TESTS.iter().map(|test| test.name).collect::<Vec<_>>().join(", ")
+            ),
         })
     };
     let repeated = |_: &str| shared::KEEP_ONE.to_owned();
@@ -119,10 +122,14 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         .unwrap_or(WriteWork::Time);
     let warmup = shared::warmup(workload, problems).unwrap_or(Warmup::Time(Duration::ZERO));
     check_warmup(workload, problems, warmup);
-    BenchmarkParts { workload: shared_keys, tests, work: Work::new(DbBenchPlan { options, write_work, warmup }) }
+    BenchmarkParts {
+        workload: shared_keys,
+        tests,
+        work: Work::new(DbBenchPlan { options, write_work, warmup }),
+    }
 }
 
-/// Clients are threads of the process that hosts the engine.
+/// Clients are threads of the engine process.
 fn read_transport(workload: &Section<'_>, problems: &Problems<'_>) -> Transport {
     let transport = shared::transport(workload);
     if transport != Transport::Unix {
@@ -201,7 +208,11 @@ impl Workplan for DbBenchPlan {
             role: if name == OVERWRITESOME { Role::Warm } else { Role::Test },
             clients: if is_fill { 1 } else { options.clients.unwrap_or(workload.clients) },
             as_base: test.kind == Kind::Overwrite && by_time && self.write_work == WriteWork::AsBase,
-            warmup: if by_time { options.warmup.unwrap_or(self.warmup) } else { Warmup::Time(Duration::ZERO) },
+            warmup: if by_time {
+                options.warmup.unwrap_or(self.warmup)
+            } else {
+                Warmup::Time(Duration::ZERO)
+            },
             limit,
             rate_per_second: None,
             removed_share_max: None,
@@ -277,7 +288,10 @@ impl Workplan for DbBenchPlan {
         let memory = options.server_memory.map(|memory| ("server memory at most", memory.to_string()));
         let method = [
             ("keys", format!("{} of {KEY_BYTES} bytes", grouped(options.keys, ','))),
-            ("values", format!("{} bytes, compressible to {}", options.value_bytes, options.compression_ratio)),
+            (
+                "values",
+                format!("{} bytes, compressible to {}", options.value_bytes, options.compression_ratio),
+            ),
             ("seconds of a step", options.seconds.to_string()),
             ("background writer", format!("{} bytes/s", grouped(options.background_bytes_per_second, ','))),
             ("overwrite ends", self.write_work.key().to_owned()),

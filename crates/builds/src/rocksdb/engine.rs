@@ -14,14 +14,14 @@ use crate::guard::{Guarded, own_program};
 use crate::held_dir::chown_to;
 use crate::user::server_user;
 
-/// First argument of the hosting process.
-pub const HOST_ARGUMENT: &str = "__rocksdb-host";
+/// First argument of the engine process.
+pub const ENGINE_ARGUMENT: &str = "__rocksdb-engine";
 
-/// Lines of a failed host that an error shows.
+/// Lines of a failed process that an error shows.
 const SHOWN_LINES_MAX: usize = 3;
 
-/// The program that hosts a library.
-pub fn host_program() -> Result<PathBuf> {
+/// The program that loads a library.
+pub fn engine_program() -> Result<PathBuf> {
     let program = own_program()?;
     let user = server_user()?;
     if let Some(directory) = program.parent() {
@@ -45,9 +45,9 @@ pub fn describe(library: &Path) -> Result<String> {
     if let Some(directory) = real.parent() {
         user.check_reachable(directory, "move the library to a directory that everybody can enter")?;
     }
-    let mut host = Guarded::new(&host_program()?, &user, Signal::KILL)?;
-    host.command().arg(HOST_ARGUMENT).arg("describe").arg(&real).arg(scratch.path.join("db"));
-    let output = host.output()?;
+    let mut process = Guarded::new(&engine_program()?, &user, Signal::KILL)?;
+    process.command().arg(ENGINE_ARGUMENT).arg("describe").arg(&real).arg(scratch.path.join("db"));
+    let output = process.output()?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

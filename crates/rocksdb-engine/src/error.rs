@@ -1,4 +1,4 @@
-//! Why the host cannot do what it was asked.
+//! Why the engine process cannot do what it was asked.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -173,7 +173,8 @@ impl Shared<'_> {
     }
 
     fn result(self, warmup_s: f64) -> Result<RunResult> {
-        let inner = |mutex: Mutex<Vec<(u32, u64)>>| mutex.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let inner =
+            |mutex: Mutex<Vec<(u32, u64)>>| mutex.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut warmups = inner(self.warmups);
         warmups.sort_unstable();
         let mut tallies = self.tallies.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -93,7 +93,9 @@ fn parse_stats(text: &str) -> Vec<Counter> {
             counters.push(counter(STATS, name.to_owned(), value));
         }
     }
-    if let Some(seconds) = text.lines().find_map(|line| stall_seconds(line.strip_prefix("Cumulative stall:")?)) {
+    if let Some(seconds) =
+        text.lines().find_map(|line| stall_seconds(line.strip_prefix("Cumulative stall:")?))
+    {
         counters.push(counter(STATS, "stall_s".to_owned(), seconds));
     }
     if let Some(stalls) = text.lines().find_map(stalls) {
@@ -168,15 +170,19 @@ mod tests {
 
     #[test]
     fn stats_of_old_and_new_releases_are_read() {
-        let new = "Level    Files   Size     Score Read(GB)  Rn(GB) Write(GB) W-Amp Comp(sec) CompMergeCPU(sec) Comp(cnt)\n\
-                   ------\n  L0      2/0   24.00 MB   0.5      0.0     0.0       0.9   1.0     21.10    20.00    60\n Sum    \
-                   27/0   85.35 MB   0.0      1.2     0.3       2.1   2.6     31.50    29.25    69\n\
-                   Flush(GB): cumulative 0.812, interval 0.812\n\
-                   Cumulative compaction: 2.10 GB write, 53.02 MB/s write\n\
-                   Write Stall (count): cf-l0-file-count-limit-delays-with-ongoing-compaction: 4, total-delays: 5, total-stops: 2\n\
-                   Cumulative writes: 2000K writes, 2000K keys, ingest: 820.00 MB, 9.0 MB/s\n\
-                   Cumulative stall: 00:01:2.500 H:M:S, 12.1 percent\n";
-        let counters = parse_stats(new);
+        let new = [
+            "Level Files Size Score Read(GB) Rn(GB) Write(GB) W-Amp Comp(sec) CompMergeCPU(sec) Comp(cnt)",
+            "------",
+            "  L0 2/0 24.00 MB 0.5 0.0 0.0 0.9 1.0 21.10 20.00 60",
+            " Sum 27/0 85.35 MB 0.0 1.2 0.3 2.1 2.6 31.50 29.25 69",
+            "Flush(GB): cumulative 0.812, interval 0.812",
+            "Cumulative compaction: 2.10 GB write, 53.02 MB/s write",
+            "Write Stall (count): cf-l0-file-count-limit-delays: 4, total-delays: 5, total-stops: 2",
+            "Cumulative writes: 2000K writes, 2000K keys, ingest: 820.00 MB, 9.0 MB/s",
+            "Cumulative stall: 00:01:2.500 H:M:S, 12.1 percent",
+        ]
+        .join("\n");
+        let counters = parse_stats(&new);
         assert_eq!(value(&counters, "compaction_s"), Some(31.5));
         assert_eq!(value(&counters, "compaction_cpu_s"), Some(29.25));
         assert_eq!(value(&counters, "compactions"), Some(69.0));

@@ -1,6 +1,6 @@
-//! Hosts RocksDB: a process of its own loads one library, opens one database, and runs client threads in it.
+//! The engine process of RocksDB: loads one library, opens one database, and runs client threads in it.
 //!
-//! An embedded engine has no server. So rqps starts itself again with [`HOST_ARGUMENT`] as first argument, one process
+//! An embedded engine has no server. So rqps starts itself again with a hidden first argument, one process
 //! for each library, and that process is measured like a server: it can be stopped, limited, profiled and killed, and
 //! its work is charged to it. rqps speaks with it over a socket ([`protocol`]); operations never cross it.
 
@@ -17,17 +17,15 @@ mod serve;
 mod window;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use error::{Error, Result};
 
-/// First argument of the hosting process.
-pub const HOST_ARGUMENT: &str = "__rocksdb-host";
-
-/// Call early in `main`. In the hosting process, it does the process's work and returns its exit code.
-pub fn run_if_asked() -> Option<u8> {
+/// Call early in `main`. In the engine process, whose first argument is `own`, it does the process's work and returns
+/// its exit code.
+pub fn run_if_asked(own: &str) -> Option<u8> {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_none_or(|first| first != HOST_ARGUMENT) {
+    if arguments.next().is_none_or(|first| first != own) {
         return None;
     }
     let outcome = run(&arguments.collect::<Vec<_>>());
@@ -48,7 +46,7 @@ fn run(arguments: &[OsString]) -> Result<()> {
         Some(("serve", 5)) => {
             let data = path(2);
             std::env::set_current_dir(&data).map_err(Error::io(format!("enter {}", data.display())))?;
-            serve::Host::run(&path(1), &data.join(DATABASE), &path(3), &arguments[4].to_string_lossy())
+            serve::Engine::run(&path(1), &data.join(DATABASE), &path(3), &arguments[4].to_string_lossy())
         }
         Some(("describe", 3)) => {
             print!("{}", describe::library(&path(1), &path(2))?);
@@ -59,9 +57,4 @@ fn run(arguments: &[OsString]) -> Result<()> {
 }
 
 /// Directory of the database in a data directory.
-pub const DATABASE: &str = "db";
-
-/// The database in a data directory.
-pub fn database_in(data_dir: &Path) -> PathBuf {
-    data_dir.join(DATABASE)
-}
+const DATABASE: &str = "db";

@@ -124,12 +124,11 @@ api! {
     }
 }
 
-
 impl Api {
     /// Loads a library and finds its functions. The library stays loaded as long as the process lives.
     pub(crate) fn load(path: &Path) -> Result<&'static Api> {
-        // SAFETY: loading runs the library's initialisers. A user names a RocksDB library to have it run, and it runs in
-        // this process only, which exists for nothing else.
+        // SAFETY: loading runs the library's initialisers. A user names a RocksDB library to have it run, and it runs
+        // in this process only, which exists for nothing else.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
         let library = library
             .map_err(|error| Error::NotLoaded { path: path.to_path_buf(), reason: error.to_string() })?;

@@ -100,7 +100,8 @@ unsafe impl Sync for Database {}
 impl Database {
     /// Opens a database with an options string, or creates it.
     pub fn open(api: &'static Api, path: &Path, options: &str, how: OpenOptions) -> Result<Self> {
-        let options = Options::parse(api, &if how.fills { for_filling(options) } else { options.to_owned() })?;
+        let options =
+            Options::parse(api, &if how.fills { for_filling(options) } else { options.to_owned() })?;
         // SAFETY: `options` was made above.
         unsafe {
             (api.options_set_create_if_missing)(options.raw, 1);

@@ -1,5 +1,5 @@
-//! What rqps and the host say to each other over the host's socket: a line of JSON each. A connection serves one request
-//! after the other; a window is a conversation of its own.
+//! What rqps and the engine process say to each other over its socket: a line of JSON each. A connection serves one
+//! request after the other; a window is a conversation of its own.
 
 use std::io::{BufRead, Write};
 
@@ -157,7 +157,7 @@ pub struct RunSpec {
     pub background_bytes_per_s: Option<f64>,
 }
 
-/// What the host says during a window.
+/// What the engine process says during a window.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
@@ -212,7 +212,6 @@ pub struct Background {
     pub bytes: u64,
     pub elapsed_s: f64,
 }
-
 
 /// Writes one line.
 pub fn send(stream: &mut impl Write, message: &impl Serialize) -> Result<()> {

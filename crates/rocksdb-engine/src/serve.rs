@@ -23,7 +23,7 @@ const LEVEL0_TRIGGER: &str = "level0_file_num_compaction_trigger";
 /// Its default in RocksDB.
 const LEVEL0_TRIGGER_DEFAULT: &str = "4";
 
-pub(crate) struct Host {
+pub(crate) struct Engine {
     api: &'static Api,
     path: PathBuf,
     /// The options of the config.
@@ -37,34 +37,35 @@ struct Opened {
     how: OpenOptions,
 }
 
-impl Host {
+impl Engine {
     /// Opens the database and serves it. Returns only on an error.
     pub fn run(library: &Path, path: &Path, socket: &Path, options: &str) -> Result<()> {
         let api = Api::load(library)?;
         let how = OpenOptions::default();
         let database = Database::open(api, path, options, how)?;
-        let host = Arc::new(Host {
+        let engine = Arc::new(Engine {
             api,
             path: path.to_path_buf(),
             options: options.to_owned(),
             database: RwLock::new(Some(Opened { database, how })),
         });
         let mut signals = Signals::new([SIGTERM]).map_err(Error::io("wait for signals"))?;
-        let listener = UnixListener::bind(socket).map_err(Error::io(format!("listen on {}", socket.display())))?;
-        let accepting = Arc::clone(&host);
+        let listener =
+            UnixListener::bind(socket).map_err(Error::io(format!("listen on {}", socket.display())))?;
+        let accepting = Arc::clone(&engine);
         thread::spawn(move || accepting.accept(&listener));
         if signals.forever().next().is_some() {
-            host.write().take();
+            engine.write().take();
         }
         Ok(())
     }
 
     fn accept(self: &Arc<Self>, listener: &UnixListener) {
         for stream in listener.incoming().flatten() {
-            let host = Arc::clone(self);
+            let engine = Arc::clone(self);
             thread::spawn(move || {
                 // The other side learns of an error as the end of the connection, and so does the log.
-                match host.converse(&stream) {
+                match engine.converse(&stream) {
                     Ok(()) | Err(Error::Closed) => {}
                     Err(error) => eprintln!("a connection ended: {error}"),
                 }
@@ -88,7 +89,8 @@ impl Host {
                 }
                 Request::Go | Request::Cancel => {}
                 request => {
-                    let reply = self.answer(request).unwrap_or_else(|error| Reply::Refused(error.to_string()));
+                    let reply =
+                        self.answer(request).unwrap_or_else(|error| Reply::Refused(error.to_string()));
                     send(&mut &*stream, &reply)?;
                 }
             }
@@ -119,7 +121,11 @@ impl Host {
             Request::Options => Reply::Text(describe::newest_options(database.path())?),
             Request::MakeDurable => {
                 // Entries that are in no log are only in memtables.
-                if how.fills { database.flush()? } else { database.sync()? }
+                if how.fills {
+                    database.flush()?
+                } else {
+                    database.sync()?
+                }
                 Reply::Done
             }
             Request::Flush => {
@@ -127,7 +133,8 @@ impl Host {
                 Reply::Done
             }
             Request::CompactLevel0(at_once) => {
-                let usual = describe::option_in(&self.options, LEVEL0_TRIGGER).unwrap_or(LEVEL0_TRIGGER_DEFAULT);
+                let usual =
+                    describe::option_in(&self.options, LEVEL0_TRIGGER).unwrap_or(LEVEL0_TRIGGER_DEFAULT);
                 database.set_option(LEVEL0_TRIGGER, if at_once { "1" } else { usual })?;
                 Reply::Done
             }

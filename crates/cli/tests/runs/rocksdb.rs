@@ -1,0 +1,188 @@
+//! Runs of db_bench on RocksDB: all steps on the oldest and the newest release, an engine process that is killed, a
+//! damaged database, a disk that is full, and what cannot be run.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rqps_store::{Recorded, Run, Window};
+use rustix::process::Signal;
+
+use crate::bench::{Bench, Running, send, wait_for};
+use crate::disk::{SmallDisk, expect_full};
+
+/// A tree of several levels already with 20,000 keys. The last option is unknown to the oldest release.
+const CONFIG: &str = "[DBOptions]
+max_background_jobs=2
+
+[CFOptions \"default\"]
+write_buffer_size=524288
+target_file_size_base=524288
+max_bytes_for_level_base=2097152
+level0_file_num_compaction_trigger=4
+compression=kNoCompression
+
+[TableOptions/BlockBasedTable \"default\"]
+filter_policy=bloomfilter:10:false
+block_cache={capacity=33554432}
+max_auto_readahead_size=131072
+";
+
+const KEYS: u64 = 20_000;
+
+/// Writes a plan with an arm for each build; the first is base.
+fn plan(bench: &Bench, workload: &str, options: &str, builds: &[&str]) -> PathBuf {
+    fs::write(bench.path().join("small.ini"), CONFIG).unwrap();
+    let mut text = format!(
+        "name = \"t\"\nbase = \"a\"\nseed = 7\n[workload]\nbenchmark = \"db-bench\"\n{workload}\n[db_bench]\nkeys = {KEYS}\n\
+         seconds = 1\n{options}\n"
+    );
+    for (name, build) in ('a'..).zip(builds) {
+        text.push_str(&format!(
+            "[[arm]]\nname = \"{name}\"\nbuild = \"{build}\"\nconfig = \"./small.ini\"\n"
+        ));
+    }
+    bench.plan_text(&text)
+}
+
+fn window<'a>(run: &'a Run, arm: &str, step: &str) -> &'a Recorded<Window> {
+    let of = |window: &&Recorded<Window>| window.action.arm == arm && window.action.step == step;
+    run.windows.iter().find(of).unwrap_or_else(|| panic!("no window of {step} on {arm}"))
+}
+
+#[test]
+fn all_steps_run_on_the_oldest_and_the_newest_release() {
+    let bench = Bench::new();
+    let steps = [
+        "fillseq",
+        "settle",
+        "overwritesome",
+        "settle",
+        "revrangeww",
+        "fwdrange",
+        "readww",
+        "multireadrandom",
+        "overwrite",
+    ];
+    let workload = format!("clients = 2\nwrite_work = \"as-base\"\nsteps = {steps:?}");
+    let plan = plan(&bench, &workload, "", &["rocksdb-5.18.4", "rocksdb-10.10.1"]);
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let run = bench.run();
+    assert_eq!(run.windows.len(), 14);
+    for recorded in &run.windows {
+        let (step, result) = (&recorded.action.step, &recorded.result);
+        let metric = |name: &str| recorded.metric(name).unwrap_or_else(|| panic!("{step} has no {name}"));
+        assert!(recorded.valid() && result.events > 0, "{step}: {:?}", recorded.action);
+        let latencies = run.histograms(recorded.action.seq).unwrap();
+        assert_eq!(latencies.first().map(|latency| latency.count), Some(result.events), "{step}");
+        assert!(metric("lsm_bytes_after") > 5e6 && metric("engine_bytes") > 0.0);
+        assert!(metric("server_cpu_us") > 0.0 && metric("client_cpu_us") < metric("server_cpu_us"), "{step}");
+        let entries = result.rows as f64 / result.operations;
+        let expected = match step.as_str() {
+            "revrangeww" | "fwdrange" => 9.9..=10.0,
+            "multireadrandom" => 10.0..=10.0,
+            _ => 1.0..=1.0,
+        };
+        assert!(expected.contains(&entries), "{step}: {entries} entries an operation");
+    }
+    for arm in ["a", "b"] {
+        let fill = window(&run, arm, "fillseq");
+        assert_eq!((fill.result.events, fill.result.clients), (KEYS, 1));
+        // 420 bytes of key and value, and the engine's own 16.
+        let written = fill.metric("ingested_bytes").unwrap() / KEYS as f64;
+        assert!((430.0..445.0).contains(&written), "{arm}: {written} bytes a put");
+        assert_eq!(window(&run, arm, "overwritesome").result.events, KEYS / 10);
+        // The settle before it has compacted level 0, and the background writer fills it anew.
+        let ranges = window(&run, arm, "revrangeww");
+        assert_eq!(ranges.metric("lsm_level0_files_before"), None, "{arm}");
+        assert!(ranges.metric("background_bytes_per_s").unwrap() > 1e5, "{arm}");
+    }
+    let operations = |arm: &str| window(&run, arm, "overwrite").result.events;
+    assert_eq!(operations("a"), operations("b"));
+    let left_out: Vec<&str> = run.arms[0].left_out.iter().map(|left| left.option.as_str()).collect();
+    assert_eq!(left_out, ["block_based_table_factory.max_auto_readahead_size"]);
+    assert!(run.arms[1].left_out.is_empty());
+    let shown = bench.call(&["show", "--section", "lsm,relative"]).expect(0).stdout;
+    assert!(shown.contains("LSM tree: readww") && shown.contains("w-amp"), "{shown}");
+}
+
+/// The engine process of the arm that is being measured.
+fn engine(bench: &Bench) -> Option<u32> {
+    let processes = bench.processes();
+    let engine = processes.iter().find(|(_, arguments)| arguments.contains("__rocksdb-engine serve"))?;
+    Some(engine.0)
+}
+
+const STEPS: &str = "steps = [\"fillseq\", \"readrandom\", \"overwrite\"]";
+
+/// Words of the line that says that the database is filled.
+const FILLED: [&str; 3] = ["a ", "fillseq", "ops/s"];
+
+/// A run with a step that reads, which is paused once the database is filled.
+fn run_until_filled(bench: &Bench) -> Running {
+    let plan = plan(bench, STEPS, "", &["rocksdb-10.10.1"]);
+    let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+    running.expect_line(&FILLED);
+    running.signal(Signal::STOP);
+    running
+}
+
+#[test]
+fn a_killed_engine_process_ends_its_arm_and_resume_completes_the_run() {
+    let bench = Bench::new();
+    let running = run_until_filled(&bench);
+    send(wait_for("the engine process", || engine(&bench)), Signal::KILL);
+    running.signal(Signal::CONT);
+    let ended = running.end().expect(3);
+    assert!(ended.stderr.contains("the server died in step readrandom"), "{}", ended.stderr);
+    bench.expect_no_process();
+    bench.call(&["resume"]).expect(0);
+    bench.expect_complete(1);
+}
+
+#[test]
+fn a_damaged_database_is_reported_and_nothing_of_it_used() {
+    let bench = Bench::new();
+    run_until_filled(&bench).kill();
+    bench.expect_no_process();
+    let runs = fs::read_dir(bench.work()).unwrap().flatten();
+    let current = runs.map(|run| run.path().join("a/data/db/CURRENT")).find(|path| path.is_file());
+    fs::write(current.unwrap(), "MANIFEST-none\n").unwrap();
+    let ended = bench.call(&["resume"]).expect(3);
+    assert!(ended.stderr.contains("the database is damaged"), "{}", ended.stderr);
+    assert_eq!(bench.run().windows.len(), 1);
+}
+
+#[test]
+fn a_full_disk_loses_nothing_but_the_step_in_hand() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: a small disk requires root");
+        return;
+    }
+    let bench = Bench::new();
+    let plan = plan(&bench, STEPS, "", &["rocksdb-10.10.1"]);
+    let disk = SmallDisk::mount(&bench, 60);
+    let mut running = Running::of(disk.lend(&bench.rqps(&["run", plan.to_str().unwrap()])));
+    running.expect_line(&FILLED);
+    expect_full(&bench, disk.stays_full(running), "No space left on device");
+    fs::remove_file(disk.filler()).unwrap();
+    Running::of(disk.lend(&bench.rqps(&["resume"]))).end().expect(0);
+    drop(disk);
+    bench.expect_complete(1);
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_its_remedy() {
+    let bench = Bench::new();
+    let check = |workload: &str, builds: &[&str]| {
+        let plan = plan(&bench, workload, "", builds);
+        bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(2).stderr
+    };
+    let text = check("", &["postgres-18.1"]);
+    assert!(text.contains("db_bench does not run on postgres"), "{text}");
+    let text = check("steps = [\"readrandom\"]", &["rocksdb-10.10.1"]);
+    assert!(text.contains("readrandom comes before fillseq"), "{text}");
+    let text = check("", &["rocksdb:/bin/true"]);
+    assert!(text.contains("lacks the C API"), "{text}");
+    let text = bench.call(&["serve", "rocksdb-10.10.1", "--", "true"]).expect(2).stderr;
+    assert!(text.contains("a library without a server"), "{text}");
+}

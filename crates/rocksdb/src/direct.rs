@@ -1,0 +1,61 @@
+//! Whether an engine process really reads its tables with O_DIRECT: by the flags of its open files, not by its options.
+
+use std::fs;
+use std::path::Path;
+
+/// `O_DIRECT` on the architectures that rqps runs on, as `fdinfo` writes flags: octal.
+const O_DIRECT: u32 =
+    if cfg!(any(target_arch = "aarch64", target_arch = "arm")) { 0o200_000 } else { 0o40_000 };
+
+/// Table files that a process has open for reading, and how many of them with O_DIRECT.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct OpenTables {
+    pub all: u64,
+    pub direct: u64,
+}
+
+impl OpenTables {
+    /// Looks at the open files of a process.
+    pub fn of(pid: u32) -> Self {
+        let process = format!("/proc/{pid}");
+        let descriptors = fs::read_dir(format!("{process}/fd")).into_iter().flatten().flatten();
+        let mut found = Self::default();
+        for descriptor in descriptors {
+            let is_table = |path: &Path| path.extension().is_some_and(|extension| extension == "sst");
+            let is_table = fs::read_link(descriptor.path()).is_ok_and(|path| is_table(&path));
+            let info = Path::new(&process).join("fdinfo").join(descriptor.file_name());
+            if let Some(flags) =
+                fs::read_to_string(info).ok().filter(|_| is_table).and_then(|text| flags(&text))
+            {
+                found.all += 1;
+                found.direct += u64::from(flags & O_DIRECT != 0);
+            }
+        }
+        found
+    }
+}
+
+/// The flags in the text of `fdinfo`.
+fn flags(text: &str) -> Option<u32> {
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    u32::from_str_radix(flags.trim(), 8).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_told_from_other_files_and_by_their_flags() {
+        assert_eq!(flags("pos:\t0\nflags:\t02140000\nmnt_id:\t30\n"), Some(0o2_140_000));
+        let dir = std::env::temp_dir().join(format!("rqps-direct-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("1.sst"), "").unwrap();
+        let before = OpenTables::of(std::process::id());
+        let open = fs::File::open(dir.join("1.sst")).unwrap();
+        let after = OpenTables::of(std::process::id());
+        assert_eq!((after.all, after.direct), (before.all + 1, before.direct));
+        drop(open);
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}
