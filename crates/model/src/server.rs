@@ -19,6 +19,9 @@ pub struct LeftOut {
     pub value: String,
     /// Why it was left out, as a phrase.
     pub reason: String,
+    /// Whether the build refuses the value: it would not start with it.
+    #[serde(default)]
+    pub refused: bool,
 }
 
 /// A setting as reported by the server.

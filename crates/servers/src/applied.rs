@@ -21,7 +21,7 @@ pub(crate) fn select_options(
     own: &[&str],
     mut refusal: impl FnMut(&str) -> Result<Option<String>>,
 ) -> Result<(Options, Vec<LeftOut>)> {
-    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+    let (mut kept, mut left_out) = (Vec::new(), config.refused.clone());
     for (option, value) in &config.options {
         let refused =
             if own.contains(&option.as_str()) { Some("set by rqps".to_owned()) } else { refusal(option)? };
@@ -41,6 +41,7 @@ pub(crate) fn select_options(
             option: option.clone(),
             value: value.clone(),
             reason,
+            refused: false,
         }));
     }
     Ok((kept, left_out))
@@ -64,6 +65,7 @@ impl Applied {
                 option: option.clone(),
                 value: value.clone(),
                 reason: format!("{} clients need {needed}", listen.clients_max),
+                refused: false,
             });
         }
         self.added.push(("max_connections".to_owned(), needed.to_string()));

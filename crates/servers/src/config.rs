@@ -1,7 +1,7 @@
 //! Configs: named sets of server options, identified by the hash of their content and never by their name.
 
 use rqps_builds::Build;
-use rqps_model::Dbms;
+use rqps_model::{Dbms, LeftOut};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct Config {
     /// Options that a server may not know: MySQL's prefix `loose_`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loose: Vec<String>,
+    /// Options that are not used since a build refuses their values, from comments `# rqps: refused: REASON`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<LeftOut>,
     /// Whether it includes a shipped config.
     #[serde(default)]
     pub includes_shipped: bool,

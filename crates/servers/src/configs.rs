@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use rqps_builds::plain_file::{TEXT_BYTES_MAX, read_text};
 use rqps_builds::{Dirs, sha256_hex};
-use rqps_model::{Dbms, edit_distance};
+use rqps_model::{Dbms, LeftOut, edit_distance};
 
 use crate::config::{Config, ShippedConfig, ValueBefore};
 use crate::error::{Error, Result};
 use crate::host::HostLimits;
-use crate::option::{Line, Setting, quoted};
+use crate::option::{ANNOTATION, Annotation, Line, Setting, quoted};
 use crate::system::System;
 use crate::systems;
 
@@ -71,25 +71,45 @@ pub fn config_from_text(dbms: Dbms, name: &str, text: &str) -> Result<Config> {
 
 /// A config with more options; one that it has already gets the new value.
 pub fn config_with(config: &Config, options: &[(&str, &str)]) -> Config {
-    let before = |name: &str| config.before.iter().find(|before| before.option == name);
+    let before = |name: &str| {
+        let before = config.before.iter().find(|before| before.option == name)?;
+        Some(Annotation::Before { version: before.version.clone(), value: before.value.clone() })
+    };
     let kept = config.options.iter().map(|(name, value)| Setting {
         name: name.clone(),
         value: value.clone(),
         loose: config.loose.contains(name),
-        before: before(name).map(|before| (before.version.clone(), before.value.clone())),
+        annotation: before(name),
+    });
+    let refused = config.refused.iter().map(|refused| Setting {
+        name: refused.option.clone(),
+        value: refused.value.clone(),
+        loose: false,
+        annotation: Some(Annotation::Refused(refused.reason.clone())),
     });
     let more = options.iter().map(|(name, value)| Setting {
         name: (*name).to_owned(),
         value: (*value).to_owned(),
         loose: false,
-        before: None,
+        annotation: None,
     });
-    with_settings(config.clone(), kept.chain(more).collect())
+    with_settings(config.clone(), kept.chain(refused).chain(more).collect())
+}
+
+/// Lines of a config that leave out options which a build refuses, and say why.
+pub fn refused_lines(dbms: Dbms, refused: &[LeftOut]) -> Vec<String> {
+    let line = |left: &LeftOut| {
+        let option = systems::get(dbms).format_option(&left.option, &left.value);
+        format!("{option} {ANNOTATION} {}", left.reason)
+    };
+    refused.iter().map(line).collect()
 }
 
 /// The config with these settings, and none of its own.
 fn with_settings(config: Config, settings: Vec<Setting>) -> Config {
-    let settings = last_of_each(settings);
+    let (refused, settings): (Vec<Setting>, Vec<Setting>) = last_of_each(settings)
+        .into_iter()
+        .partition(|setting| matches!(setting.annotation, Some(Annotation::Refused(_))));
     let options = settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
     let loose = settings.iter().filter(|setting| setting.loose).map(|setting| setting.name.clone());
     Config {
@@ -97,6 +117,7 @@ fn with_settings(config: Config, settings: Vec<Setting>) -> Config {
         options: options.collect(),
         loose: loose.collect(),
         before: settings.into_iter().filter_map(value_before).collect(),
+        refused: refused.into_iter().filter_map(left_out).collect(),
         ..config
     }
 }
@@ -112,16 +133,27 @@ fn last_of_each(settings: Vec<Setting>) -> Vec<Setting> {
 }
 
 fn value_before(setting: Setting) -> Option<ValueBefore> {
-    let (version, value) = setting.before?;
-    Some(ValueBefore { option: setting.name, version, value })
+    match setting.annotation? {
+        Annotation::Before { version, value } => Some(ValueBefore { option: setting.name, version, value }),
+        Annotation::Refused(_) => None,
+    }
+}
+
+fn left_out(setting: Setting) -> Option<LeftOut> {
+    match setting.annotation? {
+        Annotation::Refused(reason) => {
+            Some(LeftOut { option: setting.name, value: setting.value, reason, refused: true })
+        }
+        Annotation::Before { .. } => None,
+    }
 }
 
 fn hash(settings: &[Setting]) -> String {
     let line = |setting: &Setting| {
-        let before = setting
-            .before
-            .as_ref()
-            .map_or_else(String::new, |(version, value)| format!(" before {version}: {}", quoted(value)));
+        let before = match &setting.annotation {
+            Some(Annotation::Before { version, value }) => format!(" before {version}: {}", quoted(value)),
+            Some(Annotation::Refused(_)) | None => String::new(),
+        };
         format!("{} = {}{before}\n", setting.name, quoted(&setting.value))
     };
     let mut lines: Vec<String> = settings.iter().map(line).collect();
@@ -196,6 +228,7 @@ impl<'a> Reader<'a> {
             before: Vec::new(),
             other_sections: self.other_sections,
             loose: Vec::new(),
+            refused: Vec::new(),
             includes_shipped: self.includes_shipped,
             text: self.text,
         };

@@ -33,7 +33,9 @@ pub mod testing;
 mod unknown;
 
 pub use config::{Config, ShippedConfig, ValueBefore, cache_bytes};
-pub use configs::{config_from_text, config_with, is_file, load_config, load_config_for, shipped_configs};
+pub use configs::{
+    config_from_text, config_with, is_file, load_config, load_config_for, refused_lines, shipped_configs,
+};
 pub use error::{Error, Result};
 pub use host::HostLimits;
 pub use init::data_key;
@@ -42,4 +44,4 @@ pub use leftover::remove_data_dir;
 pub use server::{Server, ServerHandle};
 pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};
-pub use unknown::{UnknownOption, known_among, unknown_options};
+pub use unknown::{UnknownOption, known_among, refused_options, unknown_options};

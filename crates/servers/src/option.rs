@@ -23,25 +23,41 @@ pub(crate) struct Setting {
     pub value: String,
     /// Whether a server may not know it.
     pub loose: bool,
-    /// Another value for versions before the given one, from a comment `# rqps: before 10: 1000`.
-    pub before: Option<(String, String)>,
+    /// From a comment for rqps.
+    pub annotation: Option<Annotation>,
+}
+
+/// What a comment after an option says, [`ANNOTATION`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Annotation {
+    /// Another value for versions before the given one: `before 10: 1000`.
+    Before { version: String, value: String },
+    /// The option is left out. The reason begins with [`REFUSED`].
+    Refused(String),
 }
 
 /// Prefix of comments for rqps.
 pub(crate) const ANNOTATION: &str = "# rqps:";
 
-/// Parses version and value from the comment `before 10: 1000` after [`ANNOTATION`].
-pub(crate) fn value_before(
+/// Start of the reason why an option is left out whose value a build refuses.
+pub(crate) const REFUSED: &str = "refused: ";
+
+/// Parses what follows [`ANNOTATION`].
+pub(crate) fn annotation(
     comment: &str,
     is_version: impl Fn(&str) -> bool,
     is_value: impl Fn(&str) -> bool,
-) -> Result<(String, String), String> {
+) -> Result<Annotation, String> {
+    let comment = comment.trim();
+    if comment.starts_with(REFUSED) {
+        return Ok(Annotation::Refused(comment.to_owned()));
+    }
     comment
-        .trim()
         .strip_prefix("before ")
         .and_then(|rest| rest.split_once(": "))
         .map(|(version, value)| (version.trim().to_owned(), value.trim().to_owned()))
         .filter(|(version, value)| is_version(version) && is_value(value))
+        .map(|(version, value)| Annotation::Before { version, value })
         .ok_or_else(|| format!("expected something like `before 10: 1000` after `{ANNOTATION}`"))
 }
 

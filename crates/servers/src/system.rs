@@ -43,6 +43,12 @@ pub(crate) trait System: Sync {
     /// it is empty if none is known.
     fn line(&self, section: &mut String, line: &str, version: &str) -> std::result::Result<Line, String>;
 
+    /// Options that rqps sets, whatever a config has.
+    fn own_options(&self) -> &'static [&'static str];
+
+    /// Formats an option as a line of a config.
+    fn format_option(&self, option: &str, value: &str) -> String;
+
     /// Fills an empty directory with a new cluster that has the superuser, the benchmark's database and the
     /// config.
     fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied>;
@@ -112,6 +118,9 @@ pub(crate) trait System: Sync {
 pub(crate) trait Known {
     /// Whether the build accepts the option.
     fn has(&self, option: &str) -> Result<bool>;
+
+    /// Why the build refuses a value of an option that it knows; `None` if it accepts it.
+    fn refusal(&self, option: &str, value: &str) -> Result<Option<String>>;
 
     /// The names that it lists.
     fn names(&self) -> Box<dyn Iterator<Item = &str> + '_>;

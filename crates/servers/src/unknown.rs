@@ -1,14 +1,15 @@
-//! Options of a config that a build does not know: found before any data is loaded.
+//! Options of a config that a build does not know, or whose values it refuses: found before any data is loaded.
 
 use std::fs;
 use std::path::Path;
 
 use rqps_builds::{Build, server_user};
-use rqps_model::nearest;
+use rqps_model::{LeftOut, nearest};
 
 use crate::config::Config;
 use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
+use crate::option::REFUSED;
 use crate::system::Known;
 use crate::systems;
 
@@ -69,6 +70,32 @@ pub fn known_among(build: &Build, options: &[String], scratch: &Path) -> Result<
         }
         Ok(found)
     })
+}
+
+/// The options of a config that the build knows and whose values it refuses, with its messages.
+///
+/// # Errors
+/// As of [`unknown_options`].
+pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<LeftOut>> {
+    let own = systems::get(build.dbms).own_options();
+    ask(build, scratch, |known| {
+        let mut refused = Vec::new();
+        for (option, value) in config.options.iter().filter(|(option, _)| !own.contains(&option.as_str())) {
+            let value = config.value_before(build, option).map_or(value, |before| &before.value);
+            let refusal = if known.has(option)? { known.refusal(option, value)? } else { None };
+            refused.extend(refusal.map(|message| LeftOut {
+                option: option.clone(),
+                value: value.clone(),
+                reason: format!("{REFUSED}{}", one_line(&message)),
+                refused: true,
+            }));
+        }
+        Ok(refused)
+    })
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn ask<T>(build: &Build, scratch: &Path, question: impl FnOnce(&dyn Known) -> Result<T>) -> Result<T> {

@@ -124,8 +124,18 @@ fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
 pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
     let mut left_out: BTreeMap<i64, Vec<_>> = grouped(
         connection,
-        "SELECT arm_id, option, value, reason FROM arm_left_out ORDER BY arm_id, position",
-        |row| Ok((row.get(0)?, LeftOut { option: row.get(1)?, value: row.get(2)?, reason: row.get(3)? })),
+        "SELECT arm_id, option, value, reason, refused FROM arm_left_out ORDER BY arm_id, position",
+        |row| {
+            Ok((
+                row.get(0)?,
+                LeftOut {
+                    option: row.get(1)?,
+                    value: row.get(2)?,
+                    reason: row.get(3)?,
+                    refused: row.get(4)?,
+                },
+            ))
+        },
     )?;
     let settings_of = |table: &str| -> rusqlite::Result<BTreeMap<i64, Vec<Setting>>> {
         let sql = format!("SELECT arm_id, name, value FROM {table} ORDER BY arm_id, position");

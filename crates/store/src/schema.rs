@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/008.sql"),
     include_str!("schema/009.sql"),
     include_str!("schema/010.sql"),
+    include_str!("schema/011.sql"),
 ];
 
 /// The flat views of the newest version.

@@ -344,8 +344,15 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
     for (position, left_out) in arm.left_out.iter().enumerate() {
         transaction.insert(
             "arm_left_out",
-            "arm_id, position, option, value, reason",
-            params![arm_id, position as i64, left_out.option, left_out.value, left_out.reason],
+            "arm_id, position, option, value, reason, refused",
+            params![
+                arm_id,
+                position as i64,
+                left_out.option,
+                left_out.value,
+                left_out.reason,
+                left_out.refused
+            ],
         )?;
     }
     for (position, setting) in arm.managed.iter().enumerate() {

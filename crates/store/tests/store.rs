@@ -119,6 +119,7 @@ fn observations_round_trip() {
         option: "io_method".into(),
         value: "sync".into(),
         reason: "unknown before 18".into(),
+        refused: true,
     }];
     writer.put_arm(&changed).unwrap();
     writer.add_note(Some("new"), "server died").unwrap();

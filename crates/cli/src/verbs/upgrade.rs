@@ -16,7 +16,8 @@ use std::process::ExitCode;
 
 /// The default plan.
 const PLAN: &str = "verdicts";
-/// Name of the arm of the new version.
+/// Names of the arms.
+const OLD: &str = "old";
 const NEW: &str = "new";
 /// File name of the report in a run folder.
 const FILE: &str = "upgrade.md";
@@ -36,20 +37,20 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let two = TwoBuilds {
         name: "upgrade",
         plan: args.plan.as_deref().unwrap_or(PLAN),
-        arms: [arm("OLD", "old", &args.old), arm("NEW", NEW, new)],
+        arms: [arm("OLD", OLD, &args.old), arm("NEW", NEW, new)],
         config: args.config.as_deref(),
         tests: &args.tests,
         budget: args.budget.as_deref(),
     };
     let mut plan = two.plan()?;
-    let renamed =
-        args.config.as_deref().map(|config| with_later_names(context, &plan, config)).transpose()?.flatten();
-    if let Some(renamed) = &renamed {
-        let config = renamed.path.display().to_string();
+    let adapted =
+        args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?.flatten();
+    if let Some(adapted) = &adapted {
+        let config = adapted.path.display().to_string();
         plan.arms.iter_mut().filter(|arm| arm.name == NEW).for_each(|arm| arm.config.clone_from(&config));
     }
     let execution = super::run::begin(context, plan)?;
-    drop(renamed);
+    drop(adapted);
     super::run::execute_then(context, execution, |folder| {
         let page = super::run::write_report(folder)?;
         let report = folder.join(FILE);
@@ -63,26 +64,31 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// A config that exists until the run has its own copy.
-struct Renamed {
+struct Adapted {
     path: PathBuf,
     dir: PathBuf,
 }
 
-impl Drop for Renamed {
+impl Drop for Adapted {
     fn drop(&mut self) {
         // What is left is in the work directory, which holds nothing for good.
         let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 
-/// The config with the later names of options that the new version has renamed; None if there are none.
-fn with_later_names(context: &Context, plan: &Plan, config: &str) -> anyhow::Result<Option<Renamed>> {
-    let Some(new) = plan.arms.iter().find(|arm| arm.name == NEW) else {
+/// The config as the new version accepts it: with the later names of options that it has renamed, and without those
+/// whose values it refuses. None if it accepts the config, or only lacks some of its options.
+fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Result<Option<Adapted>> {
+    let build_of = |name: &str| plan.arms.iter().find(|arm| arm.name == name).map(|arm| &arm.build);
+    let (Some(old), Some(new)) = (build_of(OLD), build_of(NEW)) else {
         return Ok(None);
     };
-    let build = with_build_progress(context, &format!("getting {}", new.build), None, |watch| {
-        rqps_builds::resolve_watched(&context.dirs, &new.build, watch)
-    })?;
+    let resolve = |build| {
+        with_build_progress(context, &format!("getting {build}"), None, |watch| {
+            rqps_builds::resolve_watched(&context.dirs, build, watch)
+        })
+    };
+    let build = resolve(new)?;
     context.dirs.create_work()?;
     let work = &context.dirs.work;
     let config = rqps_servers::load_config(build.dbms, &build.version, config)?;
@@ -96,17 +102,30 @@ fn with_later_names(context: &Context, plan: &Plan, config: &str) -> anyhow::Res
         let written = value(&one.option).unwrap_or_default();
         rqps_report::replacement((&one.option, &written), value, is_known)?.line()
     };
-    let lines: Vec<String> = unknown.iter().filter_map(replacement).collect();
+    let mut lines: Vec<String> = unknown.iter().filter_map(replacement).collect();
+    if !lines.is_empty() {
+        out::message(&format!("{} is measured with {}", build.label(), lines.join("; ")));
+    }
+    let mut refused = rqps_servers::refused_options(&build, &config, work)?;
+    if !refused.is_empty() {
+        // What the old version refuses as well is a mistake in the config, which beginning the run reports.
+        let by_old = rqps_servers::refused_options(&resolve(old)?, &config, work)?;
+        refused.retain(|new| !by_old.iter().any(|old| old.option == new.option));
+    }
+    for one in &refused {
+        let (option, value) = (&one.option, &one.value);
+        out::message(&format!("{} is measured without {option} = {value}: {}", build.label(), one.reason));
+    }
+    lines.extend(rqps_servers::refused_lines(build.dbms, &refused));
     if lines.is_empty() {
         return Ok(None);
     }
-    out::message(&format!("{} is measured with {}", build.label(), lines.join("; ")));
     let dir = work.join(format!("upgrade-{}", std::process::id()));
     let path = dir.join(&config.name).with_extension("conf");
     std::fs::create_dir_all(&dir)
         .and_then(|()| std::fs::write(&path, config_text(build.dbms, &config.text, &lines)))
         .with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Some(Renamed { path, dir }))
+    Ok(Some(Adapted { path, dir }))
 }
 
 /// A config with more lines for the server.

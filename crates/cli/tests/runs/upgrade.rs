@@ -13,8 +13,12 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
          [[arm]]\nname = \"a\"\nbuild = \"postgres-{new}\"\nconfig = \"./small.conf\"\n"
     ));
     let config = bench.path().join("mine.conf");
-    fs::write(&config, "shared_buffers = 16MB\nwal_keep_segments = 4\noperator_precedence_warning = on\n")
-        .unwrap();
+    fs::write(
+        &config,
+        "shared_buffers = 16MB\nwal_keep_segments = 4\noperator_precedence_warning = on\n\
+         password_encryption = on\n",
+    )
+    .unwrap();
     let (old_build, new_build) = (format!("postgres-{old}"), format!("postgres-{new}"));
     let (plan, config) = (plan.display().to_string(), config.display().to_string());
     let upgrade =
@@ -50,6 +54,11 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
         |name: &str| output.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{output}"));
     assert!(line("wal_keep_segments").contains("wal_keep_size = 64MB"), "{output}");
     assert!(output.matches("wal_keep_size").count() == 1, "it is no changed default: {output}");
+    assert!(
+        output.contains("with mine: it does not know 2 of its options and refuses the value of one option")
+    );
+    assert!(line("password_encryption").contains("refused: "), "{output}");
+    assert!(line("password_encryption").contains("another value; scram-sha-256 is in effect"), "{output}");
     assert!(line("operator_precedence_warning").contains("unknown to"), "{output}");
     assert!(line("operator_precedence_warning").contains("nothing; remove it"), "{output}");
     assert!(

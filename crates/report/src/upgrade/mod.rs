@@ -113,15 +113,21 @@ impl Upgrade<'_> {
     fn start(&self) -> Option<String> {
         let (old, new) = (self.old_arm(), self.new_arm());
         let is_of_old = |left: &LeftOut| old.left_out.iter().any(|one| one.option == left.option);
-        let is_unknown =
-            |left: &&LeftOut| !left.option.starts_with('[') && !self.knows(&left.option) && !is_of_old(left);
-        let unknown = new.left_out.iter().filter(is_unknown).count();
-        (unknown > 0).then(|| {
+        let is_new = |left: &&&LeftOut| !left.option.starts_with('[') && !is_of_old(left);
+        let (known, unknown): (Vec<&LeftOut>, Vec<&LeftOut>) =
+            new.left_out.iter().filter(|left| is_new(&left)).partition(|left| self.knows(&left.option));
+        let refused = known.iter().filter(|left| left.refused).count();
+        let mut reasons = Vec::new();
+        if !unknown.is_empty() {
+            reasons.push(format!("does not know {} of its options", unknown.len()));
+        }
+        if refused > 0 {
+            let values = if refused == 1 { "value of one option" } else { "values of several options" };
+            reasons.push(format!("refuses the {values}"));
+        }
+        (!reasons.is_empty()).then(|| {
             let config = &new.config_name;
-            format!(
-                "{} does not start with {config}: it does not know {unknown} of its options.",
-                product(new)
-            )
+            format!("{} does not start with {config}: it {}.", product(new), reasons.join(" and "))
         })
     }
 
@@ -167,6 +173,7 @@ impl Upgrade<'_> {
                 Cell::words(&*left.reason),
                 match replacement {
                     Some(one) => Cell::words(one.text()),
+                    None if left.refused => self.in_effect(&left.option),
                     None if is_option && !self.knows(&left.option) => Cell::words("nothing; remove it"),
                     None => Cell::missing(),
                 },
@@ -175,6 +182,7 @@ impl Upgrade<'_> {
         for one in differences.iter().filter(|one| one.kind == DifferenceKind::Setting) {
             if let (Some(value), Some(now)) = (&one.base, &one.arm)
                 && !self.is_replacement(&one.name)
+                && !left_out.iter().any(|left| left.refused && left.option == one.name)
             {
                 table.row(vec![
                     Cell::words(&*one.name),
@@ -187,13 +195,21 @@ impl Upgrade<'_> {
         if !left_out.is_empty() {
             let with = if is_measured { ", and with the lines of `use instead`" } else { "" };
             table.footnotes.push(format!(
-                "{} does not start with an option that it does not know, unless it is written with `loose_`; it was \
-                 measured without these{with}",
+                "{} does not start with an option that it does not know, unless it is written with `loose_`, or with a \
+                 value that it refuses; it was measured without these{with}",
                 product(new)
             ));
         }
         table.block().unwrap_or_else(|| {
             Block::Text(format!("Both versions accept every option of {} alike.", new.config_name))
+        })
+    }
+
+    /// The value of a setting with which the new version was measured.
+    fn in_effect(&self, name: &str) -> Cell {
+        let setting = self.new_arm().settings.iter().find(|setting| setting.name == name);
+        setting.map_or_else(Cell::missing, |one| {
+            Cell::words(format!("another value; {} is in effect", one.value))
         })
     }
 

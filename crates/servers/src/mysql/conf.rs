@@ -2,7 +2,7 @@
 
 use rqps_model::Dbms;
 
-use crate::option::{ANNOTATION, Line, Setting, value_before};
+use crate::option::{ANNOTATION, Line, Setting, annotation};
 
 const INCLUDE: &str = "!include";
 const INCLUDE_DIR: &str = "!includedir ";
@@ -84,10 +84,10 @@ fn parse_option(line: &str) -> Result<Setting, String> {
     }
     let comment = comment.and_then(|comment| comment.strip_prefix(ANNOTATION));
     let is_version = |text: &str| Dbms::Mysql.version_num(text) > 0;
-    let before = comment.map(|comment| value_before(comment, is_version, |_| true)).transpose()?;
+    let annotation = comment.map(|comment| annotation(comment, is_version, |_| true)).transpose()?;
     let written = normalized(name);
     let loose = written.starts_with(LOOSE);
-    Ok(Setting { name: canonical(name), value, loose, before })
+    Ok(Setting { name: canonical(name), value, loose, annotation })
 }
 
 /// Prefix of options that a server may not know.
@@ -172,6 +172,7 @@ pub(crate) fn format_option(name: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::option::Annotation;
 
     fn option(line: &str) -> (String, String) {
         match parse_line(&mut String::new(), line, "8.0.31", false).unwrap() {
@@ -236,8 +237,8 @@ mod tests {
             panic!("not an option");
         };
         assert_eq!(
-            (setting.value, setting.before),
-            ("2".to_owned(), Some(("8.0".to_owned(), "1".to_owned())))
+            (setting.value, setting.annotation),
+            ("2".to_owned(), Some(Annotation::Before { version: "8.0".to_owned(), value: "1".to_owned() }))
         );
     }
 }

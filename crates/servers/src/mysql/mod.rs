@@ -108,6 +108,14 @@ impl System for Mysql {
         conf::parse_line(section, line, version, self.is_mariadb())
     }
 
+    fn own_options(&self) -> &'static [&'static str] {
+        &settings::OWN_OPTIONS
+    }
+
+    fn format_option(&self, option: &str, value: &str) -> String {
+        conf::format_option(option, value)
+    }
+
     fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied> {
         init::fill(new)
     }
@@ -116,9 +124,11 @@ impl System for Mysql {
         &self,
         build: &'a Build,
         user: &'a ServerUser,
-        _place: &'a Path,
+        place: &'a Path,
     ) -> Result<Box<dyn Known + 'a>> {
-        Ok(Box::new(options::known(build, &Layout::find(&build.root)?, user)?))
+        let layout = Layout::find(&build.root)?;
+        let known = options::known(build, &layout, user)?;
+        Ok(Box::new(settings::OfBuild { layout, user, place, known }))
     }
 
     /// Many options affect the files, and a newer build changes those of an older one.

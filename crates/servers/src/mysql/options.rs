@@ -12,7 +12,6 @@ use rustix::process::Signal;
 
 use super::conf::canonical;
 use crate::error::Result;
-use crate::system::Known;
 
 /// Prefix of the lines that describe an option.
 const OPTION_LINE: &str = "  ";
@@ -52,19 +51,13 @@ impl KnownOptions {
         self.values.contains_key(option) || bare.is_some_and(|bare| self.values.contains_key(bare))
     }
 
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
     /// The effective value of a variable, in the server's notation.
     pub fn value(&self, option: &str) -> Option<&str> {
         self.values.get(option)?.as_deref()
-    }
-}
-
-impl Known for Arc<KnownOptions> {
-    fn has(&self, option: &str) -> Result<bool> {
-        Ok(KnownOptions::has(self, option))
-    }
-
-    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        Box::new(self.values.keys().map(String::as_str))
     }
 }
 

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::Arc;
 
 use rqps_builds::log_tail::last_lines;
 use rqps_builds::mysql::Layout;
@@ -22,12 +23,13 @@ use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
 use crate::private::write_private;
 use crate::spec::{Applied, Listen};
+use crate::system::Known;
 
 /// Name of the options file in a data directory.
 pub(crate) const FILE: &str = "my.cnf";
 
 /// Options for where a server is and who can reach it, which rqps sets.
-const OWN_OPTIONS: [&str; 25] = [
+pub(crate) const OWN_OPTIONS: [&str; 25] = [
     "basedir",
     "bind_address",
     "character_sets_dir",
@@ -120,21 +122,15 @@ impl Settings<'_> {
         applied.config_as_used = applied.render(config, kept, "[mysqld]\n", format_option);
         write_private(path, applied.config_as_used.as_bytes(), Some(self.user))?;
         let (effective_options, output) = self.have_build_read(path)?;
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let complaints = complaints(&stderr);
-        if output.status.success() && complaints.is_empty() {
+        let Some(message) = refusal(&output) else {
             report_adjusted(&effective_options, kept, applied);
             return Ok(effective_options);
-        }
+        };
         Err(Error::ConfigRefused {
             dbms: self.build.dbms,
             version: self.build.version.clone(),
             config: config.name.clone(),
-            message: if complaints.is_empty() {
-                format!("  its server program exited with {}:\n{}", output.status, last_lines(&stderr, 5))
-            } else {
-                complaints
-            },
+            message,
         })
     }
 
@@ -162,7 +158,7 @@ impl Settings<'_> {
         })?;
         left_out.extend(config.other_sections.iter().filter_map(|section| {
             let reason = conf::why_not_read(section)?;
-            Some(LeftOut { option: format!("[{section}]"), value: String::new(), reason })
+            Some(LeftOut { option: format!("[{section}]"), value: String::new(), reason, refused: false })
         }));
         Ok((kept, left_out))
     }
@@ -221,6 +217,32 @@ impl Settings<'_> {
     }
 }
 
+/// The options of a build, which is asked in the empty directory `place` of the user.
+pub(crate) struct OfBuild<'a> {
+    pub layout: Layout,
+    pub user: &'a ServerUser,
+    pub place: &'a Path,
+    pub known: Arc<KnownOptions>,
+}
+
+impl Known for OfBuild<'_> {
+    fn has(&self, option: &str) -> Result<bool> {
+        Ok(self.known.has(option))
+    }
+
+    fn refusal(&self, option: &str, value: &str) -> Result<Option<String>> {
+        let path = self.place.join(FILE);
+        let text = format!("[mysqld]\n{}\n", format_option(option, value));
+        write_private(&path, text.as_bytes(), Some(self.user))?;
+        let (_, output) = options::with_file(&self.layout, self.user, &path, self.place)?;
+        Ok(refusal(&output))
+    }
+
+    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        Box::new(self.known.names())
+    }
+}
+
 /// The option that replaces this one, if the config has it and the build knows it.
 fn superseded_by(option: &str, config: &Config, known: &KnownOptions) -> Option<&'static str> {
     let configured = |name: &str| config.options.iter().any(|(configured, _)| configured == name);
@@ -228,6 +250,19 @@ fn superseded_by(option: &str, config: &Config, known: &KnownOptions) -> Option<
         .iter()
         .find(|(newer, older)| older.contains(&option) && known.has(newer) && configured(newer))
         .map(|(newer, _)| *newer)
+}
+
+/// What a server program says that does not accept its options file.
+fn refusal(output: &Output) -> Option<String> {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let complaints = complaints(&stderr);
+    if output.status.success() && complaints.is_empty() {
+        return None;
+    }
+    Some(match complaints.is_empty() {
+        true => format!("  its server program exited with {}:\n{}", output.status, last_lines(&stderr, 5)),
+        false => complaints,
+    })
 }
 
 /// The server's complaints about options, without timestamps.
@@ -254,6 +289,7 @@ fn report_adjusted(effective_options: &KnownOptions, kept: &[(String, String)], 
             option: option.clone(),
             value: value.clone(),
             reason: format!("the server adjusted it to {effective}"),
+            refused: false,
         };
         if !applied.left_out.contains(&adjusted) {
             applied.left_out.push(adjusted);

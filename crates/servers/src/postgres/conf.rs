@@ -2,7 +2,7 @@
 
 use rqps_model::Dbms;
 
-use crate::option::{ANNOTATION, Line, Setting, value_before};
+use crate::option::{ANNOTATION, Line, Setting, annotation};
 
 /// Parses one line: `name value` or `name = value`, the value bare or in single quotes, with an optional
 /// comment.
@@ -50,11 +50,11 @@ pub(crate) fn parse_line(line: &str) -> Result<Line, String> {
         return Ok(Line::IncludeDir(value, "conf"));
     }
     let is_version = |text: &str| Dbms::Postgres.version_num(text) > 0;
-    let before = after
+    let annotation = after
         .strip_prefix(ANNOTATION)
-        .map(|comment| value_before(comment, is_version, |value| parse_bare(value).is_ok()))
+        .map(|comment| annotation(comment, is_version, |value| parse_bare(value).is_ok()))
         .transpose()?;
-    Ok(Line::Option(Setting { name, value, loose: false, before }))
+    Ok(Line::Option(Setting { name, value, loose: false, annotation }))
 }
 
 /// Parses a bare value, which ends at a space or comment; returns the rest, too.
@@ -106,7 +106,7 @@ fn parse_quoted(text: &str) -> Option<(String, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::option::quoted;
+    use crate::option::{Annotation, quoted};
 
     fn option(line: &str) -> (String, String) {
         match parse_line(line).unwrap() {
@@ -141,9 +141,13 @@ mod tests {
         let Ok(Line::Option(setting)) = parse_line("x = 2000 # rqps: before 10: 1000") else {
             panic!("not an option");
         };
-        assert_eq!(setting.before, Some(("10".to_owned(), "1000".to_owned())));
+        let before = Annotation::Before { version: "10".to_owned(), value: "1000".to_owned() };
+        assert_eq!(setting.annotation, Some(before));
         assert!(parse_line("x = 2000 # rqps: 9.6 has 1000").is_err());
-        assert!(matches!(parse_line("x = 1 # before 10: 2"), Ok(Line::Option(Setting { before: None, .. }))));
+        assert!(matches!(
+            parse_line("x = 1 # before 10: 2"),
+            Ok(Line::Option(Setting { annotation: None, .. }))
+        ));
     }
 
     #[test]

@@ -108,6 +108,14 @@ impl System for Postgres {
         conf::parse_line(line)
     }
 
+    fn own_options(&self) -> &'static [&'static str] {
+        &settings::OWN_OPTIONS
+    }
+
+    fn format_option(&self, option: &str, value: &str) -> String {
+        settings::format_option(option, value)
+    }
+
     fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied> {
         init::fill(new)
     }

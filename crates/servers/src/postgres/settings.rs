@@ -27,7 +27,7 @@ use crate::system::Known;
 const STOCK: &str = "rqps-stock.conf";
 
 /// Options for where a server is and where it logs, which rqps sets.
-const OWN_OPTIONS: [&str; 12] = [
+pub(crate) const OWN_OPTIONS: [&str; 12] = [
     "config_file",
     "data_directory",
     "external_pid_file",
@@ -73,7 +73,6 @@ impl Settings<'_> {
     }
 
     fn write_all(&self, stock: &str, config: &Config, kept: &Options, applied: &mut Applied) -> Result<()> {
-        let format_option = |option: &str, value: &str| format!("{option} = {}", quoted(value));
         applied.config_as_used = format!("{stock}\n{}", applied.render(config, kept, "", format_option));
         self.write(&applied.config_as_used)
     }
@@ -153,6 +152,10 @@ impl Settings<'_> {
     }
 }
 
+pub(crate) fn format_option(option: &str, value: &str) -> String {
+    format!("{option} = {}", quoted(value))
+}
+
 struct KnownOptions<S> {
     listed: BTreeSet<String>,
     settings: S,
@@ -162,6 +165,13 @@ impl<'a, S: Borrow<Settings<'a>>> Known for KnownOptions<S> {
     fn has(&self, option: &str) -> Result<bool> {
         let is_extension = option.contains('.');
         Ok(is_extension || self.listed.contains(option) || self.settings.borrow().server_knows(option)?)
+    }
+
+    fn refusal(&self, option: &str, value: &str) -> Result<Option<String>> {
+        let settings = self.settings.borrow();
+        settings.write(&format!("{}\n", format_option(option, value)))?;
+        let output = settings.query_option("max_connections")?;
+        Ok((!output.status.success()).then(|| complaints(&String::from_utf8_lossy(&output.stderr))))
     }
 
     fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
