@@ -38,7 +38,7 @@ pub use guard::run_shim_if_asked;
 pub use obtain::{
     check_known, compile, install, install_from, list_builds, published, resolve, resolve_watched,
 };
-pub use plain_file::read_text;
+pub use plain_file::{open_file, read_text};
 pub use source::log_of;
 pub use source::watch::{BuildProgress, FETCHING, Watch};
 pub use user::{ServerUser, server_user};

@@ -14,6 +14,14 @@ pub const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads a regular file of at most `bytes_max`.
 pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    content(open_file(path)?, bytes_max)
+}
+
+/// Opens a regular file.
+///
+/// # Errors
+/// Names the kind of a special file.
+pub fn open_file(path: &Path) -> Result<File> {
     // Otherwise opening a pipe waits for a writer.
     let flags = OFlags::NONBLOCK.bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path)?;
@@ -27,7 +35,7 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
     if let Some((_, what)) = rejected_kinds.iter().find(|(is, _)| *is) {
         return Err(Error::other(format!("it is {what}: name a regular file")));
     }
-    content(file, bytes_max)
+    Ok(file)
 }
 
 /// Reads an open file of at most `bytes_max`.

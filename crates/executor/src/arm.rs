@@ -4,7 +4,7 @@ use crate::control::RunControl;
 use crate::error::{Death, Error, Result, mentions_full_disk};
 use crate::system::{ADMIN_NAME, Admin, Instance, System};
 use rqps_builds::Build;
-use rqps_model::{ServerSetting, Setting};
+use rqps_model::{START_WARNING, ServerSetting, Setting};
 use rqps_probe::{PerfCounters, ServerTarget};
 use rqps_servers::{Applied, Config, ServerSpec};
 use std::path::{Path, PathBuf};
@@ -23,12 +23,17 @@ pub struct Ingredients {
     pub system: &'static dyn System,
 }
 
+/// Letters of a value that a warning about something else is not likely to contain: `OFF` says nothing.
+const WORD_MIN: usize = 6;
+
 /// What an arm's instance reports about itself.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InstanceFacts {
     pub version_text: String,
     pub facts: Vec<Setting>,
     pub settings: Vec<ServerSetting>,
+    /// In its log since it was started.
+    pub warnings: Vec<String>,
 }
 
 /// An arm whose instance runs.
@@ -164,7 +169,7 @@ impl ActiveArm {
         let version_text = admin.version_text().map_err(Error::session(&self.name, ASKING_FACTS))?;
         let (facts, settings) = (admin.build_facts()?, admin.settings()?);
         let facts = facts.into_iter().map(|(name, value)| Setting { name, value }).collect();
-        Ok(InstanceFacts { version_text, facts, settings })
+        Ok(InstanceFacts { version_text, facts, settings, warnings: self.instance.warnings() })
     }
 }
 
@@ -197,7 +202,7 @@ pub(crate) fn record(
     facts: Option<InstanceFacts>,
 ) -> rqps_store::Arm {
     let is_known = facts.is_some();
-    let InstanceFacts { version_text, facts, settings } = facts.unwrap_or_default();
+    let InstanceFacts { version_text, facts, settings, warnings } = facts.unwrap_or_default();
     let Ingredients { build, config, .. } = ingredients;
     let fact = |(name, value): (&str, &str)| Setting { name: name.to_owned(), value: value.to_owned() };
     let family = build.family.facts().map(fact);
@@ -223,7 +228,21 @@ pub(crate) fn record(
         control: arm.control,
         env: arm.env.clone(),
         after_load: arm.after_load.clone(),
-        facts: facts.into_iter().chain(family).collect(),
+        facts: facts.into_iter().chain(family).chain(warnings_about(config, warnings)).collect(),
         settings,
     }
+}
+
+/// Those warnings that name an option of the config or its value: others are about the host, or about what rqps sets.
+fn warnings_about(config: &Config, warnings: Vec<String>) -> impl Iterator<Item = Setting> {
+    let is_about = |warning: &String| {
+        let normalized = warning.to_ascii_lowercase().replace('-', "_");
+        config.options.iter().any(|(option, value)| {
+            let is_word =
+                value.len() >= WORD_MIN && value.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+            normalized.contains(option.as_str()) || is_word && warning.contains(value.as_str())
+        })
+    };
+    let about: Vec<String> = warnings.into_iter().filter(is_about).collect();
+    about.into_iter().map(|warning| Setting { name: START_WARNING.to_owned(), value: warning })
 }

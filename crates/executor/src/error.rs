@@ -28,6 +28,9 @@ pub enum Error {
     /// A session other than the measured ones failed.
     #[error("arm {arm}, {doing}: {source}")]
     Session { arm: String, doing: String, source: Box<rqps_wire::Error> },
+    /// A file that the load needs cannot be loaded.
+    #[error("arm {arm}: {path}: {why}")]
+    Dump { arm: String, path: PathBuf, why: String },
     /// A measured step failed while its server lives.
     #[error("arm {arm}, step {step}: {source}")]
     Step { arm: String, step: String, source: rqps_driver::StepError },

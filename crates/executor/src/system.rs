@@ -148,6 +148,11 @@ pub trait Instance: Send + Sync {
     /// The lines of its log that explain why it died.
     fn telling_lines(&self) -> String;
 
+    /// The warnings in its log since it was started.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Opens an admin session under this name.
     fn admin(&self, name: &str) -> SessionResult<Box<dyn Admin>>;
 
@@ -204,6 +209,16 @@ pub enum PageImages {
 pub trait Admin: Send {
     /// Runs a statement and returns its result.
     fn query(&mut self, statement: &str) -> SessionResult<Table>;
+
+    /// Runs a statement that takes rows (`COPY … FROM STDIN`). `next` appends rows and returns whether more follow; if
+    /// it fails, none are loaded. Returns the number of rows.
+    fn copy_rows(
+        &mut self,
+        statement: &str,
+        _next: &mut dyn FnMut(&mut Vec<u8>) -> std::result::Result<bool, String>,
+    ) -> SessionResult<u64> {
+        Err(Wire::Misuse(format!("not supported here: {statement}")))
+    }
 
     /// The session's id on the instance, of the same kind as the ids that [`Admin::served_by`] takes.
     fn backend_id(&self) -> u32 {

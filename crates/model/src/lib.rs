@@ -25,7 +25,7 @@ pub use measure::{Detector, Events, Measure, Metric};
 pub use observed::{
     ConnectionCpu, Counter, CounterName, Metrics, Series, Settle, SettleCondition, Slice, Wait,
 };
-pub use server::{LeftOut, QueryPlan, ServerSetting, Setting};
+pub use server::{LeftOut, QueryPlan, START_WARNING, ServerSetting, Setting};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
 pub use text::{WORD_BYTES_MAX, clipped, edit_distance, grouped, nearest, numbers_of};

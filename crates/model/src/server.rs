@@ -10,6 +10,9 @@ pub struct Setting {
     pub value: String,
 }
 
+/// Name of the facts of an arm that are warnings of its server about its config.
+pub const START_WARNING: &str = "start.warning";
+
 /// An option of the config that was not set because the build does not know it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {

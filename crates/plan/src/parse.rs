@@ -1,5 +1,7 @@
 //! Parses a plan file into a [`Plan`], or reports all its mistakes.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
@@ -35,6 +37,9 @@ const PLAN_KEYS: [&str; 15] = [
     "matrix",
 ];
 
+/// An open file.
+pub type Opened = Box<dyn BufRead>;
+
 /// Checks of names in a plan that only the caller can do. Each returns the mistake as `Err` for an unknown name.
 pub struct PlanContext<'c> {
     /// Whether a config of a DBMS exists: a shipped config's name, or an absolute path.
@@ -43,6 +48,8 @@ pub struct PlanContext<'c> {
     pub known_build: &'c dyn Fn(&BuildSpec) -> Result<(), String>,
     /// Reads a text file that a plan names.
     pub read_text: &'c dyn Fn(&Path) -> Result<String, String>,
+    /// Opens a file of any size that a plan names.
+    pub open: &'c dyn Fn(&Path) -> Result<Opened, String>,
     /// All benchmarks; the first is the default.
     pub benchmarks: &'static [&'static dyn Benchmark],
 }
@@ -51,8 +58,13 @@ impl PlanContext<'static> {
     /// Accepts every build and config: for plans checked before, such as the one in a run folder.
     pub fn trusting(benchmarks: &'static [&'static dyn Benchmark]) -> Self {
         let read_text = &|path: &Path| std::fs::read_to_string(path).map_err(|error| error.to_string());
-        PlanContext { known_config: &|_, _| Ok(()), known_build: &|_| Ok(()), read_text, benchmarks }
+        let open = &|path: &Path| open(path).map_err(|error| error.to_string());
+        PlanContext { known_config: &|_, _| Ok(()), known_build: &|_| Ok(()), read_text, open, benchmarks }
     }
+}
+
+fn open(path: &Path) -> std::io::Result<Opened> {
+    Ok(Box::new(BufReader::new(File::open(path)?)))
 }
 
 /// A valid plan and its warnings.
@@ -177,6 +189,10 @@ fn read_plan(
                 dbms: &dbms,
                 plan_keys: &keys,
                 read_text: &|file| (context.read_text)(&directory.join(file)),
+                open: &|file| {
+                    let path = directory.join(file);
+                    (context.open)(&path).map(|opened| (path, opened))
+                },
                 benchmarks,
             };
             read_benchmark(&reading)?

@@ -9,6 +9,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use serde::{Serialize, Serializer};
 use toml::Table;
 
 use crate::model::{Arm, Isolated, OnServerDeath, Protocol, TestOptions, VerdictOptions, Workload};
+use crate::parse::Opened;
 use crate::problem::Problems;
 use crate::profile::ProfileOptions;
 use crate::reader::Section;
@@ -54,6 +56,9 @@ pub trait Benchmark: Sync {
     }
 }
 
+/// An open file and its whole path.
+pub type OpenedAt = (PathBuf, Opened);
+
 /// A plan while it is read.
 pub struct Reading<'p> {
     pub top: &'p Section<'p>,
@@ -65,6 +70,8 @@ pub struct Reading<'p> {
     pub dbms: &'p [Dbms],
     /// Reads a text file by its path, relative to the plan's directory.
     pub read_text: &'p dyn Fn(&str) -> Result<String, String>,
+    /// Opens a file of any size by its path, as [`Reading::read_text`] does; also returns its whole path.
+    pub open: &'p dyn Fn(&str) -> Result<OpenedAt, String>,
     /// All top-level keys.
     pub plan_keys: &'p [&'static str],
     pub benchmarks: &'static [&'static dyn Benchmark],

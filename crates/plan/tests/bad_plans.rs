@@ -7,6 +7,7 @@ fn context() -> PlanContext<'static> {
     PlanContext {
         benchmarks: rqps_workloads::BENCHMARKS,
         read_text: &|_| Err("no such file".to_owned()),
+        open: &|_| Err("no such file".to_owned()),
         known_config: &|_, name| match name {
             "x10a_c8r32" | "sized" => Ok(()),
             _ => Err(format!("there is no config \"{name}\"")),

@@ -61,6 +61,7 @@ fn check(text: &str, what: &str) {
     let context = PlanContext {
         benchmarks: rqps_workloads::BENCHMARKS,
         read_text: &|_| Err("no such file".to_owned()),
+        open: &|_| Err("no such file".to_owned()),
         known_config: &|_, name| ask(!name.contains('0')),
         known_build: &|build| ask(!build.to_string().contains('7')),
     };

@@ -13,6 +13,7 @@ use rqps_plan::{CheckedPlan, Plan, PlanContext, render_schedule, schedule};
 use rqps_report::Format;
 use rqps_store::counted;
 use serde_json::json;
+use std::io::BufReader;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -121,6 +122,10 @@ pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
         known_config: &known_config,
         known_build: &known_build,
         read_text: &|path| rqps_builds::read_text(path).map_err(|error| error.to_string()),
+        open: &|path| match rqps_builds::open_file(path) {
+            Ok(file) => Ok(Box::new(BufReader::new(file))),
+            Err(error) => Err(error.to_string()),
+        },
         benchmarks: KIT.benchmarks,
     };
     Plan::parse(text, name, &context).map_err(|e| Usage(e.to_string()).into())

@@ -57,6 +57,35 @@ fn own_scripts_get_verdicts_and_explanations() {
     assert!(kept.contains("generate_series(1, 2000)") && !kept.contains("schema.sql"), "{kept}");
 }
 
+const DUMP: &str = "-- PostgreSQL database dump\n\\restrict k9\nSET transaction_timeout = 0;\n\
+    SELECT pg_catalog.set_config('search_path', '', false);\nCREATE TABLE public.orders (\n    id integer NOT NULL,\n    \
+    note text\n);\nALTER TABLE public.orders OWNER TO nobody_here;\nCOPY public.orders (id, note) FROM stdin;\n\
+    1\tfirst; row\n2\t\\N\n3\tthird\n\\.\n\
+    ALTER TABLE ONLY public.orders\n    ADD CONSTRAINT orders_pkey PRIMARY KEY (id);\n\\unrestrict k9\n";
+
+#[test]
+fn a_dump_is_loaded() {
+    let bench = Bench::new();
+    let dump = bench.path().join("shop.sql");
+    fs::write(&dump, DUMP).unwrap();
+    let plan = bench.plan_text(&format!(
+        "base = \"a\"\n[workload]\nbenchmark = \"sql\"\nseconds = 1\nwarmup_seconds = 0\nsettle_seconds_max = 5\n\
+         [sql]\ndump = \"shop.sql\"\nschema = \"CREATE INDEX ON orders (note)\"\n[sql.tests]\n\
+         look = '''-- rows: 1\nSELECT note FROM orders WHERE id = 1 AND note = 'first; row';'''\n\
+         [[arm]]\nname = \"a\"\nbuild = \"postgres-{}\"\nconfig = \"./small.conf\"\n",
+        exact_version("12")
+    ));
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let run = bench.run();
+    assert!(run.windows.iter().all(|window| window.valid() && window.result.events > 0));
+    let kept = fs::read_to_string(bench.folder().join("plan.toml")).unwrap();
+    assert!(kept.contains("tables = [\"public.orders\"]") && kept.contains("sha256"), "{kept}");
+
+    fs::write(&dump, "CREATE TABLE a (id int);\nCOPY a FROM stdin;\n1\n").unwrap();
+    let refused = bench.call(&["run", plan.to_str().unwrap()]).expect(2).stderr;
+    assert!(refused.contains("shop.sql: line 3: the file ends within the rows of a COPY"), "{refused}");
+}
+
 #[test]
 fn own_scripts_run_on_mysql_in_a_sequence_with_several_clients() {
     let bench = Bench::new();

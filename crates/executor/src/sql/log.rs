@@ -1,4 +1,4 @@
-//! Selects the lines of a server's log that are shown after it has died.
+//! Selects lines of a server's log: those that are shown after it has died, and its warnings.
 
 /// Lines at the end of the log that are searched.
 pub(crate) const SEARCHED_LINES: usize = 400;
@@ -11,4 +11,44 @@ pub(crate) fn lines_from(log: &str, matches: impl Fn(&str) -> bool) -> String {
     let first = lines.iter().position(|line| matches(line)).unwrap_or(last);
     let end = lines.len().min(first + SHOWN_LINES);
     lines[first..end].join("\n")
+}
+
+/// The texts of warnings in a log, each once.
+pub(crate) fn warnings(log: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in log.lines() {
+        let text = match (line.split_once("[Warning] "), line.split_once("WARNING:")) {
+            // MySQL continues with a number and a part of the server in brackets.
+            (Some((_, rest)), _) => without_brackets(rest),
+            (None, Some((_, rest))) => rest,
+            (None, None) => continue,
+        };
+        let text = text.trim().to_owned();
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
+
+fn without_brackets(text: &str) -> &str {
+    match text.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        Some((_, rest)) => without_brackets(rest),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_have_neither_times_nor_numbers() {
+        let log = "2026-11-25T17:22:01.78Z 0 [Warning] [MY-011070] [Server] 'binlog_format' is deprecated.\n\
+                   2026-11-25T17:22:02.78Z 0 [Warning] [MY-011070] [Server] 'binlog_format' is deprecated.\n\
+                   2026-11-25 17:22:01 0 [Note] ready\n2026-11-25 17:22:01 0 [Warning] option 'x' [y] is old\n\
+                   2026-11-25 17:22:01.1 UTC [9] WARNING:  archive_mode\n";
+        let expected = ["'binlog_format' is deprecated.", "option 'x' [y] is old", "archive_mode"];
+        assert_eq!(warnings(log), expected);
+    }
 }

@@ -1,6 +1,7 @@
 //! Driver of the user's own SQL: rqps' clients.
 
 use super::microbenchmarks::window;
+use super::system::SqlAddress;
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
 use crate::driver::{Driver, Job, Loaded, Window, work_of};
@@ -10,7 +11,9 @@ use rqps_driver::Observer;
 use rqps_model::FixedWork;
 use rqps_plan::{Benchmark, Driver as Program, Plan, StepDef};
 use rqps_store::Load;
-use rqps_workloads::sql::{Sql, SqlPlan};
+use rqps_workloads::Dialect;
+use rqps_workloads::sql::{Dump, DumpReader, Item, Sql, SqlPlan};
+use std::io::BufReader;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -39,6 +42,44 @@ impl OwnClients {
             })?;
         }
         Ok(())
+    }
+}
+
+/// Loads a dump in one session.
+fn load_dump((dump, dialect): (&Dump, Dialect), arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<()> {
+    let start = Instant::now();
+    let refused = |why: String| Error::Dump { arm: arm.name.clone(), path: dump.path.clone(), why };
+    let file =
+        rqps_builds::open_file(&dump.path).map_err(|error| refused(format!("cannot read it: {error}")))?;
+    let mut reader = DumpReader::new(BufReader::new(file), dialect);
+    let mut admin = arm.admin("loading the dump")?;
+    while let Some(item) = reader.next_item().map_err(refused)? {
+        control.check()?;
+        let percent = 100.0 * reader.bytes() as f64 / dump.bytes.max(1) as f64;
+        control.progress.action_progress("dump", start.elapsed().as_secs_f64(), Some((percent, "%")));
+        let failed = |line: usize, source| {
+            Error::session(&arm.name, &format!("loading line {line} of {}", dump.path.display()))(source)
+        };
+        match item {
+            Item::Statement { piece, optional } => match admin.query(&piece.text) {
+                Err(rqps_wire::Error::Db { .. }) if optional => {}
+                outcome => outcome.map(drop).map_err(|source| failed(piece.line, source))?,
+            },
+            Item::Copy { line, statement } => {
+                let stop = control.stop;
+                let mut next = |rows: &mut Vec<u8>| match stop.load(Ordering::Relaxed) {
+                    true => Err("interrupted".to_owned()),
+                    false => reader.copy_rows(rows),
+                };
+                let copied = admin.copy_rows(&statement, &mut next);
+                control.check()?;
+                copied.map_err(|source| failed(line, source))?;
+            }
+        }
+    }
+    match reader.sha256() == dump.sha256 {
+        true => Ok(()),
+        false => Err(refused("it is not the file with which this run began".to_owned())),
     }
 }
 
@@ -74,8 +115,14 @@ impl Driver for OwnClients {
     /// Runs the schema.
     fn load(&self, plan: &Plan, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded> {
         let start = Instant::now();
+        let work = work_of::<SqlPlan>(self, plan)?;
+        if let Some(dump) = work.dump() {
+            let dialect = SqlAddress::of(arm, self)?.adapter.dialect();
+            load_dump((dump, dialect), arm, control)?;
+        }
+        // The dump's session is over, and with it the options that it set.
         let mut admin = arm.admin("running the schema")?;
-        for piece in work_of::<SqlPlan>(self, plan)?.schema() {
+        for piece in work.schema() {
             control.check()?;
             control.progress.action_progress("schema", start.elapsed().as_secs_f64(), None);
             let doing = format!("running the statement on line {} of the schema", piece.line);
@@ -84,7 +131,7 @@ impl Driver for OwnClients {
         let load_us = start.elapsed().as_micros() as u64;
         self.prepare_all(plan, arm, &mut *admin, control)?;
         let load = Load { tables: plan.work.tables(), rows: plan.work.rows_total(), load_us, index_us: 0 };
-        Ok(Loaded { load, summary: format!("schema in {:.1} s", start.elapsed().as_secs_f64()) })
+        Ok(Loaded { load, summary: format!("own SQL in {:.1} s", start.elapsed().as_secs_f64()) })
     }
 
     fn prepare<'a>(

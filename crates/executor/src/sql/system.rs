@@ -2,7 +2,7 @@
 
 use super::adapter::{Adapter, CLIENT_NAME, Settling};
 use super::adapters::adapter;
-use super::log::SEARCHED_LINES;
+use super::log::{SEARCHED_LINES, warnings};
 use super::mysql::Mysql;
 use super::postgres::Postgres;
 use crate::arm::ActiveArm;
@@ -178,6 +178,10 @@ impl Instance for SqlInstance {
 
     fn telling_lines(&self) -> String {
         self.adapter.telling_lines(&self.server.log_tail(SEARCHED_LINES))
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        warnings(&self.server.log_tail(SEARCHED_LINES))
     }
 
     fn admin(&self, name: &str) -> SessionResult<Box<dyn Admin>> {

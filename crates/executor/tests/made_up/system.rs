@@ -51,6 +51,7 @@ impl System for Ledgers {
             before: Vec::new(),
             other_sections: Vec::new(),
             loose: Vec::new(),
+            refused: Vec::new(),
             includes_shipped: false,
             text: String::new(),
         })

@@ -17,7 +17,7 @@ use rqps_explain::{
     Cause, Difference, DifferenceKind, ExplainRequest, Explanation, differences, explain, is_in_config,
     plan_changes,
 };
-use rqps_model::LeftOut;
+use rqps_model::{LeftOut, START_WARNING};
 use rqps_store::{Arm, Run};
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
@@ -98,8 +98,11 @@ impl Upgrade<'_> {
             blocks.extend(of_part);
         };
         let differences = differences(judged.run, self.base, self.arm)?;
-        part("Your config", vec![self.config(&differences)]);
-        part("Defaults that changed", vec![self.defaults(&differences)]);
+        part("Your config", [self.config(&differences)].into_iter().chain(self.warnings()).collect());
+        part(
+            "Defaults that changed",
+            [self.defaults(&differences)].into_iter().chain(self.new_settings()).collect(),
+        );
         part("Query plans that changed", vec![self.plans()?]);
         let why = causes(judged, found);
         if !why.is_empty() {
@@ -242,6 +245,37 @@ impl Upgrade<'_> {
             managed.join(", ")
         ));
         table.block().unwrap_or_else(|| Block::Text("None that the config leaves to the server.".to_owned()))
+    }
+
+    /// What the new version's server warns of at its start, and the old one's does not.
+    fn warnings(&self) -> Vec<Block> {
+        let of = |arm: &'_ Arm| -> Vec<String> {
+            let warnings = arm.facts.iter().filter(|fact| fact.name == START_WARNING);
+            warnings.map(|fact| fact.value.clone()).collect()
+        };
+        let before = of(self.old_arm());
+        let new: Vec<String> =
+            of(self.new_arm()).into_iter().filter(|warning| !before.contains(warning)).collect();
+        match new.is_empty() {
+            true => Vec::new(),
+            false => vec![
+                Block::Text(format!("{} warns at its start:", product(self.new_arm()))),
+                Block::Items(new),
+            ],
+        }
+    }
+
+    /// Settings that only the new version has.
+    fn new_settings(&self) -> Option<Block> {
+        let (old, new) = (self.old_arm(), self.new_arm());
+        let is_in_old = |name: &str| old.settings.iter().any(|setting| setting.name == name);
+        let added = new.settings.iter().map(|setting| setting.name.as_str());
+        let added: Vec<&str> = added
+            .filter(|name| renamed::is_worth_setting(name) && !is_in_old(name) && !self.is_replacement(name))
+            .collect();
+        // Runs from before settings were recorded have none.
+        (!old.settings.is_empty() && !added.is_empty())
+            .then(|| Block::Text(format!("Only {} has: {}.", product(new), added.join(", "))))
     }
 
     fn plans(&self) -> Result<Block> {

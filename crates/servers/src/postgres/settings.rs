@@ -193,11 +193,14 @@ fn own_settings(listen: &Listen) -> Options {
     .to_vec()
 }
 
+/// Said of `postgresql.auto.conf`, which new data directories lack.
+const NO_FILE: &str = "skipping missing configuration file";
+
 /// The server's complaints about options, without timestamps and the final summary.
 fn complaints(stderr: &str) -> String {
     let lines: Vec<String> = stderr
         .lines()
-        .filter(|line| !line.contains("contains errors"))
+        .filter(|line| !line.contains("contains errors") && !line.contains(NO_FILE))
         .map(|line| {
             ["LOG:", "FATAL:", "ERROR:", "HINT:", "DETAIL:", "WARNING:"]
                 .iter()

@@ -1,5 +1,6 @@
 //! Tests of the user's own: scripts of SQL on tables that a schema creates and fills.
 
+mod dump;
 mod script;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use rqps_plan::{
 };
 use toml::Table;
 
+pub use dump::{Dump, DumpReader, Item};
 pub use script::Piece;
 use script::split;
 
@@ -31,7 +33,7 @@ const WORKLOAD_KEYS: [&str; 8] = [
     "settle_seconds_max",
     "steps",
 ];
-const SQL_KEYS: [&str; 3] = ["schema", "rows", "tests"];
+const SQL_KEYS: [&str; 4] = ["dump", "schema", "rows", "tests"];
 /// End of the name of a file, in place of SQL.
 const FILE_END: &str = ".sql";
 /// Rows of all tables together if a plan does not say.
@@ -62,7 +64,7 @@ impl Benchmark for Sql {
     }
 
     fn section_of_key(&self, key: &str) -> Option<&'static str> {
-        (key == "schema").then_some("[sql], with benchmark = \"sql\" in [workload]")
+        ["schema", "dump"].contains(&key).then_some("[sql], with benchmark = \"sql\" in [workload]")
     }
 
     fn read(&self, plan: &Reading<'_>) -> BenchmarkParts {
@@ -73,7 +75,9 @@ impl Benchmark for Sql {
 /// The part of a plan that is specific to own SQL.
 #[derive(Debug)]
 pub struct SqlPlan {
-    /// The schema's text.
+    /// Loaded before the schema.
+    dump: Option<Dump>,
+    /// The schema's text; empty if there is none.
     schema: String,
     /// The schema's statements.
     pieces: Vec<Piece>,
@@ -96,10 +100,10 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     });
     let section = top.table("sql", "[sql]");
     if section.is_none() {
-        let remedy = "Add [sql] with `schema` and a script for each test in [sql.tests].";
+        let remedy = "Add [sql] with `schema` or `dump`, and a script for each test in [sql.tests].";
         problems.missing(&(0..0), "[sql]", "missing", remedy);
     }
-    let OwnSql { schema, pieces, rows, scripts } =
+    let OwnSql { dump, schema, pieces, rows, scripts } =
         section.map(|section| read_sql(&section, plan)).unwrap_or_default();
     let names: Vec<String> = scripts.keys().cloned().collect();
     let unknown = |step: &str| -> Option<String> {
@@ -134,12 +138,14 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let mut tests = read_tests(top, problems, &shared_keys, &unknown);
     shared_keys.steps = shared::each_with_clients(shared_keys.steps, &clients);
     shared::add_clients(&mut tests, &shared_keys.steps);
+    let of_dump = dump.iter().flat_map(|dump| dump.tables.iter().cloned());
     let work = SqlPlan {
-        tables: script::created_tables(&pieces),
+        tables: of_dump.chain(script::created_tables(&pieces)).collect(),
         rows,
         seconds: small("seconds", limits::WINDOW_SECONDS, 60),
         warmup: shared::warmup(workload, problems).unwrap_or(Warmup::Time(Duration::from_secs(5))),
         tests: scripts.iter().map(|(name, (_, script))| (name.clone(), test(name, script))).collect(),
+        dump,
         schema,
         pieces,
         scripts: scripts.into_iter().map(|(name, (text, _))| (name, text)).collect(),
@@ -150,6 +156,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
 /// The section `[sql]`.
 #[derive(Default)]
 struct OwnSql {
+    dump: Option<Dump>,
     schema: String,
     pieces: Vec<Piece>,
     rows: u64,
@@ -162,7 +169,6 @@ fn in_every_dialect<T: PartialEq>(
     dbms: &[Dbms],
     parse: impl Fn(Dialect) -> Result<T, String>,
 ) -> Result<T, String> {
-    let dialect = |dbms: Dbms| if dbms == Dbms::Postgres { Dialect::Postgres } else { Dialect::Mysql };
     let mut all = dbms.iter().map(|dbms| parse(dialect(*dbms)));
     let first = all.next().unwrap_or_else(|| parse(Dialect::Postgres))?;
     for other in all {
@@ -191,6 +197,7 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
             }
         }
     };
+    let dump = read_dump(section, plan);
     let schema = text(section, "schema");
     let mut pieces = Vec::new();
     match &schema {
@@ -198,7 +205,7 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
             let split = in_every_dialect(plan.dbms, |dialect| split(value, dialect));
             let tables = split.and_then(|split| {
                 pieces = split;
-                match script::created_tables(&pieces).is_empty() {
+                match dump.is_none() && script::created_tables(&pieces).is_empty() {
                     true => Err("it creates no table".to_owned()),
                     false => Ok(()),
                 }
@@ -207,15 +214,17 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
                 problems.error(at, section.place_of("schema"), why, "Correct the schema.");
             }
         }
-        None if section.node("schema").is_none() => {
-            let remedy = "Write the statements that create and fill the tables, or the path of a .sql file.";
+        None if section.node("schema").is_none() && section.node("dump").is_none() => {
+            let remedy = "Write the statements that create and fill the tables, or the path of a .sql file, or name a \
+                          `dump`.";
             problems.missing(&section.at, section.place_of("schema"), "missing", remedy);
         }
         None => {}
     }
-    let rows = section.integer("rows", 1..=*limits::ROWS.end()).map_or(ROWS_DEFAULT, |found| found.value);
+    let rows_default = dump.as_ref().map_or(ROWS_DEFAULT, |dump| (dump.bytes / ROW_BYTES).max(1));
+    let rows = section.integer("rows", 1..=*limits::ROWS.end()).map_or(rows_default, |found| found.value);
     let schema = schema.map(|found| found.value).unwrap_or_default();
-    let mut sql = OwnSql { schema, pieces, rows, scripts: BTreeMap::new() };
+    let mut sql = OwnSql { dump, schema, pieces, rows, scripts: BTreeMap::new() };
     let Some(tests) = section.table("tests", "[sql.tests]").filter(|tests| tests.entries().next().is_some())
     else {
         let remedy = "Add [sql.tests] with a script for each test, such as by-id = \"SELECT 1;\".";
@@ -237,6 +246,46 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
         }
     }
     sql
+}
+
+/// The path of a dump, or, in the plan that a run keeps, also what was found in it.
+fn read_dump(section: &Section<'_>, plan: &Reading<'_>) -> Option<Dump> {
+    section.node("dump")?;
+    let place = section.place_of("dump");
+    if section.node("dump").is_some_and(|(_, node)| node.get_ref().is_table()) {
+        let kept = section.table("dump", "[sql.dump]")?;
+        let tables = kept.list("tables", "names of tables")?.value.iter();
+        return Some(Dump {
+            path: kept.text("path")?.value.into(),
+            sha256: kept.text("sha256")?.value.to_owned(),
+            bytes: kept.integer("bytes", 0..=i64::MAX as u64)?.value,
+            tables: tables.filter_map(|name| Some(name.get_ref().as_str()?.to_owned())).collect(),
+        });
+    }
+    let Found { value, at } = section.text("dump")?;
+    let (path, source) = match (plan.open)(value) {
+        Ok(opened) => opened,
+        Err(why) => {
+            let remedy = "Correct the path, which is relative to the plan's directory.";
+            plan.problems.error(&at, place, format!("cannot read {value}: {why}"), remedy);
+            return None;
+        }
+    };
+    let dialects: Vec<Dialect> = plan.dbms.iter().map(|dbms| dialect(*dbms)).collect();
+    let first = dialects.first().copied().unwrap_or(Dialect::Postgres);
+    let dump = match dialects.iter().all(|dialect| *dialect == first) {
+        true => Dump::examine(path, source, first),
+        false => Err("PostgreSQL and MySQL cannot load the same dump".to_owned()),
+    };
+    dump.map_err(|why| {
+        let remedy = "pg_dump --no-owner DATABASE, or mysqldump --hex-blob DATABASE, writes a dump that can be loaded.";
+        plan.problems.error(&at, place, format!("{value}: {why}"), remedy);
+    })
+    .ok()
+}
+
+fn dialect(dbms: Dbms) -> Dialect {
+    if dbms == Dbms::Postgres { Dialect::Postgres } else { Dialect::Mysql }
 }
 
 fn check_name(name: &str) -> Result<(), String> {
@@ -279,6 +328,11 @@ fn test(name: &str, script: &script::Script) -> &'static Test {
 }
 
 impl SqlPlan {
+    /// Loaded before the schema.
+    pub fn dump(&self) -> Option<&Dump> {
+        self.dump.as_ref()
+    }
+
     /// The statements that create and fill the tables, in order.
     pub fn schema(&self) -> &[Piece] {
         &self.pieces
@@ -307,11 +361,23 @@ impl Workplan for SqlPlan {
         // With a line end, no text can be taken for the name of a file.
         let line = |text: &String| toml::Value::from(format!("{}\n", text.trim_end()));
         let scripts = self.scripts.iter().map(|(name, text)| (name.clone(), line(text)));
-        let sql = Table::from_iter([
-            ("schema".to_owned(), line(&self.schema)),
+        let mut sql = Table::from_iter([
             ("rows".to_owned(), toml::Value::Integer(self.rows as i64)),
             ("tests".to_owned(), toml::Value::Table(scripts.collect())),
         ]);
+        if !self.schema.is_empty() {
+            sql.insert("schema".to_owned(), line(&self.schema));
+        }
+        if let Some(Dump { path, sha256, bytes, tables }) = &self.dump {
+            let tables = tables.iter().map(|table| table.as_str().into()).collect();
+            let dump = Table::from_iter([
+                ("path".to_owned(), path.to_string_lossy().as_ref().into()),
+                ("sha256".to_owned(), sha256.as_str().into()),
+                ("bytes".to_owned(), toml::Value::Integer(*bytes as i64)),
+                ("tables".to_owned(), toml::Value::Array(tables)),
+            ]);
+            sql.insert("dump".to_owned(), toml::Value::Table(dump));
+        }
         Table::from_iter([("sql".to_owned(), toml::Value::Table(sql))])
     }
 

@@ -136,10 +136,24 @@ pub struct Piece {
 /// Splits SQL into statements at `;` outside of quotes and comments; drops comments, except those with hints to an
 /// optimizer (`/*+`) or with SQL for some versions of MySQL (`/*!`).
 pub fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece>, String> {
+    let (mut pieces, last) = split_some(text, dialect, &mut DELIMITER.to_owned())?;
+    pieces.extend(last);
+    Ok(pieces)
+}
+
+/// What ends a statement if a script does not say.
+pub(super) const DELIMITER: &str = ";";
+
+/// As [`split`], also returns a last statement that no delimiter ends. `delimiter` is the one at the start, and becomes
+/// the one at the end.
+pub(super) fn split_some(
+    text: &str,
+    dialect: Dialect,
+    delimiter: &mut String,
+) -> Result<(Vec<Piece>, Option<Piece>), String> {
     let mut pieces = Vec::new();
     let empty = |line| Piece { line, text: String::new(), rows: None, quoted: Vec::new() };
     let (mut line, mut piece) = (1, empty(1));
-    let mut delimiter = ";";
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let before = text[..text.len() - rest.len()].chars().next_back();
@@ -170,7 +184,7 @@ pub fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece>, String> {
             let quoted = quoted_length(rest, before, dialect);
             quoted.ok_or_else(|| format!("line {line}: the quote does not end"))?
         };
-        if length == 0 && rest.starts_with(delimiter) {
+        if length == 0 && rest.starts_with(delimiter.as_str()) {
             if !piece.text.trim().is_empty() {
                 pieces.push(std::mem::replace(&mut piece, empty(line)));
             }
@@ -181,7 +195,7 @@ pub fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece>, String> {
             && piece.text.trim().is_empty()
             && let Some(new) = new_delimiter(rest)
         {
-            delimiter = new;
+            new.clone_into(delimiter);
             rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
             continue;
         }
@@ -200,11 +214,9 @@ pub fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece>, String> {
         line += rest[..length].matches('\n').count();
         rest = &rest[length..];
     }
-    if !piece.text.trim().is_empty() {
-        pieces.push(piece);
-    }
-    pieces.iter_mut().for_each(|piece| piece.text.truncate(piece.text.trim_end().len()));
-    Ok(pieces)
+    let mut last = (!piece.text.trim().is_empty()).then_some(piece);
+    pieces.iter_mut().chain(&mut last).for_each(|piece| piece.text.truncate(piece.text.trim_end().len()));
+    Ok((pieces, last))
 }
 
 /// The delimiter that a line of the `mysql` program sets: `DELIMITER //`.

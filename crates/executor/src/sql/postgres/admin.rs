@@ -10,7 +10,7 @@ use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
 use rqps_probe::{FlushProcedure, WorkIn};
 use rqps_wire::postgres::Connection;
-use rqps_wire::{Session, Table};
+use rqps_wire::{Error, Session, Table};
 
 /// Waits until all earlier commits are on disk, including those with `synchronous_commit = off`.
 pub(super) fn flush_commits(connection: &mut Connection) -> SessionResult<()> {
@@ -26,6 +26,23 @@ pub(super) fn flush_commits(connection: &mut Connection) -> SessionResult<()> {
 impl Admin for Connection {
     fn query(&mut self, sql: &str) -> SessionResult<Table> {
         Connection::query(self, sql)
+    }
+
+    fn copy_rows(
+        &mut self,
+        statement: &str,
+        next: &mut dyn FnMut(&mut Vec<u8>) -> std::result::Result<bool, String>,
+    ) -> SessionResult<u64> {
+        let mut copy = self.copy_in(statement)?;
+        let mut rows = Vec::new();
+        loop {
+            rows.clear();
+            let more = next(&mut rows).map_err(Error::Misuse)?;
+            copy.write(&rows)?;
+            if !more {
+                return copy.finish();
+            }
+        }
     }
 
     fn backend_id(&self) -> u32 {

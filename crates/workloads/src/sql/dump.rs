@@ -1,0 +1,299 @@
+//! Dumps of databases in plain text, as `pg_dump` and `mysqldump` write them. They may have any size, so they are read
+//! as a stream.
+
+use std::collections::VecDeque;
+use std::io::BufRead;
+use std::path::PathBuf;
+
+use sha2::{Digest, Sha256};
+
+use super::script::{DELIMITER, Piece, created_tables, split_some};
+use crate::Dialect;
+
+/// Rows that are read at a time, in bytes.
+const ROWS_BYTES: usize = 256 << 10;
+/// The line that ends the rows of a COPY.
+const END_OF_ROWS: &[u8] = b"\\.";
+
+/// A dump that a plan names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dump {
+    pub path: PathBuf,
+    /// SHA-256 in hex: a run goes on with the same data only.
+    pub sha256: String,
+    pub bytes: u64,
+    /// The tables that it creates, as it names them.
+    pub tables: Vec<String>,
+}
+
+impl Dump {
+    /// Reads a whole dump.
+    ///
+    /// # Errors
+    /// What cannot be loaded, with its line.
+    pub fn examine(path: PathBuf, source: impl BufRead, dialect: Dialect) -> Result<Dump, String> {
+        let mut reader = DumpReader::new(source, dialect);
+        let (mut tables, mut rows) = (Vec::new(), Vec::new());
+        while let Some(item) = reader.next_item()? {
+            match item {
+                Item::Statement { piece, .. } => tables.extend(created_tables(&[piece])),
+                Item::Copy { .. } => {
+                    while reader.copy_rows(&mut rows)? {
+                        rows.clear();
+                    }
+                }
+            }
+        }
+        if tables.is_empty() {
+            return Err("it creates no table; write it in plain text, as pg_dump and mysqldump do".to_owned());
+        }
+        Ok(Dump { path, bytes: reader.bytes, sha256: reader.sha256(), tables })
+    }
+}
+
+/// A part of a dump.
+#[derive(Debug)]
+pub enum Item {
+    Statement {
+        piece: Piece,
+        /// Whether the load goes on if it fails: it sets an option that another version may not have.
+        optional: bool,
+    },
+    /// A `COPY … FROM stdin`. [`DumpReader::copy_rows`] reads its rows, which come next.
+    Copy { line: usize, statement: String },
+}
+
+/// Reads the parts of a dump in order.
+pub struct DumpReader<R> {
+    source: R,
+    dialect: Dialect,
+    delimiter: String,
+    /// Lines read.
+    lines: usize,
+    bytes: u64,
+    sum: Sha256,
+    items: VecDeque<Item>,
+}
+
+impl<R: BufRead> DumpReader<R> {
+    pub fn new(source: R, dialect: Dialect) -> Self {
+        let delimiter = DELIMITER.to_owned();
+        Self { source, dialect, delimiter, lines: 0, bytes: 0, sum: Sha256::new(), items: VecDeque::new() }
+    }
+
+    /// Bytes read.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The sum of all that was read, in hex.
+    pub fn sha256(self) -> String {
+        self.sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The next part; `None` at the end.
+    ///
+    /// # Errors
+    /// What cannot be read, with its line.
+    pub fn next_item(&mut self) -> Result<Option<Item>, String> {
+        let mut text = String::new();
+        let (mut line, mut first_line) = (Vec::new(), self.lines + 1);
+        while self.items.is_empty() {
+            line.clear();
+            if !self.read_line(&mut line)? {
+                let (_, last) = split_some(&text, self.dialect, &mut self.delimiter)
+                    .map_err(|why| format!("after line {first_line}: {why}"))?;
+                self.items.extend(last.and_then(|piece| item(piece, self.dialect, first_line - 1)));
+                break;
+            }
+            let words = std::str::from_utf8(&line)
+                .map_err(|_| format!("line {} is not UTF-8; mysqldump needs --hex-blob", self.lines))?;
+            if text.is_empty() && words.starts_with('\\') {
+                self.check_command(words.trim())?;
+                continue;
+            }
+            if text.is_empty() && (words.trim().is_empty() || words.starts_with("--")) {
+                first_line = self.lines + 1;
+                continue;
+            }
+            text.push_str(words);
+            let end = words.trim_end();
+            if !end.ends_with([';', '/']) && !end.ends_with(self.delimiter.as_str()) {
+                continue;
+            }
+            // A quote or a comment may go on in the next line.
+            let mut delimiter = self.delimiter.clone();
+            let Ok((pieces, None)) = split_some(&text, self.dialect, &mut delimiter) else {
+                continue;
+            };
+            self.delimiter = delimiter;
+            self.items
+                .extend(pieces.into_iter().filter_map(|piece| item(piece, self.dialect, first_line - 1)));
+            text.clear();
+            first_line = self.lines + 1;
+        }
+        Ok(self.items.pop_front())
+    }
+
+    /// Appends rows of the COPY that was read last, with their line ends; false when there are no more.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or ends within the rows.
+    pub fn copy_rows(&mut self, rows: &mut Vec<u8>) -> Result<bool, String> {
+        let (start, mut line) = (rows.len(), Vec::new());
+        while rows.len() < start + ROWS_BYTES {
+            line.clear();
+            if !self.read_line(&mut line)? {
+                return Err(format!("line {}: the file ends within the rows of a COPY", self.lines));
+            }
+            if line.trim_ascii_end() == END_OF_ROWS {
+                return Ok(false);
+            }
+            rows.extend_from_slice(&line);
+        }
+        Ok(true)
+    }
+
+    fn read_line(&mut self, line: &mut Vec<u8>) -> Result<bool, String> {
+        let length = self
+            .source
+            .read_until(b'\n', line)
+            .map_err(|error| format!("cannot read line {}: {error}", self.lines + 1))?;
+        self.lines += usize::from(length > 0);
+        self.bytes += length as u64;
+        self.sum.update(&*line);
+        Ok(length > 0)
+    }
+
+    /// A command of `psql`.
+    fn check_command(&self, command: &str) -> Result<(), String> {
+        let name = command.split_whitespace().next().unwrap_or_default();
+        match name {
+            // These protect the user's own machine.
+            "\\restrict" | "\\unrestrict" => Ok(()),
+            _ => Err(format!(
+                "line {}: `{name}` is not supported; dump one database, without --create",
+                self.lines
+            )),
+        }
+    }
+}
+
+/// What to do with a statement; `None` if it has no effect on what is measured, or would leave the database of the arm.
+fn item(piece: Piece, dialect: Dialect, lines_before: usize) -> Option<Item> {
+    let mut piece = piece;
+    piece.line += lines_before;
+    let words: Vec<String> =
+        piece.text.split_whitespace().take(8).map(|word| word.to_ascii_uppercase()).collect();
+    let starts = |with: &[&str]| with.len() <= words.len() && with.iter().zip(&words).all(|(a, b)| a == b);
+    let has_owner = starts(&["ALTER"]) && words.windows(2).any(|two| two == ["OWNER", "TO"]);
+    let is_left_out = has_owner
+        || [
+            &["GRANT"][..],
+            &["REVOKE"],
+            &["USE"],
+            &["CREATE", "DATABASE"],
+            &["ALTER", "DEFAULT", "PRIVILEGES"],
+        ]
+        .iter()
+        .any(|with| starts(with));
+    if is_left_out {
+        return None;
+    }
+    let upper = piece.text.trim_end().to_ascii_uppercase();
+    if dialect == Dialect::Postgres && starts(&["COPY"]) && upper.ends_with("FROM STDIN") {
+        return Some(Item::Copy { line: piece.line, statement: piece.text });
+    }
+    // Comments that MySQL reads: `/*!40101 SET …`.
+    let of_mysql =
+        upper.strip_prefix("/*!").map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let optional = of_mysql.map_or(upper.as_str(), str::trim_start).starts_with("SET ")
+        || starts(&["CREATE", "SCHEMA"])
+        || starts(&["COMMENT", "ON", "EXTENSION"]);
+    Some(Item::Statement { piece, optional })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each part of a dump in a line, with its own line's number.
+    fn read(text: &str, dialect: Dialect) -> Result<Vec<String>, String> {
+        let mut reader = DumpReader::new(text.as_bytes(), dialect);
+        let mut read = Vec::new();
+        while let Some(item) = reader.next_item()? {
+            read.push(match item {
+                Item::Statement { piece, optional } => {
+                    format!("{} {}{}", piece.line, if optional { "? " } else { "" }, piece.text)
+                }
+                Item::Copy { line, statement } => {
+                    let mut rows = Vec::new();
+                    while reader.copy_rows(&mut rows)? {}
+                    format!("{line} {statement}: {}", String::from_utf8_lossy(&rows))
+                }
+            });
+        }
+        Ok(read)
+    }
+
+    #[test]
+    fn a_dump_of_postgres_is_read() {
+        let text = "--\n-- PostgreSQL database dump;\n--\n\n\\restrict abc\n\nSET statement_timeout = 0;\n\
+            SELECT pg_catalog.set_config('search_path', '', false);\n\
+            CREATE FUNCTION public.f() RETURNS int\n    LANGUAGE plpgsql\n    AS $$BEGIN\n  RETURN 1;\nEND;$$;\n\n\
+            ALTER TABLE public.t OWNER TO bob;\n\
+            CREATE TABLE public.t (\n    id integer, -- a note;\n    v text DEFAULT 'a;\n'\n);\n\
+            COPY public.t (id, v) FROM stdin;\n1\ta;b\n2\t\\\\.\n\\.\n\nGRANT SELECT ON t TO bob;\n\\unrestrict abc\n";
+        let expected = [
+            "7 ? SET statement_timeout = 0",
+            "8 SELECT pg_catalog.set_config('search_path', '', false)",
+            "9 CREATE FUNCTION public.f() RETURNS int\n    LANGUAGE plpgsql\n    AS $$BEGIN\n  RETURN 1;\nEND;$$",
+            "16 CREATE TABLE public.t (\n    id integer, \n    v text DEFAULT 'a;\n'\n)",
+            "21 COPY public.t (id, v) FROM stdin: 1\ta;b\n2\t\\\\.\n",
+        ];
+        assert_eq!(read(text, Dialect::Postgres).unwrap(), expected);
+        let dump = Dump::examine("x.sql".into(), text.as_bytes(), Dialect::Postgres).unwrap();
+        assert_eq!((dump.tables, dump.bytes), (vec!["public.t".to_owned()], text.len() as u64));
+        assert_eq!(dump.sha256.len(), 64);
+    }
+
+    #[test]
+    fn a_dump_of_mysql_is_read() {
+        let text = "-- MySQL dump 10.13\n/*!40101 SET NAMES utf8 */;\nCREATE DATABASE x;\nUSE `x`;\n\
+            DROP TABLE IF EXISTS `t`;\nCREATE TABLE `t` (\n  `id` int\n) ENGINE=InnoDB;\n\
+            INSERT INTO `t` VALUES (1,'a;'),\n(2,'b\\'');\nDELIMITER ;;\n\
+            CREATE TRIGGER a BEFORE INSERT ON t FOR EACH ROW BEGIN\n SET @a = 1;\nEND ;;\n\
+            CREATE TRIGGER b BEFORE UPDATE ON t FOR EACH ROW BEGIN\n SET @b = 1;\nEND ;;\nDELIMITER ;\nSELECT 1";
+        let read = read(text, Dialect::Mysql).unwrap();
+        let starts: Vec<&str> = read.iter().map(|one| &one[..one.len().min(24)]).collect();
+        assert_eq!(
+            starts,
+            [
+                "2 ? /*!40101 SET NAMES u",
+                "5 DROP TABLE IF EXISTS `",
+                "6 CREATE TABLE `t` (\n  `",
+                "9 INSERT INTO `t` VALUES",
+                "12 CREATE TRIGGER a BEFO",
+                "15 CREATE TRIGGER b BEFO",
+                "19 SELECT 1"
+            ]
+        );
+        assert!(read[3].ends_with("(2,'b\\'')") && read[4].ends_with("SET @a = 1;\nEND"), "{read:?}");
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        for (text, words) in [
+            ("SELECT 1;\n\\connect shop\n", "line 2: `\\connect` is not supported"),
+            ("CREATE TABLE t (id int);\nCOPY t FROM stdin;\n1\n", "line 3: the file ends within the rows"),
+            ("CREATE TABLE t (v text DEFAULT 'a);\n", "the quote does not end"),
+            ("SELECT 1;\n", "it creates no table"),
+        ] {
+            let why = Dump::examine("x.sql".into(), text.as_bytes(), Dialect::Postgres).unwrap_err();
+            assert!(why.contains(words), "{why}");
+        }
+        let why =
+            Dump::examine("x.sql".into(), &b"SELECT 1;\nSELECT '\xff';\n"[..], Dialect::Mysql).unwrap_err();
+        assert!(why.contains("line 2 is not UTF-8"), "{why}");
+    }
+}
