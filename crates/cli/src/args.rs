@@ -425,6 +425,11 @@ pub enum PlanVerb {
         /// Its name
         plan: String,
     },
+    /// Print a plan of own SQL with the statements of a slow query log, or of pg_stat_statements as CSV
+    Capture {
+        /// The file
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use rqps_plan::{Arm, Plan, Protocol, parse_budget};
 /// Two builds and what the command line changes in a plan. The plan's `control` decides if the first is measured twice.
 pub struct TwoBuilds<'a> {
     /// The name of the new plan.
-    pub name: &'static str,
+    pub name: &'a str,
     /// The plan to start from: a file, or a shipped one.
     pub plan: &'a str,
     pub arms: [BuildArg<'a>; 2],
@@ -67,8 +67,8 @@ impl TwoBuilds<'_> {
         if !self.tests.is_empty() {
             plan.workload.steps = self.tests.to_vec();
         }
-        // The resolved plan is checked like any other. Its warnings have been shown before.
-        Ok(check_plan(&plan.to_toml()?, self.name)?.plan)
+        // The resolved plan is checked like any other; only its name is new. Its warnings have been shown before.
+        Ok(check_plan(&plan.to_toml()?, "--label")?.plan)
     }
 }
 

@@ -23,12 +23,15 @@ pub struct UpgradeArgs {
     /// A plan with protocol = "isolated"; the two builds replace its arms [default: verdicts]
     #[arg(long, requires = "new")]
     pub plan: Option<String>,
+    /// Name of the run, to find it again [default: upgrade]
+    #[arg(long, requires = "new")]
+    pub label: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct GateArgs {
     /// An existing run: its folder, its name, or `last`
-    #[arg(conflicts_with_all = ["base", "head", "config", "tests", "budget", "plan"])]
+    #[arg(conflicts_with_all = ["base", "head", "config", "tests", "budget", "plan", "label"])]
     pub run: Option<String>,
     /// The build to compare with: postgres-18.1, or a directory with bin/postgres
     #[arg(long, value_name = "BUILD", requires = "head")]
@@ -48,6 +51,9 @@ pub struct GateArgs {
     /// A plan with protocol = "isolated"; base and head replace its arms [default: verdicts]
     #[arg(long)]
     pub plan: Option<String>,
+    /// Name of the run, to find it again [default: gate]
+    #[arg(long)]
+    pub label: Option<String>,
     /// Measure what ten tests cost in instructions and CPU time, and no rates: about 4 minutes
     #[arg(long, requires = "head", conflicts_with = "plan")]
     pub quick: bool,

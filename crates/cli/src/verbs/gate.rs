@@ -44,7 +44,7 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
 fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
     let arm = |argument, arm, build| BuildArg { argument, arm, build };
     TwoBuilds {
-        name: "gate",
+        name: args.label.as_deref().unwrap_or("gate"),
         plan: args.plan.as_deref().unwrap_or(if args.quick { QUICK_PLAN } else { PLAN }),
         arms: [arm("--base", "base", base), arm("--head", "head", head)],
         config: args.config.as_deref(),

@@ -26,6 +26,14 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
             context.require_format(&[Format::Text], "a plan is TOML")?;
             out::print(shipped(plan)?)?;
         }
+        PlanVerb::Capture { file } => {
+            context.require_format(&[Format::Text], "a plan is TOML")?;
+            let name = file.display().to_string();
+            let failed = |why: String| Usage(format!("{name}: {why}"));
+            let source = rqps_builds::open_file(file).map_err(|error| failed(error.to_string()))?;
+            let plan = rqps_workloads::sql::plan_of(&mut BufReader::new(source), &name).map_err(failed)?;
+            out::print(&plan)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -35,7 +35,7 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     }
     let arm = |argument, arm, build| BuildArg { argument, arm, build };
     let two = TwoBuilds {
-        name: "upgrade",
+        name: args.label.as_deref().unwrap_or("upgrade"),
         plan: args.plan.as_deref().unwrap_or(PLAN),
         arms: [arm("OLD", OLD, &args.old), arm("NEW", NEW, new)],
         config: args.config.as_deref(),

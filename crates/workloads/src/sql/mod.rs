@@ -1,5 +1,6 @@
 //! Tests of the user's own: scripts of SQL on tables that a schema creates and fills.
 
+mod capture;
 mod dump;
 mod script;
 
@@ -14,6 +15,7 @@ use rqps_plan::{
 };
 use toml::Table;
 
+pub use capture::plan_of;
 pub use dump::{Dump, DumpReader, Item};
 pub use script::Piece;
 use script::split;

@@ -117,7 +117,7 @@ fn number(text: &str) -> Result<i64, String> {
     product.ok_or_else(|| format!("`{text}` is not a whole number up to {NUMBER_MAX}"))
 }
 
-fn is_word(c: char) -> bool {
+pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
@@ -131,6 +131,13 @@ pub struct Piece {
     pub rows: Option<u32>,
     /// Ranges of `text` in quotes, where a colon does not name a variable.
     quoted: Vec<(usize, usize)>,
+}
+
+impl Piece {
+    /// Ranges of the text in quotes.
+    pub(super) fn quoted(&self) -> &[(usize, usize)] {
+        &self.quoted
+    }
 }
 
 /// Splits SQL into statements at `;` outside of quotes and comments; drops comments, except those with hints to an

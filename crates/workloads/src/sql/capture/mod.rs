@@ -1,0 +1,230 @@
+//! A plan from a workload that was captured: a slow query log of MySQL or MariaDB, or `pg_stat_statements` as CSV.
+
+mod literals;
+mod sources;
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use super::script::{Piece, split};
+use crate::Dialect;
+use literals::{Literal, Shape};
+
+/// Kinds of statements that become tests.
+const TESTS_MAX: usize = 20;
+/// Kinds that are told apart; an application has some hundreds.
+const KINDS_MAX: usize = 20_000;
+/// Bounds of a value that the source does not have.
+const RANGE_UNKNOWN: (i64, i64) = (1, 1000);
+const VERBS: [&str; 7] = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "REPLACE", "CALL"];
+
+/// Executions of a statement.
+struct Execution {
+    piece: Piece,
+    calls: u64,
+    seconds: f64,
+}
+
+/// Statements that differ in their literals only.
+struct Kind {
+    /// The first of them.
+    piece: Piece,
+    literals: Vec<Literal>,
+    /// The least and the greatest value of each literal that is a number, in the order of `literals`.
+    ranges: Vec<Option<(i64, i64)>>,
+    calls: u64,
+    seconds: f64,
+}
+
+/// Reads a source and returns a plan that measures its statements, those with the greatest total time first.
+///
+/// # Errors
+/// If it is of no known kind or has no statement, with the remedy.
+pub fn plan_of(source: &mut dyn BufRead, name: &str) -> Result<String, String> {
+    let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
+    let mut left_out = 0;
+    let dialect = sources::read(source, &mut |execution| {
+        let verb = execution.piece.text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+        if VERBS.iter().any(|known| verb.eq_ignore_ascii_case(known)) {
+            add(&mut kinds, execution);
+        } else {
+            left_out += execution.calls;
+        }
+    })?;
+    let mut kinds: Vec<Kind> = kinds.into_values().collect();
+    kinds.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    if kinds.is_empty() {
+        return Err(format!("{name} has no statement that reads or changes rows"));
+    }
+    Ok(written(&kinds, dialect, name, left_out))
+}
+
+fn add(kinds: &mut BTreeMap<String, Kind>, Execution { piece, calls, seconds }: Execution) {
+    let Shape { key, literals } = literals::shape(&piece);
+    let ranges = literals.iter().map(|literal| literal.number.map(|number| (number, number)));
+    if let Some(kind) = kinds.get_mut(&key) {
+        for (range, new) in kind.ranges.iter_mut().zip(ranges) {
+            // A text in place of a number leaves it as the first statement has it.
+            *range = range.zip(new).map(|(old, new)| (old.0.min(new.0), old.1.max(new.1)));
+        }
+        kind.calls += calls;
+        kind.seconds += seconds;
+    } else if kinds.len() < KINDS_MAX {
+        let ranges = ranges.collect();
+        kinds.insert(key, Kind { piece, literals, ranges, calls, seconds });
+    }
+}
+
+fn written(kinds: &[Kind], dialect: Dialect, source: &str, left_out: u64) -> String {
+    let total: f64 = kinds.iter().map(|kind| kind.seconds).sum();
+    let share = |seconds: f64| if total > 0.0 { 100.0 * seconds / total } else { 0.0 };
+    let tests = &kinds[..kinds.len().min(TESTS_MAX)];
+    let covered = share(tests.iter().map(|kind| kind.seconds).sum());
+    let (dump, old, new) = match dialect {
+        Dialect::Postgres => ("pg_dump --no-owner DATABASE > dump.sql", "postgres-17", "postgres-18"),
+        Dialect::Mysql => ("mysqldump --hex-blob DATABASE > dump.sql", "mysql-8.0", "mysql-9.7"),
+    };
+    let mut text = format!(
+        "# Captured from {source}: {} of {} kinds of statements, {covered:.0} % of their time. {left_out} other\n\
+         # statements (transactions, settings, schema) are left out. Check the ranges of the values, name your versions,\n\
+         # then: rqps run THIS_FILE\n\n\
+         name = \"captured\"\nbase = \"old\"\nprotocol = \"isolated\"\nbudget = \"15m\"\n\n\
+         [workload]\nbenchmark = \"sql\"\n\n\
+         [sql]\ndump = \"dump.sql\"   # beside this file: {dump}\n\n[sql.tests]\n",
+        tests.len(),
+        kinds.len(),
+    );
+    let mut names: BTreeMap<String, u32> = BTreeMap::new();
+    for kind in tests {
+        let name = name_of(&kind.piece.text);
+        let repeated = names.entry(name.clone()).or_default();
+        *repeated += 1;
+        let name = if *repeated > 1 { format!("{name}-{repeated}") } else { name };
+        let script = script_of(kind);
+        let quoted = match script.contains("'''") {
+            true => toml::Value::from(script).to_string(),
+            false => format!("'''\n{script}'''"),
+        };
+        text.push_str(&format!(
+            "# {} calls, {:.1} % of the time\n{name} = {quoted}\n",
+            kind.calls,
+            share(kind.seconds)
+        ));
+    }
+    for (name, build) in [("old", old), ("new", new)] {
+        text.push_str(&format!("\n[[arm]]\nname = \"{name}\"\nbuild = \"{build}\"\nconfig = \"sized\"\n"));
+    }
+    text
+}
+
+/// The statement as a script: numbers that vary become variables.
+fn script_of(kind: &Kind) -> String {
+    let text = kind.piece.text.as_str();
+    let (mut sets, mut sql, mut at) = (String::new(), String::new(), 0);
+    let mut names: Vec<String> = Vec::new();
+    for (literal, range) in kind.literals.iter().zip(&kind.ranges) {
+        let (low, high) = match (range, literal.is_parameter) {
+            (Some((low, high)), _) if low < high => (*low, *high),
+            (_, true) => RANGE_UNKNOWN,
+            _ => continue,
+        };
+        let column = literal.column.clone().filter(|column| !names.contains(column));
+        let name = column.unwrap_or_else(|| format!("p{}", names.len() + 1));
+        sets.push_str(&format!("\\set {name} random({low}, {high})\n"));
+        sql.push_str(&text[at..literal.from]);
+        sql.push_str(&format!(":{name}"));
+        at = literal.to;
+        names.push(name);
+    }
+    sql.push_str(&text[at..]);
+    format!("{sets}{sql};\n")
+}
+
+/// `select-orders`.
+fn name_of(statement: &str) -> String {
+    let words: Vec<String> = statement
+        .split(|c: char| c.is_whitespace() || "(),;`\"".contains(c))
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let verb = words.first().map_or("", String::as_str);
+    let before_table = |word: &String| ["from", "into", "update", "call"].contains(&word.as_str());
+    let table = words.iter().position(before_table).and_then(|at| words.get(at + 1));
+    let table = table.map_or("", |table| table.rsplit('.').next().unwrap_or_default());
+    let name = if table.is_empty() { verb.to_owned() } else { format!("{verb}-{table}") };
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    name.chars().filter(is_plain).take(50).collect()
+}
+
+/// The only statement of a text; `None` if there is none or it cannot be read.
+fn statement(text: &str, dialect: Dialect) -> Option<Piece> {
+    let is_setting = |piece: &Piece| {
+        let upper = piece.text.to_ascii_uppercase();
+        upper.starts_with("USE ") || upper.starts_with("SET TIMESTAMP")
+    };
+    split(text, dialect).ok()?.into_iter().find(|piece| !is_setting(piece))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOW_LOG: &str = "mysqld, Version: 8.0.31 (MySQL). started with:\nTcp port: 3306  Unix socket: /s\n\
+        Time                 Id Command    Argument\n\
+        # Time: 2026-11-25T10:00:00.1Z\n# User@Host: a[a] @ localhost []  Id: 8\n\
+        # Query_time: 0.500000  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1\nuse shop;\nSET timestamp=1;\n\
+        SELECT note FROM shop.orders\nWHERE id = 17 AND kind = 'a;b' LIMIT 10;\n\
+        # Time: 2026-11-25T10:00:01.1Z\n# User@Host: a[a] @ localhost []  Id: 8\n\
+        # Query_time: 0.250000  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1\nSET timestamp=2;\n\
+        SELECT note FROM shop.orders\nWHERE id = 3 AND kind = 'b' LIMIT 10;\n\
+        # Query_time: 0.010000  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n# administrator command: Ping;\n\
+        # Query_time: 0.250000  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n\
+        UPDATE `orders` SET n2 = n2 + 1.5 WHERE id=9;\n\
+        # Query_time: 0.0 Lock_time: 0.0 Rows_sent: 0 Rows_examined: 0\nCOMMIT;\n";
+
+    fn plan(text: &str) -> Result<String, String> {
+        plan_of(&mut text.as_bytes(), "the log")
+    }
+
+    #[test]
+    fn a_slow_log_becomes_a_plan() {
+        let plan = plan(SLOW_LOG).unwrap();
+        assert!(plan.contains("2 of 2 kinds of statements, 100 % of their time. 1 other\n"), "{plan}");
+        let select = "# 2 calls, 75.0 % of the time\nselect-orders = '''\n\\set id random(3, 17)\n\
+                      SELECT note FROM shop.orders\nWHERE id = :id AND kind = 'a;b' LIMIT 10;\n'''\n";
+        assert!(plan.contains(select), "{plan}");
+        assert!(
+            plan.contains("update-orders = '''\nUPDATE `orders` SET n2 = n2 + 1.5 WHERE id=9;\n'''"),
+            "{plan}"
+        );
+        assert!(plan.contains("build = \"mysql-8.0\"") && plan.contains("mysqldump --hex-blob"), "{plan}");
+        let read: toml::Table = plan.parse().unwrap();
+        assert_eq!(read["sql"]["tests"].as_table().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn statements_of_pg_stat_statements_become_a_plan() {
+        let csv = "userid,query,calls,total_exec_time,rows\n\
+            1,\"SELECT * FROM \"\"T\"\" WHERE a = $1 AND b IN ($2, $3)\",10,1500.5,10\n1,COMMIT,7,1,0\n\
+            1,\"INSERT INTO t (v) VALUES ($1)\",3,500,3\n";
+        let plan = plan(csv).unwrap();
+        let select = "select-t = '''\n\\set a random(1, 1000)\n\\set p2 random(1, 1000)\n\\set p3 random(1, 1000)\n\
+                      SELECT * FROM \"T\" WHERE a = :a AND b IN (:p2, :p3);\n'''";
+        assert!(plan.contains("# 10 calls, 75.0 % of the time\n") && plan.contains(select), "{plan}");
+        assert!(plan.contains("insert-t = ") && plan.contains(". 7 other\n"), "{plan}");
+        assert!(plan.contains("build = \"postgres-18\""), "{plan}");
+    }
+
+    #[test]
+    fn other_files_are_refused_with_the_remedy() {
+        for (text, words) in [
+            ("", "slow query log"),
+            ("SELECT 1;\n", "slow query log"),
+            ("query,rows\nSELECT 1,2\n", "column `calls`"),
+            ("# Query_time: 0.1 Lock_time: 0\nCOMMIT;\n", "no statement that reads or changes rows"),
+        ] {
+            let why = plan(text).unwrap_err();
+            assert!(why.contains(words), "{text:?}: {why}");
+        }
+    }
+}
