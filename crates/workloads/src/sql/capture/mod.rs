@@ -16,6 +16,8 @@ const TESTS_MAX: usize = 20;
 const KINDS_MAX: usize = 20_000;
 /// Bounds of a value that the source does not have.
 const RANGE_UNKNOWN: (i64, i64) = (1, 1000);
+/// Longer statements load data.
+const STATEMENT_BYTES_MAX: usize = 10_000;
 const VERBS: [&str; 7] = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "REPLACE", "CALL"];
 
 /// Executions of a statement.
@@ -45,7 +47,8 @@ pub fn plan_of(source: &mut dyn BufRead, name: &str) -> Result<String, String> {
     let mut left_out = 0;
     let dialect = sources::read(source, &mut |execution| {
         let verb = execution.piece.text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-        if VERBS.iter().any(|known| verb.eq_ignore_ascii_case(known)) {
+        let is_short = execution.piece.text.len() <= STATEMENT_BYTES_MAX;
+        if is_short && VERBS.iter().any(|known| verb.eq_ignore_ascii_case(known)) {
             add(&mut kinds, execution);
         } else {
             left_out += execution.calls;
@@ -86,7 +89,7 @@ fn written(kinds: &[Kind], dialect: Dialect, source: &str, left_out: u64) -> Str
     };
     let mut text = format!(
         "# Captured from {source}: {} of {} kinds of statements, {covered:.0} % of their time. {left_out} other\n\
-         # statements (transactions, settings, schema) are left out. Check the ranges of the values, name your versions,\n\
+         # statements (transactions, settings, schema, bulk loads) are left out. Check the ranges of the values, name your versions,\n\
          # then: rqps run THIS_FILE\n\n\
          name = \"captured\"\nbase = \"old\"\nprotocol = \"isolated\"\nbudget = \"15m\"\n\n\
          [workload]\nbenchmark = \"sql\"\n\n\
