@@ -24,8 +24,8 @@ mod step;
 pub use model::{
     Arm, Driver, Isolated, OnServerDeath, Protocol, TestOptions, Transport, VerdictOptions, Workload,
 };
-pub use parse::{CheckedPlan, Opened, PlanContext};
-pub use plan::{Benchmark, BenchmarkParts, Plan, Reading, Work, Workplan, section_of_key};
+pub use parse::{CheckedPlan, PlanContext};
+pub use plan::{Benchmark, BenchmarkParts, Opened, Plan, Reading, Work, Workplan, section_of_key};
 pub use problem::{PlanErrors, Problem, Problems};
 pub use profile::{ProfileAfter, ProfileOptions};
 pub use protocol::parse_budget;

@@ -1,7 +1,7 @@
 //! Parses a plan file into a [`Plan`], or reports all its mistakes.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
@@ -11,7 +11,7 @@ use crate::driver;
 use crate::isolated::fitting_window_seconds;
 use crate::limits;
 use crate::model::OnServerDeath;
-use crate::plan::{Benchmark, BenchmarkParts, Plan, Reading, section_of_key};
+use crate::plan::{Benchmark, BenchmarkParts, Opened, Plan, Reading, section_of_key};
 use crate::problem::{PlanErrors, Problem, Problems, REPORTED_MAX};
 use crate::profile;
 use crate::protocol;
@@ -36,9 +36,6 @@ const PLAN_KEYS: [&str; 15] = [
     "arm",
     "matrix",
 ];
-
-/// An open file.
-pub type Opened = Box<dyn BufRead>;
 
 /// Checks of names in a plan that only the caller can do. Each returns the mistake as `Err` for an unknown name.
 pub struct PlanContext<'c> {

@@ -8,6 +8,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::BufRead;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +19,6 @@ use serde::{Serialize, Serializer};
 use toml::Table;
 
 use crate::model::{Arm, Isolated, OnServerDeath, Protocol, TestOptions, VerdictOptions, Workload};
-use crate::parse::Opened;
 use crate::problem::Problems;
 use crate::profile::ProfileOptions;
 use crate::reader::Section;
@@ -55,6 +55,9 @@ pub trait Benchmark: Sync {
         None
     }
 }
+
+/// An open file.
+pub type Opened = Box<dyn BufRead>;
 
 /// An open file and its whole path.
 pub type OpenedAt = (PathBuf, Opened);

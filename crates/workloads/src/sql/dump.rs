@@ -201,7 +201,9 @@ fn item(piece: Piece, dialect: Dialect, lines_before: usize) -> Option<Item> {
         return None;
     }
     let upper = piece.text.trim_end().to_ascii_uppercase();
-    if dialect == Dialect::Postgres && starts(&["COPY"]) && upper.ends_with("FROM STDIN") {
+    let mut from_end = upper.split_whitespace().rev();
+    let takes_rows = from_end.next() == Some("STDIN") && from_end.next() == Some("FROM");
+    if dialect == Dialect::Postgres && starts(&["COPY"]) && takes_rows {
         return Some(Item::Copy { line: piece.line, statement: piece.text });
     }
     // Comments that MySQL reads: `/*!40101 SET …`.

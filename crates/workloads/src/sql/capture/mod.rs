@@ -89,8 +89,8 @@ fn written(kinds: &[Kind], dialect: Dialect, source: &str, left_out: u64) -> Str
     };
     let mut text = format!(
         "# Captured from {source}: {} of {} kinds of statements, {covered:.0} % of their time. {left_out} other\n\
-         # statements (transactions, settings, schema, bulk loads) are left out. Check the ranges of the values, name your versions,\n\
-         # then: rqps run THIS_FILE\n\n\
+         # statements (transactions, settings, schema, bulk loads) are left out. Check the ranges of the values, name\n\
+         # your versions, then: rqps run THIS_FILE\n\n\
          name = \"captured\"\nbase = \"old\"\nprotocol = \"isolated\"\nbudget = \"15m\"\n\n\
          [workload]\nbenchmark = \"sql\"\n\n\
          [sql]\ndump = \"dump.sql\"   # beside this file: {dump}\n\n[sql.tests]\n",
@@ -163,7 +163,12 @@ fn name_of(statement: &str) -> String {
 fn statement(text: &str, dialect: Dialect) -> Option<Piece> {
     let is_setting = |piece: &Piece| {
         let upper = piece.text.to_ascii_uppercase();
-        upper.starts_with("USE ") || upper.starts_with("SET TIMESTAMP")
+        let mut words = upper.split([' ', '=']);
+        match words.next() {
+            Some("USE") => true,
+            Some("SET") => words.next() == Some("TIMESTAMP"),
+            _ => false,
+        }
     };
     split(text, dialect).ok()?.into_iter().find(|piece| !is_setting(piece))
 }
