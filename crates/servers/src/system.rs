@@ -44,7 +44,9 @@ pub(crate) trait System: Sync {
     fn line(&self, section: &mut String, line: &str, version: &str) -> std::result::Result<Line, String>;
 
     /// Options that rqps sets, whatever a config has.
-    fn own_options(&self) -> &'static [&'static str];
+    fn own_options(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Formats an option as a line of a config.
     fn format_option(&self, option: &str, value: &str) -> String;
@@ -119,8 +121,10 @@ pub(crate) trait Known {
     /// Whether the build accepts the option.
     fn has(&self, option: &str) -> Result<bool>;
 
-    /// Why the build refuses a value of an option that it knows; `None` if it accepts it.
-    fn refusal(&self, option: &str, value: &str) -> Result<Option<String>>;
+    /// Why the build refuses a value of an option that it knows; `None` if it accepts it, or only its start can tell.
+    fn refusal(&self, _option: &str, _value: &str) -> Result<Option<String>> {
+        Ok(None)
+    }
 
     /// The names that it lists.
     fn names(&self) -> Box<dyn Iterator<Item = &str> + '_>;

@@ -59,7 +59,8 @@ fn own_scripts_get_verdicts_and_explanations() {
 
 const DUMP: &str = "-- PostgreSQL database dump\n\\restrict k9\nSET transaction_timeout = 0;\n\
     SELECT pg_catalog.set_config('search_path', '', false);\nCREATE TABLE public.orders (\n    \
-    id integer NOT NULL,\n    note text\n);\nALTER TABLE public.orders OWNER TO nobody_here;\nCOPY public.orders (id, note) FROM stdin;\n\
+    id integer NOT NULL,\n    note text\n);\nALTER TABLE public.orders OWNER TO nobody_here;\n\
+    COPY public.orders (id, note) FROM stdin;\n\
     1\tfirst; row\n2\t\\N\n3\tthird\n\\.\n\
     ALTER TABLE ONLY public.orders\n    ADD CONSTRAINT orders_pkey PRIMARY KEY (id);\n\\unrestrict k9\n";
 

@@ -2,7 +2,7 @@
 //!
 //! Options of tables have the prefix [`TABLE`] in their name here, by which RocksDB itself calls them elsewhere.
 
-use crate::option::{ANNOTATION, Line, Setting, value_before};
+use crate::option::{ANNOTATION, Line, Setting, annotation};
 use rqps_model::Dbms;
 
 /// Prefix of options that are in the section of block-based tables.
@@ -41,12 +41,12 @@ pub(crate) fn parse_line(section: &mut String, line: &str) -> Result<Line, Strin
         None => (rest.split(" #").next().unwrap_or(rest), None),
     };
     let is_version = |text: &str| Dbms::Rocksdb.version_num(text) > 0;
-    let before = comment.map(|comment| value_before(comment, is_version, |value| !value.is_empty()));
+    let annotation = comment.map(|comment| annotation(comment, is_version, |value| !value.is_empty()));
     Ok(Line::Option(Setting {
         name: format!("{prefix}{name}"),
         value: value.trim().to_owned(),
         loose: false,
-        before: before.transpose()?,
+        annotation: annotation.transpose()?,
     }))
 }
 

@@ -68,6 +68,10 @@ impl System for Rocksdb {
         conf::parse_line(section, line)
     }
 
+    fn format_option(&self, option: &str, value: &str) -> String {
+        options::format_option(option, value)
+    }
+
     /// RocksDB creates its files when it opens the database for the first time.
     fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied> {
         options::apply(&new.spec.build, &new.spec.config)

@@ -59,10 +59,11 @@ fn names_in(text: &str) -> Vec<String> {
 /// Splits a config into options that a build knows and those left out.
 pub(crate) fn apply(build: &Build, config: &Config) -> Result<Applied> {
     let (kept, applied) = split(build, config)?;
-    Ok(Applied {
-        config_as_used: applied.render(config, &kept, "", |name, value| format!("{name}={value}")),
-        ..applied
-    })
+    Ok(Applied { config_as_used: applied.render(config, &kept, "", format_option), ..applied })
+}
+
+pub(crate) fn format_option(name: &str, value: &str) -> String {
+    format!("{name}={value}")
 }
 
 fn split(build: &Build, config: &Config) -> Result<(Vec<(String, String)>, Applied)> {

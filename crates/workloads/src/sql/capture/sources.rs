@@ -5,8 +5,8 @@ use std::io::BufRead;
 use super::{Execution, statement};
 use crate::Dialect;
 
-const KINDS: &str = "give a slow query log of MySQL or MariaDB, or pg_stat_statements as CSV: psql -c \"COPY (SELECT query, \
-                     calls, total_exec_time FROM pg_stat_statements) TO STDOUT CSV HEADER\"";
+const KINDS: &str = "give a slow query log of MySQL or MariaDB, or pg_stat_statements as CSV: psql -c \"COPY (SELECT \
+                     query, calls, total_exec_time FROM pg_stat_statements) TO STDOUT CSV HEADER\"";
 /// Begins the line with a statement's time in a slow query log.
 const QUERY_TIME: &str = "# Query_time:";
 /// Lines at the beginning of a slow query log, before its first statement.
