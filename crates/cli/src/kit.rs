@@ -13,6 +13,7 @@ pub static KIT: Kit = Kit {
         drivers::INSERT_CLIENTS,
         drivers::SQL_CLIENTS,
         rocksdb::CLIENTS,
+        drivers::TPROC_C_CLIENTS,
     ],
     host: &ThisHost,
 };

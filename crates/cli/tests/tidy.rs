@@ -174,20 +174,30 @@ fn nothing_is_decided_by_a_sentence() {
     none(found);
 }
 
-/// Files outside `workloads` that may name a benchmark: the drivers that run it, the file that composes the program,
-/// and verbs for single tests of the microbenchmarks.
-const NAMES_A_BENCHMARK: [&str; 5] = [
+/// Files outside `workloads` that may name a benchmark: the drivers that run it, what a client repeats, the file that
+/// composes the program, and verbs for single tests of the microbenchmarks.
+const NAMES_A_BENCHMARK: [&str; 8] = [
     "crates/workloads/",
     "crates/executor/src/sql/",
     "crates/driver/src/queue/",
+    "crates/driver/src/tproc_c/",
+    "crates/driver/src/users.rs",
+    "crates/driver/src/worker.rs",
     "crates/cli/src/kit.rs",
     "crates/cli/src/verbs/drive.rs",
 ];
 
 #[test]
 fn only_its_own_files_ask_which_benchmark_system_or_driver_it_is() {
-    let benchmarks =
-        ["insert_benchmark", "microbenchmarks::", "InsertPlan", "MicroPlan", "is_queue", "run_queue"];
+    let benchmarks = [
+        "insert_benchmark",
+        "microbenchmarks::",
+        "tproc_c::",
+        "InsertPlan",
+        "MicroPlan",
+        "is_queue",
+        "run_queue",
+    ];
     let of_executor = ["rqps_workloads", "crate::sql", "Dbms::", "Driver::Sysbench"];
     let mut found = Vec::new();
     for source in sources().iter().filter(|source| source.path.contains("/src/")) {

@@ -2,6 +2,7 @@
 
 use crate::clock::Moment;
 use crate::error::StepError;
+use crate::repeated::Repeated;
 use crate::result::{KindResult, worked};
 use crate::spec::StepSpec;
 use hdrhistogram::Histogram;
@@ -36,7 +37,8 @@ pub(crate) struct Tallies {
 
 impl Tallies {
     pub fn new(test: &'static Test, no_latency: &Histogram<u64>) -> Self {
-        let tally = |kind| KindResult { kind, answers: Answers::default(), sent_ns: no_latency.clone() };
+        let tally =
+            |kind| KindResult { kind, answers: Answers::default(), sent_ns: no_latency.clone(), retries: 0 };
         let control: &[&'static str] = if test.transaction { &["begin", "commit"] } else { &[] };
         Self {
             statements: test.statements().map(|s| tally(s.kind)).collect(),
@@ -55,6 +57,7 @@ impl Tallies {
     pub fn clear(&mut self) {
         for tally in self.statements.iter_mut().chain(&mut self.control) {
             tally.answers = Answers::default();
+            tally.retries = 0;
             tally.sent_ns.clear();
         }
         (self.noop_statements, self.rows, self.changed_rows) = (0, 0, 0);
@@ -124,33 +127,25 @@ impl<S: Session> Client<S> {
             in_transaction: false,
         })
     }
+}
 
-    /// The session's id on the server.
-    pub fn backend_id(&self) -> u32 {
+impl<S: Session> Repeated for Client<S> {
+    fn backend_id(&self) -> u32 {
         self.session.backend_id()
     }
 
-    /// Runs SQL that is not counted.
-    pub fn run(&mut self, sql: &str) -> Result<(), Error> {
+    fn run(&mut self, sql: &str) -> Result<(), Error> {
         self.session.simple(sql).map(|_| ())
     }
 
-    /// Rolls back the transaction of a failed event, if one is open.
-    pub fn roll_back(&mut self) -> Result<(), Error> {
+    fn roll_back(&mut self, _tallies: &mut Tallies) -> Result<(), Error> {
         if std::mem::take(&mut self.in_transaction) {
             self.session.simple("ROLLBACK")?;
         }
         Ok(())
     }
 
-    /// Runs one event that starts at `sent`; returns when its last answer was complete. On an error the
-    /// caller rolls back and may retry the event with the stream reset.
-    pub fn event(
-        &mut self,
-        stream: &mut Stream,
-        tallies: &mut Tallies,
-        sent: Moment,
-    ) -> Result<Moment, Error> {
+    fn event(&mut self, stream: &mut Stream, tallies: &mut Tallies, sent: Moment) -> Result<Moment, Error> {
         let mut sent = sent;
         if self.control.is_some() {
             sent = self.control_statement(0, tallies, sent)?;
@@ -185,7 +180,9 @@ impl<S: Session> Client<S> {
         }
         Ok(sent)
     }
+}
 
+impl<S: Session> Client<S> {
     fn control_statement(
         &mut self,
         which: usize,

@@ -14,11 +14,14 @@ mod event;
 mod lead;
 mod pacer;
 pub mod queue;
+mod repeated;
 mod result;
 mod spec;
 mod step;
 pub mod sysbench;
+pub mod tproc_c;
 mod turns;
+mod users;
 mod warmup;
 mod worker;
 

@@ -36,6 +36,8 @@ pub struct StepResult {
     pub series: Vec<Series>,
     /// Figures of each turn, if arms took turns.
     pub slices: Vec<Slice>,
+    /// Events over all phases that left a mark in the tables, such as new orders.
+    pub marks: u64,
     /// Totals specific to this kind of step, by name with unit.
     pub totals: Metrics,
     /// Each session's role and client, in the order of the ids given to [`crate::Observer::window_opens`];
@@ -82,11 +84,14 @@ pub struct KindResult {
     pub answers: Answers,
     /// Latency from sending the statement to the end of its answer, in ns.
     pub sent_ns: Histogram<u64>,
+    /// Attempts that were rolled back and repeated; only of transactions that are one kind.
+    pub retries: u64,
 }
 
 impl KindResult {
     pub(crate) fn add(&mut self, other: &Self) -> Result<(), StepError> {
         self.answers += other.answers;
+        self.retries += other.retries;
         self.sent_ns.add(&other.sent_ns).map_err(|e| StepError::Histogram(e.to_string()))
     }
 }

@@ -1,5 +1,6 @@
 //! The parameters of a step, and the interface to its observer.
 
+use crate::users::Users;
 use rqps_model::{Limit, Warmup};
 use rqps_workloads::expect::TableState;
 use rqps_workloads::{Dialect, Test};
@@ -28,6 +29,8 @@ pub struct StepSpec {
     pub pace: Pace,
     /// The tables' expected content.
     pub state: TableState,
+    /// For TPROC-C: clients run its transactions instead of the test's statements.
+    pub users: Option<Users>,
     /// How sessions flush their statistics before the window, and after it if they stay connected.
     pub flush: Option<Flush>,
     /// The length of a turn, if arms take turns ([`crate::run_in_turns`]).

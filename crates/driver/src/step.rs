@@ -135,6 +135,7 @@ pub(crate) fn add_up(
         rows: sum(|r| r.tallies.rows),
         changed_rows: sum(|r| r.tallies.changed_rows),
         removed_rows: sum(|r| r.removed_rows),
+        marks: sum(|r| r.marks),
         retries,
         series: vec![each_second("queries", "queries", &queries_each_second)],
         slices: slices(reports),

@@ -6,7 +6,9 @@ use crate::control::{Control, Phase};
 use crate::error::StepError;
 use crate::event::{Client, Tallies, latency_histogram};
 use crate::pacer::{Pacer, sleep_until};
+use crate::repeated::Repeated;
 use crate::spec::{CpuClock, Pace, StepSpec};
+use crate::tproc_c::Terminal;
 use hdrhistogram::Histogram;
 use nix::unistd::gettid;
 use rqps_model::random::{Stream, name_word};
@@ -34,6 +36,8 @@ pub(crate) struct Report {
     pub queries_each_second: Vec<u64>,
     pub retries: BTreeMap<String, u64>,
     pub removed_rows: u64,
+    /// As [`Repeated::marks`].
+    pub marks: u64,
     /// Set if this client ended its window by reaching a quota.
     pub quota: Option<Quota>,
     pub slices: Vec<Slice>,
@@ -93,10 +97,10 @@ impl<'a> Shared<'a> {
     }
 }
 
-struct Worker<'a, S: Session> {
+struct Worker<'a, R: Repeated> {
     shared: &'a Shared<'a>,
     number: u32,
-    client: Client<S>,
+    client: R,
     stream: Stream,
     report: Report,
     per_second: Seconds,
@@ -152,6 +156,12 @@ impl Seconds {
     }
 }
 
+/// Ends the step for all clients with this client's error.
+fn fail(shared: &Shared<'_>, client: u32, doing: &'static str, source: Error) -> Failure {
+    shared.control.abort();
+    Failure { client, doing, source: Box::new(source) }
+}
+
 /// Runs client `number` until the step is over. Its session stays open until then, so that the observer can
 /// read the server's processes at the window's end.
 pub(crate) fn run<S: Session>(
@@ -159,33 +169,50 @@ pub(crate) fn run<S: Session>(
     number: u32,
     connect: &(impl Fn(u32) -> Result<S, Error> + Sync),
 ) -> Result<Report, Failure> {
-    let failed = |doing| {
-        move |source| {
-            shared.control.abort();
-            Failure { client: number, doing, source: Box::new(source) }
-        }
-    };
+    let failed = |doing| move |source| fail(shared, number, doing, source);
     let _leave = LeaveOnDrop(&shared.control);
-    let (first, mut done) = shared.control.next_phase(None);
+    let (first, done) = shared.control.next_phase(None);
     debug_assert_eq!(first, Phase::Connect);
     if let Ok(mut threads) = shared.client_threads.lock() {
         threads[number as usize] = gettid().as_raw().unsigned_abs();
     }
     let session = connect(number).map_err(failed("connecting"))?;
-    let client = Client::new(session, shared.spec, number).map_err(failed("preparing"))?;
+    let spec = shared.spec;
+    match spec.users {
+        None => {
+            let client = Client::new(session, spec, number).map_err(failed("preparing"))?;
+            run_phases(shared, number, client, done)
+        }
+        Some(users) => {
+            let user = users.user(number, spec.seed);
+            let terminal = Terminal::new(session, spec.dialect, users, user);
+            let client = terminal.map_err(failed("preparing"))?;
+            run_phases(shared, number, client, done)
+        }
+    }
+}
+
+/// Runs the phases after the connection; `done` is the number of that phase.
+fn run_phases<R: Repeated>(
+    shared: &Shared<'_>,
+    number: u32,
+    client: R,
+    mut done: u64,
+) -> Result<Report, Failure> {
+    let failed = |doing| move |source| fail(shared, number, doing, source);
     if let Ok(mut backends) = shared.backends.lock() {
         backends[number as usize] = client.backend_id();
     }
     let mut worker = Worker::new(shared, number, client);
     loop {
-        let (phase, number) = shared.control.next_phase(Some(done));
+        let (phase, phase_number) = shared.control.next_phase(Some(done));
         if shared.control.aborted() {
-            return Ok(worker.report);
+            return Ok(worker.into_report());
         }
         match phase {
             Phase::Connect => {}
             Phase::Warmup => worker.warm_up().map_err(failed("warming up"))?,
-            Phase::FlushAfter if !shared.has_tail() => return Ok(worker.report),
+            Phase::FlushAfter if !shared.has_tail() => return Ok(worker.into_report()),
             Phase::FlushBefore | Phase::FlushAfter => {
                 worker.flush().map_err(failed("flushing statistics"))?;
             }
@@ -193,15 +220,15 @@ pub(crate) fn run<S: Session>(
             Phase::Slice => worker.slice().map_err(failed("in the window"))?,
             Phase::Tail => {
                 worker.tail().map_err(failed("finishing remaining events"))?;
-                return Ok(worker.report);
+                return Ok(worker.into_report());
             }
         }
-        done = number;
+        done = phase_number;
     }
 }
 
-impl<'a, S: Session> Worker<'a, S> {
-    fn new(shared: &'a Shared<'a>, number: u32, client: Client<S>) -> Self {
+impl<'a, R: Repeated> Worker<'a, R> {
+    fn new(shared: &'a Shared<'a>, number: u32, client: R) -> Self {
         let spec = shared.spec;
         let histogram = |wanted: bool| wanted.then(|| shared.no_latency.clone());
         let report = Report {
@@ -210,16 +237,21 @@ impl<'a, S: Session> Worker<'a, S> {
             tail_events: 0,
             window_s: 0.0,
             tallies: shared.no_tallies.clone(),
-            event_ns: histogram(spec.test.queries_per_event() > 1),
+            event_ns: histogram(spec.test.queries_per_event() > 1 || spec.test.is_mix()),
             scheduled_ns: histogram(spec.pace != Pace::Closed),
             queries_each_second: Vec::with_capacity(4096),
             retries: BTreeMap::new(),
             removed_rows: 0,
+            marks: 0,
             quota: None,
             slices: Vec::new(),
         };
         let per_second = Seconds::new(Moment::now());
         Self { shared, number, client, stream: Stream::new(&[]), report, per_second, paused_at: None }
+    }
+
+    fn into_report(self) -> Report {
+        Report { marks: self.client.marks(), ..self.report }
     }
 
     /// Seeds the draws of a phase: the window's don't depend on how many the warm-up made.
@@ -388,6 +420,13 @@ impl<'a, S: Session> Worker<'a, S> {
                 due = Some(at);
                 now = Moment::now();
             }
+            let wait = self.client.wait(&self.stream);
+            if !wait.is_zero() {
+                if !sleep_until(now + wait, || control.phase_ended()) {
+                    break;
+                }
+                now = Moment::now();
+            }
             let changed = self.report.tallies.changed_rows;
             let sent = now;
             now = self.event_with_retries(sent)?;
@@ -431,7 +470,7 @@ impl<'a, S: Session> Worker<'a, S> {
                 Err(error) if error.is_retryable() && tries < EVENT_TRIES_MAX => {
                     let state = error.sqlstate().unwrap_or("?").to_owned();
                     *self.report.retries.entry(state).or_default() += 1;
-                    self.client.roll_back()?;
+                    self.client.roll_back(&mut self.report.tallies)?;
                     if self.shared.control.aborted() {
                         return Err(error);
                     }

@@ -88,7 +88,7 @@ pub(crate) fn steps(plan: &Plan) -> Vec<PlannedStep> {
         };
         let planned = match &action.kind {
             ActionKind::Start | ActionKind::Stop => continue,
-            ActionKind::Load => step("load", "load"),
+            ActionKind::Load(load) => step(&load.name, "load"),
             ActionKind::Vacuum => step("vacuum", "vacuum"),
             ActionKind::Settle(settle) => PlannedStep {
                 amount: match settle.seconds_min {

@@ -37,9 +37,10 @@ pub trait Driver: Sync {
         false
     }
 
-    /// Creates the tables as the first step expects them. A load that takes long must check
-    /// `control.stopped()` and then return [`Error::Interrupted`](crate::Error::Interrupted).
-    fn load(&self, plan: &Plan, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded>;
+    /// Creates the tables as this test expects them, replacing those of an earlier load. A load that takes
+    /// long must check `control.stopped()` and then return
+    /// [`Error::Interrupted`](crate::Error::Interrupted).
+    fn load(&self, plan: &Plan, test: &str, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded>;
 
     /// Reads at most `rows_max` rows of each table, and its indexes, once, so that no window reads from disk
     /// what another arm's window finds in memory. By default in SQL, and without indexes.

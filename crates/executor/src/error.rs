@@ -51,6 +51,9 @@ pub enum Error {
         doing: String,
         source: Box<Error>,
     },
+    /// The rows that a load left are not what they must be.
+    #[error("arm {arm}: the load is wrong: {why}; the server may have lost or changed rows")]
+    WrongLoad { arm: String, why: String },
     /// Someone stopped a server's processes (SIGSTOP).
     #[error("arm {arm}: its server is paused: something stopped one of its processes (SIGSTOP)")]
     ServerPaused { arm: String },
@@ -237,6 +240,7 @@ impl Error {
             | Self::Session { arm, .. }
             | Self::Step { arm, .. }
             | Self::Unmeasured { arm, .. }
+            | Self::WrongLoad { arm, .. }
             | Self::ServerPaused { arm }
             | Self::NotCounted { arm, .. } => Some(arm),
             Self::NotStarted { arm, source } => matches!(

@@ -15,7 +15,7 @@ use crate::spec::server_spec;
 use crate::trial::Trial;
 use crate::work::{Done, Task, load, settle, vacuum};
 use rqps_model::{HostFigure, Limit};
-use rqps_plan::{Action, ActionKind, OnServerDeath, Plan, Protocol, Schedule, StepDef, schedule};
+use rqps_plan::{Action, ActionKind, LoadDef, OnServerDeath, Plan, Protocol, Schedule, StepDef, schedule};
 use rqps_servers::ServerSpec;
 use rqps_store::{ActionRecord, Moment, Outcome, Placement, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
@@ -354,7 +354,7 @@ impl Execution {
         match &action.kind {
             ActionKind::Start | ActionKind::Stop => {}
             // An interrupted load starts over from an empty directory.
-            ActionKind::Load => active.put(self.start_fresh(action.arm, control)?),
+            ActionKind::Load(_) => active.put(self.start_fresh(action.arm, control)?),
             _ => active.put(self.start_again(action.arm, control)?),
         }
         Ok(())
@@ -379,7 +379,7 @@ impl Execution {
         };
         let task = Task { plan: &self.setup.plan, driver: self.setup.driver, arm };
         let outcome = match &action.kind {
-            ActionKind::Load => load(&task, control),
+            ActionKind::Load(LoadDef { test, .. }) => load(&task, test, control),
             ActionKind::Vacuum => vacuum(&task, control),
             ActionKind::Settle(step) => settle(&task, (step.seconds_min, step.seconds_max), control),
             ActionKind::Measure(step) => self.measure(arm, step, (action.pass, attempt), control),
@@ -500,7 +500,7 @@ fn spent(run: &Run) -> Duration {
 
 fn changes_data(kind: &ActionKind) -> bool {
     match kind {
-        ActionKind::Load | ActionKind::Vacuum => true,
+        ActionKind::Load(_) | ActionKind::Vacuum => true,
         ActionKind::Measure(step) => step.writes,
         ActionKind::Settle(_) | ActionKind::Start | ActionKind::Stop => false,
     }
@@ -509,7 +509,7 @@ fn changes_data(kind: &ActionKind) -> bool {
 fn kind_name(kind: &ActionKind) -> &'static str {
     match kind {
         ActionKind::Start => "start",
-        ActionKind::Load => "load",
+        ActionKind::Load(_) => "load",
         ActionKind::Vacuum => "vacuum",
         ActionKind::Settle(_) => "settle",
         ActionKind::Measure(_) => "measure",

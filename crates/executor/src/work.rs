@@ -36,15 +36,15 @@ pub(crate) struct Task<'a> {
     pub arm: &'a ActiveArm,
 }
 
-/// Loads the tables and runs the arm's `after_load` statements.
-pub(crate) fn load(task: &Task<'_>, control: &mut RunControl<'_>) -> Result<Done> {
-    let loaded = load_tables(task, control)?;
+/// Loads the tables for a test and runs the arm's `after_load` statements.
+pub(crate) fn load(task: &Task<'_>, test: &str, control: &mut RunControl<'_>) -> Result<Done> {
+    let loaded = load_tables(task, test, control)?;
     after_load(task, control)?;
     Ok(loaded)
 }
 
-pub(crate) fn load_tables(task: &Task<'_>, control: &mut RunControl<'_>) -> Result<Done> {
-    let Loaded { load, summary } = task.driver.load(task.plan, task.arm, control)?;
+pub(crate) fn load_tables(task: &Task<'_>, test: &str, control: &mut RunControl<'_>) -> Result<Done> {
+    let Loaded { load, summary } = task.driver.load(task.plan, test, task.arm, control)?;
     Ok(Done { observation: Some(Observation::new(Measured::Load(load))), ..Done::plain(summary) })
 }
 

@@ -28,7 +28,7 @@ pub fn estimate(schedule: &Schedule, plan: &Plan) -> Vec<f64> {
     let rows = plan.work.rows_total() as f64;
     let usual = |kind: &ActionKind| match kind {
         ActionKind::Start => START_SECONDS,
-        ActionKind::Load => rows / LOAD_ROWS_PER_SECOND,
+        ActionKind::Load(_) => rows / LOAD_ROWS_PER_SECOND,
         ActionKind::Vacuum => rows / VACUUM_ROWS_PER_SECOND,
         ActionKind::Settle(settle) => f64::from(settle.seconds_max) * SETTLE_SHARE_OF_CAP,
         ActionKind::Measure(step) => match (&step.limit, step.rate_per_second) {

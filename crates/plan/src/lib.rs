@@ -31,4 +31,4 @@ pub use profile::{ProfileAfter, ProfileOptions};
 pub use protocol::parse_budget;
 pub use schedule::{Schedule, schedule};
 pub use show::render_schedule;
-pub use step::{Action, ActionKind, Settle, Step, StepDef};
+pub use step::{Action, ActionKind, LoadDef, Settle, Step, StepDef};

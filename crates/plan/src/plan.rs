@@ -146,6 +146,11 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether a sequence makes a new data directory and loads the tables for each test.
+    fn loads_for_each_test(&self) -> bool {
+        false
+    }
+
     /// Whether all tables are vacuumed after the load.
     fn vacuums_after_load(&self) -> bool {
         false
@@ -305,6 +310,11 @@ impl Plan {
     /// How its blocks are made; the defaults for a sequence.
     pub fn blocks(&self) -> Isolated {
         self.isolated.clone().unwrap_or_default()
+    }
+
+    /// The first test; blocks and profiles load for it.
+    pub fn first_test(&self) -> String {
+        self.workload.steps.iter().find(|step| *step != SETTLE).cloned().unwrap_or_default()
     }
 
     /// Clients of a test in a block.

@@ -5,7 +5,7 @@
 
 use crate::model::Protocol;
 use crate::plan::Plan;
-use crate::step::{Action, ActionKind, Settle, Step, StepDef};
+use crate::step::{Action, ActionKind, LoadDef, Settle, Step, StepDef};
 
 /// Everything a run does, in order.
 #[derive(Debug, Clone)]
@@ -86,15 +86,32 @@ fn turned(order: &[usize], turn: u32) -> Vec<usize> {
 }
 
 fn before_steps(plan: &Plan) -> Vec<ActionKind> {
-    let mut kinds = vec![ActionKind::Start, ActionKind::Load];
-    if plan.work.vacuums_after_load() {
-        kinds.push(ActionKind::Vacuum);
-    }
-    kinds
+    start_and_load(plan, LoadDef { name: "load".to_owned(), test: plan.first_test() }).collect()
 }
 
+fn start_and_load(plan: &Plan, load: LoadDef) -> impl Iterator<Item = ActionKind> {
+    let vacuum = plan.work.vacuums_after_load().then_some(ActionKind::Vacuum);
+    [ActionKind::Start, ActionKind::Load(load)].into_iter().chain(vacuum)
+}
+
+/// The steps; before all tests but the first a new data directory and its load, if each test has its own.
 fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
     let workload = &plan.workload;
+    let steps = plan.steps();
+    let mut before = Vec::new();
+    let mut loaded = true;
+    for (at, step) in steps.iter().enumerate() {
+        let next = steps[at..].iter().find(|step| matches!(step, Step::Measure(_)));
+        before.push(match next {
+            Some(test) if !loaded => {
+                let test = test.name().to_owned();
+                let load = LoadDef { name: format!("load-{test}"), test };
+                std::iter::once(ActionKind::Stop).chain(start_and_load(plan, load)).collect()
+            }
+            _ => Vec::new(),
+        });
+        loaded = !(plan.work.loads_for_each_test() && matches!(step, Step::Measure(_)));
+    }
     let action = |(at, step): (usize, Step)| match step {
         Step::Settle(step) => ActionKind::Settle(Settle {
             step,
@@ -104,5 +121,6 @@ fn step_actions(plan: &Plan, is_base: bool) -> Vec<ActionKind> {
         }),
         Step::Measure(step) => ActionKind::Measure(StepDef { as_base: step.as_base && !is_base, ..step }),
     };
-    plan.steps().into_iter().enumerate().map(action).collect()
+    let actions = steps.into_iter().enumerate().map(action);
+    before.into_iter().zip(actions).flat_map(|(before, action)| before.into_iter().chain([action])).collect()
 }

@@ -141,7 +141,7 @@ fn action_row(plan: &Plan, action: &Action, seconds: f64) -> [String; 5] {
         ActionKind::Measure(step) => {
             (step.position.to_string(), step.clients.to_string(), until(plan, step, &action.kind))
         }
-        ActionKind::Load => {
+        ActionKind::Load(_) => {
             let rows = || counted(plan.work.rows_total(), "row");
             let loads = plan.work.describe(&action.kind).unwrap_or_else(rows);
             (String::new(), String::new(), loads)

@@ -66,7 +66,7 @@ pub enum ActionKind {
     /// Create the arm's data directory if it is missing, and start its server.
     Start,
     /// Create the tables, fill them, build their indexes.
-    Load,
+    Load(LoadDef),
     Vacuum,
     /// Wait until the server is at rest.
     Settle(Settle),
@@ -79,13 +79,21 @@ impl ActionKind {
     pub fn name(&self) -> &str {
         match self {
             ActionKind::Start => "start",
-            ActionKind::Load => "load",
+            ActionKind::Load(load) => &load.name,
             ActionKind::Vacuum => "vacuum",
             ActionKind::Settle(settle) => &settle.step,
             ActionKind::Measure(step) => &step.name,
             ActionKind::Stop => "stop",
         }
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadDef {
+    /// Unique in the arm: `load`, or with several loads `load-TEST`.
+    pub name: String,
+    /// The first test that finds these tables.
+    pub test: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -125,3 +125,29 @@ after_load = ["DROP INDEX k_1", " ", 5, "DROP \u0000"]
     let sequence = "budget = \"10m\"\n[workload]\nrows = 2000\n[isolated]\n[[arm]]\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
     insta::assert_snapshot!(errors(sequence));
 }
+
+#[test]
+fn mistakes_in_tproc_c() {
+    let text = r#"
+base = "a"
+protocol = "isolated"
+[workload]
+benchmark = "tproc-c"
+clients = 3
+rows = 1_000
+steps = ["w10-vu1", "w10-vu7", "settle"]
+[tproc-c]
+warehouses = [10, 100, 10]
+virtual_users = [1, 0]
+rampup = "2m"
+duration = 5
+partitions = 4
+[test.w10-vu1]
+duration = "5m"
+[[arm]]
+name = "a"
+build = "postgres-9.6"
+config = "sized"
+"#;
+    insta::assert_snapshot!(errors(text));
+}

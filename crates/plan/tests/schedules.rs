@@ -202,3 +202,24 @@ fn a_resolved_plan_has_its_keys_in_the_usual_order() {
         .map(|part| resolved.find(part).unwrap_or_else(|| panic!("no {part} in\n{resolved}")));
     assert!(places.is_sorted(), "{resolved}");
 }
+
+#[test]
+fn each_test_of_tproc_c_has_its_own_data_directory_and_load() {
+    let plan = parse(
+        "base = \"a\"\n[workload]\nbenchmark = \"tproc-c\"\n[tproc-c]\nwarehouses = [1, 20]\nvirtual_users = 3\n\
+         [[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\nconfig = \"sized\"\n",
+    );
+    let actions = schedule(&plan).actions;
+    let names: Vec<&str> = actions.iter().map(|action| action.kind.name()).collect();
+    let first = ["start", "load", "vacuum", "settle-1", "w1-vu3", "stop"];
+    let second = ["start", "load-w20-vu3", "vacuum", "settle-2", "w20-vu3", "stop"];
+    assert_eq!(names, [first, second].concat());
+    let loads: Vec<&str> = actions
+        .iter()
+        .filter_map(|action| match &action.kind {
+            ActionKind::Load(load) => Some(load.test.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(loads, ["w1-vu3", "w20-vu3"]);
+}

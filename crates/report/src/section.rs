@@ -29,6 +29,8 @@ rqps_model::words! {
         Absolute = "absolute",
         /// Each arm relative to the arm before it.
         Chain = "chain",
+        /// New orders per minute, transactions by kind (tests that place orders).
+        Transactions = "transactions",
         /// Background writes: target and achieved rate (consecutive steps).
         Background = "background",
         /// CPU of server and client (consecutive steps).
@@ -76,9 +78,9 @@ impl Section {
         };
         let rates = match (layout, has_blocks) {
             (Layout::Consecutive, _) => Section::RATES_OF_CONSECUTIVE.as_slice(),
-            (Layout::Independent, true) => &[Section::Absolute],
+            (Layout::Independent, true) => &[Section::Absolute, Section::Transactions],
             (Layout::Independent, false) => {
-                &[Section::Relative, Section::Absolute, Section::Chain, Section::Lsm]
+                &[Section::Relative, Section::Absolute, Section::Chain, Section::Transactions, Section::Lsm]
             }
         };
         [first, rates, &[Section::Remarks]].concat()
@@ -115,7 +117,7 @@ impl Section {
     fn has_tests(self) -> bool {
         use Section::{
             Absolute, Connections, Counters, Fingerprints, Latency, Lsm, PerOp, Plans, Rates, Relative,
-            Variance,
+            Transactions, Variance,
         };
         matches!(
             self,
@@ -124,6 +126,7 @@ impl Section {
                 | Lsm
                 | PerOp
                 | Rates
+                | Transactions
                 | Variance
                 | Latency
                 | Counters
@@ -156,6 +159,7 @@ impl Section {
             Section::Relative => one(tables::relative::table(comparison, which)),
             Section::Absolute => one(tables::absolute::table(comparison, which)),
             Section::Chain => Ok(tables::chain::table(comparison).map(Block::Table).into_iter().collect()),
+            Section::Transactions => Ok(tables::transactions::block(comparison, which).into_iter().collect()),
             // These need connections with several roles.
             Section::Background | Section::Cpu | Section::State | Section::Ends | Section::Responses => {
                 Ok(Vec::new())

@@ -37,7 +37,13 @@ impl Driver for Clients {
     }
 
     /// The database was created when it was opened; fillseq fills it.
-    fn load(&self, _plan: &Plan, arm: &ActiveArm, _control: &mut RunControl<'_>) -> Result<Loaded> {
+    fn load(
+        &self,
+        _plan: &Plan,
+        _test: &str,
+        arm: &ActiveArm,
+        _control: &mut RunControl<'_>,
+    ) -> Result<Loaded> {
         let start = Instant::now();
         shape_of(arm, "looking at the new database")?;
         let load = Load { tables: 1, rows: 0, load_us: start.elapsed().as_micros() as u64, index_us: 0 };

@@ -125,6 +125,7 @@ fn result_of(spec: &RunSpec, ended_by: EndedBy, result: &RunResult) -> Outcome<S
         rows: if writes { 0 } else { result.entries },
         changed_rows: if writes { result.entries } else { 0 },
         removed_rows: 0,
+        marks: 0,
         retries: BTreeMap::new(),
         series: vec![Series {
             name: "queries".to_owned(),

@@ -1,6 +1,6 @@
 //! The interface between the load engine and a DBMS's client.
 
-use crate::{Encoding, Error, Params};
+use crate::{Encoding, Error, Params, Table};
 
 /// The declared type of a prepared statement's parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,12 @@ pub trait Session: Send {
     /// # Errors
     /// Those of [`Session::execute`].
     fn simple(&mut self, sql: &str) -> Result<Outcome, Error>;
+
+    /// Runs SQL text and returns the rows, all values as text. Allocates each value.
+    ///
+    /// # Errors
+    /// Those of [`Session::execute`].
+    fn query(&mut self, sql: &str) -> Result<Table, Error>;
 
     /// Runs SQL text and returns the first value of the first row as an integer; `None` if there is no row or
     /// it is NULL. Not for the hot path.

@@ -1,8 +1,8 @@
 //! Benchmarks as data: schema, rows, statements, transactions, order of steps.
 //!
 //! Nothing here connects to a server. Each benchmark is a module ([`microbenchmarks`], [`insert_benchmark`], [`sql`],
-//! [`db_bench`]);
-//! SQL differences between DBMSs are in [`dialect`], random draws in [`rqps_model::random`] and [`zipf`].
+//! [`tproc_c`], [`db_bench`]); SQL differences between DBMSs are in [`dialect`], random draws in
+//! [`rqps_model::random`] and [`zipf`].
 
 pub mod db_bench;
 pub mod dialect;
@@ -13,11 +13,17 @@ pub mod model;
 
 pub mod rows;
 pub mod sql;
+pub mod tproc_c;
 pub mod zipf;
 
 pub use dialect::Dialect;
 pub use model::{Draw, Expect, Key, Param, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
 
 /// All benchmarks, in the order in which messages list them. The first is the default of plans.
-pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] =
-    &[&microbenchmarks::Microbenchmarks, &insert_benchmark::InsertBenchmark, &sql::Sql, &db_bench::DbBench];
+pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] = &[
+    &microbenchmarks::Microbenchmarks,
+    &insert_benchmark::InsertBenchmark,
+    &sql::Sql,
+    &tproc_c::TprocC,
+    &db_bench::DbBench,
+];

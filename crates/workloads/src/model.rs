@@ -24,6 +24,8 @@ pub struct Test {
     pub shrinks: bool,
     /// Values that an event draws once, before its parts.
     pub draws: &'static [Draw],
+    /// Weights of the statements if an event runs one of them, drawn by these; if empty, it runs all of them.
+    pub weights: &'static [u32],
     /// For a step of the Insert Benchmark: how its sessions move the queue. The parts then only list the
     /// statements.
     pub queue: Option<Queue>,
@@ -204,6 +206,7 @@ impl Test {
             scans: false,
             shrinks: false,
             draws: &[],
+            weights: &[],
             queue: None,
             about,
         }
@@ -211,6 +214,9 @@ impl Test {
 
     /// Queries per event as sysbench counts them: every statement, BEGIN and COMMIT.
     pub fn queries_per_event(&self) -> u32 {
+        if self.is_mix() {
+            return 1;
+        }
         self.statements_per_event() + if self.transaction { 2 } else { 0 }
     }
 
@@ -228,6 +234,11 @@ impl Test {
     pub fn statements_per_event(&self) -> u32 {
         let count = |part: &Part| u32::from(part.times) * part.statements.len() as u32;
         self.parts.iter().map(count).sum()
+    }
+
+    /// Whether an event runs one of the statements.
+    pub fn is_mix(&self) -> bool {
+        !self.weights.is_empty()
     }
 
     /// Whether the test changes rows.

@@ -117,6 +117,7 @@ fn spec(args: &DriveArgs, dbms: Dbms, test: &'static Test) -> anyhow::Result<Ste
         pace: args.rate.map_or(Pace::Closed, Pace::EventsPerSecond),
         // The effects of earlier tests on the tables are unknown here, so only gross errors are detected.
         state: TableState { rows: args.rows, complete: false, concurrent_writes: args.clients > 1 },
+        users: None,
         flush: None,
         slice: None,
     })

@@ -27,5 +27,6 @@ mod refused;
 mod rocksdb;
 mod stalls;
 mod sysbench;
+mod tproc_c;
 mod upgrade;
 mod whole;

@@ -79,6 +79,7 @@ pub(super) fn add_up(
         rows: queries.rows,
         changed_rows: inserts.rows + deletes.rows,
         removed_rows: deletes.rows,
+        marks: 0,
         retries,
         series: queue.series(),
         slices: Vec::new(),

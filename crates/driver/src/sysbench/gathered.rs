@@ -154,6 +154,7 @@ pub(super) fn step_result(
         rows: 0,
         changed_rows: figures.writes,
         removed_rows: if spec.test.shrinks { figures.writes + warm.statistics.writes } else { 0 },
+        marks: 0,
         retries,
         series: vec![each_second("queries", "queries", &window.seconds(gate_queries, queries))],
         slices: Vec::new(),

@@ -44,6 +44,7 @@ pub fn spec(test: &str, tables: u32, rows: u64) -> StepSpec {
         removed_rows_max: None,
         pace: Pace::Closed,
         state: TableState { rows, complete: true, concurrent_writes: true },
+        users: None,
         flush: None,
         slice: None,
     }

@@ -278,7 +278,7 @@ struct Filled {
 fn fill(task: &Task<'_>, is_loaded: bool, control: &mut RunControl<'_>) -> Result<Filled> {
     let loaded = match is_loaded {
         true => after_load(task, control).map(|()| None)?,
-        false => Some(load_tables(task, control)?),
+        false => Some(load_tables(task, &task.plan.first_test(), control)?),
     };
     let settled = settle(task, (0, task.plan.workload.settle_seconds_max), control)?;
     let unmet = settled.note.clone();

@@ -199,7 +199,7 @@ impl Profiles<'_> {
         self.setup.place.write_owner()?;
         let mut active = ActiveArm::start(index, name, (system, &spec), control)?;
         let task = Task { plan: &self.setup.plan, driver: self.setup.driver, arm: &active };
-        load(&task, control)?;
+        load(&task, &self.setup.plan.first_test(), control)?;
         settle(&task, (0, self.setup.plan.workload.settle_seconds_max), control)?;
         let facts = active.facts()?.facts;
         let has_threads = !system.session_is_a_process();

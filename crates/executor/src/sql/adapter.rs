@@ -10,6 +10,7 @@ use rqps_model::{Counter, Settle};
 use rqps_probe::work::Work;
 use rqps_wire::{Endpoint, Error as Wire};
 use rqps_workloads::Dialect;
+use rqps_workloads::tproc_c::rows::Part;
 use std::path::Path;
 
 /// Session name of measured sessions.
@@ -37,6 +38,13 @@ pub(crate) trait Adapter: Sync {
         tables: Tables,
         tick: &mut LoadTick<'_>,
     ) -> SessionResult<Option<LoadTimes>>;
+
+    /// Fills empty tables with generated rows, several parts at the same time. False if `tick` ended it early.
+    fn fill(&self, endpoint: &Endpoint, parts: &[Part], tick: &mut LoadTick<'_>) -> SessionResult<bool>;
+
+    /// Runs statements that do not depend on each other, several at the same time. False if `look` ended it early.
+    fn run_all(&self, endpoint: &Endpoint, statements: &[String], look: &mut Look<'_>)
+    -> SessionResult<bool>;
 
     /// As [`crate::Instance::vacuum`].
     fn vacuum(&self, endpoint: &Endpoint, tables: &[String], look: &mut Look<'_>) -> SessionResult<bool>;

@@ -47,7 +47,13 @@ impl Driver for Program {
         *self == Program::Rqps && step.rate_per_second.is_none()
     }
 
-    fn load(&self, plan: &Plan, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded> {
+    fn load(
+        &self,
+        plan: &Plan,
+        _test: &str,
+        arm: &ActiveArm,
+        control: &mut RunControl<'_>,
+    ) -> Result<Loaded> {
         let address = SqlAddress::of(arm, self)?;
         let (count, rows) = (plan.work.tables(), plan.work.rows_per_table());
         let tables = Tables { tables: count, rows, seed: plan.seed };
@@ -137,6 +143,7 @@ fn spec(job: &Job<'_>, test: &'static Test, dialect: Dialect) -> StepSpec {
             complete: !changes_ids(step) && !earlier(plan, step).iter().any(changes_ids),
             concurrent_writes: step.clients > 1 && step.writes,
         },
+        users: None,
         flush: None,
         slice: job.slice,
     }

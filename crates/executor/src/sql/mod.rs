@@ -13,6 +13,7 @@ mod postgres;
 pub mod server;
 mod system;
 mod tables;
+mod tproc_c;
 mod write_back;
 
 /// Systems that speak SQL.
@@ -25,4 +26,5 @@ pub mod drivers {
     pub use super::insert::CLIENTS as INSERT_CLIENTS;
     pub use super::microbenchmarks::{CLIENTS, SYSBENCH};
     pub use super::own::CLIENTS as SQL_CLIENTS;
+    pub use super::tproc_c::CLIENTS as TPROC_C_CLIENTS;
 }

@@ -113,7 +113,13 @@ impl Driver for OwnClients {
     }
 
     /// Runs the schema.
-    fn load(&self, plan: &Plan, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded> {
+    fn load(
+        &self,
+        plan: &Plan,
+        _test: &str,
+        arm: &ActiveArm,
+        control: &mut RunControl<'_>,
+    ) -> Result<Loaded> {
         let start = Instant::now();
         let work = work_of::<SqlPlan>(self, plan)?;
         if let Some(dump) = work.dump() {

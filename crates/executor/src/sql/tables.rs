@@ -1,6 +1,7 @@
 //! Parallel work on tables, and the load: create, fill, index.
 
 use rqps_wire::{Error, Session};
+use rqps_workloads::tproc_c::rows::Part;
 use rqps_workloads::{Dialect, dialect};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -151,6 +152,23 @@ pub(crate) fn load<S: Session>(
     for_each_table(access, (tables.tables, "index"), &progress.stop, index, &mut || look("indexes"))?;
     let indexes = start.elapsed() - rows;
     Ok((!progress.stopped()).then_some(LoadTimes { rows, indexes }))
+}
+
+/// Fills tables part by part with `fill`; calls `tick` as [`load`] does. Returns false if that ended it early.
+pub(crate) fn fill_parts<S>(
+    access: &Access<'_, S>,
+    parts: &[Part],
+    fill: impl Fn(&mut S, &Part, &Progress) -> Result<(), Error> + Sync,
+    tick: &mut dyn FnMut(&'static str, u64) -> bool,
+) -> Result<bool, Error> {
+    let progress = Progress::default();
+    let work = |session: &mut S, number: u32| fill(session, &parts[number as usize - 1], &progress);
+    for_each_table(access, (parts.len() as u32, "load"), &progress.stop, work, &mut || {
+        if !tick("rows", progress.rows.load(Ordering::Relaxed)) {
+            progress.stop.store(true, Ordering::Relaxed);
+        }
+    })?;
+    Ok(!progress.stopped())
 }
 
 /// Appends a number in decimal digits, without allocating.

@@ -26,7 +26,13 @@ impl Driver for Clerks {
         "ledger"
     }
 
-    fn load(&self, _plan: &Plan, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded> {
+    fn load(
+        &self,
+        _plan: &Plan,
+        _test: &str,
+        arm: &ActiveArm,
+        control: &mut RunControl<'_>,
+    ) -> Result<Loaded> {
         let state = ledger(arm);
         state.lock().lines = vec!["half-load".to_owned()];
         if let Some(fault) = moment_for(&[Fault::Death, Fault::DiskFull]) {
@@ -154,6 +160,7 @@ fn result(entries: u64) -> StepResult {
         rows: 0,
         changed_rows: entries,
         removed_rows: 0,
+        marks: 0,
         retries: BTreeMap::new(),
         series: Vec::new(),
         slices: Vec::new(),

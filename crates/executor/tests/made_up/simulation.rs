@@ -127,7 +127,7 @@ fn check(scene: &Scene, run: &Run) -> Result<(), String> {
     for action in &actions {
         let ledger = ledgers.entry(action.arm).or_default();
         let step = match &action.kind {
-            ActionKind::Load => {
+            ActionKind::Load(_) => {
                 "load".clone_into(ledger);
                 continue;
             }

@@ -8,7 +8,7 @@ use super::query::is_eof;
 use super::{Binary, Connection, Params};
 use crate::channel::{Exchange, ReplyError};
 use crate::error::{STATEMENTS_MAX, shorten, too_many_statements};
-use crate::{Error, Outcome, ParamType, Session};
+use crate::{Error, Outcome, ParamType, Session, Table};
 
 /// The protocol's ids of parameter types.
 const LONGLONG: u8 = 8;
@@ -79,6 +79,10 @@ impl Session for Connection {
     fn simple(&mut self, sql: &str) -> Result<Outcome, Error> {
         self.send_command(packet::QUERY, sql)?;
         self.count_reply(sql)
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Table, Error> {
+        Connection::query(self, sql)
     }
 
     fn number(&mut self, sql: &str) -> Result<Option<i64>, Error> {

@@ -28,7 +28,7 @@ use postgres_protocol::message::frontend;
 
 use crate::channel::{Channel, Exchange, ReplyError};
 use crate::error::{STATEMENTS_MAX, shorten, too_many_statements};
-use crate::{Error, Outcome, ParamType, Session};
+use crate::{Error, Outcome, ParamType, Session, Table};
 use message::HEAD_BYTES;
 use reply::collect;
 
@@ -111,6 +111,10 @@ impl Session for Connection {
     fn simple(&mut self, sql: &str) -> Result<Outcome, Error> {
         message::simple_query(&mut self.channel.outbox, sql)?;
         self.exchange(sql)
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Table, Error> {
+        Connection::query(self, sql)
     }
 
     fn number(&mut self, sql: &str) -> Result<Option<i64>, Error> {

@@ -242,7 +242,7 @@ impl Workplan for DbBenchPlan {
         let keys = self.options.keys as f64;
         match kind {
             // Only opens an empty database.
-            ActionKind::Load => Some(estimate::STEP_OVERHEAD_SECONDS),
+            ActionKind::Load(_) => Some(estimate::STEP_OVERHEAD_SECONDS),
             ActionKind::Settle(_) => Some(1.0 + keys / SETTLE_KEYS_PER_SECOND),
             ActionKind::Measure(step) => match step.limit {
                 Limit::Events(events) if test_by_name(&step.test)?.kind == Kind::FillSequential => {
@@ -267,7 +267,7 @@ impl Workplan for DbBenchPlan {
 
     fn describe(&self, kind: &ActionKind) -> Option<String> {
         match kind {
-            ActionKind::Load => Some("an empty database".to_owned()),
+            ActionKind::Load(_) => Some("an empty database".to_owned()),
             ActionKind::Measure(step) => {
                 let test = test_by_name(&step.test)?;
                 let mut text = match step.limit {

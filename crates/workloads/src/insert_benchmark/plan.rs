@@ -189,7 +189,7 @@ impl Workplan for InsertPlan {
     fn estimate_seconds(&self, kind: &ActionKind) -> Option<f64> {
         match kind {
             // Only creates empty tables.
-            ActionKind::Load => Some(estimate::STEP_OVERHEAD_SECONDS),
+            ActionKind::Load(_) => Some(estimate::STEP_OVERHEAD_SECONDS),
             // A vacuum, and little else.
             ActionKind::Settle(_) => {
                 let rows = self.rows_total();
@@ -209,7 +209,7 @@ impl Workplan for InsertPlan {
 
     fn describe(&self, kind: &ActionKind) -> Option<String> {
         match kind {
-            ActionKind::Load => Some(shared::counted(self.tables().into(), "empty table")),
+            ActionKind::Load(_) => Some(shared::counted(self.tables().into(), "empty table")),
             ActionKind::Measure(step) => self.describe_step(step),
             _ => None,
         }

@@ -49,7 +49,13 @@ impl Driver for InsertClients {
     }
 
     /// Creates the tables, which l.i0 fills.
-    fn load(&self, plan: &Plan, arm: &ActiveArm, _control: &mut RunControl<'_>) -> Result<Loaded> {
+    fn load(
+        &self,
+        plan: &Plan,
+        _test: &str,
+        arm: &ActiveArm,
+        _control: &mut RunControl<'_>,
+    ) -> Result<Loaded> {
         let work = work_of::<InsertPlan>(self, plan)?;
         let dialect = SqlAddress::of(arm, self)?.adapter.dialect();
         let start = Instant::now();

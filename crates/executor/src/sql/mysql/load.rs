@@ -3,6 +3,8 @@
 use crate::sql::tables::{Progress, Tables, push_number};
 use rqps_wire::mysql::Connection;
 use rqps_wire::{Error, Session};
+use rqps_workloads::tproc_c::formats::SqlRows;
+use rqps_workloads::tproc_c::rows::Part;
 use rqps_workloads::{dialect, rows};
 use std::sync::atomic::Ordering;
 
@@ -50,6 +52,25 @@ fn push_row(sql: &mut Vec<u8>, row: &rows::Row) {
         sql.push(b'\'');
     }
     sql.push(b')');
+}
+
+pub(super) fn fill_part(connection: &mut Connection, part: &Part, progress: &Progress) -> Result<(), Error> {
+    /// Upper bound for the length of the rows at a position: 15 lines of an order, or a customer.
+    const POSITION_BYTES_MAX: usize = 2_048;
+    let bytes_max = STATEMENT_BYTES.min(connection.packet_bytes_max()).saturating_sub(POSITION_BYTES_MAX);
+    let mut sql = SqlRows::new(format!("INSERT INTO {} ({}) VALUES ", part.table, part.columns));
+    let mut rows = 0;
+    for position in 0..part.positions() {
+        rows += part.write(position, &mut sql);
+        if sql.len_bytes() >= bytes_max || position + 1 == part.positions() {
+            connection.simple(&sql.take_statement())?;
+            progress.rows.fetch_add(std::mem::take(&mut rows), Ordering::Relaxed);
+            if progress.stopped() {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

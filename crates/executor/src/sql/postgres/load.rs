@@ -3,6 +3,8 @@
 use crate::sql::tables::{Progress, Tables, push_number};
 use rqps_wire::Error;
 use rqps_wire::postgres::Connection;
+use rqps_workloads::tproc_c::formats::CopyRows;
+use rqps_workloads::tproc_c::rows::Part;
 use rqps_workloads::{dialect, rows};
 use std::sync::atomic::Ordering;
 
@@ -42,6 +44,24 @@ fn push_row(batch: &mut Vec<u8>, row: &rows::Row) {
     batch.push(b'\t');
     batch.extend_from_slice(&row.pad);
     batch.push(b'\n');
+}
+
+pub(super) fn fill_part(connection: &mut Connection, part: &Part, progress: &Progress) -> Result<(), Error> {
+    let mut copy = connection.copy_in(&format!("COPY {} ({}) FROM STDIN", part.table, part.columns))?;
+    let mut batch = CopyRows::default();
+    let mut rows = 0;
+    for position in 0..part.positions() {
+        rows += part.write(position, &mut batch);
+        if rows >= BATCH_ROWS || position + 1 == part.positions() {
+            copy.write(batch.as_bytes())?;
+            batch.clear();
+            progress.rows.fetch_add(std::mem::take(&mut rows), Ordering::Relaxed);
+            if progress.stopped() {
+                break;
+            }
+        }
+    }
+    copy.finish().map(|_| ())
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use rqps_model::{Counter, Settle};
 use rqps_probe::work::Work;
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Error as Wire};
+use rqps_workloads::tproc_c::rows::Part;
 use rqps_workloads::{Dialect, dialect};
 
 pub(crate) struct Postgres;
@@ -43,6 +44,20 @@ impl Adapter for Postgres {
         tick: &mut LoadTick<'_>,
     ) -> SessionResult<Option<LoadTimes>> {
         with_access(endpoint, |access| tables::load(access, self.dialect(), tables, load::fill_table, tick))
+    }
+
+    fn fill(&self, endpoint: &Endpoint, parts: &[Part], tick: &mut LoadTick<'_>) -> SessionResult<bool> {
+        with_access(endpoint, |access| tables::fill_parts(access, parts, load::fill_part, tick))
+    }
+
+    fn run_all(
+        &self,
+        endpoint: &Endpoint,
+        statements: &[String],
+        look: &mut Look<'_>,
+    ) -> SessionResult<bool> {
+        let run = |session: &mut Connection, sql: &str| session.query(sql).map(|_| ());
+        with_access(endpoint, |access| tables::for_each_named(access, (statements, "load"), run, look))
     }
 
     fn vacuum(&self, endpoint: &Endpoint, tables: &[String], look: &mut Look<'_>) -> SessionResult<bool> {

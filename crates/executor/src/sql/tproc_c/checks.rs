@@ -1,0 +1,29 @@
+//! What must hold after a load and after every step: the consistency conditions, and no acknowledged order lost.
+
+use crate::system::{Admin, SessionResult};
+use rqps_workloads::tproc_c::Cell;
+use rqps_workloads::tproc_c::consistency::{CHECKS, NEXT_ORDERS_SQL, checked_warehouses};
+
+/// The numbers of the districts' next orders, added up: each committed new order adds one.
+pub(super) fn next_orders(admin: &mut dyn Admin) -> SessionResult<u64> {
+    let found = admin.query(NEXT_ORDERS_SQL)?;
+    Ok(found.value().and_then(|sum| sum.parse().ok()).unwrap_or(0))
+}
+
+/// The violated conditions, as a sentence; `None` if all hold. Without `all`, reads keys only.
+pub(super) fn violations(admin: &mut dyn Admin, cell: Cell, all: bool) -> SessionResult<Option<String>> {
+    let warehouses = checked_warehouses(cell.warehouses);
+    let mut found = Vec::new();
+    for check in CHECKS.iter().filter(|check| all || check.is_cheap) {
+        let table = admin.query(&check.sql(&warehouses))?;
+        let row = table.rows.first().map(Vec::as_slice).unwrap_or_default();
+        for (at, condition) in check.conditions.iter().enumerate() {
+            // MySQL sums are decimals.
+            let count = row.get(at).cloned().flatten().unwrap_or_else(|| "no".to_owned());
+            if count.parse::<f64>() != Ok(0.0) {
+                found.push(format!("condition {}: {count} {}", condition.number, condition.violation));
+            }
+        }
+    }
+    Ok((!found.is_empty()).then(|| found.join("; ")))
+}

@@ -1,0 +1,223 @@
+//! Driver of TPROC-C with rqps' own virtual users: load, windows, and what must hold after each.
+
+mod checks;
+#[cfg(test)]
+mod durable_tests;
+
+use self::checks::{next_orders, violations};
+use super::adapter::{Adapter, LoadTick};
+use super::clients::flush;
+use super::microbenchmarks::run;
+use super::system::SqlAddress;
+use super::tables::LoadTimes;
+use crate::arm::ActiveArm;
+use crate::control::RunControl;
+use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window, work_of};
+use crate::error::{Error, Result};
+use crate::observe::StepFindings;
+use crate::system::{Admin, SessionResult};
+use rqps_driver::tproc_c::Users;
+use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec};
+use rqps_model::{Limit, Metrics};
+use rqps_plan::{Benchmark, Driver as Program, Plan, StepDef};
+use rqps_store::Load;
+use rqps_wire::Endpoint;
+use rqps_workloads::Dialect;
+use rqps_workloads::expect::TableState;
+use rqps_workloads::tproc_c::rows::{Part, parts};
+use rqps_workloads::tproc_c::schema::{Routines, build_indexes, create_routines, create_tables};
+use rqps_workloads::tproc_c::{Cell, NEW_ORDERS, TRANSACTIONS, TprocC, TprocCPlan, Transaction};
+use std::time::Instant;
+
+pub static CLIENTS: &dyn Driver = &VirtualUsers;
+
+struct VirtualUsers;
+
+const LOADING: &str = "loading";
+
+impl Driver for VirtualUsers {
+    fn id(&self) -> &'static str {
+        Program::Rqps.key()
+    }
+
+    fn benchmark(&self) -> &'static str {
+        TprocC.id()
+    }
+
+    fn takes_turns(&self, _step: &StepDef) -> bool {
+        true
+    }
+
+    fn load(&self, plan: &Plan, test: &str, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded> {
+        let SqlAddress { adapter, endpoint } = SqlAddress::of(arm, self)?;
+        let (work, cell) = cell_of(self, plan, test)?;
+        let start = Instant::now();
+        let mut admin = arm.admin(LOADING)?;
+        let partitions = work.options.partitions_of(cell.warehouses);
+        let parts = parts(plan.seed, cell.warehouses);
+        let made = make_tables((adapter, &endpoint), &mut *admin, (&parts, partitions), &mut |what, rows| {
+            let elapsed_s = start.elapsed().as_secs_f64();
+            let rate = (rows > 0).then_some((rows as f64 / elapsed_s, "rows"));
+            control.progress.action_progress(what, elapsed_s, rate);
+            !control.stopped()
+        });
+        let Some((rows, LoadTimes { rows: load, indexes: index })) =
+            made.map_err(Error::session(&arm.name, LOADING))?
+        else {
+            return Err(Error::Interrupted);
+        };
+        let checking = "checking the load";
+        if let Some(why) = violations(&mut *admin, cell, true).map_err(Error::session(&arm.name, checking))? {
+            return Err(Error::WrongLoad { arm: arm.name.clone(), why });
+        }
+        let load = Load {
+            tables: plan.work.tables(),
+            rows,
+            load_us: load.as_micros() as u64,
+            index_us: index.as_micros() as u64,
+        };
+        let minutes = (load.load_us + load.index_us) as f64 / 60e6;
+        let rate = f64::from(cell.warehouses) / minutes;
+        Ok(Loaded { load, summary: format!("{rate:.1} warehouses a minute, with indexes") })
+    }
+
+    fn prepare<'a>(
+        &self,
+        job: Job<'a>,
+        arm: &ActiveArm,
+        admin: &mut dyn Admin,
+    ) -> Result<Box<dyn Window + 'a>> {
+        let address = SqlAddress::of(arm, self)?;
+        let (work, cell) = cell_of(self, job.plan, &job.step.name)?;
+        let users = Users {
+            cell,
+            all_warehouses: work.options.all_warehouses,
+            stored_procedures: work.options.stored_procedures,
+            keying_and_think_time: work.options.keying_and_think_time,
+        };
+        let spec = StepSpec {
+            test: &TRANSACTIONS,
+            step: job.step.name.clone(),
+            dialect: address.adapter.dialect(),
+            tables: 1,
+            clients: job.step.clients,
+            seed: job.plan.seed,
+            draws: job.draws,
+            warmup: job.warmup,
+            limit: job.limit.clone(),
+            removed_rows_max: None,
+            pace: Pace::Closed,
+            state: TableState { rows: 1, complete: false, concurrent_writes: true },
+            users: Some(users),
+            flush: admin.flush().filter(|_| job.reads_counters).map(flush),
+            slice: job.slice,
+        };
+        let next_orders = next_orders(admin).map_err(Error::session(&arm.name, "preparing a step"))?;
+        Ok(Box::new(UsersWindow { job, spec, address, cell, next_orders }))
+    }
+}
+
+/// The plan's part, and the cell of a test.
+fn cell_of<'a>(driver: &dyn Driver, plan: &'a Plan, test: &str) -> Result<(&'a TprocCPlan, Cell)> {
+    let work = work_of::<TprocCPlan>(driver, plan)?;
+    let no_clients = || Error::NoClients { step: test.to_owned(), driver: driver.id() };
+    Ok((work, work.cell(test).ok_or_else(no_clients)?))
+}
+
+/// Creates, fills and indexes the tables, and creates the procedures. Returns the number of rows and the times; `None`
+/// if `tick` ended it early.
+fn make_tables(
+    (adapter, endpoint): (&dyn Adapter, &Endpoint),
+    admin: &mut dyn Admin,
+    (parts, partitions): (&[Part], u32),
+    tick: &mut LoadTick<'_>,
+) -> SessionResult<Option<(u64, LoadTimes)>> {
+    let dialect = adapter.dialect();
+    for sql in create_tables(dialect, partitions) {
+        admin.query(&sql)?;
+    }
+    let start = Instant::now();
+    let mut rows = 0;
+    let filled = adapter.fill(endpoint, parts, &mut |what, filled| {
+        rows = filled;
+        tick(what, filled)
+    })?;
+    let load = start.elapsed();
+    if !(filled && adapter.run_all(endpoint, &build_indexes(dialect), &mut || tick("indexes", 0))?) {
+        return Ok(None);
+    }
+    let indexes = start.elapsed() - load;
+    for sql in create_routines(dialect, routines_of(dialect, admin)?) {
+        admin.query(&sql)?;
+    }
+    Ok(Some((rows, LoadTimes { rows: load, indexes })))
+}
+
+/// How the server runs stored code.
+fn routines_of(dialect: Dialect, admin: &mut dyn Admin) -> SessionResult<Routines> {
+    if dialect == Dialect::Mysql {
+        return Ok(Routines::Procedures);
+    }
+    let found = admin.query(Routines::VERSION_SQL)?;
+    Ok(Routines::of_version(found.value().and_then(|version| version.parse().ok())))
+}
+
+struct UsersWindow<'a> {
+    job: Job<'a>,
+    spec: StepSpec,
+    address: SqlAddress,
+    cell: Cell,
+    /// Before the step, as [`next_orders`] reads it.
+    next_orders: u64,
+}
+
+impl Window for UsersWindow<'_> {
+    fn watch_options(&self) -> WatchOptions {
+        WatchOptions {
+            has_tail: !matches!(self.spec.limit, Limit::Time(_)),
+            progress: (self.job.step.operations_per_event, &NEW_ORDERS),
+            debt: self.job.slice.is_none(),
+        }
+    }
+
+    fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {
+        run(Program::Rqps, &self.address, &self.spec, self.job.yields_cpu, observer)
+    }
+
+    fn member(&self) -> Option<Member<'_>> {
+        let SqlAddress { adapter, endpoint } = &self.address;
+        Some(Member { spec: self.spec.clone(), clients: adapter.clients(endpoint, self.job.yields_cpu) })
+    }
+
+    fn finish(self: Box<Self>, arm: &ActiveArm, findings: &StepFindings) -> Result<Finished> {
+        let result = &findings.result;
+        let doing = "checking what a step left";
+        let mut admin = arm.admin(doing)?;
+        let now = next_orders(&mut *admin).map_err(Error::session(&arm.name, doing))?;
+        let written = now.saturating_sub(self.next_orders);
+        let lost = (written != result.marks)
+            .then(|| format!("clients committed {} new orders, the districts count {written}", result.marks));
+        // In blocks, reading all lines would move what is cached between two windows.
+        let all = self.job.slice.is_none();
+        let violated = violations(&mut *admin, self.cell, all).map_err(Error::session(&arm.name, doing))?;
+        let new_orders = result.kinds[Transaction::NewOrder as usize].answers.count;
+        let minutes = result.elapsed.as_secs_f64() / 60.0;
+        let per_minute = |count: u64| if minutes > 0.0 { count as f64 / minutes } else { 0.0 };
+        let mut metrics = Metrics::new();
+        for kind in &result.kinds {
+            let name = kind.kind.replace('-', "_");
+            metrics.insert(format!("transactions_{name}"), kind.answers.count as f64);
+            metrics.insert(format!("retries_{name}"), kind.retries as f64);
+        }
+        metrics.retain(|name, _| name != "retries_new_order_rolled_back");
+        Ok(Finished {
+            unit: NEW_ORDERS.clone(),
+            operations: new_orders as f64,
+            rows: result.rows + result.changed_rows,
+            pacer: None,
+            invalid: lost.or(violated),
+            remark: format!(" = {:.0} NOPM, {:.0} TPM", per_minute(new_orders), per_minute(result.events)),
+            metrics,
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! New orders per minute, and how many transactions of each kind there were.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `NOPM` | committed new orders per minute |
+//! | `relative` | `NOPM` relative to the base's |
+//! | `TPM` | transactions of all kinds per minute |
+//! | `new-order` to `rolled back` | transactions of each kind; new orders that were rolled back are not among the others |
+//! | `retries` | attempts that were repeated after a deadlock or serialization failure, all kinds |
+//! | `dbms`, `test` | the variant and the test |
+
+use rqps_store::{Recorded, Window};
+
+use crate::comparison::{Comparison, StepKind};
+use crate::document::{Block, Cell, Column, Figure, Table, cells};
+use crate::number;
+
+/// The unit of tests with these transactions.
+const UNIT: &str = "new_orders";
+
+/// A window, and the base's of the same test.
+type Pair<'a> = (&'a Recorded<Window>, Option<&'a Recorded<Window>>);
+
+/// One row per test and arm; none without such tests.
+pub(crate) fn block(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
+    let count =
+        |(window, _): &Pair<'_>, kind: &str| Cell::fixed(window.metric(&format!("transactions_{kind}")), 0);
+    let per_minute = |count: f64, window: &Window| {
+        let minutes = window.elapsed_s() / 60.0;
+        (minutes > 0.0).then(|| count / minutes)
+    };
+    let nopm = |window: &Recorded<Window>| per_minute(window.result.operations, &window.result);
+    let figures: [Figure<'_, Pair<'_>>; 10] = [
+        (Column::number("NOPM", "nopm"), &|(window, _)| Cell::fixed(nopm(window), 0)),
+        (Column::number("relative", "relative"), &|(window, base)| {
+            Cell::fixed(number::ratio(nopm(window), base.and_then(nopm)), 2)
+        }),
+        (Column::number("TPM", "tpm"), &|(window, _)| {
+            Cell::fixed(per_minute(window.result.events as f64, &window.result), 0)
+        }),
+        (Column::number("new-order", "new_order"), &|pair| count(pair, "new_order")),
+        (Column::number("payment", "payment"), &|pair| count(pair, "payment")),
+        (Column::number("delivery", "delivery"), &|pair| count(pair, "delivery")),
+        (Column::number("stock-level", "stock_level"), &|pair| count(pair, "stock_level")),
+        (Column::number("order-status", "order_status"), &|pair| count(pair, "order_status")),
+        (Column::number("rolled back", "new_order_rolled_back"), &|pair| {
+            count(pair, "new_order_rolled_back")
+        }),
+        (Column::number("retries", "retries"), &|(window, _)| {
+            Cell::count(window.result.retries.values().sum())
+        }),
+    ];
+    let columns = figures.iter().map(|(column, _)| column.clone());
+    let columns = columns.chain([Column::words("dbms"), Column::words("test")]).collect();
+    let mut table = Table::new("transactions", "New orders per minute (NOPM)", columns, 2);
+    for step in comparison.steps(which) {
+        let base = comparison.base.window(&step.name).ok();
+        for arm in comparison.base_first() {
+            let Some(window) = arm.window(&step.name).ok().filter(|window| window.result.unit.key == UNIT)
+            else {
+                continue;
+            };
+            let mut row = cells(&figures, &(window, base));
+            row.extend([Cell::words(arm.label()), Cell::words(&*step.name)]);
+            table.row_in(&step.group.title, row);
+        }
+    }
+    table.block()
+}

@@ -1,0 +1,116 @@
+//! The consistency conditions of TPC-C's clause 3.3.2 that hold for these tables, 1 to 7, as queries that count what
+//! violates them.
+
+/// Warehouses that a check reads: those of a large database are a sample.
+pub const CHECKED_WAREHOUSES_MAX: u32 = 10;
+
+/// A query whose columns each count what violates one condition.
+#[derive(Debug)]
+pub struct Check {
+    /// The conditions, in the order of the columns.
+    pub conditions: &'static [Condition],
+    sql: &'static str,
+    /// Whether it reads keys only, so that it costs next to nothing.
+    pub is_cheap: bool,
+}
+
+/// A condition of clause 3.3.2.
+#[derive(Debug)]
+pub struct Condition {
+    pub number: u32,
+    /// What a violation is, in the plural.
+    pub violation: &'static str,
+}
+
+const fn condition(number: u32, violation: &'static str) -> Condition {
+    Condition { number, violation }
+}
+
+/// `{of}` lists warehouses.
+pub const CHECKS: [Check; 5] = [
+    Check {
+        conditions: &[condition(1, "warehouses whose payments are not the sum of their districts'")],
+        sql: "SELECT count(*) FROM warehouse WHERE w_id IN ({of}) \
+              AND w_ytd <> (SELECT sum(d_ytd) FROM district WHERE d_w_id = w_id)",
+        is_cheap: true,
+    },
+    Check {
+        conditions: &[condition(2, "districts whose next order does not follow the last one")],
+        sql: "SELECT count(*) FROM district WHERE d_w_id IN ({of}) AND (\
+              d_next_o_id - 1 <> (SELECT max(o_id) FROM orders WHERE o_w_id = d_w_id AND o_d_id = d_id) \
+              OR d_next_o_id - 1 <> coalesce((SELECT max(no_o_id) FROM new_order \
+              WHERE no_w_id = d_w_id AND no_d_id = d_id), d_next_o_id - 1))",
+        is_cheap: true,
+    },
+    Check {
+        conditions: &[condition(3, "districts with gaps among undelivered orders")],
+        sql: "SELECT count(*) FROM (SELECT no_w_id, no_d_id FROM new_order WHERE no_w_id IN ({of}) \
+              GROUP BY no_w_id, no_d_id HAVING max(no_o_id) - min(no_o_id) + 1 <> count(*)) AS gaps",
+        is_cheap: true,
+    },
+    Check {
+        conditions: &[condition(5, "orders with a carrier and yet undelivered, or without either")],
+        sql: "SELECT count(*) FROM orders LEFT JOIN new_order \
+              ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id \
+              WHERE o_w_id IN ({of}) AND (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)",
+        is_cheap: false,
+    },
+    Check {
+        conditions: &[
+            condition(4, "lines more or less than all orders together say"),
+            condition(6, "orders with another number of lines than they say"),
+            condition(7, "orders whose lines are delivered and that have no carrier, or the reverse"),
+        ],
+        sql: "SELECT coalesce(abs(sum(o_ol_cnt - coalesce(count_lines, 0))), 0), \
+              coalesce(sum(CASE WHEN o_ol_cnt = count_lines THEN 0 ELSE 1 END), 0), \
+              coalesce(sum(CASE WHEN count_delivered = CASE WHEN o_carrier_id IS NULL THEN 0 ELSE count_lines END \
+              THEN 0 ELSE 1 END), 0) \
+              FROM orders LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS count_lines, \
+              count(ol_delivery_d) AS count_delivered FROM order_line WHERE ol_w_id IN ({of}) \
+              GROUP BY ol_w_id, ol_d_id, ol_o_id) AS lines_of \
+              ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id WHERE o_w_id IN ({of})",
+        is_cheap: false,
+    },
+];
+
+impl Check {
+    /// The query for these warehouses.
+    pub fn sql(&self, warehouses: &[u32]) -> String {
+        let list: Vec<String> = warehouses.iter().map(u32::to_string).collect();
+        self.sql.replace("{of}", &list.join(", "))
+    }
+}
+
+/// The warehouses that a check reads, of so many: all, or some evenly spread, the first and the last among them.
+pub fn checked_warehouses(warehouses: u32) -> Vec<u32> {
+    let checked = warehouses.min(CHECKED_WAREHOUSES_MAX);
+    if checked < 2 {
+        return vec![1];
+    }
+    let at = |place: u32| 1 + (u64::from(place) * u64::from(warehouses - 1) / u64::from(checked - 1)) as u32;
+    (0..checked).map(at).collect()
+}
+
+/// The number that the next order of all districts together gets: it counts committed new orders.
+pub const NEXT_ORDERS_SQL: &str = "SELECT sum(d_next_o_id) FROM district";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_warehouses_are_all_checked_and_many_from_end_to_end() {
+        assert_eq!(checked_warehouses(1), [1]);
+        assert_eq!(checked_warehouses(3), [1, 2, 3]);
+        let many = checked_warehouses(4_000);
+        assert_eq!((many.len(), many[0], many[9]), (10, 1, 4_000));
+    }
+
+    #[test]
+    fn seven_conditions_are_checked() {
+        let mut numbers: Vec<u32> =
+            CHECKS.iter().flat_map(|check| check.conditions).map(|condition| condition.number).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7]);
+    }
+}
