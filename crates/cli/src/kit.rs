@@ -14,6 +14,7 @@ pub static KIT: Kit = Kit {
         drivers::SQL_CLIENTS,
         rocksdb::CLIENTS,
         drivers::TPROC_C_CLIENTS,
+        drivers::HAMMERDB,
     ],
     host: &ThisHost,
 };

@@ -6,6 +6,7 @@
 //! [`sysbench::run`], which runs the same step with the real sysbench; [`queue::run_queue`] for the steps of
 //! the Insert Benchmark.
 
+mod child;
 mod client_threads;
 mod clock;
 mod control;
@@ -13,6 +14,7 @@ mod error;
 mod event;
 mod lead;
 mod pacer;
+mod private_dir;
 pub mod queue;
 mod repeated;
 mod result;
@@ -29,4 +31,5 @@ pub use error::StepError;
 pub use result::{KindResult, StepResult};
 pub use spec::{CpuClock, Flush, Observer, Pace, SliceSpec, StepSpec};
 pub use step::{Clients, run_step};
+pub use tproc_c::hammerdb::Error as HammerDbError;
 pub use turns::{Member, run_in_turns};

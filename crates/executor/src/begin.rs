@@ -2,7 +2,7 @@
 
 use crate::anew::lacks_results;
 use crate::arm::{Ingredients, record};
-use crate::describe::{meta, steps};
+use crate::describe::{DRIVER, meta, steps};
 use crate::error::{Error, Result};
 use crate::inputs;
 use crate::kit::{Host, Kit};
@@ -174,6 +174,7 @@ fn reopened(
         })
         .collect::<Result<Vec<_>>>()?;
     let driver = kit.driver(&plan)?;
+    same_driver(run, driver.described()?)?;
     if !other_host {
         same_host(run, kit.host, dirs)?;
     }
@@ -186,6 +187,15 @@ fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {
         return Ok(());
     }
     Err(Error::Changed { arm: then.name.clone(), then: then.build_hash.clone(), now: now.hash.clone() })
+}
+
+/// A driver of another version may send another workload.
+fn same_driver(run: &Run, now: Option<String>) -> Result<()> {
+    let then = run.meta.method.iter().find(|setting| setting.name == DRIVER).map(|setting| &setting.value);
+    match (then, now) {
+        (Some(then), Some(now)) if *then != now => Err(Error::OtherDriver { then: then.clone(), now }),
+        _ => Ok(()),
+    }
 }
 
 /// Replaces "newest of a series" by the exact version and a branch by its commit: a resumed run must not get

@@ -6,6 +6,9 @@ use rqps_plan::{ActionKind, Plan, Protocol, Step, schedule};
 use rqps_store::{Meta, PlannedStep, now_ms};
 use std::collections::BTreeSet;
 
+/// The parameter of the method that describes the driver.
+pub(crate) const DRIVER: &str = "driver";
+
 /// The run's parameters; `driver` is [`crate::Driver::described`].
 pub(crate) fn meta(
     plan: &Plan,
@@ -17,7 +20,7 @@ pub(crate) fn meta(
     let workload = &plan.workload;
     let mut method: Vec<_> =
         plan.work.method(plan).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    method.extend(driver.map(|described| ("driver".to_owned(), described)));
+    method.extend(driver.map(|described| (DRIVER.to_owned(), described)));
     if plan.isolated.is_some() {
         let of_arms = ingredients.iter().map(|ingredients| ingredients.system.method_of_blocks());
         let distinct: BTreeSet<_> = of_arms.collect();

@@ -25,6 +25,17 @@ pub enum Error {
     /// The driver's program could not be used.
     #[error(transparent)]
     Sysbench(rqps_driver::sysbench::Error),
+    /// The same of HammerDB.
+    #[error(transparent)]
+    HammerDb(rqps_driver::HammerDbError),
+    /// HammerDB could not build its schema.
+    #[error("arm {arm}: {source}")]
+    HammerDbBuild { arm: String, source: rqps_driver::HammerDbError },
+    /// The driver is another one than when the run began.
+    #[error(
+        "the run's driver was \"{then}\" and is \"{now}\" now, another workload; install the former again, or begin a new run"
+    )]
+    OtherDriver { then: String, now: String },
     /// A session other than the measured ones failed.
     #[error("arm {arm}, {doing}: {source}")]
     Session { arm: String, doing: String, source: Box<rqps_wire::Error> },
@@ -223,6 +234,8 @@ impl Error {
             | Self::HostTooSmall(_)
             | Self::Probe(rqps_probe::Error::NoPerf | rqps_probe::Error::PerfRefused { .. })
             | Self::Sysbench(_)
+            | Self::HammerDb(_)
+            | Self::OtherDriver { .. }
             | Self::DataGone { .. } => true,
             Self::Store(error) => error.is_usage(),
             Self::Builds(error) => error.is_usage(),
@@ -241,6 +254,7 @@ impl Error {
             | Self::Step { arm, .. }
             | Self::Unmeasured { arm, .. }
             | Self::WrongLoad { arm, .. }
+            | Self::HammerDbBuild { arm, .. }
             | Self::ServerPaused { arm }
             | Self::NotCounted { arm, .. } => Some(arm),
             Self::NotStarted { arm, source } => matches!(
@@ -287,6 +301,8 @@ impl Error {
                 Self::Probe(rqps_probe::Error::ServerGone { .. }) => true,
                 Self::Unmeasured { source, .. } => source.lost_server(),
                 Self::Step { source: rqps_driver::StepError::Sysbench(error), .. } => error.lost_server(),
+                Self::Step { source: rqps_driver::StepError::HammerDb(error), .. }
+                | Self::HammerDbBuild { source: error, .. } => error.lost_server(),
                 _ => false,
             },
         }
@@ -306,6 +322,8 @@ impl Error {
             Self::Step { source: rqps_driver::StepError::Sysbench(error), .. } => {
                 error.words().is_some_and(mentions_full_disk)
             }
+            Self::Step { source: rqps_driver::StepError::HammerDb(error), .. }
+            | Self::HammerDbBuild { source: error, .. } => error.words().is_some_and(mentions_full_disk),
             _ => match self.wire() {
                 Some(Wire::Db { message, detail, .. }) => {
                     mentions_full_disk(message) || detail.as_deref().is_some_and(mentions_full_disk)

@@ -175,6 +175,8 @@ words! {
         Rqps = "rqps",
         /// The installed sysbench.
         Sysbench = "sysbench",
+        /// The installed HammerDB.
+        HammerDb = "hammerdb",
     }
 }
 

@@ -97,6 +97,7 @@ fn data_header(plan: &Plan) -> String {
     let by = match workload.driver {
         Driver::Rqps => "",
         Driver::Sysbench => " by sysbench",
+        Driver::HammerDb => " by HammerDB",
     };
     let _ = writeln!(
         out,

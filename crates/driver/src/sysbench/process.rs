@@ -1,11 +1,10 @@
-//! sysbench as a child process: its output is read line by line, and it is killed on drop.
+//! sysbench as a child process.
 
 use super::error::Error;
 use super::output::Line;
-use std::io::{BufRead, BufReader, Read, Write};
+use crate::child::{self, RawLine};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// After an error, output is read for this much longer before sysbench is killed: several threads may report
@@ -27,52 +26,38 @@ pub(super) enum Output {
 }
 
 pub(super) struct Process {
-    child: Child,
-    lines: Receiver<RawLine>,
+    child: child::Process,
     error_lines: Vec<String>,
 }
 
 impl Process {
     pub fn start(command: &mut Command) -> Result<Self, Error> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(Error::Start)?;
-        // sysbench prints a few lines a second, so the channel needs no limit.
-        let (sender, lines) = channel();
-        if let Some(stdout) = child.stdout.take() {
-            forward_lines(stdout, false, sender.clone());
-        }
-        if let Some(stderr) = child.stderr.take() {
-            forward_lines(stderr, true, sender);
-        }
-        Ok(Self { child, lines, error_lines: Vec::new() })
+        let child = child::Process::start(command).map_err(Error::Start)?;
+        Ok(Self { child, error_lines: Vec::new() })
     }
 
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.pid()
     }
 
     /// Reads the next line.
     pub fn read_line(&mut self, timeout: Duration) -> Result<Output, Error> {
-        match self.lines.recv_timeout(timeout) {
-            Ok(line) => {
-                let is_error = line.is_stderr || line.text.starts_with("FATAL:");
-                if is_error && !line.text.is_empty() && self.error_lines.len() < ERROR_LINES_MAX {
-                    self.error_lines.push(line.text.clone());
+        match self.child.read_line(timeout) {
+            child::Output::Line(RawLine { text, is_stderr }) => {
+                let is_error = is_stderr || text.starts_with("FATAL:");
+                if is_error && !text.is_empty() && self.error_lines.len() < ERROR_LINES_MAX {
+                    self.error_lines.push(text.clone());
                 }
-                Line::parse(&line.text).map(Output::Line)
+                Line::parse(&text).map(Output::Line)
             }
-            Err(RecvTimeoutError::Timeout) => Ok(Output::Nothing),
-            Err(RecvTimeoutError::Disconnected) => Ok(Output::End),
+            child::Output::Nothing => Ok(Output::Nothing),
+            child::Output::End => Ok(Output::End),
         }
     }
 
     /// Opens the gate for `threads` threads: each waits for one byte.
     pub fn release(&mut self, threads: usize) -> Result<(), Error> {
-        let bytes = vec![b'.'; threads];
-        match &mut self.child.stdin {
-            Some(stdin) => stdin.write_all(&bytes).and_then(|()| stdin.flush()).map_err(Error::Start),
-            None => Ok(()),
-        }
+        self.child.write(&vec![b'.'; threads]).map_err(Error::Start)
     }
 
     /// Waits for the process to exit after its output has ended; fails unless it exits with 0.
@@ -105,32 +90,4 @@ impl Process {
         }
         Error::Failed { doing, words: all.join("; ") }
     }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // Both fail only if it has exited already.
-        let _killed = self.child.kill();
-        let _reaped = self.child.wait();
-    }
-}
-
-struct RawLine {
-    text: String,
-    is_stderr: bool,
-}
-
-/// Sends each line of `pipe` to `to`, in a thread that ends with the pipe.
-fn forward_lines(pipe: impl Read + Send + 'static, is_stderr: bool, to: Sender<RawLine>) {
-    std::thread::spawn(move || {
-        let mut pipe = BufReader::new(pipe);
-        let mut bytes = Vec::new();
-        while matches!(pipe.read_until(b'\n', &mut bytes), Ok(1..)) {
-            let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
-            if to.send(RawLine { text, is_stderr }).is_err() {
-                return;
-            }
-            bytes.clear();
-        }
-    });
 }

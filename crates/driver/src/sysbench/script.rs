@@ -2,10 +2,9 @@
 
 use super::error::Error;
 use super::target::Target;
+use crate::private_dir::PrivateDir;
 use rqps_workloads::{Key, Param, Protocol, Table, Test};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 const GATE: &str = include_str!("../../lua/gate.lua");
 const STATEMENT: &str = include_str!("../../lua/statement.lua");
@@ -94,11 +93,9 @@ fn param(param: &Param) -> &'static str {
     }
 }
 
-/// Our scripts and the password, in a private directory that is removed on drop.
+/// Our scripts and the password.
 #[derive(Debug)]
-pub(super) struct Files {
-    directory: PathBuf,
-}
+pub(super) struct Files(PrivateDir);
 
 impl Files {
     pub fn write(target: &Target) -> Result<Self, Error> {
@@ -108,13 +105,9 @@ impl Files {
                 remedy: "give the user another password, or set `driver = \"rqps\"`",
             });
         }
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let directory = std::env::temp_dir().join(format!("rqps-sysbench-{}-{number}", std::process::id()));
-        let failed = |source| Error::Scripts { path: directory.clone(), source };
-        // Fails if the directory exists: somebody else's could not be trusted.
-        std::fs::DirBuilder::new().mode(0o700).create(&directory).map_err(failed)?;
-        let files = Self { directory: directory.clone() };
+        let directory = PrivateDir::create(&std::env::temp_dir(), "sysbench");
+        let files = Self(directory.map_err(|(path, source)| Error::Scripts { path, source })?);
+        let failed = |source| Error::Scripts { path: files.0.path().to_owned(), source };
         std::fs::write(files.gate(), GATE).map_err(failed)?;
         std::fs::write(files.statement(), STATEMENT).map_err(failed)?;
         let password = format!("{}-password={}\n", target.driver_name, target.password);
@@ -123,22 +116,15 @@ impl Files {
     }
 
     pub fn gate(&self) -> PathBuf {
-        self.directory.join("gate.lua")
+        self.0.path().join("gate.lua")
     }
 
     pub fn statement(&self) -> PathBuf {
-        self.directory.join("statement.lua")
+        self.0.path().join("statement.lua")
     }
 
     pub fn config(&self) -> PathBuf {
-        self.directory.join("password.conf")
-    }
-}
-
-impl Drop for Files {
-    fn drop(&mut self) {
-        // Leaves at most three small files.
-        let _left_behind = std::fs::remove_dir_all(&self.directory);
+        self.0.path().join("password.conf")
     }
 }
 

@@ -34,13 +34,11 @@ impl Driver for Program {
     }
 
     fn described(&self) -> Result<Option<String>> {
-        match self {
-            Program::Rqps => Ok(None),
-            Program::Sysbench => {
-                let version = sysbench::version().map_err(Error::Sysbench)?;
-                Ok(Some(format!("sysbench {version}; answers are not checked")))
-            }
+        if *self != Program::Sysbench {
+            return Ok(None);
         }
+        let version = sysbench::version().map_err(Error::Sysbench)?;
+        Ok(Some(format!("sysbench {version}; answers are not checked")))
     }
 
     fn takes_turns(&self, step: &StepDef) -> bool {
@@ -117,10 +115,10 @@ pub(crate) fn run(
     yields_cpu: bool,
     observer: &mut dyn Observer,
 ) -> std::result::Result<StepResult, StepError> {
-    match program {
-        Program::Rqps => run_step(spec, &adapter.clients(endpoint, yields_cpu), observer),
-        Program::Sysbench => sysbench::run(spec, &adapter.sysbench_target(endpoint), observer),
+    if program == Program::Sysbench {
+        return sysbench::run(spec, &adapter.sysbench_target(endpoint), observer);
     }
+    run_step(spec, &adapter.clients(endpoint, yields_cpu), observer)
 }
 
 /// The load engine's spec of a step, without flush.

@@ -26,5 +26,5 @@ pub mod drivers {
     pub use super::insert::CLIENTS as INSERT_CLIENTS;
     pub use super::microbenchmarks::{CLIENTS, SYSBENCH};
     pub use super::own::CLIENTS as SQL_CLIENTS;
-    pub use super::tproc_c::CLIENTS as TPROC_C_CLIENTS;
+    pub use super::tproc_c::{CLIENTS as TPROC_C_CLIENTS, HAMMERDB};
 }

@@ -138,7 +138,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let clients = shared::clients(section, problems, plan.protocol);
     let mut workload = Workload {
         clients: clients[0],
-        driver: shared::driver(section, problems, &Driver::ALL),
+        driver: shared::driver(section, problems, &[Driver::Rqps, Driver::Sysbench]),
         transport: shared::transport(section),
         settle_seconds_max: small("settle_seconds_max", limits::SETTLE_SECONDS, settle_default),
         steps: match plan.protocol {

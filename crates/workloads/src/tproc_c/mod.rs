@@ -6,6 +6,7 @@
 
 pub mod consistency;
 pub mod formats;
+mod hammerdb;
 pub mod inputs;
 mod options;
 mod plan;
@@ -15,6 +16,7 @@ pub mod schema;
 use rqps_model::{Group, Unit};
 
 use crate::model::{Expect, Key, Part, Protocol, Statement, Table, Test};
+pub use hammerdb::HAMMERDB_STEP;
 pub use options::TprocCOptions;
 pub use plan::{Cell, TprocC, TprocCPlan};
 

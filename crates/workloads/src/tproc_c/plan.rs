@@ -11,6 +11,7 @@ use rqps_plan::{
 };
 use toml::Table;
 
+use super::hammerdb;
 use super::options::{self, TPROC_C_KEYS, TprocCOptions};
 use super::{GROUP, ITEMS, NEW_ORDERS_PER_TRANSACTION, ROWS_PER_WAREHOUSE, TABLES};
 
@@ -157,6 +158,8 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let shared = Workload {
         clients: work.users_max(),
         driver: shared::driver(workload, problems, &[Driver::Rqps]),
+        clients: work.options.virtual_users.iter().copied().max().unwrap_or(1),
+        driver: shared::driver(workload, problems, &[Driver::Rqps, Driver::HammerDb]),
         transport: shared::transport(workload),
         settle_seconds_max: workload
             .integer("settle_seconds_max", limits::SETTLE_SECONDS)
@@ -307,6 +310,7 @@ impl Workplan for TprocCPlan {
     }
 
     fn check(&self, top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
+        hammerdb::check(&self.options, top, problems, plan);
         let is_old = |arm: &&Arm| match &arm.build.source {
             BuildSource::Version(version) if arm.build.dbms == Dbms::Postgres => version
                 .split('.')

@@ -3,6 +3,7 @@
 mod checks;
 #[cfg(test)]
 mod durable_tests;
+mod hammerdb;
 
 use self::checks::{next_orders, violations};
 use super::adapter::{Adapter, LoadTick};
@@ -28,6 +29,8 @@ use rqps_workloads::tproc_c::rows::{Part, parts};
 use rqps_workloads::tproc_c::schema::{Routines, build_indexes, create_routines, create_tables};
 use rqps_workloads::tproc_c::{Cell, NEW_ORDERS, TRANSACTIONS, TprocC, TprocCPlan, Transaction};
 use std::time::Instant;
+
+pub use hammerdb::HAMMERDB;
 
 pub static CLIENTS: &dyn Driver = &VirtualUsers;
 
