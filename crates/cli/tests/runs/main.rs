@@ -13,6 +13,7 @@ mod disk;
 mod equal;
 mod gate;
 mod given_up;
+mod hammerdb;
 mod insert;
 mod interrupted;
 mod killed;

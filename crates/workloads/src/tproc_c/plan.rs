@@ -157,8 +157,6 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let settle_default = limits::settle_seconds_default(work.rows_total());
     let shared = Workload {
         clients: work.users_max(),
-        driver: shared::driver(workload, problems, &[Driver::Rqps]),
-        clients: work.options.virtual_users.iter().copied().max().unwrap_or(1),
         driver: shared::driver(workload, problems, &[Driver::Rqps, Driver::HammerDb]),
         transport: shared::transport(workload),
         settle_seconds_max: workload

@@ -11,7 +11,7 @@ use crate::error::StepError;
 use crate::lead::TICK;
 use crate::result::{StepResult, each_second};
 use crate::spec::Observer;
-use rqps_model::{EndedBy, FixedWork, Metrics};
+use rqps_model::{EndedBy, FixedWork};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -204,10 +204,11 @@ impl<'a> Lead<'a> {
         let (nopm, tpm) =
             self.figures.ok_or_else(|| Error::Output("no result, though it ended well".to_owned()))?;
         let events: u64 = counts.work.iter().sum();
-        let mut totals = Metrics::new();
-        totals.insert("nopm".to_owned(), nopm);
-        totals.insert("tpm".to_owned(), tpm);
-        totals.insert("failed_transactions".to_owned(), self.failed_transactions as f64);
+        let figures = [
+            ("hammerdb_nopm", nopm),
+            ("hammerdb_tpm", tpm),
+            ("failed_transactions", self.failed_transactions as f64),
+        ];
         Ok(StepResult {
             // HammerDB divides by this time, too.
             elapsed: self.run.duration,
@@ -225,7 +226,7 @@ impl<'a> Lead<'a> {
             series: vec![each_second("queries", "queries", &self.each_second)],
             slices: Vec::new(),
             marks: 0,
-            totals,
+            totals: figures.map(|(name, value)| (name.to_owned(), value)).into_iter().collect(),
             sessions: Vec::new(),
             kinds: counts.kinds,
             event_ns: counts.event_ns,

@@ -12,13 +12,13 @@ use crate::sql::system::SqlAddress;
 use crate::system::Admin;
 use rqps_builds::Dirs;
 use rqps_driver::tproc_c::hammerdb::{self, Build, BuildTimes, Installed, System, Target, TimedRun};
-use rqps_driver::{Observer, StepError, StepResult};
-use rqps_model::{Limit, Metrics, Warmup};
+use rqps_driver::{KindResult, Observer, StepError, StepResult};
+use rqps_model::{Limit, Warmup};
 use rqps_plan::{Benchmark, Driver as Program, Plan};
 use rqps_store::Load;
 use rqps_workloads::Dialect;
 use rqps_workloads::tproc_c::schema::Routines;
-use rqps_workloads::tproc_c::{Cell, ITEMS, NEW_ORDERS, ROWS_PER_WAREHOUSE, TprocC};
+use rqps_workloads::tproc_c::{Cell, ITEMS, NEW_ORDERS, ROLLED_BACK, ROWS_PER_WAREHOUSE, TprocC};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,8 @@ fn target(driver: &dyn Driver, arm: &ActiveArm) -> Result<Target> {
     let mut admin = arm.admin(doing)?;
     let system = match adapter.dialect() {
         Dialect::Postgres => {
-            let routines = routines_of(Dialect::Postgres, &mut *admin, &arm.name)?;
+            let routines =
+                routines_of(Dialect::Postgres, &mut *admin).map_err(Error::session(&arm.name, doing))?;
             System::Postgres { has_procedures: routines == Routines::Procedures }
         }
         Dialect::Mysql => {
@@ -151,12 +152,11 @@ impl Window for HammerDbWindow {
         let mut admin = arm.admin(doing)?;
         let violated = violations(&mut *admin, self.cell, true).map_err(Error::session(&arm.name, doing))?;
         let printed = |name: &str| result.totals.get(name).copied().unwrap_or_default();
-        let (nopm, tpm) = (printed("nopm"), printed("tpm"));
-        let mut metrics = Metrics::new();
-        for kind in &result.kinds {
-            let name = kind.kind.replace('-', "_");
-            metrics.insert(format!("transactions_{name}"), kind.answers.count as f64);
-        }
+        let (nopm, tpm) = (printed("hammerdb_nopm"), printed("hammerdb_tpm"));
+        // Only the server knows which new orders were rolled back: their procedure reports no error.
+        let counted = result.kinds.iter().filter(|kind| kind.kind != ROLLED_BACK);
+        let metric = |kind: &KindResult| format!("transactions_{}", kind.kind.replace('-', "_"));
+        let metrics = counted.map(|kind| (metric(kind), kind.answers.count as f64)).collect();
         Ok(Finished {
             unit: NEW_ORDERS.clone(),
             operations: nopm * minutes(self.run.duration),
