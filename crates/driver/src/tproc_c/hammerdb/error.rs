@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// Texts in error messages if the server is gone or shutting down: libpq's, and those of MySQL's client library.
-const LOST_SERVER_WORDS: [&str; 8] = [
+const LOST_SERVER_WORDS: [&str; 9] = [
     "server closed the connection",
     "terminating connection",
     "the database system is",
@@ -12,6 +12,7 @@ const LOST_SERVER_WORDS: [&str; 8] = [
     "connection to server",
     "server has gone away",
     "Lost connection",
+    "Connection to database failed",
     "Can't connect to",
 ];
 

@@ -69,10 +69,16 @@ impl Process {
         let start = Instant::now();
         while !self.has_ended && start.elapsed() < ERROR_OUTPUT_TIMEOUT {
             let timeout = ERROR_OUTPUT_TIMEOUT.saturating_sub(start.elapsed());
-            if let Some(text) = self.read_line(timeout)
-                && let Line::Failed { words } = Line::parse(&text)
-            {
-                self.remember(words);
+            let Some(text) = self.read_line(timeout) else { continue };
+            match Line::parse(&text) {
+                Line::Failed { words } => self.remember(words),
+                // The rest of a message of several lines; settings have the password among them.
+                Line::Other
+                    if !["Vuser ", "Changed ", "Value "].iter().any(|begin| text.starts_with(begin)) =>
+                {
+                    self.remember(text.trim().to_owned());
+                }
+                _ => {}
             }
         }
         Error::Failed { doing, words: self.words.join("; ") }
