@@ -136,6 +136,7 @@ fn nothing_is_left_for_later() {
 const FOREIGN_TEXT: [(&str, &str); 14] = [
     ("crates/builds/src/postgres/programs.rs", "the loader's, and Postgres' version"),
     ("crates/builds/src/source/twin.rs", "git's"),
+    ("crates/driver/src/hammerdb/output.rs", "HammerDB's"),
     ("crates/executor/src/error.rs", "what servers say of a full disk, and Postgres' log"),
     ("crates/explain/src/counters/postgres.rs", "objects of pg_stat_io"),
     ("crates/explain/src/decompose.rs", "objects of pg_stat_io"),
@@ -176,9 +177,10 @@ fn nothing_is_decided_by_a_sentence() {
 
 /// Files outside `workloads` that may name a benchmark: the drivers that run it, what a client repeats, the file that
 /// composes the program, and verbs for single tests of the microbenchmarks.
-const NAMES_A_BENCHMARK: [&str; 8] = [
+const NAMES_A_BENCHMARK: [&str; 9] = [
     "crates/workloads/",
     "crates/executor/src/sql/",
+    "crates/driver/src/hammerdb/",
     "crates/driver/src/queue/",
     "crates/driver/src/tproc_c/",
     "crates/driver/src/users.rs",
@@ -198,7 +200,7 @@ fn only_its_own_files_ask_which_benchmark_system_or_driver_it_is() {
         "is_queue",
         "run_queue",
     ];
-    let of_executor = ["rqps_workloads", "crate::sql", "Dbms::", "Driver::Sysbench"];
+    let of_executor = ["rqps_workloads", "crate::sql", "Dbms::", "Driver::Sysbench", "Driver::HammerDb"];
     let mut found = Vec::new();
     for source in sources().iter().filter(|source| source.path.contains("/src/")) {
         if NAMES_A_BENCHMARK.iter().any(|path| source.path.starts_with(path)) || is_test(&source.path) {

@@ -19,7 +19,7 @@ pub enum StepError {
     #[error(transparent)]
     Sysbench(#[from] crate::sysbench::error::Error),
     #[error(transparent)]
-    HammerDb(#[from] crate::tproc_c::hammerdb::Error),
+    HammerDb(#[from] crate::hammerdb::Error),
     /// [`crate::queue::run_queue`] was called with a test of another benchmark: a bug.
     #[error("test `{0}` is not a step of the Insert Benchmark")]
     NoQueue(&'static str),

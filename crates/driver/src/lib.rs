@@ -3,7 +3,8 @@
 //!
 //! It depends on tests ([`rqps_workloads`]) and sessions ([`rqps_wire::Session`]), but on no DBMS. Entry
 //! points: [`run_step`]; [`run_in_turns`] for several arms that take turns of some milliseconds;
-//! [`sysbench::run`], which runs the same step with the real sysbench; [`queue::run_queue`] for the steps of
+//! [`sysbench::run`], which runs the same step with the real sysbench;
+//! [`hammerdb::run`], which runs TPROC-C with the real HammerDB; [`queue::run_queue`] for the steps of
 //! the Insert Benchmark.
 
 mod child;
@@ -12,6 +13,7 @@ mod clock;
 mod control;
 mod error;
 mod event;
+pub mod hammerdb;
 mod lead;
 mod pacer;
 mod private_dir;
@@ -31,5 +33,4 @@ pub use error::StepError;
 pub use result::{KindResult, StepResult};
 pub use spec::{CpuClock, Flush, Observer, Pace, SliceSpec, StepSpec};
 pub use step::{Clients, run_step};
-pub use tproc_c::hammerdb::Error as HammerDbError;
 pub use turns::{Member, run_in_turns};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap in a helper fails the test")]
 
-use rqps_driver::tproc_c::hammerdb::{Build, Error, Installed, System, Target, TimedRun, build, run};
+use rqps_driver::hammerdb::{Build, Error, Installed, System, Target, TimedRun, build, run};
 use rqps_driver::{Observer, StepError};
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::postgres::Connection;

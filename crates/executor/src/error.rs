@@ -27,10 +27,10 @@ pub enum Error {
     Sysbench(rqps_driver::sysbench::Error),
     /// The same of HammerDB.
     #[error(transparent)]
-    HammerDb(rqps_driver::HammerDbError),
+    HammerDb(rqps_driver::hammerdb::Error),
     /// HammerDB could not build its schema.
     #[error("arm {arm}: {source}")]
-    HammerDbBuild { arm: String, source: rqps_driver::HammerDbError },
+    HammerDbBuild { arm: String, source: rqps_driver::hammerdb::Error },
     /// The driver is another one than when the run began.
     #[error(
         "the run's driver was \"{then}\" and is \"{now}\" now, another workload; install the former again, or begin a new run"

@@ -1,7 +1,6 @@
 //! Virtual users of TPROC-C: each draws transactions and runs them on its session, by stored procedures or statement
 //! by statement. Phases, quotas and figures are those of any client.
 
-pub mod hammerdb;
 mod procedures;
 mod statements;
 

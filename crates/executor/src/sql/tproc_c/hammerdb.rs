@@ -11,7 +11,7 @@ use crate::sql::adapter::CLIENT_NAME;
 use crate::sql::system::SqlAddress;
 use crate::system::Admin;
 use rqps_builds::Dirs;
-use rqps_driver::tproc_c::hammerdb::{self, Build, BuildTimes, Installed, System, Target, TimedRun};
+use rqps_driver::hammerdb::{self, Build, BuildTimes, Installed, System, Target, TimedRun};
 use rqps_driver::{KindResult, Observer, StepError, StepResult};
 use rqps_model::{Limit, Warmup};
 use rqps_plan::{Benchmark, Driver as Program, Plan};

@@ -32,7 +32,7 @@ pub struct BuildTimes {
     pub rest: Duration,
 }
 
-/// Builds the schema in an empty database. `tick` gets what HammerDB is doing, several times a second, and returns false
+/// Builds the schema in an empty database. `tick` gets what HammerDB is doing several times a second, and returns false
 /// to end it early.
 ///
 /// # Errors

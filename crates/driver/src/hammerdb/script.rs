@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const HEAD: &str = include_str!("../../../tcl/head.tcl");
-const RUN: &str = include_str!("../../../tcl/run.tcl");
-const USER: &str = include_str!("../../../tcl/user.tcl");
+const HEAD: &str = include_str!("../../tcl/head.tcl");
+const RUN: &str = include_str!("../../tcl/run.tcl");
+const USER: &str = include_str!("../../tcl/user.tcl");
 const STEPS_PER_MINUTE: u64 = 10;
 /// The transactions of a virtual user, which must not run out.
 const ITERATIONS: u64 = 1_000_000_000;
