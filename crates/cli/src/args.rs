@@ -1,12 +1,14 @@
 //! The arguments of every verb.
 
 mod builds;
+mod import;
 mod two_builds;
 
 use crate::json_flag;
 pub use builds::{BuildArgs, InstallArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+pub use import::ImportArgs;
 use rqps_plan::Driver;
 use rqps_report::{Format, Section};
 use std::path::PathBuf;
@@ -124,6 +126,8 @@ pub enum Verb {
     Report(ReportArgs),
     /// Export runs as flat tables: Parquet, CSV, JSON Lines
     Export(ExportArgs),
+    /// Import results of other programs as a run, or recompute a published table
+    Import(ImportArgs),
     /// Measure how often verdicts are wrong on this host, with known slowdowns
     Calibrate(CalibrateArgs),
     /// Download and cache a build

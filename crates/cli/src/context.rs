@@ -78,6 +78,18 @@ impl Context {
         .into())
     }
 
+    /// Refuses a run of other programs' results, which rqps cannot continue. Says nothing of runs that cannot be read.
+    pub fn require_own(&self, path: &Path) -> anyhow::Result<()> {
+        match RunFolder::open(path) {
+            Ok(run) if run.meta.is_imported() => Err(Usage(format!(
+                "{} was imported: its servers are not ours to start. `rqps import` with more files makes a larger run",
+                run.folder.name()
+            ))
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
     /// The folder of a run given by path, name, label (the newest of that label), or `last`: the newest of all.
     pub fn run_path(&self, name: &str) -> anyhow::Result<PathBuf> {
         self.preferred_run_path(name, |_| true)

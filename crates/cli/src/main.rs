@@ -18,7 +18,7 @@ use args::{Cli, Verb};
 use context::Context;
 use std::process::ExitCode;
 
-/// A test got slower or more expensive.
+/// A test got slower or more expensive; a published table is not what its results give.
 const EXIT_REGRESSION: u8 = 1;
 /// Usage or plan error.
 const EXIT_USAGE: u8 = 2;
@@ -71,6 +71,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Gate(args) => verbs::gate::run(context, &args),
         Verb::Report(args) => verbs::report::run(context, &args),
         Verb::Export(args) => verbs::export::run(context, &args),
+        Verb::Import(args) => verbs::import::run(context, &args),
         Verb::Calibrate(args) => verbs::calibrate::run(context, &args),
         Verb::Install(args) => verbs::install::run(context, &args),
         Verb::Build(args) => verbs::build::run(context, &args),
@@ -110,6 +111,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         || error.downcast_ref().is_some_and(rqps_builds::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_servers::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_export::Error::is_usage)
+        || error.downcast_ref().is_some_and(rqps_import::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_store::Error::is_usage);
     if let Some(rqps_export::Error::Stopped) = error.downcast_ref() {
         return EXIT_INTERRUPTED;

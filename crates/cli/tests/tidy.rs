@@ -142,6 +142,7 @@ const FOREIGN_TEXT: [(&str, &str); 15] = [
     ("crates/explain/src/decompose.rs", "objects of pg_stat_io"),
     ("crates/explain/src/mechanisms/statements.rs", "SQL"),
     ("crates/explain/src/plans/", "EXPLAIN's"),
+    ("crates/import/src/formats/", "other programs'"),
     ("crates/plan/src/parse.rs", "the TOML parser's"),
     ("crates/probe/src/host_facts/read.rs", "the kernel's"),
     ("crates/probe/src/mysql/", "SHOW ENGINE INNODB STATUS, and thread states"),

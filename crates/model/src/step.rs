@@ -16,6 +16,8 @@ words! {
         /// The planned share of the rows was removed (`delete` stops before it empties the table).
         Share = "share",
         Error = "error",
+        /// Nobody says: only the rate of an imported result is known. Its window stands for one second.
+        Rate = "rate",
     }
 }
 

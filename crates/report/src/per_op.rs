@@ -154,7 +154,9 @@ impl PerOp {
         let value = match self.source {
             Source::Metric(name) => cost.metric(name)? / cost.operations,
             Source::HostCpu => {
-                let busy_us = cost.metric("host_user_us")? + cost.metric("host_system_us")?;
+                // Imported results may have the sum alone.
+                let sum = || Some(cost.metric("host_user_us")? + cost.metric("host_system_us")?);
+                let busy_us = sum().or_else(|| cost.metric("host_busy_us"))?;
                 busy_us / (cost.metric("cpus")? * CPU_US_PER_UNIT) / cost.operations
             }
             Source::Rate => cost.operations / (cost.elapsed_us / 1e6),

@@ -132,9 +132,10 @@ fn sum(windows: &[&Recorded<Window>]) -> Option<Recorded<Window>> {
     let mut pooled = (*windows.first()?).clone();
     for window in &windows[1..] {
         let (into, from) = (&mut pooled.result, &window.result);
+        into.elapsed_us += from.elapsed_us;
+        // A total that one of them lacks would not cover all windows.
         for (total, part) in [
             (&mut into.warmup_us, from.warmup_us),
-            (&mut into.elapsed_us, from.elapsed_us),
             (&mut into.events, from.events),
             (&mut into.queries, from.queries),
             (&mut into.statements, from.statements),
@@ -143,7 +144,7 @@ fn sum(windows: &[&Recorded<Window>]) -> Option<Recorded<Window>> {
             (&mut into.rows, from.rows),
             (&mut into.errors, from.errors),
         ] {
-            *total += part;
+            *total = total.zip(part).map(|(total, part)| total + part);
         }
         into.operations += from.operations;
         for (state, count) in &from.retries {

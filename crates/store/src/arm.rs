@@ -54,8 +54,15 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// The variant's label, `dbms-version.config`: `postgres-18.1.x10b_c8r32`.
+    /// The variant's label, `dbms-version.config`: `postgres-18.1.x10b_c8r32`. Imported arms may lack parts of it; the
+    /// arm's name if they lack all.
     pub fn variant(&self) -> String {
-        format!("{}-{}.{}", self.dbms, self.build_version, self.config_name)
+        let version = [self.dbms.as_str(), &self.build_version].into_iter().filter(|part| !part.is_empty());
+        let version = version.collect::<Vec<_>>().join("-");
+        let parts = [version.as_str(), &self.config_name].into_iter().filter(|part| !part.is_empty());
+        match parts.collect::<Vec<_>>().join(".") {
+            variant if variant.is_empty() => self.name.clone(),
+            variant => variant,
+        }
     }
 }

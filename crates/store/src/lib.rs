@@ -11,6 +11,7 @@ mod counted;
 mod error;
 mod flat;
 mod folder;
+mod imported;
 mod journal;
 mod lock;
 mod meta;
@@ -37,9 +38,10 @@ pub use counted::counted;
 pub use error::{Error, Result};
 pub use flat::Cell;
 pub use folder::{RunFolder, now_ms};
+pub use imported::{ImportedResult, ImportedValue, Source};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
 pub use lock::RunProgress;
-pub use meta::{Certificates, Fact, Meta, PlannedStep};
+pub use meta::{Certificates, Fact, IMPORTED, Meta, PlannedStep};
 pub use observation::{
     Histogram, LatencyFrom, Load, Measured, Observation, PROFILE_KIND, Profile, Recorded, Window,
 };

@@ -3,6 +3,9 @@
 use rqps_model::{Group, HostFigure, Role, Setting};
 use serde::{Deserialize, Serialize};
 
+/// The protocol of a run whose results are of other programs.
+pub const IMPORTED: &str = "imported";
+
 /// A fact about the host, such as the kernel's version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
@@ -36,9 +39,9 @@ pub struct Meta {
     pub workload_title: String,
     /// Revision of the workload: changes with every statement or order of steps.
     pub workload_revision: String,
-    /// `sequence` or `isolated`.
+    /// `sequence`, `isolated` or `imported`.
     pub protocol: String,
-    /// Seed of all random choices.
+    /// Seed of all random choices; 0 in imported runs, like tables and rows.
     pub seed: u64,
     pub tables: u32,
     /// Rows in each table after the load.
@@ -49,6 +52,13 @@ pub struct Meta {
     pub actions_total: u32,
     /// Further parameters of the method, in the order to print: connection kind, warm-up rule, caps.
     pub method: Vec<Setting>,
+}
+
+impl Meta {
+    /// Whether its results are of other programs.
+    pub fn is_imported(&self) -> bool {
+        self.protocol == IMPORTED
+    }
 }
 
 /// One step after the load as planned, the same for every arm.

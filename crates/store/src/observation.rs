@@ -21,7 +21,8 @@ text_enum! {
     }
 }
 
-/// One measured stretch of one test on one arm, warm-up excluded. Counts are totals over `elapsed_us`.
+/// One measured stretch of one test on one arm, warm-up excluded. Counts are totals over `elapsed_us`; imported results
+/// lack those that their source does not tell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// Test name, such as `point-query`; the step name (`point-query.pre`) is in the action.
@@ -35,12 +36,12 @@ pub struct Window {
     /// Clients (threads, connections).
     pub clients: u32,
     /// Seed of this window's operations.
-    pub seed: u64,
+    pub seed: Option<u64>,
     /// Start of the measured stretch, milliseconds since 1970 (UTC).
-    pub started_at_ms: i64,
+    pub started_at_ms: Option<i64>,
     /// Warm-up before it, microseconds.
-    pub warmup_us: u64,
-    /// Length of the measured stretch, microseconds.
+    pub warmup_us: Option<u64>,
+    /// Length of the measured stretch, microseconds; of a window that ended by [`EndedBy::Rate`] one second.
     pub elapsed_us: u64,
     pub ended_by: EndedBy,
     /// The unit that the test's rate counts.
@@ -52,19 +53,19 @@ pub struct Window {
     /// How background writes were paced; `None` without them.
     pub pacer: Option<Pacer>,
     /// Events (transactions of the test).
-    pub events: u64,
+    pub events: Option<u64>,
     /// Queries as sysbench counts them, BEGIN and COMMIT included.
-    pub queries: u64,
+    pub queries: Option<u64>,
     /// Statements without BEGIN and COMMIT.
-    pub statements: u64,
+    pub statements: Option<u64>,
     /// Statements that returned or changed at least one row, or whose purpose is to return none (`scan`).
-    pub statements_working: u64,
+    pub statements_working: Option<u64>,
     /// Statements that changed nothing although they should have (a delete of a missing row).
-    pub noop_statements: u64,
+    pub noop_statements: Option<u64>,
     /// Rows returned, changed, (`scan`) read, or, if the rate counts them, inserted or indexed.
-    pub rows: u64,
+    pub rows: Option<u64>,
     /// Errors that were not retried.
-    pub errors: u64,
+    pub errors: Option<u64>,
     pub retries: BTreeMap<String, u64>,
 }
 

@@ -41,6 +41,16 @@ pub(crate) fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(index).map(|value| value.max(0) as u64)
 }
 
+/// A value that may be unknown.
+fn known<T>(
+    row: &Row<'_>,
+    index: usize,
+    read: impl Fn(&Row<'_>, usize) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Option<T>> {
+    let is_known = !matches!(row.get_ref(index)?, rusqlite::types::ValueRef::Null);
+    is_known.then(|| read(row, index)).transpose()
+}
+
 /// A value stored as JSON text.
 pub(crate) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     serde_json::from_str(&row.get::<_, String>(index)?).map_err(|error| {
@@ -241,21 +251,21 @@ pub(crate) fn read_windows(connection: &Connection) -> rusqlite::Result<Vec<(u32
                 group: row.get(2)?,
                 position: row.get(3)?,
                 clients: row.get(4)?,
-                seed: seed(row, 5)?,
+                seed: known(row, 5, seed)?,
                 started_at_ms: row.get(6)?,
-                warmup_us: count(row, 7)?,
+                warmup_us: known(row, 7, count)?,
                 elapsed_us: count(row, 8)?,
                 ended_by: word(row, 9)?,
                 role: word(row, 10)?,
                 target_events_per_s: row.get(11)?,
                 pacer: maybe_word(row, 12)?,
-                events: count(row, 13)?,
-                queries: count(row, 14)?,
-                statements: count(row, 15)?,
-                statements_working: count(row, 16)?,
-                noop_statements: count(row, 17)?,
-                rows: count(row, 18)?,
-                errors: count(row, 19)?,
+                events: known(row, 13, count)?,
+                queries: known(row, 14, count)?,
+                statements: known(row, 15, count)?,
+                statements_working: known(row, 16, count)?,
+                noop_statements: known(row, 17, count)?,
+                rows: known(row, 18, count)?,
+                errors: known(row, 19, count)?,
                 operations: row.get(20)?,
                 unit: Unit {
                     key: text(row, 21)?,

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/009.sql"),
     include_str!("schema/010.sql"),
     include_str!("schema/011.sql"),
+    include_str!("schema/012.sql"),
 ];
 
 /// The flat views of the newest version.
@@ -120,7 +121,7 @@ mod tests {
         migrate(&mut connection, Path::new("memory")).unwrap();
         let (_, windows) = crate::read_rows::read_windows(&connection).unwrap().remove(0);
         assert_eq!((windows.target_events_per_s, windows.pacer), (Some(5.0), None));
-        assert_eq!((windows.events, windows.errors, windows.retries["40001"]), (10, 70, 9));
+        assert_eq!((windows.events, windows.errors, windows.retries["40001"]), (Some(10), Some(70), 9));
         let connections = crate::read_rows::read_connections(&connection).unwrap();
         let only = rqps_model::ConnectionCpu::only;
         assert_eq!(connections[&3], [only(0, 1.5), only(1, 2.5)]);
@@ -171,7 +172,7 @@ mod tests {
             .collect();
         let (queries, scans) = (("queries", "query", 20.0, 10.0), ("krows", "1000 rows", 6.0, 3.0));
         assert_eq!(units, [queries, queries, scans, scans, ("rows", "row", 6000.0, 3000.0)]);
-        assert!(windows.iter().all(|(_, window)| window.retries["40001"] == 9 && window.errors == 70));
+        assert!(windows.iter().all(|(_, window)| window.retries["40001"] == 9 && window.errors == Some(70)));
         let roles = WINDOWS_OF_6.map(|(.., role)| role);
         assert_eq!(windows.iter().map(|(_, window)| window.role.key()).collect::<Vec<_>>(), roles);
         let steps = crate::read_rows::read_steps(&connection).unwrap();

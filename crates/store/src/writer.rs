@@ -123,21 +123,7 @@ impl RunWriter {
         let arm_id = self.arm_id(&record.arm)?;
         self.transact(|transaction| {
             transaction.put("DELETE FROM actions WHERE seq = ?1", [record.seq])?;
-            transaction.insert(
-                "actions",
-                "seq, arm_id, kind, step, attempt, started_at_ms, finished_at_ms, outcome, note",
-                params![
-                    record.seq,
-                    arm_id,
-                    record.kind,
-                    record.step,
-                    record.attempt,
-                    record.started_at_ms,
-                    record.finished_at_ms,
-                    record.outcome,
-                    record.note
-                ],
-            )?;
+            insert_action(transaction, arm_id, record)?;
             observation.map_or(Ok(()), |observation| insert_observation(transaction, record.seq, observation))
         })
     }
@@ -248,6 +234,28 @@ fn write_atomically(path: &Path, text: &str) -> Result<()> {
         fs::rename(&partial, path)
     };
     write().map_err(Error::io("write", path))
+}
+
+pub(crate) fn insert_action(
+    transaction: &Transaction<'_>,
+    arm_id: i64,
+    record: &ActionRecord,
+) -> rusqlite::Result<()> {
+    transaction.insert(
+        "actions",
+        "seq, arm_id, kind, step, attempt, started_at_ms, finished_at_ms, outcome, note",
+        params![
+            record.seq,
+            arm_id,
+            record.kind,
+            record.step,
+            record.attempt,
+            record.started_at_ms,
+            record.finished_at_ms,
+            record.outcome,
+            record.note
+        ],
+    )
 }
 
 fn insert_meta(transaction: &Transaction<'_>, meta: &Meta) -> rusqlite::Result<()> {

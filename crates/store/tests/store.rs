@@ -49,13 +49,13 @@ fn record(seq: u32, attempt: u32) -> ActionRecord {
 
 fn window() -> Observation {
     let window = Window {
-        seed: u64::MAX - 1,
-        warmup_us: 5_000_000,
+        seed: Some(u64::MAX - 1),
+        warmup_us: Some(5_000_000),
         target_events_per_s: Some(20.0),
         pacer: Some(Pacer::Burst),
-        statements_working: 990,
-        noop_statements: 10,
-        rows: 990,
+        statements_working: Some(990),
+        noop_statements: Some(10),
+        rows: Some(990),
         retries: BTreeMap::from([("40001".into(), 3)]),
         ..made::window("point-query", "point", 1_000, 10.0)
     };

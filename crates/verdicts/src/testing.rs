@@ -278,8 +278,8 @@ fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u
     let window_us = (queries / rate * 1e6) as u64;
     let result = Window {
         clients: 1,
-        seed: spec.seed,
-        warmup_us: 100_000,
+        seed: Some(spec.seed),
+        warmup_us: Some(100_000),
         elapsed_us: window_us,
         ended_by: EndedBy::Work,
         ..made::window(name, group, EVENTS, 0.0)

@@ -82,7 +82,7 @@ impl Turns {
 }
 
 fn figures(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice]), is_base: bool) -> Figures {
-    let operations_per_event = window.result.operations / window.result.events as f64;
+    let operations_per_event = window.result.operations / events_of(window);
     let rate_ratio = ratio(own, base, rate_of);
     let of_base = location(&base.iter().filter_map(rate_of).map(f64::ln).collect::<Vec<f64>>());
     let rate = of_base
@@ -93,6 +93,11 @@ fn figures(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice]), is_base
         cpu_us: cpu_us_per_event(window, (own, base)).map(|us| us / operations_per_event),
         rate_error: rate_ratio.and_then(|ratio| ratio.error).filter(|_| !is_base),
     }
+}
+
+/// The window's events; every window with turns has them.
+fn events_of(window: &Recorded<Window>) -> f64 {
+    window.result.events.map_or(f64::NAN, |events| events as f64)
 }
 
 /// Location of the logarithms of the rounds' ratios to base, over rounds in which both have the figure.
@@ -120,6 +125,6 @@ fn cpu_us_per_event(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice])
         return None;
     }
     let sessions: f64 = window.connections.iter().map(|one| one.cpu_us).sum();
-    let others = (all - sessions).max(0.0) / window.result.events as f64;
+    let others = (all - sessions).max(0.0) / events_of(window);
     Some((of_base.mean + ratio.mean).exp() + others)
 }

@@ -13,6 +13,7 @@ pub mod explain;
 pub mod export;
 pub mod gate;
 pub mod host;
+pub mod import;
 pub mod install;
 pub mod ls;
 pub mod man;

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text], "profiles are written to files")?;
     let path = context.run_path(&args.run)?;
+    context.require_own(&path)?;
     let seconds = within(args.seconds, "--seconds", &limits::PROFILE_SECONDS)?;
     let frequency_hz = within(args.frequency, "--frequency", &limits::PROFILE_FREQUENCY_HZ)?;
     let mut execution = with_build_progress(context, "getting the builds", None, |watch| {

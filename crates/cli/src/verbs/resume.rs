@@ -16,6 +16,7 @@ fn can_be_resumed(run: &RunSummary) -> bool {
 pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     // More time can be given to any run; without it, a complete one has nothing to resume.
     let path = context.preferred_run_path(&args.run, |run| args.more.is_some() || can_be_resumed(run))?;
+    context.require_own(&path)?;
     let more = args.more.as_deref().map(rqps_plan::parse_budget).transpose();
     let more = more.map_err(|why| Usage(format!("--more {why}; write for example --more 20m")))?;
     let how = rqps_executor::Resume { other_host: args.force, more };

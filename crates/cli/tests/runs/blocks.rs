@@ -44,7 +44,7 @@ fn expect_whole_blocks(run: &Run, tests: usize) {
                 by_test.entry(&window.action.step).or_default().push((
                     at.slot,
                     &window.action.arm,
-                    window.result.events,
+                    window.result.events.unwrap(),
                 ));
             }
         }
@@ -93,7 +93,7 @@ fn wal_per_event(run: &Run, count: &ActionRecord, block: u32) -> f64 {
             && window.placement.is_some_and(|at| at.block == block)
     });
     let (bytes, events) = windows.fold((0.0, 0.0), |(bytes, events), window| {
-        (bytes + window.metric("server_wal_bytes").unwrap(), events + window.result.events as f64)
+        (bytes + window.metric("server_wal_bytes").unwrap(), events + window.result.events.unwrap() as f64)
     });
     bytes / events
 }
@@ -227,8 +227,12 @@ fn passes_of_a_sequence_advance_in_lockstep_with_equal_work() {
         "{:?}",
         order(1)
     );
-    let updates: Vec<u64> =
-        run.windows.iter().filter(|w| w.action.step == "update-index").map(|w| w.result.events).collect();
+    let updates: Vec<u64> = run
+        .windows
+        .iter()
+        .filter(|w| w.action.step == "update-index")
+        .map(|w| w.result.events.unwrap())
+        .collect();
     assert!(updates.iter().all(|events| *events == updates[0]), "equal work in every pass: {updates:?}");
     bench.expect_complete(0);
 }

@@ -14,6 +14,7 @@ mod equal;
 mod gate;
 mod given_up;
 mod hammerdb;
+mod import;
 mod insert;
 mod interrupted;
 mod killed;

@@ -58,7 +58,7 @@ fn expect_counted(run: &Run) {
         };
         if let Some(name) = expected {
             // Exact, since there is one client.
-            assert_eq!(changed(name), result.statements as f64, "{name} in {action:?}");
+            assert_eq!(changed(name), result.statements.unwrap() as f64, "{name} in {action:?}");
         }
     }
 }

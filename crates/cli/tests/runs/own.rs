@@ -41,11 +41,11 @@ fn own_scripts_get_verdicts_and_explanations() {
     for (test, windows) in [("by-customer", 12), ("pay", 12)] {
         let of_test: Vec<_> = run.windows.iter().filter(|window| window.action.step == test).collect();
         assert_eq!(of_test.len(), windows, "{test}");
-        assert!(of_test.iter().all(|window| window.valid() && window.result.events > 0), "{test}");
+        assert!(of_test.iter().all(|window| window.valid() && window.result.events.unwrap() > 0), "{test}");
     }
     let queries = |test: &str| {
         let window = run.windows.iter().find(|window| window.action.step == test).unwrap();
-        window.result.queries / window.result.events
+        window.result.queries.unwrap() / window.result.events.unwrap()
     };
     assert_eq!((queries("by-customer"), queries("pay")), (1, 4), "BEGIN and COMMIT count");
     let why = bench.call(&["explain", "last", "by-customer"]).expect(0).stdout;

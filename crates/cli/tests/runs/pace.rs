@@ -23,16 +23,19 @@ fn a_rate_that_can_be_kept_is_kept_and_one_that_cannot_shows_in_the_latency() {
     };
     assert_eq!(kept.result.target_events_per_s, Some(150.0));
     // Never more, and not much less on a busy machine; in a closed loop clients do thousands.
-    let rate = kept.result.per_second(kept.result.events).unwrap();
+    let rate = kept.result.per_second(kept.result.events.unwrap()).unwrap();
     assert!((75.0..152.0).contains(&rate), "{rate}");
     let [sent, due] = [LatencyFrom::Sent, LatencyFrom::Scheduled];
     for window in [kept, missed] {
         let (from_sent, from_due) = (event_histogram(&run, window, sent), event_histogram(&run, window, due));
-        assert_eq!((from_sent.count, from_due.count), (window.result.events, window.result.events));
+        assert_eq!(
+            (from_sent.count, from_due.count),
+            (window.result.events.unwrap(), window.result.events.unwrap())
+        );
         assert!(from_due.p50_us >= from_sent.p50_us, "{from_due:?} {from_sent:?}");
     }
     // Nearly all events of the two seconds are late by most of a second.
-    let missed_rate = missed.result.per_second(missed.result.events).unwrap();
+    let missed_rate = missed.result.per_second(missed.result.events.unwrap()).unwrap();
     assert!(missed_rate < 1_000_000.0, "{missed_rate}");
     let late_us = event_histogram(&run, missed, due).p50_us;
     assert!(late_us > 100_000.0, "{late_us}");

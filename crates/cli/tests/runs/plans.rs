@@ -103,7 +103,7 @@ fn forty_clients_do_the_same_on_every_arm() {
         let work = series.into_iter().find(|one| one.name == "work-window");
         let work = work.unwrap().values;
         let all: f64 = work.iter().sum();
-        assert!(work.len() == 40 && all >= window.result.events as f64, "{work:?}");
+        assert!(work.len() == 40 && all >= window.result.events.unwrap() as f64, "{work:?}");
         if window.action.step == "update-index" {
             updates.push(work);
         } else {

@@ -56,7 +56,8 @@ impl LogPerEvent {
             if let (true, Some(bytes)) = (window.valid(), window.metric("server_wal_bytes")) {
                 let key = (window.action.step.clone(), window.action.arm.clone());
                 let (log_bytes, events) = sums.entry(key).or_default();
-                (*log_bytes, *events) = (*log_bytes + bytes, *events + window.result.events as f64);
+                (*log_bytes, *events) =
+                    (*log_bytes + bytes, *events + window.result.events.unwrap_or(0) as f64);
             }
         }
         let per_event = |(key, (bytes, events)): (_, (f64, f64))| (key, bytes / events.max(1.0));

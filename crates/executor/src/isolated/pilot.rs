@@ -156,7 +156,7 @@ fn slice_events(rate: f64, clients: u64) -> u64 {
 
 fn events(observation: &Observation) -> u64 {
     match &observation.measured {
-        Measured::Window(window) => window.events.max(1),
+        Measured::Window(window) => window.events.unwrap_or(0).max(1),
         _ => 1,
     }
 }

@@ -138,7 +138,7 @@ fn check(scene: &Scene, run: &Run) -> Result<(), String> {
         let [window] = windows[..] else {
             return Err(format!("{} windows of action {}", windows.len(), action.seq));
         };
-        let entries = window.result.events;
+        let entries = window.result.events.unwrap_or_default();
         let of_base = *base.entry(&step.name).or_insert(entries);
         if step.writes && plan.work.repeats_base() && entries != of_base {
             return Err(format!(

@@ -115,7 +115,7 @@ fn window(arm: &Arm, step: &str, test: &(&str, &str, u64)) -> Observation {
             ("setting.work_mem".into(), "4096 x kB (configuration file)".into()),
         ],
         ..Observation::new(Measured::Window(Window {
-            seed: u64::MAX,
+            seed: Some(u64::MAX),
             role: if step.ends_with(".warm") { rqps_model::Role::Warm } else { rqps_model::Role::Test },
             retries: BTreeMap::from([("40001".into(), 3), ("40P01".into(), 1)]),
             ..defaults::window(name, group, queries, SECONDS as f64)

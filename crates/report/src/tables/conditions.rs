@@ -29,7 +29,12 @@ const FOR_SIZE: &str = "-Os";
 pub(crate) fn blocks(run: &Run, base: usize) -> Vec<Block> {
     let base = &run.arms[base];
     let family = Family::of_facts(&base.facts);
-    let line = Block::Text(format!("Measured with {}.", phrase(run, base, &family)));
+    let line = match phrase(run, base, &family) {
+        phrase if phrase.is_empty() => {
+            Block::Text("Imported; the files do not tell how they were measured.".to_owned())
+        }
+        phrase => Block::Text(format!("Measured with {phrase}.")),
+    };
     let is_for_size = family.flags.split(' ').any(|flag| flag == FOR_SIZE);
     let warning = is_for_size.then(|| {
         Block::Text(format!(
@@ -45,6 +50,14 @@ pub(crate) fn blocks(run: &Run, base: usize) -> Vec<Block> {
 fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     let meta = &run.meta;
     let tests = run.steps.iter().filter(|step| step.role == Some(Role::Test));
+    if meta.is_imported() {
+        let clients = tests.map(|step| step.clients).filter(|clients| *clients > 0);
+        let clients: Vec<u32> = clients.collect();
+        let method = meta.method.iter().filter(|setting| setting.name == "program");
+        let by = method.map(|setting| setting.value.clone());
+        let clients = (!clients.is_empty()).then(|| numbers_of(clients.into_iter(), "client"));
+        return by.chain(clients).collect::<Vec<_>>().join(", ");
+    }
     let mut parts = vec![
         numbers_of(tests.map(|step| step.clients), "client"),
         format!(

@@ -26,6 +26,15 @@ pub(crate) fn table(run: &Run) -> Table {
 /// The method of a run, one line per parameter.
 pub(crate) fn method(run: &Run) -> Vec<String> {
     let meta = &run.meta;
+    if meta.is_imported() {
+        let mut lines = vec![
+            format!("{}, by rqps {}", meta.workload_title, meta.program_version),
+            "protocol: imported: what its files do not tell is missing".to_owned(),
+        ];
+        lines.extend((meta.clients > 0).then(|| format!("clients: {}", meta.clients)));
+        lines.extend(meta.method.iter().map(|setting| format!("{}: {}", setting.name, setting.value)));
+        return lines;
+    }
     let mut lines = vec![
         format!(
             "workload: {}, revision {}, run by rqps {}",

@@ -10,9 +10,10 @@
 //! | `rows/s` | rows returned, changed or scanned |
 //! | `retries` | transactions that were retried; the footnotes name their SQLSTATEs |
 //! | `errors` | errors that were not retried |
-//! | `seconds` | length of the window, warm-up excluded |
+//! | `seconds` | length of the window, warm-up excluded; missing if only its rate is known |
 //! | `dbms`, `test` | the variant and the test |
 
+use rqps_model::EndedBy;
 use rqps_store::Window;
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
@@ -21,25 +22,28 @@ use crate::tables::footnotes;
 
 /// One row per test and arm.
 pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
-    let per_second = |window: &Option<&Window>, count: fn(&Window) -> u64| {
-        Cell::rate(window.and_then(|window| window.per_second(count(window))))
+    let per_second = |window: &Option<&Window>, count: fn(&Window) -> Option<u64>| {
+        Cell::rate(window.and_then(|window| window.per_second(count(window)?)))
     };
-    let count = |window: &Option<&Window>, count: fn(&Window) -> u64| {
-        window.map_or_else(Cell::missing, |window| Cell::count(count(window)))
+    let count = |window: &Option<&Window>, count: fn(&Window) -> Option<u64>| {
+        window.and_then(count).map_or_else(Cell::missing, Cell::count)
     };
-    let noop = |window: &Window| 100.0 * window.noop_statements as f64 / window.statements as f64;
+    let noop = |window: &Window| Some(100.0 * window.noop_statements? as f64 / window.statements? as f64);
+    let seconds = |window: &Window| (window.ended_by != EndedBy::Rate).then(|| window.elapsed_s());
     let figures: [Figure<'_, Option<&Window>>; 9] = [
-        (Column::number("clients", "clients"), &|one| count(one, |window| u64::from(window.clients))),
+        (Column::number("clients", "clients"), &|one| count(one, |window| Some(u64::from(window.clients)))),
         (Column::number("events/s", "events_per_s"), &|one| per_second(one, |window| window.events)),
         (Column::number("queries/s", "queries_per_s"), &|one| per_second(one, |window| window.queries)),
         (Column::number("working/s", "working_statements_per_s"), &|one| {
             per_second(one, |window| window.statements_working)
         }),
-        (Column::number("no-op %", "noop_percent"), &|one| Cell::fixed(one.map(noop), 1)),
+        (Column::number("no-op %", "noop_percent"), &|one| Cell::fixed(one.and_then(noop), 1)),
         (Column::number("rows/s", "rows_per_s"), &|one| per_second(one, |window| window.rows)),
-        (Column::number("retries", "retries"), &|one| count(one, |window| window.retries.values().sum())),
+        (Column::number("retries", "retries"), &|one| {
+            count(one, |window| Some(window.retries.values().sum()))
+        }),
         (Column::number("errors", "errors"), &|one| count(one, |window| window.errors)),
-        (Column::number("seconds", "seconds"), &|one| Cell::fixed(one.map(Window::elapsed_s), 1)),
+        (Column::number("seconds", "seconds"), &|one| Cell::fixed(one.and_then(seconds), 1)),
     ];
     let columns = figures.iter().map(|(column, _)| column.clone());
     let columns = columns.chain([Column::words("dbms"), Column::words("test")]).collect();

@@ -35,6 +35,7 @@ pub(crate) fn items(judged: &Judged<'_>) -> Block {
 fn false_alarms(judged: &Judged<'_>) -> String {
     match &judged.verdicts.false_alarms {
         Some(check) => alarms(check),
+        None if judged.run.meta.is_imported() => "no A/A check: imported runs have no control".to_owned(),
         None => "no A/A check: base was not measured twice; set control = true in [isolated]".to_owned(),
     }
 }
@@ -138,6 +139,7 @@ fn blocks(judged: &Judged<'_>) -> String {
     let (done, void) = (judged.verdicts.blocks_done, judged.verdicts.blocks_void);
     let restored_by = judged.run.blocks.first().map_or("", |block| block.restored_by.as_str());
     let definition = match (judged.run.meta.protocol.as_str(), restored_by) {
+        (rqps_store::IMPORTED, _) => "a block is one repeat of every arm, as imported".to_owned(),
         ("sequence", _) => "a block is a pass over all tests on freshly loaded data".to_owned(),
         (_, "") => "a block restarts every server".to_owned(),
         (_, means) => format!("a block restarts every server from the same data, restored by {means}"),

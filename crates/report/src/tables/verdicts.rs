@@ -199,7 +199,7 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
         cells.push(Cell::words(remarks(judged, arm, line)));
         table.row_in(&line.group.title, cells);
     }
-    table.footnotes = footnotes(&judged.verdicts, lines);
+    table.footnotes = footnotes(&judged.verdicts, judged.run.meta.is_imported(), lines);
     table
 }
 
@@ -283,7 +283,7 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
 }
 
 /// The meaning of columns, and the rules of the verdicts.
-fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
+fn footnotes(verdicts: &RunVerdicts, is_imported: bool, lines: &[Line<'_>]) -> Vec<String> {
     let rules = &verdicts.rules;
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
     let mut footnotes = vec![
@@ -299,9 +299,11 @@ fn footnotes(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> Vec<String> {
             looks.join(", ")
         ),
         format!("from, to: confidence interval of the ratio, {}, valid over all looks", confidences(lines)),
-        "detectable: the smallest slowdown, or rise of cost, that this many blocks would have detected with 80 % \
-         probability. blocks: restarts of every server from the same data; only these count as samples"
-            .to_owned(),
+        format!(
+            "detectable: the smallest slowdown, or rise of cost, that this many blocks would have detected with 80 % \
+             probability. blocks: {}; only these count as samples",
+            if is_imported { "repeats, as imported" } else { "restarts of every server from the same data" }
+        ),
         format!(
             "too noisy: even {} blocks, the maximum, would probably not decide it. suspect: a change is likely but not \
              established",

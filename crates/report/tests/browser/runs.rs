@@ -97,7 +97,7 @@ fn window(long: &LongRun, arm: usize, place: usize) -> Observation {
     let window = Window {
         position: step.position,
         clients: 8,
-        started_at_ms: 0,
+        started_at_ms: Some(0),
         ..defaults::window(&step.name, &group.key, queries, long.seconds as f64)
     };
     let per_op = |name: &str, per_op: f64| (name.to_owned(), per_op * queries as f64);

@@ -267,14 +267,14 @@ impl StepResult {
         Window {
             position: self.position as u32 + 1,
             clients: spec.clients,
-            started_at_ms: 0,
+            started_at_ms: Some(0),
             ended_by: EndedBy::Work,
             unit: if self.is_query { defaults::QUERIES } else { ROWS_WRITTEN },
             operations: self.operations(),
             pacer: self.is_query.then_some(Pacer::Even),
-            statements: self.queries + self.rows / 25,
-            statements_working: self.queries + self.rows / 25,
-            rows: self.rows,
+            statements: Some(self.queries + self.rows / 25),
+            statements_working: Some(self.queries + self.rows / 25),
+            rows: Some(self.rows),
             ..defaults::window(name, group, self.queries, self.seconds)
         }
     }

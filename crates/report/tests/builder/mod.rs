@@ -233,16 +233,16 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
     let noops = if test == "delete" { queries / 5 } else { 0 };
     let window = Window {
         position: position as u32 + 1,
-        seed: spec.seed,
-        started_at_ms: 0,
-        warmup_us: 5_000_000,
+        seed: Some(spec.seed),
+        started_at_ms: Some(0),
+        warmup_us: Some(5_000_000),
         unit: if scans { THOUSAND_ROWS } else { defaults::QUERIES },
         operations: if scans { rows as f64 / 1000.0 } else { queries as f64 },
         role: role(position),
-        events: if test.starts_with("read-only") { queries / 16 } else { queries },
-        statements_working: queries - noops,
-        noop_statements: noops,
-        rows,
+        events: Some(if test.starts_with("read-only") { queries / 16 } else { queries }),
+        statements_working: Some(queries - noops),
+        noop_statements: Some(noops),
+        rows: Some(rows),
         retries: if writes { [("40P01".to_owned(), 3)].into() } else { [].into() },
         ..defaults::window(test, group, queries, 100.0)
     };

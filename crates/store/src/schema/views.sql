@@ -33,7 +33,8 @@ CREATE VIEW flat_host AS
 
 CREATE VIEW flat_arms AS
     SELECT name AS arm, row_number() OVER (ORDER BY id) AS position, role, control AS is_control,
-           dbms || '-' || build_version || '.' || config_name AS variant,
+           coalesce(nullif(concat_ws('.', nullif(concat_ws('-', nullif(dbms, ''), nullif(build_version, '')), ''),
+                                     nullif(config_name, '')), ''), name) AS variant,
            dbms, build_version AS version,
            CASE WHEN build_version GLOB '[0-9]*' THEN CAST(build_version AS INTEGER) END AS major,
            build_version_text AS version_text, build_hash, build_origin, config_name AS config, config_hash, config_text

@@ -92,7 +92,7 @@ fn cpu_us(window: &Recorded<Window>, role: &str, client: Option<u32>) -> Option<
 const PER_OPERATION: [(&str, &str, &str, Divisor); 3] = [
     ("ins us", "insert", "insert_cpu_us_per_row", inserted),
     ("del us", "delete", "delete_cpu_us_per_row", |window| window.metric("deleted_rows")),
-    ("query us", "query", "query_cpu_us_per_query", |window| Some(window.result.queries as f64)),
+    ("query us", "query", "query_cpu_us_per_query", |window| window.result.queries.map(|n| n as f64)),
 ];
 
 /// The number of a window's rows or queries.

@@ -1,0 +1,122 @@
+//! What an arm is: its name, and DBMS, version and config as far as names or files tell.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rqps_model::Dbms;
+
+use crate::error::{Error, Result};
+use crate::names::ArmName;
+
+/// `PATTERN=dbms:version[:config]`: says what arms are whose names don't tell, or tell wrongly.
+#[derive(Debug, Clone)]
+pub struct ArmRule {
+    pattern: glob::Pattern,
+    identity: Identity,
+}
+
+impl std::str::FromStr for ArmRule {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let bad = || Error::BadArm(text.to_owned());
+        let (pattern, identity) = text.rsplit_once('=').ok_or_else(bad)?;
+        let mut parts = identity.splitn(3, ':');
+        let (dbms, version) = (parts.next().unwrap_or_default(), parts.next().ok_or_else(bad)?);
+        let invalid = |error: glob::PatternError| Error::Pattern {
+            pattern: pattern.to_owned(),
+            why: error.msg.to_owned(),
+        };
+        let identity = Identity {
+            dbms: dbms.to_owned(),
+            version: version.to_owned(),
+            config: parts.next().unwrap_or_default().to_owned(),
+        };
+        Ok(Self { pattern: glob::Pattern::new(pattern).map_err(invalid)?, identity })
+    }
+}
+
+/// Empty where nobody says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub dbms: String,
+    pub version: String,
+    pub config: String,
+}
+
+/// An arm of an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedArm {
+    /// As in the run.
+    pub name: String,
+    /// As given, in a table, or the directory's.
+    pub raw: String,
+    /// The directory, or empty.
+    pub origin: String,
+    pub identity: Identity,
+    pub measured_at_ms: Option<i64>,
+}
+
+/// Arms by their raw names, in order of appearance.
+#[derive(Debug, Default)]
+pub struct Arms {
+    pub all: Vec<ImportedArm>,
+    by_raw: BTreeMap<String, usize>,
+}
+
+impl Arms {
+    /// The arm of that raw name, which is added if it is new.
+    pub fn at(&mut self, raw: &str, origin: &Path, rules: &[ArmRule]) -> usize {
+        if let Some(index) = self.by_raw.get(raw) {
+            return *index;
+        }
+        let rule = rules.iter().find(|rule| rule.pattern.matches(raw));
+        let identity = match (rule, ArmName::parse(raw)) {
+            (Some(rule), _) => rule.identity.clone(),
+            (None, Some(ArmName { dbms, version, config })) => {
+                Identity { dbms: dbms.name().to_owned(), version, config }
+            }
+            (None, None) => version_of_release(raw),
+        };
+        let origin = origin.to_string_lossy().into_owned();
+        self.by_raw.insert(raw.to_owned(), self.all.len());
+        self.all.push(ImportedArm {
+            name: raw.to_owned(),
+            raw: raw.to_owned(),
+            origin,
+            identity,
+            measured_at_ms: None,
+        });
+        self.all.len() - 1
+    }
+
+    /// Gives arms whose names tell DBMS, version and config the names of variants, unless two would have the same.
+    pub fn name(&mut self) {
+        let variants: Vec<Option<String>> = self.all.iter().map(variant).collect();
+        for (index, arm) in self.all.iter_mut().enumerate() {
+            if let Some(variant) = &variants[index]
+                && variants.iter().filter(|other| *other == &variants[index]).count() == 1
+            {
+                arm.name = variant.clone();
+            }
+        }
+    }
+}
+
+/// The variant of an arm whose directory tells it.
+fn variant(arm: &ImportedArm) -> Option<String> {
+    let ArmName { dbms, version, config } = ArmName::parse(&arm.raw)?;
+    let config = if config.is_empty() { String::new() } else { format!(".{config}") };
+    Some(format!("{}-{version}{config}", dbms.name()))
+}
+
+/// `postgres-18.1` and `mysql 8.4` tell DBMS and version, too.
+fn version_of_release(raw: &str) -> Identity {
+    let release = Dbms::ALL.into_iter().find_map(|dbms| {
+        let version = raw.strip_prefix(dbms.name())?.strip_prefix(['-', ' '])?;
+        version.starts_with(|c: char| c.is_ascii_digit()).then(|| (dbms, version.to_owned()))
+    });
+    release
+        .map(|(dbms, version)| Identity { dbms: dbms.name().to_owned(), version, config: String::new() })
+        .unwrap_or_default()
+}

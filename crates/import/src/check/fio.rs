@@ -1,0 +1,73 @@
+//! Tables of fio from its text.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{Checked, Computed, Place, Raw, Reading, read};
+use crate::error::{Error, Result};
+use crate::formats::fio::{FioTest, parse_tests};
+use crate::formats::{Format, fio_table};
+use crate::model::{Quirk, number};
+use crate::printf::fixed;
+
+pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
+    let rows = read(path, fio_table::parse)?;
+    let is_text = |raw: &&Raw| raw.format == Format::Fio;
+    let missing = |what: &str| Error::Missing {
+        what: what.to_owned(),
+        remedy: "give the one file with fio's text that the table was made of".to_owned(),
+    };
+    let raw = raws.iter().find(is_text).ok_or_else(|| missing("fio's text"))?;
+    if raws.iter().filter(is_text).count() > 1 {
+        return Err(missing("which text of fio is the table's"));
+    }
+    let (_, mut tests) = raw.read(parse_tests)?;
+    tests.retain(|test| test.has_label);
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut checked = Checked::default();
+    for row in &rows {
+        let occurrence = seen.entry(&row.test).or_default();
+        let mut of_row = tests.iter().enumerate().filter(|(_, test)| test.name == row.test);
+        let test = of_row.nth(*occurrence);
+        *occurrence += 1;
+        let computed = test.map(|(index, test)| computed(test, index + 1 == tests.len()));
+        for (index, column) in ["w/s", "MB/s", "sync_us"].into_iter().enumerate() {
+            let place = Place { line: row.line, row: &row.test, column };
+            let computed = computed.as_ref().map(|cells| &cells[index]);
+            checked.add(place, &row.cells[index], computed, reading);
+        }
+    }
+    Ok(checked)
+}
+
+fn computed(test: &FioTest, is_last: bool) -> [Computed; 3] {
+    let with_truth = |published: String, truth: String, quirk: Quirk| {
+        let truth = (truth != published).then_some((truth, quirk));
+        Computed { published, truth }
+    };
+    let printed: f64 = test.jobs.iter().map(|job| job.iops_printed).sum();
+    let rate = with_truth(fixed(printed, 0), fixed(test.exact_iops(), 0), Quirk::ThreeDigits);
+    let bytes = |thousand: f64| -> f64 {
+        let factor = |unit: &str| match unit {
+            "KiB" => thousand,
+            "MiB" => thousand.powi(2),
+            "GiB" => thousand.powi(3),
+            _ => 1.0,
+        };
+        test.jobs.iter().map(|job| job.bandwidth.0 * factor(&job.bandwidth.1)).sum()
+    };
+    let mib = |bytes: f64| fixed(bytes / 1_048_576.0, 1);
+    let bandwidth = with_truth(mib(bytes(1000.0)), mib(bytes(1024.0)), Quirk::Mebibytes);
+    // The script reads words: a padded number is one of its own, which it takes for 0.
+    let is_padded = |text: &str| text.starts_with(' ');
+    let read_as =
+        |(text, us): &(String, f64)| if is_padded(text) || number(text).is_none() { 0.0 } else { *us };
+    let syncs: Vec<&(String, f64)> = test.jobs.iter().filter_map(|job| job.sync_avg.as_ref()).collect();
+    let sum = syncs.iter().fold(0.0, |sum, sync| sum + read_as(sync));
+    let published = if is_last { sum } else { sum / test.jobs.len().max(1) as f64 };
+    let is_any_padded = syncs.iter().any(|(text, _)| is_padded(text));
+    let quirk =
+        if is_last && test.jobs.len() > 1 && !is_any_padded { Quirk::SumOfJobs } else { Quirk::Padded };
+    let sync = with_truth(fixed(published, 1), fixed(test.sync_us(), 1), quirk);
+    [rate, bandwidth, sync]
+}

@@ -1,0 +1,179 @@
+//! Recomputes published tables from the results they were made of, cell by cell: "equal" means the same characters.
+
+mod db_bench;
+mod fio;
+mod ibench;
+mod metrics;
+mod pairs;
+mod rates;
+mod step;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Broken, Error, Result};
+use crate::formats::Format;
+use crate::input::{Given, Opened};
+use crate::model::Quirk;
+
+const TABLES: &str = "arms-table, rates-table, metrics-table, step-metrics, fio-table, hammerdb-csv, insert-benchmark, perf-values, \
+                      joined-counters";
+
+/// A recomputed table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Checked {
+    /// Cells whose source is among the files.
+    pub cells: usize,
+    pub equal: usize,
+    /// Cells whose source is not.
+    pub without_source: usize,
+    pub differences: Vec<Difference>,
+}
+
+/// A cell with other digits than its source gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Line of the table.
+    pub line: u32,
+    pub row: String,
+    pub column: String,
+    pub published: String,
+    pub computed: String,
+    /// What of its author's program makes the published digits, if it does.
+    pub quirk: Option<Quirk>,
+}
+
+/// How a cell is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// As its author's programs do.
+    Published,
+    /// As it was measured.
+    True,
+}
+
+/// The digits of a cell in both readings.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Computed {
+    pub published: String,
+    /// Different digits that were measured, and why.
+    pub truth: Option<(String, Quirk)>,
+}
+
+impl Computed {
+    pub fn exact(published: String) -> Self {
+        Self { published, truth: None }
+    }
+}
+
+/// Where a cell is in its table.
+pub(crate) struct Place<'a> {
+    pub line: u32,
+    pub row: &'a str,
+    pub column: &'a str,
+}
+
+impl Checked {
+    /// Counts a cell; `None`: its source is missing.
+    pub(crate) fn add(
+        &mut self,
+        place: Place<'_>,
+        cell: &str,
+        computed: Option<&Computed>,
+        reading: Reading,
+    ) {
+        let Some(computed) = computed else {
+            self.without_source += 1;
+            return;
+        };
+        self.cells += 1;
+        let digits = match (reading, &computed.truth) {
+            (Reading::True, Some((digits, _))) => digits,
+            _ => &computed.published,
+        };
+        if digits == cell {
+            self.equal += 1;
+            return;
+        }
+        // A quirk explains a difference only if the digits with it are the published ones.
+        let quirk = computed.truth.as_ref().filter(|_| computed.published == cell).map(|(_, quirk)| *quirk);
+        self.differences.push(Difference {
+            line: place.line,
+            row: place.row.to_owned(),
+            column: place.column.to_owned(),
+            published: cell.to_owned(),
+            computed: digits.clone(),
+            quirk,
+        });
+    }
+}
+
+/// A file with its format.
+pub(crate) struct Raw {
+    pub path: PathBuf,
+    pub format: Format,
+}
+
+impl Raw {
+    /// Reads it with a format's own function.
+    pub fn read<T>(
+        &self,
+        parse: impl FnOnce(Box<dyn std::io::Read>) -> std::result::Result<T, Broken>,
+    ) -> Result<T> {
+        read(&self.path, parse)
+    }
+
+    /// The name of the directory it is in.
+    pub fn directory(&self) -> String {
+        let parent = self.path.parent().and_then(Path::file_name);
+        parent.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    pub fn name(&self) -> String {
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+}
+
+pub(crate) fn read<T>(
+    path: &Path,
+    parse: impl FnOnce(Box<dyn std::io::Read>) -> std::result::Result<T, Broken>,
+) -> Result<T> {
+    let opened = Opened::open(path)?;
+    parse(Box::new(opened.into_reader())).map_err(|broken| broken.in_file(path))
+}
+
+/// Recomputes `table` from `files`. Files that are not understood are errors unless `skip_unknown`.
+///
+/// # Errors
+/// If a file cannot be read, or the table's format is not one that can be recomputed.
+pub fn check(
+    table: &Path,
+    files: &[Given],
+    device: Option<&str>,
+    reading: Reading,
+    skip_unknown: bool,
+) -> Result<Checked> {
+    let not_a_table = || Error::NotATable { path: table.to_owned(), known: TABLES };
+    let format = Opened::open(table)?.format(table)?.ok_or_else(not_a_table)?;
+    let mut raws = Vec::new();
+    for given in files {
+        match Opened::open(&given.path)?.format(&given.path)? {
+            Some(format) => raws.push(Raw { path: given.path.clone(), format }),
+            None if skip_unknown => {}
+            None => {
+                crate::input::load(given, None, false)?;
+            }
+        }
+    }
+    match format {
+        Format::RatesTable => rates::check(table, &raws, reading),
+        Format::MetricsTable => metrics::check(table, &raws, reading),
+        Format::ArmsTable => db_bench::check(table, &raws, reading),
+        Format::HammerdbCsv => pairs::hammerdb(table, &raws, reading),
+        Format::InsertBenchmark => ibench::check(table, &raws, reading),
+        Format::PerfValues => pairs::counters(table, &raws, reading),
+        Format::JoinedCounters => pairs::joined(table, &raws, reading),
+        Format::FioTable => fio::check(table, &raws, reading),
+        Format::StepMetrics => step::check(table, &raws, device, reading),
+        _ => Err(not_a_table()),
+    }
+}

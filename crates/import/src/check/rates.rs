@@ -1,0 +1,115 @@
+//! Tables of rates, absolute and relative, from sysbench's texts, figures of steps, or tables of absolute rates.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{Checked, Computed, Place, Raw, Reading, read};
+use crate::error::{Error, Result};
+use crate::formats::rates_table::{RatesTable, parse_table};
+use crate::formats::{Format, metrics, sysbench};
+use crate::model::{Quirk, number};
+use crate::names::TestName;
+use crate::printf::fixed;
+
+/// Rates by directory and row.
+type Rates = BTreeMap<(String, String), Computed>;
+
+pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
+    let table = read(path, parse_table)?;
+    let rates = rates(raws, table.columns.is_empty())?;
+    let mut checked = Checked::default();
+    let base = match &table.relative_to {
+        Some(base) => Some(base.clone()),
+        // A table without names is relative if its figures are: the file of rates has one column more.
+        None if table.columns.is_empty() => base_of_unnamed(&table, &rates),
+        None => None,
+    };
+    for row in &table.rows {
+        for (index, cell) in row.cells.iter().enumerate() {
+            let offset = usize::from(base.is_some() && table.columns.is_empty());
+            let arm =
+                table.columns.get(index).cloned().unwrap_or_else(|| format!("col-{}", index + 1 + offset));
+            let rate = rates.get(&(arm.clone(), row.test.clone()));
+            let computed = match &base {
+                None => rate.cloned(),
+                Some(base) => ratio(rate, rates.get(&(base.clone(), row.test.clone()))),
+            };
+            let place = Place { line: row.line, row: &row.test, column: &arm };
+            checked.add(place, cell, computed.as_ref(), reading);
+        }
+    }
+    if checked.cells == 0 {
+        return Err(Error::Missing {
+            what: format!("results of the columns of {}", path.display()),
+            remedy: "give the directories that its columns name, or the table of absolute rates".to_owned(),
+        });
+    }
+    Ok(checked)
+}
+
+fn base_of_unnamed(table: &RatesTable, rates: &Rates) -> Option<String> {
+    let columns = table.rows.first()?.cells.len();
+    let more = ("col-".to_owned() + &(columns + 1).to_string(), table.rows.first()?.test.clone());
+    rates.contains_key(&more).then(|| "col-1".to_owned())
+}
+
+/// The quotient of rounded rates; measured, of the rates.
+fn ratio(rate: Option<&Computed>, base: Option<&Computed>) -> Option<Computed> {
+    let quotient = |a: &str, b: &str| Some(fixed(number(a)? / number(b)?, 2));
+    let (rate, base) = (rate?, base?);
+    let published = quotient(&rate.published, &base.published)?;
+    let measured =
+        |one: &Computed| one.truth.as_ref().map_or(one.published.clone(), |(truth, _)| truth.clone());
+    let truth = quotient(&measured(rate), &measured(base))?;
+    let quirk = [rate, base]
+        .into_iter()
+        .find_map(|one| one.truth.as_ref())
+        .map_or(Quirk::RoundedRatios, |(_, quirk)| *quirk);
+    Some(Computed { truth: (truth != published).then_some((truth, quirk)), published })
+}
+
+/// All rates that the files have. Tables without names of columns count theirs if `unnamed`.
+fn rates(raws: &[Raw], unnamed: bool) -> Result<Rates> {
+    let mut rates = Rates::new();
+    let mut steps = Rates::new();
+    for raw in raws {
+        match raw.format {
+            Format::Sysbench => {
+                let Some((_, test)) = TestName::of_file(&raw.name()) else { continue };
+                let mut document = raw.read(sysbench::parse)?;
+                let Some(measured) = document.measurements.first_mut() else { continue };
+                let quirk = test.is_scan().then(|| sysbench::as_scan(measured)).flatten();
+                let value = measured.values.iter().find(|value| value.name == "queries_per_s");
+                let Some(published) = value.and_then(|value| value.published.clone()) else { continue };
+                let true_rate = measured.work.as_ref().map(|work| fixed(work.per_second(), 0));
+                let truth = quirk.and_then(|quirk| Some((true_rate?, quirk)));
+                rates.insert((raw.directory(), test.row()), Computed { published, truth });
+            }
+            Format::StepMetrics => {
+                let Some((_, test)) = TestName::of_file(&raw.name()) else { continue };
+                let step = raw.read(metrics::parse_step)?;
+                let rate = step.cell("o/s").and_then(number).map(|rate| fixed(rate, 0));
+                steps.extend(rate.map(|rate| ((raw.directory(), test.row()), Computed::exact(rate))));
+            }
+            Format::RatesTable => {
+                let table = raw.read(parse_table)?;
+                if table.relative_to.is_some() {
+                    continue;
+                }
+                for row in &table.rows {
+                    for (index, cell) in row.cells.iter().enumerate() {
+                        let name = if unnamed { None } else { table.columns.get(index).cloned() };
+                        let arm = name.unwrap_or_else(|| format!("col-{}", index + 1));
+                        rates.insert((arm, row.test.clone()), Computed::exact(cell.clone()));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    // The texts come first; figures of steps hold the same rates.
+    for (place, rate) in steps {
+        rates.entry(place).or_insert(rate);
+    }
+    Ok(rates)
+}

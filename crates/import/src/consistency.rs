@@ -1,0 +1,331 @@
+//! Mistakes in results that figures show: what is derived against what it comes from, and arms against each other.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rqps_model::Role;
+
+use crate::assemble::{Assembled, Placed};
+use crate::error::{Error, Result};
+use crate::model::{Quirk, number};
+
+/// Arms measured further apart than this were measured in different sessions.
+const SESSION_MS: i64 = 7 * 24 * 3600 * 1000;
+/// How far one version must be below both neighbours: three times the noise, and at least this.
+const DIP_MIN: f64 = 0.05;
+const DIP_NOISES: f64 = 3.0;
+/// The normal distribution's standard deviation over its median absolute deviation.
+const SD_PER_MAD: f64 = 1.4826;
+/// How many others must agree against base, and by how much they must differ from it.
+const OTHERS_MIN: usize = 4;
+const BASE_OFF_MIN: f64 = 0.10;
+/// CPU time of an operation that moved, while its rate and instructions did not.
+const CPU_MOVED: f64 = 0.15;
+const STEADY: f64 = 0.07;
+/// A quirk that changes a figure by less is not worth a note.
+const QUIRK_MIN: f64 = 0.01;
+/// Rounding apart, a derived figure may differ by this share: its rate is printed with few digits.
+const DERIVED: f64 = 0.005;
+
+/// What was found: arm, text.
+pub type Findings = Vec<(Option<usize>, String)>;
+
+/// Examines results that are in their places.
+///
+/// # Errors
+/// If figures of two arms are exchanged: then no comparison of them means anything.
+pub fn examine(assembled: &Assembled) -> Result<Findings> {
+    let mut findings = derived(assembled)?;
+    let table = Table::of(assembled);
+    findings.extend(table.base_is_off());
+    findings.extend(table.dips());
+    findings.extend(cpu_without_instructions(assembled));
+    findings.extend(sessions(assembled, &table));
+    findings.extend(quirks(assembled));
+    Ok(findings)
+}
+
+fn published(placed: &Placed, name: &str) -> Option<(f64, u32, usize)> {
+    let (source, value) = placed.values.iter().find(|(_, value)| value.name == name)?;
+    Some((number(value.published.as_deref()?)?, value.line, *source))
+}
+
+fn true_value(placed: &Placed, name: &str) -> Option<f64> {
+    placed.values.iter().find(|(_, value)| value.name == name)?.1.value
+}
+
+/// A figure per second, the same per operation, and half a unit of the last digit of each as printed.
+const PER_OPERATION: [(&str, &str, f64, f64); 3] = [
+    ("host_context_switches_per_s", "host_context_switches_per_op", 0.5, 0.000_5),
+    ("host_cpu_percent", "host_cpu_per_op", 0.05, 0.000_000_5),
+    ("disk_reads_per_s", "disk_reads_per_op", 0.05, 0.000_5),
+];
+
+/// Figures per operation against figures per second over the rate: those of another arm's rate are of that arm.
+fn derived(assembled: &Assembled) -> Result<Findings> {
+    let mut findings = Findings::new();
+    for placed in &assembled.results {
+        let Some((rate, _, source)) = published(placed, "metrics_rate").filter(|(rate, ..)| *rate > 0.0)
+        else {
+            continue;
+        };
+        for (per_s, per_op, of_s, of_op) in PER_OPERATION {
+            let (Some((total, line, _)), Some((each, ..))) =
+                (published(placed, per_s), published(placed, per_op))
+            else {
+                continue;
+            };
+            let fits = |rate: f64| (total / rate - each).abs() <= of_s / rate + of_op + each * DERIVED;
+            if fits(rate) {
+                continue;
+            }
+            let test = &assembled.steps[placed.step].name;
+            let arm = |index: usize| &assembled.arms[index].name;
+            let others =
+                assembled.results.iter().filter(|one| one.step == placed.step && one.arm != placed.arm);
+            let mut rates = others.filter_map(|one| Some((one.arm, published(one, "metrics_rate")?.0)));
+            let path = PathBuf::from(&assembled.sources[source].path);
+            if let Some((other, other_rate)) = rates.find(|(_, other)| *other > 0.0 && fits(*other)) {
+                return Err(Error::Contradiction {
+                    path,
+                    line,
+                    why: format!(
+                        "rows look exchanged: in {test}, {per_op} of {} is {each}, but {total} / {rate} is {:.6}; it is {total} / \
+                         {other_rate}, the rate of {}",
+                        arm(placed.arm),
+                        total / rate,
+                        arm(other)
+                    ),
+                });
+            }
+            findings.push((
+                Some(placed.arm),
+                format!(
+                    "{test}: {per_op} is {each}, but {total} / {rate} is {:.6} ({}, line {line})",
+                    total / rate,
+                    path.display()
+                ),
+            ));
+        }
+    }
+    Ok(findings)
+}
+
+/// Logarithms of rates by test and arm; the median of repeats.
+struct Table<'a> {
+    assembled: &'a Assembled,
+    /// Test, rate of each arm.
+    rows: Vec<(&'a str, Vec<Option<f64>>)>,
+}
+
+impl<'a> Table<'a> {
+    fn of(assembled: &'a Assembled) -> Self {
+        let mut rates: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
+        for placed in &assembled.results {
+            let rate = placed.measurement.work.as_ref().map(|work| work.per_second());
+            rates
+                .entry((placed.step, placed.arm))
+                .or_default()
+                .extend(rate.filter(|rate| *rate > 0.0).map(f64::ln));
+        }
+        let tests = assembled.steps.iter().enumerate().filter(|(_, step)| step.role == Role::Test);
+        let rows = tests.map(|(index, step)| {
+            let of_arm = |arm: usize| rates.get(&(index, arm)).and_then(|rates| median(rates));
+            (step.name.as_str(), (0..assembled.arms.len()).map(of_arm).collect())
+        });
+        Self { assembled, rows: rows.collect() }
+    }
+
+    fn name(&self, arm: usize) -> &str {
+        &self.assembled.arms[arm].name
+    }
+
+    /// Tests in which all others agree with one another and not with base.
+    fn base_is_off(&self) -> Findings {
+        let base = self.assembled.base;
+        let mut findings = Findings::new();
+        for (test, rates) in &self.rows {
+            let Some(of_base) = rates[base] else { continue };
+            let others = rates.iter().enumerate().filter(|(arm, _)| *arm != base);
+            let mut others: Vec<f64> =
+                others.filter_map(|(_, rate)| Some(rate.as_ref()? - of_base)).collect();
+            others.sort_by(f64::total_cmp);
+            let all = others.len();
+            // One version in ten may be out of line.
+            let others = &others[all / 10..all - all / 10];
+            let ([least, ..], [.., most], Some(middle)) = (others, others, median(others)) else { continue };
+            let is_one_side = *least > 0.0 || *most < 0.0;
+            if all >= OTHERS_MIN
+                && is_one_side
+                && middle.abs() > BASE_OFF_MIN
+                && most - least < middle.abs() / 3.0
+            {
+                let text = format!(
+                    "{test}: base is the odd one: {} of {all} others are {:.2} to {:.2} of it, and agree with one another",
+                    others.len(),
+                    least.exp(),
+                    most.exp()
+                );
+                findings.push((Some(base), text));
+            }
+        }
+        findings
+    }
+
+    /// Versions far below the one before and the one after.
+    fn dips(&self) -> Findings {
+        let mut findings = Findings::new();
+        if !self.is_series() {
+            return findings;
+        }
+        for (test, rates) in &self.rows {
+            let rates: Vec<(usize, f64)> =
+                rates.iter().enumerate().filter_map(|(arm, rate)| Some((arm, (*rate)?))).collect();
+            let steps: Vec<f64> = rates.windows(2).map(|pair| (pair[1].1 - pair[0].1).abs()).collect();
+            let Some(noise) = median(&steps).map(|step| step * SD_PER_MAD / std::f64::consts::SQRT_2) else {
+                continue;
+            };
+            for around in rates.windows(3) {
+                let [(_, before), (arm, own), (_, after)] = around else { continue };
+                let below = before.min(*after) - own;
+                if below > DIP_MIN && below > DIP_NOISES * noise {
+                    let text = format!(
+                        "{test}: below the versions before and after: {:.2} of the lower one, {:.0} times the noise",
+                        (-below).exp(),
+                        below / noise.max(1e-9)
+                    );
+                    findings.push((Some(*arm), text));
+                }
+            }
+        }
+        findings
+    }
+
+    /// Whether arms are versions of one DBMS in ascending order, at least five.
+    fn is_series(&self) -> bool {
+        let arms = &self.assembled.arms;
+        let version =
+            |text: &str| text.split('.').map(|part| part.parse::<u32>().ok()).collect::<Option<Vec<u32>>>();
+        let versions: Vec<Option<Vec<u32>>> = arms.iter().map(|arm| version(&arm.identity.version)).collect();
+        let is_one = arms
+            .iter()
+            .all(|arm| arm.identity.dbms == arms[0].identity.dbms && !arm.identity.dbms.is_empty());
+        let ascends = versions.windows(2).all(|pair| pair[0].is_some() && pair[0] <= pair[1]);
+        is_one && arms.len() >= 5 && ascends
+    }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
+}
+
+/// CPU time per operation that moved against base, while rate and instructions per operation did not.
+fn cpu_without_instructions(assembled: &Assembled) -> Findings {
+    let mut findings = Findings::new();
+    let rate = |placed: &Placed| placed.measurement.work.as_ref().map(|work| work.per_second());
+    let cpu = |placed: &Placed| true_value(placed, "host_cpu_per_op");
+    let instructions = |placed: &Placed| Some(true_value(placed, "instructions_per_s")? / rate(placed)?);
+    for placed in assembled.results.iter().filter(|one| one.arm != assembled.base) {
+        let is_base = |one: &&Placed| {
+            one.arm == assembled.base && one.step == placed.step && one.repeat == placed.repeat
+        };
+        let Some(base) = assembled.results.iter().find(is_base) else { continue };
+        let ratio = |of: &dyn Fn(&Placed) -> Option<f64>| {
+            Some(of(placed)? / of(base)?).filter(|ratio| ratio.is_finite())
+        };
+        let (Some(rate), Some(cpu), Some(instructions)) = (ratio(&rate), ratio(&cpu), ratio(&instructions))
+        else {
+            continue;
+        };
+        let is_steady = |ratio: f64| (ratio - 1.0).abs() <= STEADY;
+        if is_steady(rate) && is_steady(instructions) && (cpu - 1.0).abs() > CPU_MOVED {
+            let text = format!(
+                "{}: the host was disturbed: CPU time per operation is {cpu:.2} of base's, its instructions {instructions:.2}, the \
+                 rate {rate:.2}",
+                assembled.steps[placed.step].name
+            );
+            findings.push((Some(placed.arm), text));
+        }
+    }
+    findings
+}
+
+/// Arms measured on other days than base, and how far builds moved that were measured in both sessions.
+fn sessions(assembled: &Assembled, table: &Table<'_>) -> Findings {
+    let arms = &assembled.arms;
+    let mut findings = Findings::new();
+    let Some(of_base) = arms[assembled.base].measured_at_ms else { return findings };
+    let days = |ms: i64| (ms as f64 / 86_400_000.0).round();
+    for (index, arm) in arms.iter().enumerate() {
+        if let Some(at) = arm.measured_at_ms.filter(|at| at.abs_diff(of_base) > SESSION_MS as u64) {
+            let apart = days((at - of_base).abs());
+            let text = format!(
+                "measured {apart:.0} days from base: a difference may be of the session, not of the version"
+            );
+            findings.push((Some(index), text));
+        }
+    }
+    for (first, arm) in arms.iter().enumerate() {
+        for (second, again) in arms.iter().enumerate().skip(first + 1) {
+            let is_same = arm.identity == again.identity && !arm.identity.version.is_empty();
+            let apart = arm.measured_at_ms.zip(again.measured_at_ms).map(|(a, b)| a.abs_diff(b));
+            let Some(apart) = apart.filter(|apart| is_same && *apart > SESSION_MS as u64) else { continue };
+            let shifts: Vec<f64> =
+                table.rows.iter().filter_map(|(_, rates)| Some(rates[second]? - rates[first]?)).collect();
+            if let Some(shift) = median(&shifts) {
+                let text = format!(
+                    "the same build as {}, {:.0} days apart: it moved by {:+.1} % at the median of {} tests, which is of the session",
+                    table.name(first),
+                    days(apart as i64),
+                    (shift.exp() - 1.0) * 100.0,
+                    shifts.len()
+                );
+                findings.push((Some(second), text));
+            }
+        }
+    }
+    findings
+}
+
+/// Quirks that make a published figure differ from the measured one by more than 1 %.
+fn quirks(assembled: &Assembled) -> Findings {
+    let mut ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for placed in &assembled.results {
+        for (source, value) in &placed.values {
+            let (Some(measured), Some(published)) =
+                (value.value, value.published.as_deref().and_then(number))
+            else {
+                continue;
+            };
+            let quirks = &assembled.sources[*source].quirks;
+            let is = |quirk: Quirk| quirks.iter().any(|key| key == quirk.key());
+            let ratio = measured / published;
+            if is(Quirk::Samples)
+                && value.name.starts_with("host_")
+                && published > 0.0
+                && (ratio - 1.0).abs() > QUIRK_MIN
+            {
+                ratios.entry(Quirk::Samples.key()).or_default().push(ratio);
+            }
+        }
+    }
+    let note = |(key, ratios): (&str, Vec<f64>)| {
+        let middle = median(&ratios)?;
+        let count = ratios.len();
+        Some((
+            None,
+            format!(
+                "quirk {key}: {count} figures were {:.1} % too low as published (median)",
+                (1.0 - 1.0 / middle) * 100.0
+            ),
+        ))
+    };
+    ratios.into_iter().filter_map(note).collect()
+}

@@ -1,0 +1,87 @@
+//! Errors of imports. Each names the file, the line and the remedy.
+
+use std::path::{Path, PathBuf};
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{}: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("`{0}` matches no file: give files, directories, or a pattern such as `old/*.log`")]
+    NothingMatches(String),
+    #[error("`{pattern}` is not a pattern: {why}")]
+    Pattern { pattern: String, why: String },
+    #[error("no file to import in {0}")]
+    NoFiles(String),
+    /// No format recognises the file.
+    #[error(
+        "{}: not understood; its first line is {first:?}. Known formats: {known}. Leave such files out with \
+         --skip-unknown, or name the format with --as", path.display()
+    )]
+    Unknown { path: PathBuf, first: String, known: String },
+    /// Several formats recognise the file.
+    #[error("{}: could be {candidates}; say which with --as", path.display())]
+    Ambiguous { path: PathBuf, candidates: String },
+    /// The file breaks off or breaks its format.
+    #[error("{}, line {line}: {why}", path.display())]
+    Broken { path: PathBuf, line: u32, why: String },
+    #[error("{}: larger than {} MB: split it", path.display(), limit >> 20)]
+    TooLarge { path: PathBuf, limit: u64 },
+    #[error("{} and {}: the same content twice; give each result once", first.display(), second.display())]
+    Twice { first: PathBuf, second: PathBuf },
+    /// Two files have a result for the same place.
+    #[error(
+        "{} and {} both have a result of {test} on {arm}: mark repeats by directories with --repeat, or name arms \
+         with ARM=PATH", first.display(), second.display()
+    )]
+    SamePlace { first: PathBuf, second: PathBuf, test: String, arm: String },
+    #[error("no results in the files given, only {0}: give the files with rates, too")]
+    NoResults(String),
+    #[error("no arm named `{name}`; the arms are: {known}")]
+    UnknownArm { name: String, known: String },
+    #[error("`{0}`: write PATTERN=dbms:version or PATTERN=dbms:version:config")]
+    BadArm(String),
+    /// Rows of a table contradict figures they are derived from.
+    #[error("{}, line {line}: {why}", path.display())]
+    Contradiction { path: PathBuf, line: u32, why: String },
+    #[error("{}: not a table that can be recomputed; known are {known}", path.display())]
+    NotATable { path: PathBuf, known: &'static str },
+    #[error("{what}: not among the files given; {remedy}")]
+    Missing { what: String, remedy: String },
+    #[error(transparent)]
+    Store(#[from] rqps_store::Error),
+}
+
+impl Error {
+    /// Whether the request or its files are at fault.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_usage(),
+            Self::Read { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+            _ => true,
+        }
+    }
+
+    pub(crate) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Read { path: path.to_owned(), source }
+    }
+}
+
+/// Why a line of a file is not what its format has there. The caller adds the path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// From 1.
+    pub line: u32,
+    pub why: String,
+}
+
+impl Broken {
+    pub fn at(line: u32, why: impl Into<String>) -> Self {
+        Self { line, why: why.into() }
+    }
+
+    pub(crate) fn in_file(self, path: &Path) -> Error {
+        Error::Broken { path: path.to_owned(), line: self.line, why: self.why }
+    }
+}

@@ -1,0 +1,84 @@
+//! benchbase's `summary.json`.
+
+use std::io::Read;
+
+use serde_json::Value as Json;
+
+use crate::error::Broken;
+use crate::lines::whole;
+use crate::model::{Document, Measurement, Quirk, TRANSACTIONS, Value, Work};
+
+pub fn parse(input: impl Read) -> Result<Document, Broken> {
+    let text = whole(input)?;
+    let json: Json =
+        serde_json::from_str(&text).map_err(|error| Broken::at(error.line() as u32, error.to_string()))?;
+    let line_of = |key: &str| {
+        let before = text.find(&format!("\"{key}\"")).map_or("", |at| &text[..at]);
+        before.bytes().filter(|byte| *byte == b'\n').count() as u32 + 1
+    };
+    let figure = |key: &str| {
+        json[key].as_f64().or_else(|| json[key].as_str()?.parse().ok()).filter(|value: &f64| *value >= 0.0)
+    };
+    let words = |key: &str| json[key].as_str().map(str::to_owned);
+    let required =
+        |key: &str| figure(key).ok_or_else(|| Broken::at(line_of(key), format!("no figure {key:?}")));
+    let throughput_key = "Throughput (requests/second)";
+    let (throughput, goodput) = (required(throughput_key)?, figure("Goodput (requests/second)"));
+    let elapsed_us = figure("Elapsed Time (nanoseconds)").map(|ns| (ns / 1e3) as u64).filter(|us| *us > 0);
+    let requests = figure("Measured Requests");
+    let line = line_of(throughput_key);
+    // No request is good that was not made: this throughput is that of the requests not aborted, or half of it.
+    let is_wrong = goodput.is_some_and(|goodput| goodput > throughput * 1.001);
+    let work = match (elapsed_us, requests) {
+        (Some(us), Some(requests)) if requests > 0.0 => {
+            let rate = if is_wrong { requests / (us as f64 / 1e6) } else { throughput };
+            Work { events: Some(requests as u64), ..Work::in_time(&TRANSACTIONS, rate * us as f64 / 1e6, us) }
+        }
+        _ if is_wrong => {
+            return Err(Broken::at(
+                line,
+                "throughput is below goodput, and without requests and time it cannot be recomputed",
+            ));
+        }
+        (Some(us), _) => Work::in_time(&TRANSACTIONS, throughput * us as f64 / 1e6, us),
+        _ => Work::rate(&TRANSACTIONS, throughput),
+    };
+    let value = |name: &str, unit: &'static str, value: Option<f64>| Value {
+        name: name.to_owned().into(),
+        unit: unit.into(),
+        value,
+        published: value.map(|value| value.to_string()),
+        line,
+    };
+    let mut values = vec![value("throughput", "1/s", Some(throughput)), value("goodput", "1/s", goodput)];
+    for (name, key) in [
+        ("latency_p50_us", "Median Latency (microseconds)"),
+        ("latency_p95_us", "95th Percentile Latency (microseconds)"),
+        ("latency_p99_us", "99th Percentile Latency (microseconds)"),
+        ("latency_max_us", "Maximum Latency (microseconds)"),
+        ("latency_avg_us", "Average Latency (microseconds)"),
+    ] {
+        values.push(value(name, "us", json["Latency Distribution"][key].as_f64()));
+    }
+    values.extend(words("scalefactor").map(|scale| Value::words("scale", scale, line_of("scalefactor"))));
+    values.retain(|value| value.value.is_some() || value.published.is_some());
+    let dbms = words("DBMS Type").map(|dbms| dbms.to_lowercase().replace("postgresql", "postgres"));
+    let measurement = Measurement {
+        dbms,
+        version: words("DBMS Version")
+            .map(|version| version.split(' ').next().unwrap_or_default().to_owned()),
+        test: words("Benchmark Type").map(|test| test.to_lowercase()),
+        clients: figure("terminals").map(|clients| clients as u32),
+        work: Some(work),
+        values,
+        line,
+        ..Measurement::default()
+    };
+    Ok(Document {
+        tool: Some("benchbase".to_owned()),
+        measured_at_ms: json["Current Timestamp (milliseconds)"].as_i64(),
+        quirks: if is_wrong { vec![Quirk::BelowGoodput] } else { Vec::new() },
+        measurements: vec![measurement],
+        ..Document::default()
+    })
+}

@@ -1,0 +1,213 @@
+//! RocksDB's db_bench: rows of `report.tsv`, alone or by test and version (`sum.*.txt`), and its own log.
+
+use std::io::Read;
+
+use rqps_model::EndedBy;
+
+use crate::dates;
+use crate::error::Broken;
+use crate::lines::Lines;
+use crate::model::{Document, Measurement, OPERATIONS, Quirk, Value, Work, number};
+
+/// From this version on columns of compaction are shifted by one, and one figure is lost.
+const SHIFTED_SINCE: (u32, u32) = (10, 3);
+const SHIFTED: [&str; 4] = ["c_wsecs", "c_csecs", "b_rgb", "b_wgb"];
+
+/// A row, as printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    pub test: String,
+    pub version: String,
+    pub githash: String,
+    pub rate: String,
+    pub cells: Vec<(String, String)>,
+    /// Number among rows of its test, from 0.
+    pub index: usize,
+    pub line: u32,
+}
+
+/// Whether a step prepares the next one; its figures are published nowhere.
+fn is_preparation(test: &str) -> bool {
+    test.starts_with("revrange.") || test.starts_with("overwritesome")
+}
+
+/// Paths at the top, and rows under headers.
+pub fn parse_rows(input: impl Read) -> Result<(Vec<String>, Vec<Row>), Broken> {
+    let mut lines = Lines::new(input);
+    let (mut paths, mut rows): (Vec<String>, Vec<Row>) = (Vec::new(), Vec::new());
+    let mut columns: Vec<String> = Vec::new();
+    let mut index = 0;
+    loop {
+        let at = lines.number() + 1;
+        let Some(line) = lines.next()? else { break };
+        if line.starts_with('#') || line.trim().is_empty() {
+            continue;
+        }
+        let cells: Vec<&str> = line.split('\t').collect();
+        if cells.first() == Some(&"ops_sec") {
+            columns = cells.into_iter().map(str::to_owned).collect();
+            index = 0;
+            continue;
+        }
+        if columns.is_empty() {
+            if cells.len() > 1 {
+                return Err(Broken::at(at, "figures before a header"));
+            }
+            paths.push(line.trim().to_owned());
+            continue;
+        }
+        if cells.len() != columns.len() {
+            return Err(Broken::at(
+                at,
+                format!("{} fields in {} columns: the file is cut off", cells.len(), columns.len()),
+            ));
+        }
+        let cell = |name: &str| columns.iter().position(|column| column == name).map_or("", |at| cells[at]);
+        let rate = cell("ops_sec");
+        if number(rate).is_none() && rate != "failed" {
+            return Err(Broken::at(at, format!("ops_sec: {rate:?} is no number")));
+        }
+        rows.push(Row {
+            test: cell("test").to_owned(),
+            version: cell("version").to_owned(),
+            githash: cell("githash").to_owned(),
+            rate: rate.to_owned(),
+            cells: columns.iter().cloned().zip(cells.iter().map(|cell| (*cell).to_owned())).collect(),
+            index,
+            line: at,
+        });
+        index += 1;
+    }
+    if rows.is_empty() {
+        return Err(Broken::at(lines.number().max(1), "no rows in it"));
+    }
+    Ok((paths, rows))
+}
+
+pub fn parse(input: impl Read) -> Result<Document, Broken> {
+    let (paths, rows) = parse_rows(input)?;
+    // Rows of one version may be those of several compilers, which only the paths tell apart.
+    let is_ambiguous = rows.iter().any(|row| rows.iter().any(|other| is_same_build(row, other)));
+    let mut document = Document { tool: Some("db_bench".to_owned()), ..Document::default() };
+    for row in &rows {
+        let Some(rate) = number(&row.rate).filter(|_| !is_preparation(&row.test)) else { continue };
+        let path = paths.get(row.index).filter(|_| is_ambiguous);
+        let arm = path
+            .map(|path| path.trim_end_matches("/report.tsv").rsplit('/').next().unwrap_or(path).to_owned());
+        let is_shifted = version(&row.version).is_some_and(|version| version >= SHIFTED_SINCE);
+        if is_shifted && document.quirks.is_empty() {
+            document.quirks.push(Quirk::ShiftedColumns);
+        }
+        document.measurements.push(Measurement {
+            arm: Some(arm.unwrap_or_else(|| format!("rocksdb-{}", row.version))),
+            dbms: Some("rocksdb".to_owned()),
+            version: Some(row.version.clone()),
+            test: Some(row.test.clone()),
+            work: Some(Work::rate(&OPERATIONS, rate)),
+            values: values(row, is_shifted),
+            line: row.line,
+            ..Measurement::default()
+        });
+    }
+    let dates =
+        rows.iter().filter_map(|row| dates::of_iso(&row.cells.iter().find(|(name, _)| name == "date")?.1));
+    document.measured_at_ms = dates.min();
+    Ok(document)
+}
+
+fn is_same_build(a: &Row, b: &Row) -> bool {
+    a.line != b.line && a.test == b.test && a.version == b.version && a.githash == b.githash
+}
+
+fn version(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??))
+}
+
+fn values(row: &Row, is_shifted: bool) -> Vec<Value> {
+    let unit = |name: &str| match name {
+        "usec_op" | "p50" | "p99" | "p99.9" | "p99.99" | "pmax" => "us",
+        "ops_sec" => "1/s",
+        "mb_sec" | "c_mbps" => "MB/s",
+        "lsm_sz" | "blob_sz" | "c_wgb" | "b_rgb" | "b_wgb" => "GB",
+        "c_wsecs" | "c_csecs" | "uptime" => "s",
+        "stall%" => "%",
+        "u_cpu" | "s_cpu" => "1000 s",
+        _ => "",
+    };
+    let figures = row.cells.iter().filter(|(name, text)| {
+        !text.is_empty() && !["test", "date", "version", "job_id", "githash"].contains(&name.as_str())
+    });
+    let value = |(name, text): &(String, String)| {
+        let mut value = Value::number(name.clone(), unit(name), text.trim_end_matches("GB"), row.line);
+        value.published = Some(text.clone());
+        // The seconds of compaction stand under the CPU seconds, which are lost.
+        if is_shifted && SHIFTED.contains(&name.as_str()) {
+            value.value = match name.as_str() {
+                "c_wsecs" => cell(row, "c_csecs"),
+                _ => None,
+            };
+        }
+        value
+    };
+    figures.map(value).collect()
+}
+
+fn cell(row: &Row, name: &str) -> Option<f64> {
+    number(&row.cells.iter().find(|(column, _)| column == name)?.1)
+}
+
+/// `readrandom   :       3.456 micros/op 289351 ops/sec 10.000 seconds 2893511 operations;   32.0 MB/s`
+pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
+    let mut lines = Lines::new(input);
+    let mut document = Document { tool: Some("db_bench".to_owned()), ..Document::default() };
+    let (mut release, mut threads): (Option<String>, Option<u32>) = (None, None);
+    loop {
+        let at = lines.number() + 1;
+        let Some(line) = lines.next()? else { break };
+        if let Some(rest) = line.strip_prefix("RocksDB:") {
+            release = rest.trim().strip_prefix("version ").map(str::to_owned);
+            continue;
+        }
+        if let Some(rest) = line.split("--threads=").nth(1) {
+            threads = rest.split_whitespace().next().and_then(|n| n.parse().ok());
+        }
+        let Some((test, rest)) = line.split_once(" : ").filter(|(_, rest)| rest.contains("micros/op")) else {
+            continue;
+        };
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let before = |unit: &str| {
+            let at = words.iter().position(|word| word.trim_end_matches(';') == unit)?;
+            number(words.get(at.checked_sub(1)?)?)
+        };
+        let rate = before("ops/sec").ok_or_else(|| Broken::at(at, format!("no ops/sec in {rest:?}")))?;
+        let work = match (before("seconds"), before("operations")) {
+            (Some(seconds), Some(operations)) if seconds > 0.0 => {
+                let work = Work::in_time(&OPERATIONS, operations, ((seconds * 1e6) as u64).max(1));
+                Work { ended_by: EndedBy::Time, events: Some(operations as u64), ..work }
+            }
+            _ => Work::rate(&OPERATIONS, rate),
+        };
+        let latency = before("micros/op").map(|us| Value {
+            name: "usec_op".into(),
+            unit: "us".into(),
+            value: Some(us),
+            published: None,
+            line: at,
+        });
+        document.measurements.push(Measurement {
+            dbms: Some("rocksdb".to_owned()),
+            version: release.clone(),
+            test: Some(test.trim().to_owned()),
+            clients: threads,
+            work: Some(work),
+            values: latency.into_iter().collect(),
+            line: at,
+            ..Measurement::default()
+        });
+    }
+    if document.measurements.is_empty() {
+        return Err(Broken::at(lines.number().max(1), "no result of db_bench in it: the file is cut off"));
+    }
+    Ok(document)
+}

@@ -1,0 +1,284 @@
+//! fio's text, one job after the other or several tests in a file, and its JSON, alone or before the text.
+
+use std::io::Read;
+
+use rqps_model::EndedBy;
+use serde_json::Value as Json;
+
+use crate::error::Broken;
+use crate::lines::{Lines, whole};
+use crate::model::{Document, Measurement, OPERATIONS, Quirk, Value, Work, number};
+
+/// Tests of a file.
+const TESTS_MAX: usize = 10_000;
+
+/// One start of fio with its jobs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FioTest {
+    /// `fsync=1_16K` where the line before says `O_DIRECT with fsync=1 for block size 16K`, else the job's name.
+    pub name: String,
+    pub has_label: bool,
+    pub jobs: Vec<Job>,
+    pub line: u32,
+}
+
+/// Figures of a job, as printed and exact.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Job {
+    /// `43.4k` is 43400.
+    pub iops_printed: f64,
+    /// As printed, with its unit: 678, `MiB`.
+    pub bandwidth: (f64, String),
+    /// All requests, without syncs.
+    pub total: u64,
+    pub msec: u64,
+    /// As printed, with a space if it was padded, and microseconds.
+    pub sync_avg: Option<(String, f64)>,
+    pub latency_avg_us: Option<f64>,
+}
+
+impl Job {
+    fn exact_iops(&self) -> f64 {
+        if self.msec > 0 { self.total as f64 / (self.msec as f64 / 1e3) } else { self.iops_printed }
+    }
+}
+
+impl FioTest {
+    pub fn jobs_with_sync(&self) -> usize {
+        self.jobs.iter().filter(|job| job.sync_avg.is_some()).count()
+    }
+
+    /// Sum of exact rates.
+    pub fn exact_iops(&self) -> f64 {
+        self.jobs.iter().map(Job::exact_iops).sum()
+    }
+
+    /// Mean over jobs, microseconds; 0 without syncs.
+    pub fn sync_us(&self) -> f64 {
+        let all = self.jobs.iter().filter_map(|job| job.sync_avg.as_ref().map(|(_, us)| us));
+        let count = self.jobs_with_sync().max(1) as f64;
+        all.fold(0.0, |sum, us| sum + us) / count
+    }
+}
+
+pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), Broken> {
+    let mut lines = Lines::new(input);
+    let (mut tests, mut tool): (Vec<FioTest>, Option<String>) = (Vec::new(), None);
+    let mut label: Option<(String, u32)> = None;
+    let mut in_job = false;
+    loop {
+        let at = lines.number() + 1;
+        let Some(line) = lines.next()? else { break };
+        if let Some(rest) = line.strip_prefix("O_DIRECT with ") {
+            label =
+                rest.split_once(" for block size ").map(|(how, size)| (format!("{how}_{}", size.trim()), at));
+        } else if line.contains(": (g=0): rw=") {
+            in_job = false;
+            if tests.len() >= TESTS_MAX {
+                return Err(Broken::at(at, "more than 10,000 tests"));
+            }
+            let name = line.split(':').next().unwrap_or_default().to_owned();
+            let has_label = label.is_some();
+            let (name, line) = label.take().unwrap_or((name, at));
+            tests.push(FioTest { name, has_label, jobs: Vec::new(), line });
+        } else if line.starts_with("fio-") {
+            tool = tool.or_else(|| Some(line.trim().replacen('-', " ", 1)));
+        } else if line.contains(": (groupid=") {
+            let test = tests.last_mut().ok_or_else(|| Broken::at(at, "a job before its definition"))?;
+            test.jobs.push(Job::default());
+            in_job = true;
+        } else if line.starts_with("Run status group") {
+            in_job = false;
+        } else if let (true, Some(job)) = (in_job, tests.last_mut().and_then(|test| test.jobs.last_mut())) {
+            job.read(line, at)?;
+        }
+    }
+    let is_cut =
+        |test: &FioTest| test.jobs.is_empty() || test.jobs.iter().any(|job| job.msec == 0 || job.total == 0);
+    if let Some(cut) = tests.iter().find(|test| is_cut(test)) {
+        return Err(Broken::at(cut.line, format!("test {} has no result: the file is cut off", cut.name)));
+    }
+    if tests.is_empty() {
+        return Err(Broken::at(lines.number().max(1), "no test of fio in it"));
+    }
+    Ok((tool, tests))
+}
+
+impl Job {
+    fn read(&mut self, line: &str, at: u32) -> Result<(), Broken> {
+        let trimmed = line.trim_start();
+        let bad = |what: &str| Broken::at(at, format!("no {what} in {trimmed:?}"));
+        if let Some(rest) = trimmed.split_once(": IOPS=").map(|(_, rest)| rest) {
+            let iops = rest.split(',').next().and_then(scaled).ok_or_else(|| bad("IOPS"))?;
+            let bandwidth = rest.split_once("BW=").and_then(|(_, rest)| bandwidth(rest.split(' ').next()?));
+            let time = rest.rsplit_once('/').and_then(|(_, rest)| rest.split_once("msec)"));
+            let msec = time.and_then(|(msec, _)| msec.parse::<u64>().ok()).ok_or_else(|| bad("duration"))?;
+            // Reads and writes of a job happen in the same time.
+            self.iops_printed += iops;
+            self.msec = self.msec.max(msec);
+            let (value, unit) = bandwidth.ok_or_else(|| bad("bandwidth"))?;
+            self.bandwidth = (self.bandwidth.0 + value, unit);
+        } else if let Some(rest) = trimmed.strip_prefix("sync (").filter(|_| trimmed.contains("avg=")) {
+            let printed = average(rest).ok_or_else(|| bad("average"))?;
+            let us = number(&printed).ok_or_else(|| bad("average"))?
+                * microseconds(rest).ok_or_else(|| bad("unit"))?;
+            self.sync_avg = Some((printed, us));
+        } else if let Some(rest) = trimmed.strip_prefix("lat (").filter(|_| trimmed.contains("avg=")) {
+            let us = average(rest).and_then(|printed| Some(number(&printed)? * microseconds(rest)?));
+            self.latency_avg_us = us;
+        } else if let Some(rest) = trimmed.strip_prefix("issued rwts: total=") {
+            let counts = rest.split(' ').next().unwrap_or_default().split(',');
+            let counts: Option<Vec<u64>> = counts.map(|count| count.parse().ok()).collect();
+            let counts = counts.filter(|counts| counts.len() == 4).ok_or_else(|| bad("counts"))?;
+            self.total = counts[..3].iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        }
+        Ok(())
+    }
+}
+
+/// `43.4k`, `1083`, `1.2M`.
+fn scaled(text: &str) -> Option<f64> {
+    let (digits, factor) = match text.strip_suffix('k') {
+        Some(digits) => (digits, 1e3),
+        None => text.strip_suffix('M').map_or((text, 1.0), |digits| (digits, 1e6)),
+    };
+    // As a decimal: 43.4 times 1000 has no exact binary value.
+    Some((number(digits)? * factor).round())
+}
+
+/// `678MiB/s`.
+fn bandwidth(text: &str) -> Option<(f64, String)> {
+    let text = text.strip_suffix("/s")?;
+    let digits = text.find(|c: char| c.is_ascii_alphabetic())?;
+    Some((number(&text[..digits])?, text[digits..].to_owned()))
+}
+
+/// The text after `avg=`, with its padding.
+fn average(text: &str) -> Option<String> {
+    let rest = text.split_once("avg=")?.1;
+    Some(rest.split(',').next()?.to_owned())
+}
+
+/// Microseconds in the unit at the beginning: `usec): min=…`.
+fn microseconds(text: &str) -> Option<f64> {
+    match text.split(')').next()? {
+        "nsec" => Some(1e-3),
+        "usec" => Some(1.0),
+        "msec" => Some(1e3),
+        _ => None,
+    }
+}
+
+pub fn parse(input: impl Read) -> Result<Document, Broken> {
+    let text = whole(input)?;
+    if text.contains("\"fio version\"") {
+        return parse_json(&text);
+    }
+    let (tool, tests) = parse_tests(text.as_bytes())?;
+    let has_labels = tests.iter().any(|test| test.has_label);
+    // Where tests have labels, a job before the first prepares the file.
+    let tests = tests.iter().filter(|test| test.has_label || !has_labels);
+    let measurements = tests.map(measurement).collect();
+    let quirks = vec![Quirk::ThreeDigits, Quirk::Mebibytes, Quirk::Padded, Quirk::SumOfJobs];
+    Ok(Document { tool, quirks, measurements, ..Document::default() })
+}
+
+fn measurement(test: &FioTest) -> Measurement {
+    let total: u64 = test.jobs.iter().fold(0, |sum, job| sum.saturating_add(job.total));
+    let msec = test.jobs.iter().map(|job| job.msec).max().unwrap_or(0);
+    let mut values = Vec::new();
+    let mut push = |name: &'static str, unit: &'static str, value: Option<f64>, published: Option<String>| {
+        if value.is_some() {
+            values.push(Value { name: name.into(), unit: unit.into(), value, published, line: test.line });
+        }
+    };
+    let printed: f64 = test.jobs.iter().map(|job| job.iops_printed).sum();
+    push("requests_per_s", "1/s", Some(test.exact_iops()), Some(crate::printf::fixed(printed, 0)));
+    push("sync_avg_us", "us", (test.jobs_with_sync() > 0).then(|| test.sync_us()), None);
+    let latencies: Vec<f64> = test.jobs.iter().filter_map(|job| job.latency_avg_us).collect();
+    let latency = latencies.iter().sum::<f64>() / latencies.len().max(1) as f64;
+    push("latency_avg_us", "us", (!latencies.is_empty()).then_some(latency), None);
+    Measurement {
+        test: Some(test.name.clone()),
+        clients: u32::try_from(test.jobs.len()).ok(),
+        work: Some(Work::in_time(&OPERATIONS, total as f64, msec.saturating_mul(1000))),
+        values,
+        line: test.line,
+        ..Measurement::default()
+    }
+}
+
+/// The first JSON object; jobs of one name are one test.
+fn parse_json(text: &str) -> Result<Document, Broken> {
+    let starts = text.lines().scan(0, |at, line| {
+        let start = *at;
+        *at += line.len() + 1;
+        Some((start, line))
+    });
+    let (start, line) = starts
+        .enumerate()
+        .find(|(_, (_, line))| line.starts_with('{'))
+        .map_or((0, 1), |(index, (at, _))| (at, index as u32 + 1));
+    let rest = text.get(start..).unwrap_or_default();
+    let mut objects = serde_json::Deserializer::from_str(rest).into_iter::<Json>();
+    let broken = |error: serde_json::Error| {
+        Broken::at(line + error.line().saturating_sub(1) as u32, error.to_string())
+    };
+    let json = objects.next().ok_or_else(|| Broken::at(1, "no JSON object"))?.map_err(broken)?;
+    let jobs = json["jobs"].as_array().ok_or_else(|| Broken::at(line, "no jobs in fio's JSON"))?;
+    let mut measurements: Vec<Measurement> = Vec::new();
+    for job in jobs {
+        let name = job["jobname"].as_str().unwrap_or("fio");
+        if job["error"].as_i64().is_some_and(|error| error != 0) {
+            return Err(Broken::at(line, format!("job {name} failed with error {}", job["error"])));
+        }
+        let sides = ["read", "write", "trim"].map(|side| &job[side]);
+        let total: f64 = sides.iter().filter_map(|side| side["total_ios"].as_f64()).sum();
+        let msec = sides.iter().filter_map(|side| side["runtime"].as_u64()).max().unwrap_or(0);
+        let sync = &job["sync"]["lat_ns"];
+        let busy = sides.iter().find(|side| side["total_ios"].as_f64().is_some_and(|ios| ios > 0.0));
+        if total <= 0.0 || msec == 0 {
+            return Err(Broken::at(line, format!("job {name} has no requests")));
+        }
+        let measured = match measurements.iter_mut().find(|one| one.test.as_deref() == Some(name)) {
+            Some(measured) => measured,
+            None => {
+                let options = &job["job options"];
+                let jobs = options["numjobs"].as_str().and_then(|n| n.parse().ok());
+                let work = Work { ended_by: EndedBy::Time, ..Work::in_time(&OPERATIONS, 0.0, 0) };
+                let (test, work) = (Some(name.to_owned()), Some(work));
+                measurements.push(Measurement { test, work, clients: jobs, line, ..Measurement::default() });
+                measurements.last_mut().ok_or_else(|| Broken::at(line, "no job"))?
+            }
+        };
+        if let Some(work) = &mut measured.work {
+            work.operations += total;
+            work.elapsed_us = work.elapsed_us.max(Some(msec.saturating_mul(1000)));
+        }
+        let number = measured.values.len();
+        let mut push = |name: String, ns: Option<f64>| {
+            let value = ns.map(|ns| ns / 1e3);
+            measured.values.extend(value.map(|us| Value {
+                name: name.into(),
+                unit: "us".into(),
+                value: Some(us),
+                published: None,
+                line,
+            }));
+        };
+        let suffix = if number == 0 { String::new() } else { format!("_job{}", number + 1) };
+        if sync["N"].as_f64().is_some_and(|n| n > 0.0) {
+            push(format!("sync_avg_us{suffix}"), sync["mean"].as_f64());
+        }
+        for (percentile, ns) in
+            busy.and_then(|side| side["clat_ns"]["percentile"].as_object()).into_iter().flatten()
+        {
+            if ["50.000000", "95.000000", "99.000000"].contains(&percentile.as_str()) {
+                push(format!("latency_p{}_us{suffix}", &percentile[..2]), ns.as_f64());
+            }
+        }
+    }
+    let tool = json["fio version"].as_str().map(|version| version.replacen('-', " ", 1));
+    let measured_at_ms = json["timestamp_ms"].as_i64();
+    Ok(Document { tool, measured_at_ms, measurements, ..Document::default() })
+}

@@ -1,0 +1,7 @@
+//! pgbench, 9.6 to 18: its final text with or without progress, logs of transactions, aggregated logs.
+
+mod log;
+mod text;
+
+pub use log::{parse_aggregate, parse_log};
+pub use text::parse;

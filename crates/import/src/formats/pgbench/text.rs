@@ -1,0 +1,270 @@
+//! What pgbench prints when it ends, and the progress that `-P` prints before: both in one file, or progress alone.
+
+use std::io::Read;
+
+use rqps_model::{EndedBy, Series};
+
+use crate::error::Broken;
+use crate::lines::Lines;
+use crate::model::{Document, Measurement, TRANSACTIONS, Value, Work, number};
+
+/// Statements kept per script.
+const STATEMENTS_MAX: usize = 1000;
+
+/// One run of pgbench.
+#[derive(Default)]
+struct Run {
+    client: Option<String>,
+    server: Option<String>,
+    measured: Measurement,
+    script: Option<String>,
+    scale: Option<String>,
+    mode: Option<String>,
+    duration_s: Option<f64>,
+    transactions: Option<u64>,
+    failed: Option<u64>,
+    tps: Option<(f64, u32)>,
+    progress: Vec<Progress>,
+    /// Number of the script whose figures follow; 0: of all together.
+    in_script: u32,
+    statements: usize,
+}
+
+struct Progress {
+    at_s: f64,
+    tps: f64,
+    latency_ms: Option<f64>,
+}
+
+impl Run {
+    fn has_figures(&self) -> bool {
+        self.tps.is_some() || !self.progress.is_empty()
+    }
+}
+
+pub fn parse(input: impl Read) -> Result<Document, Broken> {
+    let mut lines = Lines::new(input);
+    let mut document = Document::default();
+    let mut run = Run::default();
+    loop {
+        let at = lines.number() + 1;
+        let Some(line) = lines.next()? else { break };
+        if is_start(line) && run.tps.is_some() {
+            finish(std::mem::take(&mut run), at, &mut document)?;
+        }
+        run.read(line, at)?;
+    }
+    if run.has_figures() || run.script.is_some() || document.measurements.is_empty() {
+        finish(run, lines.number().max(1), &mut document)?;
+    }
+    if let [_, _, ..] = *document.measurements {
+        for (repeat, measurement) in (1..).zip(&mut document.measurements) {
+            measurement.repeat = Some(repeat);
+        }
+    }
+    Ok(document)
+}
+
+/// The first line of a run: a banner since 14, else the start of the vacuum, progress, or the first figure.
+fn is_start(line: &str) -> bool {
+    ["pgbench (", "starting vacuum", "transaction type: ", "progress: "]
+        .iter()
+        .any(|start| line.starts_with(start))
+}
+
+impl Run {
+    fn read(&mut self, line: &str, at: u32) -> Result<(), Broken> {
+        if let Some(banner) = line.strip_prefix("pgbench (") {
+            self.read_banner(banner);
+            return Ok(());
+        }
+        if let Some(progress) = line.strip_prefix("progress: ") {
+            return self.read_progress(progress, at);
+        }
+        if let Some(error) =
+            ["pgbench: fatal: ", "pgbench: error: "].iter().find_map(|start| line.strip_prefix(start))
+        {
+            return Err(Broken::at(at, format!("pgbench failed: {error}")));
+        }
+        if let Some(script) = line.strip_prefix("SQL script ") {
+            self.in_script =
+                script.split(':').next().and_then(|n| n.trim().parse().ok()).unwrap_or(self.in_script + 1);
+            return Ok(());
+        }
+        if self.in_script > 0 {
+            self.read_script(line, at);
+            return Ok(());
+        }
+        let (key, rest) = match (line.split_once(" = "), line.split_once(": ")) {
+            (Some(pair), None) | (_, Some(pair)) if !pair.0.is_empty() => pair,
+            _ => {
+                self.read_statement(line, at);
+                return Ok(());
+            }
+        };
+        let first = rest.split_whitespace().next().unwrap_or_default();
+        let whole =
+            || first.parse::<u64>().map_err(|_| Broken::at(at, format!("{key}: no number in {rest:?}")));
+        match key.trim() {
+            "transaction type" => self.script = Some(rest.trim().to_owned()),
+            "scaling factor" => self.scale = Some(first.to_owned()),
+            "query mode" => self.mode = Some(first.to_owned()),
+            "number of clients" => self.measured.clients = u32::try_from(whole()?).ok(),
+            "duration" => self.duration_s = number(first),
+            // `N`, or `N/M` of M transactions to be done.
+            "number of transactions actually processed" => {
+                let done = first.split('/').next().unwrap_or_default();
+                let done = done.parse().map_err(|_| Broken::at(at, format!("no number in {rest:?}")))?;
+                self.transactions = Some(done);
+            }
+            "number of failed transactions" => self.failed = Some(whole()?),
+            "total number of retries" => {
+                let retries = whole()?;
+                self.measured.retries.extend((retries > 0).then(|| ("retries".to_owned(), retries)));
+            }
+            "latency average" => self.value("latency_avg_ms", "ms", first, at),
+            "latency stddev" => self.value("latency_sd_ms", "ms", first, at),
+            "initial connection time" => self.value("connection_ms", "ms", first, at),
+            "tps" => self.read_tps(rest, at)?,
+            _ => self.read_statement(line, at),
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, name: &'static str, unit: &'static str, text: &str, at: u32) {
+        self.measured.values.push(Value::number(name, unit, text, at));
+    }
+
+    /// `15.18 (Debian 15.18-0+deb12u1))`, or `15.18, server 12.20)`.
+    fn read_banner(&mut self, banner: &str) {
+        let banner = banner.strip_prefix("PostgreSQL) ").unwrap_or(banner);
+        let version = |text: &str| {
+            let end = text.find([' ', ',', ')']).unwrap_or(text.len());
+            text[..end].to_owned()
+        };
+        self.client = Some(version(banner));
+        let server = banner.split_once("server ").map_or(banner, |(_, server)| server);
+        self.server = Some(version(server));
+    }
+
+    /// The rate without the time to connect, of which there are one or two lines until 13.
+    fn read_tps(&mut self, rest: &str, at: u32) -> Result<(), Broken> {
+        let (rate, what) = rest.split_once(' ').unwrap_or((rest, ""));
+        let rate = number(rate).ok_or_else(|| Broken::at(at, format!("tps: no number in {rest:?}")))?;
+        if what.contains("including connections establishing") && self.tps.is_some() {
+            return Ok(());
+        }
+        self.tps = Some((rate, at));
+        Ok(())
+    }
+
+    /// `1.0 s, 408.6 tps, lat 4.756 ms stddev 3.841, 0 failed`
+    fn read_progress(&mut self, text: &str, at: u32) -> Result<(), Broken> {
+        let mut parts = text.split(", ");
+        let mut first =
+            |unit: &str| parts.next().and_then(|part| number(part.trim().strip_suffix(unit)?.trim()));
+        // The last line of a file that is still written may be cut off.
+        let (Some(at_s), Some(tps)) = (first("s"), first("tps")) else {
+            return Err(Broken::at(at, format!("progress without time and tps: {text:?}")));
+        };
+        let latency = parts.find_map(|part| part.strip_prefix("lat ")?.split_whitespace().next());
+        self.progress.push(Progress { at_s, tps, latency_ms: latency.and_then(number) });
+        Ok(())
+    }
+
+    fn read_script(&mut self, line: &str, at: u32) {
+        let Some(figure) = line.strip_prefix(" - ") else { return self.read_statement(line, at) };
+        let script = self.in_script;
+        if let Some((_, tps)) = figure.split_once("tps = ") {
+            let tps = tps.trim_end_matches(')');
+            self.measured.values.push(Value::number(format!("script_{script}_tps"), "1/s", tps, at));
+        } else if let Some(latency) = figure.strip_prefix("latency average = ") {
+            let ms = latency.split_whitespace().next().unwrap_or_default();
+            self.measured.values.push(Value::number(format!("script_{script}_latency_avg_ms"), "ms", ms, at));
+        }
+    }
+
+    /// A row of statement latencies: `0.856  0  BEGIN;`, the statement last.
+    fn read_statement(&mut self, line: &str, at: u32) {
+        if !line.starts_with("  ") || self.statements >= STATEMENTS_MAX {
+            return;
+        }
+        let mut words = line.trim_start().splitn(2, char::is_whitespace);
+        let (Some(ms), Some(rest)) = (words.next(), words.next()) else { return };
+        if number(ms).is_none() {
+            return;
+        }
+        let statement = rest.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+        self.statements += 1;
+        self.measured.values.push(Value::number(format!("statement_ms: {statement}"), "ms", ms, at));
+    }
+}
+
+/// The name of what was run, in the words of pgbench's option `-b`, or the file's.
+fn script_name(text: &str) -> String {
+    match text.trim_start_matches('<').trim_end_matches('>') {
+        "builtin: TPC-B (sort of)" | "TPC-B (sort of)" => "tpcb-like".to_owned(),
+        "builtin: simple update" | "Update only pgbench_accounts" => "simple-update".to_owned(),
+        "builtin: select only" | "SELECT only" => "select-only".to_owned(),
+        "multiple scripts" => "scripts".to_owned(),
+        other => other.rsplit('/').next().unwrap_or(other).trim_end_matches(".sql").to_owned(),
+    }
+}
+
+fn finish(run: Run, line: u32, document: &mut Document) -> Result<(), Broken> {
+    let mut measured = run.measured;
+    let latencies: Vec<f64> = run.progress.iter().map(|one| one.latency_ms.unwrap_or(f64::NAN)).collect();
+    let rates: Vec<f64> = run.progress.iter().map(|one| one.tps).collect();
+    let is_cut_off = || Broken::at(line, "pgbench's output ends without `tps = `: the file is cut off");
+    let (work, at) = match (run.tps, run.transactions) {
+        (Some((tps, at)), Some(transactions)) if tps > 0.0 => {
+            measured.values.push(Value::number("transactions_per_s", "1/s", &tps.to_string(), at));
+            // The rate leaves out the time to connect; so does the time.
+            let elapsed_us = (transactions as f64 / tps * 1e6).round() as u64;
+            let ended_by = if run.duration_s.is_some() { EndedBy::Time } else { EndedBy::Work };
+            let work = Work::in_time(&TRANSACTIONS, transactions as f64, elapsed_us.max(1));
+            (Work { events: Some(transactions), errors: run.failed, ended_by, ..work }, at)
+        }
+        (Some((tps, at)), Some(transactions)) => {
+            let elapsed_us = run.duration_s.map(|s| (s * 1e6) as u64).filter(|us| *us > 0);
+            let elapsed_us =
+                elapsed_us.ok_or_else(|| Broken::at(at, format!("a rate of {tps} without a duration")))?;
+            (Work::in_time(&TRANSACTIONS, transactions as f64, elapsed_us), at)
+        }
+        // Progress in a file of its own: all that is known of a run.
+        (None, None) if run.script.is_none() => {
+            let last = run.progress.last().ok_or_else(is_cut_off)?;
+            let mut before = run.progress.first().map_or(0.0, |first| first.at_s - 1.0);
+            // Time stamps are seconds since 1970.
+            before = if before > 1e6 { before } else { 0.0 };
+            let (start, mut transactions) = (before, 0.0);
+            for one in &run.progress {
+                transactions += one.tps * (one.at_s - before).max(0.0);
+                before = one.at_s;
+            }
+            let elapsed_us = ((last.at_s - start) * 1e6).round() as u64;
+            (Work::in_time(&TRANSACTIONS, transactions.round(), elapsed_us.max(1)), line)
+        }
+        _ => return Err(is_cut_off()),
+    };
+    measured.work = Some(work);
+    measured.line = at;
+    measured.test = run.script.as_deref().map(script_name);
+    measured.dbms = Some("postgres".to_owned());
+    measured.version = run.server;
+    for (name, value) in [("scale", run.scale), ("mode", run.mode)] {
+        measured.values.extend(value.map(|value| Value::words(name, value, line)));
+    }
+    if !rates.is_empty() {
+        let series =
+            |name: &str, unit: &str, values| Series { name: name.to_owned(), unit: unit.to_owned(), values };
+        measured.series.push(series("transactions", "transactions", rates));
+        if latencies.iter().any(|ms| !ms.is_nan()) {
+            measured.series.push(series("latency", "ms", latencies));
+        }
+    }
+    let tool = run.client.map_or_else(|| "pgbench".to_owned(), |version| format!("pgbench {version}"));
+    document.tool.get_or_insert(tool);
+    document.measurements.push(measured);
+    Ok(())
+}

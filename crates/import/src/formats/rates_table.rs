@@ -1,0 +1,123 @@
+//! Published tables of rates: a column for each arm, a row for each test, as text with tabs or as CSV.
+
+use std::io::Read;
+
+use crate::error::Broken;
+use crate::lines::Lines;
+use crate::model::{Document, Measurement, QUERIES, Value, Work, number};
+
+/// Columns of a table: more is no table.
+const COLUMNS_MAX: usize = 256;
+
+/// A table as printed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RatesTable {
+    /// The directory that ratios are relative to; `None` for absolute rates.
+    pub relative_to: Option<String>,
+    /// Directories of the columns; empty if the file does not name them.
+    pub columns: Vec<String>,
+    pub rows: Vec<Row>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    pub test: String,
+    pub cells: Vec<String>,
+    pub line: u32,
+}
+
+pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
+    let mut lines = Lines::new(input);
+    let mut table = RatesTable::default();
+    loop {
+        let at = lines.number() + 1;
+        let Some(line) = lines.next()? else { break };
+        if let Some(base) = line.strip_prefix("Relative to:") {
+            table.relative_to = Some(base.trim().to_owned());
+        } else if let Some((column, name)) = line.split_once(" : ").filter(|(column, _)| is_column(column)) {
+            if column.trim() != format!("col-{}", table.columns.len() + 1)
+                || table.columns.len() >= COLUMNS_MAX
+            {
+                return Err(Broken::at(at, format!("{column} is out of order")));
+            }
+            table.columns.push(name.trim().to_owned());
+        } else if is_heading(line) {
+            continue;
+        } else if line.contains('\t') {
+            let mut cells: Vec<String> = line.split('\t').map(|cell| cell.trim().to_owned()).collect();
+            let test = cells.pop().unwrap_or_default();
+            add(&mut table, test, cells, at)?;
+        } else {
+            let mut cells = line.split(',').map(|cell| cell.trim().to_owned());
+            let test = cells.next().unwrap_or_default();
+            add(&mut table, test, cells.collect(), at)?;
+        }
+    }
+    if table.rows.is_empty() {
+        return Err(Broken::at(lines.number().max(1), "a table without rows"));
+    }
+    Ok(table)
+}
+
+fn is_column(text: &str) -> bool {
+    text.trim().strip_prefix("col-").is_some_and(|digits| digits.parse::<u32>().is_ok())
+}
+
+/// Blank lines, headers, and the headings of hand-edited tables: `-> point queries`, `- point queries`.
+fn is_heading(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty()
+        || line.starts_with('-')
+        || line.split_whitespace().all(is_column)
+        || line.ends_with("\ttest")
+}
+
+fn add(table: &mut RatesTable, test: String, cells: Vec<String>, line: u32) -> Result<(), Broken> {
+    if test.is_empty() || number(&test).is_some() {
+        return Err(Broken::at(line, "a row of figures without the name of a test"));
+    }
+    if let Some(cell) = cells.iter().find(|cell| number(cell).is_none() && !cell.is_empty() && *cell != "inf")
+    {
+        return Err(Broken::at(line, format!("{cell:?} is no number")));
+    }
+    let columns = if table.columns.is_empty() {
+        table.rows.first().map_or(cells.len(), |row| row.cells.len())
+    } else {
+        table.columns.len()
+    };
+    if cells.len() != columns || cells.is_empty() {
+        return Err(Broken::at(line, format!("{} figures in {columns} columns", cells.len())));
+    }
+    table.rows.push(Row { test, cells, line });
+    Ok(())
+}
+
+/// A table of absolute rates as measurements.
+pub fn parse(input: impl Read) -> Result<Document, Broken> {
+    let table = parse_table(input)?;
+    if let Some(base) = &table.relative_to {
+        return Err(Broken::at(
+            1,
+            format!("ratios relative to {base} are no rates: give the table of absolute rates"),
+        ));
+    }
+    if let Some(cell) = table.rows.iter().flat_map(|row| &row.cells).find(|cell| *cell == "inf") {
+        return Err(Broken::at(1, format!("{cell:?} is no rate")));
+    }
+    let mut measurements = Vec::new();
+    for row in &table.rows {
+        for (index, cell) in row.cells.iter().enumerate() {
+            let Some(rate) = number(cell) else { continue };
+            let arm = table.columns.get(index).cloned().unwrap_or_else(|| format!("col-{}", index + 1));
+            measurements.push(Measurement {
+                arm: Some(arm),
+                test: Some(row.test.clone()),
+                work: Some(Work::rate(&QUERIES, rate)),
+                values: vec![Value::number("queries_per_s", "1/s", cell, row.line)],
+                line: row.line,
+                ..Measurement::default()
+            });
+        }
+    }
+    Ok(Document { measurements, ..Document::default() })
+}

@@ -1,0 +1,315 @@
+//! sysbench's text, 1.0 and 1.1: one run, or several one after the other.
+
+use std::io::Read;
+
+use rqps_model::{EndedBy, QueryPlan, Series};
+
+use crate::error::Broken;
+use crate::histogram::Buckets;
+use crate::lines::Lines;
+use crate::model::{Document, EVENTS, Measurement, QUERIES, Quirk, THOUSAND_ROWS, Value, Work, number};
+
+/// Plans kept per file: there is one for each statement and table.
+const PLANS_MAX: usize = 64;
+const PLAN_BYTES_MAX: usize = 20_000;
+
+/// What a run says before and while it is measured.
+#[derive(Default)]
+struct Run {
+    options: Options,
+    tool: String,
+    started: bool,
+    measured: Measurement,
+    events: Option<u64>,
+    events_per_s: Option<f64>,
+    queries: Option<(u64, f64, u32)>,
+    elapsed_s: Option<f64>,
+    buckets: Buckets,
+    statement: String,
+    qps: Vec<f64>,
+    tps: Vec<f64>,
+    p95: Vec<f64>,
+}
+
+/// Of the command line, which may come before.
+#[derive(Default, Clone)]
+struct Options {
+    table_size: Option<u64>,
+    tables: Option<u64>,
+    time_s: Option<u64>,
+    warmup_s: Option<u64>,
+    threads: Option<u32>,
+    cpus: Option<u32>,
+}
+
+pub fn parse(input: impl Read) -> Result<Document, Broken> {
+    let mut lines = Lines::new(input);
+    let mut document = Document::default();
+    let (mut run, mut before): (Option<Run>, Options) = (None, Options::default());
+    loop {
+        let number = lines.number() + 1;
+        let Some(line) = lines.next()? else { break };
+        if let Some(version) = line.strip_prefix("sysbench ").filter(|rest| is_version(rest)) {
+            finish(run.take(), number, &mut document)?;
+            let tool = format!("sysbench {}", version.split_whitespace().next().unwrap_or_default());
+            run = Some(Run { options: std::mem::take(&mut before), tool, ..Run::default() });
+            continue;
+        }
+        match &mut run {
+            None => before.read(line),
+            Some(run) if is_finished(run) && is_command(line) => before.read(line),
+            Some(run) => run.read(line, number)?,
+        }
+    }
+    finish(run, lines.number(), &mut document)?;
+    if document.measurements.is_empty() {
+        return Err(Broken::at(lines.number().max(1), "no run of sysbench in it"));
+    }
+    if let [_, _, ..] = *document.measurements {
+        for (repeat, measurement) in (1..).zip(&mut document.measurements) {
+            measurement.repeat = Some(repeat);
+        }
+    }
+    Ok(document)
+}
+
+fn is_version(rest: &str) -> bool {
+    rest.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn is_command(line: &str) -> bool {
+    line.contains("--threads=") || line.ends_with(" CPUs")
+}
+
+fn is_finished(run: &Run) -> bool {
+    run.events.is_some()
+}
+
+impl Options {
+    fn read(&mut self, line: &str) {
+        if let Some(cpus) = line.strip_suffix(" CPUs") {
+            self.cpus = cpus.trim().parse().ok();
+            return;
+        }
+        let option = |name: &str| {
+            let word = line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+            word.and_then(|word| word.parse::<u64>().ok())
+        };
+        self.table_size = option("--table-size").or(self.table_size);
+        self.tables = option("--tables").or(self.tables);
+        self.time_s = option("--time").or(self.time_s);
+        self.warmup_s = option("--warmup-time").or(self.warmup_s);
+        self.threads = option("--threads").and_then(|n| n.try_into().ok()).or(self.threads);
+    }
+}
+
+impl Run {
+    fn read(&mut self, line: &str, at: u32) -> Result<(), Broken> {
+        if line.starts_with("FATAL:") {
+            return Err(Broken::at(at, format!("sysbench failed: {line}")));
+        }
+        if !self.started {
+            self.started = line.starts_with("Threads started!");
+            if let Some(threads) = line.strip_prefix("Number of threads: ") {
+                self.options.threads = threads.trim().parse().ok();
+            }
+            self.read_plan(line);
+            return Ok(());
+        }
+        if line.starts_with("[ ") {
+            self.read_interval(line);
+            return Ok(());
+        }
+        let trimmed = line.trim();
+        if self.read_bucket(trimmed) {
+            return Ok(());
+        }
+        let Some((key, rest)) = trimmed.split_once(':') else { return Ok(()) };
+        let rest = rest.trim();
+        let whole = || {
+            let word = rest.split_whitespace().next().unwrap_or_default();
+            word.parse::<u64>().map_err(|_| Broken::at(at, format!("{key}: no number in {rest:?}")))
+        };
+        let per_second = || {
+            let inside = rest.split_once('(').and_then(|(_, rest)| number(rest.split_whitespace().next()?));
+            inside.ok_or_else(|| Broken::at(at, format!("{key}: no rate in {rest:?}")))
+        };
+        match key {
+            "queries" => self.queries = Some((whole()?, per_second()?, at)),
+            "transactions" => self.push("transactions_per_s", "1/s", per_second()?, at),
+            "ignored errors" => {
+                let errors = whole()?;
+                if errors > 0 {
+                    self.measured.retries.insert("ignored".to_owned(), errors);
+                }
+            }
+            "reconnects" => self.push("reconnects", "", whole()? as f64, at),
+            "events/s (eps)" | "events per second" => self.events_per_s = number(rest),
+            "time elapsed" | "total time" => {
+                self.elapsed_s = number(rest.trim_end_matches('s'));
+                self.measured.line = at;
+            }
+            "total number of events" => self.events = Some(whole()?),
+            "min" | "avg" | "max" | "sum" if self.events.is_some() => {
+                self.measured.values.push(Value::number(format!("latency_{key}_ms"), "ms", rest, at));
+            }
+            "percentile stats" => {}
+            key => {
+                if let Some(percentile) = ["th percentile", "st percentile", "nd percentile", "rd percentile"]
+                    .iter()
+                    .find_map(|end| key.strip_suffix(end))
+                    .filter(|text| number(text).is_some())
+                {
+                    self.measured.values.push(Value::number(
+                        format!("latency_p{percentile}_ms"),
+                        "ms",
+                        rest,
+                        at,
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, name: &'static str, unit: &'static str, value: f64, line: u32) {
+        self.measured.values.push(Value {
+            name: name.into(),
+            unit: unit.into(),
+            value: Some(value),
+            published: None,
+            line,
+        });
+    }
+
+    /// `[ 2s ] thds: 2 tps: 20.93 qps: 422.63 (…) lat (ms,95%): 48.34 …`; a last one may be cut off.
+    fn read_interval(&mut self, line: &str) {
+        let mut words = line.split_whitespace();
+        let (mut rate, mut events, mut latency) = (None, None, None);
+        while let Some(word) = words.next() {
+            match word {
+                "qps:" => rate = words.next().and_then(number),
+                "tps:" | "eps:" => events = words.next().and_then(number),
+                word if word.starts_with("(ms,") => latency = words.next().and_then(number),
+                _ => {}
+            }
+        }
+        self.qps.extend(rate);
+        self.tps.extend(events);
+        self.p95.extend(latency);
+    }
+
+    fn read_bucket(&mut self, line: &str) -> bool {
+        let Some((value, rest)) = line.split_once('|') else { return false };
+        let count = rest.trim_start_matches('*').trim().parse::<u64>();
+        match (number(value), count) {
+            (Some(ms), Ok(count)) => {
+                self.buckets.add(ms * 1e3, count);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The plan of each statement on its first table.
+    fn read_plan(&mut self, line: &str) {
+        if let Some(statement) = line.strip_prefix("for: ").or_else(|| line.strip_prefix("for ")) {
+            self.statement = statement.trim().to_owned();
+        } else if let Some(sql) = line.strip_prefix("table 1 : explain ") {
+            if self.measured.plans.len() < PLANS_MAX && !self.statement.is_empty() {
+                let statement = std::mem::take(&mut self.statement);
+                let (text, json) = (String::new(), String::new());
+                self.measured.plans.push(QueryPlan { statement, sql: sql.to_owned(), text, json });
+            }
+        } else if line.starts_with("table ") {
+            self.statement = "of another table".to_owned();
+        } else if let (Some(row), true) = (line.strip_prefix('\t'), self.statement.is_empty())
+            && let Some(plan) = self.measured.plans.last_mut()
+            && plan.text.len() + row.len() < PLAN_BYTES_MAX
+        {
+            if !plan.text.is_empty() {
+                plan.text.push('\n');
+            }
+            plan.text.push_str(row.trim_end());
+        }
+    }
+}
+
+/// Adds a run to the document. One that breaks off is an error: its figures would cover an unknown part.
+fn finish(run: Option<Run>, line: u32, document: &mut Document) -> Result<(), Broken> {
+    let Some(mut run) = run else { return Ok(()) };
+    let missing = |what: &str| {
+        Broken::at(line, format!("the run of sysbench ends without `{what}`: the file is cut off"))
+    };
+    let events = run.events.ok_or_else(|| missing("total number of events"))?;
+    let elapsed_s = run.elapsed_s.ok_or_else(|| missing("total time"))?;
+    if !run.measured.values.iter().any(|value| value.name == "latency_avg_ms") {
+        return Err(missing("avg"));
+    }
+    let elapsed_us = (elapsed_s * 1e6).round() as u64;
+    let options = &run.options;
+    let (unit, operations) = match run.queries {
+        Some((queries, ..)) => (&QUERIES, queries as f64),
+        None => (&EVENTS, events as f64),
+    };
+    let measured = &mut run.measured;
+    if let Some((_, per_second, at)) = run.queries {
+        measured.line = at;
+        measured.values.push(Value {
+            name: "queries_per_s".into(),
+            unit: "1/s".into(),
+            value: Some(per_second),
+            published: Some(crate::printf::fixed(per_second, 0)),
+            line: at,
+        });
+    } else if let Some(per_second) = run.events_per_s {
+        let line = measured.line;
+        measured.values.push(Value {
+            name: "events_per_s".into(),
+            unit: "1/s".into(),
+            value: Some(per_second),
+            published: None,
+            line,
+        });
+    }
+    measured.clients = options.threads;
+    measured.work = Some(Work {
+        ended_by: if options.time_s == Some(0) { EndedBy::Work } else { EndedBy::Time },
+        warmup_us: options.warmup_s.map(|s| s.saturating_mul(1_000_000)),
+        events: Some(events),
+        queries: run.queries.map(|(queries, ..)| queries),
+        errors: measured.retries.get("ignored").copied().or(Some(0)),
+        ..Work::in_time(unit, operations, elapsed_us)
+    });
+    for (name, value) in [("table_size", options.table_size), ("tables", options.tables)] {
+        let value = value.map(|value| Value::number(name, "", &value.to_string(), 1));
+        measured.values.extend(value);
+    }
+    measured.metrics.extend(options.cpus.map(|cpus| ("cpus".to_owned(), f64::from(cpus))));
+    for (name, unit, values) in
+        [("queries", "queries", run.qps), ("events", "events", run.tps), ("latency", "ms", run.p95)]
+    {
+        if !values.is_empty() {
+            measured.series.push(Series { name: name.to_owned(), unit: unit.to_owned(), values });
+        }
+    }
+    measured.histograms.extend(run.buckets.histogram("event"));
+    document.tool = Some(run.tool);
+    document.measurements.push(run.measured);
+    Ok(())
+}
+
+/// Makes a result of a full scan of one: its rate counts rows, and the published rate is that of one client by the mean
+/// latency.
+pub fn as_scan(measured: &mut Measurement) -> Option<Quirk> {
+    let value = |name: &str| measured.values.iter().find(|value| value.name == name)?.value;
+    let (rows, latency_ms) = (value("table_size")?, value("latency_avg_ms")?);
+    let published = rows / 1000.0 / (latency_ms / 1000.0);
+    let work = measured.work.as_mut()?;
+    work.rows = work.queries.map(|queries| queries.saturating_mul(rows as u64));
+    work.operations = work.queries? as f64 * rows / 1000.0;
+    work.unit = THOUSAND_ROWS.clone();
+    let rate = measured.values.iter_mut().find(|value| value.name == "queries_per_s")?;
+    rate.published = Some(crate::printf::fixed(published, 0));
+    Some(Quirk::ScanOfOneClient)
+}

@@ -1,0 +1,165 @@
+//! YCSB and go-ycsb: the totals at the end.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use crate::error::Broken;
+use crate::lines::Lines;
+use crate::model::{Document, Measurement, OPERATIONS, Value, Work, number};
+
+/// Operations that a file may name.
+const KINDS_MAX: usize = 100;
+
+/// A run of one of the two.
+#[derive(Default)]
+struct Run {
+    measured: Measurement,
+    run_ms: Option<f64>,
+    throughput: Option<(f64, u32)>,
+    operations: f64,
+    /// Of go-ycsb, which repeats all lines every few seconds: the last of each operation.
+    taken: BTreeMap<String, Taken>,
+}
+
+struct Taken {
+    seconds: f64,
+    count: f64,
+    rate: f64,
+    average_us: Option<f64>,
+    p99_us: Option<f64>,
+    line: u32,
+}
+
+pub fn parse(input: impl Read) -> Result<Document, Broken> {
+    let mut lines = Lines::new(input);
+    let mut run = Run::default();
+    loop {
+        let at = lines.number() + 1;
+        let Some(line) = lines.next()? else { break };
+        if let Some((kind, rest)) = line.split_once(" - Takes(s): ") {
+            if run.taken.len() >= KINDS_MAX {
+                return Err(Broken::at(at, "more than 100 kinds of operations"));
+            }
+            let taken = taken(rest, at)
+                .ok_or_else(|| Broken::at(at, format!("no time, count and OPS in {rest:?}")))?;
+            run.taken.insert(kind.trim().to_owned(), taken);
+        } else if line.starts_with('[') {
+            run.read(line, at)?;
+        } else if let Some(threads) =
+            line.split_once("-threads ").or_else(|| line.split_once("\"threadcount\"=\""))
+        {
+            let digits: String = threads.1.chars().take_while(char::is_ascii_digit).collect();
+            run.measured.clients = digits.parse().ok().or(run.measured.clients);
+        }
+    }
+    let last = lines.number().max(1);
+    run.finish(last)
+}
+
+/// `10.0, Count: 93210, OPS: 9321.2, Avg(us): 105, …, 99th(us): 310, …`
+fn taken(rest: &str, line: u32) -> Option<Taken> {
+    let (seconds, rest) = rest.split_once(',')?;
+    let figures: BTreeMap<&str, f64> = rest
+        .split(',')
+        .filter_map(|part| part.split_once(':'))
+        .filter_map(|(key, value)| Some((key.trim(), number(value)?)))
+        .collect();
+    Some(Taken {
+        seconds: number(seconds)?,
+        count: *figures.get("Count")?,
+        rate: *figures.get("OPS")?,
+        average_us: figures.get("Avg(us)").copied(),
+        p99_us: figures.get("99th(us)").copied(),
+        line,
+    })
+}
+
+impl Run {
+    /// `[READ], 99thPercentileLatency(us), 310`
+    fn read(&mut self, line: &str, at: u32) -> Result<(), Broken> {
+        let parts: Vec<&str> = line.split(',').map(str::trim).collect();
+        let [kind, what, value, ..] = parts[..] else { return Ok(()) };
+        let kind = kind.trim_matches(['[', ']']);
+        // The twin of each operation from its intended time, and series of latencies.
+        if kind.starts_with("Intended-") {
+            return Ok(());
+        }
+        let figure =
+            || number(value).ok_or_else(|| Broken::at(at, format!("{what}: {value:?} is no number")));
+        match (kind, what) {
+            ("OVERALL", "Throughput(ops/sec)") => self.throughput = Some((figure()?, at)),
+            ("OVERALL", what) if what.starts_with("RunTime(ms)") => self.run_ms = Some(figure()?),
+            ("OVERALL" | "CLEANUP", _) => {}
+            (kind, "Operations") if !kind.starts_with("TOTAL") => self.operations += figure()?,
+            (kind, what) => {
+                let name = match what.split('(').next().unwrap_or_default() {
+                    "AverageLatency" => "avg",
+                    "95thPercentileLatency" => "p95",
+                    "99thPercentileLatency" => "p99",
+                    "MaxLatency" => "max",
+                    _ => return Ok(()),
+                };
+                // Old versions round to milliseconds.
+                let unit = if what.contains("(ms)") { "ms" } else { "us" };
+                figure()?;
+                let name = format!("{}_latency_{name}_{unit}", kind.to_lowercase());
+                self.measured.values.push(Value::number(name, unit, value, at));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, last: u32) -> Result<Document, Broken> {
+        let is_go = !self.taken.is_empty();
+        let work = match (self.throughput, self.run_ms) {
+            (Some((_, at)), Some(ms)) if ms > 0.0 && self.operations > 0.0 => {
+                self.measured.line = at;
+                Work::in_time(&OPERATIONS, self.operations, (ms * 1e3) as u64)
+            }
+            (Some((rate, at)), _) => {
+                self.measured.line = at;
+                Work::rate(&OPERATIONS, rate)
+            }
+            _ if is_go => self.of_go()?,
+            _ => return Err(Broken::at(last, "no [OVERALL] throughput: the run did not end")),
+        };
+        self.measured.work = Some(work);
+        let tool = if is_go { "go-ycsb" } else { "YCSB" };
+        Ok(Document { tool: Some(tool.to_owned()), measurements: vec![self.measured], ..Document::default() })
+    }
+
+    /// All operations, or their total where there is one.
+    fn of_go(&mut self) -> Result<Work, Broken> {
+        let is_total = |kind: &str| kind == "TOTAL";
+        let total = self.taken.get("TOTAL");
+        let kinds = self.taken.iter().filter(|(kind, _)| !is_total(kind) && !kind.ends_with("_ERROR"));
+        let (mut rate, mut count, mut seconds) = (0.0, 0.0, 0f64);
+        for (_, one) in kinds.clone() {
+            (rate, count, seconds) = (rate + one.rate, count + one.count, seconds.max(one.seconds));
+        }
+        if let Some(total) = total {
+            (rate, count, seconds) = (total.rate, total.count, total.seconds);
+        }
+        for (kind, one) in kinds {
+            self.measured.line = one.line;
+            for (name, us) in [("avg", one.average_us), ("p99", one.p99_us)] {
+                let name = format!("{}_latency_{name}_us", kind.to_lowercase()).into();
+                let value = us.map(|us| Value {
+                    name,
+                    unit: "us".into(),
+                    value: Some(us),
+                    published: None,
+                    line: one.line,
+                });
+                self.measured.values.extend(value);
+            }
+        }
+        let elapsed_us = (seconds * 1e6) as u64;
+        match elapsed_us {
+            0 => {
+                Err(Broken::at(self.measured.line.max(1), format!("{rate} operations per second in no time")))
+            }
+            us => Ok(Work::in_time(&OPERATIONS, count, us)),
+        }
+    }
+}

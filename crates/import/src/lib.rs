@@ -1,0 +1,29 @@
+//! Results of other programs: reads their files, makes a run of them, and recomputes published tables from them.
+//!
+//! `formats/` has one file per format, each from bytes to a [`Document`]; nothing there opens a file. [`load_all`]
+//! reads files and finds their formats by content, [`Assembled`] names arms, tests and repeats, [`write_run`] makes the
+//! run folder. `check/` recomputes tables digit by digit, with what their author's programs do.
+
+mod arms;
+mod assemble;
+mod check;
+mod consistency;
+mod dates;
+mod error;
+mod formats;
+mod histogram;
+mod input;
+mod lines;
+mod model;
+mod names;
+mod printf;
+mod write;
+
+pub use arms::ArmRule;
+pub use assemble::{Assembled, Choices};
+pub use check::{Checked, Difference, Reading, check};
+pub use error::{Error, Result};
+pub use formats::Format;
+pub use input::{Given, Loaded, files, load_all};
+pub use model::{Document, Measurement, Quirk, Value, Work};
+pub use write::write_run;

@@ -1,0 +1,119 @@
+//! Mistakes that figures show: found in published results, and none where there is none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rqps_import::{Assembled, Choices, Error, files, load_all};
+
+fn fixtures() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/import");
+    path.is_dir().then_some(path)
+}
+
+fn assembled(paths: &[PathBuf]) -> Result<Assembled, Error> {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    Assembled::new(load_all(&files(&paths)?, None, true)?.0, &Choices::default())
+}
+
+/// `arm: text`.
+fn notes(assembled: &Assembled) -> Vec<String> {
+    let name = |arm: &Option<usize>| arm.map_or("", |arm| &assembled.arms[arm].name);
+    assembled.notes.iter().map(|(arm, text)| format!("{}: {text}", name(arm))).collect()
+}
+
+/// Figures of a step as its author's programs write them.
+fn step(rate: &str, switches: &str, cpu: &str, per_op: (&str, &str)) -> String {
+    format!(
+        "iostat, vmstat normalized by operation rate\n{}\n100\t0.0\t0.0\t0.0\t0.0\t0.000\t0.000\t0.000\t{rate}\n\n\
+         samp\tcs/s\tcpu/s\tcs/o\tcpu/o\n106\t{switches}\t{cpu}\t{}\t{}\n",
+        "samp\tr/s\trMB/s\tw/s\twMB/s\tr/o\trKB/o\twKB/o\to/s", per_op.0, per_op.1
+    )
+}
+
+fn write(dir: &Path, arm: &str, rate: f64, step: &str) {
+    let dir = dir.join(arm);
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("sb.met.insert.range100.pk1.dop40"), step).unwrap();
+    let csv = format!("arm,test,repeat,rate\n{arm},insert,1,{rate}\n");
+    fs::write(dir.join("rates.csv"), csv).unwrap();
+}
+
+#[test]
+fn exchanged_rows_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "postgres", 237_009.0, &step("237009", "1214563", "46.0", ("10.547", "0.000399")));
+    write(dir.path(), "mysql", 115_155.0, &step("115155", "795000", "45.0", ("3.354", "0.000190")));
+    let error = assembled(&[dir.path().to_owned()]).unwrap_err().to_string();
+    assert!(
+        error.contains("rows look exchanged") && error.contains("postgres") && error.contains("mysql"),
+        "{error}"
+    );
+    // The same rows under the right names.
+    write(dir.path(), "mysql", 115_155.0, &step("115155", "1214563", "46.0", ("10.547", "0.000399")));
+    write(dir.path(), "postgres", 237_009.0, &step("237009", "795000", "45.0", ("3.354", "0.000190")));
+    let assembled = assembled(&[dir.path().to_owned()]).unwrap();
+    assert!(!notes(&assembled).iter().any(|note| note.contains("but")), "{:?}", notes(&assembled));
+}
+
+#[test]
+fn one_version_of_rocksdb_dips_and_its_base_is_odd() {
+    let Some(root) = fixtures() else { return };
+    for (rows, dips, odd) in [
+        (
+            "byrx",
+            &[][..],
+            &["overwriteandwait.t1.s0: base is the odd one: 12 of 14 others are 0.85 to 0.88"][..],
+        ),
+        ("iobuf", &["fillseq.wal_disabled.v400: below", "overwriteandwait"], &["overwriteandwait"]),
+    ] {
+        let found = notes(&assembled(&[root.join(format!("db_bench/sum.{rows}.txt"))]).unwrap());
+        for dip in dips {
+            assert!(
+                found.iter().any(|note| note.contains("rocksdb-10.6.2: ") && note.contains(dip)),
+                "{dip}: {found:#?}"
+            );
+        }
+        for odd in odd {
+            assert!(
+                found.iter().any(|note| note.contains("rocksdb-9.8.4: ") && note.contains(odd)),
+                "{odd}: {found:#?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn sessions_are_told_from_versions() {
+    let Some(root) = fixtures() else { return };
+    let arms = ["x.my8406_rel", "x.my8407_rel", "x.my8406v2_rel"];
+    let arms = arms.map(|arm| root.join(format!("sysbench/{arm}_o2nofp.z12a_c8r32.pk1")));
+    let found = notes(&assembled(&arms).unwrap());
+    let has = |words: &[&str]| found.iter().any(|note| words.iter().all(|word| note.contains(word)));
+    assert!(has(&["mysql-8.4.7", "80 days from base"]), "{found:#?}");
+    assert!(has(&["8406v2", "the same build as", "-1.1 %"]), "{found:#?}");
+    assert!(has(&["quirk vmstat-samples", "% too low"]), "{found:#?}");
+}
+
+/// Two versions are out of line in both repeats: those are no mistakes of measurement, and worth a remark all the more.
+#[test]
+fn tables_that_are_right_get_no_other_remark() {
+    let Some(root) = fixtures() else { return };
+    let notes_of = |table: &str| notes(&assembled(&[root.join("sysbench").join(table)]).unwrap());
+    assert_eq!(notes_of("published/qps.abs.all.tsv"), [""; 0]);
+    for (repeats, dip) in [
+        (
+            ["dell32-repeat/v1.qps.abs.all.tsv", "dell32-repeat/v2.qps.abs.all.tsv"],
+            ["16.10.x10a_c32r128", "update-index"],
+        ),
+        (
+            ["io-bound/qps.abs.pg.io.latest.tsv", "io-bound-repeat/qps.abs.pg.io.tsv"],
+            ["17.7.x10a_c32r128", "scan"],
+        ),
+    ] {
+        for table in repeats {
+            let found = notes_of(table);
+            let start = format!("postgres-{}: {}: below the versions before and after", dip[0], dip[1]);
+            assert!(found.iter().any(|note| note.starts_with(&start)), "{table}: {found:?}");
+        }
+    }
+}
