@@ -24,7 +24,7 @@ pub fn of_date_command(text: &str) -> Option<i64> {
     }
     let is_known_zone =
         |word: &&str| matches!(*word, "AM" | "PM" | "UTC" | "GMT") || word.parse::<u32>().is_ok();
-    rest.iter().all(|word| is_known_zone(word)).then_some(())?;
+    rest.iter().all(is_known_zone).then_some(())?;
     let day: u32 = day.parse().ok()?;
     of_iso(&format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"))
 }

@@ -18,7 +18,7 @@ fn virtual_users_work_on_partitioned_warehouses() {
     let metric = |name: &str| window.metric(name).unwrap();
     let kinds = ["new_order", "payment", "delivery", "stock_level", "order_status", "new_order_rolled_back"];
     let sum: f64 = kinds.iter().map(|kind| metric(&format!("transactions_{kind}"))).sum();
-    assert_eq!(sum, window.result.events as f64);
+    assert_eq!(sum, window.result.events.unwrap() as f64);
     assert_eq!(window.result.operations, metric("transactions_new_order"));
     let shown = bench.call(&["show", "last", "--section", "transactions"]).expect(0).stdout;
     assert!(shown.contains("NOPM") && shown.contains("w1-vu2"), "{shown}");

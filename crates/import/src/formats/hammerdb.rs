@@ -10,7 +10,7 @@ use crate::lines::{FILE_BYTES_MAX, Lines};
 use crate::model::{Document, Measurement, Value, Work, number};
 use crate::names::version_of;
 
-pub static NEW_ORDERS: Unit = Unit::new("new-orders", "a new order", "new order", "new orders");
+pub static NEW_ORDERS: Unit = Unit::new("new_orders", "a new order", "new order", "new orders");
 
 const RESULT: &str = "TEST RESULT : System achieved ";
 /// Samples kept of a job.

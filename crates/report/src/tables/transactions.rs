@@ -36,7 +36,8 @@ pub(crate) fn block(comparison: &Comparison<'_>, which: StepKind) -> Option<Bloc
             Cell::fixed(number::ratio(nopm(window), base.and_then(nopm)), 2)
         }),
         (Column::number("TPM", "tpm"), &|(window, _)| {
-            Cell::fixed(per_minute(window.result.events as f64, &window.result), 0)
+            let events = window.result.events.map(|events| events as f64);
+            Cell::fixed(events.and_then(|events| per_minute(events, &window.result)), 0)
         }),
         (Column::number("new-order", "new_order"), &|pair| count(pair, "new_order")),
         (Column::number("payment", "payment"), &|pair| count(pair, "payment")),
