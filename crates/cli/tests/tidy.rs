@@ -133,7 +133,7 @@ fn nothing_is_left_for_later() {
 
 /// Files that parse the output of other programs, and whose output it is. All others decide by fields: rewording a
 /// message must not change behaviour.
-const FOREIGN_TEXT: [(&str, &str); 15] = [
+const FOREIGN_TEXT: [(&str, &str); 16] = [
     ("crates/builds/src/postgres/programs.rs", "the loader's, and Postgres' version"),
     ("crates/builds/src/source/twin.rs", "git's"),
     ("crates/driver/src/hammerdb/output.rs", "HammerDB's"),
