@@ -3,6 +3,7 @@
 
 mod mysql;
 mod postgres;
+mod rocksdb;
 
 pub(crate) use mysql::{PAGES_FLUSHED, PAGES_TOUCHED};
 pub(crate) use postgres::{INDEX_BLOCKS, PAGE_IMAGES, TABLE_BLOCKS, autovacuumed, checkpoints};
@@ -24,13 +25,14 @@ pub(crate) fn blocks_touched(cx: &Context<'_>) -> Option<Quantity> {
 
 /// Blocks or pages that were not in the buffer pool.
 pub(crate) fn misses(cell: Cell<'_>) -> Option<f64> {
-    postgres::misses(cell).or_else(|| mysql::misses(cell))
+    postgres::misses(cell).or_else(|| mysql::misses(cell)).or_else(|| rocksdb::misses(cell))
 }
 
 /// Counters that changed, in the terms of the candidate's DBMS.
 pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     let entries = match cx.candidate().dbms.as_str() {
         "mysql" | "mariadb" => &mysql::ENTRIES[..],
+        "rocksdb" => &rocksdb::ENTRIES,
         _ => &postgres::ENTRIES,
     };
     entries.iter().filter_map(|entry| entry.finding(cx)).collect()
@@ -39,7 +41,7 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
 /// Names the work that is the same on both arms: `rows, blocks and WAL`; empty if none is known to be.
 pub(crate) fn same_work(cx: &Context<'_>) -> String {
     let per_op = |metric: &str| cx.figures.per_op(metric);
-    let log = if cx.candidate().dbms == "postgres" { "WAL" } else { "redo" };
+    let log = if matches!(cx.candidate().dbms.as_str(), "mysql" | "mariadb") { "redo" } else { "WAL" };
     let kinds = [
         (per_op("server_rows_touched"), "rows", 0.1),
         (blocks_touched(cx), "blocks", 0.1),

@@ -27,7 +27,7 @@ const KERNEL_WORK: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads
 
 /// Which findings absorb others, those closest to a cause first. CPU time goes to the first that can account
 /// for it.
-const MERGES: [(Cause, &[Cause]); 17] = [
+const MERGES: [(Cause, &[Cause]); 19] = [
     (Cause::OtherLoad, &[Cause::CpuSteal, Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (Cause::CpuSteal, &[Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (
@@ -57,13 +57,15 @@ const MERGES: [(Cause, &[Cause]); 17] = [
     (Cause::BufferMisses, &[Cause::BackendWrites, Cause::Reads]),
     (Cause::Reads, &[]),
     (Cause::Checkpoint, &[Cause::Doublewrite]),
+    (Cause::WriteStall, &[]),
+    (Cause::Compaction, &[Cause::Background]),
     (Cause::Wal, &[]),
     (Cause::BinaryLog, &[]),
     (Cause::Fsync, &[]),
 ];
 
 /// Causes of waiting by precedence.
-const WAITS: [Cause; 4] = [Cause::Fsync, Cause::BufferMisses, Cause::Reads, Cause::Locks];
+const WAITS: [Cause; 5] = [Cause::WriteStall, Cause::Fsync, Cause::BufferMisses, Cause::Reads, Cause::Locks];
 /// CPU cost of reading a block (a system call and a copy of 8 kB), in blocks that are found in the buffers;
 /// approximate.
 const MISS_COSTS: f64 = 10.0;

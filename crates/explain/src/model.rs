@@ -104,6 +104,10 @@ rqps_model::words! {
         /// A checkpoint in the window.
         Checkpoint = "checkpoint",
         Autovacuum = "autovacuum",
+        /// Flushes and compactions of an LSM tree.
+        Compaction = "compaction",
+        /// Writes that the engine delays until compactions have caught up.
+        WriteStall = "write-stall",
         /// Purge of old row versions in the window.
         Purge = "purge",
         /// Pages written twice to survive torn writes.

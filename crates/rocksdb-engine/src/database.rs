@@ -4,6 +4,7 @@
 //! belong to the thread that made them.
 
 use std::ffi::{CStr, CString, c_char};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
@@ -197,7 +198,8 @@ impl Database {
     #[inline]
     pub fn iterator(&self) -> Iterator<'_> {
         // SAFETY: database and options are open as long as `self`.
-        Iterator { database: self, raw: unsafe { (self.api.create_iterator)(self.raw, self.read) } }
+        let raw = unsafe { (self.api.create_iterator)(self.raw, self.read) };
+        Iterator { api: self.api, raw, _database: PhantomData }
     }
 
     /// Writes all memtables to files and waits for it.
@@ -294,8 +296,9 @@ impl Drop for Database {
 
 /// A position in the database.
 pub(crate) struct Iterator<'d> {
-    database: &'d Database,
+    api: &'static Api,
     raw: Object,
+    _database: PhantomData<&'d Database>,
 }
 
 impl Iterator<'_> {
@@ -303,7 +306,7 @@ impl Iterator<'_> {
     #[inline]
     pub fn seek(&mut self, key: &[u8]) -> bool {
         // SAFETY: the iterator lives as long as `self`.
-        unsafe { (self.database.api.iter_seek)(self.raw, key.as_ptr().cast(), key.len()) };
+        unsafe { (self.api.iter_seek)(self.raw, key.as_ptr().cast(), key.len()) };
         self.is_valid()
     }
 
@@ -311,13 +314,13 @@ impl Iterator<'_> {
     #[inline]
     fn is_valid(&self) -> bool {
         // SAFETY: the iterator lives as long as `self`.
-        unsafe { (self.database.api.iter_valid)(self.raw) != 0 }
+        unsafe { (self.api.iter_valid)(self.raw) != 0 }
     }
 
     /// Goes to the entry after or before this one. Call only at an entry.
     #[inline]
     pub fn step(&mut self, reverse: bool) -> bool {
-        let step = if reverse { self.database.api.iter_prev } else { self.database.api.iter_next };
+        let step = if reverse { self.api.iter_prev } else { self.api.iter_next };
         // SAFETY: as above, and it is at an entry.
         unsafe { step(self.raw) };
         self.is_valid()
@@ -329,7 +332,7 @@ impl Iterator<'_> {
         let mut length = 0;
         // SAFETY: at an entry, the library returns its bytes, which stay until the iterator moves; that takes `&mut`.
         unsafe {
-            let bytes = (self.database.api.iter_key)(self.raw, &raw mut length);
+            let bytes = (self.api.iter_key)(self.raw, &raw mut length);
             std::slice::from_raw_parts(bytes.cast(), length)
         }
     }
@@ -340,14 +343,14 @@ impl Iterator<'_> {
         let mut length = 0;
         // SAFETY: as for the key.
         unsafe {
-            let bytes = (self.database.api.iter_value)(self.raw, &raw mut length);
+            let bytes = (self.api.iter_value)(self.raw, &raw mut length);
             std::slice::from_raw_parts(bytes.cast(), length)
         }
     }
 
     /// Why it is at no entry, if not because there are no more.
     pub fn check(&self) -> Result<()> {
-        checked!(self.database.api, |error| (self.database.api.iter_get_error)(self.raw, error))
+        checked!(self.api, |error| (self.api.iter_get_error)(self.raw, error))
     }
 }
 
@@ -355,6 +358,6 @@ impl Drop for Iterator<'_> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: made by `create_iterator` and used by nobody any more.
-        unsafe { (self.database.api.iter_destroy)(self.raw) }
+        unsafe { (self.api.iter_destroy)(self.raw) }
     }
 }

@@ -12,6 +12,7 @@ mod describe;
 mod entries;
 mod error;
 mod gate;
+mod latencies;
 pub mod protocol;
 mod serve;
 mod window;

@@ -5,10 +5,11 @@ use std::sync::PoisonError;
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use crate::client::{Client, Tally, sum_latencies, write_in_background};
+use crate::client::{Client, Tally, write_in_background};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::gate::Gate;
+use crate::latencies;
 use crate::protocol::{Background, End, Event, Phase, RunResult, RunSpec};
 
 /// How often the lead reports progress and looks for [`crate::protocol::Request::Cancel`].
@@ -192,7 +193,7 @@ impl Shared<'_> {
             entries: sum(|tally| tally.entries),
             missing: sum(|tally| tally.missing),
             per_second: (0..seconds).map(second).collect(),
-            latency: sum_latencies(&tallies)?,
+            latency: latencies::encoded(tallies.iter().map(|tally| &tally.latencies))?,
             background: self.background.into_inner().unwrap_or_else(PoisonError::into_inner),
         })
     }

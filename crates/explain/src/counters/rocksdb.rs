@@ -1,0 +1,43 @@
+//! Figures of RocksDB that findings use: its tickers, and what windows compute from them.
+
+use crate::entry::{Entry, waiting, work};
+use crate::figures::Cell;
+use crate::model::{Cause, Shows};
+
+const TICKERS: &str = "tickers";
+
+pub(super) static ENTRIES: [Entry; 9] = [
+    work(Cause::HeapBlocks, "blocks looked up in the block cache", "blocks", 0.1)
+        .phrase("looks up {} blocks in the block cache")
+        .value(|cell| cell.metric("server_blocks_touched")),
+    work(Cause::BufferMisses, "block cache misses", "blocks", 0.02)
+        .phrase("misses {} blocks in the block cache")
+        .value(misses),
+    waiting(Cause::Reads, "bytes read from storage", "bytes", 800.0)
+        .phrase("reads {} bytes from storage")
+        .showing(&Shows::StorageReads)
+        .value(|cell| cell.metric("server_read_bytes")),
+    work(Cause::Wal, "bytes of write-ahead log", "bytes", 16.0)
+        .phrase("writes {} bytes of write-ahead log")
+        .value(|cell| cell.metric("server_wal_bytes")),
+    work(Cause::Compaction, "bytes written by flushes", "bytes", 16.0)
+        .phrase("flushes {} bytes")
+        .value(|cell| cell.metric("flushed_bytes")),
+    work(Cause::Compaction, "bytes written by compactions", "bytes", 16.0)
+        .phrase("writes {} bytes in compactions")
+        .value(|cell| cell.metric("compaction_written_bytes")),
+    work(Cause::Compaction, "CPU time of compactions", "us", 0.1)
+        .phrase("spends {} us of CPU in compactions")
+        .value(|cell| cell.metric("compaction_cpu_us")),
+    work(Cause::Rows, "entries that iterators skip", "entries", 0.1)
+        .phrase("skips {} entries in iterators")
+        .value(|cell| cell.counter(TICKERS, "", "number.iter.skip")),
+    waiting(Cause::WriteStall, "time in write stalls", "us", 0.05)
+        .phrase("stalls writes for {} us")
+        .value(|cell| cell.metric("engine_stall_us")),
+];
+
+/// Blocks that were not in the block cache.
+pub(super) fn misses(cell: Cell<'_>) -> Option<f64> {
+    cell.counter(TICKERS, "", "block.cache.miss")
+}
