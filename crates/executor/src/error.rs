@@ -136,7 +136,7 @@ pub enum Error {
     },
     /// Steps of this benchmark can't be run one by one.
     #[error(
-        "no step of the Insert Benchmark can be run without the steps before it, so there are no CPU profiles of it: `perf \
+        "no step of this benchmark can be run without the steps before it, so there are no CPU profiles of it: `perf \
          record` on the server's processes takes one while the run goes on"
     )]
     NotProfiled,
