@@ -5,6 +5,7 @@
 //! HammerDB made common. Results are not comparable with those of TPC-C.
 
 pub mod consistency;
+pub mod examples;
 pub mod formats;
 mod hammerdb;
 pub mod inputs;

@@ -59,6 +59,8 @@ pub(super) fn fill_part(connection: &mut Connection, part: &Part, progress: &Pro
     const POSITION_BYTES_MAX: usize = 2_048;
     let bytes_max = STATEMENT_BYTES.min(connection.packet_bytes_max()).saturating_sub(POSITION_BYTES_MAX);
     let mut sql = SqlRows::new(format!("INSERT INTO {} ({}) VALUES ", part.table, part.columns));
+    // Nobody replicates a load, and the binary log would take as much room as the rows.
+    connection.simple("SET SESSION sql_log_bin = 0")?;
     let mut rows = 0;
     for position in 0..part.positions() {
         rows += part.write(position, &mut sql);

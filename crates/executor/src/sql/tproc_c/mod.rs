@@ -25,6 +25,7 @@ use rqps_store::Load;
 use rqps_wire::Endpoint;
 use rqps_workloads::Dialect;
 use rqps_workloads::expect::TableState;
+use rqps_workloads::tproc_c::examples::examples;
 use rqps_workloads::tproc_c::rows::{Part, parts};
 use rqps_workloads::tproc_c::schema::{Routines, build_indexes, create_routines, create_tables};
 use rqps_workloads::tproc_c::{Cell, NEW_ORDERS, TRANSACTIONS, TprocC, TprocCPlan, Transaction};
@@ -175,6 +176,10 @@ struct UsersWindow<'a> {
 }
 
 impl Window for UsersWindow<'_> {
+    fn examples(&self) -> Vec<(&'static str, String)> {
+        examples()
+    }
+
     fn watch_options(&self) -> WatchOptions {
         WatchOptions {
             has_tail: !matches!(self.spec.limit, Limit::Time(_)),
