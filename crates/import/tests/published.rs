@@ -168,6 +168,24 @@ fn counters_of_a_process_and_their_ratios() {
     assert!(!measured.differences.is_empty());
 }
 
+/// What frames have of their own sums to what the whole has.
+#[test]
+fn flamegraphs_become_stacks_of_the_same_samples() {
+    let Some(root) = fixtures() else { return };
+    for (name, samples, top) in [
+        ("x.pg174_o2nofp.x10a_c32r128.pk1.scan.svg", 192_446_328_405, "pg_utf_mblen_private"),
+        ("x.pg18beta2_o2nofp.x10b_c32r128.pk1.scan.svg", 192_476_948_838, "pg_utf_mblen_private"),
+    ] {
+        let svg = std::fs::read(root.join("flamegraph").join(name)).unwrap();
+        let document = rqps_import::Format::Flamegraph.parse(&svg[..]).unwrap();
+        let stacks = document.measurements[0].stacks.clone().unwrap();
+        let of = |line: &str| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap();
+        assert_eq!(stacks.lines().map(of).sum::<u64>(), samples, "{name}");
+        let most = stacks.lines().max_by_key(|line| of(line)).unwrap();
+        assert!(most.contains(top), "{most}");
+    }
+}
+
 #[test]
 fn figures_per_operation() {
     let Some(root) = fixtures() else { return };

@@ -79,8 +79,12 @@ fn unescaped(text: &str) -> String {
 
 /// A line per frame with samples of its own. The root's name is left out.
 fn folded(frames: &[Frame]) -> Result<String, Broken> {
-    // Rows from the root on; it has most samples, at the top or the bottom of the drawing.
-    let root = frames.iter().max_by_key(|frame| frame.samples).ok_or_else(|| Broken::at(1, "no frames"))?;
+    // Rows from the root on: of the frames with all samples, the one at the top or the bottom of the drawing.
+    let y = || frames.iter().map(|frame| frame.y);
+    let (top, bottom) = (y().fold(f64::INFINITY, f64::min), y().fold(0.0, f64::max));
+    let is_outermost = |frame: &Frame| frame.y == top || frame.y == bottom;
+    let root = frames.iter().max_by_key(|frame| (frame.samples, is_outermost(frame)));
+    let root = root.ok_or_else(|| Broken::at(1, "no frames"))?;
     let mut ordered: Vec<&Frame> = frames.iter().collect();
     ordered.sort_by(|a, b| {
         let row = |frame: &Frame| (frame.y - root.y).abs();

@@ -1,0 +1,120 @@
+//! What of short files of each format must be found.
+
+use rqps_import::{Format, Measurement, Work};
+
+use crate::samples;
+
+fn measured(format: Format, text: &str) -> Vec<Measurement> {
+    format.parse(text.as_bytes()).unwrap().measurements
+}
+
+fn only(format: Format, text: &str) -> Measurement {
+    let mut all = measured(format, text);
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+fn rate(measurement: &Measurement) -> f64 {
+    measurement.work.as_ref().map(Work::per_second).unwrap()
+}
+
+fn value(measurement: &Measurement, name: &str) -> Option<f64> {
+    measurement.values.iter().find(|value| value.name == name).unwrap_or_else(|| panic!("no {name}")).value
+}
+
+#[test]
+fn hammerdb_in_both_orders() {
+    for text in [samples::HAMMERDB, samples::HAMMERDB_OLD] {
+        let found = only(Format::Hammerdb, text);
+        assert_eq!((value(&found, "nopm"), value(&found, "tpm")), (Some(42_332.0), Some(97_427.0)));
+        assert_eq!((found.dbms.as_deref(), rate(&found)), (Some("postgres"), 42_332.0 / 60.0));
+    }
+    assert_eq!(only(Format::Hammerdb, samples::HAMMERDB).clients, Some(4));
+}
+
+#[test]
+fn benchbase_with_more_goodput_than_throughput_is_computed_anew() {
+    let found = only(Format::Benchbase, samples::BENCHBASE);
+    assert_eq!((rate(&found), found.version.as_deref(), found.clients), (1000.0, Some("16.1"), Some(8)));
+    assert_eq!(value(&found, "latency_p99_us"), Some(12_000.0));
+    let wrong = samples::BENCHBASE.replace("(requests/second)\": 1000.0", "(requests/second)\": 497.7");
+    assert_eq!(rate(&only(Format::Benchbase, &wrong)), 1000.0);
+}
+
+#[test]
+fn ycsb_of_both_kinds() {
+    let found = only(Format::Ycsb, samples::YCSB);
+    assert_eq!(
+        (rate(&found), value(&found, "read_latency_p99_us"), found.clients),
+        (1000.0, Some(2100.0), Some(8))
+    );
+    let found = only(Format::Ycsb, samples::GO_YCSB);
+    assert_eq!((rate(&found), value(&found, "update_latency_p99_us")), (1000.0, Some(510.0)));
+}
+
+/// From 10.3 on the seconds of compaction stand one column further, and the CPU seconds are lost.
+#[test]
+fn shifted_columns_of_db_bench() {
+    let rows = measured(Format::DbBench, samples::DB_BENCH);
+    let seconds = |row: &Measurement| (value(row, "c_wsecs"), value(row, "c_csecs"));
+    assert_eq!([seconds(&rows[0]), seconds(&rows[1])], [(Some(33.0), Some(30.0)), (Some(33.0), None)]);
+    let found = only(Format::DbBenchLog, samples::DB_BENCH_LOG);
+    assert_eq!(
+        (rate(&found), value(&found, "usec_op"), found.version.as_deref()),
+        (289_351.0, Some(3.456), Some("9.8.4"))
+    );
+}
+
+#[test]
+fn fio_as_text_and_as_json() {
+    let found = only(Format::Fio, samples::FIO);
+    assert_eq!((found.test.as_deref(), rate(&found)), (Some("fsync=1_16K"), 1203.4));
+    assert_eq!(value(&found, "sync_avg_us"), Some(9.22));
+    let json = include_str!("../files/fio-3.33.normal+json.txt");
+    let found = only(Format::Fio, json);
+    // Two jobs of 873 and 684 writes in 2 s.
+    assert_eq!((found.test.as_deref(), found.clients), (Some("sync_latency"), Some(2)));
+    assert_eq!(found.work.as_ref().unwrap().operations, 1557.0);
+}
+
+#[test]
+fn vmstat_without_the_row_since_boot_and_iostat_with_commas() {
+    let found = only(Format::Vmstat, samples::VMSTAT);
+    assert_eq!(
+        (value(&found, "host_user_percent"), value(&found, "host_context_switches_per_s")),
+        (Some(51.0), Some(5486.0))
+    );
+    let found = only(Format::Iostat, samples::IOSTAT);
+    assert_eq!((value(&found, "disk_write_kb_per_s"), found.metrics["cpus"]), (Some(32.0), 96.0));
+}
+
+#[test]
+fn counters_per_second_of_their_section() {
+    let found = only(Format::PerfStat, samples::PERF);
+    let per_s = value(&found, "instructions_per_s").unwrap();
+    assert!((per_s / (9_321_310_685.0 / 10.001289777) - 1.0).abs() < 1e-12);
+    assert_eq!(value(&found, "bus-cycles_per_s"), None);
+}
+
+/// Own samples of all frames sum to those of the root.
+#[test]
+fn a_flamegraph_becomes_its_stacks() {
+    let found = only(Format::Flamegraph, samples::FLAMEGRAPH);
+    let mut stacks: Vec<&str> = found.stacks.as_deref().unwrap().lines().collect();
+    stacks.sort_unstable();
+    assert_eq!(stacks, ["main 10", "main;a<T> 60", "main;b 30"]);
+}
+
+#[test]
+fn steps_of_the_insert_benchmark_are_named_by_their_number() {
+    let header = samples::INSERT.lines().next().unwrap();
+    let row = samples::INSERT.lines().nth(1).unwrap();
+    let file = format!("{header}\n{}", format!("{row}\n").repeat(15));
+    let steps: Vec<String> =
+        measured(Format::InsertBenchmark, &file).into_iter().filter_map(|one| one.test).collect();
+    assert_eq!((steps.len(), steps[0].as_str(), steps[14].as_str()), (15, "l.i0", "q1000.2"));
+    let broken = Format::InsertBenchmark
+        .parse(format!("{header}\n{}", format!("{row}\n").repeat(7)).as_bytes())
+        .unwrap_err();
+    assert!(broken.why.contains("7 steps"), "{broken:?}");
+}
