@@ -102,6 +102,20 @@ impl DataSet {
         self.reordered(|keys| random.shuffle(keys))
     }
 
+    /// The same keys in order.
+    #[must_use]
+    pub fn in_order(&self) -> Self {
+        self.reordered(|keys| keys.sort_unstable())
+    }
+
+    /// The first `keys` keys, or all if there are fewer.
+    #[must_use]
+    pub fn first(mut self, keys: usize) -> Self {
+        self.offsets.truncate(keys.saturating_add(1));
+        self.bytes.truncate(*self.offsets.last().unwrap_or(&0));
+        self
+    }
+
     /// Counts; sorts a copy of the key slices for it.
     #[must_use]
     pub fn statistics(&self) -> Statistics {

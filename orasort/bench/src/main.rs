@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
-use rqps_orasort_bench::commands::{count, early, memory, sets, small, sort, threads};
+use rqps_orasort_bench::commands::{count, early, memory, sets, small, sort, threads, wide};
 use rqps_orasort_bench::cost::{Meter, pin};
 use rqps_orasort_bench::{algorithms, sets as data_sets};
 use std::os::unix::process::CommandExt;
@@ -33,6 +33,8 @@ enum Verb {
     Sort(Keys),
     /// Times many small sorts, beside std.
     Small(Keys),
+    /// Times many sets at one size, the worst first.
+    Wide(Keys),
     /// Times how soon the first rows come.
     Early(Keys),
     /// Times one thread and two, by the time that passes.
@@ -53,7 +55,7 @@ enum Verb {
 
 #[derive(Args)]
 struct Keys {
-    /// Sets or groups of sets, separated by commas: goals, unsorted, others, all, or names.
+    /// Sets or groups of sets, separated by commas: goals, unsorted, others, tuned, held-out, all, or names.
     #[arg(long, default_value = "goals")]
     sets: String,
     /// Algorithms, separated by commas: all, ours, peers, or names.
@@ -101,6 +103,11 @@ fn main() -> Result<()> {
         Verb::Small(keys) => {
             pin(keys.core)?;
             print!("{}", small::table(&data_sets::choose(&keys.sets)?, keys.seed, keys.rounds)?);
+        }
+        Verb::Wide(keys) => {
+            pin(keys.core)?;
+            let (sets, chosen) = (data_sets::choose(&keys.sets)?, algorithms::choose(&keys.algorithms)?);
+            print!("{}", wide::table(&sets, keys.seed, keys.keys, keys.rounds, &chosen)?);
         }
         Verb::Early(keys) => {
             pin(keys.core)?;

@@ -38,14 +38,22 @@ fn chunk_near_end(key: &[u8], left: usize) -> u64 {
 
 /// Bytes that two slices have in common at their start.
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let mut same = 0;
-    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
-        if x != y {
-            break;
+    common_prefix_from(a, b, 0)
+}
+
+/// As `common_prefix`, of slices that have `from` bytes in common, unless one ends before.
+#[inline(always)]
+pub(crate) fn common_prefix_from(a: &[u8], b: &[u8], from: usize) -> usize {
+    let len = a.len().min(b.len());
+    let mut at = from;
+    while at < len {
+        let differ = chunk(a, at) ^ chunk(b, at);
+        if differ != 0 {
+            return len.min(at + differ.leading_zeros() as usize / 8);
         }
-        same += 8;
+        at += 8;
     }
-    same + a[same..].iter().zip(&b[same..]).take_while(|(x, y)| x == y).count()
+    len
 }
 
 /// Whether slices of one length are equal. Most often they are, and a call of the library's comparison would take

@@ -29,13 +29,13 @@
 //! **If a key can't be got** because the caller's code panics, the engine has ended: what waits is not to be trusted.
 
 use alloc::vec::Vec;
-use core::cmp::Ordering;
 
 use crate::Options;
 use crate::digit::Digit;
-use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length, row};
+use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length, row, with_head};
 use crate::finder::Finder;
 use crate::keys::Keys;
+use crate::leaf::{Leaves, compare};
 use crate::load::{Passed, guess_for, guess_fresh, load, make, prefetch_ties, scan};
 use crate::window::Window;
 
@@ -45,8 +45,8 @@ pub(crate) type Sides<'a> = [&'a mut [Entry]; 2];
 /// Up to this many entries are sorted by insertion.
 pub(crate) const INSERTION_MAX: usize = 20;
 
-/// Up to this many keys whose words tie are compared in full instead of loaded anew.
-const TIED_COMPARE_MAX: usize = 8;
+/// Up to this many keys whose words tie are sorted as a leaf. Under Miri, where few keys have to do, it is less.
+const LEAF_MAX: usize = if cfg!(miri) { 24 } else { 1024 };
 
 /// So many entries ahead keys whose words tie are asked for.
 const TIES_AHEAD: usize = 64;
@@ -101,6 +101,7 @@ pub(crate) struct Engine<'k, K: ?Sized> {
     packed: bool,
     stable: bool,
     counts: Vec<u32>,
+    leaves: Leaves,
 }
 
 impl<'k, K: Keys + ?Sized> Engine<'k, K> {
@@ -142,7 +143,16 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     ) -> Self {
         let len = sides[0].len();
         let stable = options.stable;
-        let mut engine = Engine { finder, position: 0, len, side: 0, packed, stable, counts: Vec::new() };
+        let mut engine = Engine {
+            finder,
+            position: 0,
+            len,
+            side: 0,
+            packed,
+            stable,
+            counts: Vec::new(),
+            leaves: Leaves::new(),
+        };
         if len > 0 {
             engine.push(sides, Range { side: 0, start: 0, end: len, depth: shared, shared }, kind);
         }
@@ -238,6 +248,22 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             if range.len() <= INSERTION_MAX {
                 kind = Kind::Near;
             } else if words_vary == 0 && is_open(head(range.of(sides)[0]), self.finder.flip) {
+                if range.len() <= LEAF_MAX {
+                    let entries = range.of_mut(sides);
+                    prefetch_ties(&self.finder, entries, range.shared);
+                    // SAFETY: as above.
+                    unsafe {
+                        Self::sort_tied(
+                            &self.finder,
+                            &mut self.leaves,
+                            self.stable,
+                            self.packed,
+                            entries,
+                            range.shared,
+                        )
+                    };
+                    return Some(range);
+                }
                 kind = Kind::Tied;
             } else if varying == 0 {
                 // SAFETY: as above.
@@ -359,7 +385,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     unsafe fn order_longest(&self, entries: &mut [Entry]) {
         if length(head(entries[0]), self.finder.flip) == LENGTH_MAX {
             // SAFETY: the caller promised it.
-            entries.sort_unstable_by(|a, b| unsafe { self.compare(*a, *b, 0) });
+            entries.sort_unstable_by(|a, b| unsafe { compare(&self.finder, *a, *b, 0) });
         }
     }
 
@@ -394,9 +420,18 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             let its_head = head(entries[first]);
             next = first
                 + entries[first..].iter().take_while(|entry| is_tie(head(**entry), its_head, flip)).count();
-            if next - first <= TIED_COMPARE_MAX || !is_open(its_head, flip) {
+            if next - first <= LEAF_MAX || !is_open(its_head, flip) {
                 // SAFETY: the caller promised it.
-                unsafe { self.sort_tied(&mut entries[first..next], range.shared) };
+                unsafe {
+                    Self::sort_tied(
+                        &self.finder,
+                        &mut self.leaves,
+                        self.stable,
+                        self.packed,
+                        &mut entries[first..next],
+                        range.shared,
+                    )
+                };
                 continue;
             }
             let (start, end) = (range.start + first, range.start + next);
@@ -408,38 +443,36 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         }
     }
 
-    /// Sorts entries whose keys share `shared` bytes, unless they end before, by comparing the rest of the keys.
+    /// Sorts entries that tie and whose keys share `shared` bytes, unless they end before.
     ///
     /// # Safety
     /// As of `work`.
-    unsafe fn sort_tied(&self, entries: &mut [Entry], shared: usize) {
-        // SAFETY: the caller promised it.
-        let compare = |a, b| unsafe { self.compare(a, b, shared) };
-        if entries.len() > TIED_COMPARE_MAX {
-            entries.sort_unstable_by(|a, b| compare(*a, *b));
+    unsafe fn sort_tied(
+        finder: &Finder<'k, K>,
+        leaves: &mut Leaves,
+        stable: bool,
+        packed: bool,
+        entries: &mut [Entry],
+        shared: usize,
+    ) {
+        let its_head = head(entries[0]);
+        if !is_open(its_head, finder.flip) {
+            // SAFETY: the caller promised it.
+            entries.sort_unstable_by(|a, b| unsafe { compare(finder, *a, *b, shared) });
             return;
         }
-        if self.finder.asks_the_list() {
+        if finder.asks_the_list() {
             // Where they lie was asked for with the ties.
-            entries.iter().for_each(|entry| self.finder.prefetch_key(*entry, shared, shared));
+            entries.iter().for_each(|entry| finder.prefetch_key(*entry, shared, shared));
         }
-        insertion_sort_by(entries, |a, b| compare(a, b).is_lt());
-    }
-
-    /// The order of two entries of a range by their keys from byte `from` on, then by their rows.
-    ///
-    /// # Safety
-    /// As of `work`.
-    #[inline(always)]
-    unsafe fn compare(&self, a: Entry, b: Entry, from: usize) -> Ordering {
         // SAFETY: the caller promised it.
-        let [key_a, key_b] = [a, b].map(|entry| unsafe { self.finder.key(entry) });
-        let order = match (key_a.get(from..), key_b.get(from..)) {
-            (Some(rest_a), Some(rest_b)) => rest_a.cmp(rest_b),
-            _ => key_a.cmp(key_b),
-        };
-        let order = if self.finder.flip == 0 { order } else { order.reverse() };
-        order.then_with(|| row(a).cmp(&row(b)))
+        unsafe { leaves.sort(finder, entries, shared, stable) };
+        if !packed && entries.len() > 2 {
+            // Whoever asks for what neighbours share finds the words of one depth.
+            for entry in entries {
+                *entry = with_head(*entry, its_head & ORDER_MASK | head(*entry) & !ORDER_MASK);
+            }
+        }
     }
 }
 

@@ -30,6 +30,7 @@ mod entry;
 pub mod external;
 mod finder;
 mod keys;
+mod leaf;
 mod load;
 #[cfg(feature = "parallel")]
 pub mod parallel;

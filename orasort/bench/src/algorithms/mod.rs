@@ -12,6 +12,7 @@ use std::sync::Arc;
 macro_rules! of_width {
     ($data:expr, $work:ident($($argument:expr),*)) => {
         match $data.width()? {
+            4 => $work::<4>($($argument),*),
             8 => $work::<8>($($argument),*),
             16 => $work::<16>($($argument),*),
             32 => $work::<32>($($argument),*),
@@ -48,7 +49,7 @@ impl Algorithm {
     /// Whether it can sort such keys. Some need the width of keys when they are compiled.
     #[must_use]
     pub fn takes(&self, data: &DataSet) -> bool {
-        !["rdst", "sort_arrays"].contains(&self.name) || matches!(data.width(), Some(8 | 16 | 32))
+        !["rdst", "sort_arrays"].contains(&self.name) || matches!(data.width(), Some(4 | 8 | 16 | 32))
     }
 
     /// Sorts once and measures the sort alone; nothing where the algorithm can't have such keys.
@@ -96,13 +97,15 @@ pub struct Input<'a> {
     pub array: Option<BinaryArray>,
     /// The same as an Arrow array of views.
     pub views: Option<BinaryViewArray>,
+    /// The same one behind the other, each ended by a zero, when no key has a zero byte.
+    pub strings: Option<Vec<u8>>,
 }
 
 impl<'a> Input<'a> {
     /// Without Arrow's arrays.
     #[must_use]
     pub fn plain(data: &'a DataSet, keys: &'a [&'a [u8]]) -> Self {
-        Self { data, keys, array: None, views: None }
+        Self { data, keys, array: None, views: None, strings: strings(keys) }
     }
 
     /// With Arrow's arrays.
@@ -115,11 +118,22 @@ impl<'a> Input<'a> {
             BinaryArray::new(offsets, Buffer::from_vec(data.bytes().to_vec()), None)
         });
         let views = array.is_some().then(|| BinaryViewArray::from_iter_values(keys.iter().copied()));
-        Self { data, keys, array, views }
+        Self { data, keys, array, views, strings: strings(keys) }
     }
 
     /// Arrow's array as what its kernels take.
     fn column(&self) -> Option<arrow_array::ArrayRef> {
         self.array.as_ref().map(|array| Arc::new(array.clone()) as arrow_array::ArrayRef)
     }
+}
+
+/// Keys ended by zeros, if there is none in them.
+fn strings(keys: &[&[u8]]) -> Option<Vec<u8>> {
+    let mut strings = Vec::new();
+    for key in keys {
+        strings.extend_from_slice(key);
+        strings.push(0);
+    }
+    let zeros = strings.iter().filter(|byte| **byte == 0).count();
+    (zeros == keys.len()).then_some(strings)
 }

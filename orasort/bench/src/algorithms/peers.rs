@@ -10,9 +10,10 @@ use arrow_ord::sort::sort_to_indices;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
 use rdst::{RadixKey, RadixSort};
+use rqps_orasort_bench_cpp::Sort;
 use stringzilla::sz;
 
-pub const ALL: [Algorithm; 12] = [
+pub const ALL: [Algorithm; 16] = [
     Algorithm { name: "std-unstable", side: Side::Peer, run: std_unstable },
     Algorithm { name: "std-stable", side: Side::Peer, run: std_stable },
     Algorithm { name: "std-owned", side: Side::Peer, run: std_owned },
@@ -25,6 +26,10 @@ pub const ALL: [Algorithm; 12] = [
     Algorithm { name: "stringzilla", side: Side::Peer, run: stringzilla },
     Algorithm { name: "afsort", side: Side::Peer, run: af_sort },
     Algorithm { name: "rdst", side: Side::Peer, run: rdst },
+    Algorithm { name: "mkqs-cached", side: Side::Peer, run: cpp::<{ Sort::Cached as u8 }> },
+    Algorithm { name: "tlx-radix", side: Side::Peer, run: cpp::<{ Sort::TlxRadix as u8 }> },
+    Algorithm { name: "tlx-s5", side: Side::Peer, run: cpp::<{ Sort::TlxSample as u8 }> },
+    Algorithm { name: "tlx-cached", side: Side::Peer, run: cpp::<{ Sort::TlxCached as u8 }> },
 ];
 
 type Measured<'a> = Option<(Output<'a>, Cost)>;
@@ -146,4 +151,20 @@ fn fixed<'a, const N: usize>(input: &Input<'a>, meter: &mut Meter) -> Measured<'
 
 fn rdst<'a>(input: &Input<'a>, meter: &mut Meter) -> Measured<'a> {
     of_width!(input.data, fixed(input, meter))
+}
+
+/// A sort in C++, which needs strings that end with a zero and have none in them.
+fn cpp<'a, const SORT: u8>(input: &Input<'a>, _: &mut Meter) -> Measured<'a> {
+    let sort = [Sort::Cached, Sort::TlxRadix, Sort::TlxSample, Sort::TlxCached]
+        .into_iter()
+        .find(|sort| *sort as u8 == SORT)?;
+    let strings = input.strings.as_ref()?;
+    let first: Vec<usize> =
+        (0..).zip(input.data.offsets()).map(|(row, offset): (usize, _)| offset + row).collect();
+    let first = &first[..input.keys.len()];
+    let mut starts = first.to_vec();
+    let cpu_ns = rqps_orasort_bench_cpp::sort(sort, strings, &mut starts)?;
+    let row = |start: &usize| first.binary_search(start).map_or(usize::MAX, |row| row);
+    let cost = Cost { cpu_ns, elapsed_ns: cpu_ns, ..Cost::default() };
+    Some((Output::WideRows(starts.iter().map(row).collect()), cost))
 }

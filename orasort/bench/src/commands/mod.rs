@@ -7,3 +7,4 @@ pub mod sets;
 pub mod small;
 pub mod sort;
 pub mod threads;
+pub mod wide;

@@ -5,7 +5,7 @@ use crate::random::{Random, Zipf};
 use std::io::Write;
 
 /// `n` keys, each written by the function.
-fn fill(n: usize, mut write: impl FnMut(usize, &mut Vec<u8>)) -> DataSet {
+pub(super) fn fill(n: usize, mut write: impl FnMut(usize, &mut Vec<u8>)) -> DataSet {
     let mut data = DataSet::default();
     for row in 0..n {
         data.push_with(|bytes| write(row, bytes));
@@ -31,17 +31,17 @@ pub fn uuid(random: &mut Random, n: usize) -> DataSet {
     })
 }
 
-const SYLLABLES: [&str; 32] = [
+pub(super) const SYLLABLES: [&str; 32] = [
     "an", "ber", "co", "da", "el", "fi", "go", "han", "in", "ja", "ki", "lo", "mar", "ne", "os", "pa", "qui",
     "ro", "sta", "ti", "ul", "ver", "wen", "xi", "yo", "zu", "tor", "mi", "ra", "le", "sen", "du",
 ];
 
 /// A word of so many syllables.
-fn word(random: &mut Random, syllables: usize) -> String {
+pub(super) fn word(random: &mut Random, syllables: usize) -> String {
     (0..syllables).map(|_| *random.pick::<&str>(&SYLLABLES)).collect()
 }
 
-fn vocabulary(random: &mut Random, n: usize, least: usize, most: usize) -> Vec<String> {
+pub(super) fn vocabulary(random: &mut Random, n: usize, least: usize, most: usize) -> Vec<String> {
     (0..n)
         .map(|_| {
             let syllables = random.between(least, most);
