@@ -147,6 +147,7 @@ impl<E: Copy, W: Fn(E) -> u64> Counted<'_, E, W> {
 
     /// Moves the entries to `to`, in order of digits; entries of one digit keep their order. Afterwards the counts
     /// have become the end of each digit's entries in `to`.
+    #[inline(never)]
     pub(crate) fn scatter(self, to: &mut [E]) {
         assert_eq!(self.from.len(), to.len(), "sides of one length");
         let places = self.places;

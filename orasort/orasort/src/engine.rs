@@ -36,7 +36,8 @@ use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length,
 use crate::finder::Finder;
 use crate::keys::Keys;
 use crate::leaf::{Leaves, compare};
-use crate::load::{Passed, guess_for, guess_fresh, load, make, prefetch_ties, scan};
+use crate::load::{Passed, guess_for, guess_fresh, load, make, make_bare, prefetch_ties, scan};
+use crate::splitters::Splitters;
 use crate::window::Window;
 
 /// The two arrays of entries.
@@ -47,6 +48,10 @@ pub(crate) const INSERTION_MAX: usize = 20;
 
 /// Up to this many keys whose words tie are sorted as a leaf. Under Miri, where few keys have to do, it is less.
 const LEAF_MAX: usize = if cfg!(miri) { 24 } else { 1024 };
+
+/// After so many steps that told few keys apart they are compared in full: many are likely to be the beginnings of
+/// others, which no step by their bytes gets out of soon.
+const STUCK_MAX: u8 = 6;
 
 /// So many entries ahead keys whose words tie are asked for.
 const TIES_AHEAD: usize = 64;
@@ -59,6 +64,7 @@ enum Kind {
     Open,
     Near,
     Sorted,
+    Ready,
 }
 
 /// Positions `start..end` of one side.
@@ -71,6 +77,8 @@ pub(crate) struct Range {
     pub(crate) depth: usize,
     /// Bytes that keys of equal words share, unless they end before.
     pub(crate) shared: usize,
+    /// How many steps in a row told few of the keys apart.
+    pub(crate) stuck: u8,
 }
 
 impl Range {
@@ -102,6 +110,8 @@ pub(crate) struct Engine<'k, K: ?Sized> {
     stable: bool,
     counts: Vec<u32>,
     leaves: Leaves,
+    /// The bucket of each entry of a range that is cut by whole keys.
+    buckets: Vec<u16>,
 }
 
 impl<'k, K: Keys + ?Sized> Engine<'k, K> {
@@ -152,9 +162,10 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             stable,
             counts: Vec::new(),
             leaves: Leaves::new(),
+            buckets: Vec::new(),
         };
         if len > 0 {
-            engine.push(sides, Range { side: 0, start: 0, end: len, depth: shared, shared }, kind);
+            engine.push(sides, Range { side: 0, start: 0, end: len, depth: shared, shared, stuck: 0 }, kind);
         }
         engine
     }
@@ -166,6 +177,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         let window = (range.shared - range.depth) as u128;
         let frame = range.end as u128
             | (kind as u128) << 40
+            | u128::from(range.stuck) << 43
             | next_side << 48
             | window << 56
             | (range.depth as u128) << 64;
@@ -176,16 +188,17 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     /// Takes the range that begins at `position`.
     fn pop(&mut self, sides: &Sides<'_>, position: usize) -> (Range, Kind) {
         let frame = sides[1 - self.side][position];
-        let kind = match (frame >> 40) as u8 {
+        let kind = match (frame >> 40) as u8 & 7 {
             0 => Kind::Fresh,
             1 => Kind::Tied,
             2 => Kind::Open,
             3 => Kind::Near,
-            _ => Kind::Sorted,
+            4 => Kind::Sorted,
+            _ => Kind::Ready,
         };
         let end = (frame & 0xff_ffff_ffff) as usize;
         let (depth, window) = ((frame >> 64) as usize, (frame >> 56) as usize & 0xff);
-        let range = Range { side: self.side, start: position, end, depth, shared: depth + window };
+        let range = Range { side: self.side, start: position, end, depth, shared: depth + window, stuck: (frame >> 43) as u8 & 31 };
         self.side = (frame >> 48) as usize & 1;
         (range, kind)
     }
@@ -228,7 +241,14 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     /// # Safety
     /// Unless the range is fresh, its entries were made by this engine's finder, or by one that it is a copy of. They
     /// may have been moved, and given other words.
+    #[inline(never)]
     unsafe fn work(&mut self, sides: &mut Sides<'_>, mut range: Range, mut kind: Kind) -> Option<Range> {
+        if range.stuck >= STUCK_MAX && matches!(kind, Kind::Open | Kind::Tied) {
+            // SAFETY: the caller promised it.
+            let compare = |a: &Entry, b: &Entry| unsafe { compare(&self.finder, *a, *b, range.depth) };
+            range.of_mut(sides).sort_unstable_by(compare);
+            return Some(range);
+        }
         loop {
             let varying = match kind {
                 Kind::Near => {
@@ -238,32 +258,36 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                 }
                 // SAFETY: as above.
                 Kind::Sorted => return unsafe { self.resolve_ties(sides, range) },
-                Kind::Fresh => self.make(sides, &mut range),
-                // SAFETY: as above.
-                Kind::Tied => unsafe { self.load(sides, &mut range) },
+                Kind::Ready => return Some(range),
+                Kind::Tied if range.len() <= crate::TUNE[1].load(core::sync::atomic::Ordering::Relaxed) => {
+                    // SAFETY: as above.
+                    unsafe { self.sort_leaf(sides, range) };
+                    return Some(range);
+                }
+                Kind::Fresh | Kind::Tied => {
+                    // SAFETY: as above.
+                    let varying = unsafe { if kind == Kind::Fresh { self.make(sides, &mut range) } else { self.load(sides, &mut range) } };
+                    match varying {
+                        Some(varying) => varying,
+                        None => {
+                            // SAFETY: as above.
+                            unsafe { self.cut(sides, range) };
+                            return None;
+                        }
+                    }
+                }
                 Kind::Open if range.len() <= INSERTION_MAX => 0,
+                Kind::Open if range.len() <= crate::TUNE[0].load(core::sync::atomic::Ordering::Relaxed) => {
+                    self.sort_words(range.of_mut(sides));
+                    // SAFETY: as above.
+                    return unsafe { self.resolve_ties(sides, range) };
+                }
                 Kind::Open => scan(range.of(sides)),
             };
             let words_vary = varying & ORDER_MASK;
             if range.len() <= INSERTION_MAX {
                 kind = Kind::Near;
             } else if words_vary == 0 && is_open(head(range.of(sides)[0]), self.finder.flip) {
-                if range.len() <= LEAF_MAX {
-                    let entries = range.of_mut(sides);
-                    prefetch_ties(&self.finder, entries, range.shared);
-                    // SAFETY: as above.
-                    unsafe {
-                        Self::sort_tied(
-                            &self.finder,
-                            &mut self.leaves,
-                            self.stable,
-                            self.packed,
-                            entries,
-                            range.shared,
-                        )
-                    };
-                    return Some(range);
-                }
                 kind = Kind::Tied;
             } else if varying == 0 {
                 // SAFETY: as above.
@@ -279,31 +303,95 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         }
     }
 
-    /// Makes the entries of all keys, and returns the bits in which heads differ.
-    fn make(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> u64 {
+    /// Makes the entries of all keys, and returns the bits in which heads differ. None if words would tell too little
+    /// apart; then entries have none.
+    fn make(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> Option<u64> {
         let entries = range.of_mut(sides);
+        let (mut window, ties) = guess_fresh(&self.finder, entries.len(), self.packed);
         loop {
-            let mut window = guess_fresh(&self.finder, entries.len(), self.packed);
-            if let Some(passed) = make(&self.finder, entries, 0, &mut window) {
+            if ties > ties_max() {
+                if make_bare(&self.finder, entries) {
+                    return None;
+                }
+            } else if let Some(passed) = make(&self.finder, entries, 0, &mut window) {
                 // SAFETY: the entries were just made.
-                return unsafe { self.finish(entries, range, &mut window, passed) };
+                return Some(unsafe { self.finish(entries, range, &mut window, passed) });
             }
             // Once, for no key is too far off for a finder that asks the list.
             self.finder = self.finder.far();
         }
     }
 
-    /// Loads words behind those that are all the same, and returns the bits in which heads differ.
+    /// Loads words behind those that are all the same, and returns the bits in which heads differ. None if words would
+    /// tell too little apart; then entries are as they were.
     ///
     /// # Safety
     /// As of `work`.
-    unsafe fn load(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> u64 {
+    unsafe fn load(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> Option<u64> {
         let entries = range.of_mut(sides);
         // SAFETY: the caller promised it.
         unsafe {
-            let mut window = guess_for(&self.finder, entries, range.shared, self.packed);
+            let (mut window, ties) = guess_for(&self.finder, entries, range.shared, self.packed);
+            if ties > ties_max() {
+                return None;
+            }
             let passed = load(&self.finder, entries, &mut window);
-            self.finish(entries, range, &mut window, passed)
+            Some(self.finish(entries, range, &mut window, passed))
+        }
+    }
+
+    /// Cuts a range at keys drawn from it: moves it to its shadow, and pushes a frame for each bucket.
+    ///
+    /// # Safety
+    /// As of `work`.
+    #[inline(never)]
+    unsafe fn cut(&mut self, sides: &mut Sides<'_>, range: Range) {
+        let [left, right] = &mut *sides;
+        let (from, to) = if range.side == 0 { (left, right) } else { (right, left) };
+        let (from, to) = (&from[range.start..range.end], &mut to[range.start..range.end]);
+        // SAFETY: the caller promised it.
+        let splitters = unsafe { Splitters::draw(&self.finder, from, range.shared) };
+        let count = splitters.buckets();
+        if self.counts.len() < count {
+            self.counts.resize(count, 0);
+        }
+        let places = &mut self.counts[..count];
+        places.fill(0);
+        // SAFETY: the caller promised it.
+        unsafe { splitters.classify(&self.finder, from, &mut self.buckets, places) };
+        let mut next = 0;
+        for place in places.iter_mut() {
+            next += core::mem::replace(place, next);
+        }
+        for (entry, bucket) in from.iter().zip(&self.buckets) {
+            let place = &mut places[usize::from(*bucket)];
+            to[*place as usize] = *entry;
+            *place += 1;
+        }
+        let mut end = range.end;
+        for bucket in (0..count).rev() {
+            let start = if bucket == 0 { range.start } else { range.start + self.counts[bucket - 1] as usize };
+            if start < end {
+                let depth = splitters.depth_of(if self.finder.flip == 0 { bucket } else { count - bucket });
+                let shared = depth.unwrap_or(range.shared);
+                let stuck = if end - start > range.len() - range.len() / 8 { range.stuck + 1 } else { 0 };
+                let kind = if depth.is_some() { Kind::Tied } else { Kind::Ready };
+                self.push(sides, Range { side: 1 - range.side, start, end, depth: shared, shared, stuck }, kind);
+            }
+            end = start;
+        }
+    }
+
+    /// Sorts a range whose entries tie as a leaf.
+    ///
+    /// # Safety
+    /// As of `work`.
+    unsafe fn sort_leaf(&mut self, sides: &mut Sides<'_>, range: Range) {
+        let entries = range.of_mut(sides);
+        if entries.len() > 1 {
+            entries.iter().for_each(|entry| self.finder.prefetch(*entry, range.shared));
+            // SAFETY: the caller promised it.
+            unsafe { Self::sort_tied(&self.finder, &mut self.leaves, self.stable, self.packed, entries, range.shared) };
         }
     }
 
@@ -329,6 +417,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
 
     /// The radix step: moves the range to its shadow by a digit, and pushes a frame for each bucket. Where the digit
     /// splits off too little, the range is sorted instead, and the answer is false.
+    #[inline(never)]
     fn split(&mut self, sides: &mut Sides<'_>, range: Range, varying: u64) -> bool {
         let digit = Digit::fitting(varying, range.len());
         if self.counts.len() < digit.values() {
@@ -341,13 +430,14 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             self.sort_words(&mut from[range.start..range.end]);
             return false;
         }
-        counted.scatter(&mut to[range.start..range.end]);
+        crate::STAT[0].fetch_add(range.len(), core::sync::atomic::Ordering::Relaxed);counted.scatter(&mut to[range.start..range.end]);
         self.push_buckets(sides, range, digit.values());
         true
     }
 
     /// Pushes frames for the buckets of a range that was just scattered: one for each large bucket, one for all small
     /// ones between two of those. After the scatter `counts` has the end of each bucket.
+    #[inline(never)]
     fn push_buckets(&mut self, sides: &mut Sides<'_>, parent: Range, values: usize) {
         let side = 1 - parent.side;
         let mut near_end = parent.end;
@@ -358,7 +448,8 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                 if end < near_end {
                     self.push(sides, Range { side, start: end, end: near_end, ..parent }, Kind::Near);
                 }
-                self.push(sides, Range { side, start, end, ..parent }, Kind::Open);
+                let stuck = if end - start > parent.len() - parent.len() / 8 { parent.stuck + 1 } else { 0 };
+                self.push(sides, Range { side, start, end, stuck, ..parent }, Kind::Open);
                 near_end = start;
             }
         }
@@ -368,6 +459,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     }
 
     /// Sorts entries by their words. Rows of equal keys end in order if the sort is to be stable.
+    #[inline(never)]
     fn sort_words(&self, entries: &mut [Entry]) {
         if self.stable {
             // Equal keys have one length, which is all that lies between word and row.
@@ -394,6 +486,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     ///
     /// # Safety
     /// As of `work`.
+    #[inline(never)]
     unsafe fn resolve_ties(&mut self, sides: &mut Sides<'_>, range: Range) -> Option<Range> {
         let flip = self.finder.flip;
         let entries = range.of_mut(sides);
@@ -420,7 +513,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             let its_head = head(entries[first]);
             next = first
                 + entries[first..].iter().take_while(|entry| is_tie(head(**entry), its_head, flip)).count();
-            if next - first <= LEAF_MAX || !is_open(its_head, flip) {
+            if next - first <= crate::TUNE[1].load(core::sync::atomic::Ordering::Relaxed) || !is_open(its_head, flip) {
                 // SAFETY: the caller promised it.
                 unsafe {
                     Self::sort_tied(
@@ -509,3 +602,5 @@ pub(crate) fn insertion_sort_by<T: Copy>(entries: &mut [T], less: impl Fn(T, T) 
         }
     }
 }
+
+fn ties_max() -> usize { crate::TUNE[2].load(core::sync::atomic::Ordering::Relaxed) }

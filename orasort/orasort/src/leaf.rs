@@ -26,7 +26,12 @@ struct Group {
     start: u32,
     end: u32,
     depth: usize,
+    /// How many loads in a row told few of the keys apart.
+    stuck: u8,
 }
+
+/// After so many loads that told few apart keys are compared in full: they are likely to be the beginnings of others.
+const STUCK_MAX: u8 = 3;
 
 /// The groups that wait: memory that is kept from one leaf to the next.
 #[derive(Debug, Default)]
@@ -59,14 +64,19 @@ impl Leaves {
             return;
         }
         self.waiting.clear();
-        self.waiting.push(Group { start: 0, end: entries.len() as u32, depth });
-        while let Some(Group { start, end, depth }) = self.waiting.pop() {
+        self.waiting.push(Group { start: 0, end: entries.len() as u32, depth, stuck: 0 });
+        while let Some(Group { start, end, depth, stuck }) = self.waiting.pop() {
             let group = &mut entries[start as usize..end as usize];
+            if stuck == STUCK_MAX {
+                // SAFETY: the caller promised it.
+                group.sort_unstable_by(|a, b| unsafe { compare(finder, *a, *b, depth) });
+                continue;
+            }
             // SAFETY: the caller promised it.
             unsafe {
-                let depth = load(finder, group, depth);
+                crate::STAT[3].fetch_add(group.len(), core::sync::atomic::Ordering::Relaxed);crate::STAT[5].fetch_add(1, core::sync::atomic::Ordering::Relaxed);let depth = load(finder, group, depth);
                 sort_words(group, stable);
-                self.find_ties(finder, group, start as usize, depth);
+                self.find_ties(finder, group, start as usize, depth, stuck);
             }
         }
     }
@@ -75,13 +85,14 @@ impl Leaves {
     ///
     /// # Safety
     /// As of `sort`.
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn find_ties<K: Keys + ?Sized>(
         &mut self,
         finder: &Finder<'_, K>,
         group: &mut [Entry],
         start: usize,
         depth: usize,
+        stuck: u8,
     ) {
         let mut first = 0;
         while first + 1 < group.len() {
@@ -100,7 +111,9 @@ impl Leaves {
                 });
             } else {
                 group[first..end].iter().for_each(|entry| finder.prefetch(*entry, depth));
-                self.waiting.push(Group { start: (start + first) as u32, end: (start + end) as u32, depth });
+                let stuck = if end - first > group.len() - group.len() / 8 { stuck + 1 } else { 0 };
+                let (start, end) = ((start + first) as u32, (start + end) as u32);
+                self.waiting.push(Group { start, end, depth, stuck });
             }
             first = end;
         }
@@ -112,7 +125,7 @@ impl Leaves {
 ///
 /// # Safety
 /// As of `Finder::key`, for each entry.
-#[inline(always)]
+#[inline(never)]
 unsafe fn load<K: Keys + ?Sized>(finder: &Finder<'_, K>, group: &mut [Entry], depth: usize) -> usize {
     // SAFETY: the caller promised it.
     let key = |entry: Entry| unsafe { finder.key(entry) };
@@ -140,7 +153,7 @@ unsafe fn load<K: Keys + ?Sized>(finder: &Finder<'_, K>, group: &mut [Entry], de
 }
 
 /// Sorts entries by their words. Equal keys have one length, which is all that lies between word and row.
-#[inline(always)]
+#[inline(never)]
 fn sort_words(entries: &mut [Entry], stable: bool) {
     match (entries.len() <= INSERTION_MAX, stable) {
         (true, false) => insertion_sort_by(entries, |a, b| head(a) < head(b)),

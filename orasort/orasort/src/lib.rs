@@ -28,6 +28,7 @@ mod engine;
 mod entry;
 #[cfg(feature = "external")]
 pub mod external;
+mod few;
 mod finder;
 mod keys;
 mod leaf;
@@ -42,6 +43,8 @@ mod scratch;
 mod small;
 mod sorted;
 mod sorter;
+mod splitters;
+mod survey;
 mod top;
 mod window;
 
@@ -195,3 +198,8 @@ pub fn sorted<K: Keys + ?Sized>(keys: &K) -> Sorted<'_, K> {
 pub fn sorted_with<K: Keys + ?Sized>(keys: &K, options: Options) -> Sorted<'_, K> {
     Sorted::own(keys, options)
 }
+
+#[doc(hidden)]
+pub static TUNE: [core::sync::atomic::AtomicUsize; 4] = [const { core::sync::atomic::AtomicUsize::new(0) }; 4];
+#[doc(hidden)]
+pub static STAT: [core::sync::atomic::AtomicUsize; 8] = [const { core::sync::atomic::AtomicUsize::new(0) }; 8];

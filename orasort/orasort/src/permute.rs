@@ -1,5 +1,6 @@
 //! Brings items into the order of sorted rows, in the memory that the sort has no more use for.
 
+use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use crate::engine::{Range, Sides};
@@ -56,6 +57,19 @@ pub(crate) fn apply<T>(both: &mut [Entry], items: &mut [T]) {
             position = row;
         }
     }
+}
+
+/// Brings items into the order of `rows`, a permutation: item `rows[p]` comes to position p.
+pub(crate) fn gather<T>(items: &mut [T], rows: &[u32]) {
+    assert_eq!(items.len(), rows.len(), "one row for each item");
+    let mut copy: Vec<MaybeUninit<T>> = Vec::with_capacity(items.len());
+    copy.extend(rows.iter().map(|row| {
+        // SAFETY: the item is valid to read. It is not dropped twice: a copy is never dropped, and if a row were none,
+        // the items would be as they were.
+        MaybeUninit::new(unsafe { core::ptr::read(&items[*row as usize]) })
+    }));
+    // SAFETY: there are as many copies as items, each item once, since rows are a permutation; the two do not overlap.
+    unsafe { core::ptr::copy_nonoverlapping(copy.as_ptr().cast::<T>(), items.as_mut_ptr(), items.len()) };
 }
 
 /// Room for `len` items in memory that is free, if they fit.

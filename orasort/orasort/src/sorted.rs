@@ -41,7 +41,7 @@ impl<'s, K: Keys + ?Sized> Sorted<'s, K> {
         assert!(u32::try_from(len).is_ok(), "more than u32::MAX keys");
         memory.scratch().reserve(len);
         let engine = Engine::start_fresh(keys, &mut memory.scratch().sides(len), options, packed);
-        Sorted { memory, engine, ready: Range { side: 0, start: 0, end: 0, depth: 0, shared: 0 }, len }
+        Sorted { memory, engine, ready: Range { side: 0, start: 0, end: 0, depth: 0, shared: 0, stuck: 0 }, len }
     }
 
     /// Makes sure that the ready range has a row; false at the end.

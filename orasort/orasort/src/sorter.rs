@@ -9,7 +9,8 @@ use crate::runs::{Found, equal_runs_from_end, order_of};
 use crate::scratch::Scratch;
 use crate::small::{is_for_std, is_tiny, sort_as_std};
 use crate::sorted::{Sorted, SortedLcp};
-use crate::{Options, Order, arrays, permute, top};
+use crate::survey::{Advice, survey};
+use crate::{Options, Order, arrays, bytes, few, permute, top};
 
 /// A sort that keeps its memory, 32 bytes a key of the largest input so far.
 ///
@@ -68,6 +69,10 @@ impl Sorter {
     ///
     /// The key of an item is asked for a few times. If `key` panics, the items are all there, in some order.
     pub fn sort_by_key_with<T, F: Fn(&T) -> &[u8]>(&mut self, items: &mut [T], key: F, options: Options) {
+        self.sort_items(items, &key, options);
+    }
+
+    fn sort_items<T, F: Fn(&T) -> &[u8]>(&mut self, items: &mut [T], key: &F, options: Options) {
         if is_tiny(items.len()) || u32::try_from(items.len()).is_err() {
             return sort_as_std(items, key, options);
         }
@@ -78,18 +83,54 @@ impl Sorter {
                 let runs = if options.stable && ties { equal_runs(&keys) } else { Vec::new() };
                 permute::reverse(items, &runs);
             }
-            Found::Mixed if is_for_std(&keys) => sort_as_std(items, keys.key, options),
-            Found::Mixed => {
-                let len = items.len();
-                self.scratch.reserve(len);
-                let mut sides = self.scratch.sides(len);
-                let mut engine = Engine::start_fresh(&keys, &mut sides, options, packs());
-                // SAFETY: rows are kept where entries were given out.
-                while let Some(range) = unsafe { engine.next(&mut sides) } {
-                    permute::keep_rows(&mut sides, &range);
+            Found::Mixed if is_for_std(&keys) => sort_as_std(items, key, options),
+            Found::Mixed => match survey(&keys) {
+                Advice::Merge => sort_as_std(items, key, Options { stable: true, ..options }),
+                Advice::Dominant(row) if !options.stable => self.sort_around(items, row, key, options),
+                Advice::Few(values) => {
+                    let mut rows = alloc::vec![0; items.len()];
+                    self.argsort_few(&keys, &values, options, &mut rows);
+                    permute::gather(items, &rows);
                 }
-                permute::apply(self.scratch.both_sides(len), items);
+                _ => {
+                    let len = items.len();
+                    self.scratch.reserve(len);
+                    let mut sides = self.scratch.sides(len);
+                    let mut engine = Engine::start_fresh(&keys, &mut sides, options, packs());
+                    // SAFETY: rows are kept where entries were given out.
+                    while let Some(range) = unsafe { engine.next(&mut sides) } {
+                        permute::keep_rows(&mut sides, &range);
+                    }
+                    permute::apply(self.scratch.both_sides(len), items);
+                }
+            },
+        }
+    }
+
+    /// Sorts items of which many have the key of one of them: those are only put aside.
+    fn sort_around<T, F: Fn(&T) -> &[u8]>(&mut self, items: &mut [T], row: usize, key: &F, options: Options) {
+        // What equals the first is brought to the front, the rest is sorted, and its lesser part changes places with
+        // the front.
+        items.swap(0, row);
+        let mut equal = 1;
+        let (first, rest) = items.split_at_mut(1);
+        let model = key(&first[0]);
+        for place in 0..rest.len() {
+            let its = key(&rest[place]);
+            if its.len() == model.len() && bytes::equal(its, model) {
+                rest.swap(place, equal - 1);
+                equal += 1;
             }
+        }
+        self.sort_items(&mut items[equal..], key, options);
+        let (equals, others) = items.split_at(equal);
+        let model = key(&equals[0]);
+        let before = others.partition_point(|item| options.order.turned(key(item).cmp(model)).is_lt());
+        if before <= equal {
+            let (equals, others) = items.split_at_mut(equal);
+            equals[..before].swap_with_slice(&mut others[..before]);
+        } else {
+            items[..equal + before].rotate_left(equal);
         }
     }
 
@@ -136,7 +177,15 @@ impl Sorter {
                     });
                 }
             }
-            Found::Mixed => self.argsort_mixed(keys, options, rows),
+            Found::Mixed => match survey(keys) {
+                Advice::Merge => {
+                    rows.iter_mut().zip(0..len).for_each(|(place, row)| *place = row);
+                    rows.sort_by(|a, b| options.order.turned(keys.key(*a as usize).cmp(keys.key(*b as usize))));
+                }
+                Advice::Few(values) => self.argsort_few(keys, &values, options, rows),
+                Advice::Dominant(value) => self.argsort_few(keys, &[value], options, rows),
+                Advice::Sort => self.argsort_mixed(keys, options, rows),
+            },
         }
     }
 
@@ -173,6 +222,15 @@ impl Sorter {
             Some(row)
         })
         .collect()
+    }
+
+    /// The rows of keys of which most have the values of some rows.
+    fn argsort_few<K: Keys + ?Sized>(&mut self, keys: &K, values: &[usize], options: Options, rows: &mut [u32]) {
+        few::argsort(keys, values, options.order, rows, |others| {
+            let mut sorted = alloc::vec![0; others.len()];
+            self.argsort_mixed(others, options, &mut sorted);
+            sorted
+        });
     }
 
     fn argsort_mixed<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {

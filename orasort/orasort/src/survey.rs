@@ -1,0 +1,91 @@
+//! The survey: a few keys, looked at before anything is built, tell which way of sorting fits.
+//!
+//! It finds keys that are nearly in order or made of runs, values that many keys have, and small inputs that the
+//! standard library's sort is likely to be faster on. All it costs is some dozen comparisons; where it is wrong the
+//! sort is slower than it could be, never wrong.
+
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+use crate::keys::Keys;
+
+/// Keys that are looked at: so many, or more of larger inputs.
+const SAMPLES_MIN: usize = 32;
+const SAMPLES_MAX: usize = 256;
+/// One of so many keys is looked at, within these bounds.
+const SAMPLE_OF: usize = 64;
+
+/// Inputs of fewer keys are not looked at.
+const LEN_MIN: usize = 256;
+
+/// Neighbours that are compared at each of `WINDOWS` places.
+const WINDOW: usize = 6;
+const WINDOWS: usize = 24;
+
+/// What fits.
+#[derive(Debug)]
+pub(crate) enum Advice {
+    /// Nothing special was seen.
+    Sort,
+    /// Keys rise or fall over long distances: runs, to be merged.
+    Merge,
+    /// At least every second key is equal to that of this row.
+    Dominant(usize),
+    /// Most keys have one of the values of these rows, which are in order, each value once.
+    Few(Vec<usize>),
+}
+
+/// Looks at keys of no known order.
+pub(crate) fn survey<K: Keys + ?Sized>(keys: &K) -> Advice {
+    let len = keys.len();
+    if len < LEN_MIN {
+        return Advice::Sort;
+    }
+    if has_runs(keys) {
+        return Advice::Merge;
+    }
+    let count = (len / SAMPLE_OF).clamp(SAMPLES_MIN, SAMPLES_MAX);
+    // Not at even distances, at which keys may lie that are alike.
+    let spread = |sample: usize| {
+        let mixed = (sample as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        (len * sample + (len * mixed as usize >> 32)) / count
+    };
+    let mut rows: Vec<usize> = (0..count).map(spread).collect();
+    rows.sort_unstable_by(|a, b| keys.key(*a).cmp(keys.key(*b)));
+    let mut values = Vec::new();
+    let (mut covered, mut largest) = (0, (0, 0));
+    for group in rows.chunk_by(|a, b| keys.key(*a) == keys.key(*b)) {
+        if group.len() > 1 {
+            covered += group.len();
+            values.push(group[0]);
+            largest = largest.max((group.len(), group[0]));
+        }
+    }
+    if 2 * largest.0 >= count {
+        return Advice::Dominant(largest.1);
+    }
+    // Below that what is gained by the values does not pay for looking every key up. Of few samples there are none to
+    // tell values by.
+    if count > 2 * SAMPLES_MIN && 5 * covered >= 4 * count && values.len() <= crate::few::VALUES_MAX {
+        return Advice::Few(values);
+    }
+    Advice::Sort
+}
+
+/// Whether neighbours rise, or fall, at all places that are looked at but one.
+fn has_runs<K: Keys + ?Sized>(keys: &K) -> bool {
+    let last = keys.len() - 1 - WINDOW;
+    let is_run = |window: &usize| {
+        let start = last * window / (WINDOWS - 1);
+        let mut seen = [false; 2];
+        (start..start + WINDOW).all(|row| {
+            match keys.key(row).cmp(keys.key(row + 1)) {
+                Ordering::Less => seen[0] = true,
+                Ordering::Greater => seen[1] = true,
+                Ordering::Equal => {}
+            }
+            seen != [true; 2]
+        })
+    };
+    (0..WINDOWS).filter(|window| !is_run(window)).nth(1).is_none()
+}
