@@ -108,6 +108,12 @@ impl DataSet {
         self.reordered(|keys| keys.sort_unstable())
     }
 
+    /// The same keys, each so many in order.
+    #[must_use]
+    pub fn in_runs(&self, keys: usize) -> Self {
+        self.reordered(|all| all.chunks_mut(keys.max(1)).for_each(<[_]>::sort_unstable))
+    }
+
     /// The first `keys` keys, or all if there are fewer.
     #[must_use]
     pub fn first(mut self, keys: usize) -> Self {

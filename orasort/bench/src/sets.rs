@@ -78,7 +78,7 @@ const MADE: &[Set] = sets! {
     "runs" Other "url in 8 sorted runs" generators::runs;
     "pipe" Other "numbers up, then down again" generators::pipe;
     "halves" Other "two halves of url, each in order"
-        |random: &mut Random, n: usize| generators::url(random, n).reordered(|keys| keys.chunks_mut(n.div_ceil(2).max(1)).for_each(<[_]>::sort_unstable));
+        |random: &mut Random, n: usize| generators::url(random, n).in_runs(n.div_ceil(2));
     "lsm" Other "table, tenant and time as numbers of 2, 4 and 8 bytes, then a column" shapes::lsm;
     "json" Other "lines of JSON with the same fields" shapes::json;
     "kmers" Other "31 letters out of four" shapes::kmers;

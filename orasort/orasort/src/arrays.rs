@@ -9,7 +9,7 @@ use core::ops::Not;
 
 use crate::bytes::chunk;
 use crate::digit::Digit;
-use crate::engine::{INSERTION_MAX, insertion_sort_by};
+use crate::insertion::{INSERTION_MAX, insertion_sort_by};
 use crate::load::varying_bits;
 use crate::runs::{Found, order_of};
 use crate::scratch::Scratch;
@@ -59,12 +59,52 @@ pub(crate) fn sort<const N: usize>(scratch: &mut Scratch, items: &mut [[u8; N]],
         Found::Reversed { .. } => items.reverse(),
         Found::Mixed => {
             scratch.reserve(items.len());
-            if N <= 8 {
+            if N <= 4 {
+                sort_narrow(scratch.narrow_sides(items.len()), items, order);
+            } else if N <= 8 {
                 sort_as(scratch.narrow_sides(items.len()), items, order);
             } else {
                 sort_as(scratch.sides(items.len()), items, order);
             }
         }
+    }
+}
+
+/// Bits of a digit of arrays of up to four bytes, and so many digits.
+const NARROW_BITS: u32 = 11;
+const NARROW_DIGITS: usize = 3;
+
+/// Sorts arrays of up to four bytes from their last digit to their first: three scatters whatever they are, and none
+/// for a digit that is the same in all.
+fn sort_narrow<const N: usize>([numbers, free]: [&mut [u64]; 2], items: &mut [[u8; N]], order: Order) {
+    let turned = |number: u64| if order == Order::Ascending { number } else { !number & 0xffff_ffff };
+    let digit =
+        |number: u64, place: usize| (number >> (NARROW_BITS * place as u32)) as usize % (1 << NARROW_BITS);
+    let mut counts = [[0u32; 1 << NARROW_BITS]; NARROW_DIGITS];
+    for (number, item) in numbers.iter_mut().zip(items.iter()) {
+        *number = turned(chunk(item, 0) >> 32);
+        for (place, counts) in counts.iter_mut().enumerate() {
+            counts[digit(*number, place)] += 1;
+        }
+    }
+    let (mut from, mut to) = (numbers, free);
+    for (place, counts) in counts.iter_mut().enumerate() {
+        if counts.iter().any(|count| *count as usize == from.len()) {
+            continue;
+        }
+        let mut next = 0;
+        for count in counts.iter_mut() {
+            next += core::mem::replace(count, next);
+        }
+        for number in &*from {
+            let count = &mut counts[digit(*number, place)];
+            to[*count as usize] = *number;
+            *count += 1;
+        }
+        core::mem::swap(&mut from, &mut to);
+    }
+    for (number, item) in from.iter().zip(items) {
+        item.copy_from_slice(&(turned(*number) as u32).to_be_bytes()[..N]);
     }
 }
 

@@ -5,11 +5,17 @@
 //! Leaving out constant bits keeps the order, and bits above the digit are constant, so digits order as entries do
 //! as far as they tell them apart.
 
+use crate::entry::{Entry, head};
+
 /// Bits of the widest digit.
 const DIGIT_BITS_MAX: u32 = 12;
 
 /// Ranges up to this length are sorted by comparing words when a digit splits off less than an eighth.
 const COMPARE_MAX: usize = 16 << 10;
+
+/// Entries that are looked at to tell whether a digit spreads, and how many pairs of them may have one digit.
+const SAMPLES: usize = 24;
+const PAIRS_MAX: u32 = 4;
 
 /// From this length on, a digit has `DIGIT_BITS_LARGE`: more buckets would not stay in the cache of a core.
 const LARGE: usize = 1 << 16;
@@ -97,6 +103,20 @@ impl Digit {
         }
     }
 
+    /// Whether few of a few entries have the digit of another. Such a digit tells about as much as seven comparisons
+    /// of each entry do, which take as long.
+    pub(crate) fn spreads(&self, entries: &[Entry]) -> bool {
+        let mut samples = [0u16; SAMPLES];
+        for (number, sample) in samples.iter_mut().enumerate() {
+            *sample = self.of::<true>(head(entries[entries.len() * number / SAMPLES])) as u16;
+        }
+        let same = |number: usize| {
+            let others = &samples[number + 1..];
+            others.iter().map(|other| u32::from(*other == samples[number])).sum::<u32>()
+        };
+        (0..SAMPLES).map(same).sum::<u32>() <= PAIRS_MAX
+    }
+
     /// Adds entries to the counts of their digits. `counts` has at least `values()` places.
     pub(crate) fn count<E: Copy>(&self, entries: &[E], word: impl Fn(E) -> u64, counts: &mut [u32]) {
         let counts = &mut counts[..self.values()];
@@ -147,7 +167,6 @@ impl<E: Copy, W: Fn(E) -> u64> Counted<'_, E, W> {
 
     /// Moves the entries to `to`, in order of digits; entries of one digit keep their order. Afterwards the counts
     /// have become the end of each digit's entries in `to`.
-    #[inline(never)]
     pub(crate) fn scatter(self, to: &mut [E]) {
         assert_eq!(self.from.len(), to.len(), "sides of one length");
         let places = self.places;
@@ -172,7 +191,6 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::entry::{Entry, head};
     use crate::load::scan;
 
     /// Whatever bits vary, digits rise with entries, fit, and tell some of them apart.

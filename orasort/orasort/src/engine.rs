@@ -11,20 +11,24 @@
 //! **One step** takes a range and does what its kind asks for:
 //!
 //! ```text
-//! Fresh   nothing is known               -> entries are made (load.rs)             -> Open
-//! Tied    all words are the same         -> words further on are loaded (load.rs)  -> Open
-//! Open    words of no known order        -> few: insertion sort                    -> Sorted
-//!                                           all the same: finished, or             -> Tied
-//!                                           else: radix step (digit.rs), by length -> a frame for each bucket
-//!                                           where words are the same and keys end
-//! Near    as Open, but no entry is far from its place: insertion sort              -> Sorted
-//! Sorted  words in order                 -> up to the first tie: ready; then       -> Tied and the rest
+//! Fresh   nothing is known               -> entries are made (load.rs)               -> Open
+//! Tied    all words are the same         -> few: a leaf (leaf.rs)                    -> ready
+//!                                           else: words further on (load.rs)         -> Open
+//!                                           many of which the next words would tell  -> a frame for each bucket
+//!                                           little: cut by whole keys (splitters.rs)
+//! Open    words of no known order        -> few: insertion sort                      -> Sorted
+//!                                           all the same: finished, or               -> Tied
+//!                                           else: radix step (digit.rs), by length   -> a frame for each bucket
+//!                                           where words are the same and keys end,
+//!                                           or by comparison if no digit spreads     -> Sorted
+//! Near    as Open, but no entry is far from its place: insertion sort                -> Sorted
+//! Sorted  words in order                 -> up to the first large tie, small ones    -> Tied and the rest
+//!                                           sorted as leaves: ready; then
+//! Ready   equal keys, or nothing to do   -> ready
 //! ```
 //!
 //! **Cost.** Every load takes each key of the range at least one word further into the bytes that tell it apart, or
-//! finishes it. Within a word, a radix step that splits off little in a small range gives way to a comparison sort of
-//! the words. In a large range it takes ten of the varying bits or three runs of them, with what lies between: at least
-//! nine of the 56 bits, so there are at most seven steps to a word.
+//! finishes it. A range of which step after step tells little apart is sorted by comparing keys.
 //!
 //! **If a key can't be got** because the caller's code panics, the engine has ended: what waits is not to be trusted.
 
@@ -34,20 +38,24 @@ use crate::Options;
 use crate::digit::Digit;
 use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length, row, with_head};
 use crate::finder::Finder;
+use crate::insertion::{INSERTION_MAX, insertion_sort};
 use crate::keys::Keys;
 use crate::leaf::{Leaves, compare};
 use crate::load::{Passed, guess_for, guess_fresh, load, make, make_bare, prefetch_ties, scan};
+use crate::range::{Kind, Range, Sides};
 use crate::splitters::Splitters;
 use crate::window::Window;
 
-/// The two arrays of entries.
-pub(crate) type Sides<'a> = [&'a mut [Entry]; 2];
-
-/// Up to this many entries are sorted by insertion.
-pub(crate) const INSERTION_MAX: usize = 20;
-
 /// Up to this many keys whose words tie are sorted as a leaf. Under Miri, where few keys have to do, it is less.
 const LEAF_MAX: usize = if cfg!(miri) { 24 } else { 1024 };
+
+/// Up to this many words are sorted by comparison, unless a digit tells nearly all of them apart.
+const COMPARE_MAX: usize = if cfg!(miri) { 40 } else { 4096 };
+
+/// Where more than one of so many keys has the word of another, a range of at least `CUT_MIN` keys is cut by whole
+/// keys: fewer are likely to lie in the caches next to the core, where loading their words again takes less.
+const TIES_OF: usize = 8;
+const CUT_MIN: usize = if cfg!(miri) { 40 } else { 1 << 17 };
 
 /// After so many steps that told few keys apart they are compared in full: many are likely to be the beginnings of
 /// others, which no step by their bytes gets out of soon.
@@ -55,46 +63,6 @@ const STUCK_MAX: u8 = 6;
 
 /// So many entries ahead keys whose words tie are asked for.
 const TIES_AHEAD: usize = 64;
-
-/// What is known about a range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Fresh,
-    Tied,
-    Open,
-    Near,
-    Sorted,
-    Ready,
-}
-
-/// Positions `start..end` of one side.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Range {
-    pub(crate) side: usize,
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-    /// Bytes that all keys share; where words begin, once there are any.
-    pub(crate) depth: usize,
-    /// Bytes that keys of equal words share, unless they end before.
-    pub(crate) shared: usize,
-    /// How many steps in a row told few of the keys apart.
-    pub(crate) stuck: u8,
-}
-
-impl Range {
-    fn len(&self) -> usize {
-        self.end - self.start
-    }
-
-    /// The entries of the range.
-    pub(crate) fn of<'s>(&self, sides: &'s Sides<'_>) -> &'s [Entry] {
-        &sides[self.side][self.start..self.end]
-    }
-
-    fn of_mut<'s>(&self, sides: &'s mut Sides<'_>) -> &'s mut [Entry] {
-        &mut sides[self.side][self.start..self.end]
-    }
-}
 
 /// The state between two ranges.
 #[derive(Debug)]
@@ -172,15 +140,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
 
     /// Puts a range before all that wait. It ends where they begin.
     fn push(&mut self, sides: &mut Sides<'_>, range: Range, kind: Kind) {
-        let next_side = self.side as u128;
-        // A window has at most 64 bytes.
-        let window = (range.shared - range.depth) as u128;
-        let frame = range.end as u128
-            | (kind as u128) << 40
-            | u128::from(range.stuck) << 43
-            | next_side << 48
-            | window << 56
-            | (range.depth as u128) << 64;
+        let frame = range.to_frame(kind, self.side);
         sides[1 - range.side][range.start] = frame;
         self.side = range.side;
     }
@@ -188,18 +148,8 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     /// Takes the range that begins at `position`.
     fn pop(&mut self, sides: &Sides<'_>, position: usize) -> (Range, Kind) {
         let frame = sides[1 - self.side][position];
-        let kind = match (frame >> 40) as u8 & 7 {
-            0 => Kind::Fresh,
-            1 => Kind::Tied,
-            2 => Kind::Open,
-            3 => Kind::Near,
-            4 => Kind::Sorted,
-            _ => Kind::Ready,
-        };
-        let end = (frame & 0xff_ffff_ffff) as usize;
-        let (depth, window) = ((frame >> 64) as usize, (frame >> 56) as usize & 0xff);
-        let range = Range { side: self.side, start: position, end, depth, shared: depth + window, stuck: (frame >> 43) as u8 & 31 };
-        self.side = (frame >> 48) as usize & 1;
+        let (range, kind, next_side) = Range::of_frame(frame, self.side, position);
+        self.side = next_side;
         (range, kind)
     }
 
@@ -241,7 +191,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     /// # Safety
     /// Unless the range is fresh, its entries were made by this engine's finder, or by one that it is a copy of. They
     /// may have been moved, and given other words.
-    #[inline(never)]
     unsafe fn work(&mut self, sides: &mut Sides<'_>, mut range: Range, mut kind: Kind) -> Option<Range> {
         if range.stuck >= STUCK_MAX && matches!(kind, Kind::Open | Kind::Tied) {
             // SAFETY: the caller promised it.
@@ -259,14 +208,20 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                 // SAFETY: as above.
                 Kind::Sorted => return unsafe { self.resolve_ties(sides, range) },
                 Kind::Ready => return Some(range),
-                Kind::Tied if range.len() <= crate::TUNE[1].load(core::sync::atomic::Ordering::Relaxed) => {
+                Kind::Tied if range.len() <= LEAF_MAX => {
                     // SAFETY: as above.
                     unsafe { self.sort_leaf(sides, range) };
                     return Some(range);
                 }
                 Kind::Fresh | Kind::Tied => {
                     // SAFETY: as above.
-                    let varying = unsafe { if kind == Kind::Fresh { self.make(sides, &mut range) } else { self.load(sides, &mut range) } };
+                    let varying = unsafe {
+                        if kind == Kind::Fresh {
+                            self.make(sides, &mut range)
+                        } else {
+                            self.load(sides, &mut range)
+                        }
+                    };
                     match varying {
                         Some(varying) => varying,
                         None => {
@@ -277,11 +232,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                     }
                 }
                 Kind::Open if range.len() <= INSERTION_MAX => 0,
-                Kind::Open if range.len() <= crate::TUNE[0].load(core::sync::atomic::Ordering::Relaxed) => {
-                    self.sort_words(range.of_mut(sides));
-                    // SAFETY: as above.
-                    return unsafe { self.resolve_ties(sides, range) };
-                }
                 Kind::Open => scan(range.of(sides)),
             };
             let words_vary = varying & ORDER_MASK;
@@ -309,7 +259,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         let entries = range.of_mut(sides);
         let (mut window, ties) = guess_fresh(&self.finder, entries.len(), self.packed);
         loop {
-            if ties > ties_max() {
+            if should_cut(entries.len(), ties) {
                 if make_bare(&self.finder, entries) {
                     return None;
                 }
@@ -332,7 +282,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         // SAFETY: the caller promised it.
         unsafe {
             let (mut window, ties) = guess_for(&self.finder, entries, range.shared, self.packed);
-            if ties > ties_max() {
+            if should_cut(entries.len(), ties) {
                 return None;
             }
             let passed = load(&self.finder, entries, &mut window);
@@ -344,7 +294,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     ///
     /// # Safety
     /// As of `work`.
-    #[inline(never)]
     unsafe fn cut(&mut self, sides: &mut Sides<'_>, range: Range) {
         let [left, right] = &mut *sides;
         let (from, to) = if range.side == 0 { (left, right) } else { (right, left) };
@@ -370,13 +319,18 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         }
         let mut end = range.end;
         for bucket in (0..count).rev() {
-            let start = if bucket == 0 { range.start } else { range.start + self.counts[bucket - 1] as usize };
+            let start =
+                if bucket == 0 { range.start } else { range.start + self.counts[bucket - 1] as usize };
             if start < end {
                 let depth = splitters.depth_of(if self.finder.flip == 0 { bucket } else { count - bucket });
                 let shared = depth.unwrap_or(range.shared);
                 let stuck = if end - start > range.len() - range.len() / 8 { range.stuck + 1 } else { 0 };
                 let kind = if depth.is_some() { Kind::Tied } else { Kind::Ready };
-                self.push(sides, Range { side: 1 - range.side, start, end, depth: shared, shared, stuck }, kind);
+                self.push(
+                    sides,
+                    Range { side: 1 - range.side, start, end, depth: shared, shared, stuck },
+                    kind,
+                );
             }
             end = start;
         }
@@ -391,7 +345,16 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         if entries.len() > 1 {
             entries.iter().for_each(|entry| self.finder.prefetch(*entry, range.shared));
             // SAFETY: the caller promised it.
-            unsafe { Self::sort_tied(&self.finder, &mut self.leaves, self.stable, self.packed, entries, range.shared) };
+            unsafe {
+                Self::sort_tied(
+                    &self.finder,
+                    &mut self.leaves,
+                    self.stable,
+                    self.packed,
+                    entries,
+                    range.shared,
+                )
+            };
         }
     }
 
@@ -417,9 +380,12 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
 
     /// The radix step: moves the range to its shadow by a digit, and pushes a frame for each bucket. Where the digit
     /// splits off too little, the range is sorted instead, and the answer is false.
-    #[inline(never)]
     fn split(&mut self, sides: &mut Sides<'_>, range: Range, varying: u64) -> bool {
         let digit = Digit::fitting(varying, range.len());
+        if range.len() <= COMPARE_MAX && !digit.spreads(range.of(sides)) {
+            self.sort_words(range.of_mut(sides));
+            return false;
+        }
         if self.counts.len() < digit.values() {
             self.counts.resize(digit.values(), 0);
         }
@@ -430,14 +396,13 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             self.sort_words(&mut from[range.start..range.end]);
             return false;
         }
-        crate::STAT[0].fetch_add(range.len(), core::sync::atomic::Ordering::Relaxed);counted.scatter(&mut to[range.start..range.end]);
+        counted.scatter(&mut to[range.start..range.end]);
         self.push_buckets(sides, range, digit.values());
         true
     }
 
     /// Pushes frames for the buckets of a range that was just scattered: one for each large bucket, one for all small
     /// ones between two of those. After the scatter `counts` has the end of each bucket.
-    #[inline(never)]
     fn push_buckets(&mut self, sides: &mut Sides<'_>, parent: Range, values: usize) {
         let side = 1 - parent.side;
         let mut near_end = parent.end;
@@ -459,7 +424,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     }
 
     /// Sorts entries by their words. Rows of equal keys end in order if the sort is to be stable.
-    #[inline(never)]
     fn sort_words(&self, entries: &mut [Entry]) {
         if self.stable {
             // Equal keys have one length, which is all that lies between word and row.
@@ -486,7 +450,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     ///
     /// # Safety
     /// As of `work`.
-    #[inline(never)]
     unsafe fn resolve_ties(&mut self, sides: &mut Sides<'_>, range: Range) -> Option<Range> {
         let flip = self.finder.flip;
         let entries = range.of_mut(sides);
@@ -513,7 +476,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             let its_head = head(entries[first]);
             next = first
                 + entries[first..].iter().take_while(|entry| is_tie(head(**entry), its_head, flip)).count();
-            if next - first <= crate::TUNE[1].load(core::sync::atomic::Ordering::Relaxed) || !is_open(its_head, flip) {
+            if next - first <= LEAF_MAX || !is_open(its_head, flip) {
                 // SAFETY: the caller promised it.
                 unsafe {
                     Self::sort_tied(
@@ -569,38 +532,12 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     }
 }
 
+/// Whether a range is cut by whole keys, of which so many are likely to have the word of another.
+fn should_cut(len: usize, ties: usize) -> bool {
+    len >= CUT_MIN && ties > len / TIES_OF
+}
+
 /// The place of the first entry that ties with the next one.
 fn first_tie(entries: &[Entry], flip: u64) -> Option<usize> {
     entries.windows(2).position(|pair| is_tie(head(pair[0]), head(pair[1]), flip))
 }
-
-/// Sorts entries that are few, or none of which is far from its place.
-fn insertion_sort(entries: &mut [Entry]) {
-    insertion_sort_by(entries, |a, b| head(a) < head(b));
-}
-
-/// Sorts what is few, or near to its place.
-#[inline(always)]
-pub(crate) fn insertion_sort_by<T: Copy>(entries: &mut [T], less: impl Fn(T, T) -> bool) {
-    let Some(mut last) = entries.first().copied() else { return };
-    for i in 1..entries.len() {
-        let moving = entries[i];
-        if !less(moving, last) {
-            last = moving;
-            continue;
-        }
-        // What is left of `i` moves up by one, so its greatest, `last`, comes to `i`.
-        entries[i] = last;
-        let mut hole = i - 1;
-        // SAFETY: `hole` starts below the length, falls, and is above 0 where 1 is taken from it.
-        unsafe {
-            while hole > 0 && less(moving, *entries.get_unchecked(hole - 1)) {
-                *entries.get_unchecked_mut(hole) = *entries.get_unchecked(hole - 1);
-                hole -= 1;
-            }
-            *entries.get_unchecked_mut(hole) = moving;
-        }
-    }
-}
-
-fn ties_max() -> usize { crate::TUNE[2].load(core::sync::atomic::Ordering::Relaxed) }

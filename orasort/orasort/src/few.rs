@@ -1,7 +1,7 @@
 //! Keys of which most have one of a few values: the values are put in order, not the keys.
 //!
-//! Every key is looked up among the values by a hash. Those found need no comparison: how many there are of a value, and
-//! how many come before, tells their places. What is left over is sorted and goes between them.
+//! Every key is looked up among the values by a hash. Those found need no comparison: how many there are of a value,
+//! and how many come before, tells their places. What is left over is sorted and goes between them.
 
 use alloc::vec::Vec;
 
@@ -97,8 +97,8 @@ impl<K: Keys + ?Sized> Keys for Rows<'_, K> {
     }
 }
 
-/// Writes the rows of keys, at most `u32::MAX`, in order. Those of equal values stay in theirs. `values` are the rows of
-/// the values, in ascending order, at most `VALUES_MAX`; `sort` puts rows of others in order.
+/// Writes the rows of keys, at most `u32::MAX`, in order. Those of equal values stay in theirs. `values` are the rows
+/// of the values, in ascending order, at most `VALUES_MAX`; `sort` puts rows of others in order.
 pub(crate) fn argsort<K: Keys + ?Sized>(
     keys: &K,
     values: &[usize],

@@ -9,13 +9,10 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use crate::bytes::{chunk, common_prefix_from};
-use crate::engine::insertion_sort_by;
 use crate::entry::{Entry, LENGTH_MAX, WORD_SHIFT, head, head_of, is_open, is_tie, row, with_head};
 use crate::finder::Finder;
+use crate::insertion::{INSERTION_MAX, insertion_sort, insertion_sort_by};
 use crate::keys::Keys;
-
-/// Up to this many entries are sorted by insertion.
-const INSERTION_MAX: usize = 20;
 
 /// Bytes that are wholly in a word.
 const WORD_BYTES: usize = 6;
@@ -74,7 +71,7 @@ impl Leaves {
             }
             // SAFETY: the caller promised it.
             unsafe {
-                crate::STAT[3].fetch_add(group.len(), core::sync::atomic::Ordering::Relaxed);crate::STAT[5].fetch_add(1, core::sync::atomic::Ordering::Relaxed);let depth = load(finder, group, depth);
+                let depth = load(finder, group, depth);
                 sort_words(group, stable);
                 self.find_ties(finder, group, start as usize, depth, stuck);
             }
@@ -85,7 +82,7 @@ impl Leaves {
     ///
     /// # Safety
     /// As of `sort`.
-    #[inline(never)]
+    #[inline(always)]
     unsafe fn find_ties<K: Keys + ?Sized>(
         &mut self,
         finder: &Finder<'_, K>,
@@ -125,7 +122,7 @@ impl Leaves {
 ///
 /// # Safety
 /// As of `Finder::key`, for each entry.
-#[inline(never)]
+#[inline(always)]
 unsafe fn load<K: Keys + ?Sized>(finder: &Finder<'_, K>, group: &mut [Entry], depth: usize) -> usize {
     // SAFETY: the caller promised it.
     let key = |entry: Entry| unsafe { finder.key(entry) };
@@ -153,10 +150,10 @@ unsafe fn load<K: Keys + ?Sized>(finder: &Finder<'_, K>, group: &mut [Entry], de
 }
 
 /// Sorts entries by their words. Equal keys have one length, which is all that lies between word and row.
-#[inline(never)]
+#[inline(always)]
 fn sort_words(entries: &mut [Entry], stable: bool) {
     match (entries.len() <= INSERTION_MAX, stable) {
-        (true, false) => insertion_sort_by(entries, |a, b| head(a) < head(b)),
+        (true, false) => insertion_sort(entries),
         (true, true) => insertion_sort_by(entries, |a, b| a < b),
         (false, false) => entries.sort_unstable_by_key(|entry| head(*entry)),
         (false, true) => entries.sort_unstable(),

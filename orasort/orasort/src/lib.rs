@@ -30,6 +30,7 @@ mod entry;
 pub mod external;
 mod few;
 mod finder;
+mod insertion;
 mod keys;
 mod leaf;
 mod load;
@@ -37,6 +38,7 @@ mod load;
 pub mod parallel;
 mod permute;
 mod pext;
+mod range;
 pub mod row;
 mod runs;
 mod scratch;
@@ -198,8 +200,3 @@ pub fn sorted<K: Keys + ?Sized>(keys: &K) -> Sorted<'_, K> {
 pub fn sorted_with<K: Keys + ?Sized>(keys: &K, options: Options) -> Sorted<'_, K> {
     Sorted::own(keys, options)
 }
-
-#[doc(hidden)]
-pub static TUNE: [core::sync::atomic::AtomicUsize; 4] = [const { core::sync::atomic::AtomicUsize::new(0) }; 4];
-#[doc(hidden)]
-pub static STAT: [core::sync::atomic::AtomicUsize; 8] = [const { core::sync::atomic::AtomicUsize::new(0) }; 8];

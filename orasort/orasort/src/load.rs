@@ -19,7 +19,7 @@ const SAMPLES_MIN: usize = 4;
 const SAMPLES_MAX: usize = 48;
 
 /// Of fewer keys it does not matter how many have the word of another.
-const TIES_FROM: usize = 4096;
+const TIES_FROM: usize = if cfg!(miri) { 40 } else { 1 << 17 };
 
 /// How many keys ahead of the one that is loaded memory is asked for.
 const AHEAD: usize = 12;
@@ -75,7 +75,7 @@ fn guess<'k>(len: usize, base: usize, packed: bool, key: impl Fn(usize) -> &'k [
     }
     let window = Window::guess(base, &its_samples[..count], packed && len > PLAIN_MAX);
     let ties = if len < TIES_FROM { 0 } else { ties(&window, &its_samples[..count]) };
-    (window, len / (count * count) * ties)
+    (window, (len as u64 * ties as u64 / (count * count) as u64) as usize)
 }
 
 /// How many ordered pairs of samples, each given from the window's base on, have one word though they differ.
@@ -91,10 +91,13 @@ fn ties(window: &Window<'_>, samples: &[&[u8]]) -> usize {
     }
     let heads = &mut heads[..open];
     heads.sort_unstable_by_key(|(head, _)| *head);
-    heads.chunk_by(|a, b| a.0 == b.0).map(|group| {
-        let differ = |key: &[u8]| group.iter().filter(|(_, other)| *other != key).count();
-        group.iter().map(|(_, key)| differ(key)).sum::<usize>()
-    }).sum()
+    heads
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|group| {
+            let differ = |key: &[u8]| group.iter().filter(|(_, other)| *other != key).count();
+            group.iter().map(|(_, key)| differ(key)).sum::<usize>()
+        })
+        .sum()
 }
 
 /// A window guessed for the first `len` keys of the list, one at least.

@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
-use crate::engine::{Range, Sides};
 use crate::entry::{Entry, row};
+use crate::range::{Range, Sides};
 
 /// Keeps the rows of a ready range at the front of side 0, four to an entry.
 ///

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::engine::Sides;
 use crate::entry::Entry;
+use crate::range::Sides;
 
 /// Memory for the two sides, or none yet.
 #[derive(Debug, Default)]

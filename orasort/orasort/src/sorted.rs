@@ -2,10 +2,11 @@
 
 use crate::Options;
 use crate::bytes::common_prefix;
-use crate::engine::{Engine, Range, Sides};
+use crate::engine::Engine;
 use crate::entry::{Entry, common_bytes, head, row};
 use crate::keys::Keys;
 use crate::load::packs;
+use crate::range::{Range, Sides};
 use crate::scratch::Scratch;
 
 /// The memory of an iterator: its own, or a sorter's.
@@ -41,7 +42,12 @@ impl<'s, K: Keys + ?Sized> Sorted<'s, K> {
         assert!(u32::try_from(len).is_ok(), "more than u32::MAX keys");
         memory.scratch().reserve(len);
         let engine = Engine::start_fresh(keys, &mut memory.scratch().sides(len), options, packed);
-        Sorted { memory, engine, ready: Range { side: 0, start: 0, end: 0, depth: 0, shared: 0, stuck: 0 }, len }
+        Sorted {
+            memory,
+            engine,
+            ready: Range { side: 0, start: 0, end: 0, depth: 0, shared: 0, stuck: 0 },
+            len,
+        }
     }
 
     /// Makes sure that the ready range has a row; false at the end.

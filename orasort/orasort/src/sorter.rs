@@ -9,7 +9,7 @@ use crate::runs::{Found, equal_runs_from_end, order_of};
 use crate::scratch::Scratch;
 use crate::small::{is_for_std, is_tiny, sort_as_std};
 use crate::sorted::{Sorted, SortedLcp};
-use crate::survey::{Advice, survey};
+use crate::survey::{Advice, has_runs, survey};
 use crate::{Options, Order, arrays, bytes, few, permute, top};
 
 /// A sort that keeps its memory, 32 bytes a key of the largest input so far.
@@ -67,7 +67,7 @@ impl Sorter {
 
     /// Sorts items by a key that lies in them, as the options say.
     ///
-    /// The key of an item is asked for a few times. If `key` panics, the items are all there, in some order.
+    /// The key of an item may be asked for many times. If `key` panics, the items are all there, in some order.
     pub fn sort_by_key_with<T, F: Fn(&T) -> &[u8]>(&mut self, items: &mut [T], key: F, options: Options) {
         self.sort_items(items, &key, options);
     }
@@ -77,15 +77,24 @@ impl Sorter {
             return sort_as_std(items, key, options);
         }
         let keys = ByKey { items: &*items, key };
-        match order_of(&keys, options.order) {
+        let merging = Options { stable: true, ..options };
+        let has_runs = has_runs(&keys);
+        if has_runs {
+            let rises = keys.key(0) <= keys.key(items.len() - 1);
+            if rises == (options.order == Order::Ascending) {
+                // It finds what is in order as fast as anything does.
+                return sort_as_std(items, key, merging);
+            }
+        }
+        match if has_runs { order_of(&keys, options.order) } else { Found::Mixed } {
             Found::InOrder => {}
             Found::Reversed { ties } => {
                 let runs = if options.stable && ties { equal_runs(&keys) } else { Vec::new() };
                 permute::reverse(items, &runs);
             }
+            Found::Mixed if has_runs => sort_as_std(items, key, merging),
             Found::Mixed if is_for_std(&keys) => sort_as_std(items, key, options),
             Found::Mixed => match survey(&keys) {
-                Advice::Merge => sort_as_std(items, key, Options { stable: true, ..options }),
                 Advice::Dominant(row) if !options.stable => self.sort_around(items, row, key, options),
                 Advice::Few(values) => {
                     let mut rows = alloc::vec![0; items.len()];
@@ -177,11 +186,18 @@ impl Sorter {
                     });
                 }
             }
+            Found::Mixed if is_tiny(rows.len()) => {
+                rows.iter_mut().zip(0..len).for_each(|(place, row)| *place = row);
+                rows.sort_unstable_by(|a, b| {
+                    let order = keys.key(*a as usize).cmp(keys.key(*b as usize));
+                    options.order.turned(order).then(a.cmp(b))
+                });
+            }
+            Found::Mixed if has_runs(keys) => {
+                rows.iter_mut().zip(0..len).for_each(|(place, row)| *place = row);
+                rows.sort_by(|a, b| options.order.turned(keys.key(*a as usize).cmp(keys.key(*b as usize))));
+            }
             Found::Mixed => match survey(keys) {
-                Advice::Merge => {
-                    rows.iter_mut().zip(0..len).for_each(|(place, row)| *place = row);
-                    rows.sort_by(|a, b| options.order.turned(keys.key(*a as usize).cmp(keys.key(*b as usize))));
-                }
                 Advice::Few(values) => self.argsort_few(keys, &values, options, rows),
                 Advice::Dominant(value) => self.argsort_few(keys, &[value], options, rows),
                 Advice::Sort => self.argsort_mixed(keys, options, rows),
@@ -225,7 +241,13 @@ impl Sorter {
     }
 
     /// The rows of keys of which most have the values of some rows.
-    fn argsort_few<K: Keys + ?Sized>(&mut self, keys: &K, values: &[usize], options: Options, rows: &mut [u32]) {
+    fn argsort_few<K: Keys + ?Sized>(
+        &mut self,
+        keys: &K,
+        values: &[usize],
+        options: Options,
+        rows: &mut [u32],
+    ) {
         few::argsort(keys, values, options.order, rows, |others| {
             let mut sorted = alloc::vec![0; others.len()];
             self.argsort_mixed(others, options, &mut sorted);

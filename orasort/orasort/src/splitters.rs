@@ -4,7 +4,7 @@
 //! step a few of the word's. A comparison with a whole key always tells one bit, at whatever depth it lies. So some
 //! keys are drawn, put in order, and made a search tree; each key of the partition goes down the tree, and what arrives
 //! at one leaf is a partition of its own. All keys that reach a node lie between two of the drawn keys, and so share
-//! what those two share: a node looks at the eight bytes behind that, and further only where these are the same.
+//! what those two share: a node looks at the sixteen bytes behind that, and further only where these are the same.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -13,6 +13,7 @@ use crate::bytes::{chunk, common_prefix_from};
 use crate::entry::Entry;
 use crate::finder::Finder;
 use crate::keys::Keys;
+use crate::survey::spread;
 
 /// Nodes of the largest tree, and one.
 const NODES_MAX: usize = 256;
@@ -26,8 +27,8 @@ const AHEAD: usize = 8;
 /// A node of the tree.
 #[derive(Debug, Clone, Copy, Default)]
 struct Node<'k> {
-    /// The eight bytes of the key from `depth` on.
-    word: u64,
+    /// The sixteen bytes of the key from `depth` on.
+    word: u128,
     /// Bytes that all keys that come here share, unless they end before.
     depth: usize,
     key: &'k [u8],
@@ -46,16 +47,18 @@ impl<'k> Splitters<'k> {
     ///
     /// # Safety
     /// As of `Finder::key`, for each entry.
-    pub(crate) unsafe fn draw<K: Keys + ?Sized>(finder: &Finder<'k, K>, entries: &[Entry], depth: usize) -> Self {
+    pub(crate) unsafe fn draw<K: Keys + ?Sized>(
+        finder: &Finder<'k, K>,
+        entries: &[Entry],
+        depth: usize,
+    ) -> Self {
         let leaves = (entries.len() / LEAF_LEN).next_power_of_two().clamp(4, NODES_MAX);
         let count = leaves * DRAWN;
-        let place = |number: usize| {
-            let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-            (entries.len() * number + (entries.len() * mixed as usize >> 32)) / count
-        };
+        let place = |number| spread(entries.len(), number, count);
         (0..count).for_each(|number| finder.prefetch(entries[place(number)], depth));
         // SAFETY: the caller promised it.
-        let mut drawn: Vec<&[u8]> = (0..count).map(|number| unsafe { finder.key(entries[place(number)]) }).collect();
+        let mut drawn: Vec<&[u8]> =
+            (0..count).map(|number| unsafe { finder.key(entries[place(number)]) }).collect();
         drawn.sort_unstable();
         // Each once: what equals a key has a leaf of its own.
         let mut chosen: Vec<&[u8]> = (1..leaves).map(|leaf| drawn[leaf * DRAWN]).collect();
@@ -69,7 +72,14 @@ impl<'k> Splitters<'k> {
     }
 
     /// Makes node `number` and those below of `keys`, which lie between two others.
-    fn build(&mut self, number: usize, keys: &[&'k [u8]], low: Option<&[u8]>, high: Option<&[u8]>, depth: usize) {
+    fn build(
+        &mut self,
+        number: usize,
+        keys: &[&'k [u8]],
+        low: Option<&[u8]>,
+        high: Option<&[u8]>,
+        depth: usize,
+    ) {
         let depth = match (low, high) {
             (Some(low), Some(high)) => common_prefix_from(low, high, depth),
             _ => depth,
@@ -78,7 +88,7 @@ impl<'k> Splitters<'k> {
             self.depths.push(depth);
             return;
         };
-        self.nodes[number] = Node { word: chunk(key, depth), depth, key };
+        self.nodes[number] = Node { word: wide_chunk(key, depth), depth, key };
         self.build(2 * number, &keys[..keys.len() / 2], low, Some(key), depth);
         self.build(2 * number + 1, &keys[keys.len() / 2 + 1..], Some(key), high, depth);
     }
@@ -100,7 +110,7 @@ impl<'k> Splitters<'k> {
         let (mut at, mut equal) = (1, 0);
         while at < leaves {
             let node = &self.nodes[at];
-            let word = chunk(key, node.depth);
+            let word = wide_chunk(key, node.depth);
             let mut above = word > node.word;
             if word == node.word {
                 let order = order_behind(key, node.key, node.depth);
@@ -145,11 +155,20 @@ impl<'k> Splitters<'k> {
     }
 }
 
-/// The order of two keys whose eight bytes from `depth` on are the same, zeros where one ends.
+/// Sixteen bytes of a key from `at` on as a number, the first at the top, zeros behind the end.
+#[inline(always)]
+fn wide_chunk(key: &[u8], at: usize) -> u128 {
+    match key.get(at..).and_then(|rest| rest.first_chunk()) {
+        Some(bytes) => u128::from_be_bytes(*bytes),
+        None => u128::from(chunk(key, at)) << 64 | u128::from(chunk(key, at + 8)),
+    }
+}
+
+/// The order of two keys whose sixteen bytes from `depth` on are the same, zeros where one ends.
 #[inline(always)]
 fn order_behind(a: &[u8], b: &[u8], depth: usize) -> Ordering {
     let len = a.len().min(b.len());
-    let mut at = depth + 8;
+    let mut at = depth + 16;
     while at < len {
         let (one, other) = (chunk(a, at), chunk(b, at));
         if one != other {

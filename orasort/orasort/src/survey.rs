@@ -27,8 +27,6 @@ const WINDOWS: usize = 24;
 pub(crate) enum Advice {
     /// Nothing special was seen.
     Sort,
-    /// Keys rise or fall over long distances: runs, to be merged.
-    Merge,
     /// At least every second key is equal to that of this row.
     Dominant(usize),
     /// Most keys have one of the values of these rows, which are in order, each value once.
@@ -41,16 +39,8 @@ pub(crate) fn survey<K: Keys + ?Sized>(keys: &K) -> Advice {
     if len < LEN_MIN {
         return Advice::Sort;
     }
-    if has_runs(keys) {
-        return Advice::Merge;
-    }
     let count = (len / SAMPLE_OF).clamp(SAMPLES_MIN, SAMPLES_MAX);
-    // Not at even distances, at which keys may lie that are alike.
-    let spread = |sample: usize| {
-        let mixed = (sample as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        (len * sample + (len * mixed as usize >> 32)) / count
-    };
-    let mut rows: Vec<usize> = (0..count).map(spread).collect();
+    let mut rows: Vec<usize> = (0..count).map(|number| spread(len, number, count)).collect();
     rows.sort_unstable_by(|a, b| keys.key(*a).cmp(keys.key(*b)));
     let mut values = Vec::new();
     let (mut covered, mut largest) = (0, (0, 0));
@@ -72,8 +62,9 @@ pub(crate) fn survey<K: Keys + ?Sized>(keys: &K) -> Advice {
     Advice::Sort
 }
 
-/// Whether neighbours rise, or fall, at all places that are looked at but one.
-fn has_runs<K: Keys + ?Sized>(keys: &K) -> bool {
+/// Whether keys, some more than a window's, are likely to be in order or made of runs: whether neighbours rise, or
+/// fall, at all places that are looked at but one.
+pub(crate) fn has_runs<K: Keys + ?Sized>(keys: &K) -> bool {
     let last = keys.len() - 1 - WINDOW;
     let is_run = |window: &usize| {
         let start = last * window / (WINDOWS - 1);
@@ -88,4 +79,12 @@ fn has_runs<K: Keys + ?Sized>(keys: &K) -> bool {
         })
     };
     (0..WINDOWS).filter(|window| !is_run(window)).nth(1).is_none()
+}
+
+/// The place of one of `count` samples among `len` keys. They do not lie at even distances, at which keys may lie that
+/// are alike.
+pub(crate) fn spread(len: usize, number: usize, count: usize) -> usize {
+    let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let within = ((len as u64 * mixed) >> 32) as usize;
+    (len * number + within) / count
 }

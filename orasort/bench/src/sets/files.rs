@@ -21,11 +21,7 @@ fn walk(mut work: impl FnMut(&Path) -> bool) {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
-                Ok(kind) if kind.is_file() => {
-                    if !work(&entry.path()) {
-                        return;
-                    }
-                }
+                Ok(kind) if kind.is_file() && !work(&entry.path()) => return,
                 _ => {}
             }
         }

@@ -264,7 +264,7 @@ pub fn appended(random: &mut Random, n: usize) -> DataSet {
 }
 
 pub fn runs(random: &mut Random, n: usize) -> DataSet {
-    url(random, n).reordered(|keys| keys.chunks_mut(n.div_ceil(8).max(1)).for_each(<[_]>::sort_unstable))
+    url(random, n).in_runs(n.div_ceil(8))
 }
 
 pub fn pipe(_: &mut Random, n: usize) -> DataSet {
