@@ -57,6 +57,21 @@ pub struct Address {
     pub sha256: Option<String>,
 }
 
+/// A published version and its series: `18.1` of `18`, `8.0.31` of `8.0`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    pub version: String,
+    pub series: String,
+}
+
+impl Release {
+    /// A published version whose series has this many numbers.
+    pub(crate) fn of(version: String, series_numbers: usize) -> Release {
+        let numbers: Vec<&str> = version.split('.').take(series_numbers).collect();
+        Release { series: numbers.join("."), version }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Published {
     /// An exact version, or a series whose latest version is available.

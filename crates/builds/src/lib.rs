@@ -29,14 +29,14 @@ mod source;
 mod unpack;
 mod user;
 
-pub use build::{Address, Build, Published};
+pub use build::{Address, Build, Published, Release};
 pub use cpus::{CpuSet, Pinned, pin_this_thread};
 pub use digest::sha256_hex;
 pub use dirs::Dirs;
 pub use error::{Error, Result};
 pub use guard::run_shim_if_asked;
 pub use obtain::{
-    check_known, compile, install, install_from, list_builds, published, resolve, resolve_watched,
+    check_known, compile, install, install_from, list_builds, published, releases, resolve, resolve_watched,
 };
 pub use plain_file::{open_file, read_text};
 pub use source::log_of;

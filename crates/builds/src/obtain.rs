@@ -2,7 +2,7 @@
 
 use rqps_model::{BuildSource, BuildSpec, Dbms, SourceSpec};
 
-use crate::build::{Address, Build, Published};
+use crate::build::{Address, Build, Published, Release};
 use crate::cache::Cache;
 use crate::dirs::Dirs;
 use crate::error::Result;
@@ -29,6 +29,12 @@ pub fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Address) -> R
 /// The known published versions of a DBMS, oldest first; None if only its registry has the list.
 pub fn published(dbms: Dbms) -> Result<Option<Vec<Published>>> {
     products::get(dbms).published()
+}
+
+/// The releases of the series from that of `from` to that of `to`, oldest first. A release may turn out to be
+/// unpublished when it is installed.
+pub fn releases(dirs: &Dirs, dbms: Dbms, from: &str, to: &str) -> Result<Vec<Release>> {
+    products::get(dbms).releases(dirs, from, to)
 }
 
 /// Rejects invalid builds without network access and without running anything: a version of an unsupported

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::build::{Address, Build, Published};
+use crate::build::{Address, Build, Published, Release};
 use crate::dirs::Dirs;
 use crate::error::Result;
 use crate::source::code::SourceCode;
@@ -33,6 +33,9 @@ pub(crate) trait Product: SourceCode {
 
     /// See [`crate::published`].
     fn published(&self) -> Result<Option<Vec<Published>>>;
+
+    /// See [`crate::releases`].
+    fn releases(&self, dirs: &Dirs, from: &str, to: &str) -> Result<Vec<Release>>;
 
     /// Resolves a directory to a build, see [`crate::resolve`].
     fn directory(&self, path: &Path) -> Result<Build>;

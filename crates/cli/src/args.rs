@@ -12,7 +12,7 @@ pub use import::ImportArgs;
 use rqps_plan::Driver;
 use rqps_report::{Format, Section};
 use std::path::PathBuf;
-pub use two_builds::{GateArgs, UpgradeArgs};
+pub use two_builds::{BisectArgs, GateArgs, UpgradeArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -122,6 +122,8 @@ pub enum Verb {
     Explain(ExplainArgs),
     /// Pass or fail a change: measure base and head together, or judge an existing run
     Gate(GateArgs),
+    /// Find the published version that brought a change
+    Bisect(BisectArgs),
     /// Write a run's full report
     Report(ReportArgs),
     /// Export runs as flat tables: Parquet, CSV, JSON Lines

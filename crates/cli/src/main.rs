@@ -1,6 +1,7 @@
 //! The command line: parses arguments, runs one verb, returns an exit code. Every verb is a file in `verbs/`.
 
 mod args;
+mod bisect;
 mod build_progress;
 mod context;
 mod human;
@@ -69,6 +70,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Compare(args) => verbs::compare::run(context, &args),
         Verb::Explain(args) => verbs::explain::run(context, &args),
         Verb::Gate(args) => verbs::gate::run(context, &args),
+        Verb::Bisect(args) => verbs::bisect::run(context, &args),
         Verb::Report(args) => verbs::report::run(context, &args),
         Verb::Export(args) => verbs::export::run(context, &args),
         Verb::Import(args) => verbs::import::run(context, &args),

@@ -245,7 +245,7 @@ impl Error {
     }
 
     /// The arm that caused it, if other arms may succeed.
-    pub(crate) fn faulty_arm(&self) -> Option<&str> {
+    pub fn faulty_arm(&self) -> Option<&str> {
         use rqps_builds::Error as Builds;
         use rqps_servers::Error as Servers;
         match self {

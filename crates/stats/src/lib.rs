@@ -8,6 +8,7 @@
 //! arguments: no clock, no files, and randomness only from a seed.
 
 mod adjust;
+pub mod bisect;
 pub mod counts;
 mod cuts;
 mod direction;

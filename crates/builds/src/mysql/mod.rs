@@ -18,7 +18,7 @@ use std::path::Path;
 
 use rqps_model::Dbms;
 
-use crate::build::{Address, Build, Published};
+use crate::build::{Address, Build, Published, Release};
 use crate::dirs::Dirs;
 use crate::error::Result;
 use crate::product::Product;
@@ -54,6 +54,13 @@ impl Product for Mysql {
 
     fn published(&self) -> Result<Option<Vec<Published>>> {
         install::published(self.dbms).map(Some)
+    }
+
+    fn releases(&self, _dirs: &Dirs, _from: &str, _to: &str) -> Result<Vec<Release>> {
+        Ok(install::published(self.dbms)?
+            .into_iter()
+            .map(|published| Release::of(published.version, 2))
+            .collect())
     }
 
     fn directory(&self, path: &Path) -> Result<Build> {

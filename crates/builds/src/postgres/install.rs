@@ -29,7 +29,7 @@ pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
 }
 
 /// The newest version of a series. If the registry is unreachable, the newest cached one, with a note.
-fn newest(cache: &Cache, request: &Request) -> Result<(Version, Option<String>)> {
+pub(super) fn newest(cache: &Cache, request: &Request) -> Result<(Version, Option<String>)> {
     match registry::newest(&request.requirement()) {
         Ok(version) => Ok((version, None)),
         Err(NotFound::Absent) => Err(registry::unknown_version(request)),

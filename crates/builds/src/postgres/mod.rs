@@ -4,6 +4,7 @@ mod directory;
 mod install;
 mod programs;
 mod registry;
+mod releases;
 mod source;
 mod version;
 
@@ -11,7 +12,7 @@ use std::path::Path;
 
 use rqps_model::Dbms;
 
-use crate::build::{Address, Build, Published};
+use crate::build::{Address, Build, Published, Release};
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::product::Product;
@@ -37,6 +38,10 @@ impl Product for Postgres {
 
     fn published(&self) -> Result<Option<Vec<Published>>> {
         Ok(None)
+    }
+
+    fn releases(&self, dirs: &Dirs, from: &str, to: &str) -> Result<Vec<Release>> {
+        releases::releases(dirs, from, to)
     }
 
     fn directory(&self, path: &Path) -> Result<Build> {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use rqps_model::Dbms;
 
-use crate::build::{Address, Build, Published};
+use crate::build::{Address, Build, Published, Release};
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::product::Product;
@@ -39,6 +39,10 @@ impl Product for Rocksdb {
 
     fn published(&self) -> Result<Option<Vec<Published>>> {
         install::published().map(Some)
+    }
+
+    fn releases(&self, _dirs: &Dirs, _from: &str, _to: &str) -> Result<Vec<Release>> {
+        Ok(install::published()?.into_iter().map(|published| Release::of(published.version, 1)).collect())
     }
 
     fn directory(&self, path: &Path) -> Result<Build> {

@@ -29,6 +29,28 @@ pub struct UpgradeArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct BisectArgs {
+    /// A version before the change: postgres-16.2, or postgres-16 for the newest 16
+    #[arg(long, value_name = "BUILD")]
+    pub good: String,
+    /// A later version, after the change
+    #[arg(long, value_name = "BUILD")]
+    pub bad: String,
+    /// The tests that changed
+    #[arg(long = "test", value_delimiter = ',', value_name = "TEST,…", required = true)]
+    pub tests: Vec<String>,
+    /// A shipped config's name, or a file [default: the plan's]
+    #[arg(long)]
+    pub config: Option<String>,
+    /// Stop after this time (15m, 1h); the same command continues
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// A plan with protocol = "isolated"; good and bad replace its arms [default: verdicts]
+    #[arg(long)]
+    pub plan: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub struct GateArgs {
     /// An existing run: its folder, its name, or `last`
     #[arg(conflicts_with_all = ["base", "head", "config", "tests", "budget", "plan", "label"])]

@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+pub mod bisect;
 pub mod build;
 pub mod builds;
 pub mod calibrate;

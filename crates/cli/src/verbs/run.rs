@@ -37,6 +37,11 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
 
 /// Gets the builds of a plan and creates its run folder.
 pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
+    begin_in(context, plan, &context.results)
+}
+
+/// The same in another results directory.
+pub fn begin_in(context: &Context, plan: Plan, results: &Path) -> anyhow::Result<Execution> {
     let what = format!("getting the builds of {} arms", plan.arms.len());
     let ingredients = with_build_progress(context, &what, None, |watch| {
         rqps_executor::resolve(&KIT, &plan, &context.dirs, watch)
@@ -55,7 +60,7 @@ pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
     announce_needs(&plan, Needs::of(&plan, &ingredients, &context.dirs).check()?);
     warn_about_families(&plan, &ingredients);
     let version = env!("CARGO_PKG_VERSION");
-    Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, &context.results, version)?)
+    Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, results, version)?)
 }
 
 /// Says how long the run takes and how much room it needs.

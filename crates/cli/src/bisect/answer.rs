@@ -1,0 +1,179 @@
+//! A bisection's course and its answer, as text and JSON.
+
+use super::journal::Journal;
+use super::versions::Found;
+use crate::listing::{Cell, Column, Listing};
+use rqps_model::Metric;
+use rqps_stats::bisect::Step;
+use rqps_stats::t_upper;
+use rqps_store::counted;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Probability beyond each end of a version's interval.
+const OUTSIDE: f64 = 0.025;
+
+/// What was found for one test.
+pub struct OfTest {
+    pub test: String,
+    /// `None`: it did not change between the good and the bad version.
+    pub found: Option<(Metric, Found)>,
+}
+
+/// A version's figure relative to the good one.
+struct Level {
+    version: String,
+    blocks: usize,
+    ratio: f64,
+    low: f64,
+    high: f64,
+}
+
+impl OfTest {
+    /// The measured versions, in the order of the row.
+    fn levels(&self, journal: &Journal) -> Vec<Level> {
+        let Some((metric, found)) = &self.found else {
+            return Vec::new();
+        };
+        let measured = journal.blocks(&self.test, *metric);
+        let level = |version: &String| {
+            let blocks = measured.get(version)?;
+            let count = blocks.len() as f64;
+            let mean = blocks.iter().sum::<f64>() / count;
+            let squares: f64 = blocks.iter().map(|block| (block - mean).powi(2)).sum();
+            let half = t_upper(OUTSIDE, count - 1.0) * (squares / (count - 1.0).max(1.0) / count).sqrt();
+            let (low, high) = ((mean - half).exp(), (mean + half).exp());
+            Some(Level { version: version.clone(), blocks: blocks.len(), ratio: mean.exp(), low, high })
+        };
+        found.row.versions.iter().filter_map(level).collect()
+    }
+
+    /// The course as a table.
+    pub fn table(&self, journal: &Journal) -> Option<Listing> {
+        let (metric, found) = self.found.as_ref()?;
+        let mut table = Listing::new(vec![
+            Column::text("version"),
+            Column::number(if *metric == Metric::Rate { "rQPS" } else { "cost/op" }),
+            Column::number("from"),
+            Column::number("to"),
+            Column::number("blocks"),
+            Column::text("remark"),
+        ]);
+        let levels = self.levels(journal);
+        let steps: BTreeSet<usize> = found.answer.steps.iter().flat_map(|step| step.places.clone()).collect();
+        for (at, version) in found.row.versions.iter().enumerate() {
+            let came = (at > 0 && steps.contains(&(at - 1))).then_some("the change");
+            let level = levels.iter().find(|level| level.version == *version);
+            let (remark, figures) = match level {
+                Some(level) => (came.unwrap_or_default(), [level.ratio, level.low, level.high].map(figure)),
+                None if at == 0 => ("good", [1.0.to_string(), String::new(), String::new()]),
+                None => match journal.skipped.contains_key(version) {
+                    true => ("skipped", [const { String::new() }; 3]),
+                    false => (came.unwrap_or_default(), [const { String::new() }; 3]),
+                },
+            };
+            if level.is_none() && remark.is_empty() {
+                continue;
+            }
+            let blocks = level.map_or_else(String::new, |level| level.blocks.to_string());
+            let [ratio, low, high] = figures;
+            table.row([version.clone(), ratio, low, high, blocks, remark.to_owned()].map(Cell::from).into());
+        }
+        Some(table)
+    }
+
+    /// The answer in a sentence, with what it rests on.
+    pub fn sentence(&self, journal: &Journal) -> String {
+        let test = &self.test;
+        let Some((metric, found)) = &self.found else {
+            return format!(
+                "{test}: no change between the good and the bad version is shown, neither of its cost nor of its rate, \
+                 so there is nothing to bisect. `rqps upgrade GOOD BAD --tests {test}` measures longer."
+            );
+        };
+        let answer = &found.answer;
+        let steps: Vec<String> = answer.steps.iter().map(|step| step_text(step, *metric, found)).collect();
+        let head = if answer.is_settled { "" } else { "not settled yet: " };
+        let number = match answer.steps.len() {
+            1 => format!("one step, not two: {}", percent(1.0 - answer.two_steps)),
+            _ => format!("two steps, not one: {}", percent(answer.two_steps)),
+        };
+        let levels = self.levels(journal);
+        let blocks: usize = levels.iter().map(|level| level.blocks).sum();
+        let skipped: Vec<&str> = found
+            .row
+            .versions
+            .iter()
+            .filter(|one| journal.skipped.contains_key(*one))
+            .map(String::as_str)
+            .collect();
+        let skipped = if skipped.is_empty() {
+            String::new()
+        } else {
+            format!(" Could not be measured: {}.", skipped.join(", "))
+        };
+        format!(
+            "{test}: {head}{}. Probability {} ({number}), from {} of {}, judged by {}.{skipped}",
+            steps.join("; "),
+            percent(answer.probability),
+            counted(blocks, "block"),
+            counted(levels.len(), "version"),
+            if *metric == Metric::Rate { "rate" } else { metric.measure().label },
+        )
+    }
+
+    pub fn json(&self, journal: &Journal) -> Value {
+        let Some((metric, found)) = &self.found else {
+            return json!({ "test": self.test, "changed": false });
+        };
+        let step = |step: &Step| {
+            let places = step.places.iter().map(|place| {
+                json!({ "after": found.row.versions[*place], "version": found.row.versions[place + 1] })
+            });
+            json!({ "places": places.collect::<Vec<_>>(), "ratio": step.ratio, "low": step.low, "high": step.high })
+        };
+        let level = |level: Level| {
+            let Level { version, blocks, ratio, low, high } = level;
+            json!({ "version": version, "blocks": blocks, "ratio": ratio, "low": low, "high": high })
+        };
+        let answer = &found.answer;
+        json!({
+            "test": self.test,
+            "changed": true,
+            "metric": metric.key(),
+            "settled": answer.is_settled,
+            "probability": answer.probability,
+            "two_steps_probability": answer.two_steps,
+            "steps": answer.steps.iter().map(step).collect::<Vec<_>>(),
+            "course": self.levels(journal).into_iter().map(level).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// `17.0 (after 16.15) brought 48.2 % less CPU time per operation (47.1 to 49.0 %)`.
+fn step_text(step: &Step, metric: Metric, found: &Found) -> String {
+    let version = |place: usize| found.row.versions[place + 1].as_str();
+    let names: Vec<&str> = step.places.iter().map(|place| version(*place)).collect();
+    let before = step.places.first().map_or("", |place| &*found.row.versions[*place]);
+    let who = match names.as_slice() {
+        [one] => format!("{one} (after {before})"),
+        several => format!("one of {} (after {before})", several.join(", ")),
+    };
+    let (worse, better) = if step.ratio > 1.0 { ("more", "higher") } else { ("less", "lower") };
+    let change = |ratio: f64| format!("{:.1}", (ratio - 1.0).abs() * 100.0);
+    let what = match metric {
+        Metric::Rate => format!("a rate {} % {better}", change(step.ratio)),
+        other => format!("{} % {worse} {} per operation", change(step.ratio), other.measure().noun),
+    };
+    let (low, high) = if step.ratio > 1.0 { (step.low, step.high) } else { (step.high, step.low) };
+    format!("{who} brought {what} ({} to {} %)", change(low), change(high))
+}
+
+fn percent(p: f64) -> String {
+    // More digits would suggest a precision that the model lacks.
+    if p > 0.995 { "over 99 %".to_owned() } else { format!("{:.0} %", p * 100.0) }
+}
+
+fn figure(value: f64) -> String {
+    if value.is_finite() { format!("{value:.4}") } else { String::new() }
+}

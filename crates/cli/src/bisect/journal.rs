@@ -1,0 +1,92 @@
+//! What a bisection has measured, in its folder: another call with the same arguments continues from it.
+
+use super::versions::Blocks;
+use crate::{Usage, out};
+use rqps_model::Metric;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+const FILE: &str = "bisect.json";
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Journal {
+    /// The measurement that has begun.
+    pub running: Option<Running>,
+    /// What each test is decided by; without an entry, it did not change between the good and the bad version.
+    pub metrics: BTreeMap<String, String>,
+    /// In their order.
+    pub measured: Vec<Step>,
+    /// Versions that can't be measured, and why.
+    pub skipped: BTreeMap<String, String>,
+    #[serde(skip)]
+    folder: PathBuf,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Running {
+    pub version: String,
+    /// Name of the run's folder.
+    pub run: String,
+}
+
+/// One version, measured beside the good one.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Step {
+    pub version: String,
+    pub run: String,
+    /// By test and metric: the logarithm of its figure over that of the good version, one for each block.
+    pub figures: Figures,
+}
+
+pub type Figures = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
+
+impl Journal {
+    /// The journal in a folder; an empty one if there is none.
+    pub fn open(folder: &Path) -> anyhow::Result<Self> {
+        let path = folder.join(FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                "{\"metrics\":{},\"measured\":[],\"skipped\":{}}".to_owned()
+            }
+            Err(error) => return Err(Usage(format!("cannot read {}: {error}", path.display())).into()),
+        };
+        let broken =
+            |error| Usage(format!("{}: {error}; delete {} to start anew", path.display(), folder.display()));
+        let mut journal: Journal = serde_json::from_str(&text).map_err(broken)?;
+        journal.folder = folder.to_owned();
+        // What could not be had or started may be fine by now.
+        journal.skipped.clear();
+        Ok(journal)
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn write(&self) -> anyhow::Result<()> {
+        out::write_file(&self.folder.join(FILE), serde_json::to_string_pretty(self)?)
+    }
+
+    pub fn skipped(&self) -> BTreeSet<String> {
+        self.skipped.keys().cloned().collect()
+    }
+
+    /// The metric of a test; `None` if it did not change.
+    pub fn metric(&self, test: &str) -> Option<Metric> {
+        self.metrics.get(test)?.parse().ok()
+    }
+
+    /// All blocks of a test's metric by version.
+    pub fn blocks(&self, test: &str, metric: Metric) -> Blocks {
+        let mut blocks = Blocks::new();
+        for step in &self.measured {
+            let found = step.figures.get(test).and_then(|metrics| metrics.get(metric.key()));
+            if let Some(found) = found.filter(|found| !found.is_empty()) {
+                blocks.entry(step.version.clone()).or_default().extend(found);
+            }
+        }
+        blocks
+    }
+}

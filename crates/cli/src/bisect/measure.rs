@@ -1,0 +1,204 @@
+//! One measurement of a bisection: a run of blocks with a version beside the good one.
+
+use super::journal::{Figures, Journal, Running, Step};
+use crate::build_progress::with_build_progress;
+use crate::context::Context;
+use crate::kit::KIT;
+use crate::{Usage, out};
+use rqps_builds::Error as Builds;
+use rqps_executor::{Error, Finish};
+use rqps_model::{BuildSource, BuildSpec, Detector};
+use rqps_plan::Plan;
+use rqps_plan::estimate::{LOAD_ROWS_PER_SECOND, START_SECONDS};
+use rqps_plan::isolated::{LOADS, block_seconds};
+use rqps_stats::bisect::Rules;
+use rqps_store::{RunFolder, Status};
+use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
+use std::path::Path;
+
+/// Names of the arms.
+pub const GOOD: &str = "good";
+pub const BAD: &str = "bad";
+
+/// Blocks of the first measurement if fewer do not decide whether there is a change at all.
+const FIRST_BLOCKS_MAX: usize = 8;
+
+/// A measurement to make.
+pub struct Order<'a> {
+    pub version: &'a str,
+    pub tests: Vec<String>,
+    /// `None`: until it is decided whether the tests changed.
+    pub blocks: Option<usize>,
+}
+
+/// Makes a measurement and writes it to the journal. A version that can't be had or started is skipped, unless it is
+/// the bad one.
+pub fn measure(
+    context: &Context,
+    journal: &mut Journal,
+    template: &Plan,
+    order: &Order<'_>,
+) -> anyhow::Result<()> {
+    let plan = plan(template, order)?;
+    let spec = plan.arms.iter().find(|arm| arm.name == BAD).map(|arm| arm.build.clone());
+    let is_bad = order.blocks.is_none();
+    if let Some(spec) = spec {
+        let resolved = with_build_progress(context, &format!("getting {spec}"), None, |watch| {
+            rqps_builds::resolve_watched(&context.dirs, &spec, watch)
+        });
+        match resolved {
+            Err(error) if !is_bad && is_of_version(&error) => {
+                return skip(journal, order.version, &error.to_string());
+            }
+            other => other.map(|_build| ())?,
+        }
+    }
+    let mut execution = crate::verbs::run::begin_in(context, plan, journal.folder())?;
+    let folder = execution.folder();
+    journal.running = Some(Running { version: order.version.to_owned(), run: name(&folder) });
+    journal.write()?;
+    let finish = run(context, &mut execution);
+    drop(execution);
+    match finish {
+        Err(error) if !is_bad && error.faulty_arm() == Some(BAD) => {
+            journal.running = None;
+            skip(journal, order.version, &error.short_text())
+        }
+        other => {
+            other?;
+            record(journal)
+        }
+    }
+}
+
+/// Ends the measurement that an earlier call began.
+pub fn resume(context: &Context, journal: &mut Journal) -> anyhow::Result<()> {
+    let Some(running) = journal.running.clone() else {
+        return Ok(());
+    };
+    let path = journal.folder().join(&running.run);
+    let status = RunFolder::open(&path).map(|run| run.status.status);
+    if !matches!(status, Ok(Status::Complete)) {
+        out::message(&format!("resuming the measurement of {}", running.version));
+        let how = rqps_executor::Resume::default();
+        let resumed = with_build_progress(context, "reading the run", None, |watch| {
+            rqps_executor::resume(&KIT, &path, &context.dirs, how, watch)
+        });
+        match resumed.and_then(|mut execution| run(context, &mut execution)) {
+            Ok(_finish) => {}
+            Err(Error::Interrupted) => return Err(Error::Interrupted.into()),
+            Err(error) => {
+                out::message(&format!("it can't be resumed, and starts anew: {error}"));
+                journal.running = None;
+                return journal.write();
+            }
+        }
+    }
+    record(journal)
+}
+
+/// Estimated seconds of a measurement of these tests.
+pub fn seconds(plan: &Plan) -> f64 {
+    let load_s = START_SECONDS + plan.work.rows_total() as f64 / LOAD_ROWS_PER_SECOND;
+    let loads = plan.arms.len() as f64 * f64::from(LOADS);
+    loads * load_s + Rules::default().blocks_min as f64 * block_seconds(plan, plan.workload.steps.len())
+}
+
+/// The plan of a measurement.
+pub fn plan(template: &Plan, order: &Order<'_>) -> anyhow::Result<Plan> {
+    let mut plan = template.clone();
+    let first_max = FIRST_BLOCKS_MAX.min(plan.blocks().blocks_max as usize);
+    let mut blocks = plan.blocks();
+    blocks.control = false;
+    blocks.blocks_min = u32::try_from(order.blocks.unwrap_or(0))?;
+    blocks.blocks_max = u32::try_from(order.blocks.unwrap_or(first_max))?;
+    plan.isolated = Some(blocks);
+    plan.arms.retain(|arm| !arm.control);
+    plan.budget = None;
+    plan.workload.steps.clone_from(&order.tests);
+    for arm in plan.arms.iter_mut().filter(|arm| arm.name == BAD) {
+        let source = BuildSource::Version(order.version.to_owned());
+        arm.build = BuildSpec { dbms: arm.build.dbms, source };
+    }
+    plan.name = "step".to_owned();
+    // Checked like any other plan.
+    Ok(crate::verbs::plan::check_plan(&plan.to_toml()?, "the plan of a step")?.plan)
+}
+
+fn run(context: &Context, execution: &mut rqps_executor::Execution) -> Result<Finish, Error> {
+    context.catch_signals();
+    let finish = crate::verbs::run::measure(context, execution);
+    context.release_signals();
+    finish
+}
+
+/// Whether only this version is at fault.
+fn is_of_version(error: &Builds) -> bool {
+    matches!(
+        error,
+        Builds::UnknownVersion { .. }
+            | Builds::NotPublished { .. }
+            | Builds::CannotRun { .. }
+            | Builds::MissingLibraries { .. }
+            | Builds::WrongSum { .. }
+    )
+}
+
+fn skip(journal: &mut Journal, version: &str, why: &str) -> anyhow::Result<()> {
+    out::message(&format!("skipping {version}: {why}"));
+    journal.skipped.insert(version.to_owned(), why.to_owned());
+    journal.write()
+}
+
+/// Moves the running measurement's figures to the journal.
+fn record(journal: &mut Journal) -> anyhow::Result<()> {
+    let Some(Running { version, run: name }) = journal.running.take() else {
+        return Ok(());
+    };
+    let run = RunFolder::open(&journal.folder().join(&name))?;
+    let verdicts = judge_run(&run, &rules_of(&run)?)?;
+    if journal.measured.is_empty() {
+        for test in &verdicts.experiment.tests {
+            let metric = deciding(&verdicts, &test.name);
+            journal.metrics.extend(metric.map(|metric| (test.name.clone(), metric.to_owned())));
+        }
+    }
+    let figures = figures(&verdicts);
+    if figures.is_empty() {
+        let place = run.folder.path().display();
+        return Err(Usage(format!("{place} has no valid block: `rqps show {place}` says why")).into());
+    }
+    journal.measured.push(Step { version, run: name, figures });
+    journal.write()
+}
+
+/// The metric in which a test changed: its cost, or else its rate.
+fn deciding(verdicts: &RunVerdicts, test: &str) -> Option<&'static str> {
+    let arm = verdicts.experiment.compared().next()?;
+    let changed =
+        |detector| verdicts.verdict(test, arm, detector).filter(|verdict| verdict.class.is_change());
+    changed(Detector::Cost).or_else(|| changed(Detector::Rate)).map(|verdict| verdict.metric.key())
+}
+
+fn figures(verdicts: &RunVerdicts) -> Figures {
+    let experiment = &verdicts.experiment;
+    let Some(arm) = experiment.compared().next() else {
+        return Figures::new();
+    };
+    let mut figures = Figures::new();
+    for test in &experiment.tests {
+        for data in &test.metrics {
+            let blocks =
+                data.blocks.iter().filter_map(|block| Some(block.ln[arm]? - block.ln[experiment.base]?));
+            figures
+                .entry(test.name.clone())
+                .or_default()
+                .insert(data.metric.key().to_owned(), blocks.collect());
+        }
+    }
+    figures
+}
+
+fn name(folder: &Path) -> String {
+    folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

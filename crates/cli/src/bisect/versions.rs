@@ -1,0 +1,215 @@
+//! The rows of versions that a search walks: major versions first, then the minor ones where the change may be.
+
+use rqps_builds::Release;
+use rqps_stats::bisect::{Answer, Course, Measured, Rules};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All published versions from the good one to the bad one, oldest series first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Versions(Vec<Release>);
+
+/// The versions of a search, the good one first, and the weight of each place between two of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    pub versions: Vec<String>,
+    weights: Vec<f64>,
+}
+
+/// An answer, and the row that its places are in.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub row: Row,
+    pub answer: Answer,
+}
+
+/// Logarithms of a figure of one version over that of the good one, by version and block.
+pub type Blocks = BTreeMap<String, Vec<f64>>;
+
+impl Versions {
+    /// From the releases of all series between two requests such as `16` or `16.2`. A series means its newest version.
+    pub fn between(mut releases: Vec<Release>, good: &str, bad: &str) -> Result<Self, String> {
+        releases.sort_by_key(|release| key(&release.version));
+        let newest = |request: &str| {
+            let matches = |release: &&Release| {
+                release.version == request || release.version.starts_with(&format!("{request}."))
+            };
+            let unknown =
+                || format!("no published version {request}; `rqps install` lists versions of each DBMS");
+            releases.iter().rfind(matches).cloned().ok_or_else(unknown)
+        };
+        let (good, bad) = (newest(good)?, newest(bad)?);
+        if key(&good.version) >= key(&bad.version) {
+            return Err(format!(
+                "{} is not older than {}: --good is the older version",
+                good.version, bad.version
+            ));
+        }
+        // Later minor versions of the good one's series are another branch.
+        let lies_between = |release: &Release| {
+            let after_good = if release.series == good.series && good.series != bad.series {
+                release.version == good.version
+            } else {
+                key(&release.version) >= key(&good.version)
+            };
+            after_good && key(&release.version) <= key(&bad.version)
+        };
+        releases.retain(lies_between);
+        releases.dedup_by(|a, b| a.version == b.version);
+        Ok(Versions(releases))
+    }
+
+    pub fn good(&self) -> &str {
+        self.0.first().map_or("", |release| &release.version)
+    }
+
+    pub fn bad(&self) -> &str {
+        self.0.last().map_or("", |release| &release.version)
+    }
+
+    /// The good version, the newest of each series up to the bad one.
+    pub fn majors(&self) -> Row {
+        let is_last = |at: usize| self.0.get(at + 1).is_none_or(|next| next.series != self.0[at].series);
+        let is_in = |at: &usize| *at == 0 || is_last(*at);
+        let versions: Vec<String> =
+            (0..self.0.len()).filter(is_in).map(|at| self.0[at].version.clone()).collect();
+        Row { weights: vec![1.0; versions.len() - 1], versions }
+    }
+
+    /// The row with the minor versions at these places.
+    fn refined(&self, row: &Row, places: &BTreeSet<usize>) -> Row {
+        let mut refined = Row { versions: vec![row.versions[0].clone()], weights: Vec::new() };
+        for (place, weight) in row.weights.iter().enumerate() {
+            let (before, after) = (&row.versions[place], &row.versions[place + 1]);
+            let series =
+                |version: &String| self.0.iter().find(|one| one.version == *version).map(|one| &one.series);
+            let is_new_series = series(before) != series(after);
+            let is_between = |one: &&Release| {
+                Some(&one.series) == series(after)
+                    && key(&one.version) < key(after)
+                    && (is_new_series || key(&one.version) > key(before))
+            };
+            let mut minors: Vec<String> =
+                self.0.iter().filter(is_between).map(|one| one.version.clone()).collect();
+            if minors.is_empty() || !places.contains(&place) {
+                minors.clear();
+            }
+            let count = minors.len() + 1;
+            // The first version of a series has most of its changes.
+            let share = |at: usize| match (count, is_new_series) {
+                (1, _) => 1.0,
+                (_, false) => 1.0 / count as f64,
+                (_, true) if at == 0 => 0.5,
+                (_, true) => 0.5 / (count - 1) as f64,
+            };
+            refined.weights.extend((0..count).map(|at| weight * share(at)));
+            refined.versions.extend(minors.into_iter().chain([after.clone()]));
+        }
+        refined
+    }
+
+    /// The answer that blocks give: on major versions, and when that is settled with the minor ones around it.
+    pub fn search(&self, blocks: &Blocks, skipped: &BTreeSet<String>, rules: &Rules) -> Found {
+        let mut row = self.majors();
+        loop {
+            let answer = row.answer(blocks, skipped, rules);
+            let is_open = !answer.is_settled && answer.next.is_some();
+            let places = answer.steps.iter().flat_map(|step| step.places.iter().copied()).collect();
+            let refined = self.refined(&row, &places);
+            if is_open || refined == row {
+                return Found { row, answer };
+            }
+            row = refined;
+        }
+    }
+}
+
+impl Row {
+    pub fn places(&self) -> usize {
+        self.weights.len()
+    }
+
+    fn answer(&self, blocks: &Blocks, skipped: &BTreeSet<String>, rules: &Rules) -> Answer {
+        let versions = || self.versions.iter().enumerate().skip(1);
+        let measured: Vec<Measured> = versions()
+            .filter_map(|(at, name)| Some(Measured { version: at, blocks: blocks.get(name)?.clone() }))
+            .collect();
+        let skipped = versions().filter(|(_, name)| skipped.contains(*name)).map(|(at, _)| at).collect();
+        Course { weights: &self.weights, measured: &measured, skipped: &skipped }.answer(rules)
+    }
+}
+
+/// Orders versions; a series, which stands for its newest version, comes after its other versions.
+fn key(version: &str) -> Vec<u64> {
+    let numbers = version.split('.').map(|part| part.parse().unwrap_or(0));
+    numbers.chain([u64::MAX]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn postgres() -> Vec<Release> {
+        let of = |series: &str, last: u32| {
+            let series = series.to_owned();
+            (0..=last)
+                .map(move |minor| Release { version: format!("{series}.{minor}"), series: series.clone() })
+        };
+        of("9.6", 24).chain(of("16", 12)).chain(of("17", 3)).chain(of("18", 1)).collect()
+    }
+
+    #[test]
+    fn majors_come_first_then_the_minors_around_a_step() {
+        let versions = Versions::between(postgres(), "16.2", "18").unwrap();
+        assert_eq!((versions.good(), versions.bad()), ("16.2", "18.1"));
+        let majors = versions.majors();
+        assert_eq!(majors.versions, ["16.2", "17.3", "18.1"]);
+        let refined = versions.refined(&majors, &BTreeSet::from([0]));
+        assert_eq!(refined.versions, ["16.2", "17.0", "17.1", "17.2", "17.3", "18.1"]);
+        assert_eq!(refined.weights.iter().sum::<f64>(), 2.0);
+        assert_eq!(refined.weights[0], 0.5, "the first of a series");
+        assert_eq!(versions.refined(&refined, &BTreeSet::from([0])), refined);
+    }
+
+    #[test]
+    fn within_a_series_all_minors_lie_between() {
+        let versions = Versions::between(postgres(), "9.6.20", "9.6").unwrap();
+        assert_eq!(versions.majors().versions, ["9.6.20", "9.6.24"]);
+        let refined = versions.refined(&versions.majors(), &BTreeSet::from([0]));
+        assert_eq!(refined.versions, ["9.6.20", "9.6.21", "9.6.22", "9.6.23", "9.6.24"]);
+        let error = |good, bad| Versions::between(postgres(), good, bad).unwrap_err();
+        assert!(error("18", "17").contains("--good is the older"));
+        assert!(error("16.2", "19").contains("no published version 19"));
+    }
+
+    /// Blocks of a version at this level, with little noise.
+    fn at(level: f64) -> Vec<f64> {
+        vec![level - 0.001, level + 0.001, level]
+    }
+
+    #[test]
+    fn a_search_ends_at_the_minor_version_that_brought_the_step() {
+        let versions = Versions::between(postgres(), "9.6", "18").unwrap();
+        let order = |version: &str| versions.0.iter().position(|one| one.version == version).unwrap();
+        let (mut blocks, skipped, rules) =
+            (Blocks::new(), BTreeSet::from(["17.2".to_owned()]), Rules::default());
+        let mut asked = Vec::new();
+        let found = loop {
+            let found = versions.search(&blocks, &skipped, &rules);
+            let Some(ask) = found.answer.next else { break found };
+            let version = found.row.versions[ask.version].clone();
+            let level = if order(&version) >= order("17.1") { 0.1 } else { 0.0 };
+            blocks.entry(version.clone()).or_default().extend(at(level));
+            asked.push(version);
+            assert!(asked.len() < 20, "{asked:?}");
+        };
+        assert!(found.answer.is_settled && found.answer.steps.len() == 1, "{found:?}");
+        let places = &found.answer.steps[0].places;
+        assert_eq!(
+            places.iter().map(|at| &*found.row.versions[at + 1]).collect::<Vec<_>>(),
+            ["17.1"],
+            "{asked:?}"
+        );
+        assert_eq!(asked[0], "18.1");
+        assert!(!asked.contains(&"17.2".to_owned()), "{asked:?}");
+    }
+}
