@@ -48,7 +48,7 @@ impl Journal {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                "{\"metrics\":{},\"measured\":[],\"skipped\":{}}".to_owned()
+                return Ok(Journal { folder: folder.to_owned(), ..Journal::default() });
             }
             Err(error) => return Err(Usage(format!("cannot read {}: {error}", path.display())).into()),
         };

@@ -62,6 +62,7 @@ pub fn measure(
     match finish {
         Err(error) if !is_bad && error.faulty_arm() == Some(BAD) => {
             journal.running = None;
+            rqps_executor::clean(&folder, &context.dirs)?;
             skip(journal, order.version, &error.short_text())
         }
         other => {
@@ -89,6 +90,7 @@ pub fn resume(context: &Context, journal: &mut Journal) -> anyhow::Result<()> {
             Err(Error::Interrupted) => return Err(Error::Interrupted.into()),
             Err(error) => {
                 out::message(&format!("it can't be resumed, and starts anew: {error}"));
+                rqps_executor::clean(&path, &context.dirs)?;
                 journal.running = None;
                 return journal.write();
             }
@@ -115,6 +117,8 @@ pub fn plan(template: &Plan, order: &Order<'_>) -> anyhow::Result<Plan> {
     plan.isolated = Some(blocks);
     plan.arms.retain(|arm| !arm.control);
     plan.budget = None;
+    // One certificate of the host suffices.
+    plan.certificate &= order.blocks.is_none();
     plan.workload.steps.clone_from(&order.tests);
     for arm in plan.arms.iter_mut().filter(|arm| arm.name == BAD) {
         let source = BuildSource::Version(order.version.to_owned());

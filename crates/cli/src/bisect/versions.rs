@@ -28,6 +28,14 @@ pub type Blocks = BTreeMap<String, Vec<f64>>;
 impl Versions {
     /// From the releases of all series between two requests such as `16` or `16.2`. A series means its newest version.
     pub fn between(mut releases: Vec<Release>, good: &str, bad: &str) -> Result<Self, String> {
+        // A list may have only the series of a version that can be had.
+        let width = releases.last().map_or(1, |release| release.series.split('.').count());
+        for request in [good, bad] {
+            let numbers: Vec<&str> = request.split('.').collect();
+            if numbers.len() > width && releases.iter().all(|release| release.version != request) {
+                releases.push(Release { version: request.to_owned(), series: numbers[..width].join(".") });
+            }
+        }
         releases.sort_by_key(|release| key(&release.version));
         let newest = |request: &str| {
             let matches = |release: &&Release| {
@@ -84,15 +92,13 @@ impl Versions {
                 |version: &String| self.0.iter().find(|one| one.version == *version).map(|one| &one.series);
             let is_new_series = series(before) != series(after);
             let is_between = |one: &&Release| {
-                Some(&one.series) == series(after)
+                places.contains(&place)
+                    && Some(&one.series) == series(after)
                     && key(&one.version) < key(after)
                     && (is_new_series || key(&one.version) > key(before))
             };
-            let mut minors: Vec<String> =
+            let minors: Vec<String> =
                 self.0.iter().filter(is_between).map(|one| one.version.clone()).collect();
-            if minors.is_empty() || !places.contains(&place) {
-                minors.clear();
-            }
             let count = minors.len() + 1;
             // The first version of a series has most of its changes.
             let share = |at: usize| match (count, is_new_series) {

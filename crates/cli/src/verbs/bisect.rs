@@ -8,7 +8,7 @@ use crate::bisect::versions::Versions;
 use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_INCONCLUSIVE, Usage, out};
-use rqps_model::{BuildSource, BuildSpec};
+use rqps_model::{BuildSource, BuildSpec, Dbms};
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, parse_budget};
 use rqps_report::Format;
@@ -29,14 +29,18 @@ pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "an answer is not a table")?;
     let budget = args.budget.as_deref().map(parse_budget).transpose();
     let budget = budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 1h")))?;
-    let (good, bad) = (version("--good", &args.good)?, version("--bad", &args.bad)?);
-    let template = template(args, (&args.good, &args.bad))?;
-    let dbms = template.arms[0].build.dbms;
+    let (dbms, good) = version("--good", &args.good)?;
+    let (other, bad) = version("--bad", &args.bad)?;
+    if dbms != other {
+        return Err(
+            Usage(format!("--good is {dbms}, --bad is {other}: name two versions of one DBMS")).into()
+        );
+    }
     let releases = rqps_builds::releases(&context.dirs, dbms, &good, &bad)?;
     let versions = Versions::between(releases, &good, &bad).map_err(Usage)?;
     // The newest version of a series is another one next year.
     let exact = [versions.good(), versions.bad()].map(|version| format!("{dbms}-{version}"));
-    let template = self::template(args, (&exact[0], &exact[1]))?;
+    let template = template(args, (&exact[0], &exact[1]))?;
     let mut journal = journal(context, &template, &exact)?;
     announce(&journal, &template, &versions)?;
     resume(context, &mut journal)?;
@@ -142,11 +146,14 @@ impl Search<'_> {
     }
 }
 
-/// The version, or series, that an argument names.
-fn version(argument: &str, build: &str) -> anyhow::Result<String> {
+/// The DBMS and the version, or series, that an argument names.
+fn version(argument: &str, build: &str) -> anyhow::Result<(Dbms, String)> {
     let spec: BuildSpec = build.parse().map_err(|error| Usage(format!("{argument}: {error}")))?;
-    match spec.source {
-        BuildSource::Version(version) => Ok(version),
+    match &spec.source {
+        BuildSource::Version(version) => {
+            rqps_builds::check_known(&spec).map_err(|error| Usage(format!("{argument}: {error}")))?;
+            Ok((spec.dbms, version.clone()))
+        }
         _ => Err(Usage(format!(
             "{argument} {build} is not a published version: bisect searches the versions between two such as postgres-16 \
              and postgres-17; `rqps gate` compares any two builds"

@@ -258,10 +258,9 @@ fn inverse(matrix: &Matrix) -> (Matrix, f64) {
         let (of_left, of_inverse) = (left[pivot], inverse[pivot]);
         for row in (0..3).filter(|row| *row != pivot) {
             let times = left[row][pivot];
-            for column in 0..3 {
-                left[row][column] -= times * of_left[column];
-                inverse[row][column] -= times * of_inverse[column];
-            }
+            let less = |from: Vector, what: Vector| std::array::from_fn(|at| from[at] - times * what[at]);
+            left[row] = less(left[row], of_left);
+            inverse[row] = less(inverse[row], of_inverse);
         }
     }
     (inverse, log_determinant)
