@@ -133,7 +133,7 @@ impl Course<'_> {
             && is_number_known
             && probability >= rules.probability
             && !places.iter().any(|set| self.separable(set));
-        let to_confirm = if is_found { self.to_confirm(&places, &measured, rules) } else { None };
+        let to_confirm = if is_found { self.confirmation(&places, &measured, rules) } else { None };
         let is_settled = is_found && to_confirm.is_none();
         Answer {
             steps: places.into_iter().zip(sizes(&best, &measured, rules)).map(step).collect(),
@@ -149,7 +149,7 @@ impl Course<'_> {
 
     /// The measurement that a found step still needs: a second step elsewhere shows in the versions beside the first
     /// one and in the last, if these are known well enough.
-    fn to_confirm(&self, places: &[Vec<usize>], measured: &[Measured], rules: &Rules) -> Option<Ask> {
+    fn confirmation(&self, places: &[Vec<usize>], measured: &[Measured], rules: &Rules) -> Option<Ask> {
         let [places] = places else { return None };
         let last = self.weights.len();
         let needed = blocks_needed(measured, ERRORS_CONFIRMED, rules.blocks_per_version_max, rules);
