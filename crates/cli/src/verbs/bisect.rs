@@ -199,9 +199,9 @@ fn announce(journal: &Journal, template: &Plan, versions: &Versions) -> anyhow::
     let one = seconds(&plan(template, &order)?);
     let steps = steps_expected(majors.places()) as f64;
     out::message(&format!(
-        "{} to {}: major versions first ({}), then the minor ones where the change is\nneeds       about {} for each of \
-         about {steps} measurements of major versions and as many of minor ones; noise takes more. Ctrl-C stops, the same \
-         command continues",
+        "{} to {}: major versions first ({}), then the minor ones where the change is\nneeds       about {} for each \
+         of about {steps} measurements of major versions and as many of minor ones; noise takes more. Ctrl-C stops, the \
+         same command continues",
         versions.good(),
         versions.bad(),
         majors.versions.join(", "),
