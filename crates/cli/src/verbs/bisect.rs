@@ -155,8 +155,8 @@ fn version(argument: &str, build: &str) -> anyhow::Result<(Dbms, String)> {
             Ok((spec.dbms, version.clone()))
         }
         _ => Err(Usage(format!(
-            "{argument} {build} is not a published version: bisect searches the versions between two such as postgres-16 \
-             and postgres-17; `rqps gate` compares any two builds"
+            "{argument} {build} is not a published version: bisect searches the versions between two such as \
+             postgres-16 and postgres-17; `rqps gate` compares any two builds"
         ))
         .into()),
     }
@@ -200,8 +200,8 @@ fn announce(journal: &Journal, template: &Plan, versions: &Versions) -> anyhow::
     let steps = steps_expected(majors.places()) as f64;
     out::message(&format!(
         "{} to {}: major versions first ({}), then the minor ones where the change is\nneeds       about {} for each \
-         of about {steps} measurements of major versions and as many of minor ones; noise takes more. Ctrl-C stops, the \
-         same command continues",
+         of about {steps} measurements of major versions and as many of minor ones; noise takes more. Ctrl-C stops, \
+         the same command continues",
         versions.good(),
         versions.bad(),
         majors.versions.join(", "),
