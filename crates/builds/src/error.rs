@@ -51,6 +51,16 @@ pub enum Error {
         reason: String,
     },
 
+    #[error("sync latency cannot be measured in {path}: {reason}")]
+    NotMeasurable {
+        path: PathBuf,
+        /// Why, and what to name instead.
+        reason: String,
+    },
+
+    #[error("`{program}` is version `{found}`, and {wanted} or later is needed: install a newer one")]
+    OldProgram { program: String, found: String, wanted: String },
+
     #[error("`{program}` is not in PATH; it is needed to {purpose}: install the package {package}")]
     NoProgram { program: String, package: &'static str, purpose: &'static str },
 

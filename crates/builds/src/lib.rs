@@ -12,6 +12,7 @@ mod directory;
 pub mod dirs;
 mod error;
 mod family;
+mod file_system;
 pub mod guard;
 pub mod held_dir;
 mod identity;

@@ -2,6 +2,7 @@
 
 use rqps_model::Dbms;
 
+use crate::file_system::FileSystem;
 use crate::mysql::Mysql;
 use crate::postgres::Postgres;
 use crate::product::Product;
@@ -13,5 +14,6 @@ pub(crate) fn get(dbms: Dbms) -> &'static dyn Product {
         Dbms::Mysql => &Mysql { dbms: Dbms::Mysql },
         Dbms::Mariadb => &Mysql { dbms: Dbms::Mariadb },
         Dbms::Rocksdb => &Rocksdb,
+        Dbms::Directory => &FileSystem,
     }
 }

@@ -65,7 +65,7 @@ fn names(dbms: Dbms) -> &'static Names {
     match dbms {
         Dbms::Postgres => &POSTGRES,
         Dbms::Mysql | Dbms::Mariadb => &MYSQL,
-        Dbms::Rocksdb => &SERVE,
+        Dbms::Rocksdb | Dbms::Directory => &SERVE,
     }
 }
 
@@ -85,9 +85,7 @@ pub(crate) fn require_sql(dbms: Dbms) -> Result<(), Usage> {
     if dbms.speaks_sql() {
         return Ok(());
     }
-    Err(Usage(format!(
-        "{dbms} is a library without a server: `rqps run` with benchmark = \"db-bench\" measures it"
-    )))
+    Err(Usage(format!("{dbms} has no server: only `rqps run` measures it")))
 }
 
 pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> {
@@ -108,7 +106,7 @@ pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> 
         None => match dbms {
             Dbms::Postgres => 5432,
             Dbms::Mysql | Dbms::Mariadb => 3306,
-            Dbms::Rocksdb => 0,
+            Dbms::Rocksdb | Dbms::Directory => 0,
         },
     };
     Ok(Endpoint {
@@ -119,7 +117,7 @@ pub(crate) fn endpoint(args: &DriveArgs, dbms: Dbms) -> Result<Endpoint, Usage> 
         database: lookup(&args.database, names.database, SERVE.database).unwrap_or_else(|| match dbms {
             Dbms::Postgres => "postgres".to_owned(),
             Dbms::Mysql | Dbms::Mariadb => "test".to_owned(),
-            Dbms::Rocksdb => String::new(),
+            Dbms::Rocksdb | Dbms::Directory => String::new(),
         }),
     })
 }

@@ -18,7 +18,7 @@ const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 const LATENCY_NS_MIN: u64 = 256;
 
 /// An empty latency histogram, in ns, with three significant digits.
-pub(crate) fn latency_histogram() -> Result<Histogram<u64>, StepError> {
+pub fn latency_histogram() -> Result<Histogram<u64>, StepError> {
     Histogram::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, 3)
         .map_err(|e| StepError::Histogram(e.to_string()))
 }

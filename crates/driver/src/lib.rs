@@ -30,6 +30,7 @@ mod warmup;
 mod worker;
 
 pub use error::StepError;
+pub use event::latency_histogram;
 pub use result::{KindResult, StepResult};
 pub use spec::{CpuClock, Flush, Observer, Pace, SliceSpec, StepSpec};
 pub use step::{Clients, run_step};

@@ -23,25 +23,28 @@ pub enum Dbms {
     Mariadb,
     /// RocksDB, 5.18 and later: an engine in a library.
     Rocksdb,
+    /// No DBMS: a directory, whose file system and device are measured.
+    Directory,
 }
 
 impl Dbms {
     /// All supported DBMSs.
     pub const ALL: [Dbms; 4] = [Dbms::Postgres, Dbms::Mysql, Dbms::Mariadb, Dbms::Rocksdb];
 
-    /// The name in plans, labels and folders: `postgres`, `mysql`, `mariadb`, `rocksdb`.
+    /// The name in plans, labels and folders: `postgres`, `mysql`, `mariadb`, `rocksdb`, `directory`.
     pub fn name(self) -> &'static str {
         match self {
             Dbms::Postgres => "postgres",
             Dbms::Mysql => "mysql",
             Dbms::Mariadb => "mariadb",
             Dbms::Rocksdb => "rocksdb",
+            Dbms::Directory => "directory",
         }
     }
 
     /// Whether its instances are servers that speak SQL.
     pub fn speaks_sql(self) -> bool {
-        self != Dbms::Rocksdb
+        !matches!(self, Dbms::Rocksdb | Dbms::Directory)
     }
 
     /// The server's own numeric form of a version: Postgres `18.1` is 180001, `9.6.24` is 90624, `19beta1` is 190000;
@@ -62,6 +65,9 @@ impl Dbms {
 
     /// The remedy shown when one of its builds is not available.
     pub fn build_remedy(self) -> String {
+        if self == Dbms::Directory {
+            return format!("Write for example \"directory:{}\".", self.example_directory());
+        }
         let (release, _) = self.example_versions();
         let dbms = if self == Dbms::Postgres { String::new() } else { format!(", dbms = \"{self}\"") };
         format!(
@@ -77,6 +83,7 @@ impl Dbms {
             Dbms::Mysql => ("8.0.31", "8.0"),
             Dbms::Mariadb => ("11.4.5", "11.4"),
             Dbms::Rocksdb => ("10.10.1", "10"),
+            Dbms::Directory => ("", ""),
         }
     }
 
@@ -87,6 +94,7 @@ impl Dbms {
             Dbms::Mysql => "/opt/mysql",
             Dbms::Mariadb => "/opt/mariadb",
             Dbms::Rocksdb => "/usr/local/lib/librocksdb.so",
+            Dbms::Directory => "/mnt/data",
         }
     }
 }
@@ -101,10 +109,8 @@ impl FromStr for Dbms {
     type Err = BuildError;
 
     fn from_str(text: &str) -> Result<Self, BuildError> {
-        Dbms::ALL
-            .into_iter()
-            .find(|dbms| dbms.name() == text)
-            .ok_or_else(|| BuildError::UnknownDbms(text.to_owned()))
+        let mut known = Dbms::ALL.into_iter().chain([Dbms::Directory]);
+        known.find(|dbms| dbms.name() == text).ok_or_else(|| BuildError::UnknownDbms(text.to_owned()))
     }
 }
 
@@ -291,6 +297,9 @@ impl BuildError {
                 format!("write {}", written.join(" or "))
             }
             BuildError::NoVersion(dbms) | BuildError::BadVersion(dbms, _) => {
+                if *dbms == Dbms::Directory {
+                    return format!("write \"{dbms}:{}\"", dbms.example_directory());
+                }
                 let (release, series) = dbms.example_versions();
                 format!("write \"{dbms}-{release}\", or \"{dbms}-{series}\" for its newest release")
             }
@@ -308,6 +317,18 @@ impl BuildError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn directories_are_no_dbms_and_have_no_versions() {
+        let spec: BuildSpec = "directory:/mnt/xfs".parse().unwrap();
+        assert_eq!(spec, BuildSpec::from_path(Dbms::Directory, "/mnt/xfs"));
+        assert_eq!(spec.to_string(), "directory:/mnt/xfs");
+        assert!(!Dbms::ALL.contains(&Dbms::Directory) && !Dbms::Directory.speaks_sql());
+        let message = |text: &str| text.parse::<BuildSpec>().unwrap_err().to_string();
+        for text in ["directory", "directory:", "directory-x"] {
+            assert!(message(text).contains("write \"directory:/mnt/data\""), "{}", message(text));
+        }
+    }
 
     #[test]
     fn text_forms_round_trip() {

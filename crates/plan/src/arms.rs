@@ -19,6 +19,9 @@ const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
 const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", \"mysql-8.0\", { path = \"/usr/lib/postgresql/15\" }, or \
                             { path = \"/opt/mysql\", dbms = \"mysql\" }.";
 
+/// The config of arms that have none: directories.
+const NO_CONFIG: &str = "none";
+
 /// What builds and configs are checked against.
 pub(crate) struct ArmRules<'r> {
     pub directory: &'r Path,
@@ -82,9 +85,12 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     };
     let build =
         require("build", BUILD_REMEDY).and_then(|node| read_build(section, "build", node, problems, rules));
-    let config = require("config", "Name a shipped config, such as \"sized\", or the path of a file.");
     let dbms: Vec<Dbms> = build.iter().map(|build| build.dbms).collect();
-    let config = config.and_then(|node| read_config(section, "config", node, problems, rules, &dbms));
+    let config = match dbms.as_slice() {
+        [Dbms::Directory] if section.node("config").is_none() => Some(NO_CONFIG.to_owned()),
+        _ => require("config", "Name a shipped config, such as \"sized\", or the path of a file.")
+            .and_then(|node| read_config(section, "config", node, problems, rules, &dbms)),
+    };
     let name = section.text("name");
     if let Some(Found { value, at }) = &name {
         check_folder_name(problems, &section.place_of("name"), value, at);

@@ -114,6 +114,8 @@ impl Overhead {
             Dbms::Mysql | Dbms::Mariadb => Self { restart: 5.0, count: 2.0, count_writes: 6.0 },
             // Its instructions are not counted under an instrument.
             Dbms::Rocksdb => Self { restart: 0.5, count: 0.0, count_writes: 0.0 },
+            // It starts nothing and fills its file.
+            Dbms::Directory => Self { restart: 1.0, count: 0.0, count_writes: 0.0 },
         }
     }
 }

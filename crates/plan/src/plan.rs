@@ -135,6 +135,11 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
     /// Whether its tests can start from the same data each time, in any order, as blocks and CPU profiles require.
     fn has_independent_tests(&self) -> bool;
 
+    /// Whether an instrument can count the instructions of its operations.
+    fn can_count_instructions(&self) -> bool {
+        true
+    }
+
     /// Whether the other arms repeat base's work in writing steps.
     fn repeats_base(&self) -> bool {
         false

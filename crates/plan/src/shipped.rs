@@ -41,6 +41,8 @@ pub const SHIPPED_PLANS: &[ShippedPlan] = shipped![
     "rocksdb-versions",
     "rocksdb-iobuf",
     "rocksdb-iodir",
+    "sync-quick",
+    "sync-published",
 ];
 
 /// The shipped plan with this name.

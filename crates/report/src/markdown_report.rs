@@ -66,7 +66,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
             blocks(&[Section::Absolute, Section::Relative, Section::Background, Section::Chain])?,
         ),
         Layout::Independent => {
-            part("Rates", blocks(&[Section::Relative, Section::Absolute, Section::Chain])?)
+            part("Rates", blocks(&[Section::Syncs, Section::Relative, Section::Absolute, Section::Chain])?)
         }
     }
     if layout == Layout::Consecutive {

@@ -27,6 +27,8 @@ rqps_model::words! {
         /// Rates relative to the base.
         Relative = "relative",
         Absolute = "absolute",
+        /// Writes and syncs per second and their latency (benchmark sync-latency).
+        Syncs = "syncs",
         /// Each arm relative to the arm before it.
         Chain = "chain",
         /// New orders per minute, transactions by kind (tests that place orders).
@@ -78,9 +80,10 @@ impl Section {
         };
         let rates = match (layout, has_blocks) {
             (Layout::Consecutive, _) => Section::RATES_OF_CONSECUTIVE.as_slice(),
-            (Layout::Independent, true) => &[Section::Absolute, Section::Transactions],
+            (Layout::Independent, true) => &[Section::Syncs, Section::Absolute, Section::Transactions],
             (Layout::Independent, false) => {
-                &[Section::Relative, Section::Absolute, Section::Chain, Section::Transactions, Section::Lsm]
+                use Section::{Absolute, Chain, Lsm, Relative, Syncs, Transactions};
+                &[Syncs, Relative, Absolute, Chain, Transactions, Lsm]
             }
         };
         [first, rates, &[Section::Remarks]].concat()
@@ -158,6 +161,7 @@ impl Section {
             Section::Relative if comparison.others().next().is_none() => Ok(Vec::new()),
             Section::Relative => one(tables::relative::table(comparison, which)),
             Section::Absolute => one(tables::absolute::table(comparison, which)),
+            Section::Syncs => tables::syncs::blocks(comparison, which),
             Section::Chain => Ok(tables::chain::table(comparison).map(Block::Table).into_iter().collect()),
             Section::Transactions => Ok(tables::transactions::block(comparison, which).into_iter().collect()),
             // These need connections with several roles.

@@ -49,6 +49,7 @@ pub fn cache_bytes(dbms: Dbms, config: &Config) -> Option<u64> {
         Dbms::Mysql | Dbms::Mariadb => ("innodb_buffer_pool_size", 1),
         // A number, or `{capacity=number;…}`.
         Dbms::Rocksdb => ("block_based_table_factory.block_cache", 1),
+        Dbms::Directory => return None,
     };
     let (_, value) = config.options.iter().find(|(name, _)| name == option)?;
     let value = value.trim_start_matches("{capacity=").split(';').next().unwrap_or_default();

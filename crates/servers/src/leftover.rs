@@ -64,7 +64,8 @@ impl DataDir {
             return Ok(false);
         };
         if found {
-            let signals = self.marker().map_or(ANY_SERVER, |marker| systems::get(marker.dbms).signals());
+            let signals = self.marker().filter(|marker| marker.dbms != Dbms::Directory);
+            let signals = signals.map_or(ANY_SERVER, |marker| systems::get(marker.dbms).signals());
             stop(&record.process, signals);
         }
         end_stragglers(&self.path, &record.process.exe);
@@ -87,7 +88,8 @@ impl DataDir {
         let deadline = Instant::now() + ORPHAN_EXIT_MAX;
         let running = |dbms: Dbms| Some((dbms, systems::get(dbms).running_server(&self.path)?));
         // Only the DBMS in the marker can use the directory.
-        let candidates = self.marker().map_or_else(|| Dbms::ALL.to_vec(), |marker| vec![marker.dbms]);
+        let mut candidates = self.marker().map_or_else(|| Dbms::ALL.to_vec(), |marker| vec![marker.dbms]);
+        candidates.retain(|dbms| *dbms != Dbms::Directory);
         while let Some((dbms, pid)) = candidates.iter().copied().find_map(running) {
             if Instant::now() >= deadline {
                 return Err(Error::InUse {

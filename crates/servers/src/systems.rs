@@ -13,5 +13,6 @@ pub(crate) fn get(dbms: Dbms) -> &'static dyn System {
         Dbms::Mysql => &Mysql { dbms: Dbms::Mysql },
         Dbms::Mariadb => &Mysql { dbms: Dbms::Mariadb },
         Dbms::Rocksdb => &Rocksdb,
+        Dbms::Directory => unreachable!("a server on a directory: check `Dbms::speaks_sql` first"),
     }
 }

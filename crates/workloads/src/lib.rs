@@ -13,6 +13,7 @@ pub mod model;
 
 pub mod rows;
 pub mod sql;
+pub mod sync_latency;
 pub mod tproc_c;
 pub mod zipf;
 
@@ -26,4 +27,5 @@ pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] = &[
     &sql::Sql,
     &tproc_c::TprocC,
     &db_bench::DbBench,
+    &sync_latency::SyncLatency,
 ];

@@ -48,7 +48,7 @@ impl Session {
         Ok(match dbms {
             Dbms::Postgres => Self::Postgres(postgres::Connection::connect(endpoint, "test")?),
             Dbms::Mysql | Dbms::Mariadb => Self::Mysql(mysql::Connection::connect(endpoint, "test")?),
-            Dbms::Rocksdb => unreachable!("SQL for an engine that has none"),
+            Dbms::Rocksdb | Dbms::Directory => unreachable!("SQL for what has none"),
         })
     }
 

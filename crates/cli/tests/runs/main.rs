@@ -29,6 +29,7 @@ mod profile;
 mod refused;
 mod rocksdb;
 mod stalls;
+mod sync;
 mod sysbench;
 mod tproc_c;
 mod upgrade;

@@ -10,5 +10,6 @@ pub(crate) fn adapter(dbms: Dbms) -> &'static dyn Adapter {
         Dbms::Postgres => &Postgres,
         Dbms::Mysql | Dbms::Mariadb => &Mysql,
         Dbms::Rocksdb => unreachable!("SQL for an engine that has none: check `Dbms::speaks_sql` first"),
+        Dbms::Directory => unreachable!("SQL for a directory: check `Dbms::speaks_sql` first"),
     }
 }

@@ -29,6 +29,7 @@ pub(crate) mod relative;
 pub(crate) mod remarks;
 pub(crate) mod settles;
 pub(crate) mod state_dependent;
+pub(crate) mod syncs;
 pub(crate) mod transactions;
 pub(crate) mod trust;
 pub(crate) mod variance;

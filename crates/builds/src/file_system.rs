@@ -1,0 +1,129 @@
+//! Directories as what is measured: their file system and device take the place of a build.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rqps_model::Dbms;
+use rustix::fs::{Access, OFlags, access, statfs};
+
+use crate::build::{Address, Build, Published};
+use crate::dirs::Dirs;
+use crate::error::{Error, Result};
+use crate::product::Product;
+use crate::source::code::{Site, SourceCode, Step};
+use crate::source::flavour::System;
+
+/// Magic numbers of file systems that keep files in memory: tmpfs, ramfs.
+const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
+
+pub(crate) struct FileSystem;
+
+impl Product for FileSystem {
+    fn check_version(&self, request: &str) -> Result<()> {
+        Err(no_version(request))
+    }
+
+    /// Refuses a directory in which sync latency cannot be measured; leaves nothing in it.
+    fn check_directory(&self, path: &Path) -> Result<()> {
+        let refused =
+            |reason: &str| Error::NotMeasurable { path: path.to_path_buf(), reason: reason.to_owned() };
+        if !path.is_dir() {
+            return Err(refused("it is no directory: create it, or correct the path"));
+        }
+        match access(path, Access::WRITE_OK | Access::EXEC_OK) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::ROFS) => {
+                return Err(refused(
+                    "its file system is mounted read-only: remount it, or name another directory",
+                ));
+            }
+            Err(error) => {
+                return Err(refused(&format!(
+                    "it is not writable ({error}): change its mode, or name another directory"
+                )));
+            }
+        }
+        let kind = statfs(path).map_err(|error| Error::file("look at", path)(error.into()))?;
+        if IN_MEMORY.contains(&(kind.f_type as i64)) {
+            return Err(refused(
+                "its files are in memory, so a sync does nothing: name a directory on a device",
+            ));
+        }
+        // A file without a name, which is gone when it is closed.
+        let flags = (OFlags::TMPFILE | OFlags::DIRECT).bits() as i32;
+        match OpenOptions::new().read(true).write(true).mode(0o600).custom_flags(flags).open(path) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                Err(refused("its file system refuses direct I/O (O_DIRECT): name a directory on another one"))
+            }
+            // A file system without nameless files is asked by fio itself.
+            _ => Ok(()),
+        }
+    }
+
+    fn install(&self, _: &Dirs, request: &str) -> Result<Build> {
+        Err(no_version(request))
+    }
+
+    fn install_from(&self, _: &Dirs, request: &str, _: &Address) -> Result<Build> {
+        Err(no_version(request))
+    }
+
+    fn published(&self) -> Result<Option<Vec<Published>>> {
+        Ok(Some(Vec::new()))
+    }
+
+    fn directory(&self, path: &Path) -> Result<Build> {
+        let reason =
+            "a directory is measured by `rqps run` only, with benchmark = \"sync-latency\"".to_owned();
+        Err(Error::NotMeasurable { path: path.to_path_buf(), reason })
+    }
+}
+
+/// There is nothing to compile.
+impl SourceCode for FileSystem {
+    fn systems(&self) -> &'static [System] {
+        &[]
+    }
+
+    fn version(&self, _: &Path) -> Option<String> {
+        None
+    }
+
+    fn identified_by(&self) -> &'static str {
+        "nothing: a directory has no source code"
+    }
+
+    fn programs(&self, _: &Site<'_>) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    fn steps(&self, _: &Site<'_>) -> Vec<Step> {
+        Vec::new()
+    }
+}
+
+fn no_version(request: &str) -> Error {
+    let remedy = "name a directory, such as directory:/mnt/data".to_owned();
+    Error::BadVersion { dbms: Dbms::Directory, request: request.to_owned(), remedy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_in_which_nothing_can_be_measured_are_refused_and_left_empty() {
+        let good = tempfile::tempdir_in("/var/tmp").unwrap();
+        FileSystem.check_directory(good.path()).unwrap();
+        assert_eq!(good.path().read_dir().unwrap().count(), 0);
+        let message = |path: &Path| FileSystem.check_directory(path).unwrap_err().to_string();
+        let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+        assert!(message(memory.path()).contains("in memory"), "{}", message(memory.path()));
+        assert!(message(Path::new("/nowhere")).contains("no directory"));
+        // Read-only for everybody, and for root.
+        let proc = message(Path::new("/proc/1"));
+        assert!(proc.contains("/proc/1") && proc.contains("name another directory"), "{proc}");
+    }
+}

@@ -1,0 +1,117 @@
+//! Sync latency of directories, with the real fio.
+
+use std::fs;
+use std::path::Path;
+
+use rqps_store::Status;
+use tempfile::TempDir;
+
+use crate::bench::{Bench, wait_for};
+
+/// A directory on a disk: that of the other tests' files may be in memory.
+fn on_disk() -> TempDir {
+    tempfile::Builder::new().prefix("rqps-sync-").tempdir_in("/var/tmp").unwrap()
+}
+
+/// A plan with an arm for each name, all on one directory.
+fn plan(bench: &Bench, dir: &Path, top: &str, workload: &str, arms: &[&str]) -> String {
+    let mut text =
+        format!("name = \"t\"\n{top}\n[workload]\nbenchmark = \"sync-latency\"\nfile_mb = 16\n{workload}\n");
+    for name in arms {
+        text += &format!("[[arm]]\nname = \"{name}\"\nbuild = \"directory:{}\"\n", dir.display());
+    }
+    bench.plan_text(&text).to_str().unwrap().to_owned()
+}
+
+fn is_empty(dir: &Path) -> bool {
+    fs::read_dir(dir).unwrap().count() == 0
+}
+
+#[test]
+fn fio_measures_and_its_file_is_gone_after_a_kill_and_at_the_end() {
+    let (bench, dir) = (Bench::new(), on_disk());
+    let workload = "seconds = 1\njobs = [1, 2]\nsteps = [\"16k-none\", \"16k-fdatasync\"]";
+    let plan = plan(&bench, dir.path(), "", workload, &["a"]);
+    let mut running = bench.start(&["run", &plan]);
+    running.expect_line(&["a", "load", "MB/s"]);
+    assert!(!is_empty(dir.path()), "no file to remove");
+    running.kill();
+    wait_for("the removal of the file", || is_empty(dir.path()).then_some(()));
+    let ended = bench.call(&["resume"]).expect(0);
+    assert!(is_empty(dir.path()));
+    bench.expect_no_process();
+    for column in ["w/s", "MB/s", "sync", "jobs"] {
+        assert!(ended.stdout.contains(column), "{}", ended.stdout);
+    }
+    let run = bench.run();
+    assert_eq!(run.status.status, Status::Complete);
+    let steps = ["16k-none_jobs=1", "16k-fdatasync_jobs=1", "16k-none_jobs=2", "16k-fdatasync_jobs=2"];
+    assert_eq!(
+        run.steps.iter().filter(|step| step.kind == "measure").map(|step| &*step.name).collect::<Vec<_>>(),
+        steps
+    );
+    for window in &run.windows {
+        let (step, result) = (&window.action.step, &window.result);
+        let metric = |name: &str| window.metric(name).unwrap_or(0.0);
+        assert!((metric("fio_written_mb") - result.operations * 16384.0 / 1e6).abs() < 1e-3, "{step}");
+        let histograms = run.histograms(window.action.seq).unwrap();
+        let writes = histograms.iter().find(|one| one.statement == "write").unwrap();
+        assert_eq!(writes.count, result.events, "{step}");
+        let syncs = histograms.iter().find(|one| one.statement == "fdatasync");
+        assert_eq!(syncs.is_some(), step.contains("fdatasync"), "{step}");
+        if let Some(syncs) = syncs {
+            // A job's last write may have no sync yet.
+            assert!(
+                syncs.count <= result.events && syncs.count + u64::from(result.clients) >= result.events,
+                "{step}"
+            );
+            let mean = metric("fio_sync_us") / metric("fio_syncs");
+            assert!((mean / syncs.mean_us - 1.0).abs() < 0.05, "{step}: {mean} and {}", syncs.mean_us);
+        }
+    }
+}
+
+#[test]
+fn directories_are_compared_in_blocks() {
+    let (bench, dir) = (Bench::new(), on_disk());
+    let top = "protocol = \"isolated\"\nbase = \"a\"\n[isolated]\nwindow_seconds = 0.1\nwindows = 1\nblocks_max = 3";
+    let plan = plan(&bench, dir.path(), top, "steps = [\"16k-fdatasync\"]", &["a", "b"]);
+    bench.call(&["run", &plan]).expect(0);
+    assert!(is_empty(dir.path()));
+    let run = bench.run();
+    assert_eq!(run.blocks.len(), 3);
+    // Base, its control and the other arm, once in each block, all with base's work.
+    let events: Vec<u64> = run.windows.iter().map(|window| window.result.events).collect();
+    assert_eq!(events.len(), 9, "{events:?}");
+    assert!(events.iter().all(|count| *count == events[0]), "{events:?}");
+    let shown = bench.call(&["show"]).expect(0).stdout;
+    assert!(shown.contains("16k-fdatasync") && shown.contains("A/A check"), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_before_anything_is_written() {
+    let (bench, dir) = (Bench::new(), on_disk());
+    let refused = |path: &Path, workload: &str, code: i32| {
+        let plan = plan(&bench, path, "", workload, &["a"]);
+        bench.call(&["run", &plan]).expect(code).stderr
+    };
+    let in_memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let words = refused(in_memory.path(), "", 2);
+    assert!(words.contains("in memory") && words.contains("name a directory on a device"), "{words}");
+    assert!(refused(Path::new("/nowhere"), "", 2).contains("no directory"));
+    assert!(refused(dir.path(), "steps = [\"16k-fsink\"]", 2).contains("Did you mean \"16k-fsync\"?"));
+    let huge = fs::read_to_string(plan(&bench, dir.path(), "", "", &["a"]))
+        .unwrap()
+        .replace("file_mb = 16", "file_mb = 1_000_000");
+    let words = bench.call(&["run", bench.plan_text(&huge).to_str().unwrap()]).expect(3).stderr;
+    assert!(words.contains("no space left") && words.contains("lower file_mb"), "{words}");
+    let wrong = format!("[workload]\nrows = 1000\n[[arm]]\nbuild = \"directory:{}\"\n", dir.path().display());
+    let words = bench.call(&["run", bench.plan_text(&wrong).to_str().unwrap()]).expect(2).stderr;
+    assert!(words.contains("do not run on") || words.contains("does not run on directory"), "{words}");
+    assert!(words.contains("Write benchmark = \"sync-latency\""), "{words}");
+    let mut without_fio = bench.rqps(&["run", &plan(&bench, dir.path(), "", "", &["a"])]);
+    without_fio.env("PATH", bench.path());
+    let words = crate::bench::Running::of(without_fio).end().expect(3).stderr;
+    assert!(words.contains("`fio` is not in PATH") && words.contains("package fio"), "{words}");
+    assert!(is_empty(dir.path()));
+}

@@ -1,0 +1,334 @@
+//! fio as the driver of the benchmark `sync-latency`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rqps_driver::{KindResult, Observer, StepError, StepResult};
+use rqps_executor::{
+    ActiveArm, Admin, Driver, Error, Finished, Job, Loaded, Result, RunControl, StepFindings, WatchOptions,
+    Window,
+};
+use rqps_model::random::Stream;
+use rqps_model::{EndedBy, FixedWork, Limit, Metrics, Warmup};
+use rqps_plan::{Benchmark, Driver as Program, Plan};
+use rqps_store::Load;
+use rqps_wire::Error as WireError;
+use rqps_workloads::expect::Answers;
+use rqps_workloads::sync_latency::{self, Sync, SyncLatency, SyncPlan, SyncTest, WRITES};
+
+use crate::file::{OwnFile, free_bytes};
+use crate::fio::{self, Running, Until, Writes};
+use crate::output::{self, Figures};
+
+/// fio.
+pub static FIO: &dyn Driver = &Fio;
+
+/// How often progress is reported.
+const TICK: Duration = Duration::from_millis(200);
+/// What must stay free beside the file.
+const SPARE_BYTES: u64 = 16 << 20;
+
+/// The file of an instance, shared with its windows.
+pub(crate) struct Target {
+    path: PathBuf,
+    file: Mutex<Option<OwnFile>>,
+}
+
+impl Target {
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, file: Mutex::new(None) }
+    }
+
+    /// Removes the file.
+    pub fn remove(&self) {
+        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
+    }
+
+    /// Fills the file unless it is there. `look` returns false to give up.
+    fn fill(&self, bytes: u64, look: &mut dyn FnMut(f64) -> bool) -> std::result::Result<(), StepError> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if file.is_some() {
+            return Ok(());
+        }
+        let free =
+            free_bytes(self.directory()).map_err(|error| failed("filling the file", error.to_string()))?;
+        if free < bytes.saturating_add(SPARE_BYTES) {
+            let mib = |bytes: u64| bytes >> 20;
+            let words = format!(
+                "No space left on device: {} MiB are needed in {}, {} are free; lower file_mb",
+                mib(bytes.saturating_add(SPARE_BYTES)),
+                self.directory().display(),
+                mib(free)
+            );
+            return Err(failed("filling the file", words));
+        }
+        let own =
+            OwnFile::promise(&self.path).map_err(|error| failed("filling the file", error.to_string()))?;
+        let start = Instant::now();
+        let running = run(fio::fill(own.path(), bytes), "filling the file", &mut |running| {
+            let _ = running;
+            look(start.elapsed().as_secs_f64())
+        })?;
+        drop(running);
+        *file = Some(own);
+        Ok(())
+    }
+}
+
+fn failed(doing: &'static str, message: String) -> StepError {
+    let source = WireError::Refused { engine: "fio", message, request: doing.to_owned() };
+    StepError::Client { client: 0, clients: 1, doing, source: Box::new(source) }
+}
+
+/// Runs fio to its end and returns its figures. `look` is called several times a second and returns false to give up.
+fn run(
+    command: Command,
+    doing: &'static str,
+    look: &mut dyn FnMut(&Running) -> bool,
+) -> std::result::Result<Figures, StepError> {
+    let broken = |error: std::io::Error| failed(doing, error.to_string());
+    let running = Running::start(command).map_err(broken)?;
+    let output = loop {
+        if !look(&running) {
+            return Err(StepError::Cancelled);
+        }
+        if let Some(output) = running.output(TICK) {
+            break output.map_err(broken)?;
+        }
+    };
+    finished(running, &output, doing)
+}
+
+/// The figures of a run whose output has ended.
+fn finished(running: Running, output: &[u8], doing: &'static str) -> std::result::Result<Figures, StepError> {
+    let words = running.end().map_err(|error| failed(doing, error.to_string()))?;
+    match (output::parse(output), words) {
+        (Ok(figures), None) => Ok(figures),
+        (Err(problem), None) => Err(failed(doing, problem)),
+        (_, Some(words)) => Err(failed(doing, words)),
+    }
+}
+
+struct Fio;
+
+impl Driver for Fio {
+    fn id(&self) -> &'static str {
+        Program::Rqps.key()
+    }
+
+    fn benchmark(&self) -> &'static str {
+        SyncLatency.id()
+    }
+
+    fn described(&self) -> Result<Option<String>> {
+        Ok(Some(format!("fio {}", fio::version()?)))
+    }
+
+    fn load(&self, plan: &Plan, _: &str, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded> {
+        let bytes = work(plan)?.file_bytes();
+        let start = Instant::now();
+        let filled = target(arm)?.fill(bytes, &mut |elapsed_s| {
+            control.progress.action_progress("filling the file", elapsed_s, None);
+            !control.stopped()
+        });
+        filled.map_err(|error| match error {
+            StepError::Cancelled => Error::Interrupted,
+            source => Error::Step { arm: arm.name.clone(), step: "load".to_owned(), source },
+        })?;
+        let elapsed = start.elapsed();
+        let load = Load { tables: 1, rows: bytes >> 20, load_us: elapsed.as_micros() as u64, index_us: 0 };
+        let rate = bytes as f64 / 1e6 / elapsed.as_secs_f64().max(1e-6);
+        Ok(Loaded { load, summary: format!("{rate:.0} MB/s") })
+    }
+
+    /// Direct I/O finds nothing in memory.
+    fn warm(&self, _: &Plan, _: &ActiveArm, _: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn prepare<'a>(&self, job: Job<'a>, arm: &ActiveArm, _: &mut dyn Admin) -> Result<Box<dyn Window + 'a>> {
+        let name = job.step.test.split("_jobs=").next().unwrap_or_default();
+        let test = sync_latency::test_by_name(name)
+            .ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
+        let file_bytes = work(job.plan)?.file_bytes();
+        Ok(Box::new(FioWindow { job, test, file_bytes, target: target(arm)?, figures: None }))
+    }
+}
+
+fn work(plan: &Plan) -> Result<&SyncPlan> {
+    let no_driver = Error::NoDriver { driver: FIO.id(), benchmark: plan.work.benchmark().id() };
+    plan.work.of().ok_or(no_driver)
+}
+
+fn target(arm: &ActiveArm) -> Result<Arc<Target>> {
+    let address = arm.instance.address();
+    let found = address.of::<Arc<Target>>().cloned();
+    found.ok_or_else(|| Error::NoAddress { arm: arm.name.clone(), driver: FIO.id() })
+}
+
+struct FioWindow<'a> {
+    job: Job<'a>,
+    test: &'static SyncTest,
+    file_bytes: u64,
+    target: Arc<Target>,
+    figures: Option<Figures>,
+}
+
+impl FioWindow<'_> {
+    fn writes(&self, until: Until, salt: u64) -> Writes<'_> {
+        let Job { plan, step, draws, .. } = self.job;
+        Writes {
+            file: &self.target.path,
+            file_bytes: self.file_bytes,
+            block_bytes: self.test.block_bytes,
+            sync: self.test.sync,
+            jobs: step.clients,
+            until,
+            seed: Stream::new(&[plan.seed, draws.into(), salt]).bits() >> 1,
+        }
+    }
+
+    /// What runs before the window.
+    fn warm_up(&self) -> Option<Until> {
+        match (&self.job.limit, self.job.warmup) {
+            (Limit::Work(work), _) => {
+                Some(work.warmup.iter().copied().max()?).filter(|most| *most > 0).map(Until::Writes)
+            }
+            (_, Warmup::Time(Duration::ZERO) | Warmup::Detect) => None,
+            (_, Warmup::Time(time)) => Some(Until::Time(time)),
+        }
+    }
+
+    fn window(&self) -> (Until, EndedBy) {
+        let jobs = u64::from(self.job.step.clients);
+        match &self.job.limit {
+            Limit::Time(time) => (Until::Time(*time), EndedBy::Time),
+            Limit::Events(events) => (Until::Writes(events.div_ceil(jobs).max(1)), EndedBy::Work),
+            Limit::Rows(rows) => (Until::Writes((*rows).max(1)), EndedBy::Work),
+            Limit::Work(work) => {
+                (Until::Writes(work.window.iter().copied().max().unwrap_or(1).max(1)), EndedBy::Work)
+            }
+        }
+    }
+}
+
+impl Window for FioWindow<'_> {
+    fn watch_options(&self) -> WatchOptions {
+        WatchOptions { has_tail: false, progress: (1.0, &WRITES), debt: false }
+    }
+
+    fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {
+        self.target.fill(self.file_bytes, &mut |elapsed_s| {
+            observer.progress("filling the file", elapsed_s, 0);
+            !observer.cancelled()
+        })?;
+        let mut warmed = Duration::ZERO;
+        let mut warmup_work = 0;
+        if let Some(until) = self.warm_up() {
+            let start = Instant::now();
+            let figures = run(self.writes(until, 1).command(), "warming up", &mut |_| {
+                observer.progress("warm-up", start.elapsed().as_secs_f64(), 0);
+                !observer.cancelled()
+            })?;
+            warmed = start.elapsed();
+            warmup_work = figures.writes;
+        }
+        let (until, ended_by) = self.window();
+        let doing = "in the window";
+        let broken = |error: std::io::Error| failed(doing, error.to_string());
+        let running = Running::start(self.writes(until, 2).command()).map_err(broken)?;
+        observer.window_opens(&[]);
+        let start = Instant::now();
+        let output = loop {
+            observer.progress("window", start.elapsed().as_secs_f64(), 0);
+            if observer.cancelled() {
+                return Err(StepError::Cancelled);
+            }
+            if let Some(output) = running.output(TICK) {
+                break output.map_err(broken)?;
+            }
+        };
+        observer.window_closes();
+        let figures = finished(running, &output, doing)?;
+        observer.statistics_complete();
+        let result = result(&figures, self.test.sync, (warmed, warmup_work), ended_by);
+        self.figures = Some(figures);
+        Ok(result)
+    }
+
+    fn finish(self: Box<Self>, _arm: &ActiveArm, findings: &StepFindings) -> Result<Finished> {
+        let writes = findings.result.events;
+        let mut metrics = Metrics::new();
+        if let Some(figures) = &self.figures {
+            metrics.insert("fio_written_mb".to_owned(), figures.bytes as f64 / 1e6);
+            metrics.insert("fio_write_us".to_owned(), figures.write_ns / 1e3);
+            if figures.syncs > 0 {
+                metrics.insert("fio_syncs".to_owned(), figures.syncs as f64);
+                metrics.insert("fio_sync_us".to_owned(), figures.sync_ns / 1e3);
+            }
+        }
+        Ok(Finished {
+            unit: WRITES.clone(),
+            operations: writes as f64,
+            rows: 0,
+            pacer: None,
+            metrics,
+            invalid: (writes == 0).then(|| "fio wrote nothing".to_owned()),
+            remark: String::new(),
+        })
+    }
+}
+
+fn result(
+    figures: &Figures,
+    sync: Sync,
+    (warmup, warmup_writes): (Duration, u64),
+    ended_by: EndedBy,
+) -> StepResult {
+    let kind = |kind, histogram: &hdrhistogram::Histogram<u64>| KindResult {
+        kind,
+        answers: Answers { count: histogram.len(), rows: 0, violations: 0 },
+        retries: 0,
+        sent_ns: histogram.clone(),
+    };
+    let mut kinds = vec![kind("write", &figures.write_histogram)];
+    if sync != Sync::None {
+        kinds.push(kind(sync.key(), &figures.sync_histogram));
+    }
+    let event_ns = if sync == Sync::None { &figures.write_histogram } else { &figures.sync_histogram };
+    let jobs = figures.each.len().max(1) as u64;
+    StepResult {
+        elapsed: Duration::from_secs_f64(figures.writes as f64 / figures.writes_per_s.max(f64::MIN_POSITIVE)),
+        warmup,
+        ended_by,
+        events: figures.writes,
+        events_per_s: figures.writes_per_s,
+        queries: figures.writes,
+        statements: figures.writes,
+        noop_statements: 0,
+        rows: 0,
+        changed_rows: 0,
+        removed_rows: 0,
+        retries: BTreeMap::new(),
+        series: Vec::new(),
+        slices: Vec::new(),
+        marks: 0,
+        totals: Metrics::new(),
+        sessions: Vec::new(),
+        kinds,
+        event_ns: event_ns.clone(),
+        scheduled_ns: None,
+        invalid: None,
+        work: FixedWork {
+            warmup: vec![warmup_writes / jobs; figures.each.len()],
+            window: figures.each.clone(),
+        },
+    }
+}

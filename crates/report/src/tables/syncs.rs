@@ -1,0 +1,94 @@
+//! Writes and their syncs, as the field publishes sync latency.
+//!
+//! | column | means |
+//! | --- | --- |
+//! | `w/s` | writes per second, of all jobs |
+//! | `MB/s` | 10^6 bytes written per second |
+//! | `write` | mean latency of a write without its sync, microseconds |
+//! | `sync` | mean latency of a sync, over all jobs, microseconds; empty without syncs |
+//! | `p50`, `p95`, `p99`, `max` | of syncs, microseconds; of writes in tests without syncs. Of the first window, if there are several |
+//! | `jobs` | jobs that write at the same time, all to one file |
+//! | `dbms`, `test` | the variant and the test |
+
+use rqps_store::Histogram;
+
+use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
+use crate::document::{Block, Cell, Column, Figure, Table};
+use crate::error::Result;
+
+/// Statement of the histogram that has what a test is about.
+const EVENT: &str = "event";
+
+struct Row<'a> {
+    arm: ComparedArm<'a>,
+    test: String,
+    jobs: u32,
+    position: u32,
+    totals: Totals,
+    latencies: Option<Histogram>,
+}
+
+#[derive(Default)]
+struct Totals {
+    seconds: f64,
+    writes: f64,
+    written_mb: f64,
+    write_us: f64,
+    syncs: f64,
+    sync_us: f64,
+}
+
+/// The table; nothing for runs without such figures.
+pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for step in comparison.steps(which) {
+        for arm in comparison.base_first() {
+            rows.extend(row(arm, &step)?);
+        }
+    }
+    // The order of the plan.
+    rows.sort_by_key(|row| row.position);
+    let per = |total: f64, count: f64| (count > 0.0).then(|| total / count);
+    let percentile = |row: &Row<'_>, us: fn(&Histogram) -> f64| Cell::rate(row.latencies.as_ref().map(us));
+    let figures: [Figure<'_, Row<'_>>; 11] = [
+        (Column::number("w/s", "writes_per_s"), &|row| {
+            Cell::rate(per(row.totals.writes, row.totals.seconds))
+        }),
+        (Column::number("MB/s", "mb_per_s"), &|row| {
+            Cell::fixed(per(row.totals.written_mb, row.totals.seconds), 1)
+        }),
+        (Column::number("write", "write_us"), &|row| {
+            Cell::fixed(per(row.totals.write_us, row.totals.writes), 1)
+        }),
+        (Column::number("sync", "sync_us"), &|row| Cell::fixed(per(row.totals.sync_us, row.totals.syncs), 1)),
+        (Column::number("p50", "p50_us"), &|row| percentile(row, |stored| stored.p50_us)),
+        (Column::number("p95", "p95_us"), &|row| percentile(row, |stored| stored.p95_us)),
+        (Column::number("p99", "p99_us"), &|row| percentile(row, |stored| stored.p99_us)),
+        (Column::number("max", "max_us"), &|row| percentile(row, |stored| stored.max_us)),
+        (Column::number("jobs", "jobs"), &|row| Cell::count(row.jobs.into())),
+        (Column::words("dbms"), &|row| Cell::words(row.arm.label())),
+        (Column::words("test"), &|row| Cell::words(&*row.test)),
+    ];
+    let title = "Sync latency, microseconds";
+    Ok(Table::of_figures("syncs", title, &figures, 2, rows).block().into_iter().collect())
+}
+
+fn row<'a>(arm: ComparedArm<'a>, step: &TestStep) -> Result<Option<Row<'a>>> {
+    let mut totals = Totals::default();
+    for window in arm.all_windows(&step.name) {
+        let metric = |name: &str| window.metric(name).unwrap_or(0.0);
+        totals.seconds += window.result.elapsed_s();
+        totals.writes += window.result.operations;
+        totals.written_mb += metric("fio_written_mb");
+        totals.write_us += metric("fio_write_us");
+        totals.syncs += metric("fio_syncs");
+        totals.sync_us += metric("fio_sync_us");
+    }
+    let Some(first) = arm.first_window(&step.name).filter(|_| totals.written_mb > 0.0) else {
+        return Ok(None);
+    };
+    let stored = arm.run.histograms(first.action.seq)?.into_iter();
+    let latencies = stored.into_iter().find(|stored| stored.statement == EVENT);
+    let (jobs, position) = (first.result.clients, first.result.position);
+    Ok(Some(Row { arm, test: step.name.clone(), jobs, position, totals, latencies }))
+}
