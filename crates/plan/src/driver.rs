@@ -6,8 +6,8 @@ use crate::problem::Problems;
 use crate::reader::Section;
 use crate::shared::NOT_WITH_SYSBENCH;
 
-/// Turns counting under valgrind off in blocks with sysbench, or of a benchmark without servers; reports a plan that sets
-/// it explicitly.
+/// Turns counting under valgrind off in blocks with sysbench, or of a benchmark without servers; reports a plan that
+/// sets it explicitly.
 pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &mut Plan) {
     let with_sysbench = plan.workload.driver == Driver::Sysbench;
     if !with_sysbench && plan.work.can_count_instructions() {
