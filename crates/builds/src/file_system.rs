@@ -8,7 +8,7 @@ use std::path::Path;
 use rqps_model::Dbms;
 use rustix::fs::{Access, OFlags, access, statfs};
 
-use crate::build::{Address, Build, Published};
+use crate::build::{Address, Build, Published, Release};
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::product::Product;
@@ -72,6 +72,10 @@ impl Product for FileSystem {
 
     fn published(&self) -> Result<Option<Vec<Published>>> {
         Ok(Some(Vec::new()))
+    }
+
+    fn releases(&self, _: &Dirs, _: &str, _: &str) -> Result<Vec<Release>> {
+        Ok(Vec::new())
     }
 
     fn directory(&self, path: &Path) -> Result<Build> {
