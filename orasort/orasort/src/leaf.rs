@@ -173,10 +173,13 @@ pub(crate) unsafe fn compare<K: Keys + ?Sized>(
 ) -> Ordering {
     // SAFETY: the caller promised it.
     let [key_a, key_b] = [a, b].map(|entry| unsafe { finder.key(entry) });
-    let at = common_prefix_from(key_a, key_b, from);
-    let order = match (key_a.get(at), key_b.get(at)) {
-        (Some(one), Some(other)) => one.cmp(other),
-        _ => key_a.len().cmp(&key_b.len()),
+    let order = match chunk(key_a, from).cmp(&chunk(key_b, from)) {
+        // Of what is long the library's comparison takes more at once.
+        Ordering::Equal => match (key_a.get(from..), key_b.get(from..)) {
+            (Some(rest_a), Some(rest_b)) => rest_a.cmp(rest_b),
+            _ => key_a.cmp(key_b),
+        },
+        order => order,
     };
     let order = if finder.flip == 0 { order } else { order.reverse() };
     order.then_with(|| row(a).cmp(&row(b)))
