@@ -32,7 +32,8 @@ impl Versions {
         let width = releases.last().map_or(1, |release| release.series.split('.').count());
         for request in [good, bad] {
             let numbers: Vec<&str> = request.split('.').collect();
-            if numbers.len() > width && releases.iter().all(|release| release.version != request) {
+            let is_known = |release: &Release| release.version == request || release.series == request;
+            if numbers.len() > width && !releases.iter().any(is_known) {
                 releases.push(Release { version: request.to_owned(), series: numbers[..width].join(".") });
             }
         }
