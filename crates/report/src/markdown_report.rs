@@ -66,14 +66,18 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
             blocks(&[Section::Absolute, Section::Relative, Section::Background, Section::Chain])?,
         ),
         Layout::Independent => {
-            part("Rates", blocks(&[Section::Syncs, Section::Relative, Section::Absolute, Section::Chain])?)
+            use Section::{Absolute, Chain, Relative, Syncs, Transactions};
+            part("Rates", blocks(&[Syncs, Transactions, Relative, Absolute, Chain])?)
         }
     }
     if layout == Layout::Consecutive {
         part("CPU per connection", blocks(&[Section::Connections, Section::Cpu])?);
         part("State and outcome of each step", blocks(&[Section::State, Section::Ends])?);
     }
-    part("LSM tree", blocks(&[Section::Lsm])?);
+    let lsm = blocks(&[Section::Lsm])?;
+    if !lsm.is_empty() {
+        part("LSM tree", lsm);
+    }
     part("Changed query plans", blocks(&[Section::Plans])?);
     part("Load and settle", blocks(&[Section::Loads, Section::Settles])?);
     let remarks = blocks(&[Section::Remarks])?;

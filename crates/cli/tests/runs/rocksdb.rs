@@ -184,5 +184,5 @@ fn what_cannot_be_run_is_refused_with_its_remedy() {
     let text = check("", &["rocksdb:/bin/true"]);
     assert!(text.contains("lacks the C API"), "{text}");
     let text = bench.call(&["serve", "rocksdb-10.10.1", "--", "true"]).expect(2).stderr;
-    assert!(text.contains("a library without a server"), "{text}");
+    assert!(text.contains("rocksdb has no server: only `rqps run` measures it"), "{text}");
 }
