@@ -26,6 +26,7 @@ pub const SHIPPED_PLANS: &[ShippedPlan] = shipped![
     "large-io-bound",
     "writes-only-long",
     "mysql-versions",
+    "innodb-flush-methods",
     "own-sql",
     "tprocc-smoke",
     "tprocc-small",

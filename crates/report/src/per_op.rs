@@ -14,6 +14,7 @@
 //! | `rKB/o`, `wKB/o` | KB read from and written to them |
 //! | `dw/o` | the server's writes to its data files, if it counts them |
 //! | `fsync/o` | the server's fsyncs of data and log, if it counts them |
+//! | `fsync/dw` | these fsyncs over these writes |
 //! | `o/s` | operations per second |
 //! | `instr/o` | user instructions of the server, if the host counts them |
 //!
@@ -72,6 +73,8 @@ enum Source {
     HostCpu,
     /// Operations per second.
     Rate,
+    /// The server's fsyncs of data and log, of its writes to data files.
+    FsyncsPerWrite,
 }
 
 /// The server's CPU microseconds per operation.
@@ -81,7 +84,7 @@ pub(crate) const SERVER_CPU: PerOp = PerOp {
 };
 
 /// The columns, in the order of the tables.
-static COLUMNS: [PerOp; 11] = [
+static COLUMNS: [PerOp; 12] = [
     CPU,
     SERVER_CPU,
     metric("cs/o", "context_switches_per_op", "host_context_switches", 0.01, EVENTS_MIN),
@@ -91,6 +94,11 @@ static COLUMNS: [PerOp; 11] = [
     metric("wKB/o", "write_kb_per_op", "disk_write_kb", 0.1, KB_MIN),
     PerOp { optional: true, ..metric("dw/o", "data_writes_per_op", "server_data_writes", 0.01, EVENTS_MIN) },
     PerOp { optional: true, ..metric("fsync/o", "fsyncs_per_op", "server_fsyncs", 0.001, EVENTS_MIN) },
+    PerOp {
+        print: |value| format!("{value:.5}"),
+        optional: true,
+        ..column("fsync/dw", "fsyncs_per_data_write", Source::FsyncsPerWrite, 0.0, 0.0)
+    },
     PerOp { print: number::rate, ..column("o/s", "ops_per_s", Source::Rate, 0.0, 0.0) },
     PerOp {
         print: |value| format!("{value:.0}"),
@@ -160,6 +168,7 @@ impl PerOp {
                 busy_us / (cost.metric("cpus")? * CPU_US_PER_UNIT) / cost.operations
             }
             Source::Rate => cost.operations / (cost.elapsed_us / 1e6),
+            Source::FsyncsPerWrite => cost.metric("server_fsyncs")? / cost.metric("server_data_writes")?,
         };
         value.is_finite().then_some(value)
     }
@@ -193,7 +202,7 @@ impl PerOp {
     fn floor(&self, base: &Cost<'_>) -> f64 {
         let count_min = match self.source {
             Source::HostCpu => self.count_min / (base.metric("cpus").unwrap_or(1.0) * CPU_US_PER_UNIT),
-            Source::Metric(_) | Source::Rate => self.count_min,
+            Source::Metric(_) | Source::Rate | Source::FsyncsPerWrite => self.count_min,
         };
         self.per_op_min.max(count_min / base.operations)
     }

@@ -4,9 +4,13 @@ use crate::host::HostLimits;
 use crate::system::embed_configs;
 
 /// Names and texts for MySQL.
-pub(crate) const MYSQL: [(&str, &str); 12] = embed_configs!["mysql", "cnf":
+pub(crate) const MYSQL: [(&str, &str); 16] = embed_configs!["mysql", "cnf":
     "sized",
     "sized_async",
+    "flush_o_direct",
+    "flush_o_direct_no_fsync",
+    "flush_fsync",
+    "flush_no_doublewrite",
     "z12a_c8r32",
     "z12a_c32r128",
     "z12b_c8r32",
