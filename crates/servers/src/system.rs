@@ -121,8 +121,8 @@ pub(crate) trait Known {
     /// Whether the build accepts the option.
     fn has(&self, option: &str) -> Result<bool>;
 
-    /// Why the build refuses a value of an option that it knows; `None` if it accepts it, or only its start can tell.
-    fn refusal(&self, _option: &str, _value: &str) -> Result<Option<String>> {
+    /// Why the build refuses values of options that it knows; `None` if it accepts them all, or only its start can tell.
+    fn refusal(&self, _options: &[(&str, &str)]) -> Result<Option<String>> {
         Ok(None)
     }
 

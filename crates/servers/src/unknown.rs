@@ -79,13 +79,22 @@ pub fn known_among(build: &Build, options: &[String], scratch: &Path) -> Result<
 pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<LeftOut>> {
     let own = systems::get(build.dbms).own_options();
     ask(build, scratch, |known| {
-        let mut refused = Vec::new();
+        let mut options = Vec::new();
         for (option, value) in config.options.iter().filter(|(option, _)| !own.contains(&option.as_str())) {
             let value = config.value_before(build, option).map_or(value, |before| &before.value);
-            let refusal = if known.has(option)? { known.refusal(option, value)? } else { None };
-            refused.extend(refusal.map(|message| LeftOut {
-                option: option.clone(),
-                value: value.clone(),
+            if known.has(option)? {
+                options.push((option.as_str(), value.as_str()));
+            }
+        }
+        // Each question starts the build's program.
+        if known.refusal(&options)?.is_none() {
+            return Ok(Vec::new());
+        }
+        let mut refused = Vec::new();
+        for one in options {
+            refused.extend(known.refusal(&[one])?.map(|message| LeftOut {
+                option: one.0.to_owned(),
+                value: one.1.to_owned(),
                 reason: format!("{REFUSED}{}", one_line(&message)),
                 refused: true,
             }));

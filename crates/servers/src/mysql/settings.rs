@@ -230,9 +230,10 @@ impl Known for OfBuild<'_> {
         Ok(self.known.has(option))
     }
 
-    fn refusal(&self, option: &str, value: &str) -> Result<Option<String>> {
+    fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {
         let path = self.place.join(FILE);
-        let text = format!("[mysqld]\n{}\n", format_option(option, value));
+        let lines = options.iter().map(|(option, value)| format!("{}\n", format_option(option, value)));
+        let text = format!("[mysqld]\n{}", lines.collect::<String>());
         write_private(&path, text.as_bytes(), Some(self.user))?;
         let (_, output) = options::with_file(&self.layout, self.user, &path, self.place)?;
         Ok(refusal(&output))

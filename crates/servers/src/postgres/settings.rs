@@ -167,9 +167,10 @@ impl<'a, S: Borrow<Settings<'a>>> Known for KnownOptions<S> {
         Ok(is_extension || self.listed.contains(option) || self.settings.borrow().server_knows(option)?)
     }
 
-    fn refusal(&self, option: &str, value: &str) -> Result<Option<String>> {
+    fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {
         let settings = self.settings.borrow();
-        settings.write(&format!("{}\n", format_option(option, value)))?;
+        let lines = options.iter().map(|(option, value)| format!("{}\n", format_option(option, value)));
+        settings.write(&lines.collect::<String>())?;
         let output = settings.query_option("max_connections")?;
         Ok((!output.status.success()).then(|| complaints(&String::from_utf8_lossy(&output.stderr))))
     }
