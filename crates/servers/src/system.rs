@@ -121,7 +121,7 @@ pub(crate) trait Known {
     /// Whether the build accepts the option.
     fn has(&self, option: &str) -> Result<bool>;
 
-    /// Why the build refuses values of options that it knows; `None` if it accepts them all, or only its start can tell.
+    /// Why the build refuses values of options that it knows; `None` if it accepts all, or only its start can tell.
     fn refusal(&self, _options: &[(&str, &str)]) -> Result<Option<String>> {
         Ok(None)
     }
