@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
@@ -64,6 +64,9 @@ fn become_server(mut arguments: impl Iterator<Item = OsString>) -> String {
     let (Some(parent), Some(signal), Some(program)) = (parent, signal, arguments.next()) else {
         return "for use by rqps itself only".to_owned();
     };
+    if let Err(error) = heed(signal) {
+        return format!("cannot heed {signal:?}: {error}");
+    }
     if let Err(error) = set_parent_process_death_signal(Some(signal)) {
         return format!("cannot request a signal on the parent's death: {error}");
     }
@@ -72,6 +75,18 @@ fn become_server(mut arguments: impl Iterator<Item = OsString>) -> String {
     }
     let error = Command::new(&program).args(arguments).exec();
     format!("cannot run {}: {error}", Path::new(&program).display())
+}
+
+/// Lets this signal end the shim, and the program that it becomes until that has a handler of its own. A shell starts
+/// what it runs in the background with SIGQUIT ignored, which is inherited: a server whose rqps died while it started
+/// would then never know.
+fn heed(signal: Signal) -> io::Result<()> {
+    if signal == Signal::KILL {
+        return Ok(());
+    }
+    // `exec` replaces a handler by the signal's default.
+    let always = Arc::new(AtomicBool::new(true));
+    signal_hook::flag::register_conditional_shutdown(signal.as_raw(), SHIM_FAILED, always).map(|_id| ())
 }
 
 /// A program of a build that runs as the server's user in a clean environment, in its own process group (so

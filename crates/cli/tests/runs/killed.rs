@@ -72,6 +72,21 @@ fn killed_at_random_moments_a_run_ends_up_complete() {
     bench.expect_complete(cuts);
 }
 
+/// A shell's background processes inherit an ignored SIGQUIT. A server that inherited it would miss its rqps' death while
+/// it starts.
+#[test]
+fn a_server_does_not_ignore_what_ends_it() {
+    let script = "trap '' QUIT; \"$0\" __exec-server $$ 3 /bin/cat /proc/self/status; true";
+    let output = std::process::Command::new("/bin/sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_rqps")])
+        .output()
+        .unwrap();
+    let status = String::from_utf8(output.stdout).unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect(&status);
+    let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
+    assert_eq!(ignored & 1 << (3 - 1), 0, "SIGQUIT is ignored: {ignored:x}");
+}
+
 #[test]
 fn a_finished_step_s_rows_survive_a_kill_in_the_next_one() {
     let workload = "steps = [\"update-nonindex\", \"delete\", \"insert\", \"point-query\"]\n\
