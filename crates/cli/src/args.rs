@@ -124,6 +124,8 @@ pub enum Verb {
     Gate(GateArgs),
     /// Find the published version that brought a change
     Bisect(BisectArgs),
+    /// Tell if a difference comes from a test or from the steps before it
+    Order(OrderArgs),
     /// Write a run's full report
     Report(ReportArgs),
     /// Export runs as flat tables: Parquet, CSV, JSON Lines
@@ -160,6 +162,21 @@ pub enum Verb {
         /// Where to write rqps.1 and a page for each command; created if missing
         directory: PathBuf,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct OrderArgs {
+    /// A plan with protocol = "sequence": a file, or the name of a shipped one
+    pub plan: String,
+    /// The test whose difference is to be traced to earlier steps
+    #[arg(long, conflicts_with = "shuffle")]
+    pub test: Option<String>,
+    /// Instead of one test: run all steps in this many drawn orders, and show how far each test depends on the order
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub shuffle: Option<u32>,
+    /// Stop after this time (15m, 1h); the same command continues
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -9,8 +9,10 @@ mod json_flag;
 mod kit;
 mod listing;
 mod noise;
+mod order;
 mod out;
 mod progress;
+mod search;
 mod server_address;
 mod two_builds;
 mod verbs;
@@ -71,6 +73,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Explain(args) => verbs::explain::run(context, &args),
         Verb::Gate(args) => verbs::gate::run(context, &args),
         Verb::Bisect(args) => verbs::bisect::run(context, &args),
+        Verb::Order(args) => verbs::order::run(context, &args),
         Verb::Report(args) => verbs::report::run(context, &args),
         Verb::Export(args) => verbs::export::run(context, &args),
         Verb::Import(args) => verbs::import::run(context, &args),

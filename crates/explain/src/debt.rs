@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::counters::{INDEX_BLOCKS, PAGE_IMAGES, PAGES_FLUSHED, PAGES_TOUCHED, TABLE_BLOCKS};
 use crate::entry::{Entry, work};
 use crate::error::Result;
-use crate::figures::ALL;
+use crate::figures::{ALL, windows_of};
 use crate::model::{Cause, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
@@ -225,6 +225,19 @@ impl Kind {
         if self.less_is_debt { -more } else { more }
     }
 
+    /// The sentence about the arm in debt, of base and another arm with their names.
+    fn phrase(&self, [base, arm]: [(&str, &State); 2]) -> String {
+        let arm_is_debtor = self.more(base.1, arm.1) > 0.0;
+        let ((debtor, more), (other, less)) = if arm_is_debtor { (arm, base) } else { (base, arm) };
+        let phrase = self
+            .phrase
+            .replace("{more}", &self.formatted(more))
+            .replace("{less}", &self.formatted(less))
+            .replace("{dead_share}", &words::percent(more.dead_share()))
+            .replace("{other}", other);
+        format!("{debtor} {phrase}")
+    }
+
     fn formatted(&self, state: &State) -> String {
         let value = (self.value)(state);
         if self.unit == "%" { words::percent(value / 100.0) } else { words::number(value) }
@@ -233,7 +246,8 @@ impl Kind {
 
 /// Debts with which one arm starts this test, if its work shows their effect.
 pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
-    let (Some(base), Some(arm)) = (Start::find(cx, cx.base)?, Start::find(cx, cx.arm)?) else {
+    let start = |arm| Start::find(cx.run, cx.test, arm);
+    let (Some(base), Some(arm)) = (start(cx.base)?, start(cx.arm)?) else {
         return Ok(Vec::new());
     };
     let mut findings = Vec::new();
@@ -252,15 +266,33 @@ pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
+/// How the states differ in which a test starts on an arm and on base, one sentence each, whether or not that has an
+/// effect. The largest difference, compared with the smallest that counts, comes first.
+pub(crate) fn unlike_states(run: &Run, test: &str, base: usize, arm: usize) -> Result<Vec<String>> {
+    let (Some(on_base), Some(on_arm)) = (Start::find(run, test, base)?, Start::find(run, test, arm)?) else {
+        return Ok(Vec::new());
+    };
+    let mut unlike: Vec<(f64, String)> = Vec::new();
+    for kind in &KINDS {
+        let more = kind.more(&on_base.state, &on_arm.state).abs();
+        if more >= 1.0 {
+            let named = [(base, &on_base.state), (arm, &on_arm.state)];
+            unlike.push((more, kind.phrase(named.map(|(arm, state)| (&*run.arms[arm].name, state)))));
+        }
+    }
+    unlike.sort_by(|one, other| other.0.total_cmp(&one.0));
+    Ok(unlike.into_iter().map(|(_, sentence)| sentence).collect())
+}
+
 struct Start<'a> {
     window: &'a Recorded<Window>,
     state: State,
 }
 
 impl<'a> Start<'a> {
-    fn find(cx: &Context<'a>, arm: usize) -> Result<Option<Self>> {
-        for window in cx.windows(arm) {
-            if let Some(state) = state(cx.run, window)? {
+    fn find(run: &'a Run, test: &str, arm: usize) -> Result<Option<Self>> {
+        for window in windows_of(run, test, arm) {
+            if let Some(state) = state(run, window)? {
                 return Ok(Some(Self { window, state }));
             }
         }
@@ -328,22 +360,15 @@ fn finding(
     since: Option<Since<'_>>,
 ) -> Finding {
     let (arm_name, base_name) = cx.names();
-    let (debtor, other, more, less) = match kind.more(&base.state, &arm.state) > 0.0 {
-        true => (arm_name, base_name, &arm.state, &base.state),
-        false => (base_name, arm_name, &base.state, &arm.state),
-    };
-    let phrase = kind
-        .phrase
-        .replace("{more}", &kind.formatted(more))
-        .replace("{less}", &kind.formatted(less))
-        .replace("{dead_share}", &words::percent(more.dead_share()))
-        .replace("{other}", other);
+    let arm_is_debtor = kind.more(&base.state, &arm.state) > 0.0;
+    let more = if arm_is_debtor { &arm.state } else { &base.state };
+    let phrase = kind.phrase([(base_name, &base.state), (arm_name, &arm.state)]);
     // A state from the load is not a debt of earlier steps, and with protocol `isolated` tests leave nothing
     // behind.
     let left_by = since.and_then(|since| Some((since.after?, since.vacuumed)));
     let left_by = left_by.filter(|_| cx.run.meta.protocol != "isolated");
     let mut sentence = format!(
-        "{debtor} {phrase}; the two have differed in this since {}",
+        "{phrase}; the two have differed in this since {}",
         left_by.map_or("the load", |(step, _)| step)
     );
     if more.dead_rows > 0.0 && kind.cause == Cause::DeadRows && left_by.is_some_and(|(_, vacuumed)| !vacuumed)

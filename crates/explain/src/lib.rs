@@ -86,6 +86,15 @@ pub fn differences(run: &Run, base: usize, arm: usize) -> Result<Vec<Difference>
     settings::differences(run, None, (base, arm))
 }
 
+/// How the states differ in which a test of a sequence starts on an arm and on base: dead rows, sizes, the history list
+/// and so on, a sentence each. Empty in runs of blocks, where tests leave nothing to each other.
+///
+/// # Errors
+/// If the run cannot be read.
+pub fn unlike_states(run: &Run, test: &str, base: usize, arm: usize) -> Result<Vec<String>> {
+    if run.meta.protocol == "isolated" { Ok(Vec::new()) } else { debt::unlike_states(run, test, base, arm) }
+}
+
 /// Whether two DBMSs, given by name, have the same kind of query plans and settings.
 pub fn of_one_kind(one: &str, other: &str) -> bool {
     let kind = |name: &str| if name == "mariadb" { "mysql".to_owned() } else { name.to_owned() };

@@ -30,5 +30,6 @@ pub use problem::{PlanErrors, Problem, Problems};
 pub use profile::{ProfileAfter, ProfileOptions};
 pub use protocol::parse_budget;
 pub use schedule::{Schedule, schedule};
+pub use shared::SETTLE;
 pub use show::render_schedule;
 pub use step::{Action, ActionKind, LoadDef, Settle, Step, StepDef};

@@ -30,6 +30,8 @@ pub(crate) struct Judged<'a> {
     /// Arms and steps that missed their target rate of background writes, with the lowest rate of any pass.
     /// Their other rates are not comparable, because the background load differed.
     missed: BTreeMap<(usize, String), Background>,
+    /// Arms and steps that start from another state than base, in a sentence.
+    unlike: BTreeMap<(usize, String), String>,
 }
 
 /// One test of one arm.
@@ -77,7 +79,24 @@ impl<'a> Judged<'a> {
             .judgement
             .verdicts
             .retain(|one| !is_missed(one.arm, &one.test) && !is_missed(base, &one.test));
-        Ok(Some(Self { run, verdicts, base, missed }))
+        let mut unlike = BTreeMap::new();
+        for test in &verdicts.experiment.tests {
+            for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
+                if let Some(sentence) =
+                    rqps_explain::unlike_states(run, &test.name, base, arm)?.into_iter().next()
+                {
+                    unlike.insert((arm, test.name.clone()), sentence);
+                }
+            }
+        }
+        Ok(Some(Self { run, verdicts, base, missed, unlike }))
+    }
+
+    /// Remarks on a test of an arm, a sentence each.
+    pub fn remarks_on(&self, test: &str, arm: usize) -> Vec<String> {
+        let unlike = self.unlike.get(&(arm, test.to_owned()));
+        let unlike = unlike.map(|sentence| format!("unlike states: {sentence}"));
+        self.verdicts.remarks_on(test, arm).iter().map(words::remark).chain(unlike).collect()
     }
 
     /// None if both the arm and base met the test's target rate of background writes.

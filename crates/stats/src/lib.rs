@@ -18,6 +18,7 @@ mod experiment;
 mod figures;
 mod judge;
 mod looks;
+pub mod order;
 mod pairs;
 mod prior;
 mod priors;

@@ -1,7 +1,7 @@
 //! What a bisection has measured, in its folder: another call with the same arguments continues from it.
 
 use super::versions::Blocks;
-use crate::{Usage, out};
+use crate::search;
 use rqps_model::Metric;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,17 +44,7 @@ pub type Figures = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
 impl Journal {
     /// The journal in a folder; an empty one if there is none.
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
-        let path = folder.join(FILE);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Journal { folder: folder.to_owned(), ..Journal::default() });
-            }
-            Err(error) => return Err(Usage(format!("cannot read {}: {error}", path.display())).into()),
-        };
-        let broken =
-            |error| Usage(format!("{}: {error}; delete {} to start anew", path.display(), folder.display()));
-        let mut journal: Journal = serde_json::from_str(&text).map_err(broken)?;
+        let mut journal: Journal = search::read(folder, FILE)?;
         journal.folder = folder.to_owned();
         // What could not be had or started may be fine by now.
         journal.skipped.clear();
@@ -66,7 +56,7 @@ impl Journal {
     }
 
     pub fn write(&self) -> anyhow::Result<()> {
-        out::write_file(&self.folder.join(FILE), serde_json::to_string_pretty(self)?)
+        search::write(&self.folder, FILE, self)
     }
 
     pub fn skipped(&self) -> BTreeSet<String> {

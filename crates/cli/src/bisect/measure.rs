@@ -3,18 +3,15 @@
 use super::journal::{Figures, Journal, Running, Step};
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
-use crate::kit::KIT;
-use crate::{Usage, out};
+use crate::{Usage, out, search};
 use rqps_builds::Error as Builds;
-use rqps_executor::{Error, Finish};
 use rqps_model::{BuildSource, BuildSpec, Detector};
 use rqps_plan::Plan;
 use rqps_plan::estimate::{LOAD_ROWS_PER_SECOND, START_SECONDS};
 use rqps_plan::isolated::{LOADS, block_seconds};
 use rqps_stats::bisect::Rules;
-use rqps_store::{RunFolder, Status};
+use rqps_store::RunFolder;
 use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
-use std::path::Path;
 
 /// Names of the arms.
 pub const GOOD: &str = "good";
@@ -55,9 +52,9 @@ pub fn measure(
     }
     let mut execution = crate::verbs::run::begin_in(context, plan, journal.folder())?;
     let folder = execution.folder();
-    journal.running = Some(Running { version: order.version.to_owned(), run: name(&folder) });
+    journal.running = Some(Running { version: order.version.to_owned(), run: search::name(&folder) });
     journal.write()?;
-    let finish = run(context, &mut execution);
+    let finish = search::run(context, &mut execution);
     drop(execution);
     match finish {
         Err(error) if !is_bad && error.faulty_arm() == Some(BAD) => {
@@ -77,24 +74,9 @@ pub fn resume(context: &Context, journal: &mut Journal) -> anyhow::Result<()> {
     let Some(running) = journal.running.clone() else {
         return Ok(());
     };
-    let path = journal.folder().join(&running.run);
-    let status = RunFolder::open(&path).map(|run| run.status.status);
-    if !matches!(status, Ok(Status::Complete)) {
-        out::message(&format!("resuming the measurement of {}", running.version));
-        let how = rqps_executor::Resume::default();
-        let resumed = with_build_progress(context, "reading the run", None, |watch| {
-            rqps_executor::resume(&KIT, &path, &context.dirs, how, watch)
-        });
-        match resumed.and_then(|mut execution| run(context, &mut execution)) {
-            Ok(_finish) => {}
-            Err(Error::Interrupted) => return Err(Error::Interrupted.into()),
-            Err(error) => {
-                out::message(&format!("it can't be resumed, and starts anew: {error}"));
-                rqps_executor::clean(&path, &context.dirs)?;
-                journal.running = None;
-                return journal.write();
-            }
-        }
+    if !search::resume(context, &journal.folder().join(&running.run), &running.version)? {
+        journal.running = None;
+        return journal.write();
     }
     record(journal)
 }
@@ -127,13 +109,6 @@ pub fn plan(template: &Plan, order: &Order<'_>) -> anyhow::Result<Plan> {
     plan.name = "step".to_owned();
     // Checked like any other plan.
     Ok(crate::verbs::plan::check_plan(&plan.to_toml()?, "the plan of a step")?.plan)
-}
-
-fn run(context: &Context, execution: &mut rqps_executor::Execution) -> Result<Finish, Error> {
-    context.catch_signals();
-    let finish = crate::verbs::run::measure(context, execution);
-    context.release_signals();
-    finish
 }
 
 /// Whether only this version is at fault.
@@ -201,8 +176,4 @@ fn figures(verdicts: &RunVerdicts) -> Figures {
         }
     }
     figures
-}
-
-fn name(folder: &Path) -> String {
-    folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use crate::bisect::measure::{BAD, GOOD, Order, measure, plan, resume, seconds};
 use crate::bisect::versions::Versions;
 use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
-use crate::{EXIT_INCONCLUSIVE, Usage, out};
+use crate::{EXIT_INCONCLUSIVE, Usage, out, search};
 use rqps_model::{BuildSource, BuildSpec, Dbms};
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, parse_budget};
@@ -22,8 +22,6 @@ use std::time::{Duration, Instant};
 const PLAN: &str = "verdicts";
 /// Most measurements of one bisection: noise that needs more is not worth it.
 const MEASUREMENTS_MAX: usize = 100;
-/// Hex digits of the folder's name that tell searches between the same versions apart.
-const DIGITS: usize = 8;
 
 pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "an answer is not a table")?;
@@ -175,14 +173,10 @@ fn template(args: &BisectArgs, (good, bad): (&str, &str)) -> anyhow::Result<Plan
     .plan()
 }
 
-/// The journal of this search: its folder is named by everything that decides what is measured.
+/// The journal of this search.
 fn journal(context: &Context, template: &Plan, exact: &[String; 2]) -> anyhow::Result<Journal> {
-    let arm = &template.arms[0];
-    let config = rqps_servers::load_config(arm.build.dbms, "", &arm.config)?;
-    let hash = rqps_builds::sha256_hex(format!("{}\n{}", template.to_toml()?, config.text).as_bytes());
-    let name = format!("bisect-{}-{}-{}", exact[0], exact[1], &hash[..DIGITS]);
-    let folder = context.results.join(name);
-    std::fs::create_dir_all(&folder)?;
+    let name = format!("bisect-{}-{}", exact[0], exact[1]);
+    let folder = search::folder(context, &name, template)?;
     Journal::open(&folder)
 }
 

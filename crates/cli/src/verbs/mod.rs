@@ -18,6 +18,7 @@ pub mod import;
 pub mod install;
 pub mod ls;
 pub mod man;
+pub mod order;
 pub mod plan;
 pub mod profile;
 pub mod report;

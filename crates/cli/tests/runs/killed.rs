@@ -72,8 +72,8 @@ fn killed_at_random_moments_a_run_ends_up_complete() {
     bench.expect_complete(cuts);
 }
 
-/// A shell's background processes inherit an ignored SIGQUIT. A server that inherited it would miss its rqps' death while
-/// it starts.
+/// A shell's background processes inherit an ignored SIGQUIT. A server that inherited it would miss its rqps' death
+/// while it starts.
 #[test]
 fn a_server_does_not_ignore_what_ends_it() {
     let script = "trap '' QUIT; \"$0\" __exec-server $$ 3 /bin/cat /proc/self/status; true";

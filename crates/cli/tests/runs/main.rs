@@ -21,6 +21,7 @@ mod interrupted;
 mod killed;
 mod lists;
 mod mysql;
+mod order;
 mod ordinary;
 mod own;
 mod pace;

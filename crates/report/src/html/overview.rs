@@ -4,7 +4,6 @@
 use maud::{Markup, html};
 use rqps_stats::{Detector, Verdict};
 use rqps_store::counted;
-use rqps_verdicts::RunVerdicts;
 
 use super::marks::{Mark, figure, interval, subject};
 use super::{Page, anchor};
@@ -183,11 +182,10 @@ fn note(page: &Page<'_>, judged: &Judged<'_>, arm: usize, step: &TestStep) -> St
         let remarks: Vec<String> = remaining.into_iter().chain(words::remarks(verdict)).collect();
         (!remarks.is_empty()).then(|| format!("{}: {}", subject(detector), remarks.join("; ")))
     };
-    let remarks = RunVerdicts::remarks_on(&judged.verdicts, &step.name, arm).iter().map(words::remark);
     [Detector::Rate, Detector::Cost]
         .into_iter()
         .filter_map(verdict_remarks)
-        .chain(remarks)
+        .chain(judged.remarks_on(&step.name, arm))
         .collect::<Vec<_>>()
         .join(". ")
 }

@@ -13,7 +13,6 @@ use crate::explain::blocks_of;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::words;
 
 /// Level of headings inside a test.
 const LEVEL: u8 = 4;
@@ -136,7 +135,7 @@ fn verdicts(page: &Page<'_>, step: &TestStep) -> Markup {
                         @if arms.len() > 1 { strong { (page.name(*arm)) } ": " }
                         @let sentence = line.sentence(judged);
                         (sentence.strip_prefix(&format!("{}: ", step.name)).unwrap_or(&sentence)) "."
-                        @for remark in judged.verdicts.remarks_on(&step.name, *arm) { " " (words::remark(remark)) "." }
+                        @for remark in judged.remarks_on(&step.name, *arm) { " " (remark) "." }
                     }
                 }
             }

@@ -278,7 +278,7 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
         let parts = std::iter::once(line.part(verdict, judged)).chain(words::remarks(verdict));
         sentences.push(format!("{}: {}", words::verdict(verdict), parts.collect::<Vec<_>>().join("; ")));
     }
-    sentences.extend(judged.verdicts.remarks_on(line.test, arm).iter().map(words::remark));
+    sentences.extend(judged.remarks_on(line.test, arm));
     sentences.join(". ")
 }
 

@@ -1,0 +1,93 @@
+//! How much the order of a plan's steps matters for each test: the spread of its ratio over drawn orders, beside the
+//! spread over passes of one order.
+
+use super::journal::{Figures, Journal};
+use crate::listing::{Cell, Column, Listing};
+use rqps_model::Metric;
+use rqps_model::random::Stream;
+use rqps_plan::{Plan, SETTLE};
+use rqps_stats::order::Spread;
+use serde_json::{Value, json};
+
+/// Passes of each order: two tell the noise.
+pub const PASSES: usize = 2;
+/// Seeds of orders, apart from other uses of the plan's seed.
+const STREAM: u64 = 0x6f72_6465;
+
+/// The steps in the `number`-th drawn order; settle steps stay behind the test that they follow.
+pub fn order(plan: &Plan, number: u64) -> Vec<String> {
+    let mut groups: Vec<Vec<String>> = vec![Vec::new()];
+    for step in &plan.workload.steps {
+        match groups.last_mut() {
+            Some(last) if step == SETTLE => last.push(step.clone()),
+            _ => groups.push(vec![step.clone()]),
+        }
+    }
+    let start = groups.remove(0);
+    let drawn = Stream::new(&[plan.seed, STREAM, number]).permutation(groups.len());
+    start.into_iter().chain(drawn.into_iter().flat_map(|at| groups[at].clone())).collect()
+}
+
+/// From this probability of mere noise on, the order is not said to matter.
+const P_MAX: f64 = 0.01;
+
+/// All tests of all arms.
+pub struct Shuffled(Vec<(String, String, Spread)>);
+
+impl Shuffled {
+    pub fn new(journal: &Journal, plan: &Plan) -> Self {
+        let mut all = Vec::new();
+        for arm in plan.arms.iter().filter(|arm| arm.name != plan.base) {
+            for test in plan.workload.steps.iter().filter(|step| *step != SETTLE) {
+                let of_run = |run: &Figures| run.passes(test, Metric::Rate, &arm.name);
+                let runs: Vec<Vec<f64>> = journal.runs().iter().map(of_run).collect();
+                all.extend(Spread::of(&runs).map(|spread| (test.clone(), arm.name.clone(), spread)));
+            }
+        }
+        Shuffled(all)
+    }
+
+    pub fn table(&self) -> Listing {
+        let mut table = Listing::new(vec![
+            Column::text("test"),
+            Column::text("arm"),
+            Column::number("orders"),
+            Column::number("rQPS"),
+            Column::number("lowest"),
+            Column::number("highest"),
+            Column::number("by order"),
+            Column::number("by noise"),
+            Column::text("remark"),
+        ]);
+        for (test, arm, one) in &self.0 {
+            let percent = |sd: f64| format!("{:.1} %", sd * 100.0);
+            let figures = [one.mean, one.low, one.high].map(|ratio| format!("{ratio:.2}"));
+            let [mean, low, high] = figures;
+            let remark = if one.p < P_MAX { "the order matters" } else { "" };
+            let cells = [
+                test.clone(),
+                arm.clone(),
+                one.orders.to_string(),
+                mean,
+                low,
+                high,
+                percent(one.order_sd),
+                percent(one.noise_sd),
+                remark.to_owned(),
+            ];
+            table.row(cells.map(Cell::from).into());
+        }
+        table
+    }
+
+    pub fn json(&self) -> Value {
+        let one = |(test, arm, one): &(String, String, Spread)| {
+            json!({
+                "test": test, "arm": arm, "orders": one.orders, "rqps": one.mean, "low": one.low,
+                "high": one.high, "order_sd": one.order_sd, "noise_sd": one.noise_sd,
+                "order_matters": one.p < P_MAX,
+            })
+        };
+        json!({ "tests": self.0.iter().map(one).collect::<Vec<_>>() })
+    }
+}

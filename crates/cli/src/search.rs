@@ -1,0 +1,79 @@
+//! Searches make a series of runs, each of them asked for by the results so far: they share a folder, and the same
+//! command continues where an earlier one stopped.
+
+use crate::build_progress::with_build_progress;
+use crate::context::Context;
+use crate::kit::KIT;
+use crate::{Usage, out};
+use rqps_executor::{Error, Execution, Finish, Resume};
+use rqps_plan::Plan;
+use rqps_store::{RunFolder, Status};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+
+/// Hex digits of a folder's name that tell searches with the same arguments apart.
+const DIGITS: usize = 8;
+
+/// The folder of a search, made if missing. Its name contains a hash of everything that decides what is measured.
+pub fn folder(context: &Context, name: &str, template: &Plan) -> anyhow::Result<PathBuf> {
+    let mut text = template.to_toml()?;
+    for arm in &template.arms {
+        text.push_str(&rqps_servers::load_config(arm.build.dbms, "", &arm.config)?.text);
+    }
+    let hash = rqps_builds::sha256_hex(text.as_bytes());
+    let folder = context.results.join(format!("{name}-{}", &hash[..DIGITS]));
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// Reads the journal in a folder; an empty one if there is none.
+pub fn read<T: DeserializeOwned + Default>(folder: &Path, file: &str) -> anyhow::Result<T> {
+    let path = folder.join(file);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(T::default()),
+        Err(error) => return Err(Usage(format!("cannot read {}: {error}", path.display())).into()),
+    };
+    let broken =
+        |error| Usage(format!("{}: {error}; delete {} to start anew", path.display(), folder.display()));
+    Ok(serde_json::from_str(&text).map_err(broken)?)
+}
+
+pub fn write(folder: &Path, file: &str, journal: &impl Serialize) -> anyhow::Result<()> {
+    out::write_file(&folder.join(file), serde_json::to_string_pretty(journal)?)
+}
+
+/// Runs the rest of an execution.
+pub fn run(context: &Context, execution: &mut Execution) -> Result<Finish, Error> {
+    context.catch_signals();
+    let finish = crate::verbs::run::measure(context, execution);
+    context.release_signals();
+    finish
+}
+
+/// Ends a run that an earlier call began; false if that is impossible: it is deleted then.
+pub fn resume(context: &Context, path: &Path, what: &str) -> anyhow::Result<bool> {
+    let status = RunFolder::open(path).map(|run| run.status.status);
+    if matches!(status, Ok(Status::Complete)) {
+        return Ok(true);
+    }
+    out::message(&format!("resuming the measurement of {what}"));
+    let resumed = with_build_progress(context, "reading the run", None, |watch| {
+        rqps_executor::resume(&KIT, path, &context.dirs, Resume::default(), watch)
+    });
+    match resumed.and_then(|mut execution| run(context, &mut execution)) {
+        Ok(_finish) => Ok(true),
+        Err(Error::Interrupted) => Err(Error::Interrupted.into()),
+        Err(error) => {
+            out::message(&format!("it can't be resumed, and starts anew: {error}"));
+            rqps_executor::clean(path, &context.dirs)?;
+            Ok(false)
+        }
+    }
+}
+
+/// The name of a run's folder.
+pub fn name(folder: &Path) -> String {
+    folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
