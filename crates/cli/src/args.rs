@@ -1,6 +1,7 @@
 //! The arguments of every verb.
 
 mod builds;
+mod fleet;
 mod import;
 mod two_builds;
 
@@ -8,6 +9,7 @@ use crate::json_flag;
 pub use builds::{BuildArgs, InstallArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+pub use fleet::{FleetArg, FleetArgs, FleetRunArgs, FleetVerb};
 pub use import::ImportArgs;
 use rqps_plan::Driver;
 use rqps_report::{Format, Section};
@@ -148,6 +150,8 @@ pub enum Verb {
     Plan(PlanArgs),
     /// Report what an upgrade changes: options of your config, query plans, rate, cost and latency of each test
     Upgrade(UpgradeArgs),
+    /// Run a plan on many hosts through Slurm, and join their results
+    Fleet(FleetArgs),
     /// Start a temporary server for other tools
     Serve(ServeArgs),
     /// Run one test against a running server

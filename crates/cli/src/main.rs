@@ -85,6 +85,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Host(args) => verbs::host::run(context, &args),
         Verb::Plan(args) => verbs::plan::run(context, &args),
         Verb::Upgrade(args) => verbs::upgrade::run(context, &args),
+        Verb::Fleet(args) => verbs::fleet::run(context, &args),
         Verb::Serve(args) => verbs::serve::run(context, &args),
         Verb::Drive(args) => verbs::drive::run(context, &args),
         Verb::Completions { shell } => verbs::completions::run(shell),
@@ -117,6 +118,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         || error.downcast_ref().is_some_and(rqps_servers::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_export::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_import::Error::is_usage)
+        || error.downcast_ref().is_some_and(rqps_fleet::Error::is_usage)
         || error.downcast_ref().is_some_and(rqps_store::Error::is_usage);
     if let Some(rqps_export::Error::Stopped) = error.downcast_ref() {
         return EXIT_INTERRUPTED;

@@ -12,6 +12,7 @@ pub mod demo;
 pub mod drive;
 pub mod explain;
 pub mod export;
+pub mod fleet;
 pub mod gate;
 pub mod host;
 pub mod import;

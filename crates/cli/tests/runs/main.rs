@@ -12,6 +12,7 @@ mod data;
 mod died;
 mod disk;
 mod equal;
+mod fleet;
 mod gate;
 mod given_up;
 mod hammerdb;

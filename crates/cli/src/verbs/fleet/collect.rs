@@ -1,0 +1,212 @@
+//! `fleet collect`: the joint comparison as tables.
+
+use super::shown;
+use crate::context::Context;
+use crate::listing::{Cell, Column, Listing, Tint};
+use crate::out;
+use rqps_fleet::{Collected, Fleet, Split, collect};
+use rqps_report::Format;
+use rqps_stats::{Detector, Joint, Verdict};
+use rqps_store::counted;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// The verdict when hosts disagree.
+const DIFFERS: &str = "differs";
+/// Facts that a remark names: of hosts that differ in everything, more say no more.
+const FACTS_MAX: usize = 3;
+
+pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
+    let collected = collect(fleet)?;
+    let rows: Vec<&Joint> = collected.judged.joint.iter().filter(|joint| is_shown(joint)).collect();
+    let listing = table(&collected, &rows);
+    if context.format == Format::Text {
+        out::print_line(&header(fleet, &collected))?;
+        out::print_line(&hosts(&collected).text(context.width, context.color))?;
+        out::print_line("")?;
+    }
+    listing.print(context, || Ok(as_json(fleet, &collected)))?;
+    if context.format == Format::Text && rows.is_empty() {
+        out::message(
+            "nothing was measured on two hosts, so there is nothing to join; each run has its own tables",
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Rates and costs; of resources, changes and disagreements.
+fn is_shown(joint: &Joint) -> bool {
+    matches!(joint.verdict.detector, Detector::Rate | Detector::Cost)
+        || joint.verdict.class.is_change()
+        || joint.agreement.is_broken()
+}
+
+fn header(fleet: &Fleet, collected: &Collected) -> String {
+    let (done, all) = (collected.tasks_done, fleet.spec.tasks.len());
+    let open = if done < all { "; more will change what follows" } else { "" };
+    format!(
+        "{}: {done} of {} done, {}, relative to {}{open}",
+        shown(&fleet.folder),
+        counted(all, "task"),
+        counted(collected.hosts.len(), "host"),
+        collected.base
+    )
+}
+
+fn hosts(collected: &Collected) -> Listing {
+    let mut listing = Listing::new(vec![
+        Column::text("host"),
+        Column::number("tasks"),
+        Column::text("base against itself"),
+        Column::text("kernel"),
+        Column::elastic("CPU"),
+    ]);
+    for (host, judged) in collected.hosts.iter().zip(&collected.judged.each) {
+        let check = format!("{} of {} verdicts false", judged.alarms, judged.checked);
+        let left_out = if host.is_left_out { ": LEFT OUT" } else { "" };
+        let tint = host.is_left_out.then_some(Tint::Red);
+        let fact = |key: &str| host.facts.get(key).cloned().unwrap_or_default();
+        listing.row(vec![
+            host.name.as_str().into(),
+            host.tasks.to_string().into(),
+            Cell::from(format!("{check}{left_out}")).tinted(tint),
+            fact("kernel").into(),
+            fact("cpu_model").into(),
+        ]);
+    }
+    listing
+}
+
+fn table(collected: &Collected, rows: &[&Joint]) -> Listing {
+    let mut listing = Listing::new(vec![
+        Column::text("test"),
+        Column::text("arm"),
+        Column::text("of"),
+        Column::text("verdict"),
+        Column::number("ratio"),
+        Column::number("from"),
+        Column::number("to"),
+        Column::number("hosts"),
+        Column::elastic("on hosts"),
+    ]);
+    for joint in rows {
+        let verdict = &joint.verdict;
+        let disagree = joint.agreement.is_broken();
+        let arm = collected.arms.get(verdict.arm).map(String::as_str).unwrap_or_default();
+        // Of hosts that disagree there is no average.
+        let figure = |value: f64| match value.is_finite() && !disagree {
+            true => Cell::with_exact(format!("{value:.4}"), value),
+            false => Cell::from(""),
+        };
+        listing.row(vec![
+            verdict.test.as_str().into(),
+            arm.into(),
+            verdict.metric.to_string().into(),
+            Cell::from(word(joint)).tinted(tint(joint)),
+            figure(verdict.ratio),
+            figure(verdict.low),
+            figure(verdict.high),
+            joint.hosts.len().to_string().into(),
+            on_hosts(collected, joint).into(),
+        ]);
+    }
+    listing
+}
+
+fn word(joint: &Joint) -> &'static str {
+    if joint.agreement.is_broken() { DIFFERS } else { joint.verdict.class.key() }
+}
+
+fn tint(joint: &Joint) -> Option<Tint> {
+    match (joint.agreement.is_broken(), joint.verdict.class) {
+        (true, _) => Some(Tint::Yellow),
+        (false, class) if class.is_regression() => Some(Tint::Red),
+        (false, class) if class.is_change() => Some(Tint::Green),
+        _ => None,
+    }
+}
+
+/// `regression on a, b; same on c`, with the ratios if they disagree, and what tells these hosts apart.
+fn on_hosts(collected: &Collected, joint: &Joint) -> String {
+    let name = |host: usize| collected.hosts.get(host).map(|host| host.name.as_str()).unwrap_or_default();
+    let disagree = joint.agreement.is_broken();
+    let mut classes: Vec<(&str, Vec<String>)> = Vec::new();
+    for (host, own) in &joint.hosts {
+        let text =
+            if disagree { format!("{} ({})", name(*host), percent(own)) } else { name(*host).to_owned() };
+        match classes.iter_mut().find(|(class, _)| *class == own.class.key()) {
+            Some((_, hosts)) => hosts.push(text),
+            None => classes.push((own.class.key(), vec![text])),
+        }
+    }
+    let classes = classes.iter().map(|(class, hosts)| format!("{class} on {}", hosts.join(", ")));
+    let mut text = classes.collect::<Vec<_>>().join("; ");
+    if disagree {
+        let splits = collected.splits(joint);
+        let split = |split: &Split| {
+            let groups = split.groups.iter().map(|(value, hosts)| {
+                let hosts: Vec<&str> = hosts.iter().map(|host| name(*host)).collect();
+                format!("{value} on {}", hosts.join(", "))
+            });
+            format!("{}: {}", split.fact, groups.collect::<Vec<_>>().join("; "))
+        };
+        let named: Vec<String> = splits.iter().take(FACTS_MAX).map(split).collect();
+        text.push_str(&match named.is_empty() {
+            true => ". No fact tells these hosts apart".to_owned(),
+            false => format!(". By {}", named.join(". By ")),
+        });
+    }
+    text
+}
+
+/// `-6.1 %`.
+fn percent(verdict: &Verdict) -> String {
+    format!("{:+.1} %", 100.0 * (verdict.ratio - 1.0))
+}
+
+fn as_json(fleet: &Fleet, collected: &Collected) -> Value {
+    let hosts: Vec<Value> = collected
+        .hosts
+        .iter()
+        .zip(&collected.judged.each)
+        .map(|(host, judged)| {
+            json!({
+                "name": host.name, "tasks": host.tasks, "facts": host.facts, "left_out": host.is_left_out,
+                "control_verdicts": judged.checked, "false_alarms": judged.alarms,
+            })
+        })
+        .collect();
+    let finite = |value: f64| value.is_finite().then_some(value);
+    let own = |host: usize, verdict: &Verdict| {
+        json!({
+            "host": collected.hosts.get(host).map(|host| &host.name), "class": verdict.class.key(),
+            "ratio": finite(verdict.ratio), "low": finite(verdict.low), "high": finite(verdict.high),
+            "blocks": verdict.blocks,
+        })
+    };
+    let row = |joint: &Joint| {
+        let verdict = &joint.verdict;
+        let disagree = joint.agreement.is_broken();
+        let splits: Vec<Value> = match disagree {
+            true => collected
+                .splits(joint)
+                .iter()
+                .map(|split| json!({ "fact": split.fact, "values": split.groups.iter().map(|one| &one.0).collect::<Vec<_>>() }))
+                .collect(),
+            false => Vec::new(),
+        };
+        json!({
+            "test": verdict.test, "arm": collected.arms.get(verdict.arm), "metric": verdict.metric.key(),
+            "detector": verdict.detector.key(), "verdict": word(joint),
+            "ratio": finite(verdict.ratio).filter(|_| !disagree),
+            "low": finite(verdict.low).filter(|_| !disagree), "high": finite(verdict.high).filter(|_| !disagree),
+            "p_hosts_alike": joint.agreement.p, "split_by": splits,
+            "hosts": joint.hosts.iter().map(|(host, verdict)| own(*host, verdict)).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "fleet": fleet.folder, "tasks": fleet.spec.tasks.len(), "tasks_done": collected.tasks_done,
+        "base": collected.base, "hosts": hosts,
+        "verdicts": collected.judged.joint.iter().map(row).collect::<Vec<_>>(),
+    })
+}

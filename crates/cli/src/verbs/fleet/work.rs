@@ -1,0 +1,131 @@
+//! What a job does: it claims its task, resumes the run that this host began or begins one, and publishes the result.
+
+use crate::build_progress::with_build_progress;
+use crate::context::Context;
+use crate::kit::KIT;
+use crate::verbs::run::{begin_in, measure};
+use crate::{EXIT_FAILED, EXIT_INTERRUPTED, exit_code, out};
+use anyhow::Context as _;
+use rqps_executor::{Execution, Finish, Resume};
+use rqps_fleet::{Claim, Claimed, FAILURES_MAX, Fleet, Task, this_host};
+use rqps_plan::{Plan, PlanContext};
+use rqps_store::{RunFolder, Status};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long a job waits for another that works on its task. If Slurm started this one because it lost sight of the
+/// other, it ends that one when it sees it again.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+pub fn work(context: &Context, fleet: &Fleet, task: &Task) -> anyhow::Result<ExitCode> {
+    context.catch_signals();
+    let claimed = Claim::take(fleet, task, PATIENCE, &context.stop)?;
+    context.release_signals();
+    let claim = match claimed {
+        Claimed::Mine(claim) => claim,
+        Claimed::Done => {
+            out::message(&format!("task {} is done", task.id));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Claimed::Taken => {
+            out::message(&format!("another process works on task {}", task.id));
+            return Ok(ExitCode::from(EXIT_FAILED));
+        }
+        Claimed::Stopped => return Ok(ExitCode::from(EXIT_INTERRUPTED)),
+    };
+    let done = match complete_run(&claim) {
+        Some((run, host)) => publish(&claim, &run, &host),
+        None => execution(context, fleet, task, &claim)
+            .and_then(|execution| measured(context, fleet, task, &claim, execution)),
+    };
+    let Err(error) = done else { return Ok(ExitCode::SUCCESS) };
+    let code = exit_code(&error);
+    let is_in_use = error
+        .downcast_ref()
+        .is_some_and(|error| matches!(error, rqps_executor::Error::Store(rqps_store::Error::InUse { .. })));
+    if code != EXIT_INTERRUPTED && !is_in_use {
+        claim.fail(&format!("{error:#}"))?;
+    }
+    out::message(&format!("rqps: {error:#}"));
+    Ok(ExitCode::from(code))
+}
+
+/// A run that was finished and whose host died before it was published.
+fn complete_run(claim: &Claim<'_>) -> Option<(PathBuf, String)> {
+    let begun = claim.begun()?;
+    let path = claim.runs().join(begun.run);
+    let run = RunFolder::open(&path).ok()?;
+    (run.status.status == Status::Complete).then_some((path, begun.host))
+}
+
+/// The run that this host began, if it can be resumed; otherwise a new one.
+fn execution(context: &Context, fleet: &Fleet, task: &Task, claim: &Claim<'_>) -> anyhow::Result<Execution> {
+    let begun = claim.begun().filter(|begun| begun.host == this_host());
+    if let Some(path) = begun.map(|begun| claim.runs().join(begun.run)).filter(|path| path.exists()) {
+        let resumed = with_build_progress(context, "reading the run", None, |watch| {
+            rqps_executor::resume(&KIT, &path, &context.dirs, Resume::default(), watch)
+        });
+        match resumed {
+            Ok(execution) => return Ok(execution),
+            Err(error @ (rqps_executor::Error::Interrupted | rqps_executor::Error::Store(_))) => {
+                return Err(error.into());
+            }
+            Err(error) => {
+                out::message(&format!("the run of this host cannot be resumed, another one begins: {error}"));
+                rqps_executor::clean(&path, &context.dirs)?;
+            }
+        }
+    }
+    let path = fleet.piece_path(task);
+    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    // Checked when the fleet was planned.
+    let plan = Plan::parse(&text, &path.to_string_lossy(), &PlanContext::trusting(KIT.benchmarks))?.plan;
+    let execution = begin_in(context, plan, &claim.runs())?;
+    for arm in RunFolder::open(&execution.folder())?.arms {
+        if fleet.spec.builds.get(&arm.name).is_some_and(|hash| *hash != arm.build_hash) {
+            anyhow::bail!(
+                "arm {} has another build here ({}): directories that a plan names must have the same files on all hosts",
+                arm.name,
+                arm.build_hash
+            );
+        }
+    }
+    claim.begin(&execution.folder())?;
+    Ok(execution)
+}
+
+fn measured(
+    context: &Context,
+    fleet: &Fleet,
+    task: &Task,
+    claim: &Claim<'_>,
+    mut execution: Execution,
+) -> anyhow::Result<()> {
+    let folder = execution.folder();
+    context.catch_signals();
+    let finish = measure(context, &mut execution);
+    drop(execution);
+    context.release_signals();
+    match finish? {
+        Finish::Complete | Finish::Ended(_) => {}
+        Finish::Partly(errors) => {
+            let why: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            // An arm that no host can measure is not a reason to lose the others.
+            if fleet.failures(task).len() + 1 < FAILURES_MAX {
+                anyhow::bail!(why.join("; "));
+            }
+            claim.fail(&why.join("; "))?;
+        }
+    }
+    publish(claim, &folder, &this_host())
+}
+
+fn publish(claim: &Claim<'_>, run: &Path, host: &str) -> anyhow::Result<()> {
+    if claim.publish(run, host)? {
+        out::message(&format!("result {}", run.display()));
+    } else {
+        out::message("this task has a result of another process, which counts");
+    }
+    Ok(())
+}

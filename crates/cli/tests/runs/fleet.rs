@@ -1,0 +1,140 @@
+//! `rqps fleet` on a real Slurm of two nodes on this machine: jobs that the controller forgets, a requeue, a
+//! cancellation, a result for each task once; and the same without Slurm.
+
+use crate::bench::{Bench, exact_version, wait_for};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A cluster in a directory, stopped when the test ends.
+struct Cluster {
+    dir: PathBuf,
+}
+
+impl Cluster {
+    fn start(dir: PathBuf) -> Self {
+        let cluster = Self { dir };
+        cluster.tool("start", &["--nodes", "2"]);
+        cluster
+    }
+
+    fn tool(&self, action: &str, rest: &[&str]) {
+        let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/slurm-cluster");
+        let output = Command::new(tool).arg(action).arg(&self.dir).args(rest).output().unwrap();
+        assert!(output.status.success(), "{action}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn conf(&self) -> PathBuf {
+        self.dir.join("slurm.conf")
+    }
+
+    fn ask(&self, program: &str, arguments: &[&str]) -> String {
+        let output = Command::new(program).args(arguments).env("SLURM_CONF", self.conf()).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.tool("stop", &[]);
+    }
+}
+
+fn plan(bench: &Bench) -> String {
+    let [old, new] = ["16", "17"].map(exact_version);
+    let arm = |name, version| {
+        format!("[[arm]]\nname = \"{name}\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n")
+    };
+    let text = format!(
+        "name = \"t\"\nbase = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\nsteps = [\"hot-points\"]\n\
+         [isolated]\nwindow_seconds = 0.1\nblocks_max = 3\ncount_instructions = false\n{}{}",
+        arm("a", old),
+        arm("b", new)
+    );
+    bench.plan_text(&text).display().to_string()
+}
+
+#[test]
+fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
+    let bench = Bench::new();
+    let cluster = Cluster::start(bench.path().join("slurm"));
+    let plan = plan(&bench);
+    let fleet = |arguments: &[&str]| {
+        let mut command = bench.rqps(&[&["fleet"], arguments].concat());
+        let output = command.env("SLURM_CONF", cluster.conf()).env("RQPS_CACHE", cache()).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let state = || {
+        let (_, status, _) = fleet(&["status", "fleet-t-1", "--json"]);
+        serde_json::from_str::<Value>(&status).unwrap_or_default()
+    };
+    let count = |is: &str| {
+        let state = state();
+        state["tasks"].as_array().map_or(0, |tasks| tasks.iter().filter(|task| task["state"] == is).count())
+    };
+    let run = ["run", &plan, "--partition", "bench", "--hosts"];
+
+    let (code, _, why) = fleet(&[&run[..], &["3"]].concat());
+    assert!(code == Some(2) && why.contains("has 2 hosts that are up, but --hosts is 3"), "{why}");
+    let (_, scripts, _) = fleet(&[&run[..], &["2", "--dry-run"]].concat());
+    assert!(scripts.matches("--exclusive").count() == 2 && scripts.contains("--exclude=node2"), "{scripts}");
+    assert!(!bench.results().exists(), "a dry run leaves nothing");
+
+    let (code, _, why) = fleet(&[&run[..], &["2"]].concat());
+    assert_eq!(code, Some(0), "{why}");
+    // A job that was acknowledged and is forgotten: the journal knows it, Slurm does not.
+    let forgotten = cluster.ask("squeue", &["-h", "-o", "%i"]);
+    let mut forgotten = forgotten.lines();
+    cluster.ask("scancel", &["--full", "--signal=KILL", forgotten.next().unwrap()]);
+    cluster.ask("scontrol", &["requeue", forgotten.next().unwrap()]);
+    cluster.tool("kill", &["controller"]);
+    let (code, ..) = fleet(&["status", "fleet-t-1"]);
+    assert_eq!(code, Some(3), "nothing is known without the controller");
+    cluster.tool("revive", &["controller"]);
+    wait_for("the controller", || fleet(&["status", "fleet-t-1"]).0.filter(|code| *code == 0));
+
+    let (code, _, why) = fleet(&["cancel", "fleet-t-1"]);
+    assert_eq!(code, Some(0), "{why}");
+    wait_for("the end of all jobs", || cluster.ask("squeue", &["-h"]).is_empty().then_some(()));
+    let (code, _, why) = fleet(&["watch", "fleet-t-1"]);
+    assert!(code == Some(0) && why.contains("cancelled"), "{why}");
+    let (code, _, why) = fleet(&["resume", "fleet-t-1"]);
+    assert_eq!(code, Some(0), "{why}");
+    let (_, _, why) = fleet(&["resume", "fleet-t-1"]);
+    assert!(why.contains("submitted 0 tasks"), "what is on its way is not submitted twice: {why}");
+    wait_for("both results", || (count("done") == 2).then_some(()));
+    let (code, _, why) = fleet(&["watch", "fleet-t-1"]);
+    assert!(code == Some(0) && why.contains("2 tasks: 2 done"), "{why}");
+
+    let (code, joint, why) = fleet(&["collect", "fleet-t-1", "--json"]);
+    assert_eq!(code, Some(0), "{why}");
+    let joint: Value = serde_json::from_str(&joint).unwrap();
+    let hosts: Vec<&Value> = joint["hosts"].as_array().unwrap().iter().map(|host| &host["name"]).collect();
+    assert_eq!(hosts, ["node1", "node2"], "{joint:#}");
+    let verdicts = joint["verdicts"].as_array().unwrap();
+    let cost = verdicts.iter().find(|one| one["detector"] == "cost").unwrap();
+    // Postgres 17 looks up a list of keys in one pass.
+    assert!(
+        cost["hosts"].as_array().unwrap().iter().all(|host| host["ratio"].as_f64().unwrap() < 0.8),
+        "{cost:#}"
+    );
+    assert_eq!(fs::read_dir(bench.results().join("fleet-t-1/done")).unwrap().count(), 2);
+}
+
+#[test]
+fn the_same_tasks_run_here_without_slurm() {
+    let bench = Bench::new();
+    let plan = plan(&bench);
+    let ended = bench.call(&["fleet", "run", &plan, "--on", "local"]).expect(0);
+    assert!(ended.stderr.contains("nothing was measured on two hosts"), "{}", ended.stderr);
+    let again = bench.call(&["fleet", "resume", "fleet-t-1"]).expect(0);
+    assert!(!again.stderr.contains("task 0001.1"), "done tasks are not repeated: {}", again.stderr);
+    assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0, "data directories are left");
+}
+
+/// The usual cache, so that nothing is downloaded.
+fn cache() -> PathBuf {
+    rqps_builds::Dirs::from_env().cache
+}

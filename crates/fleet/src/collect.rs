@@ -1,0 +1,206 @@
+//! Joins the results of all hosts into one comparison.
+//!
+//! A run's blocks become blocks of its host, arm by arm as the plan names them: a piece has some of the tests and arms,
+//! with base measured beside them. [`rqps_stats::judge_hosts`] judges. What is added here are the facts that tell hosts
+//! apart.
+
+mod facts;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::thread;
+
+use rqps_stats::{BlockData, Experiment, Hosts, Joint, MetricData, Rules, TestData, WindowData, judge_hosts};
+use rqps_store::{Role, Run, RunFolder};
+use rqps_verdicts::{experiment, has_blocks, rules_of};
+
+use crate::error::{Error, Result};
+use crate::folder::Fleet;
+use crate::spec::Task;
+
+pub use facts::{Split, splits};
+
+/// Blocks of a task on a host have numbers of their own.
+const BLOCKS_MAX: u32 = 10_000;
+
+/// The comparison over all hosts.
+#[derive(Debug)]
+pub struct Collected {
+    /// As the plan lists them.
+    pub arms: Vec<String>,
+    /// The arm that all others are compared with.
+    pub base: String,
+    pub hosts: Vec<HostResult>,
+    pub judged: Hosts,
+    pub tasks_done: usize,
+}
+
+/// What is known of a host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostResult {
+    pub name: String,
+    pub tasks: usize,
+    /// By key, without what is the host's own, such as its name.
+    pub facts: BTreeMap<String, String>,
+    pub is_left_out: bool,
+}
+
+impl Collected {
+    /// What tells apart the hosts that disagree.
+    pub fn splits(&self, joint: &Joint) -> Vec<Split> {
+        let ratios: Vec<(usize, f64)> = joint.hosts.iter().map(|(host, one)| (*host, one.ratio)).collect();
+        let facts: Vec<&BTreeMap<String, String>> = self.hosts.iter().map(|host| &host.facts).collect();
+        splits(&ratios, &joint.agreement.differing, &facts)
+    }
+}
+
+/// A task's result, read.
+struct Read {
+    host: String,
+    facts: BTreeMap<String, String>,
+    /// Names of its arms, by index of the experiment's.
+    arms: Vec<String>,
+    base: String,
+    control: Option<String>,
+    experiment: Experiment,
+    rules: Rules,
+}
+
+/// Judges all results there are.
+///
+/// # Errors
+/// If there are none, if one cannot be read, or if an arm was measured with different builds.
+pub fn collect(fleet: &Fleet) -> Result<Collected> {
+    let order = &fleet.spec.arms;
+    let done = fleet.done()?;
+    let tasks: Vec<&Task> = fleet.spec.tasks.iter().filter(|task| done.contains(&task.id)).collect();
+    if tasks.is_empty() {
+        return Err(Error::NothingDone { path: fleet.folder.clone() });
+    }
+    let read = read_all(fleet, &tasks)?;
+    let Some(first) = read.first() else { return Err(Error::NothingDone { path: fleet.folder.clone() }) };
+    let (rules, base, control) = (first.rules.clone(), first.base.clone(), first.control.clone());
+    let index = |name: &str| order.iter().position(|arm| arm == name);
+    let mut hosts: BTreeMap<String, (HostResult, Experiment)> = BTreeMap::new();
+    for (number, one) in read.into_iter().enumerate() {
+        let (host, experiment) = hosts.entry(one.host.clone()).or_insert_with(|| {
+            let result =
+                HostResult { name: one.host.clone(), tasks: 0, facts: BTreeMap::new(), is_left_out: false };
+            let base = index(&base).unwrap_or(0);
+            let control = control.as_deref().and_then(index);
+            (result, Experiment { arms: order.len(), base, control, tests: Vec::new() })
+        });
+        host.tasks += 1;
+        for (key, value) in &one.facts {
+            host.facts.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+        let arms: Vec<Option<usize>> = one.arms.iter().map(|name| index(name)).collect();
+        for test in one.experiment.tests {
+            add(experiment, test, &arms, number as u32 * BLOCKS_MAX);
+        }
+    }
+    let (mut results, experiments): (Vec<HostResult>, Vec<Experiment>) = hosts.into_values().unzip();
+    let judged = judge_hosts(&experiments, &rules)?;
+    for (result, host) in results.iter_mut().zip(&judged.each) {
+        result.is_left_out = host.fails_check(rules.alpha);
+    }
+    Ok(Collected { arms: order.clone(), base, hosts: results, judged, tasks_done: tasks.len() })
+}
+
+/// Reads the results of tasks on all CPUs, in the order of tasks.
+fn read_all(fleet: &Fleet, tasks: &[&Task]) -> Result<Vec<Read>> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let chunks: Vec<Result<Vec<Read>>> = thread::scope(|scope| {
+        let some = tasks.chunks(tasks.len().div_ceil(threads).max(1));
+        let started: Vec<_> = some
+            .map(|some| {
+                scope.spawn(move || some.iter().map(|task| read(fleet, task)).collect::<Result<Vec<Read>>>())
+            })
+            .collect();
+        started.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    });
+    let mut all = Vec::new();
+    for chunk in chunks {
+        all.extend(chunk?);
+    }
+    Ok(all)
+}
+
+fn read(fleet: &Fleet, task: &Task) -> Result<Read> {
+    let result = fleet.result(task)?;
+    let path = fleet.task_folder(task).join(&result.run);
+    let run = RunFolder::open(&path)?;
+    same_builds(fleet, &run, path)?;
+    if !has_blocks(&run) {
+        return Err(Error::NoBlocks { path: run.folder.path().to_owned() });
+    }
+    let experiment = experiment(&run)?;
+    Ok(Read {
+        host: result.host,
+        facts: facts::of(&run),
+        base: run.arms.get(experiment.base).map(|arm| arm.name.clone()).unwrap_or_default(),
+        control: run
+            .arms
+            .iter()
+            .find(|arm| arm.control && arm.role != Role::Base)
+            .map(|arm| arm.name.clone()),
+        arms: run.arms.iter().map(|arm| arm.name.clone()).collect(),
+        rules: rules_of(&run)?,
+        experiment,
+    })
+}
+
+fn same_builds(fleet: &Fleet, run: &Run, path: PathBuf) -> Result<()> {
+    for arm in &run.arms {
+        if let Some(expected) = fleet.spec.builds.get(&arm.name).filter(|hash| **hash != arm.build_hash) {
+            let (arm, found, expected) = (arm.name.clone(), arm.build_hash.clone(), expected.clone());
+            return Err(Error::OtherBuild { run: path, arm, found, expected });
+        }
+    }
+    Ok(())
+}
+
+/// Adds a task's blocks of a test to its host's. `arms` are indices in the host's experiment.
+fn add(experiment: &mut Experiment, test: TestData, arms: &[Option<usize>], first_block: u32) {
+    let count = experiment.arms;
+    let place = match experiment.tests.iter().position(|other| other.name == test.name) {
+        Some(place) => place,
+        None => {
+            experiment.tests.push(TestData { metrics: Vec::new(), ..test.clone() });
+            experiment.tests.len() - 1
+        }
+    };
+    let metrics = &mut experiment.tests[place].metrics;
+    for data in test.metrics {
+        let blocks = data.blocks.into_iter().map(|block| BlockData {
+            block: first_block + block.block,
+            values: spread(&block.values, arms, count),
+            ln: spread(&block.ln, arms, count),
+        });
+        let windows = data.windows.into_iter().map(|window| WindowData {
+            block: first_block + window.block,
+            arms: spread(&window.arms, arms, count),
+        });
+        match metrics.iter_mut().find(|other| other.metric == data.metric) {
+            Some(all) => {
+                all.blocks.extend(blocks);
+                all.windows.extend(windows);
+            }
+            None => metrics.push(MetricData {
+                metric: data.metric,
+                blocks: blocks.collect(),
+                windows: windows.collect(),
+            }),
+        }
+    }
+}
+
+fn spread<T: Copy>(values: &[Option<T>], arms: &[Option<usize>], count: usize) -> Vec<Option<T>> {
+    let mut spread = vec![None; count];
+    for (value, arm) in values.iter().zip(arms) {
+        if let Some(arm) = arm {
+            spread[*arm] = *value;
+        }
+    }
+    spread
+}

@@ -1,0 +1,198 @@
+//! Which tasks have to be submitted: a pure function of what the journal, Slurm and the results say.
+//!
+//! A task is done when its result is published, whatever Slurm says. Otherwise a job of its name is on its way, or it
+//! has to be submitted again: the acknowledgement of a job is no promise, since a controller that dies forgets its
+//! newest jobs. The name is what counts, not the number: if rqps died before it read the number, the job is still
+//! found. If a job is there twice all the same, claims keep the second from working.
+
+use std::collections::BTreeMap;
+
+use crate::journal::Event;
+use crate::slurm::Job;
+use crate::spec::{Spec, Task};
+
+/// Failures after which a task is given up: a plan that cannot be measured would occupy its hosts for ever.
+pub const FAILURES_MAX: usize = 3;
+/// The wait before a task is submitted a second time; doubles each time.
+const PAUSE_MS: i64 = 15_000;
+const DOUBLINGS_MAX: u32 = 6;
+/// Reasons of a job that waits in Slurm for an operator and never starts by itself.
+const STUCK: [&str; 2] = ["launch failed requeued held", "JobHeldAdmin"];
+
+/// Where a task is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    Done,
+    /// Slurm has a job of it.
+    Queued(Job),
+    /// Given up.
+    Failed,
+    /// Was submitted so recently that it waits.
+    Waiting,
+    /// To be submitted, the how-manieth time, from 1.
+    Due(usize),
+}
+
+/// What the journal says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct History {
+    /// By task: number of submissions, and the time of the last.
+    submissions: BTreeMap<String, (usize, i64)>,
+    pub is_cancelled: bool,
+}
+
+impl History {
+    pub fn of(events: &[Event]) -> Self {
+        let mut history = Self::default();
+        for event in events {
+            match event {
+                Event::Submitting { at_ms, task, .. } => {
+                    let (count, last) = history.submissions.entry(task.clone()).or_default();
+                    *count += 1;
+                    *last = (*last).max(*at_ms);
+                }
+                Event::Submitted { .. } => {}
+                Event::Cancelled { .. } => history.is_cancelled = true,
+                Event::Resumed { .. } => history.is_cancelled = false,
+            }
+        }
+        history
+    }
+
+    /// How often a task was submitted, or was about to be.
+    pub fn submissions(&self, task: &str) -> usize {
+        self.submissions.get(task).map_or(0, |(count, _)| *count)
+    }
+
+    /// When a task may be submitted again, milliseconds since 1970 (UTC).
+    fn due_at_ms(&self, task: &str) -> i64 {
+        let Some((count, last)) = self.submissions.get(task) else { return 0 };
+        let doublings = (*count as u32 - 1).min(DOUBLINGS_MAX);
+        last + PAUSE_MS * i64::from(1_u32 << doublings)
+    }
+}
+
+/// Where a task is. `jobs` are Slurm's jobs of this task, `failures` how often it failed on a host.
+pub fn decide(
+    task: &Task,
+    history: &History,
+    jobs: &[&Job],
+    is_done: bool,
+    failures: usize,
+    now_ms: i64,
+) -> State {
+    if is_done {
+        return State::Done;
+    }
+    // One that runs before one that waits.
+    let live = jobs.iter().filter(|job| !is_stuck(job));
+    if let Some(job) = live.max_by_key(|job| (job.is_running(), std::cmp::Reverse(&job.id))) {
+        return State::Queued((*job).clone());
+    }
+    if failures >= FAILURES_MAX {
+        return State::Failed;
+    }
+    if history.due_at_ms(&task.id) > now_ms {
+        return State::Waiting;
+    }
+    State::Due(history.submissions(&task.id) + 1)
+}
+
+/// Whether a job of this task should be cancelled: it waits for nothing, or will never start.
+pub fn is_superfluous(job: &Job, state: &State) -> bool {
+    match state {
+        State::Done => !job.is_running(),
+        State::Queued(chosen) => chosen.id != job.id && !job.is_running(),
+        State::Failed | State::Waiting | State::Due(_) => is_stuck(job),
+    }
+}
+
+fn is_stuck(job: &Job) -> bool {
+    !job.is_running() && STUCK.iter().any(|reason| job.reason.eq_ignore_ascii_case(reason))
+}
+
+/// Slurm's jobs by task.
+pub(crate) fn by_task<'j>(spec: &Spec, jobs: &'j [Job]) -> BTreeMap<String, Vec<&'j Job>> {
+    let mut by_task: BTreeMap<String, Vec<&Job>> = BTreeMap::new();
+    for job in jobs {
+        let task = job.name.strip_prefix(&spec.job_stem()).and_then(|rest| rest.rsplit_once('-'));
+        if let Some((task, _)) = task {
+            by_task.entry(task.to_owned()).or_default().push(job);
+        }
+    }
+    by_task
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(id: &str, state: &str, reason: &str) -> Job {
+        let [id, name, state, nodes, reason] = [id, "rqps-x-0001.1-1", state, "", reason].map(str::to_owned);
+        Job { id, name, state, nodes, reason }
+    }
+
+    fn submitting(at_ms: i64, number: usize) -> Event {
+        Event::Submitting { at_ms, task: "0001.1".to_owned(), name: format!("rqps-x-0001.1-{number}") }
+    }
+
+    #[test]
+    fn a_task_is_submitted_again_only_if_it_is_neither_done_nor_on_its_way() {
+        let task = Task::new(1, 1, 60.0);
+        let state = |events: &[Event], jobs: &[&Job], is_done, failures, now| {
+            decide(&task, &History::of(events), jobs, is_done, failures, now)
+        };
+        assert_eq!(state(&[], &[], false, 0, 0), State::Due(1));
+        // Written to the journal and killed before Slurm answered: it has the job, or it has not.
+        let once = [submitting(0, 1)];
+        let pending = job("7", "PENDING", "Resources");
+        assert_eq!(state(&once, &[&pending], false, 0, 0), State::Queued(pending.clone()));
+        assert_eq!(state(&once, &[], false, 0, PAUSE_MS - 1), State::Waiting);
+        assert_eq!(state(&once, &[], false, 0, PAUSE_MS), State::Due(2));
+        // The pause doubles.
+        let twice = [submitting(0, 1), submitting(PAUSE_MS, 2)];
+        assert_eq!(state(&twice, &[], false, 0, 3 * PAUSE_MS - 1), State::Waiting);
+        assert_eq!(state(&twice, &[], false, 0, 3 * PAUSE_MS), State::Due(3));
+        // A result counts, whatever Slurm has.
+        assert_eq!(state(&once, &[&pending], true, FAILURES_MAX, 0), State::Done);
+        assert_eq!(state(&once, &[], false, FAILURES_MAX, i64::MAX), State::Failed);
+    }
+
+    #[test]
+    fn jobs_that_nobody_waits_for_are_cancelled() {
+        let task = Task::new(1, 1, 60.0);
+        let running = job("9", "RUNNING", "None");
+        let pending = job("7", "PENDING", "Priority");
+        let held = job("8", "PENDING", "launch failed requeued held");
+        let state = decide(&task, &History::default(), &[&pending, &running], false, 0, 0);
+        assert_eq!(state, State::Queued(running.clone()), "the one that runs");
+        assert!(is_superfluous(&pending, &state) && !is_superfluous(&running, &state));
+        // A job that Slurm holds for an operator never starts: another one takes its place.
+        let state = decide(&task, &History::default(), &[&held], false, 0, 0);
+        assert_eq!(state, State::Due(1));
+        assert!(is_superfluous(&held, &state) && !is_superfluous(&running, &State::Done));
+        assert!(is_superfluous(&pending, &State::Done), "a second job of a task that is done");
+    }
+
+    #[test]
+    fn jobs_belong_to_the_task_in_their_name() {
+        let spec = Spec {
+            format: 1,
+            id: "x".to_owned(),
+            plan: String::new(),
+            place: crate::spec::Place::Local,
+            groups: vec![vec!["a".to_owned(), "d".to_owned()], vec!["b".to_owned()], vec!["c".to_owned()]],
+            cache: "/".into(),
+            program_sha256: String::new(),
+            arms: Vec::new(),
+            builds: BTreeMap::new(),
+            tasks: vec![Task::new(1, 1, 60.0), Task::new(12, 2, 60.0)],
+        };
+        let mut other = job("1", "RUNNING", "None");
+        other.name = format!("{}3", spec.job_prefix("0012.2"));
+        let jobs = [other.clone(), Job { name: "rqps-y-0001.1-1".to_owned(), ..other.clone() }];
+        let by_task = by_task(&spec, &jobs);
+        assert_eq!(by_task.into_iter().collect::<Vec<_>>(), [("0012.2".to_owned(), vec![&other])]);
+        assert_eq!(spec.excluded(&spec.tasks[1]), ["a", "d", "c"], "hosts of other replicas");
+    }
+}

@@ -1,0 +1,59 @@
+//! Errors of fleets. Each message names the place and the remedy.
+
+use std::path::{Path, PathBuf};
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {action} {}: {source}", path.display())]
+    File { action: &'static str, path: PathBuf, source: std::io::Error },
+    #[error("{} is not a fleet's folder (no fleet.json in it): `rqps fleet run` prints the folder it makes", path.display())]
+    NotAFleet { path: PathBuf },
+    #[error("{}: {why}", path.display())]
+    Unreadable { path: PathBuf, why: String },
+    #[error("{} has no task {task}: `rqps fleet status` lists them", path.display())]
+    NoTask { path: PathBuf, task: String },
+    #[error("the folder {} has a blank or a quote in its path, which Slurm's scripts cannot name: use --results", path.display())]
+    BadPath { path: PathBuf },
+    #[error("another rqps is submitting tasks of {}: wait for it", path.display())]
+    Busy { path: PathBuf },
+    #[error("{program}: {why}")]
+    Slurm { program: &'static str, why: String },
+    #[error(
+        "partition {partition} has {found} hosts that are up, but --hosts is {wanted}: `sinfo -p {partition}` lists them"
+    )]
+    TooFewHosts { partition: String, found: usize, wanted: usize },
+    #[error("no task of {} is done yet: `rqps fleet status` says what runs", path.display())]
+    NothingDone { path: PathBuf },
+    #[error("{}: arm {arm} was measured with another build ({found} instead of {expected}): its results cannot be joined", run.display())]
+    OtherBuild { run: PathBuf, arm: String, found: String, expected: String },
+    #[error("{}: no blocks, so no verdicts: plans with protocol = \"isolated\" or several passes have them", path.display())]
+    NoBlocks { path: PathBuf },
+    #[error(transparent)]
+    Store(#[from] rqps_store::Error),
+    #[error(transparent)]
+    Verdicts(#[from] rqps_verdicts::Error),
+    #[error("the hosts' results are inconsistent: {0}")]
+    Invalid(#[from] rqps_stats::InvalidData),
+}
+
+impl Error {
+    /// Whether the user can correct it.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Error::NotAFleet { .. }
+                | Error::NoTask { .. }
+                | Error::BadPath { .. }
+                | Error::TooFewHosts { .. }
+                | Error::NothingDone { .. }
+                | Error::NoBlocks { .. }
+        )
+    }
+
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::File { action, path, source }
+    }
+}

@@ -1,0 +1,338 @@
+//! A fleet's folder, on a file system that all its hosts share:
+//!
+//! | path | what |
+//! | --- | --- |
+//! | `fleet.json` | the tasks and their hosts, written last when the fleet is made |
+//! | `plan.toml`, `pieces/` | the plan, and the plans of its pieces |
+//! | `rqps` | the program that hosts run |
+//! | `journal` | what was submitted |
+//! | `tasks/TASK/` | the runs of a task, its lock |
+//! | `done/TASK.json` | which run is the task's result, on which host |
+//! | `failures/TASK.txt` | why it failed, one line each time |
+//! | `output/TASK.txt` | what its jobs printed |
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::de::DeserializeOwned;
+
+use crate::claim::Begun;
+use crate::decide::{FAILURES_MAX, History, State, by_task, decide, is_superfluous};
+use crate::error::{Error, Result};
+use crate::journal::{Event, Journal};
+use crate::script::{OUTPUT, PROGRAM, script};
+use crate::slurm::{Job, Slurm};
+use crate::spec::{FORMAT, Place, Spec, Task};
+
+const SPEC: &str = "fleet.json";
+const JOURNAL: &str = "journal";
+const DONE: &str = "done";
+const FAILURES: &str = "failures";
+const TASKS: &str = "tasks";
+const PIECES: &str = "pieces";
+/// Jobs that are recorded before they are submitted, at a time: a sync for each would take longer than Slurm does.
+const RECORDED_AT_ONCE: usize = 50;
+
+#[derive(Debug)]
+pub struct Fleet {
+    pub folder: PathBuf,
+    pub spec: Spec,
+}
+
+/// What a pass over all tasks did and found.
+#[derive(Debug, Clone, Default)]
+pub struct Pass {
+    pub states: BTreeMap<String, State>,
+    pub submitted: usize,
+    pub cancelled: usize,
+    /// Why not all that was due was submitted.
+    pub refused: Option<String>,
+    pub is_cancelled: bool,
+}
+
+impl Pass {
+    pub fn count(&self, is: impl Fn(&State) -> bool) -> usize {
+        self.states.values().filter(|state| is(state)).count()
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_over(&self) -> bool {
+        self.is_cancelled || self.states.values().all(|state| matches!(state, State::Done | State::Failed))
+    }
+}
+
+impl Fleet {
+    /// Makes the folder: plans and a copy of `program` first, the list of tasks last.
+    ///
+    /// # Errors
+    /// If it cannot be written, or if its path cannot be named in a script.
+    pub fn create(folder: &Path, spec: Spec, plan: &str, pieces: &[String], program: &Path) -> Result<Self> {
+        let is_plain = |c: char| !c.is_whitespace() && !matches!(c, '\'' | '"' | '\\' | '$' | '`');
+        if [folder, &spec.cache].iter().any(|path| !path.to_string_lossy().chars().all(is_plain)) {
+            return Err(Error::BadPath { path: folder.to_owned() });
+        }
+        for name in [PIECES, TASKS, DONE, FAILURES, OUTPUT] {
+            let path = folder.join(name);
+            fs::create_dir_all(&path).map_err(Error::file("create", &path))?;
+        }
+        let write = |path: PathBuf, text: &str| fs::write(&path, text).map_err(Error::file("write", &path));
+        write(folder.join("plan.toml"), plan)?;
+        for (at, piece) in pieces.iter().enumerate() {
+            write(piece_path(folder, at as u32 + 1), piece)?;
+        }
+        let copy = folder.join(PROGRAM);
+        fs::copy(program, &copy).map_err(Error::file("copy the program to", &copy))?;
+        let path = folder.join(SPEC);
+        let text =
+            serde_json::to_string_pretty(&spec).map_err(|error| Error::file("write", &path)(error.into()))?;
+        let partial = folder.join("fleet.new");
+        write(partial.clone(), &text)?;
+        fs::rename(&partial, &path).map_err(Error::file("write", &path))?;
+        Ok(Self { folder: folder.to_owned(), spec })
+    }
+
+    /// Opens a fleet's folder.
+    ///
+    /// # Errors
+    /// If it is none, or of another version.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let folder = fs::canonicalize(folder).map_err(|_| Error::NotAFleet { path: folder.to_owned() })?;
+        let path = folder.join(SPEC);
+        if !path.is_file() {
+            return Err(Error::NotAFleet { path: folder });
+        }
+        let spec: Spec = read_json(&path)?;
+        if spec.format != FORMAT {
+            let why =
+                format!("format {}, this rqps knows {FORMAT}: use the rqps in that folder", spec.format);
+            return Err(Error::Unreadable { path, why });
+        }
+        Ok(Self { folder, spec })
+    }
+
+    /// # Errors
+    /// If there is no such task.
+    pub fn task(&self, id: &str) -> Result<&Task> {
+        self.spec.task(id).ok_or_else(|| Error::NoTask { path: self.folder.clone(), task: id.to_owned() })
+    }
+
+    pub fn piece_path(&self, task: &Task) -> PathBuf {
+        piece_path(&self.folder, task.piece)
+    }
+
+    pub fn task_folder(&self, task: &Task) -> PathBuf {
+        self.folder.join(TASKS).join(&task.id)
+    }
+
+    pub(crate) fn done_path(&self, task: &Task) -> PathBuf {
+        self.folder.join(DONE).join(format!("{}.json", task.id))
+    }
+
+    pub(crate) fn failures_path(&self, task: &Task) -> PathBuf {
+        self.folder.join(FAILURES).join(format!("{}.txt", task.id))
+    }
+
+    pub fn is_done(&self, task: &Task) -> bool {
+        self.done_path(task).exists()
+    }
+
+    /// Which run is the task's result.
+    ///
+    /// # Errors
+    /// If the record cannot be read.
+    pub fn result(&self, task: &Task) -> Result<Begun> {
+        read_json(&self.done_path(task))
+    }
+
+    /// Tasks with a result, by one look at a directory.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn done(&self) -> Result<BTreeSet<String>> {
+        self.names(DONE, ".json")
+    }
+
+    /// Why a task failed, each time.
+    pub fn failures(&self, task: &Task) -> Vec<String> {
+        let text = fs::read_to_string(self.failures_path(task)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn names(&self, directory: &str, end: &str) -> Result<BTreeSet<String>> {
+        let path = self.folder.join(directory);
+        let entries = fs::read_dir(&path).map_err(Error::file("list", &path))?;
+        let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+        Ok(names.filter_map(|name| name.strip_suffix(end).map(str::to_owned)).collect())
+    }
+
+    /// Where every task is, without changing anything.
+    ///
+    /// # Errors
+    /// If the folder cannot be read or Slurm does not answer.
+    pub fn look(&self, now_ms: i64) -> Result<Pass> {
+        let history = History::of(&Journal::read(&self.folder.join(JOURNAL))?);
+        let jobs = self.jobs()?;
+        self.states(&history, &jobs, now_ms)
+    }
+
+    fn jobs(&self) -> Result<Vec<Job>> {
+        match self.spec.place {
+            Place::Slurm { .. } => Slurm.jobs(&self.spec.job_stem()),
+            Place::Local => Ok(Vec::new()),
+        }
+    }
+
+    fn states(&self, history: &History, jobs: &[Job], now_ms: i64) -> Result<Pass> {
+        let (by_task, none) = (by_task(&self.spec, jobs), Vec::new());
+        // After the jobs: a job that ended since has published its result before.
+        let (done, failed) = (self.done()?, self.names(FAILURES, ".txt")?);
+        let state = |task: &Task| {
+            let failures = if failed.contains(&task.id) { self.failures(task).len() } else { 0 };
+            let jobs = by_task.get(&task.id).unwrap_or(&none);
+            (task.id.clone(), decide(task, history, jobs, done.contains(&task.id), failures, now_ms))
+        };
+        let states = self.spec.tasks.iter().map(state).collect();
+        Ok(Pass { states, is_cancelled: history.is_cancelled, ..Pass::default() })
+    }
+
+    /// Submits what is due and cancels jobs that are superfluous; `again` submits without a pause, and after a
+    /// cancellation.
+    ///
+    /// # Errors
+    /// If the folder cannot be written or Slurm does not answer; then the next pass finds what became of it.
+    pub fn pass(&self, again: bool) -> Result<Pass> {
+        let Place::Slurm { partition } = &self.spec.place else { return self.look(now_ms()) };
+        let _lock = self.lock()?;
+        let mut journal = Journal::open(&self.folder.join(JOURNAL))?;
+        if again && History::of(&journal.events).is_cancelled {
+            journal.append(vec![Event::Resumed { at_ms: now_ms() }])?;
+        }
+        let history = History::of(&journal.events);
+        let jobs = self.jobs()?;
+        let now = if again { i64::MAX } else { now_ms() };
+        let mut pass = self.states(&history, &jobs, now)?;
+        let mut superfluous = Vec::new();
+        for (task, jobs) in by_task(&self.spec, &jobs) {
+            let Some(state) = pass.states.get(&task) else { continue };
+            superfluous
+                .extend(jobs.iter().filter(|job| is_superfluous(job, state)).map(|job| job.id.as_str()));
+        }
+        if !superfluous.is_empty() {
+            Slurm.cancel(&superfluous)?;
+            pass.cancelled = superfluous.len();
+        }
+        if !pass.is_cancelled {
+            self.submit(&mut journal, &mut pass, partition)?;
+        }
+        Ok(pass)
+    }
+
+    fn submit(&self, journal: &mut Journal, pass: &mut Pass, partition: &str) -> Result<()> {
+        let due: Vec<(&Task, String)> = self
+            .spec
+            .tasks
+            .iter()
+            .filter_map(|task| match pass.states.get(&task.id) {
+                Some(State::Due(number)) => {
+                    Some((task, format!("{}{number}", self.spec.job_prefix(&task.id))))
+                }
+                _ => None,
+            })
+            .collect();
+        for some in due.chunks(RECORDED_AT_ONCE) {
+            let submitting = some.iter().map(|(task, name)| Event::Submitting {
+                at_ms: now_ms(),
+                task: task.id.clone(),
+                name: name.clone(),
+            });
+            journal.append(submitting.collect())?;
+            let mut acknowledged = Vec::new();
+            for (task, name) in some {
+                match Slurm.submit(&script(&self.spec, &self.folder, task, name, partition)) {
+                    Ok(job) => {
+                        acknowledged.push(Event::Submitted {
+                            at_ms: now_ms(),
+                            name: name.clone(),
+                            job: job.clone(),
+                        });
+                        let state = State::Queued(Job {
+                            id: job,
+                            name: name.clone(),
+                            state: "PENDING".to_owned(),
+                            nodes: String::new(),
+                            reason: String::new(),
+                        });
+                        pass.states.insert(task.id.clone(), state);
+                        pass.submitted += 1;
+                    }
+                    Err(error) => {
+                        pass.refused = Some(error.to_string());
+                        break;
+                    }
+                }
+            }
+            journal.append(acknowledged)?;
+            if pass.refused.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Cancels all jobs; nothing is submitted until the fleet is resumed. Returns the number of jobs.
+    ///
+    /// # Errors
+    /// If the folder cannot be written or Slurm does not answer.
+    pub fn cancel(&self) -> Result<usize> {
+        let _lock = self.lock()?;
+        let mut journal = Journal::open(&self.folder.join(JOURNAL))?;
+        journal.append(vec![Event::Cancelled { at_ms: now_ms() }])?;
+        let jobs = self.jobs()?;
+        let ids: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
+        if !ids.is_empty() {
+            Slurm.cancel(&ids)?;
+        }
+        Ok(ids.len())
+    }
+
+    /// Lets tasks that were given up be tried again.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn forgive(&self) -> Result<()> {
+        for task in self.spec.tasks.iter().filter(|task| self.failures(task).len() >= FAILURES_MAX) {
+            let path = self.failures_path(task);
+            fs::remove_file(&path).map_err(Error::file("remove", &path))?;
+        }
+        Ok(())
+    }
+
+    /// One process at a time submits.
+    fn lock(&self) -> Result<File> {
+        let path = self.folder.join("lock");
+        let file = File::options().create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(Error::file("open", &path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(Error::Busy { path: self.folder.clone() }),
+            Err(TryLockError::Error(error)) => Err(Error::file("lock", &path)(error)),
+        }
+    }
+}
+
+fn piece_path(folder: &Path, piece: u32) -> PathBuf {
+    folder.join(PIECES).join(format!("{piece:04}.toml"))
+}
+
+/// Milliseconds since 1970 (UTC).
+pub fn now_ms() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}
+
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = fs::read(path).map_err(Error::file("read", path))?;
+    serde_json::from_slice(&text)
+        .map_err(|error| Error::Unreadable { path: path.to_owned(), why: error.to_string() })
+}

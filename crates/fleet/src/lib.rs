@@ -1,0 +1,28 @@
+//! Plans on many hosts. A plan is cut into tasks, each a plan of its own that one host runs; the results of all hosts
+//! become one comparison.
+//!
+//! Slurm decides what runs where and when. This crate knows what is not done: [`cut()`] makes tasks, [`Fleet`] is the
+//! folder that they and their results are in, [`decide()`] says which tasks have to be submitted again, [`Claim`] lets
+//! one process at a time work on a task, [`collect()`] joins results.
+
+mod claim;
+pub mod collect;
+mod cut;
+mod decide;
+mod error;
+mod folder;
+mod journal;
+mod script;
+mod slurm;
+mod spec;
+
+pub use claim::{Begun, Claim, Claimed};
+pub use collect::{Collected, HostResult, Split, collect};
+pub use cut::{Piece, cut, pieces_for};
+pub use decide::{FAILURES_MAX, History, State, decide, is_superfluous};
+pub use error::{Error, Result};
+pub use folder::{Fleet, Pass, now_ms};
+pub use journal::{Event, Journal};
+pub use script::script;
+pub use slurm::{Job, Slurm, this_host};
+pub use spec::{FORMAT, Place, Spec, Task, replicas_of};

@@ -1,0 +1,157 @@
+//! Slurm's programs: one call of `squeue` for all jobs of a fleet, one of `sbatch` for each job.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::error::{Error, Result};
+
+/// Fields of a job: id, name, state, nodes, reason. `|` is in none of them.
+const JOB_FORMAT: &str = "%i|%j|%T|%N|%r";
+/// States of nodes that can take jobs, now or when their jobs end.
+const UP: [&str; 5] = ["idle", "allocated", "mixed", "completing", "reserved"];
+/// Jobs that one call of `scancel` names: its arguments are limited.
+const CANCELLED_AT_ONCE: usize = 500;
+
+/// A job that Slurm has not finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub id: String,
+    pub name: String,
+    /// `PENDING`, `RUNNING`, …
+    pub state: String,
+    pub nodes: String,
+    /// Why it does not run.
+    pub reason: String,
+}
+
+impl Job {
+    /// Whether a host may be working on it.
+    pub fn is_running(&self) -> bool {
+        !matches!(self.state.as_str(), "PENDING" | "REQUEUE_HOLD" | "REQUEUED" | "SPECIAL_EXIT")
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut fields = line.splitn(5, '|').map(str::to_owned);
+        let mut next = || fields.next();
+        Some(Self { id: next()?, name: next()?, state: next()?, nodes: next()?, reason: next()? })
+    }
+}
+
+/// The Slurm that this host's programs speak to.
+#[derive(Debug, Clone, Copy)]
+pub struct Slurm;
+
+impl Slurm {
+    /// Hosts of a partition that are up, by name.
+    ///
+    /// # Errors
+    /// If Slurm does not answer, or does not know the partition.
+    pub fn hosts(self, partition: &str) -> Result<Vec<String>> {
+        let text =
+            call("sinfo", &["--noheader", "--Node", "--partition", partition, "--format", "%N|%T"], None)?;
+        let is_up =
+            |state: &str| UP.contains(&state.trim_end_matches(['*', '~', '#', '!', '%', '$', '@', '^', '-']));
+        let mut hosts: Vec<String> = text
+            .lines()
+            .filter_map(|line| line.trim().split_once('|'))
+            .filter(|(_, state)| is_up(state))
+            .map(|(host, _)| host.to_owned())
+            .collect();
+        if text.trim().is_empty() {
+            let why = format!("no partition {partition}: `sinfo` lists them");
+            return Err(Error::Slurm { program: "sinfo", why });
+        }
+        hosts.sort_by_key(|host| natural(host));
+        hosts.dedup();
+        Ok(hosts)
+    }
+
+    /// This user's unfinished jobs whose names begin with `stem`.
+    ///
+    /// # Errors
+    /// If Slurm does not answer: then nothing is known.
+    pub fn jobs(self, stem: &str) -> Result<Vec<Job>> {
+        let text = call("squeue", &["--noheader", "--me", "--format", JOB_FORMAT], None)?;
+        Ok(text.lines().filter_map(Job::parse).filter(|job| job.name.starts_with(stem)).collect())
+    }
+
+    /// Submits a script; returns the job's id.
+    ///
+    /// # Errors
+    /// If it was not acknowledged. Slurm may have it all the same.
+    pub fn submit(self, script: &str) -> Result<String> {
+        let answer = call("sbatch", &["--parsable"], Some(script))?;
+        let id = answer.trim().split(';').next().unwrap_or_default();
+        match id.parse::<u64>() {
+            Ok(_) => Ok(id.to_owned()),
+            Err(_) => Err(Error::Slurm { program: "sbatch", why: format!("answered {:?}", answer.trim()) }),
+        }
+    }
+
+    /// Cancels jobs.
+    ///
+    /// # Errors
+    /// If Slurm does not answer.
+    pub fn cancel(self, jobs: &[&str]) -> Result<()> {
+        for some in jobs.chunks(CANCELLED_AT_ONCE) {
+            call("scancel", some, None)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of this host: of the node if it was started by Slurm.
+pub fn this_host() -> String {
+    let node = std::env::var("SLURMD_NODENAME").ok().filter(|name| !name.is_empty());
+    let kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    node.or_else(kernel).map_or_else(|| "localhost".to_owned(), |name| name.trim().to_owned())
+}
+
+fn call(program: &'static str, arguments: &[&str], input: Option<&str>) -> Result<String> {
+    let failed = |why: String| Error::Slurm { program, why };
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(format!("cannot be started ({error}): is this a host of the cluster?")))?;
+    if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
+        stdin.write_all(input.as_bytes()).map_err(|error| failed(error.to_string()))?;
+    }
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(failed(if why.is_empty() { output.status.to_string() } else { why }));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Sorts node2 before node10.
+fn natural(name: &str) -> (String, u64, String) {
+    let start = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
+    let (word, rest) = name.split_at(start);
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    (word.to_owned(), rest[..end].parse().unwrap_or(0), name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_squeue_are_jobs() {
+        let job = Job::parse("12|rqps-ab-0001.2-1|RUNNING|node2|None").unwrap();
+        assert!(job.is_running() && job.nodes == "node2" && job.name == "rqps-ab-0001.2-1");
+        let held = Job::parse("13|x|PENDING||(launch failed, requeued held)").unwrap();
+        assert!(!held.is_running() && held.reason.contains("held"));
+        assert_eq!(Job::parse("slurm_load_jobs error"), None);
+    }
+
+    #[test]
+    fn hosts_are_sorted_by_number() {
+        let mut hosts = ["node10", "node9", "b1", "node2"];
+        hosts.sort_by_key(|host| natural(host));
+        assert_eq!(hosts, ["b1", "node2", "node9", "node10"]);
+    }
+}

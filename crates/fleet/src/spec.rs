@@ -1,0 +1,103 @@
+//! What a fleet consists of: its tasks, and the hosts that may run them. Written once, when it is planned.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Increment when the meaning of the file changes.
+pub const FORMAT: u32 = 1;
+
+/// A fleet as planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    pub format: u32,
+    /// Distinguishes its jobs from those of other fleets.
+    pub id: String,
+    /// The plan's name.
+    pub plan: String,
+    pub place: Place,
+    /// The hosts of each replica. A comparison is measured once in each group, so on as many hosts.
+    pub groups: Vec<Vec<String>>,
+    /// The build cache of all hosts.
+    pub cache: PathBuf,
+    /// Of the program that hosts run, a copy in the fleet's folder.
+    pub program_sha256: String,
+    /// The plan's arms, in its order.
+    pub arms: Vec<String>,
+    /// The hash of each arm's build.
+    pub builds: BTreeMap<String, String>,
+    pub tasks: Vec<Task>,
+}
+
+/// Where tasks run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// A partition of Slurm.
+    Slurm { partition: String },
+    /// This host, one task after the other.
+    Local,
+}
+
+/// A piece of the plan on one host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// `0003.2`: piece 3 on the hosts of group 2.
+    pub id: String,
+    /// From 1; `pieces/0003.toml` is its plan.
+    pub piece: u32,
+    /// From 1.
+    pub replica: u32,
+    pub seconds: u64,
+    /// After which Slurm ends its job.
+    pub limit_minutes: u64,
+}
+
+/// Estimates are rough, and hosts differ.
+const LIMIT_FACTOR: f64 = 2.0;
+const LIMIT_EXTRA_SECONDS: f64 = 1_800.0;
+
+impl Task {
+    pub fn new(piece: u32, replica: u32, seconds: f64) -> Self {
+        let limit = seconds * LIMIT_FACTOR + LIMIT_EXTRA_SECONDS;
+        Self {
+            id: format!("{piece:04}.{replica}"),
+            piece,
+            replica,
+            seconds: seconds.ceil() as u64,
+            limit_minutes: (limit / 60.0).ceil() as u64,
+        }
+    }
+}
+
+impl Spec {
+    pub fn task(&self, id: &str) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.id == id)
+    }
+
+    /// What names of a task's jobs begin with.
+    pub fn job_prefix(&self, task: &str) -> String {
+        format!("{}{task}-", self.job_stem())
+    }
+
+    /// What names of all its jobs begin with.
+    pub fn job_stem(&self) -> String {
+        format!("rqps-{}-", self.id)
+    }
+
+    /// Hosts that must not run a task: those of other replicas.
+    pub fn excluded(&self, task: &Task) -> Vec<&str> {
+        let others = self.groups.iter().enumerate().filter(|(at, _)| at + 1 != task.replica as usize);
+        others.flat_map(|(_, hosts)| hosts.iter().map(String::as_str)).collect()
+    }
+}
+
+/// Deals hosts out into `replicas` groups of equal size, but for one host.
+pub fn replicas_of(hosts: &[String], replicas: usize) -> Vec<Vec<String>> {
+    let mut groups = vec![Vec::new(); replicas.max(1)];
+    for (at, host) in hosts.iter().enumerate() {
+        groups[at % replicas.max(1)].push(host.clone());
+    }
+    groups
+}

@@ -1,0 +1,120 @@
+//! 500 hosts and 10,000 tasks: planning them, looking at them, and joining small made-up results.
+//!
+//! `RQPS_FLEET_TASKS=10000 cargo test --release -p rqps-fleet --test scale -- --nocapture` prints the seconds of the
+//! whole; otherwise a fiftieth.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use rqps_fleet::{
+    Claim, Claimed, FORMAT, Fleet, Place, Spec, State, Task, collect, cut, now_ms, replicas_of,
+};
+use rqps_plan::{Plan, PlanContext};
+use rqps_stats::Detector;
+use rqps_verdicts::testing::{self, Spec as MadeUp};
+
+const REPLICAS: usize = 5;
+
+/// The plan of the made-up results: base, its control and one candidate.
+fn plan(arms: usize) -> Plan {
+    let mut text =
+        "protocol = \"isolated\"\nbudget = \"300h\"\nbase = \"old\"\n[workload]\nrows = 1_000\n".to_owned();
+    for (at, name) in
+        std::iter::once("old".to_owned()).chain((1..arms).map(|arm| format!("a{arm}"))).enumerate()
+    {
+        text.push_str(&format!(
+            "[[arm]]\nname = \"{name}\"\nbuild = \"postgres-18.1\"\nconfig = \"sized\"\nenv = {{ A = \"{at}\" }}\n"
+        ));
+    }
+    Plan::parse(&text, "test", &PlanContext::trusting(rqps_workloads::BENCHMARKS)).unwrap().plan
+}
+
+fn spec(tasks: Vec<Task>, hosts: &[String]) -> Spec {
+    Spec {
+        format: FORMAT,
+        id: "0".to_owned(),
+        plan: "t".to_owned(),
+        place: Place::Local,
+        groups: replicas_of(hosts, REPLICAS),
+        cache: "/".into(),
+        program_sha256: String::new(),
+        arms: ["old", "control", "new"].map(str::to_owned).to_vec(),
+        builds: BTreeMap::new(),
+        tasks,
+    }
+}
+
+/// Copies a made-up run as a task's result on a host.
+fn publish(fleet: &Fleet, task: &Task, run: &Path, host: &str) {
+    let Claimed::Mine(claim) = Claim::take(fleet, task, Duration::ZERO, &AtomicBool::new(false)).unwrap()
+    else {
+        panic!("task {} is taken", task.id)
+    };
+    let folder = claim.runs().join("run");
+    std::fs::create_dir(&folder).unwrap();
+    for file in ["run.db", "plan.toml"] {
+        std::fs::copy(run.join(file), folder.join(file)).unwrap();
+    }
+    assert!(claim.publish(&folder, host).unwrap());
+    assert!(!claim.publish(&folder, "elsewhere").unwrap(), "a second result");
+}
+
+#[test]
+fn many_tasks_are_planned_and_joined_soon() {
+    let count: usize = std::env::var("RQPS_FLEET_TASKS").ok().map_or(200, |count| count.parse().unwrap());
+    let hosts: Vec<String> = (1..=(count / 20).max(REPLICAS)).map(|host| format!("host{host:03}")).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let begin = Instant::now();
+    // Its comparisons suffice for 2,000 pieces.
+    let pieces = cut(&plan(62), count / REPLICAS);
+    let texts: Vec<String> = pieces.iter().map(|piece| piece.plan.to_toml().unwrap()).collect();
+    let tasks: Vec<Task> = (1..=REPLICAS as u32)
+        .flat_map(|replica| {
+            pieces.iter().zip(1..).map(move |(piece, number)| Task::new(number, replica, piece.seconds))
+        })
+        .collect();
+    let fleet =
+        Fleet::create(&dir.path().join("fleet"), spec(tasks, &hosts), "", &texts, Path::new("/bin/true"));
+    let fleet = fleet.unwrap();
+    let planned = begin.elapsed();
+    let tasks = &fleet.spec.tasks;
+    assert!(tasks.len() >= count * 9 / 10, "{} tasks", tasks.len());
+
+    // Every host has several small results; the candidate is 10 % slower on all hosts.
+    let made_up: Vec<_> = (0..20)
+        .map(|seed| {
+            let effects = testing::TESTS.map(|(test, ..)| (2, test, 0.9, 1.1)).to_vec();
+            testing::write_run(dir.path(), &MadeUp { seed, blocks: 3, effects, ..MadeUp::default() }).unwrap()
+        })
+        .collect();
+    for (at, task) in tasks.iter().enumerate() {
+        let group = &fleet.spec.groups[task.replica as usize - 1];
+        publish(&fleet, task, &made_up[at % made_up.len()], &group[at % group.len()]);
+    }
+    let begin = Instant::now();
+    let pass = fleet.look(now_ms()).unwrap();
+    assert_eq!(pass.count(|state| *state == State::Done), tasks.len());
+    let looked = begin.elapsed();
+    let begin = Instant::now();
+    let collected = collect(&fleet).unwrap();
+    let joined = begin.elapsed();
+    println!(
+        "{} tasks in {} pieces on {} hosts: planned in {planned:.2?}, looked at in {looked:.2?}, joined in {joined:.2?}",
+        tasks.len(),
+        pieces.len(),
+        collected.hosts.len()
+    );
+    let rates = || collected.judged.joint.iter().filter(|joint| joint.verdict.detector == Detector::Rate);
+    assert_eq!(rates().count(), testing::TESTS.len());
+    assert!(rates().all(|joint| joint.verdict.class.is_regression()), "a rate that is 10 % lower everywhere");
+    if cfg!(not(debug_assertions)) {
+        assert!(
+            planned < Duration::from_secs(5) && joined < Duration::from_secs(60),
+            "{planned:?}, {joined:?}"
+        );
+    }
+}
