@@ -4,6 +4,7 @@
 //! [`explain`] looks at each test of each arm. A finding names a cause only if that cause's own evidence
 //! differs by more than base differs from itself; the rest is reported as unexplained.
 
+mod commits;
 mod connections;
 mod context;
 mod counters;
@@ -33,12 +34,13 @@ use rqps_model::Group;
 use rqps_store::{PlannedStep, Role, Run};
 use rqps_verdicts::RunVerdicts;
 
+pub use commits::{promise_of, waiting_commits};
 use context::Context;
 pub use error::{Error, Result};
 use figures::Reader;
 pub use model::{
-    Cause, Certainty, Decomposition, Difference, DifferenceKind, Evidence, ExplainRequest, Explanation,
-    Finding, Part, PartName, RATIO_HIGH, RATIO_LOW, Word,
+    Cause, Certainty, Commits, Decomposition, Difference, DifferenceKind, Evidence, ExplainRequest,
+    Explanation, Finding, Part, PartName, RATIO_HIGH, RATIO_LOW, WaitingCommits, Word,
 };
 pub use plans::{Fingerprint, changes as plan_changes, shortened as shortened_plan};
 pub use settings::is_in_config;
@@ -158,6 +160,7 @@ fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
         searched,
         findings,
         decomposition: cx.decomposition.clone(),
+        commits: commits::of_test(cx.run, cx.test, cx.base, cx.arm)?,
         differences,
         remarks,
     })

@@ -1,5 +1,7 @@
 //! The parts of an explanation, as plain values that tables, pages and JSON render.
 
+use rqps_verdicts::CommitPromise;
+
 use crate::quantity::Quantity;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub struct Explanation {
     pub searched: bool,
     /// Findings by descending weight.
     pub findings: Vec<Finding>,
+    /// Commits, if they wait for the disk on either arm.
+    pub commits: Option<Commits>,
     /// What differs between the arms, relevant here or not.
     pub differences: Vec<Difference>,
     /// What was not measured, and how to measure it.
@@ -227,6 +231,28 @@ impl Finding {
         let (sentence, certainty) = (sentence.to_owned(), Certainty::SinglePass);
         Self { word, cause, sentence, weight: 1.0, share: None, certainty, evidence }
     }
+}
+
+/// Commits that wait for the disk, beside what the disk promises.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Commits {
+    pub promise: CommitPromise,
+    /// On base; `None` if its commits do not wait.
+    pub base: Option<WaitingCommits>,
+    pub arm: Option<WaitingCommits>,
+}
+
+/// Commits of a test on an arm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WaitingCommits {
+    /// Connections that commit at the same time.
+    pub sessions: u32,
+    /// Of all of them.
+    pub per_s: f64,
+    /// A session's commits over those that the disk promises it.
+    pub share: f64,
+    /// The server's syncs of its log per commit; `None` if it does not count them.
+    pub log_syncs: Option<f64>,
 }
 
 /// A figure or text that supports a finding.

@@ -10,7 +10,11 @@ use rqps_import::{Checked, Given, Reading, check, files};
 /// The fixtures; `None` on a machine without them.
 fn fixtures() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/import");
-    path.is_dir().then_some(path)
+    if !path.is_dir() {
+        println!("NOT RUN: published tables against their sources: ../shared/fixtures/import is not there");
+        return None;
+    }
+    Some(path)
 }
 
 fn given(root: &Path, paths: &[&str]) -> Vec<Given> {

@@ -1,6 +1,8 @@
 //! Explanations as JSON with stable keys, listed in `docs/SCHEMA.md`. Unknown values are null.
 
-use rqps_explain::{Certainty, Decomposition, Difference, Evidence, Explanation, Finding, Part};
+use rqps_explain::{
+    Certainty, Commits, Decomposition, Difference, Evidence, Explanation, Finding, Part, WaitingCommits,
+};
 use rqps_store::Run;
 use serde_json::{Value, json};
 
@@ -22,6 +24,7 @@ fn explanation(run: &Run, one: &Explanation) -> Value {
         "searched": one.searched,
         "findings": one.findings.iter().map(finding).collect::<Vec<_>>(),
         "decomposition": one.decomposition.as_ref().map(decomposition),
+        "commits": one.commits.as_ref().map(commits),
         "differences": one.differences.iter().map(difference).collect::<Vec<_>>(),
         "remarks": one.remarks,
     })
@@ -41,6 +44,26 @@ fn finding(finding: &Finding) -> Value {
         "certainty": certainty,
         "blocks": blocks,
         "evidence": finding.evidence.iter().map(evidence).collect::<Vec<_>>(),
+    })
+}
+
+fn commits(one: &Commits) -> Value {
+    let did = |commits: &WaitingCommits| {
+        json!({
+            "sessions": commits.sessions,
+            "commits_per_s": commits.per_s,
+            "share_of_promised": commits.share,
+            "log_syncs_per_commit": commits.log_syncs,
+        })
+    };
+    json!({
+        "promised_per_s": one.promise.per_s,
+        "promised_low_per_s": one.promise.low_per_s,
+        "promised_high_per_s": one.promise.high_per_s,
+        "write_us": one.promise.write_us,
+        "sync_us": one.promise.sync_us,
+        "base": one.base.as_ref().map(did),
+        "arm": one.arm.as_ref().map(did),
     })
 }
 

@@ -156,7 +156,7 @@ impl Section {
             Section::Host => {
                 Ok(comparison.runs().into_iter().map(|run| Block::Table(tables::host::table(run))).collect())
             }
-            Section::Certificate => Ok(tables::certificate::blocks(comparison)),
+            Section::Certificate => tables::certificate::blocks(comparison),
             Section::Headline => Ok(tables::headline::blocks(comparison)),
             Section::Relative if comparison.others().next().is_none() => Ok(Vec::new()),
             Section::Relative => one(tables::relative::table(comparison, which)),

@@ -79,11 +79,30 @@ pub fn host_doubt(figures: &[HostFigure]) -> Option<String> {
     (!doubts.is_empty()).then(|| format!("{}. {REMEDY}", doubts.join("; ")))
 }
 
-/// Commits per second of a single client that waits for the disk each time; `None` without the disk's figures.
-pub fn commits_per_second(figures: &[HostFigure]) -> Option<f64> {
+/// Commits per second that a disk promises to a client that waits for it at each: it writes 16 KiB, and syncs them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CommitPromise {
+    pub write_us: f64,
+    pub sync_us: f64,
+    pub per_s: f64,
+    /// With the slowest slices.
+    pub low_per_s: f64,
+    /// With the fastest slices.
+    pub high_per_s: f64,
+}
+
+/// What the disk of a certificate promises; `None` without the disk's figures.
+pub fn commit_promise(figures: &[HostFigure]) -> Option<CommitPromise> {
     let seen = Seen(figures);
-    let us = seen.value(HostQuantity::Write)? + seen.value(HostQuantity::Sync)?;
-    (us > 0.0).then(|| 1e6 / us)
+    let (write, sync) = (seen.figure(HostQuantity::Write)?, seen.figure(HostQuantity::Sync)?);
+    let per_s = |write_us: f64, sync_us: f64| 1e6 / (write_us + sync_us);
+    (write.low + sync.low > 0.0).then(|| CommitPromise {
+        write_us: write.value,
+        sync_us: sync.value,
+        per_s: per_s(write.value, sync.value),
+        low_per_s: per_s(write.high, sync.high),
+        high_per_s: per_s(write.low, sync.low),
+    })
 }
 
 /// A figure that differs between two certificates by more than the slices of either.
@@ -279,7 +298,10 @@ mod tests {
         }
         assert_eq!(answers(&quiet(), "tmpfs")[0], No, "fast, but in memory");
         assert_eq!(host_answers(&quiet()[3..], None).len(), 1, "no answer without its figures");
-        assert_eq!(commits_per_second(&quiet()).map(f64::round), Some(28571.0));
+        let promise = commit_promise(&quiet()).unwrap();
+        let rates = [promise.low_per_s, promise.per_s, promise.high_per_s].map(f64::round);
+        assert_eq!(rates, [23810.0, 28571.0, 34483.0]);
+        assert_eq!(commit_promise(&quiet()[..4]), None);
     }
 
     #[test]

@@ -32,8 +32,8 @@ mod versions;
 pub use agreement::Agreement;
 pub use alarm::{FalseAlarm, FalseAlarmCheck};
 pub use certificate::{
-    Answer, HostAnswer, HostChange, HostQuestion, commits_per_second, host_answers, host_changes, host_doubt,
-    pooled,
+    Answer, CommitPromise, HostAnswer, HostChange, HostQuestion, commit_promise, host_answers, host_changes,
+    host_doubt, pooled,
 };
 pub use data::{InstructionSource, experiment, instruction_source};
 pub use error::{Error, Result};

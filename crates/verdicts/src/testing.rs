@@ -7,7 +7,7 @@ pub use latencies::latencies;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rqps_model::{ConnectionCpu, EndedBy, Metrics, QueryPlan, ServerSetting};
+use rqps_model::{ConnectionCpu, EndedBy, HostFigure, Metrics, QueryPlan, ServerSetting};
 use rqps_store::testing::{self as made, BEGUN_AT_MS};
 use rqps_store::{
     ActionRecord, Arm, Block, BlockArm, BlockStatus, Canary, Count, Error, Fact, Measured, Meta, Moment,
@@ -70,6 +70,8 @@ pub struct Spec {
     pub stalls: Vec<(usize, &'static str, u64)>,
     /// CPU profiles: arm, test, folded stacks.
     pub profiles: Vec<(usize, &'static str, &'static str)>,
+    /// What the host could do before the run.
+    pub certificate: Vec<HostFigure>,
     pub seed: u64,
 }
 
@@ -128,6 +130,7 @@ impl Default for Spec {
             env: vec![],
             stalls: vec![],
             profiles: vec![],
+            certificate: vec![],
             seed: 1,
         }
     }
@@ -160,6 +163,7 @@ pub fn write_run(results: &Path, spec: &Spec) -> Result<PathBuf> {
     let arms: Vec<Arm> = spec.arms.iter().map(|(name, version)| arm(spec, name, version)).collect();
     let host = [Fact { key: "kernel".into(), value: "6.1.0".into(), comparable: true }];
     writer.begin_run(&plan(spec), &meta(spec), &steps(), &arms, &host)?;
+    writer.put_certificate(Moment::Before, &spec.certificate)?;
     let mut seq = 0;
     for number in 1..=spec.blocks {
         write_block(&mut writer, spec, number, &mut seq)?;

@@ -5,10 +5,10 @@ use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::out;
 use crate::progress::with_spinner;
-use rqps_model::{HostFigure, HostQuantity};
+use rqps_model::HostFigure;
 use rqps_probe::{HostFacts, certify};
 use rqps_report::{Format, significant};
-use rqps_verdicts::{Answer, HostAnswer, commits_per_second, host_answers};
+use rqps_verdicts::{Answer, HostAnswer, commit_promise, host_answers};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -49,11 +49,14 @@ fn print_certificate(context: &Context, facts: &HostFacts) -> anyhow::Result<()>
     }
     out::print_line("")?;
     print_answers(context, &answers)?;
-    let has_disk = figures.iter().any(|figure| figure.quantity == HostQuantity::Sync);
-    if let Some(commits) = commits_per_second(&figures).filter(|_| has_disk) {
+    if let Some(promise) = commit_promise(&figures) {
         out::print_line(&format!(
-            "one client that waits for {} at each commit can do at most {commits:.0} commits per second",
-            facts.directory.display()
+            "one client that waits for {} at each commit can do at most {:.0} commits per second ({:.0} to {:.0} by the \
+             slices)",
+            facts.directory.display(),
+            promise.per_s,
+            promise.low_per_s,
+            promise.high_per_s
         ))?;
     }
     Ok(())

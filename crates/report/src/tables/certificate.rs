@@ -7,20 +7,25 @@
 //! | `change` | after over before; of a share the difference in points. In brackets if the slices overlap: noise |
 //! | `unit`, `figure` | what was measured |
 //! | `run` | the run, if there are several |
+//! | `commits/s`, `sessions` | commits that wait for the disk, and the connections that make them |
+//! | `each/promised` | a connection's commits over the most that the disk promises it |
+//! | `syncs` | the server's syncs of its log per commit, where it counts them |
 
+use rqps_explain::{promise_of, waiting_commits};
 use rqps_model::{HostFigure, HostQuantity};
 use rqps_store::Run;
 use rqps_verdicts::{host_answers, host_changes, host_doubt, pooled};
 
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
+use crate::error::Result;
 use crate::number;
 
 /// The table, with plain answers about each run's host; empty without certificates.
-pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
+pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let runs: Vec<&Run> = comparison.runs().into_iter().filter(|run| is_certified(run)).collect();
     if runs.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let mut blocks = vec![Block::Table(table(&runs))];
     for run in &runs {
@@ -32,7 +37,50 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
         blocks.push(Block::Text(format!("The host before the run{name}:")));
         blocks.push(Block::Items(items.collect()));
     }
-    blocks
+    blocks.extend(commits(comparison)?.block());
+    Ok(blocks)
+}
+
+/// Tests whose commits wait for the disk, beside what it promises a client.
+fn commits(comparison: &Comparison<'_>) -> Result<Table> {
+    let runs = comparison.runs();
+    let mut columns: Vec<Column> = [
+        ("commits/s", "commits_per_s"),
+        ("sessions", "sessions"),
+        ("each/promised", "share_of_promised"),
+        ("syncs", "log_syncs_per_commit"),
+    ]
+    .map(|(name, key)| Column::number(name, key))
+    .into();
+    columns.extend(["test", "arm"].map(Column::words));
+    let mut table = Table::new("commits", "Commits that wait for the disk", columns, 2);
+    for run in runs {
+        let Some(promise) = promise_of(run) else { continue };
+        for step in comparison.steps(StepKind::Tests) {
+            for (index, arm) in run.arms.iter().enumerate() {
+                let Some(commits) = waiting_commits(run, &step.name, index, promise)? else { continue };
+                let shown = comparison.find(arm);
+                table.row(vec![
+                    Cell::rate(Some(commits.per_s)),
+                    Cell::count(commits.sessions.into()),
+                    Cell::fixed(Some(commits.share), 2),
+                    Cell::fixed(commits.log_syncs, 2),
+                    Cell::words(step.name.clone()),
+                    Cell::words(shown.map_or_else(|| arm.name.clone(), |arm| arm.label())),
+                ]);
+            }
+        }
+        if !table.rows.is_empty() {
+            let [low, middle, high] = [promise.low_per_s, promise.per_s, promise.high_per_s]
+                .map(|per_s| number::significant(per_s, 3));
+            table.footnotes.push(format!(
+                "{}: the disk promises one client at most {middle} commits per second ({low} to {high}), each of 16 KiB and an \
+                 fdatasync",
+                run.folder.name()
+            ));
+        }
+    }
+    Ok(table)
 }
 
 /// What makes a run's rates doubtful, what changed during a run, and how the hosts of several runs differed.

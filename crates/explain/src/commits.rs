@@ -1,0 +1,204 @@
+//! Commits that wait for the disk: how many a client did per second, and how many the disk promises one client by the
+//! host's certificate.
+//!
+//! That commits wait follows from the server's settings in effect, not from its counters: Postgres before 14 does not
+//! count the syncs of its log, nor does MariaDB from 10.11 on, and servers that let the log open with O_SYNC make none.
+//! Where they are counted, they can refute it.
+
+use std::collections::HashSet;
+
+use rqps_store::{Recorded, Run, Window};
+use rqps_verdicts::{CommitPromise, commit_promise, pooled};
+
+use crate::error::Result;
+use crate::figures::windows_of;
+use crate::foreground::Foreground;
+use crate::model::{Commits, WaitingCommits};
+use crate::words;
+
+/// Bytes of log from which on a commit has written something.
+const WRITES_BYTES: f64 = 16.0;
+/// Share of a client's time that the syncs of its commits have to take at the promised latency. Where they take less, the
+/// disk is not what it waits for: it is in memory, or hardly anything is committed.
+const SHARE_MIN: f64 = 0.05;
+/// Syncs of the log per commit of a client below which commits do not wait for them: a background process syncs.
+const SYNCS_MIN: f64 = 0.5;
+/// How far a rate may be above the promised one before that is remarked.
+const ABOVE: f64 = 1.05;
+/// From this share on it is given as a factor.
+const TIMES_MIN: f64 = 1.5;
+
+/// Commits of both arms in a test; `None` if they wait on neither.
+pub(crate) fn of_test(run: &Run, test: &str, base: usize, arm: usize) -> Result<Option<Commits>> {
+    let Some(promise) = promise_of(run) else { return Ok(None) };
+    let of = |arm| waiting_commits(run, test, arm, promise);
+    let (base, arm) = (of(base)?, of(arm)?);
+    Ok((base.is_some() || arm.is_some()).then_some(Commits { promise, base, arm }))
+}
+
+/// What the disk of a run promises, by its certificates before and after; `None` without certificates.
+pub fn promise_of(run: &Run) -> Option<CommitPromise> {
+    commit_promise(&pooled(&run.certificates))
+}
+
+/// Commits of a test on an arm; `None` if they do not wait for the disk.
+///
+/// # Errors
+/// If the run cannot be read.
+pub fn waiting_commits(
+    run: &Run,
+    test: &str,
+    arm: usize,
+    promise: CommitPromise,
+) -> Result<Option<WaitingCommits>> {
+    if !is_durable(run, arm) {
+        return Ok(None);
+    }
+    let windows = windows_of(run, test, arm);
+    let mut sum = Sum::default();
+    for window in windows {
+        sum.add(window);
+    }
+    let Some(found) = sum.commits(promise) else { return Ok(None) };
+    let log_syncs = log_syncs(run, test, arm)?.map(|syncs| syncs / sum.commits);
+    let is_refuted = log_syncs.is_some_and(|per_commit| {
+        per_commit > 0.0 && per_commit * f64::from(found.sessions.max(1)) < SYNCS_MIN
+    });
+    Ok((!is_refuted).then_some(WaitingCommits { log_syncs, ..found }))
+}
+
+/// Whether the settings in effect make commits wait until their log is on the disk.
+fn is_durable(run: &Run, arm: usize) -> bool {
+    let arm = &run.arms[arm];
+    let value = |name: &str| {
+        let known = arm.settings.iter().find(|setting| setting.name == name);
+        known.map(|setting| setting.value.to_ascii_lowercase())
+    };
+    let is = |name: &str, values: &[&str]| value(name).is_some_and(|value| values.contains(&&*value));
+    match arm.dbms.as_str() {
+        "postgres" => is("fsync", &["on"]) && !is("synchronous_commit", &["off"]),
+        "mysql" | "mariadb" => {
+            let of_redo = is("innodb_flush_log_at_trx_commit", &["1", "3"]);
+            let of_binary_log = is("log_bin", &["on", "1"]) && is("sync_binlog", &["1"]);
+            (of_redo || of_binary_log) && !is("innodb_flush_method", &["nosync"])
+        }
+        _ => false,
+    }
+}
+
+/// Totals over windows.
+#[derive(Default)]
+struct Sum {
+    commits: f64,
+    sessions: u32,
+    /// Time of all sessions.
+    session_s: f64,
+    elapsed_s: f64,
+    log_bytes: f64,
+}
+
+impl Sum {
+    /// Adds a window, unless its rate was given or its sessions do other things than to commit.
+    fn add(&mut self, window: &Recorded<Window>) {
+        let result = &window.result;
+        let foreground = Foreground::from_window(window);
+        let are_queries_beside =
+            foreground.is_some() && window.connections.iter().any(|one| one.role == "query");
+        let (Some(queries), Some(statements), Some(events)) =
+            (result.queries, result.statements, result.events)
+        else {
+            return;
+        };
+        if result.target_events_per_s.is_some() || are_queries_beside {
+            return;
+        }
+        // Without BEGIN and COMMIT each statement commits, if it found something to change.
+        let commits = match queries > statements {
+            true => events,
+            false => statements.saturating_sub(result.noop_statements.unwrap_or(0)),
+        };
+        let sessions = foreground.map_or(result.clients, |foreground| foreground.connections);
+        self.commits += commits as f64;
+        self.sessions = self.sessions.max(sessions);
+        self.session_s += result.elapsed_s() * f64::from(sessions);
+        self.elapsed_s += result.elapsed_s();
+        self.log_bytes += window.metric("server_wal_bytes").unwrap_or(0.0);
+    }
+
+    fn commits(&self, promise: CommitPromise) -> Option<WaitingCommits> {
+        let writes = self.commits > 0.0 && self.log_bytes / self.commits >= WRITES_BYTES;
+        let each_per_s = self.commits / self.session_s;
+        (writes && each_per_s * promise.sync_us / 1e6 >= SHARE_MIN).then(|| WaitingCommits {
+            sessions: self.sessions,
+            per_s: self.commits / self.elapsed_s,
+            share: each_per_s / promise.per_s,
+            log_syncs: None,
+        })
+    }
+}
+
+/// The server's syncs of its log in the windows of a test, whoever made them; `None` if it does not count them.
+fn log_syncs(run: &Run, test: &str, arm: usize) -> Result<Option<f64>> {
+    let names = run.counter_names()?.into_iter();
+    let counts_syncs = |view: &str, object: &str, column: &str| match view {
+        // From 18 on.
+        "pg_stat_io" => column == "fsyncs" && object.ends_with("/wal/normal"),
+        // From 14 to 17.
+        "pg_stat_wal" => column == "wal_sync",
+        "global_status" => column == "innodb_os_log_fsyncs",
+        _ => false,
+    };
+    let ids: HashSet<u32> = names
+        .filter(|(_, name)| counts_syncs(&name.view, &name.object, &name.column))
+        .map(|(id, _)| id)
+        .collect();
+    let mut total = None;
+    for window in windows_of(run, test, arm) {
+        for (_, change) in run.counter_changes(window.action.seq)?.iter().filter(|(id, _)| ids.contains(id)) {
+            *total.get_or_insert(0.0) += change;
+        }
+    }
+    Ok(total)
+}
+
+impl Commits {
+    /// Sentences for a report: what the disk promises, and what each arm did.
+    pub fn text(&self, base: &str, arm: &str) -> String {
+        let promise = &self.promise;
+        let arms = [(base, &self.base), (arm, &self.arm)];
+        let did = arms.iter().filter_map(|(name, commits)| Some(commits.as_ref()?.text(name)));
+        let is_above = arms.iter().filter_map(|(_, commits)| **commits).any(|commits| commits.share > ABOVE);
+        let above = " The disk was faster then than before and after the run.";
+        format!(
+            "Commits wait for the disk, which promises one client at most {} per second ({} to {}): {} us to write 16 KiB, {} \
+             us for fdatasync, by the host's certificate. {}.{}",
+            words::number(promise.per_s),
+            words::number(promise.low_per_s),
+            words::number(promise.high_per_s),
+            words::number(promise.write_us),
+            words::number(promise.sync_us),
+            did.collect::<Vec<_>>().join("; "),
+            if is_above { above } else { "" },
+        )
+    }
+}
+
+impl WaitingCommits {
+    fn text(&self, arm: &str) -> String {
+        let per_s = words::number(self.per_s);
+        let did = match self.sessions {
+            0 | 1 => format!("{arm} did {per_s}"),
+            sessions => format!(
+                "{sessions} sessions of {arm} did {per_s}, each {}",
+                words::number(self.per_s / f64::from(sessions))
+            ),
+        };
+        let share = match self.share < TIMES_MIN {
+            true => format!("{} of that", words::percent(self.share)),
+            false => format!("{} times that", words::number(self.share)),
+        };
+        let syncs =
+            self.log_syncs.map(|syncs| format!(", with {} syncs of the log per commit", words::count(syncs)));
+        format!("{did}, {share}{}", syncs.unwrap_or_default())
+    }
+}

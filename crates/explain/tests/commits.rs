@@ -1,0 +1,70 @@
+//! Made-up runs whose commits wait for the disk, beside what its certificate promises.
+
+mod common;
+
+use rqps_explain::Explanation;
+use rqps_model::{HostFigure, HostQuantity};
+use rqps_verdicts::testing::{Observed, Spec};
+
+/// 4,000 commits per second of one client.
+const TEST: &str = "update-index";
+
+/// A disk that writes in 20 us and syncs in this time, by 20 % more and less.
+fn disk(sync_us: f64) -> Vec<HostFigure> {
+    let figure = |quantity, us: f64| HostFigure { quantity, value: us, low: 0.8 * us, high: 1.2 * us };
+    vec![figure(HostQuantity::Write, 20.0), figure(HostQuantity::Sync, sync_us)]
+}
+
+fn text(found: &Explanation) -> Option<String> {
+    found.commits.as_ref().map(|commits| commits.text("old", "new"))
+}
+
+/// Base commits asynchronously, the arm waits.
+fn postgres(certificate: Vec<HostFigure>) -> Spec {
+    let settings = vec![
+        (0, "fsync", "on"),
+        (2, "fsync", "on"),
+        (0, "synchronous_commit", "off"),
+        (2, "synchronous_commit", "on"),
+    ];
+    Spec { settings, certificate, block_sd: 0.0, blocks: 2, ..Spec::default() }
+}
+
+#[test]
+fn commits_that_wait_are_shown_beside_what_the_disk_promises() {
+    let syncs = common::figure(TEST, Observed::Counter("pg_stat_wal", "", "wal_sync"), 0.001, 1.0);
+    let spec = Spec { extra: syncs.into(), ..postgres(disk(180.0)) };
+    assert_eq!(
+        text(&common::explained(&spec, TEST, 2)).unwrap(),
+        "Commits wait for the disk, which promises one client at most 5,000 per second (4,167 to 6,250): 20 us to write 16 \
+         KiB, 180 us for fdatasync, by the host's certificate. new did 4,000, 80 % of that, with 1.00 syncs of the log per \
+         commit."
+    );
+    // Postgres before 14 does not count syncs; and a disk that was twice as fast in the windows.
+    let uncounted = text(&common::explained(&postgres(disk(480.0)), TEST, 2)).unwrap();
+    let end = "new did 4,000, 2 times that. The disk was faster then than before and after the run.";
+    assert!(uncounted.ends_with(end), "{uncounted}");
+}
+
+#[test]
+fn commits_that_do_not_wait_are_not_shown() {
+    let shown = |spec: &Spec, test| text(&common::explained(spec, test, 2));
+    assert_eq!(shown(&postgres(disk(180.0)), "point-query"), None, "nothing is written");
+    assert_eq!(shown(&postgres(disk(0.5)), TEST), None, "in memory");
+    assert_eq!(shown(&postgres(vec![]), TEST), None, "no certificate");
+    let asynchronous = common::figure(TEST, Observed::Counter("pg_stat_wal", "", "wal_sync"), 0.001, 0.001);
+    let by_statement = Spec { extra: asynchronous.into(), ..postgres(disk(180.0)) };
+    assert_eq!(shown(&by_statement, TEST), None, "a setting of the session that no table shows");
+    let innodb = |redo, sync_binlog| Spec {
+        dbms: "mysql",
+        settings: vec![
+            (2, "innodb_flush_log_at_trx_commit", redo),
+            (2, "log_bin", "ON"),
+            (2, "sync_binlog", sync_binlog),
+        ],
+        ..postgres(disk(180.0))
+    };
+    assert_eq!(shown(&innodb("2", "0"), TEST), None);
+    assert!(shown(&innodb("1", "0"), TEST).is_some());
+    assert!(shown(&innodb("2", "1"), TEST).is_some(), "the binary log is synced");
+}
