@@ -184,13 +184,19 @@ impl Seen<'_> {
     }
 
     fn write_cache(&self, filesystem: Option<&str>) -> Option<HostAnswer> {
-        let us = self.value(HostQuantity::Sync)?;
+        let HostFigure { value: us, low, high, .. } = *self.figure(HostQuantity::Sync)?;
         let took = format!("fdatasync after 16 KiB takes {us:.*} us", if us < 10.0 { 1 } else { 0 });
         let (answer, text) = match filesystem {
             Some(name) if IN_MEMORY.contains(&name) => (
                 Answer::No,
                 format!(
                     "files are in memory ({name}) and lost with it; set RQPS_WORK to a directory on a disk"
+                ),
+            ),
+            _ if low <= CACHED_SYNC_US_MAX && high >= DEVICE_SYNC_US_MIN => (
+                Answer::Unclear,
+                format!(
+                    "{took}, and {low:.0} to {high:.0} us in single slices: others use the disk, measure again when they do not"
                 ),
             ),
             _ if us <= CACHED_SYNC_US_MAX => (
@@ -290,6 +296,7 @@ mod tests {
             (2, figure(HostQuantity::OtherPrograms, 40.0, 40.0, 40.0), [Yes, Yes, No, No]),
             (4, figure(HostQuantity::Sync, 150.0, 200.0, 300.0), [Unclear, Yes, Yes, Yes]),
             (4, figure(HostQuantity::Sync, 500.0, 900.0, 1500.0), [No, Yes, Yes, Yes]),
+            (4, figure(HostQuantity::Sync, 60.0, 80.0, 723.0), [Unclear, Yes, Yes, Yes]),
         ] {
             let mut figures = quiet();
             figures[index] = worse;

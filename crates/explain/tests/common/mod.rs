@@ -23,6 +23,7 @@ pub fn figure(test: &'static str, what: Observed, base: f64, arm: f64) -> [Extra
 }
 
 /// CPU time of a query: 180 us of the session on base and `session_us` on the arm, 40 us of the client on both.
+#[allow(dead_code, reason = "not all tests with this module use it")]
 pub fn cpu_times(test: &'static str, session_us: f64) -> [[Extra; 3]; 2] {
     [
         figure(test, Observed::SessionCpuUs, 180.0, session_us),
@@ -43,6 +44,7 @@ pub fn blocks(test: &'static str, base: f64, arm: f64) -> Vec<[Extra; 3]> {
     columns.map(|(column, base, arm)| figure(test, counter(column), base, arm)).to_vec()
 }
 
+#[allow(dead_code, reason = "not all tests with this module use it")]
 pub fn finding(found: &Explanation, cause: Cause) -> Option<&Finding> {
     found.findings.iter().find(|finding| finding.cause == cause)
 }
