@@ -18,8 +18,8 @@ use crate::words;
 
 /// Bytes of log from which on a commit has written something.
 const WRITES_BYTES: f64 = 16.0;
-/// Share of a client's time that the syncs of its commits have to take at the promised latency. Where they take less, the
-/// disk is not what it waits for: it is in memory, or hardly anything is committed.
+/// Share of a client's time that the syncs of its commits have to take at the promised latency. Where they take less,
+/// the disk is not what it waits for: it is in memory, or hardly anything is committed.
 const SHARE_MIN: f64 = 0.05;
 /// Syncs of the log per commit of a client below which commits do not wait for them: a background process syncs.
 const SYNCS_MIN: f64 = 0.5;

@@ -36,9 +36,9 @@ fn commits_that_wait_are_shown_beside_what_the_disk_promises() {
     let spec = Spec { extra: syncs.into(), ..postgres(disk(180.0)) };
     assert_eq!(
         text(&common::explained(&spec, TEST, 2)).unwrap(),
-        "Commits wait for the disk, which promises one client at most 5,000 per second (4,167 to 6,250): 20 us to write 16 \
-         KiB, 180 us for fdatasync, by the host's certificate. new did 4,000, 80 % of that, with 1.00 syncs of the log per \
-         commit."
+        "Commits wait for the disk, which promises one client at most 5,000 per second (4,167 to 6,250): 20 us to write \
+         16 KiB, 180 us for fdatasync, by the host's certificate. new did 4,000, 80 % of that, with 1.00 syncs of \
+         the log per commit."
     );
     // Postgres before 14 does not count syncs; and a disk that was twice as fast in the windows.
     let uncounted = text(&common::explained(&postgres(disk(480.0)), TEST, 2)).unwrap();
