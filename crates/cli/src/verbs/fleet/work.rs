@@ -44,10 +44,11 @@ pub fn work(context: &Context, fleet: &Fleet, task: &Task) -> anyhow::Result<Exi
     let is_in_use = error
         .downcast_ref()
         .is_some_and(|error| matches!(error, rqps_executor::Error::Store(rqps_store::Error::InUse { .. })));
+    // First, since a full disk may keep it from being recorded.
+    out::message(&format!("rqps: {error:#}"));
     if code != EXIT_INTERRUPTED && !is_in_use {
         claim.fail(&format!("{error:#}"))?;
     }
-    out::message(&format!("rqps: {error:#}"));
     Ok(ExitCode::from(code))
 }
 
