@@ -40,6 +40,7 @@ pub use obtain::{
     check_known, compile, install, install_from, list_builds, published, releases, resolve, resolve_watched,
 };
 pub use plain_file::{open_file, read_text};
+pub use source::git::{Commit, commits};
 pub use source::log_of;
 pub use source::watch::{BuildProgress, FETCHING, Watch};
 pub use user::{ServerUser, server_user};

@@ -90,7 +90,7 @@ impl Scene {
             phases.insert(progress.phase);
         };
         let stop = AtomicBool::new(false);
-        let mut watch = Watch { progress: &mut progress, stop: &stop, jobs: Some(2) };
+        let mut watch = Watch { progress: &mut progress, stop: &stop, jobs: Some(2), shares_objects: false };
         let build = compile(&self.dirs, Dbms::Postgres, &self.spec(place), &mut watch);
         (build, phases)
     }
@@ -181,7 +181,7 @@ fn an_interrupted_build_kills_all_its_processes() {
     let mut progress = |progress: &BuildProgress<'_>| {
         stop.store(progress.phase == "compiling" && progress.lines > 0, Ordering::Relaxed);
     };
-    let mut watch = Watch { progress: &mut progress, stop: &stop, jobs: None };
+    let mut watch = Watch { progress: &mut progress, stop: &stop, jobs: None, shares_objects: false };
     let spec = scene.spec(&scene.source().to_string_lossy());
     let error = compile(&scene.dirs, Dbms::Postgres, &spec, &mut watch).unwrap_err();
     assert!(error.is_interruption(), "{error}");
@@ -325,4 +325,32 @@ fn an_index_with_a_path_outside_is_refused() {
     fs::write(&index, content).unwrap();
     let message = scene.build(&scene.source().to_string_lossy()).0.unwrap_err().to_string();
     assert!(message.contains("secret-file"), "{message}");
+}
+
+#[test]
+fn commits_are_listed_by_first_parents() {
+    let scene = Scene::new();
+    scene.git(&["init", "--quiet"]);
+    let good = scene.commit(POSTGRES);
+    scene.git(&["checkout", "--quiet", "-b", "side"]);
+    scene.commit(&POSTGRES.replace("return text", "return 1 + text"));
+    scene.git(&["checkout", "--quiet", "main"]);
+    let between = scene.commit(&format!("{POSTGRES}\n"));
+    scene.git(&["merge", "--quiet", "-X", "ours", "-m", "a merge\n\nbody", "side"]);
+    let bad = scene.git(&["rev-parse", "HEAD"]);
+    let spec = scene.spec(&scene.source().to_string_lossy());
+    let listed = |good: &str, bad: &str| {
+        Watch::nobody(|watch| rqps_builds::commits(&scene.dirs, &spec, good, bad, watch))
+    };
+    let commits = listed(&good, "main").unwrap();
+    let ids: Vec<&str> = commits.iter().map(|commit| &*commit.id).collect();
+    assert_eq!(ids, [&*good, &between, &bad], "what the merge brings is the merge's");
+    assert_eq!(commits[2].subject, "a merge");
+    let error = listed("side", "main").unwrap_err().to_string();
+    assert!(
+        error.contains("not on the line of first parents") && error.contains("git merge-base"),
+        "{error}"
+    );
+    let error = listed("nosuch", "main").unwrap_err().to_string();
+    assert!(error.contains("no commit, tag or branch `nosuch`"), "{error}");
 }

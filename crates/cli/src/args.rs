@@ -124,7 +124,7 @@ pub enum Verb {
     Explain(ExplainArgs),
     /// Pass or fail a change: measure base and head together, or judge an existing run
     Gate(GateArgs),
-    /// Find the published version that brought a change
+    /// Find the published version, or the commit, that brought a change
     Bisect(BisectArgs),
     /// Tell if a difference comes from a test or from the steps before it
     Order(OrderArgs),

@@ -1,6 +1,8 @@
-//! Finds the published version that brought a change: which versions to measure, what was measured, what it says.
+//! Finds the published version or the commit that brought a change: which versions to measure, what was measured, what it says.
 
 pub mod answer;
+pub mod commits;
 pub mod journal;
+pub mod line;
 pub mod measure;
 pub mod versions;

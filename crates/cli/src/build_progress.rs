@@ -27,7 +27,7 @@ pub fn with_build_progress<T>(
         }
         reported.report(&spinner, progress);
     };
-    let done = work(&mut Watch { progress: &mut progress, stop: &context.stop, jobs });
+    let done = work(&mut Watch { progress: &mut progress, stop: &context.stop, jobs, shares_objects: false });
     spinner.finish_and_clear();
     if caught {
         context.catch_signals();

@@ -21,6 +21,38 @@ use crate::user::server_user;
 /// The URL form of a local repository.
 const LOCAL: &str = "file://";
 
+/// A commit in a line of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its full id.
+    pub id: String,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+/// The commits from `good` to `bad`, both included, oldest first: first parents of `bad`, as `git bisect --first-parent`
+/// follows them, so what a merge brings counts as the merge's.
+///
+/// # Errors
+/// If git cannot read the repository, or `good` is not on the line of first parents that leads to `bad`.
+pub fn commits(
+    dirs: &Dirs,
+    spec: &SourceSpec,
+    good: &str,
+    bad: &str,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<Commit>> {
+    let spec = SourceSpec { reference: Some(bad.to_owned()), ..spec.clone() };
+    let repository = match spec.is_remote() {
+        true => Repository::mirror(dirs, &spec, watch)?,
+        false => Repository::local(dirs, Path::new(&spec.place), Some(bad))?,
+    };
+    let good = repository.twin.commit_of(good)?;
+    let mut commits = repository.line_from(&good)?;
+    commits.reverse();
+    Ok(commits)
+}
+
 /// A commit of a repository on this machine.
 #[derive(Debug)]
 pub(crate) struct Repository {
@@ -70,6 +102,34 @@ impl Repository {
             fs::rename(&partial, &path).map_err(Error::file("move the clone to", &path))?;
         }
         Repository::at(dirs, &path, spec.place.clone(), reference)
+    }
+
+    /// The first parents of this commit back to `good`, both included, newest first.
+    fn line_from(&self, good: &str) -> Result<Vec<Commit>> {
+        const LIST: &str = "list the commits of";
+        let range = format!("{good}..{}", self.commit);
+        let log = ["log", "--first-parent", "--format=%H %P%x09%s", "--end-of-options", &range];
+        let text = self.twin.run_on_twin(LIST, &log)?;
+        let failed = |reason: String| Error::Git { action: LIST, place: self.place.clone(), reason };
+        let mut line: Vec<Commit> = Vec::new();
+        let mut parent = self.commit.clone();
+        for row in text.lines() {
+            let (ids, subject) = row.split_once('\t').unwrap_or((row, ""));
+            let mut ids = ids.split_whitespace().map(str::to_owned);
+            let id = ids.next().unwrap_or_default();
+            parent = ids.next().unwrap_or_default();
+            line.push(Commit { id, subject: subject.to_owned() });
+        }
+        if line.is_empty() || parent != good {
+            return Err(failed(format!(
+                "the good commit {good} is not on the line of first parents that leads to the bad one, {}: name one that \
+                 is, such as what `git merge-base` prints for the two",
+                self.commit
+            )));
+        }
+        let of_good = self.twin.run_on_twin(LIST, &["log", "-1", "--format=%s", "--end-of-options", good])?;
+        line.push(Commit { id: good.to_owned(), subject: of_good.trim().to_owned() });
+        Ok(line)
     }
 
     /// Writes the commit's files, submodules included, into an empty directory.

@@ -5,15 +5,17 @@
 //! own compilation. The build directory is named by the key, so paths compiled into the programs, and with
 //! them the hash, are the same when the build is repeated.
 
+mod ccache;
 pub(crate) mod code;
 pub(crate) mod flavour;
-mod git;
+pub(crate) mod git;
 mod place;
 mod runner;
 mod tools;
 mod twin;
 pub(crate) mod watch;
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -42,6 +44,9 @@ const RECIPE: u32 = 1;
 
 /// Prefix of build directories.
 const SITE_PREFIX: &str = ".building-";
+
+/// Directory of objects that builds share.
+const OBJECTS: &str = ".ccache";
 
 /// Polling interval for the lock of a build that another process makes.
 const LOCK_POLL: Duration = Duration::from_millis(200);
@@ -186,8 +191,12 @@ impl Job<'_> {
         let log = self.cache.dir().join(format!("unfinished-{}.log", &key[..16]));
         let _absent = fs::remove_file(&log);
         let directory = &site.build;
-        let mut runner =
-            Runner { what: &what, flavour: &self.flavour, user: &user, directory, log, watch, start };
+        let shared = match watch.shares_objects {
+            true => ccache::env(&self.flavour, &self.cache.dir().join(OBJECTS), root, &user)?,
+            false => BTreeMap::new(),
+        };
+        let (flavour, shared) = (&self.flavour, &shared);
+        let mut runner = Runner { what: &what, flavour, user: &user, directory, log, shared, watch, start };
         for step in self.product.steps(&site) {
             if let Err(error) = runner.run(&step) {
                 if error.is_interruption() {

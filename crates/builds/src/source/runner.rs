@@ -1,6 +1,7 @@
 //! Runs the programs of a build one after the other as the unprivileged user, logs their output, reports
 //! progress, and kills them with all their children when the build is stopped.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ pub(crate) struct Runner<'a, 'w> {
     /// Working and home directory of the programs.
     pub directory: &'a Path,
     pub log: PathBuf,
+    /// Environment that makes it share objects with other builds.
+    pub shared: &'a BTreeMap<String, String>,
     pub watch: &'a mut Watch<'w>,
     pub start: Instant,
 }
@@ -62,6 +65,7 @@ impl Runner<'_, '_> {
             .env("CC", &self.flavour.cc)
             .env("CXX", &self.flavour.cxx)
             .envs(&self.flavour.env)
+            .envs(self.shared)
             .current_dir(self.directory)
             .stdout(log)
             .stderr(error_log);

@@ -157,7 +157,7 @@ impl Twin {
     }
 
     /// Runs git on the twin, with the original's working tree.
-    fn run_on_twin(&self, action: &'static str, arguments: &[&str]) -> Result<String> {
+    pub fn run_on_twin(&self, action: &'static str, arguments: &[&str]) -> Result<String> {
         let twin = format!("--git-dir={}", self.dir.path.display());
         let tree = format!("--work-tree={}", self.original.display());
         let arguments: Vec<&str> = [&*twin, &*tree].into_iter().chain(arguments.iter().copied()).collect();

@@ -27,6 +27,9 @@ pub struct Watch<'a> {
     pub stop: &'a AtomicBool,
     /// Parallel compiler processes; None for one per CPU.
     pub jobs: Option<usize>,
+    /// Whether builds take the objects of others whose source is the same, through ccache where it is installed. Their
+    /// debug information then names another build's directory, so it is for builds that are not kept to be published.
+    pub shares_objects: bool,
 }
 
 impl std::fmt::Debug for Watch<'_> {
@@ -40,7 +43,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 impl Watch<'_> {
     /// Runs `work` without an observer.
     pub fn nobody<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
-        work(&mut Watch { progress: &mut |_| {}, stop: &NEVER, jobs: None })
+        work(&mut Watch { progress: &mut |_| {}, stop: &NEVER, jobs: None, shares_objects: false })
     }
 
     /// Reports the start of a phase that writes no log.

@@ -30,12 +30,16 @@ pub struct UpgradeArgs {
 
 #[derive(Debug, Args)]
 pub struct BisectArgs {
-    /// A version before the change: postgres-16.2, or postgres-16 for the newest 16
+    /// A version before the change: postgres-16.2, or postgres-16 for the newest 16; with --source, a commit, tag or branch
     #[arg(long, value_name = "BUILD")]
     pub good: String,
-    /// A later version, after the change
+    /// A later version, or commit, after the change
     #[arg(long, value_name = "BUILD")]
     pub bad: String,
+    /// Search the commits of a git repository: its directory or URL, with DBMS and flavour if they are not Postgres and
+    /// o2nofp: mysql+o2nofp:/src/mysql
+    #[arg(long, value_name = "GIT")]
+    pub source: Option<String>,
     /// The tests that changed
     #[arg(long = "test", value_delimiter = ',', value_name = "TEST,…", required = true)]
     pub tests: Vec<String>,

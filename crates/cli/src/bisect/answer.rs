@@ -1,7 +1,7 @@
 //! A bisection's course and its answer, as text and JSON.
 
 use super::journal::Journal;
-use super::versions::Found;
+use super::line::{Found, Line};
 use crate::listing::{Cell, Column, Listing};
 use rqps_model::Metric;
 use rqps_stats::bisect::Step;
@@ -48,11 +48,19 @@ impl OfTest {
         found.row.versions.iter().filter_map(level).collect()
     }
 
+    /// The version that brought the change, if it is one, and settled.
+    pub fn only_step(&self) -> Option<&str> {
+        let (_, found) = self.found.as_ref()?;
+        let [step] = found.answer.steps.as_slice() else { return None };
+        let [place] = step.places.iter().collect::<Vec<_>>()[..] else { return None };
+        found.answer.is_settled.then(|| &*found.row.versions[place + 1])
+    }
+
     /// The course as a table.
-    pub fn table(&self, journal: &Journal) -> Option<Listing> {
+    pub fn table(&self, journal: &Journal, line: &dyn Line) -> Option<Listing> {
         let (metric, found) = self.found.as_ref()?;
         let mut table = Listing::new(vec![
-            Column::text("version"),
+            Column::elastic("version"),
             Column::number(if *metric == Metric::Rate { "rQPS" } else { "cost/op" }),
             Column::number("from"),
             Column::number("to"),
@@ -77,13 +85,15 @@ impl OfTest {
             }
             let blocks = level.map_or_else(String::new, |level| level.blocks.to_string());
             let [ratio, low, high] = figures;
-            table.row([version.clone(), ratio, low, high, blocks, remark.to_owned()].map(Cell::from).into());
+            table.row(
+                [line.title(version), ratio, low, high, blocks, remark.to_owned()].map(Cell::from).into(),
+            );
         }
         Some(table)
     }
 
     /// The answer in a sentence, with what it rests on.
-    pub fn sentence(&self, journal: &Journal) -> String {
+    pub fn sentence(&self, journal: &Journal, line: &dyn Line) -> String {
         let test = &self.test;
         let Some((metric, found)) = &self.found else {
             return format!(
@@ -92,7 +102,8 @@ impl OfTest {
             );
         };
         let answer = &found.answer;
-        let steps: Vec<String> = answer.steps.iter().map(|step| step_text(step, *metric, found)).collect();
+        let steps: Vec<String> =
+            answer.steps.iter().map(|step| step_text(step, *metric, found, line)).collect();
         let head = if answer.is_settled { "" } else { "not settled yet: " };
         let number = match answer.steps.len() {
             1 => format!("one step, not two: {}", percent(1.0 - answer.two_steps)),
@@ -100,12 +111,12 @@ impl OfTest {
         };
         let levels = self.levels(journal);
         let blocks: usize = levels.iter().map(|level| level.blocks).sum();
-        let skipped: Vec<&str> = found
+        let skipped: Vec<String> = found
             .row
             .versions
             .iter()
             .filter(|one| journal.skipped.contains_key(*one))
-            .map(String::as_str)
+            .map(|one| line.title(one))
             .collect();
         let skipped = if skipped.is_empty() {
             String::new()
@@ -151,10 +162,10 @@ impl OfTest {
 }
 
 /// `17.0 (after 16.15) brought 48.2 % less CPU time per operation (47.1 to 49.0 %)`.
-fn step_text(step: &Step, metric: Metric, found: &Found) -> String {
-    let version = |place: usize| found.row.versions[place + 1].as_str();
-    let names: Vec<&str> = step.places.iter().map(|place| version(*place)).collect();
-    let before = step.places.first().map_or("", |place| &*found.row.versions[*place]);
+fn step_text(step: &Step, metric: Metric, found: &Found, line: &dyn Line) -> String {
+    let version = |place: usize| line.title(&found.row.versions[place + 1]);
+    let names: Vec<String> = step.places.iter().map(|place| version(*place)).collect();
+    let before = step.places.first().map(|place| line.title(&found.row.versions[*place])).unwrap_or_default();
     let who = match names.as_slice() {
         [one] => format!("{one} (after {before})"),
         several => format!("one of {} (after {before})", several.join(", ")),

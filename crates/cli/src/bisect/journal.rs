@@ -1,6 +1,6 @@
 //! What a bisection has measured, in its folder: another call with the same arguments continues from it.
 
-use super::versions::Blocks;
+use super::line::Blocks;
 use crate::search;
 use rqps_model::Metric;
 use serde::{Deserialize, Serialize};

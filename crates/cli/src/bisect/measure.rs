@@ -5,7 +5,7 @@ use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::{Usage, out, search};
 use rqps_builds::Error as Builds;
-use rqps_model::{BuildSource, BuildSpec, Detector};
+use rqps_model::{BuildSpec, Detector};
 use rqps_plan::Plan;
 use rqps_plan::estimate::{LOAD_ROWS_PER_SECOND, START_SECONDS};
 use rqps_plan::isolated::{LOADS, block_seconds};
@@ -23,6 +23,7 @@ const FIRST_BLOCKS_MAX: usize = 8;
 /// A measurement to make.
 pub struct Order<'a> {
     pub version: &'a str,
+    pub build: BuildSpec,
     pub tests: Vec<String>,
     /// `None`: until it is decided whether the tests changed.
     pub blocks: Option<usize>,
@@ -37,15 +38,15 @@ pub fn measure(
     order: &Order<'_>,
 ) -> anyhow::Result<()> {
     let plan = plan(template, order)?;
-    let spec = plan.arms.iter().find(|arm| arm.name == BAD).map(|arm| arm.build.clone());
     let is_bad = order.blocks.is_none();
-    if let Some(spec) = spec {
-        let resolved = with_build_progress(context, &format!("getting {spec}"), None, |watch| {
-            rqps_builds::resolve_watched(&context.dirs, &spec, watch)
+    for arm in &plan.arms {
+        let resolved = with_build_progress(context, &format!("getting {}", arm.build), None, |watch| {
+            watch.shares_objects = true;
+            rqps_builds::resolve_watched(&context.dirs, &arm.build, watch)
         });
         match resolved {
-            Err(error) if !is_bad && is_of_version(&error) => {
-                return skip(journal, order.version, &error.to_string());
+            Err(error) if !is_bad && arm.name == BAD && is_of_version(&error) => {
+                return skip(journal, order.version, &error.short_text());
             }
             other => other.map(|_build| ())?,
         }
@@ -103,8 +104,7 @@ pub fn plan(template: &Plan, order: &Order<'_>) -> anyhow::Result<Plan> {
     plan.certificate &= order.blocks.is_none();
     plan.workload.steps.clone_from(&order.tests);
     for arm in plan.arms.iter_mut().filter(|arm| arm.name == BAD) {
-        let source = BuildSource::Version(order.version.to_owned());
-        arm.build = BuildSpec { dbms: arm.build.dbms, source };
+        arm.build = order.build.clone();
     }
     plan.name = "step".to_owned();
     // Checked like any other plan.
@@ -120,6 +120,8 @@ fn is_of_version(error: &Builds) -> bool {
             | Builds::CannotRun { .. }
             | Builds::MissingLibraries { .. }
             | Builds::WrongSum { .. }
+            | Builds::BuildFailed { .. }
+            | Builds::NotSource { .. }
     )
 }
 

@@ -1,33 +1,20 @@
 //! The rows of versions that a search walks: major versions first, then the minor ones where the change may be.
 
+use super::line::{Line, Row};
 use rqps_builds::Release;
-use rqps_stats::bisect::{Answer, Course, Measured, Rules};
-use std::collections::{BTreeMap, BTreeSet};
+use rqps_model::{BuildSource, BuildSpec, Dbms};
+use std::collections::BTreeSet;
 
 /// All published versions from the good one to the bad one, oldest series first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Versions(Vec<Release>);
-
-/// The versions of a search, the good one first, and the weight of each place between two of them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    pub versions: Vec<String>,
-    weights: Vec<f64>,
+pub struct Versions {
+    dbms: Dbms,
+    releases: Vec<Release>,
 }
-
-/// An answer, and the row that its places are in.
-#[derive(Debug, Clone)]
-pub struct Found {
-    pub row: Row,
-    pub answer: Answer,
-}
-
-/// Logarithms of a figure of one version over that of the good one, by version and block.
-pub type Blocks = BTreeMap<String, Vec<f64>>;
 
 impl Versions {
     /// From the releases of all series between two requests such as `16` or `16.2`. A series means its newest version.
-    pub fn between(mut releases: Vec<Release>, good: &str, bad: &str) -> Result<Self, String> {
+    pub fn between(dbms: Dbms, mut releases: Vec<Release>, good: &str, bad: &str) -> Result<Self, String> {
         // A list may have only the series of a version that can be had.
         let width = releases.last().map_or(1, |release| release.series.split('.').count());
         for request in [good, bad] {
@@ -64,33 +51,37 @@ impl Versions {
         };
         releases.retain(lies_between);
         releases.dedup_by(|a, b| a.version == b.version);
-        Ok(Versions(releases))
+        Ok(Versions { dbms, releases })
+    }
+}
+
+impl Line for Versions {
+    fn good(&self) -> &str {
+        self.releases.first().map_or("", |release| &release.version)
     }
 
-    pub fn good(&self) -> &str {
-        self.0.first().map_or("", |release| &release.version)
-    }
-
-    pub fn bad(&self) -> &str {
-        self.0.last().map_or("", |release| &release.version)
+    fn bad(&self) -> &str {
+        self.releases.last().map_or("", |release| &release.version)
     }
 
     /// The good version, the newest of each series up to the bad one.
-    pub fn majors(&self) -> Row {
-        let is_last = |at: usize| self.0.get(at + 1).is_none_or(|next| next.series != self.0[at].series);
+    fn coarse(&self) -> Row {
+        let is_last =
+            |at: usize| self.releases.get(at + 1).is_none_or(|next| next.series != self.releases[at].series);
         let is_in = |at: &usize| *at == 0 || is_last(*at);
         let versions: Vec<String> =
-            (0..self.0.len()).filter(is_in).map(|at| self.0[at].version.clone()).collect();
+            (0..self.releases.len()).filter(is_in).map(|at| self.releases[at].version.clone()).collect();
         Row { weights: vec![1.0; versions.len() - 1], versions }
     }
 
-    /// The row with the minor versions at these places.
+    /// With the minor versions at these places.
     fn refined(&self, row: &Row, places: &BTreeSet<usize>) -> Row {
         let mut refined = Row { versions: vec![row.versions[0].clone()], weights: Vec::new() };
         for (place, weight) in row.weights.iter().enumerate() {
             let (before, after) = (&row.versions[place], &row.versions[place + 1]);
-            let series =
-                |version: &String| self.0.iter().find(|one| one.version == *version).map(|one| &one.series);
+            let series = |version: &String| {
+                self.releases.iter().find(|one| one.version == *version).map(|one| &one.series)
+            };
             let is_new_series = series(before) != series(after);
             let is_between = |one: &&Release| {
                 places.contains(&place)
@@ -99,7 +90,7 @@ impl Versions {
                     && (is_new_series || key(&one.version) > key(before))
             };
             let minors: Vec<String> =
-                self.0.iter().filter(is_between).map(|one| one.version.clone()).collect();
+                self.releases.iter().filter(is_between).map(|one| one.version.clone()).collect();
             let count = minors.len() + 1;
             // The first version of a series has most of its changes.
             let share = |at: usize| match (count, is_new_series) {
@@ -114,34 +105,21 @@ impl Versions {
         refined
     }
 
-    /// The answer that blocks give: on major versions, and when that is settled with the minor ones around it.
-    pub fn search(&self, blocks: &Blocks, skipped: &BTreeSet<String>, rules: &Rules) -> Found {
-        let mut row = self.majors();
-        loop {
-            let answer = row.answer(blocks, skipped, rules);
-            let is_open = !answer.is_settled && answer.next.is_some();
-            let places = answer.steps.iter().flat_map(|step| step.places.iter().copied()).collect();
-            let refined = self.refined(&row, &places);
-            if is_open || refined == row {
-                return Found { row, answer };
-            }
-            row = refined;
-        }
-    }
-}
-
-impl Row {
-    pub fn places(&self) -> usize {
-        self.weights.len()
+    fn build(&self, version: &str) -> BuildSpec {
+        BuildSpec { dbms: self.dbms, source: BuildSource::Version(version.to_owned()) }
     }
 
-    fn answer(&self, blocks: &Blocks, skipped: &BTreeSet<String>, rules: &Rules) -> Answer {
-        let versions = || self.versions.iter().enumerate().skip(1);
-        let measured: Vec<Measured> = versions()
-            .filter_map(|(at, name)| Some(Measured { version: at, blocks: blocks.get(name)?.clone() }))
-            .collect();
-        let skipped = versions().filter(|(_, name)| skipped.contains(*name)).map(|(at, _)| at).collect();
-        Course { weights: &self.weights, measured: &measured, skipped: &skipped }.answer(rules)
+    fn title(&self, version: &str) -> String {
+        version.to_owned()
+    }
+
+    fn announcement(&self) -> String {
+        format!(
+            "{} to {}: major versions first ({}), then the minor ones where the change is",
+            self.good(),
+            self.bad(),
+            self.coarse().versions.join(", ")
+        )
     }
 }
 
@@ -153,7 +131,9 @@ fn key(version: &str) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line::{Blocks, search};
     use super::*;
+    use rqps_stats::bisect::Rules;
 
     fn postgres() -> Vec<Release> {
         let of = |series: &str, last: u32| {
@@ -166,9 +146,9 @@ mod tests {
 
     #[test]
     fn majors_come_first_then_the_minors_around_a_step() {
-        let versions = Versions::between(postgres(), "16.2", "18").unwrap();
+        let versions = Versions::between(Dbms::Postgres, postgres(), "16.2", "18").unwrap();
         assert_eq!((versions.good(), versions.bad()), ("16.2", "18.1"));
-        let majors = versions.majors();
+        let majors = versions.coarse();
         assert_eq!(majors.versions, ["16.2", "17.3", "18.1"]);
         let refined = versions.refined(&majors, &BTreeSet::from([0]));
         assert_eq!(refined.versions, ["16.2", "17.0", "17.1", "17.2", "17.3", "18.1"]);
@@ -179,11 +159,11 @@ mod tests {
 
     #[test]
     fn within_a_series_all_minors_lie_between() {
-        let versions = Versions::between(postgres(), "9.6.20", "9.6").unwrap();
-        assert_eq!(versions.majors().versions, ["9.6.20", "9.6.24"]);
-        let refined = versions.refined(&versions.majors(), &BTreeSet::from([0]));
+        let versions = Versions::between(Dbms::Postgres, postgres(), "9.6.20", "9.6").unwrap();
+        assert_eq!(versions.coarse().versions, ["9.6.20", "9.6.24"]);
+        let refined = versions.refined(&versions.coarse(), &BTreeSet::from([0]));
         assert_eq!(refined.versions, ["9.6.20", "9.6.21", "9.6.22", "9.6.23", "9.6.24"]);
-        let error = |good, bad| Versions::between(postgres(), good, bad).unwrap_err();
+        let error = |good, bad| Versions::between(Dbms::Postgres, postgres(), good, bad).unwrap_err();
         assert!(error("18", "17").contains("--good is the older"));
         assert!(error("16.2", "19").contains("no published version 19"));
     }
@@ -195,13 +175,13 @@ mod tests {
 
     #[test]
     fn a_search_ends_at_the_minor_version_that_brought_the_step() {
-        let versions = Versions::between(postgres(), "9.6", "18").unwrap();
-        let order = |version: &str| versions.0.iter().position(|one| one.version == version).unwrap();
+        let versions = Versions::between(Dbms::Postgres, postgres(), "9.6", "18").unwrap();
+        let order = |version: &str| versions.releases.iter().position(|one| one.version == version).unwrap();
         let (mut blocks, skipped, rules) =
             (Blocks::new(), BTreeSet::from(["17.2".to_owned()]), Rules::default());
         let mut asked = Vec::new();
         let found = loop {
-            let found = versions.search(&blocks, &skipped, &rules);
+            let found = search(&versions, &blocks, &skipped, &rules);
             let Some(ask) = found.answer.next else { break found };
             let version = found.row.versions[ask.version].clone();
             let level = if order(&version) >= order("17.1") { 0.1 } else { 0.0 };

@@ -1,14 +1,17 @@
-//! `bisect`: which published version brought a change.
+//! `bisect`: which published version, or which commit, brought a change.
 
 use crate::args::BisectArgs;
 use crate::bisect::answer::OfTest;
+use crate::bisect::commits::Commits;
 use crate::bisect::journal::Journal;
+use crate::bisect::line::{self, Line};
 use crate::bisect::measure::{BAD, GOOD, Order, measure, plan, resume, seconds};
 use crate::bisect::versions::Versions;
+use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_INCONCLUSIVE, Usage, out, search};
-use rqps_model::{BuildSource, BuildSpec, Dbms};
+use rqps_model::{BuildSource, BuildSpec, Dbms, SourceSpec};
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, parse_budget};
 use rqps_report::Format;
@@ -20,6 +23,12 @@ use std::time::{Duration, Instant};
 
 /// The default plan.
 const PLAN: &str = "verdicts";
+/// How commits are compiled, unless --source says it.
+const DEFAULT_FLAVOUR: &str = "o2nofp";
+/// Part of a version's name, or a commit's id, in the folder's name.
+const FOLDER_CHARS_MAX: usize = 10;
+/// What `git bisect log` would print, in the folder.
+const GIT_LOG: &str = "git-bisect.log";
 /// Most measurements of one bisection: noise that needs more is not worth it.
 const MEASUREMENTS_MAX: usize = 100;
 
@@ -27,6 +36,9 @@ pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "an answer is not a table")?;
     let budget = args.budget.as_deref().map(parse_budget).transpose();
     let budget = budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 1h")))?;
+    if let Some(source) = &args.source {
+        return of_commits(context, args, source, budget);
+    }
     let (dbms, good) = version("--good", &args.good)?;
     let (other, bad) = version("--bad", &args.bad)?;
     if dbms != other {
@@ -35,14 +47,59 @@ pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
         );
     }
     let releases = rqps_builds::releases(&context.dirs, dbms, &good, &bad)?;
-    let versions = Versions::between(releases, &good, &bad).map_err(Usage)?;
-    // The newest version of a series is another one next year.
-    let exact = [versions.good(), versions.bad()].map(|version| format!("{dbms}-{version}"));
+    let versions = Versions::between(dbms, releases, &good, &bad).map_err(Usage)?;
+    search(context, args, &versions, None, budget)
+}
+
+/// Searches the commits of a repository.
+fn of_commits(
+    context: &Context,
+    args: &BisectArgs,
+    source: &str,
+    budget: Option<Duration>,
+) -> anyhow::Result<ExitCode> {
+    let spec: BuildSpec = source.parse().map_err(|error| Usage(format!("--source: {error}")))?;
+    let here = std::env::current_dir()?;
+    let source = match spec.source {
+        BuildSource::Source(source) => source,
+        BuildSource::Path(path) => SourceSpec::parse(&path.to_string_lossy(), DEFAULT_FLAVOUR),
+        BuildSource::Version(_) => {
+            let like = "name a git repository, such as postgres+o2nofp:/src/postgres";
+            return Err(Usage(format!("--source {source} is a published version: {like}")).into());
+        }
+    };
+    let source = source.at(&here);
+    if let Some(reference) = &source.reference {
+        return Err(Usage(format!(
+            "--source: remove `@{reference}`; --good and --bad name the commits of {}",
+            source.place
+        ))
+        .into());
+    }
+    let commits = with_build_progress(context, "listing the commits", None, |watch| {
+        rqps_builds::commits(&context.dirs, &source, &args.good, &args.bad, watch)
+    })?;
+    let line = Commits { dbms: spec.dbms, source, commits };
+    search(context, args, &line, Some(&line), budget)
+}
+
+fn search(
+    context: &Context,
+    args: &BisectArgs,
+    line: &dyn Line,
+    commits: Option<&Commits>,
+    budget: Option<Duration>,
+) -> anyhow::Result<ExitCode> {
+    // The newest version of a series is another one next year, as is a branch.
+    let exact = [line.good(), line.bad()].map(|version| line.build(version).to_string());
     let template = template(args, (&exact[0], &exact[1]))?;
-    let mut journal = journal(context, &template, &exact)?;
-    announce(&journal, &template, &versions)?;
+    let short = |version: &str| version.chars().take(FOLDER_CHARS_MAX).collect::<String>();
+    let dbms = template.arms[0].build.dbms;
+    let name = format!("bisect-{dbms}-{}-{}", short(line.good()), short(line.bad()));
+    let mut journal = Journal::open(&search::folder(context, &name, &template)?)?;
+    announce(&journal, &template, line)?;
     resume(context, &mut journal)?;
-    let search = Search { context, args, template: &template, versions: &versions, rules: Rules::default() };
+    let search = Search { context, args, template: &template, line, commits, rules: Rules::default() };
     search.run(&mut journal, budget)?;
     search.conclude(&journal)
 }
@@ -51,7 +108,8 @@ struct Search<'a> {
     context: &'a Context,
     args: &'a BisectArgs,
     template: &'a Plan,
-    versions: &'a Versions,
+    line: &'a dyn Line,
+    commits: Option<&'a Commits>,
     rules: Rules,
 }
 
@@ -69,18 +127,20 @@ impl Search<'_> {
             };
             let measured = journal.measured.len();
             out::message(&format!(
-                "\nmeasurement {}: {version} beside {}, {}",
+                "\nmeasurement {}: {} beside {}, {}",
                 measured + 1,
-                self.versions.good(),
+                self.line.title(&version),
+                self.line.title(self.line.good()),
                 blocks.map_or_else(
                     || "until a change is decided".to_owned(),
                     |blocks| counted(blocks, "block")
                 )
             ));
-            let order = Order { version: &version, tests, blocks };
+            let build = self.line.build(&version);
+            let order = Order { version: &version, build, tests, blocks };
             measure(self.context, journal, self.template, &order)?;
             if journal.measured.len() > measured {
-                self.found(journal).iter().for_each(|one| out::message(&one.sentence(journal)));
+                self.found(journal).iter().for_each(|one| out::message(&one.sentence(journal, self.line)));
             }
         }
         Ok(())
@@ -89,7 +149,7 @@ impl Search<'_> {
     /// The version to measure next, the tests that are not settled, and the blocks.
     fn next(&self, journal: &Journal) -> Option<(String, Vec<String>, Option<usize>)> {
         if journal.measured.is_empty() {
-            return Some((self.versions.bad().to_owned(), self.args.tests.clone(), None));
+            return Some((self.line.bad().to_owned(), self.args.tests.clone(), None));
         }
         let open: Vec<(String, String, usize)> = self
             .found(journal)
@@ -109,11 +169,23 @@ impl Search<'_> {
         let skipped = journal.skipped();
         let of = |test: &String| {
             let found = journal.metric(test).map(|metric| {
-                (metric, self.versions.search(&journal.blocks(test, metric), &skipped, &self.rules))
+                (metric, line::search(self.line, &journal.blocks(test, metric), &skipped, &self.rules))
             });
             OfTest { test: test.clone(), found }
         };
         self.args.tests.iter().map(of).collect()
+    }
+
+    /// Writes the log of the same search by git, if one commit brought the change; returns its path.
+    fn git_log(&self, journal: &Journal, all: &[OfTest]) -> anyhow::Result<Option<String>> {
+        let steps: Vec<&str> = all.iter().filter_map(OfTest::only_step).collect();
+        let (Some(commits), [step]) = (self.commits, steps.as_slice()) else {
+            return Ok(None);
+        };
+        let measured = journal.measured.iter().map(|step| step.version.clone()).collect();
+        let path = journal.folder().join(GIT_LOG);
+        out::write_file(&path, commits.git_log(&measured, &journal.skipped(), step))?;
+        Ok(Some(path.display().to_string()))
     }
 
     /// Prints the course and the answers; the exit code says whether all are settled.
@@ -123,8 +195,8 @@ impl Search<'_> {
         if self.context.format == Format::Json {
             let tests: Vec<_> = all.iter().map(|one| one.json(journal)).collect();
             let value = json!({
-                "good": self.versions.good(),
-                "bad": self.versions.bad(),
+                "good": self.line.good(),
+                "bad": self.line.bad(),
                 "tests": tests,
                 "skipped": journal.skipped,
                 "folder": folder,
@@ -132,12 +204,15 @@ impl Search<'_> {
             out::print_line(&serde_json::to_string_pretty(&value)?)?;
         } else {
             for one in &all {
-                if let Some(table) = one.table(journal) {
+                if let Some(table) = one.table(journal, self.line) {
                     table.print(self.context, || Ok(serde_json::Value::Null))?;
                 }
-                out::print_line(&format!("{}\n", one.sentence(journal)))?;
+                out::print_line(&format!("{}\n", one.sentence(journal, self.line)))?;
             }
             out::message(&format!("runs        {folder}"));
+            if let Some(log) = self.git_log(journal, &all)? {
+                out::message(&format!("git         git bisect replay {log}"));
+            }
         }
         let is_settled = |one: &OfTest| one.found.as_ref().is_some_and(|(_, found)| found.answer.is_settled);
         Ok(if all.iter().all(is_settled) { ExitCode::SUCCESS } else { ExitCode::from(EXIT_INCONCLUSIVE) })
@@ -173,32 +248,23 @@ fn template(args: &BisectArgs, (good, bad): (&str, &str)) -> anyhow::Result<Plan
     .plan()
 }
 
-/// The journal of this search.
-fn journal(context: &Context, template: &Plan, exact: &[String; 2]) -> anyhow::Result<Journal> {
-    let name = format!("bisect-{}-{}", exact[0], exact[1]);
-    let folder = search::folder(context, &name, template)?;
-    Journal::open(&folder)
-}
-
 /// Says what will be measured and about how long that takes.
-fn announce(journal: &Journal, template: &Plan, versions: &Versions) -> anyhow::Result<()> {
+fn announce(journal: &Journal, template: &Plan, line: &dyn Line) -> anyhow::Result<()> {
     let known = journal.measured.len();
     if known > 0 {
         let folder = journal.folder().display();
         out::message(&format!("continuing {folder}: {} done", counted(known, "measurement")));
         return Ok(());
     }
-    let majors = versions.majors();
-    let order = Order { version: versions.bad(), tests: template.workload.steps.clone(), blocks: None };
+    let coarse = line.coarse();
+    let build = line.build(line.bad());
+    let order = Order { version: line.bad(), build, tests: template.workload.steps.clone(), blocks: None };
     let one = seconds(&plan(template, &order)?);
-    let steps = steps_expected(majors.places()) as f64;
+    let steps = steps_expected(coarse.places());
     out::message(&format!(
-        "{} to {}: major versions first ({}), then the minor ones where the change is\nneeds       about {} for each \
-         of about {steps} measurements of major versions and as many of minor ones; noise takes more. Ctrl-C stops, \
-         the same command continues",
-        versions.good(),
-        versions.bad(),
-        majors.versions.join(", "),
+        "{}\nneeds       about {} for each of about {steps} measurements, and as many again in the part where the change \
+         is; noise takes more. Ctrl-C stops, the same command continues",
+        line.announcement(),
         duration_text(one)
     ));
     Ok(())
