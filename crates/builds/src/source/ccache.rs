@@ -13,8 +13,8 @@ use crate::user::ServerUser;
 /// Where Debian's ccache has programs with the names of compilers.
 const PROGRAMS: &str = "/usr/lib/ccache";
 
-/// The environment of a build in `root` that takes and leaves objects in `objects`; empty if ccache is not installed, or
-/// the flavour names its programs otherwise than by name.
+/// The environment of a build in `root` that takes and leaves objects in `objects`; empty if ccache is not
+/// installed, or the flavour names its programs otherwise than by name.
 pub(super) fn env(
     flavour: &Flavour,
     objects: &Path,

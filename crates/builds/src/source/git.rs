@@ -30,8 +30,8 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// The commits from `good` to `bad`, both included, oldest first: first parents of `bad`, as `git bisect --first-parent`
-/// follows them, so what a merge brings counts as the merge's.
+/// The commits from `good` to `bad`, both included, oldest first: first parents of `bad`, as
+/// `git bisect --first-parent` follows them, so what a merge brings counts as the merge's.
 ///
 /// # Errors
 /// If git cannot read the repository, or `good` is not on the line of first parents that leads to `bad`.

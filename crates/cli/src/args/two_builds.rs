@@ -30,7 +30,7 @@ pub struct UpgradeArgs {
 
 #[derive(Debug, Args)]
 pub struct BisectArgs {
-    /// A version before the change: postgres-16.2, or postgres-16 for the newest 16; with --source, a commit, tag or branch
+    /// A version before the change: postgres-16.2, or postgres-16 for the newest 16; with --source, a commit
     #[arg(long, value_name = "BUILD")]
     pub good: String,
     /// A later version, or commit, after the change
