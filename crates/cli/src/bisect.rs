@@ -1,4 +1,4 @@
-//! Finds the published version or the commit that brought a change: what to measure next, what was measured, what it says.
+//! Finds the version or the commit that brought a change: what to measure next, what was measured, what it says.
 
 pub mod answer;
 pub mod commits;
