@@ -4,6 +4,7 @@
 //! keep text as text, and are readable without colour.
 #![forbid(unsafe_code)]
 
+mod badge;
 mod error;
 mod flamegraph;
 mod latency;
@@ -22,6 +23,7 @@ mod thin;
 mod timeline;
 mod versions;
 
+pub use badge::Badge;
 pub use error::{Error, Result};
 pub use flamegraph::{flamegraph, flamegraph_difference};
 pub use latency::{Curve, LatencyChart};

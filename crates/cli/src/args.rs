@@ -130,6 +130,8 @@ pub enum Verb {
     Order(OrderArgs),
     /// Write a run's full report
     Report(ReportArgs),
+    /// Make a static site of many runs
+    Site(SiteArgs),
     /// Export runs as flat tables: Parquet, CSV, JSON Lines
     Export(ExportArgs),
     /// Import results of other programs as a run, or recompute a published table
@@ -375,6 +377,14 @@ pub struct ReportArgs {
     /// Also write PNG files
     #[arg(long, requires = "charts")]
     pub png: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SiteArgs {
+    /// The folder to write; files in it that no earlier `site` wrote are left alone
+    pub dir: PathBuf,
+    /// The runs: folders or names [default: all in the results directory]
+    pub runs: Vec<String>,
 }
 
 #[derive(Debug, Args)]

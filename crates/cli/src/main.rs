@@ -14,6 +14,7 @@ mod out;
 mod progress;
 mod search;
 mod server_address;
+mod site_folder;
 mod two_builds;
 mod verbs;
 
@@ -75,6 +76,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Bisect(args) => verbs::bisect::run(context, &args),
         Verb::Order(args) => verbs::order::run(context, &args),
         Verb::Report(args) => verbs::report::run(context, &args),
+        Verb::Site(args) => verbs::site::run(context, &args),
         Verb::Export(args) => verbs::export::run(context, &args),
         Verb::Import(args) => verbs::import::run(context, &args),
         Verb::Calibrate(args) => verbs::calibrate::run(context, &args),

@@ -37,7 +37,7 @@ pub use error::{Error, Result};
 pub use explain::{ExplainOptions, explain_text};
 pub use format::Format;
 pub use gate::{Gate, GateRules, Outcome, gate};
-pub use html::{ChartFile, chart_files, html_report};
+pub use html::{ChartFile, SiteFile, SiteRun, chart_files, html_report, site_pages, site_run, site_stems};
 pub use markdown_report::{markdown_report, report};
 pub use number::significant;
 pub use section::Section;

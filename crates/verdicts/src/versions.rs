@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rqps_stats::series::{Arrival, SeriesData, SeriesRules, TestSteps, arrivals, steps};
 use rqps_stats::{Direction, Metric, MetricData, TestData};
-use rqps_store::{Arm, Run};
+use rqps_store::Run;
 
 use crate::judged::RunVerdicts;
 
@@ -63,7 +63,7 @@ pub fn version_rows(run: &Run, verdicts: &RunVerdicts) -> Vec<VersionRow> {
     rows.retain(|row| row.len() >= VERSIONS_MIN);
     rows.into_iter()
         .map(|mut arms| {
-            arms.sort_by_key(|arm| version_key(&run.arms[*arm]));
+            arms.sort_by_key(|arm| version_key(&run.arms[*arm].build_version));
             row(arms, verdicts)
         })
         .collect()
@@ -107,8 +107,8 @@ fn varies((_, blocks): &(Metric, Vec<Vec<Option<f64>>>)) -> bool {
 }
 
 /// Sort key that compares numbers as numbers: 9.6 is before 10, and 18beta1 before 18.0.
-fn version_key(arm: &Arm) -> Vec<(u64, String)> {
-    let parts = arm.build_version.split(['.', '-', '_']);
+pub fn version_key(version: &str) -> Vec<(u64, String)> {
+    let parts = version.split(['.', '-', '_']);
     parts
         .map(|part| {
             let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();

@@ -27,5 +27,6 @@ pub mod resume;
 pub mod run;
 pub mod serve;
 pub mod show;
+pub mod site;
 pub mod status;
 pub mod upgrade;

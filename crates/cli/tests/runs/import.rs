@@ -59,3 +59,37 @@ fn nothing_is_left_of_an_import_that_fails() {
     assert!(bench.folders().is_empty());
     assert!(!bench.results().exists() || fs::read_dir(bench.results()).unwrap().next().is_none());
 }
+
+#[test]
+fn a_site_is_made_of_the_runs_that_can_be_read_and_again_of_the_same_bytes() {
+    let bench = Bench::new();
+    let csv = bench.path().join("rates.csv");
+    let rows = (1..=5).flat_map(|repeat| ["16.1,100", "17.1,90"].map(|arm| (repeat, arm)));
+    let rows: String = rows
+        .map(|(repeat, arm)| {
+            let (version, rate) = arm.split_once(',').unwrap();
+            format!("pg{},scan,{repeat},{rate}.{repeat}\n", version.replace('.', ""))
+        })
+        .collect();
+    fs::write(&csv, format!("arm,test,repeat,rate\n{rows}")).unwrap();
+    bench.call(&["import", &csv.display().to_string(), "--name", "made"]).expect(0);
+    let site = bench.path().join("site");
+    let site_path = site.display().to_string();
+    let first = bench.call(&["site", &site_path]).expect(0);
+    assert!(first.stderr.contains("1 run in"), "{}", first.stderr);
+    let index = fs::read_to_string(site.join("index.html")).unwrap();
+    assert!(index.contains("1 of 1 test"), "{index}");
+
+    fs::create_dir(bench.results().join("broken")).unwrap();
+    fs::write(bench.results().join("broken/run.db"), "no database").unwrap();
+    let again = bench.call(&["site", &site_path]).expect(3);
+    assert!(
+        again.stderr.contains("left out: ") && again.stderr.contains("broken/run.db"),
+        "{}",
+        again.stderr
+    );
+    assert!(again.stderr.contains("0 files written"), "{}", again.stderr);
+    let only_broken = bench.call(&["site", &site_path, "broken"]).expect(2);
+    assert!(only_broken.stderr.contains("is unchanged"), "{}", only_broken.stderr);
+    assert_eq!(fs::read_to_string(site.join("index.html")).unwrap(), index);
+}

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use rqps_stats::{Detector, Verdict};
 use rqps_store::counted;
 
+use super::Page;
 use super::marks::{Mark, figure, interval, subject};
-use super::{Page, anchor};
 use crate::background::MARK;
 use crate::comparison::{Layout, TestStep};
 use crate::document::Block;
@@ -141,7 +141,7 @@ fn verdict_row(
         .any(|verdict| verdict.class.is_change() && !verdict.is_control);
     html! {
         tr data-changed=[changed.then_some("")] {
-            th scope="row" { a href=(format!("#{}", anchor(&step.name))) { (step.name) } }
+            th scope="row" { a href=(page.href(&step.name)) { (step.name) } }
             @for arm in arms {
                 @for detector in headlines(page) { (verdict_cell(verdict(*arm, detector))) }
             }
@@ -227,7 +227,7 @@ fn rate_row(page: &Page<'_>, arms: &[usize], step: &TestStep) -> Markup {
     let base = page.comparison.base.rate(&step.name);
     html! {
         tr data-changed=[changed.then_some("")] {
-            th scope="row" { a href=(format!("#{}", anchor(&step.name))) { (step.name) } }
+            th scope="row" { a href=(page.href(&step.name)) { (step.name) } }
             @for (ratio, missed) in &ratios {
                 @let (worse, better) = (band(ratio) < 0 && !missed, band(ratio) > 0 && !missed);
                 td.num.tint-worse[worse].tint-better[better].unranked[*missed] data-sort=[*ratio] {

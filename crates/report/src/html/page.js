@@ -164,6 +164,27 @@
   onlyChanges?.addEventListener("change", filter);
   findTest?.addEventListener("input", filter);
 
+  // Search of a site's list: a row is shown if each word is in it, or in the name of a test that it has.
+  const findRow = byId("find-row");
+  if (findRow) {
+    const tests = all("#tests tbody tr").map((row) => row.cells[0].textContent.toLowerCase());
+    const rows = all("tr[data-find]").map((row) => {
+      const numbers = row.dataset.tests?.split(" ").filter(Boolean) ?? [];
+      const own = `${row.textContent} ${row.dataset.find}`.toLowerCase();
+      return { row, own, tests: numbers.map((number) => tests[number]) };
+    });
+    const search = () => {
+      const words = findRow.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const { row, own, tests } of rows) {
+        row.hidden = !words.every((word) => own.includes(word) || tests.some((test) => test.includes(word)));
+      }
+      const count = (part) => all(`#${part} tr[data-find]:not([hidden])`).length;
+      byId("shown").textContent = words.length ? `${count("runs")} runs, ${count("tests")} tests` : "";
+    };
+    findRow.addEventListener("input", search);
+    search();
+  }
+
   // Charts over time: one place under the pointer for all charts of a test, and one stretch of time for all of them.
   const three = (value) => Number(value.toPrecision(value >= 1000 ? 4 : 3)).toLocaleString("en");
   const place = (chart, key) => Number(chart.dataset[key]);

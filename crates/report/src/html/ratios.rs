@@ -5,8 +5,8 @@ use maud::{Markup, PreEscaped, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow, Theme};
 use rqps_stats::{Detector, Verdict};
 
+use super::Page;
 use super::marks::{Mark, subject};
-use super::{Page, anchor};
 use crate::comparison::TestStep;
 use crate::verdict_lines::Judged;
 
@@ -81,7 +81,7 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
     };
     let row = |step: &TestStep| RatioRow {
         label: step.name.clone(),
-        href: Some(format!("#{}", anchor(&step.name))),
+        href: Some(page.href(&step.name)),
         points: arms.iter().map(|arm| point(page, *arm, step, detector)).collect(),
     };
     let group = &steps[0].group;
@@ -98,7 +98,8 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
     }
 }
 
-fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Detector) -> Option<RatioPoint> {
+/// An arm's ratio in a test, as a point.
+pub(super) fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Detector) -> Option<RatioPoint> {
     match &page.judged {
         Some(judged) => point_of(judged.verdicts.verdict(&step.name, arm, detector)?),
         None => {

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::counted;
 
+use super::Page;
 use super::marks::{Mark, subject};
-use super::{Page, anchor};
 use crate::comparison::Layout;
 use crate::document::Block;
 use crate::error::Result;
@@ -40,7 +40,8 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     })
 }
 
-fn title(page: &Page<'_>) -> String {
+/// What was compared with what.
+pub(super) fn title(page: &Page<'_>) -> String {
     let base = page.comparison.base.arm;
     let name = |arm: &rqps_store::Arm| format!("{} {}", words::dbms(&arm.dbms), arm.build_version);
     let candidates = page.candidates();
@@ -195,7 +196,7 @@ fn change(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> 
         .collect();
     html! {
         li {
-            a href=(format!("#{}", anchor(line.test))) { (line.test) } ": " (changes.join("; ")) "."
+            a href=(page.href(line.test)) { (line.test) } ": " (changes.join("; ")) "."
             @if let Some(finding) = page.first_finding(line.test, arm) { " " span.why { (finding) "." } }
         }
     }
@@ -276,7 +277,7 @@ fn rate_headline(page: &Page<'_>, arm: usize) -> Markup {
         html! {
             @for (index, (ratio, test)) in ratios.iter().enumerate() {
                 @if index > 0 { ", " }
-                a href=(format!("#{}", anchor(test))) { (test) } (format!(" {ratio:.2}"))
+                a href=(page.href(test)) { (test) } (format!(" {ratio:.2}"))
             }
         }
     };

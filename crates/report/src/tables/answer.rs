@@ -17,7 +17,10 @@ pub(crate) fn text(label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let metric = cost_metrics(lines);
     let is_same = cost.tally.same > 0 && !cost.changed() && cost.tally.inconclusive * FEW <= lines.len();
     let rates = format!(" Rate: {}.", rate.list(("slower", "faster")));
-    let costs = format!(" Cost per operation ({metric}): {}.", cost.list(("more", "less")));
+    let costs = match cost.is_empty() {
+        true => " Cost per operation: not measured.".to_owned(),
+        false => format!(" Cost per operation ({metric}): {}.", cost.list(("more", "less"))),
+    };
     let first = if rate.changed() {
         format!(
             "{label} is {}.{costs}",
@@ -39,6 +42,22 @@ pub(crate) fn text(label: &str, base: &str, lines: &[Line<'_>]) -> String {
     format!("{first}{}{}", stalls(&of(Detector::Stalls)), other_resources(lines))
 }
 
+/// Like [`text`], of rates alone and in one sentence.
+pub(crate) fn of_rates(label: &str, base: &str, lines: &[Line<'_>]) -> String {
+    let rates = lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == Detector::Rate);
+    let rate = Answer::of(rates.collect::<Vec<_>>().into_iter());
+    let n = rqps_store::counted(lines.len(), "test");
+    match rate.changed() {
+        true => {
+            format!(
+                "{label} is {}",
+                rate.changes(("slower than", "faster than"), ("slower", "faster"), base, &n)
+            )
+        }
+        false => format!("{label} against {base}, {n}: {}", rate.list(("slower", "faster"))),
+    }
+}
+
 /// The verdicts of one detector.
 struct Answer {
     tally: Tally,
@@ -56,6 +75,11 @@ impl Answer {
             _ => String::new(),
         };
         Self { tally: Tally::of(verdicts), within }
+    }
+
+    fn is_empty(&self) -> bool {
+        let Tally { regressions, improvements, mixed, same, inconclusive } = self.tally;
+        regressions + improvements + mixed + same + inconclusive == 0
     }
 
     fn changed(&self) -> bool {

@@ -62,7 +62,7 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
 }
 
 /// `rate -5.0 to -3.1 %, instructions +3.0 %`.
-fn moved(row: &VersionRow, arrival: &Arrival) -> String {
+pub(crate) fn moved(row: &VersionRow, arrival: &Arrival) -> String {
     let part = |(metric, (low, high)): (&Metric, &(f64, f64))| {
         let (low, high) = (signed(*low), signed(*high));
         let size = if low == high { format!("{low} %") } else { format!("{low} to {high} %") };

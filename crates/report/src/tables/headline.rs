@@ -35,7 +35,8 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     blocks
 }
 
-fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
+/// A variant's medians, and how many tests are far from base.
+pub(crate) fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     let ratios: Vec<f64> = steps.iter().filter_map(|step| pair.ranked_ratio(&step.name)).collect();
     let far = ratios.iter().filter(|ratio| number::side_of_band(**ratio) != 0).count();
     format!(

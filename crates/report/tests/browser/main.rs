@@ -7,6 +7,7 @@ mod chromium;
 #[path = "../builder/insert.rs"]
 mod insert_benchmark;
 mod runs;
+mod site;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,0 +1,238 @@
+//! The lists of runs and tests, which a search filters. Older runs have pages of their own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maud::{Markup, PreEscaped, html};
+use rqps_stats::Detector;
+use rqps_store::counted;
+use rqps_verdicts::version_key;
+
+use super::super::marks::Mark;
+use super::super::shell::Frame;
+use super::run::SiteRun;
+use super::{FRAME_BYTES, PAGE_BYTES_MAX, SiteFile, SiteTest, feed, test};
+use crate::number;
+
+/// Maximum size of the list of tests, which is on every page of the list of runs.
+const TESTS_BYTES_MAX: usize = 1_000_000;
+/// Maximum badges on the page; all others have their file only.
+const BADGES_MAX: usize = 100;
+/// Maximum versions in the name of what a row compares.
+const VERSIONS_SHOWN: usize = 6;
+
+/// `index.html`, and `index-2.html` and so on if one page cannot hold all runs.
+pub(super) fn pages(runs: &[SiteRun], tests: &[SiteTest<'_>]) -> Vec<SiteFile> {
+    let numbers: BTreeMap<(&str, &str), usize> =
+        tests.iter().enumerate().map(|(number, test)| ((test.workload, test.name), number)).collect();
+    let tests_shown = tests_section(tests, runs);
+    let badges = badges_section(runs);
+    let mut left = 0;
+    let mut pages: Vec<Vec<Markup>> = Vec::new();
+    for run in runs {
+        let row = run_row(run, &numbers);
+        if row.0.len() > left {
+            pages.push(Vec::new());
+            left = PAGE_BYTES_MAX - FRAME_BYTES - tests_shown.0.len() - badges.0.len();
+        }
+        left = left.saturating_sub(row.0.len());
+        if let Some(page) = pages.last_mut() {
+            page.push(row);
+        }
+    }
+    let count = pages.len();
+    let page = |(index, rows): (usize, Vec<Markup>)| SiteFile {
+        path: path(index),
+        content: page(index, count, &rows, runs, tests.len(), (&tests_shown, &badges)),
+    };
+    pages.into_iter().enumerate().map(page).collect()
+}
+
+fn path(index: usize) -> String {
+    if index == 0 { "index.html".to_owned() } else { format!("index-{}.html", index + 1) }
+}
+
+fn page(
+    index: usize,
+    count: usize,
+    rows: &[Markup],
+    runs: &[SiteRun],
+    tests: usize,
+    (tests_shown, badges): (&Markup, &Markup),
+) -> String {
+    let main = html! {
+        section #runs {
+            h1 { "Results" }
+            p.about {
+                (counted(runs.len(), "run")) " of " (counted(tests, "test"))
+                @if let Some(newest) = runs.first() { ", the newest of " (number::utc(newest.created_at_ms)) }
+                "."
+            }
+            div.filters.script-only {
+                label { "Search " input type="search" #find-row placeholder="test, version, run"; }
+                span #shown role="status" {}
+            }
+            @if count > 1 {
+                p {
+                    "Runs, newest first, on " (count) " pages: "
+                    @for other in 0..count {
+                        @if other == index { strong { (other + 1) } } @else { a href=(path(other)) { (other + 1) } }
+                        " "
+                    }
+                    "The search is in the runs of this page, and in all tests."
+                }
+            }
+            div.scroll tabindex="0" role="group" aria-label="Runs" {
+                table.sortable.verdict-table {
+                    caption { "Runs, newest first" span.preamble { " (verdicts on rates)" } }
+                    thead {
+                        tr {
+                            th scope="col" { "run" }
+                            th scope="col" { "compares" }
+                            @for mark in Mark::ALL.into_iter().filter(is_of_rates) {
+                                th.num scope="col" { (mark.word(Detector::Rate)) }
+                            }
+                            th scope="col" { "result" }
+                        }
+                    }
+                    tbody { @for row in rows { (row) } }
+                }
+            }
+        }
+        (tests_shown)
+        (badges)
+    };
+    let links = [("#runs", "Runs"), ("#tests", "Tests"), ("#badges", "Badges"), ("feed.xml", "Feed")];
+    let frame = Frame {
+        title: "Results".to_owned(),
+        program_version: env!("CARGO_PKG_VERSION"),
+        links: links.map(|(link, title)| (link.to_owned(), title)).to_vec(),
+        feed: Some("feed.xml"),
+        footer: html! { p { "Written by rqps " (env!("CARGO_PKG_VERSION")) ". Nothing here loads from the network." } },
+    };
+    frame.page(&main)
+}
+
+/// Rates are never mixed.
+fn is_of_rates(mark: &Mark) -> bool {
+    *mark != Mark::Mixed
+}
+
+fn run_row(run: &SiteRun, numbers: &BTreeMap<(&str, &str), usize>) -> Markup {
+    let workload = run.workload_title.as_str();
+    let found = run.tests.iter().filter_map(|test| numbers.get(&(workload, test.name.as_str())));
+    let tests: Vec<String> = found.map(ToString::to_string).collect();
+    let more = run.sentences.len().saturating_sub(1);
+    html! {
+        tr data-find=(run.versions.join(" ")) data-tests=(tests.join(" ")) {
+            th scope="row" {
+                a href=(format!("runs/{}.html", run.stem)) { (run.name) }
+                span.interval {
+                    (number::utc(run.created_at_ms))
+                    @if run.status != "complete" { ", " (run.status) }
+                }
+            }
+            td.wide-text { (compares(run)) span.interval { (run.workload_title) ", " (counted(run.tests.len(), "test")) } }
+            @for mark in Mark::ALL.into_iter().filter(is_of_rates) {
+                @match run.rates.iter().find(|(one, _)| *one == mark) {
+                    Some((_, 0)) => td.num data-sort="0" { "0" },
+                    Some((_, count)) => td.num data-sort=(count) {
+                        span.mark.(mark.class()) { span aria-hidden="true" { (mark.symbol()) " " } (count) }
+                    },
+                    None => td.num { "-" },
+                }
+            }
+            td.wide-text {
+                @match &run.headline {
+                    Some(headline) => { (headline) "." }
+                    None => span.interval { "Nothing to compare: one arm." },
+                }
+                @if run.headline.is_some() && run.rates.is_empty() { span.interval { "No verdicts." } }
+                @if more > 0 { span.interval { "And " (more) " other " (if more == 1 { "arm." } else { "arms." }) } }
+            }
+        }
+    }
+}
+
+fn compares(run: &SiteRun) -> String {
+    match run.versions.len() {
+        3..=VERSIONS_SHOWN => run.versions.join(", "),
+        _ => run.title.clone(),
+    }
+}
+
+fn tests_section(tests: &[SiteTest<'_>], runs: &[SiteRun]) -> Markup {
+    let mut left = TESTS_BYTES_MAX;
+    let mut rows: Vec<Markup> = Vec::new();
+    for test in tests {
+        let row = test_row(test, runs);
+        let Some(rest) = left.checked_sub(row.0.len()) else { break };
+        left = rest;
+        rows.push(row);
+    }
+    html! {
+        section #tests {
+            h2 { "Tests" }
+            p.legend { "Each test over versions and runs, and the version in which a change arrived." }
+            @if rows.len() < tests.len() {
+                p { "The first " (rows.len()) " of " (tests.len()) ". The pages of runs link to all their tests." }
+            }
+            div.scroll tabindex="0" role="group" aria-label="Tests" {
+                table.sortable {
+                    caption { "Tests" }
+                    thead {
+                        tr {
+                            th scope="col" { "test" }
+                            th.num scope="col" { "runs" }
+                            th.num scope="col" { "versions" }
+                            th.num scope="col" { "newest rate" }
+                            th scope="col" { "of" }
+                            th scope="col" { "workload" }
+                        }
+                    }
+                    tbody { @for row in rows { (row) } }
+                }
+            }
+        }
+    }
+}
+
+fn test_row(test: &SiteTest<'_>, runs: &[SiteRun]) -> Markup {
+    let results = test.runs.iter().flat_map(|(run, place)| &runs[*run].tests[*place].results);
+    let mut versions: BTreeSet<String> = BTreeSet::new();
+    for result in results {
+        versions.insert(format!("{} {}", result.dbms, result.version));
+        versions.insert(format!("{} {}", result.dbms, result.base_version));
+    }
+    // Of the newest run that has any, the newest version.
+    let newest = test.runs.iter().find_map(|(run, place)| {
+        let results = runs[*run].tests[*place].results.iter().filter(|result| result.rate.is_some());
+        results.max_by_key(|result| version_key(&result.version))
+    });
+    html! {
+        tr data-find=(versions.iter().map(String::as_str).collect::<Vec<_>>().join(" ")) {
+            th scope="row" { a href=(test.path()) { (test.name) } }
+            td.num { (test.runs.len()) }
+            td.num { (versions.len()) }
+            td.num { @if let Some(newest) = newest { (test::rate(newest)) } @else { "-" } }
+            td { @if let Some(newest) = newest { (newest.arm) " against " (newest.base) } }
+            td { (test.workload) }
+        }
+    }
+}
+
+fn badges_section(runs: &[SiteRun]) -> Markup {
+    let newest = feed::newest_by_label(runs);
+    html! {
+        section #badges {
+            h2 { "Badges" }
+            p.legend { "Images for other pages: the newest run of each name. Their addresses do not change." }
+            ul.badges {
+                @for run in newest.iter().take(BADGES_MAX) {
+                    li { a href=(feed::badge_path(run)) { (PreEscaped(feed::badge(run).svg())) } " "
+                        code { (feed::badge_path(run)) } }
+                }
+            }
+            @if newest.len() > BADGES_MAX { p { "And " (newest.len() - BADGES_MAX) " more in " code { "badges/" } "." } }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! A run's page in a site, lighter than its report: without the details of each test. And what the other pages tell of
+//! the run.
+
+use maud::{Markup, html};
+use rqps_charts::RatioPoint;
+use rqps_stats::{Detector, Verdict};
+use rqps_store::Run;
+use rqps_verdicts::version_rows;
+
+use super::super::marks::Mark;
+use super::super::shell::Frame;
+use super::super::{Page, consecutive, method, overview, ratios, summary, versions};
+use super::{FRAME_BYTES, PAGE_BYTES_MAX};
+use crate::error::Result;
+use crate::reading::Reading;
+use crate::tables::{answer, arrivals, headline as rates_headline};
+use crate::verdict_lines::changed;
+use crate::words;
+
+/// What the pages of a site tell of a run.
+#[derive(Debug, Clone)]
+pub struct SiteRun {
+    /// Name of its page.
+    pub(super) stem: String,
+    pub(super) name: String,
+    /// Its name without time: of all runs with one label, the newest has a badge.
+    pub(super) label: String,
+    pub(super) created_at_ms: i64,
+    /// When its results were last added to.
+    pub(super) updated_at_ms: i64,
+    /// `complete`, `running`, …
+    pub(super) status: String,
+    pub(super) workload_title: String,
+    /// What was compared with what.
+    pub(super) title: String,
+    /// `postgres 18.1`, each once.
+    pub(super) versions: Vec<String>,
+    /// What was found on each arm.
+    pub(super) sentences: Vec<String>,
+    /// The rates of the arm with the most changes, of several the last, in a sentence. None: there is only one arm.
+    pub(super) headline: Option<String>,
+    /// How many rates have each verdict; empty without verdicts.
+    pub(super) rates: Vec<(Mark, usize)>,
+    /// Changes with their figures, the worst first.
+    pub(super) changes: Vec<String>,
+    pub(super) tests: Vec<TestOfRun>,
+}
+
+/// A test's results in a run.
+#[derive(Debug, Clone)]
+pub(super) struct TestOfRun {
+    pub name: String,
+    /// One for each candidate.
+    pub results: Vec<ArmResult>,
+    /// Where a change of this test came, in words.
+    pub arrivals: Vec<String>,
+}
+
+/// An arm's result against base.
+#[derive(Debug, Clone)]
+pub(super) struct ArmResult {
+    pub arm: String,
+    pub dbms: String,
+    pub version: String,
+    pub config: String,
+    pub base: String,
+    pub base_version: String,
+    pub rate: Option<RatioPoint>,
+    /// None without verdicts.
+    pub judged: Option<JudgedResult>,
+}
+
+/// An arm's verdicts on a test.
+#[derive(Debug, Clone)]
+pub(super) struct JudgedResult {
+    pub rate: Option<Verdict>,
+    pub cost: Option<Verdict>,
+}
+
+/// Returns a run's page, whose path is `runs/STEM.html`, and what the other pages need.
+///
+/// # Errors
+/// If the run cannot be read or judged.
+pub fn site_run(run: &Run, stem: &str) -> Result<(super::SiteFile, SiteRun)> {
+    let readings = [Reading::new(run)];
+    let page = Page { in_site: true, ..Page::new(run, &readings)? };
+    let content = run_page(&page)?;
+    let file = super::SiteFile { path: format!("runs/{stem}.html"), content };
+    Ok((file, facts(&page, stem)))
+}
+
+/// Parts of the page, the most important first.
+fn run_page(page: &Page<'_>) -> Result<String> {
+    let steps = consecutive::section(page)?.unwrap_or_default();
+    let across = versions::section(page)?.unwrap_or_default();
+    let parts = [
+        ("summary", "Summary", summary::section(page)?),
+        ("verdicts", page.verdicts_title(), overview::section(page)?),
+        ("versions", "Versions", across),
+        ("steps", "Steps", steps),
+        ("ratios", "Ratios", ratios::section(page)),
+        ("method", "Method", method::section(page)?),
+    ];
+    let mut links = vec![("../index.html".to_owned(), "All runs")];
+    let shown = parts.iter().filter(|(_, _, part)| !part.0.is_empty());
+    links.extend(shown.map(|(id, title, _)| (format!("#{id}"), *title)));
+    let main = fitting(&parts, PAGE_BYTES_MAX - FRAME_BYTES);
+    let name = page.run.folder.name();
+    let frame = Frame {
+        title: format!("rqps: {name}"),
+        program_version: &page.run.meta.program_version,
+        links,
+        feed: Some("../feed.xml"),
+        footer: html! {
+            p {
+                "Run folder " code { (name) } ", written by rqps " (page.run.meta.program_version) ". Series over time, \
+                latencies, query plans and causes of each test are in its full report: "
+                code { "rqps report " (name) " --html" } "."
+            }
+        },
+    };
+    Ok(frame.page(&html! { @for part in main { (part) } }))
+}
+
+/// The parts, each if there is room for it after those before it, or else a sentence in its place.
+fn fitting(parts: &[(&str, &str, Markup)], bytes_max: usize) -> Vec<Markup> {
+    let mut left = bytes_max;
+    let fits = |(id, title, part): &(&str, &str, Markup)| match left.checked_sub(part.0.len()) {
+        Some(rest) => {
+            left = rest;
+            part.clone()
+        }
+        None => html! {
+            section id=(id) { h2 { (title) } p { "Too large for this page; the run's full report has it." } }
+        },
+    };
+    parts.iter().map(fits).collect()
+}
+
+fn facts(page: &Page<'_>, stem: &str) -> SiteRun {
+    let run = page.run;
+    let mut versions: Vec<String> = Vec::new();
+    for arm in &run.arms {
+        let version = format!("{} {}", words::dbms(&arm.dbms), arm.build_version).trim().to_owned();
+        if !version.is_empty() && !versions.contains(&version) {
+            versions.push(version);
+        }
+    }
+    let mut sentences = Vec::new();
+    let mut changes = Vec::new();
+    let mut headline: Option<(usize, String)> = None;
+    let mut counts = Mark::ALL.map(|mark| (mark, 0));
+    if let Some(judged) = &page.judged {
+        let base = judged.label(&page.comparison, judged.base);
+        for arm in judged.candidates() {
+            let label = judged.label(&page.comparison, arm);
+            let lines = judged.lines(arm, |_| true);
+            sentences.push(answer::text(&label, &base, &lines));
+            for verdict in lines.iter().filter_map(|line| line.rate) {
+                let mark = Mark::from(verdict);
+                counts.iter_mut().filter(|(one, _)| *one == mark).for_each(|(_, count)| *count += 1);
+            }
+            let changed_rates =
+                lines.iter().filter_map(|line| line.rate).filter(|verdict| verdict.class.is_change()).count();
+            if headline.as_ref().is_none_or(|(most, _)| changed_rates >= *most) {
+                headline = Some((changed_rates, answer::of_rates(&label, &base, &lines)));
+            }
+            changes.extend(
+                changed(&lines).iter().map(|(_, line)| format!("{label}: {}", line.sentence(judged))),
+            );
+        }
+    } else {
+        let pairs = page.comparison.pairs();
+        sentences.extend(pairs.map(|pair| rates_headline::sentence(&pair, &page.steps)));
+        headline = sentences.last().map(|last| (0, last.clone()));
+    }
+    SiteRun {
+        stem: stem.to_owned(),
+        name: run.folder.name(),
+        label: run.folder.label(),
+        created_at_ms: run.meta.created_at_ms,
+        updated_at_ms: run.status.changed_at_ms.max(run.meta.created_at_ms),
+        status: run.status.status.to_string(),
+        workload_title: run.meta.workload_title.clone(),
+        title: summary::title(page),
+        versions,
+        sentences,
+        headline: headline.map(|(_, text)| text),
+        rates: if counts.iter().any(|(_, count)| *count > 0) { counts.to_vec() } else { Vec::new() },
+        changes,
+        tests: tests(page),
+    }
+}
+
+fn tests(page: &Page<'_>) -> Vec<TestOfRun> {
+    let rows =
+        page.judged.as_ref().map(|judged| version_rows(page.run, &judged.verdicts)).unwrap_or_default();
+    let version = |arm: usize| page.run.arms[arm].build_version.as_str();
+    let arrivals = |test: &str| {
+        let mut found = Vec::new();
+        for row in &rows {
+            for arrival in row.arrivals.iter().filter(|arrival| arrival.tests.iter().any(|one| one == test)) {
+                let at: Vec<&str> = arrival.versions.iter().map(|index| version(row.arms[*index])).collect();
+                let own = rqps_stats::series::Arrival { tests: vec![test.to_owned()], ..arrival.clone() };
+                found.push(format!("{}: {}", at.join(" or "), arrivals::moved(row, &own)));
+            }
+        }
+        found
+    };
+    let of_step = |step: &crate::comparison::TestStep| TestOfRun {
+        name: step.name.clone(),
+        results: page.candidates().into_iter().map(|arm| result(page, step, arm)).collect(),
+        arrivals: arrivals(&step.name),
+    };
+    page.steps.iter().map(of_step).collect()
+}
+
+fn result(page: &Page<'_>, step: &crate::comparison::TestStep, index: usize) -> ArmResult {
+    let (arm, base) = (&page.run.arms[index], page.comparison.base.arm);
+    let verdict = |detector| page.judged.as_ref()?.verdicts.verdict(&step.name, index, detector).cloned();
+    ArmResult {
+        arm: arm.name.clone(),
+        dbms: words::dbms(&arm.dbms).to_string(),
+        version: arm.build_version.clone(),
+        config: arm.config_name.clone(),
+        base: base.name.clone(),
+        base_version: base.build_version.clone(),
+        rate: ratios::point(page, index, step, Detector::Rate),
+        judged: page
+            .judged
+            .is_some()
+            .then(|| JudgedResult { rate: verdict(Detector::Rate), cost: verdict(Detector::Cost) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_replaced_and_its_link_still_works() {
+        let part = |length: usize| html! { (String::from("x").repeat(length)) };
+        let parts = [("a", "A", part(500)), ("b", "B", part(600)), ("c", "C", part(400))];
+        let fitted = fitting(&parts, 1000);
+        assert_eq!([fitted[0].0.len(), fitted[2].0.len()], [500, 400]);
+        assert!(fitted[1].0.contains("id=\"b\"") && fitted[1].0.contains("Too large"), "{}", fitted[1].0);
+    }
+}

@@ -1,0 +1,208 @@
+//! A site of several runs in a real browser: it makes no requests, every link leads somewhere, the search finds runs by
+//! test and version, and a phone can show it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rqps_report::{SiteFile, site_pages, site_run, site_stems};
+use rqps_store::RunFolder;
+use rqps_verdicts::testing::{Spec, write_run};
+use serde_json::json;
+
+use crate::axe;
+use crate::chromium::Chromium;
+use crate::runs::{self, LongRun};
+
+/// Maximum size of a page.
+const BYTES_MAX: usize = 3_000_000;
+
+/// The files of a site of these runs.
+fn files(runs: &[PathBuf]) -> Vec<SiteFile> {
+    let names: Vec<String> =
+        runs.iter().map(|run| run.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    let mut files = Vec::new();
+    let mut facts = Vec::new();
+    for (run, stem) in runs.iter().zip(site_stems(&names)) {
+        let (file, of_run) = site_run(&RunFolder::open(run).unwrap(), &stem).unwrap();
+        files.push(file);
+        facts.push(of_run);
+    }
+    files.extend(site_pages(facts).unwrap());
+    files
+}
+
+fn write(files: &[SiteFile], site: &Path) {
+    for file in files {
+        let path = site.join(&file.path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, &file.content).unwrap();
+    }
+}
+
+/// Versions with a change in 17.7, base against itself with a later version, a pass without verdicts.
+fn some_runs(results: &Path) -> Vec<PathBuf> {
+    let arms = vec![("v16", "16.11"), ("control", "16.11"), ("v17", "17.7"), ("v18", "18.1")];
+    let effects =
+        vec![(2, "hot-points", 0.90, 1.06), (3, "hot-points", 0.90, 1.06), (3, "insert", 1.08, 0.96)];
+    let series = Spec { arms, effects, blocks: 8, ..Spec::default() };
+    let two =
+        Spec { name: "nightly", arms: vec![("release", "18.1"), ("master", "19devel")], ..Spec::default() };
+    vec![
+        write_run(results, &series).unwrap(),
+        write_run(results, &two).unwrap(),
+        runs::write(results, &LongRun { arms: 3, tests: 5, seconds: 5, suffix: "", functions: 0 }),
+    ]
+}
+
+#[test]
+fn a_site_has_no_errors_requests_or_accessibility_violations_and_every_link_works() {
+    let results = tempfile::tempdir().unwrap();
+    let site = results.path().join("site");
+    let files = files(&some_runs(results.path()));
+    write(&files, &site);
+    let paths: BTreeSet<PathBuf> = files.iter().map(|file| site.join(&file.path)).collect();
+    let pages: Vec<&PathBuf> =
+        paths.iter().filter(|path| path.extension().is_some_and(|it| it == "html")).collect();
+    assert!(pages.len() > 10 && paths.contains(&site.join("feed.xml")), "{paths:?}");
+    let in_browser = |part: &str, count: usize| {
+        pages
+            .iter()
+            .filter(|page| page.display().to_string().contains(part))
+            .take(count)
+            .copied()
+            .collect::<Vec<_>>()
+    };
+    let mut browser = Chromium::start();
+    for file in [in_browser("index", 1), in_browser("/runs/", 3), in_browser("hot-points", 9)].concat() {
+        for (width, theme) in [(1280, "light"), (390, "dark")] {
+            browser.set_display(width, theme);
+            browser.open(file);
+            browser.value("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
+            let overflow =
+                browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+            let wide = browser.value(crate::TOO_WIDE);
+            assert_eq!(overflow, json!(0), "{} scrolls horizontally at {width}: {wide}", file.display());
+            assert_eq!(
+                axe::findings(&mut browser),
+                Vec::<String>::new(),
+                "{} {width} {theme}",
+                file.display()
+            );
+            assert_eq!(browser.messages(), Vec::<String>::new(), "{}", file.display());
+        }
+        let own = format!("file://{}", site.display());
+        let outside: Vec<String> = browser
+            .requests()
+            .into_iter()
+            .filter(|url| !url.starts_with(&own) && !url.starts_with("data:"))
+            .collect();
+        assert_eq!(outside, Vec::<String>::new());
+    }
+    for file in &files {
+        for link in links(&file.content) {
+            let base = Path::new(&file.path).parent().unwrap();
+            let (path, id) = link.split_once('#').unwrap_or((&link, ""));
+            let target =
+                if path.is_empty() { site.join(&file.path) } else { plain(&site.join(base).join(path)) };
+            assert!(paths.contains(&target), "{} links to {link}", file.path);
+            let content = fs::read_to_string(&target).unwrap();
+            assert!(
+                id.is_empty() || content.contains(&format!("id=\"{id}\"")),
+                "{} links to {link}",
+                file.path
+            );
+        }
+    }
+}
+
+/// The addresses of links.
+fn links(html: &str) -> Vec<String> {
+    let found = html.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    found.filter(|link| !link.starts_with("data:")).map(|link| link.replace("&amp;", "&")).collect()
+}
+
+/// A path without `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        if part.as_os_str() == ".." {
+            plain.pop()
+        } else {
+            plain.push(part);
+            true
+        };
+    }
+    plain
+}
+
+#[test]
+fn the_search_finds_runs_by_test_and_version() {
+    let results = tempfile::tempdir().unwrap();
+    let site = results.path().join("site");
+    write(&files(&some_runs(results.path())), &site);
+    let mut browser = Chromium::start();
+    browser.set_display(1280, "light");
+    browser.open(&site.join("index.html"));
+    let mut found = |words: &str| {
+        browser.value(&format!(
+            "(() => {{ const field = document.getElementById('find-row'); field.value = '{words}';
+             field.dispatchEvent(new Event('input')); }})()"
+        ));
+        browser.value(
+            "[...document.querySelectorAll('#runs tbody tr:not([hidden]) th a, #tests tbody tr:not([hidden]) th a')]
+             .map((one) => one.textContent.replace(/-[0-9]{8}-[0-9]{6}$/, ''))",
+        )
+    };
+    let all = found("").as_array().unwrap().len();
+    assert!(all > 8, "{all}");
+    assert_eq!(found("19devel hot-points"), json!(["nightly", "hot-points"]));
+    assert_eq!(found("test-03"), json!(["long", "test-03_range=30"]));
+    assert_eq!(found("no-such-thing"), json!([]));
+}
+
+#[test]
+fn a_test_s_page_says_where_its_change_arrived() {
+    let results = tempfile::tempdir().unwrap();
+    let files = files(&some_runs(results.path()));
+    let page =
+        files.iter().find(|file| file.path.starts_with("tests/") && file.path.ends_with(".hot-points.html"));
+    let page = &page.unwrap().content;
+    let arrived = page.split("Where changes arrived").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(arrived.contains("17.7: ") && arrived.contains("rate -10"), "{arrived}");
+    assert!(page.contains("19devel") && page.contains("rate relative to PostgreSQL 16.11"), "{arrived}");
+}
+
+#[test]
+fn the_same_runs_make_the_same_bytes_and_hostile_names_do_nothing() {
+    let results = tempfile::tempdir().unwrap();
+    let suffix = "\"><script>document.title='taken'</script>'&/../\u{1}";
+    let runs =
+        [runs::write(results.path(), &LongRun { arms: 3, tests: 2, seconds: 5, suffix, functions: 0 })];
+    let all = files(&runs);
+    assert_eq!(all, files(&runs));
+    let site = results.path().join("site");
+    write(&all, &site);
+    let mut browser = Chromium::start();
+    browser.set_display(1280, "light");
+    for file in all.iter().filter(|file| file.path.ends_with(".html")) {
+        browser.open(&site.join(&file.path));
+        assert_ne!(browser.value("document.title"), json!("taken"), "{}", file.path);
+        assert_eq!(browser.value("document.scripts.length"), json!(1), "{}", file.path);
+    }
+    let feed = all.iter().find(|file| file.path == "feed.xml").unwrap();
+    assert!(!feed.content.contains("<script"), "{}", feed.content);
+}
+
+#[test]
+fn no_page_is_too_large_for_a_phone() {
+    let results = tempfile::tempdir().unwrap();
+    let run =
+        runs::write(results.path(), &LongRun { arms: 64, tests: 40, seconds: 1, suffix: "", functions: 0 });
+    let files = files(&[run]);
+    for file in &files {
+        assert!(file.content.len() <= BYTES_MAX, "{} has {} bytes", file.path, file.content.len());
+    }
+    let page = files.iter().find(|file| file.path.starts_with("runs/")).unwrap();
+    println!("{} bytes", page.content.len());
+}
