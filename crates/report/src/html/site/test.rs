@@ -1,7 +1,5 @@
 //! A test over all runs: its course over versions, where changes arrived, and every result.
 
-use std::collections::BTreeMap;
-
 use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioPoint, Theme, VersionChart, VersionLine};
 use rqps_stats::Verdict;
@@ -164,17 +162,13 @@ fn day(run: &SiteRun) -> String {
 
 /// A chart for each DBMS and version of base, of the newest runs.
 fn courses(found: &[Found<'_>]) -> Vec<VersionChart> {
-    let mut by_base: BTreeMap<(&str, Vec<(u64, String)>), Vec<Found<'_>>> = BTreeMap::new();
-    for (run, result) in found.iter().filter(|(_, result)| !result.version.is_empty()) {
-        by_base.entry((&result.dbms, version_key(&result.base_version))).or_default().push((run, result));
-    }
-    by_base
-        .values()
-        .filter_map(|of_base| course(of_base))
-        .take(CHARTS_MAX)
-        .enumerate()
-        .map(numbered)
-        .collect()
+    let key = |result: &ArmResult| (result.dbms.clone(), version_key(&result.base_version));
+    let mut found: Vec<Found<'_>> =
+        found.iter().filter(|(_, result)| !result.version.is_empty()).copied().collect();
+    // A stable order: within a base, the newest run stays first.
+    found.sort_by_cached_key(|(_, result)| key(result));
+    let of_bases = found.chunk_by(|(_, a), (_, b)| key(a) == key(b));
+    of_bases.filter_map(course).take(CHARTS_MAX).enumerate().map(numbered).collect()
 }
 
 fn numbered((number, chart): (usize, VersionChart)) -> VersionChart {
