@@ -54,6 +54,12 @@ fn true_value(placed: &Placed, name: &str) -> Option<f64> {
     placed.values.iter().find(|(_, value)| value.name == name)?.1.value
 }
 
+/// The true value, or the published one if the true one is unknown: it is about as far off on all arms.
+fn any_value(placed: &Placed, name: &str) -> Option<f64> {
+    let value = &placed.values.iter().find(|(_, value)| value.name == name)?.1;
+    value.value.or_else(|| number(value.published.as_deref()?))
+}
+
 /// A figure per second, the same per operation, and half a unit of the last digit of each as printed.
 const PER_OPERATION: [(&str, &str, f64, f64); 3] = [
     ("host_context_switches_per_s", "host_context_switches_per_op", 0.5, 0.000_5),
@@ -230,8 +236,15 @@ fn median(values: &[f64]) -> Option<f64> {
 fn cpu_without_instructions(assembled: &Assembled) -> Findings {
     let mut findings = Findings::new();
     let rate = |placed: &Placed| placed.measurement.work.as_ref().map(|work| work.per_second());
-    let cpu = |placed: &Placed| true_value(placed, "host_cpu_per_op");
-    let instructions = |placed: &Placed| Some(true_value(placed, "instructions_per_s")? / rate(placed)?);
+    let of_host = |placed: &Placed| {
+        let percent = |name| any_value(placed, name);
+        Some((percent("host_user_percent")? + percent("host_system_percent")?) / rate(placed)?)
+    };
+    let cpu = |placed: &Placed| any_value(placed, "host_cpu_per_op").or_else(|| of_host(placed));
+    let instructions = |placed: &Placed| {
+        let counted = ["instructions_per_s", "instructions:u_per_s"];
+        Some(counted.iter().find_map(|name| true_value(placed, name))? / rate(placed)?)
+    };
     for placed in assembled.results.iter().filter(|one| one.arm != assembled.base) {
         let is_base = |one: &&Placed| {
             one.arm == assembled.base && one.step == placed.step && one.repeat == placed.repeat

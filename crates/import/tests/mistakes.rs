@@ -61,6 +61,47 @@ fn exchanged_rows_are_refused() {
     assert!(!notes(&assembled).iter().any(|note| note.contains("but")), "{:?}", notes(&assembled));
 }
 
+/// A step's files of one arm: rate, CPU of the host in percent, instructions of the only client's process in 10 s.
+fn counted_step(dir: &Path, arm: &str, rate: f64, cpu: f64, instructions: u64) {
+    let dir = dir.join(arm);
+    let file = |kind: &str, end: &str| dir.join(format!("sb.{kind}.point-query.range100.pk1.{end}"));
+    let (switches, per_op) = (format!("{:.0}", rate * 2.0), format!("{:.6}", cpu / rate));
+    let figures = step(&format!("{rate:.2}"), &switches, &format!("{cpu:.1}"), ("2.000", &per_op));
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(file("met", "dop1"), figures).unwrap();
+    let counters = format!(
+        " Performance counter stats for process id '1':\n\n {instructions}      instructions\n\n      10.0 seconds time elapsed\n"
+    );
+    fs::write(file("perf.hw", "1"), counters).unwrap();
+    let text = format!(
+        "sysbench 1.1.0\n\nNumber of threads: 1\n\nThreads started!\n\n    queries:  {:.0} ({rate:.2} per sec.)\n    \
+         total number of events: {:.0}\n    time elapsed: 100.0s
+    avg: 0.10
+    sum: 100.00
+",
+        rate * 100.0,
+        rate * 100.0
+    );
+    fs::write(file("o", "dop1"), text).unwrap();
+}
+
+#[test]
+fn cpu_time_that_moves_without_instructions_is_of_the_host() {
+    let found = |cpu: f64, instructions: u64| {
+        let dir = tempfile::tempdir().unwrap();
+        counted_step(dir.path(), "x.pg174_o2nofp.x10a_c8r32.pk1", 10_000.0, 10.0, 9_300_000_000);
+        counted_step(dir.path(), "x.pg181_o2nofp.x10a_c8r32.pk1", 10_100.0, cpu, instructions);
+        notes(&assembled(&[dir.path().to_owned()]).unwrap())
+    };
+    let disturbed = |notes: &[String]| notes.iter().any(|note| note.contains("the host was disturbed"));
+    let moved = found(13.1, 9_400_000_000);
+    assert!(disturbed(&moved), "{moved:?}");
+    assert!(moved.iter().any(|note| note.contains("CPU time per operation is 1.30 of base's")), "{moved:?}");
+    // With more instructions the CPU time is the version's own; without a change there is nothing to say.
+    assert!(!disturbed(&found(13.1, 12_200_000_000)));
+    assert!(!disturbed(&found(10.4, 9_400_000_000)));
+}
+
 #[test]
 fn one_version_of_rocksdb_dips_and_its_base_is_odd() {
     let Some(root) = fixtures() else { return };

@@ -1,6 +1,8 @@
 //! The arms of a comparison, from one or several runs, and their steps.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use rqps_model::{self as model, Group, Settle, Unit};
 use rqps_store::{
@@ -13,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::families;
 use crate::number;
 use crate::reading::Reading;
+use crate::verdict_lines::Judged;
 
 /// An arm with its run.
 #[derive(Clone, Copy)]
@@ -34,6 +37,8 @@ pub(crate) struct Comparison<'a> {
     rate_warnings: Vec<String>,
     /// Steps to show; None: all.
     selected: Option<BTreeSet<&'a str>>,
+    /// The verdicts of each run, computed when they are first needed.
+    pub(crate) judged: OnceCell<Vec<Rc<Judged<'a>>>>,
 }
 
 /// Why a window has no value.
@@ -185,7 +190,14 @@ impl<'a> Comparison<'a> {
             }
         };
         let run_warnings = readings.iter().filter_map(|reading| incomplete(reading.run)).collect();
-        let mut comparison = Self { base, arms, run_warnings, rate_warnings: Vec::new(), selected: None };
+        let mut comparison = Self {
+            base,
+            arms,
+            run_warnings,
+            rate_warnings: Vec::new(),
+            selected: None,
+            judged: OnceCell::new(),
+        };
         comparison.selected = comparison.steps_of(tests)?;
         comparison.rate_warnings =
             comparison.arms.iter().filter_map(|compared| comparison.rate_warning(compared)).collect();

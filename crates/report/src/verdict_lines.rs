@@ -1,6 +1,7 @@
 //! Verdicts on one arm, one line per test, for the table of verdicts, headlines and the gate's outputs.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use rqps_model::Group;
 use rqps_stats::{Class, Detector, Tag, Verdict};
@@ -123,12 +124,15 @@ impl<'a> Judged<'a> {
 
     /// The verdicts of each run. Blocks of different runs are never paired, so a run without the report's
     /// base is compared with its own.
-    pub fn all(comparison: &Comparison<'a>) -> Result<Vec<Self>> {
+    pub fn all(comparison: &Comparison<'a>) -> Result<Vec<Rc<Self>>> {
+        if let Some(judged) = comparison.judged.get() {
+            return Ok(judged.clone());
+        }
         let mut judged = Vec::new();
         for run in comparison.runs() {
-            judged.extend(Self::from_run(run, comparison.base_in(run))?);
+            judged.extend(Self::from_run(run, comparison.base_in(run))?.map(Rc::new));
         }
-        Ok(judged)
+        Ok(comparison.judged.get_or_init(|| judged).clone())
     }
 
     /// The arms that verdicts are about: all but base and its control.

@@ -32,6 +32,7 @@ use rqps_store::Run;
 use shell::Frame;
 pub use site::{SiteFile, SiteRun, site_pages, site_run, site_stems};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use crate::comparison::{Comparison, Pair, StepKind, TestStep};
 use crate::document::{Block, Table};
@@ -87,7 +88,7 @@ struct Page<'a> {
     readings: &'a [Reading<'a>],
     comparison: Comparison<'a>,
     /// None for a run without blocks.
-    judged: Option<Judged<'a>>,
+    judged: Option<Rc<Judged<'a>>>,
     explanations: Vec<Explanation>,
     steps: Vec<TestStep>,
     /// The tables of section `variance` for all tests: computed once because they need all verdicts.
@@ -100,10 +101,10 @@ impl<'a> Page<'a> {
     fn new(run: &'a Run, readings: &'a [Reading<'a>]) -> Result<Self> {
         let comparison = Comparison::new(readings, None, &[])?;
         let judged = Judged::all(&comparison)?.into_iter().next();
-        let verdicts = judged.as_ref().map(|judged| &judged.verdicts);
+        let verdicts = judged.as_deref().map(|judged| &judged.verdicts);
         let steps = comparison.steps(StepKind::Tests);
         let mut explanations = explain(run, verdicts, &ExplainRequest::default())?;
-        explanations.retain(|one| is_reported(judged.as_ref(), one));
+        explanations.retain(|one| is_reported(judged.as_deref(), one));
         let variance = Section::Variance.blocks(&comparison, false)?.into_iter();
         let table = |block| if let Block::Table(table) = block { Some(table) } else { None };
         let variance = variance.filter_map(table).collect();

@@ -39,7 +39,7 @@ use crate::words;
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let judged = Judged::all(comparison)?;
     let tables = |judged: &Judged<'_>| [Some(table(comparison, judged)), agreements(comparison, judged)];
-    Ok(judged.iter().flat_map(tables).flatten().map(Block::Table).collect())
+    Ok(judged.iter().flat_map(|judged| tables(judged)).flatten().map(Block::Table).collect())
 }
 
 /// Counted instructions against CPU time of windows; None if no program counted.

@@ -12,6 +12,8 @@
 //! | `verdict` | verdict on the time in stalls, for runs with blocks |
 //! | `dbms`, `test` | the variant and the test |
 
+use std::rc::Rc;
+
 use rqps_stats::Detector;
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
@@ -48,16 +50,17 @@ const EVENTS_MIN: u64 = 1000;
 struct Figures<'a> {
     base: usize,
     rows: Vec<VarianceRow>,
-    judged: Option<Judged<'a>>,
+    judged: Option<Rc<Judged<'a>>>,
 }
 
 /// One row per test and arm.
 pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
+    let judged = Judged::all(comparison)?;
     let mut by_run = Vec::new();
     for run in comparison.runs() {
         let base = comparison.base_in(run);
-        by_run
-            .push((run, Figures { base, rows: variance(run, base)?, judged: Judged::from_run(run, base)? }));
+        let judged = judged.iter().find(|judged| std::ptr::eq(judged.run, run)).cloned();
+        by_run.push((run, Figures { base, rows: variance(run, base)?, judged }));
     }
     let columns = NUMBERS.iter().map(|(name, key)| Column::number(*name, *key));
     let verdict = Column::keyed_words("verdict", "stalls_verdict");
