@@ -1,6 +1,7 @@
 //! Files to import: finding them, finding their formats, and reading them once, with their checksums.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::rc::Rc;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::formats::Format;
+use crate::formats::{Format, pgbench};
 use crate::lines::{FILE_BYTES_MAX, decompressed};
 use crate::model::Document;
 use crate::names::natural;
@@ -195,7 +196,7 @@ pub fn load_all(
     format: Option<Format>,
     skip_unknown: bool,
 ) -> Result<(Vec<Loaded>, Vec<PathBuf>)> {
-    let (mut all, mut skipped) = (Vec::new(), Vec::new());
+    let (mut all, mut skipped): (Vec<Loaded>, Vec<PathBuf>) = (Vec::new(), Vec::new());
     let mut seen = std::collections::HashMap::new();
     for given in files {
         let Some(loaded) = load(given, format, skip_unknown)? else {
@@ -207,5 +208,42 @@ pub fn load_all(
         }
         all.push(loaded);
     }
+    join_threads(&mut all)?;
     Ok((all, skipped))
+}
+
+/// Gives the first log of a pgbench with several threads the transactions of all, and the others none: together they
+/// are one result, not repeats.
+fn join_threads(all: &mut [Loaded]) -> Result<()> {
+    let mut threads: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+    for (index, one) in all.iter().enumerate() {
+        let is_log = matches!(one.format, Format::PgbenchLog | Format::PgbenchAggregate);
+        let name = one.given.path.file_name().unwrap_or_default().to_string_lossy();
+        if let (true, Some((first, thread))) = (is_log, pgbench::thread_of(&name)) {
+            if thread > 0 {
+                threads.entry(one.given.path.with_file_name(first)).or_default().push(index);
+            }
+        }
+    }
+    for (path, others) in threads {
+        let is_first =
+            |one: &Loaded| one.given.path == path || one.given.path == path.with_added_extension("gz");
+        // A log whose first thread's is not given is a result by itself, as its name may end in numbers by chance.
+        let Some(first) = all.iter().position(is_first) else { continue };
+        let format = all[first].format;
+        let (mut log, mut aggregate) = (pgbench::Log::default(), pgbench::Aggregate::default());
+        for index in std::iter::once(first).chain(others.iter().copied()) {
+            let path = &all[index].given.path;
+            let input = Opened::open(path)?.into_reader();
+            let read = if format == Format::PgbenchLog { log.read(input) } else { aggregate.read(input) };
+            read.map_err(|broken| broken.in_file(path))?;
+        }
+        let joined = if format == Format::PgbenchLog { log.document() } else { aggregate.document() };
+        all[first].document = joined.map_err(|broken| broken.in_file(&path))?;
+        for index in others {
+            all[index].document.measurements.clear();
+            all[index].document.measured_at_ms = None;
+        }
+    }
+    Ok(())
 }

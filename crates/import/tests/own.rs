@@ -76,6 +76,30 @@ fn pgbench_in_all_its_forms() {
     assert_eq!((old.version.as_deref(), old.series[0].values.len()), (Some("12.22"), 3));
 }
 
+#[test]
+fn logs_of_a_pgbench_s_threads_are_one_result() {
+    for kind in ["rate", "aggregate"] {
+        let dir = tempfile::tempdir().unwrap();
+        let whole = fs::read_to_string(path(&format!("pgbench-15.{kind}.log"))).unwrap();
+        // Of transactions each thread has every second one; intervals are of all threads.
+        let every_second = |start: usize| {
+            whole.lines().skip(start).step_by(2).map(|line| format!("{line}\n")).collect::<String>()
+        };
+        let (parts, times) = match kind {
+            "rate" => ([every_second(0), every_second(1)], 1.0),
+            _ => ([whole.clone(), whole.replacen(" 0\n", " 1\n", 1)], 2.0),
+        };
+        for (end, part) in ["", ".1"].iter().zip(parts) {
+            fs::write(dir.path().join(format!("pgbench_log.4711{end}")), part).unwrap();
+        }
+        let joined = load_all(&files(&[dir.path().display().to_string()]).unwrap(), None, false).unwrap().0;
+        let found: Vec<&Measurement> = joined.iter().flat_map(|one| &one.document.measurements).collect();
+        assert_eq!((joined.len(), found.len()), (2, 1), "{kind}");
+        let (_, one) = only(&format!("pgbench-15.{kind}.log"));
+        assert_eq!((work(found[0]).0, work(found[0]).1), (work(&one).0 * times, work(&one).1), "{kind}");
+    }
+}
+
 /// Until 13 there was no banner, and two lines of tps.
 #[test]
 fn pgbench_of_old() {

@@ -147,6 +147,21 @@ impl Format {
     /// # Errors
     /// With the line that breaks the format.
     pub fn parse(self, input: impl Read) -> Result<Document, Broken> {
+        let document = self.parsed(input)?;
+        // Numbers can be read one by one and still be absurd together.
+        for measurement in &document.measurements {
+            let rate = measurement.work.as_ref().map(|work| work.per_second());
+            if rate.is_some_and(|rate| !(0.0..=RATE_MAX).contains(&rate)) {
+                return Err(Broken::at(
+                    measurement.line.max(1),
+                    "its rate is no number that a program can reach",
+                ));
+            }
+        }
+        Ok(document)
+    }
+
+    fn parsed(self, input: impl Read) -> Result<Document, Broken> {
         match self {
             Self::Sysbench => sysbench::parse(input),
             Self::Pgbench => pgbench::parse(input),
@@ -181,6 +196,8 @@ impl Format {
     }
 }
 
+/// Operations per second; more than any computer does.
+const RATE_MAX: f64 = 1e15;
 /// Since 1970: about the year 2001.
 const EPOCH_MIN: i64 = 1_000_000_000;
 

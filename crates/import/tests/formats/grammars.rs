@@ -118,3 +118,10 @@ fn steps_of_the_insert_benchmark_are_named_by_their_number() {
         .unwrap_err();
     assert!(broken.why.contains("7 steps"), "{broken:?}");
 }
+
+#[test]
+fn rates_that_no_program_reaches_are_refused() {
+    let progress = "progress: 1.0 s, 1e308 tps, lat 1.3 ms stddev 1.5\nprogress: 2.0 s, 1e308 tps, lat 1.3 ms stddev 1.5\n";
+    let broken = Format::Pgbench.parse(progress.as_bytes()).unwrap_err();
+    assert!(broken.why.contains("its rate"), "{broken:?}");
+}
