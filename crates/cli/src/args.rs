@@ -326,6 +326,9 @@ pub struct ShowArgs {
     /// Only these tests
     #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',')]
     pub tests: Vec<String>,
+    /// Of an imported run: figures as published beside what was measured, like --section published
+    #[arg(long, conflicts_with_all = ["sections", "all"])]
+    pub published: bool,
     #[command(flatten)]
     pub sections: SectionArgs,
 }

@@ -65,6 +65,8 @@ rqps_model::words! {
         Fingerprints = "fingerprints",
         /// Query plans that differ from the base's.
         Plans = "plans",
+        /// Figures of imported files, as published and as measured.
+        Published = "published",
         /// Invalid and repeated steps, notes.
         Remarks = "remarks",
     }
@@ -119,8 +121,8 @@ impl Section {
 
     fn has_tests(self) -> bool {
         use Section::{
-            Absolute, Connections, Counters, Fingerprints, Latency, Lsm, PerOp, Plans, Rates, Relative,
-            Transactions, Variance,
+            Absolute, Connections, Counters, Fingerprints, Latency, Lsm, PerOp, Plans, Published, Rates,
+            Relative, Transactions, Variance,
         };
         matches!(
             self,
@@ -136,6 +138,7 @@ impl Section {
                 | Connections
                 | Fingerprints
                 | Plans
+                | Published
         )
     }
 
@@ -180,6 +183,7 @@ impl Section {
             Section::LeftOut => Ok(tables::left_out::blocks(comparison)),
             Section::Fingerprints => tables::fingerprints::blocks(comparison, which),
             Section::Plans => tables::plans::blocks(comparison, which),
+            Section::Published => tables::published::blocks(comparison, which),
             Section::Remarks => Ok(tables::remarks::blocks(comparison)),
         }
     }

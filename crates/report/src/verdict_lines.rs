@@ -93,6 +93,16 @@ impl<'a> Judged<'a> {
         Ok(Some(Self { run, verdicts, base, missed, unlike }))
     }
 
+    /// Whether any cost was measured.
+    pub fn has_costs(&self) -> bool {
+        self.verdicts.judgement.verdicts.iter().any(|verdict| verdict.detector == Detector::Cost)
+    }
+
+    /// The fewest blocks after which there are verdicts.
+    pub fn blocks_min(&self) -> usize {
+        self.verdicts.rules.looks.first().map_or(0, |look| look.blocks)
+    }
+
     /// Remarks on a test of an arm, a sentence each.
     pub fn remarks_on(&self, test: &str, arm: usize) -> Vec<String> {
         let unlike = self.unlike.get(&(arm, test.to_owned()));

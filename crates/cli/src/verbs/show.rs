@@ -9,7 +9,10 @@ use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(&context.run_path(&args.run)?)?;
-    let options = Options { tests: args.tests.clone(), ..options(context, &args.sections) };
+    let mut options = Options { tests: args.tests.clone(), ..options(context, &args.sections) };
+    if args.published {
+        options.sections = vec![Section::Published];
+    }
     out::print_line(&rqps_report::show(&run, &options)?)?;
     Ok(ExitCode::SUCCESS)
 }

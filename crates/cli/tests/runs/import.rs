@@ -35,6 +35,8 @@ fn files_of_pgbench_get_a_verdict_in_one_command() {
     let ended = bench.call(&["import", &arguments[0], &arguments[1], "--name", "patch"]).expect(0);
     assert!(ended.stdout.contains("REGRESSION select-only: 8.0 % slower"), "{}", ended.stdout);
     assert!(ended.stderr.contains("imported into"), "{}", ended.stderr);
+    let ended = bench.call(&["show", "patch", "--published"]).expect(0);
+    assert!(ended.stdout.contains("0.400") && ended.stdout.contains("run-1.log:"), "{}", ended.stdout);
     // The gate judges it like a run of our own.
     let ended = bench.call(&["gate", "patch"]).expect(1);
     assert!(ended.stdout.contains("select-only"), "{}", ended.stdout);
@@ -92,4 +94,17 @@ fn a_site_is_made_of_the_runs_that_can_be_read_and_again_of_the_same_bytes() {
     let only_broken = bench.call(&["site", &site_path, "broken"]).expect(2);
     assert!(only_broken.stderr.contains("is unchanged"), "{}", only_broken.stderr);
     assert_eq!(fs::read_to_string(site.join("index.html")).unwrap(), index);
+}
+
+#[test]
+fn too_few_repeats_can_detect_nothing() {
+    let bench = Bench::new();
+    let csv = bench.path().join("rates.csv");
+    fs::write(&csv, "arm,test,repeat,rate\na,x,1,100\na,x,2,101\nb,x,1,90\nb,x,2,91\n").unwrap();
+    bench.call(&["import", &csv.display().to_string(), "--name", "two"]).expect(0);
+    let shown = bench.call(&["show", "two", "--section", "verdicts", "--format", "json"]).expect(0).stdout;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let row = &shown["tables"][0]["rows"][0];
+    assert_eq!((&row["rate_verdict"], &row["rate_blocks"]), (&"inconclusive".into(), &2.0.into()), "{row}");
+    assert!(row["rate_could_show"].is_null(), "{row}");
 }

@@ -115,7 +115,8 @@ impl<'a> Page<'a> {
         if self.judged.is_some() { "Verdicts" } else { "Rates" }
     }
 
-    /// The detectors shown for every test: rate and cost; stalls and resources if they changed in any test.
+    /// The detectors shown for every test: rate, and cost if it was measured; stalls and resources if they changed in
+    /// any test.
     fn detectors(&self) -> Vec<Detector> {
         let Some(judged) = &self.judged else {
             return vec![Detector::Rate];
@@ -123,8 +124,10 @@ impl<'a> Page<'a> {
         let has_changed = |detector: Detector| {
             judged.verdicts.on_candidates().any(|one| one.detector == detector && one.class.is_change())
         };
-        let is_shown = |detector: &Detector| {
-            matches!(detector, Detector::Rate | Detector::Cost) || has_changed(*detector)
+        let is_shown = |detector: &Detector| match detector {
+            Detector::Rate => true,
+            Detector::Cost => judged.has_costs(),
+            other => has_changed(*other),
         };
         Detector::ALL.into_iter().filter(is_shown).collect()
     }

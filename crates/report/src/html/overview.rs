@@ -33,8 +33,10 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             @for warning in page.comparison.warnings() { p.callout.alarm { strong { "Warning. " } (warning) "." } }
             p.legend {
                 @if page.judged.is_some() {
-                    "Rate and cost per operation relative to " strong { (page.comparison.base.arm.name) } ", with the \
-                    interval of the ratio. A rate below 1 is slower; a cost above 1 is more expensive. "
+                    @let costs = page.detectors().contains(&Detector::Cost);
+                    (if costs { "Rate and cost per operation" } else { "Rate" }) " relative to "
+                    strong { (page.comparison.base.arm.name) } ", with the interval of the ratio. A rate below 1 is slower"
+                    (if costs { "; a cost above 1 is more expensive. " } else { ". " })
                     @for mark in Mark::ALL {
                         span.mark.(mark.class()) { (mark.symbol()) " " (mark.word(Detector::Rate)) } " "
                     }

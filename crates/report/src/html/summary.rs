@@ -58,14 +58,19 @@ fn about(page: &Page<'_>) -> String {
     let meta = &page.run.meta;
     let host = |key: &str| page.run.host.iter().find(|fact| fact.key == key).map(|fact| fact.value.as_str());
     let cpus = host("cpus_online").map(|cpus| format!(" ({cpus} CPUs)")).unwrap_or_default();
+    let clients = match meta.clients {
+        0 => String::new(),
+        clients => format!(" with {}", counted(clients as usize, "client")),
+    };
     let machine = host("cpu_model").map(|cpu| format!(", on {cpu}{cpus}"));
     format!(
-        "{}, {} with {}{}{}. Started {}, {}.",
+        "{}, {}{}{}{}. {} {}, {}.",
         meta.workload_title,
         counted(page.steps.len(), "test"),
-        counted(meta.clients as usize, "client"),
+        clients,
         host::driven_by(page.run),
         machine.unwrap_or_default(),
+        if meta.is_imported() { "Imported" } else { "Started" },
         number::utc(meta.created_at_ms),
         page.run.status.status
     )
@@ -78,11 +83,7 @@ fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
             @let lines = judged.lines(arm, |_| true);
             div.verdict-of {
                 p.headline { (verdict_headline(page, judged, arm, &lines)) }
-                (tally("Rate", Detector::Rate, &lines))
-                (tally(&format!("Cost per operation ({})", page.cost_metrics()), Detector::Cost, &lines))
-                @for detector in page.detectors().into_iter().skip(2) {
-                    (tally(&capitalized(subject(detector)), detector, &lines))
-                }
+                @for detector in page.detectors() { (tally(&tally_title(page, detector), detector, &lines)) }
                 (changes(page, judged, arm, &lines))
             }
         }
@@ -137,6 +138,13 @@ fn costs(lines: &[Line<'_>]) -> String {
 fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn tally_title(page: &Page<'_>, detector: Detector) -> String {
+    match detector {
+        Detector::Cost => format!("Cost per operation ({})", page.cost_metrics()),
+        other => capitalized(subject(other)),
+    }
 }
 
 /// The number of tests by verdict, as a labelled bar.
@@ -209,7 +217,7 @@ fn reliability(judged: &Judged<'_>) -> String {
     let mut detectable: Vec<f64> = judged
         .candidates()
         .flat_map(|arm| judged.verdicts.of_arm(arm))
-        .filter(|verdict| verdict.detector == Detector::Rate)
+        .filter(|verdict| verdict.detector == Detector::Rate && verdict.blocks >= judged.blocks_min())
         .map(|verdict| verdict.mde80)
         .filter(|share| share.is_finite())
         .collect();
@@ -233,8 +241,9 @@ fn reliability(judged: &Judged<'_>) -> String {
             " {open} verdicts are inconclusive: neither a change nor its absence could be established."
         ),
     };
+    let each = if judged.run.meta.is_imported() { "a repeat each" } else { "each after a restart" };
     format!(
-        "Every test was measured on every arm in {done}, each after a restart. If nothing changed, at most {alpha} of tests \
+        "Every test was measured on every arm in {done}, {each}. If nothing changed, at most {alpha} of tests \
          are called slower or faster by mistake.{shown}{open}"
     )
 }

@@ -24,6 +24,7 @@ pub(crate) mod loads;
 pub(crate) mod lsm;
 pub(crate) mod metrics;
 pub(crate) mod plans;
+pub(crate) mod published;
 pub(crate) mod rates;
 pub(crate) mod relative;
 pub(crate) mod remarks;

@@ -20,7 +20,8 @@ pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
         text: false_alarms(judged),
         is_alarm: judged.verdicts.false_alarms.as_ref().is_some_and(|check| !check.alarms.is_empty()),
     };
-    let facts = [Some(source(judged)), agreement(judged), Some(blocks(judged)), noise(judged)];
+    let source = judged.has_costs().then(|| source(judged));
+    let facts = [source, agreement(judged), Some(blocks(judged)), noise(judged)];
     let facts = facts.into_iter().flatten().map(|text| Line { text, is_alarm: false });
     let host = words::host_remarks(&judged.verdicts.host).into_iter();
     let host = host.map(|text| Line { text, is_alarm: true });

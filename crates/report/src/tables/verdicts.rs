@@ -193,8 +193,8 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
     table.preamble.push(format!("Relative to: {base}"));
     for line in lines {
         let mut cells = vec![Cell::words(line.test)];
-        cells.extend(figures(line.rate, 3));
-        cells.extend(figures(line.cost, 4));
+        cells.extend(figures(line.rate, 3, judged.blocks_min()));
+        cells.extend(figures(line.cost, 4, judged.blocks_min()));
         cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
         cells.push(Cell::words(remarks(judged, arm, line)));
         table.row_in(&line.group.title, cells);
@@ -222,7 +222,7 @@ pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<T
     for (line, verdict) in lines.iter().flat_map(|line| line.changed_resources().map(move |one| (line, one)))
     {
         let mut cells = vec![Cell::words(line.test), Cell::words(verdict.metric.measure().label)];
-        cells.extend(figures(Some(verdict), 4));
+        cells.extend(figures(Some(verdict), 4, 0));
         cells.push(Cell::words(words::remarks(verdict).join("; ")));
         table.row_in(&line.group.title, cells);
     }
@@ -234,7 +234,8 @@ pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<T
     (!table.rows.is_empty()).then_some(table)
 }
 
-fn figures(verdict: Option<&Verdict>, decimals: usize) -> Vec<Cell> {
+/// `blocks_min`: fewer blocks detect nothing.
+fn figures(verdict: Option<&Verdict>, decimals: usize, blocks_min: usize) -> Vec<Cell> {
     let Some(one) = verdict else {
         return vec![Cell::missing(); 6];
     };
@@ -248,7 +249,7 @@ fn figures(verdict: Option<&Verdict>, decimals: usize) -> Vec<Cell> {
         ratio(one.low),
         ratio(one.high),
         Cell::count(one.blocks as u64),
-        Cell::printed(Some(one.mde80), detectable),
+        Cell::printed((one.blocks >= blocks_min).then_some(one.mde80), detectable),
     ]
 }
 
