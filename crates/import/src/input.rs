@@ -219,10 +219,8 @@ fn join_threads(all: &mut [Loaded]) -> Result<()> {
     for (index, one) in all.iter().enumerate() {
         let is_log = matches!(one.format, Format::PgbenchLog | Format::PgbenchAggregate);
         let name = one.given.path.file_name().unwrap_or_default().to_string_lossy();
-        if let (true, Some((first, thread))) = (is_log, pgbench::thread_of(&name)) {
-            if thread > 0 {
-                threads.entry(one.given.path.with_file_name(first)).or_default().push(index);
-            }
+        if let (true, Some((first, 1..))) = (is_log, pgbench::thread_of(&name)) {
+            threads.entry(one.given.path.with_file_name(first)).or_default().push(index);
         }
     }
     for (path, others) in threads {
