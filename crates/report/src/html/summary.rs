@@ -43,7 +43,10 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
 /// What was compared with what.
 pub(super) fn title(page: &Page<'_>) -> String {
     let base = page.comparison.base.arm;
-    let name = |arm: &rqps_store::Arm| format!("{} {}", words::dbms(&arm.dbms), arm.build_version);
+    let name = |arm: &rqps_store::Arm| match (arm.dbms.is_empty(), arm.build_version.is_empty()) {
+        (true, _) | (_, true) => arm.name.clone(),
+        _ => format!("{} {}", words::dbms(&arm.dbms), arm.build_version),
+    };
     let candidates = page.candidates();
     let same_build = |arm: usize| page.run.arms[arm].build_hash == base.build_hash;
     match candidates.as_slice() {

@@ -87,10 +87,10 @@ fn page(
                     thead {
                         tr {
                             th scope="col" { "run" }
-                            th scope="col" { "compares" }
                             @for mark in Mark::ALL.into_iter().filter(is_of_rates) {
                                 th.num scope="col" { (mark.word(Detector::Rate)) }
                             }
+                            th scope="col" { "compares" }
                             th scope="col" { "result" }
                         }
                     }
@@ -131,7 +131,6 @@ fn run_row(run: &SiteRun, numbers: &BTreeMap<(&str, &str), usize>) -> Markup {
                     @if run.status != "complete" { ", " (run.status) }
                 }
             }
-            td.wide-text { (compares(run)) span.interval { (run.workload_title) ", " (counted(run.tests.len(), "test")) } }
             @for mark in Mark::ALL.into_iter().filter(is_of_rates) {
                 @match run.rates.iter().find(|(one, _)| *one == mark) {
                     Some((_, 0)) => td.num data-sort="0" { "0" },
@@ -141,6 +140,7 @@ fn run_row(run: &SiteRun, numbers: &BTreeMap<(&str, &str), usize>) -> Markup {
                     None => td.num { "-" },
                 }
             }
+            td.wide-text { (compares(run)) span.interval { (run.workload_title) ", " (counted(run.tests.len(), "test")) } }
             td.wide-text {
                 @match &run.headline {
                     Some(headline) => { (headline) "." }
@@ -182,10 +182,10 @@ fn tests_section(tests: &[SiteTest<'_>], runs: &[SiteRun]) -> Markup {
                     thead {
                         tr {
                             th scope="col" { "test" }
-                            th.num scope="col" { "runs" }
-                            th.num scope="col" { "versions" }
                             th.num scope="col" { "newest rate" }
                             th scope="col" { "of" }
+                            th.num scope="col" { "runs" }
+                            th.num scope="col" { "versions" }
                             th scope="col" { "workload" }
                         }
                     }
@@ -211,11 +211,11 @@ fn test_row(test: &SiteTest<'_>, runs: &[SiteRun]) -> Markup {
     html! {
         tr data-find=(versions.iter().map(String::as_str).collect::<Vec<_>>().join(" ")) {
             th scope="row" { a href=(test.path()) { (test.name) } }
+            td.num { @if let Some(newest) = newest { (test::rate(newest)) } @else { "-" } }
+            td.line { @if let Some(newest) = newest { (newest.arm) " against " (newest.base) } }
             td.num { (test.runs.len()) }
             td.num { (versions.len()) }
-            td.num { @if let Some(newest) = newest { (test::rate(newest)) } @else { "-" } }
-            td { @if let Some(newest) = newest { (newest.arm) " against " (newest.base) } }
-            td { (test.workload) }
+            td.line { (test.workload) }
         }
     }
 }

@@ -114,8 +114,8 @@ fn row(run: &SiteRun, result: &ArmResult) -> Markup {
     html! {
         tr {
             th scope="row" { (link(run)) span.interval { (number::utc(run.created_at_ms)) } }
-            td { (result.arm) span.interval { (result.dbms) " " (result.version) } }
-            td { (result.base) span.interval { (result.dbms) " " (result.base_version) } }
+            td.line { (result.arm) span.interval { (result.dbms) " " (result.version) } }
+            td.line { (result.base) span.interval { (result.dbms) " " (result.base_version) } }
             (rate_cell(result))
             @match judged.and_then(|judged| judged.cost.as_ref()) {
                 Some(cost) => (verdict_cell(cost)),
