@@ -83,12 +83,18 @@ words! {
     }
 }
 
+/// The beginning of a database of SQLite.
+const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Lines that tell a format.
 const LINES: usize = 400;
 
 impl Format {
     /// The formats of a file that begins with `head`.
     pub fn of(head: &[u8]) -> Vec<Self> {
+        // Its pages have the text of other formats in them.
+        if head.starts_with(SQLITE) {
+            return vec![Self::HammerdbJobs];
+        }
         let text = String::from_utf8_lossy(head);
         let lines: Vec<&str> = text.lines().take(LINES).collect();
         Self::ALL.into_iter().filter(|format| format.recognises(&lines)).collect()
@@ -126,7 +132,7 @@ impl Format {
             }
             Self::FioTable => fio_table::is_row(first),
             Self::Hammerdb => lines.iter().any(|line| line.contains("TEST RESULT : System achieved")),
-            Self::HammerdbJobs => first.starts_with("SQLite format 3"),
+            Self::HammerdbJobs => false,
             Self::HammerdbCsv => hammerdb::is_row(first),
             Self::InsertBenchmark => lines.iter().take(3).any(|line| ibench::is_header(line)),
             Self::Benchbase => lines.iter().any(|line| line.contains("\"Throughput (requests/second)\"")),

@@ -14,7 +14,7 @@ use crate::samples;
 
 /// Damage to a file.
 #[derive(Debug, Clone)]
-enum Damage {
+pub enum Damage {
     CutAt(prop::sample::Index),
     Replace(prop::sample::Index, u8),
     Insert(prop::sample::Index, Vec<u8>),
@@ -24,7 +24,7 @@ enum Damage {
     Number(prop::sample::Index, &'static str),
 }
 
-fn damage() -> impl Strategy<Value = Damage> {
+pub fn damage() -> impl Strategy<Value = Damage> {
     let numbers = [
         "0",
         "-1",
@@ -49,7 +49,7 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-fn damaged(mut bytes: Vec<u8>, all: &[Damage]) -> Vec<u8> {
+pub fn damaged(mut bytes: Vec<u8>, all: &[Damage]) -> Vec<u8> {
     for one in all {
         if bytes.is_empty() {
             break;
@@ -118,10 +118,15 @@ fn check(bytes: &[u8]) {
     }
 }
 
+/// When to end; `None`: after one round.
+pub fn end() -> Option<Instant> {
+    let seconds = std::env::var("RQPS_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+    seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds))
+}
+
 #[test]
 fn no_damage_makes_a_grammar_panic() {
-    let seconds = std::env::var("RQPS_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
-    let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let until = end();
     let mut rounds = 0u64;
     loop {
         let config = Config { cases: 300, failure_persistence: None, ..Config::default() };

@@ -4,4 +4,5 @@
 
 mod fuzz;
 mod grammars;
+mod jobs;
 mod samples;
