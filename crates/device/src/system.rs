@@ -78,9 +78,10 @@ impl System for Directory {
         })
     }
 
-    fn config(&self, _: &Build, name: &str, _: Option<&HostLimits>) -> ServerResult<Config> {
+    /// It has no name: labels of arms would show it.
+    fn config(&self, _: &Build, _: &str, _: Option<&HostLimits>) -> ServerResult<Config> {
         Ok(Config {
-            name: file_stem(name),
+            name: String::new(),
             hash: String::new(),
             options: Vec::new(),
             before: Vec::new(),
@@ -136,6 +137,10 @@ impl System for Directory {
         Ok(HowCopied::Copy)
     }
 
+    fn place<'b>(&self, build: &'b Build) -> Option<&'b Path> {
+        Some(&build.root)
+    }
+
     fn session_is_a_process(&self) -> bool {
         true
     }
@@ -171,11 +176,6 @@ fn make_data_dir(data_dir: &Path) -> ServerResult<()> {
 
 fn file_error<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Error) -> ServerError + 'a {
     move |source| rqps_builds::Error::File { action, path: path.to_owned(), source }.into()
-}
-
-/// The name of a config kept in a run folder is that of its file.
-fn file_stem(name: &str) -> String {
-    Path::new(name).file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 struct DirectoryInstance {

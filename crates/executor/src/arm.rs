@@ -46,6 +46,8 @@ pub struct ActiveArm {
     /// `None` if the instance has no process of its own.
     pub(crate) perf: Option<PerfCounters>,
     pub data_dir: PathBuf,
+    /// Where its files are: the data directory, or what is measured.
+    place: PathBuf,
 }
 
 impl ActiveArm {
@@ -71,7 +73,8 @@ impl ActiveArm {
     ) -> Self {
         let perf = instance.pid().map(PerfCounters::attach);
         let data_dir = spec.data_dir.clone();
-        let arm = Self { index, name: name.to_owned(), system, instance, perf, data_dir };
+        let place = system.place(&spec.build).map_or_else(|| data_dir.clone(), Path::to_owned);
+        let arm = Self { index, name: name.to_owned(), system, instance, perf, data_dir, place };
         control.set_current(&arm);
         arm
     }
@@ -128,12 +131,7 @@ impl ActiveArm {
     }
 
     fn disk_full(&self, step: &str, words: String) -> Error {
-        Error::DiskFull {
-            arm: self.name.clone(),
-            doing: step.to_owned(),
-            place: self.data_dir.clone(),
-            words,
-        }
+        Error::DiskFull { arm: self.name.clone(), doing: step.to_owned(), place: self.place.clone(), words }
     }
 
     /// How the server died, or `None` if it lives. A lost session is a sign of death: either the whole server

@@ -9,18 +9,21 @@ use rqps_plan::estimate::{LOAD_ROWS_PER_SECOND, START_SECONDS, estimate};
 use rqps_plan::isolated::{LOADS, block_seconds};
 use rqps_plan::{Plan, Protocol, schedule};
 use rqps_servers::HostLimits;
+use std::path::{Path, PathBuf};
 
 /// Blocks until the first verdicts.
 const FIRST_LOOK: f64 = 3.0;
 
 /// Estimates, and what the host has.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Needs {
     /// Of the whole run; of blocks, until the first verdicts.
     pub seconds: f64,
     /// Tables with their indexes, of all data directories that exist at the same time; without logs.
     pub data_bytes: u64,
     pub disk_free_bytes: u64,
+    /// The directory that is measured, if it is not rqps' own that has them; of several the one with least free space.
+    pub place: Option<PathBuf>,
     /// Caches of all servers that run at the same time, as far as configs give them.
     pub cache_bytes: u64,
     pub memory_bytes: u64,
@@ -28,7 +31,10 @@ pub struct Needs {
 
 impl Needs {
     pub fn of(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Self {
-        let host = HostLimits::of(&dirs.work);
+        let places = ingredients.iter().filter_map(|one| one.system.place(&one.build));
+        let free = |place: &Path| HostLimits::of(place).disk_free_bytes;
+        let place = places.min_by_key(|place| free(place));
+        let host = HostLimits::of(place.unwrap_or(&dirs.work));
         let rows = plan.work.rows_total();
         let (copies, seconds) = match plan.protocol {
             Protocol::Sequence => (resident(plan), estimate(&schedule(plan), plan).iter().sum()),
@@ -47,6 +53,7 @@ impl Needs {
             seconds,
             data_bytes: copies.saturating_mul(rows).saturating_mul(plan.work.row_bytes()),
             disk_free_bytes: host.disk_free_bytes,
+            place: place.map(Path::to_owned),
             cache_bytes: caches
                 .iter()
                 .take(resident(plan) as usize)
@@ -59,6 +66,14 @@ impl Needs {
     /// If the host lacks the disk space or the memory.
     pub fn check(self) -> Result<Self> {
         let gb = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
+        if let Some(place) = self.place.as_ref().filter(|_| self.data_bytes > self.disk_free_bytes) {
+            return Err(Error::HostTooSmall(format!(
+                "this plan writes {} to {}, where {} are free: lower file_mb, or make room there",
+                gb(self.data_bytes),
+                place.display(),
+                gb(self.disk_free_bytes)
+            )));
+        }
         if self.data_bytes > self.disk_free_bytes {
             return Err(Error::HostTooSmall(format!(
                 "the tables of this plan need about {} of disk, of which {} are free: load fewer rows or compare fewer \
@@ -89,13 +104,17 @@ mod tests {
             seconds: 1.0,
             data_bytes: 1 << 30,
             disk_free_bytes: 2 << 30,
+            place: None,
             cache_bytes: 1 << 30,
             memory_bytes: 2 << 30,
         };
-        assert_eq!(fits.check().unwrap(), fits);
+        assert_eq!(fits.clone().check().unwrap(), fits);
         let message = |needs: Needs| needs.check().unwrap_err().to_string();
-        let disk = message(Needs { data_bytes: 4 << 40, ..fits });
+        let disk = message(Needs { data_bytes: 4 << 40, ..fits.clone() });
         assert!(disk.contains("4398.0 GB of disk") && disk.contains("2.1 GB are free"), "{disk}");
+        let place = Some(PathBuf::from("/mnt/nvme"));
+        let file = message(Needs { data_bytes: 4 << 30, place, ..fits.clone() });
+        assert!(file.contains("writes 4.3 GB to /mnt/nvme, where 2.1 GB are free: lower file_mb"), "{file}");
         let memory = message(Needs { cache_bytes: 100 << 30, ..fits });
         assert!(memory.contains("107.4 GB for the servers' caches"), "{memory}");
     }

@@ -77,6 +77,11 @@ pub trait System: Sync {
     /// is on disk when this returns.
     fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> ServerResult<HowCopied>;
 
+    /// Where its files are, if not in the data directory.
+    fn place<'b>(&self, _build: &'b Build) -> Option<&'b Path> {
+        None
+    }
+
     /// Whether a process of its own serves each session. If false, a thread does.
     fn session_is_a_process(&self) -> bool;
 

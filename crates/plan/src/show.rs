@@ -99,11 +99,11 @@ fn data_header(plan: &Plan) -> String {
         Driver::Sysbench => " by sysbench",
         Driver::HammerDb => " by HammerDB",
     };
-    let _ = writeln!(
-        out,
-        "{tables} of {}, {clients} over {transport}{by}",
-        counted(plan.work.rows_per_table(), "row")
-    );
+    // A directory has neither tables nor connections.
+    if plan.work.tables() > 0 {
+        let rows = counted(plan.work.rows_per_table(), "row");
+        let _ = writeln!(out, "{tables} of {rows}, {clients} over {transport}{by}");
+    }
     let tests = match plan.profile.after {
         ProfileAfter::Never => return out,
         ProfileAfter::Changed => "of tests that changed",

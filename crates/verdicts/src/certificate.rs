@@ -238,10 +238,15 @@ impl Seen<'_> {
 
     fn own_cpus(&self) -> Option<HostAnswer> {
         let (steal, others) = (self.value(HostQuantity::Steal)?, self.value(HostQuantity::OtherPrograms)?);
-        let took = format!(
-            "other guests took {steal:.1} % of the CPU time, other programs of this host {others:.1} %"
-        );
         let own = steal <= STEAL_PERCENT_MAX && others <= OTHER_PROGRAMS_PERCENT_MAX;
+        let by_guests = format!("other guests took {steal:.1} % of the CPU time");
+        let by_programs = format!("other programs of this host took {others:.1} % of the CPU time");
+        // Of a host that is not its own, what speaks against it.
+        let took = match (steal > STEAL_PERCENT_MAX, others > OTHER_PROGRAMS_PERCENT_MAX) {
+            (true, false) => by_guests,
+            (false, true) => by_programs,
+            _ => format!("{by_guests}, other programs of this host {others:.1} %"),
+        };
         let answer = if own { Answer::Yes } else { Answer::No };
         Some(HostAnswer { question: HostQuestion::OwnCpus, answer, text: took })
     }

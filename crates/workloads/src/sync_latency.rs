@@ -238,20 +238,24 @@ impl Workplan for SyncPlan {
     }
 
     fn tables(&self) -> u32 {
-        1
+        0
     }
 
     fn table_name(&self, _number: u32) -> String {
         "file".to_owned()
     }
 
-    /// A row is a MiB of the file. The driver asks the directory's own file system whether it fits.
     fn rows_per_table(&self) -> u64 {
+        0
+    }
+
+    /// A row is a MiB of the file.
+    fn rows_total(&self) -> u64 {
         self.file_mb
     }
 
     fn row_bytes(&self) -> u64 {
-        0
+        MIB
     }
 
     fn step(&self, name: &str, workload: &Workload, _: &BTreeMap<String, TestOptions>) -> Option<StepDef> {

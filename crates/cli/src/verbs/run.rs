@@ -49,7 +49,8 @@ pub fn begin_in(context: &Context, plan: Plan, results: &Path) -> anyhow::Result
     for (arm, ingredients) in plan.arms.iter().zip(&ingredients) {
         let build = &ingredients.build;
         let (version, hash, config) = (build.label(), build.short_hash(), &ingredients.config.name);
-        out::message(&format!("arm {}: {version} ({hash}), config {config}", arm.name));
+        let config = if config.is_empty() { String::new() } else { format!(", config {config}") };
+        out::message(&format!("arm {}: {version} ({hash}){config}", arm.name));
         for note in &build.notes {
             out::message(&format!("  note: {note}"));
         }
@@ -73,9 +74,12 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         }
     };
     out::message(&format!(
-        "needs       about {}{until}, {} of disk for tables ({} free){caches}",
+        "needs       about {}{until}, {} {} ({} free){caches}",
         duration_text(needs.seconds),
         human::bytes(needs.data_bytes),
+        needs
+            .place
+            .map_or_else(|| "of disk for tables".to_owned(), |place| format!("in {}", place.display())),
         human::bytes(needs.disk_free_bytes)
     ));
     if let Some(budget) = plan.budget.filter(|budget| budget.as_secs_f64() < needs.seconds) {

@@ -1,4 +1,4 @@
-//! Absolute rates (QPS).
+//! Absolute rates (QPS, where at least one test counts queries).
 //!
 //! | column | means |
 //! | --- | --- |
@@ -17,7 +17,9 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     let steps = comparison.steps(which);
     let mut columns = numbered(&all);
     columns.push(Column::words("test"));
+    let counts_queries = comparison.units(&steps).iter().any(|(unit, _)| unit.is_queries());
     let (id, title) = match which {
+        StepKind::Tests if !counts_queries => ("qps", "Rates"),
         StepKind::Tests => ("qps", "QPS"),
         StepKind::Pre => ("qps_pre", "QPS before any write (.pre)"),
     };

@@ -58,15 +58,16 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
         let clients = (!clients.is_empty()).then(|| numbers_of(clients.into_iter(), "client"));
         return by.chain(clients).collect::<Vec<_>>().join(", ");
     }
-    let mut parts = vec![
-        numbers_of(tests.map(|step| step.clients), "client"),
-        format!(
+    let mut parts = vec![numbers_of(tests.map(|step| step.clients), "client")];
+    // A directory has neither tables nor a server.
+    if meta.tables > 0 {
+        parts.push(format!(
             "{} rows in {}",
             grouped(meta.rows_per_table * u64::from(meta.tables), ','),
             counted(meta.tables as usize, "table")
-        ),
-        format!("a server built by {}", toolchain(family)),
-    ];
+        ));
+        parts.push(format!("a server built by {}", toolchain(family)));
+    }
     let setting = |name: &&str| {
         let setting = base.settings.iter().find(|setting| setting.name == *name)?;
         Some(format!("{name} {}", setting.value))

@@ -41,10 +41,12 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
             meta.workload_title, meta.workload_revision, meta.program_version
         ),
         format!("protocol: {}", protocol(&meta.protocol)),
-        format!("tables: {} of {} rows, seed {}", meta.tables, meta.rows_per_table, meta.seed),
-        format!("clients: {}", meta.clients),
-        format!("windows: {}", amounts(run)),
     ];
+    if meta.tables > 0 {
+        lines.push(format!("tables: {} of {} rows, seed {}", meta.tables, meta.rows_per_table, meta.seed));
+    }
+    lines.push(format!("clients: {}", meta.clients));
+    lines.push(format!("windows: {}", amounts(run)));
     lines.extend(meta.method.iter().map(|setting| format!("{}: {}", setting.name, setting.value)));
     lines
 }
