@@ -206,3 +206,23 @@ fn no_page_is_too_large_for_a_phone() {
     let page = files.iter().find(|file| file.path.starts_with("runs/")).unwrap();
     println!("{} bytes", page.content.len());
 }
+
+#[test]
+fn more_runs_than_a_page_can_hold_have_several_pages() {
+    let results = tempfile::tempdir().unwrap();
+    let run =
+        runs::write(results.path(), &LongRun { arms: 2, tests: 2, seconds: 1, suffix: "", functions: 0 });
+    let (_, facts) = site_run(&RunFolder::open(&run).unwrap(), "long").unwrap();
+    let files = site_pages(vec![facts; 6000]).unwrap();
+    let pages: Vec<&SiteFile> = files.iter().filter(|file| file.path.starts_with("index")).collect();
+    assert!(pages.len() > 1, "{} pages", pages.len());
+    let rows: usize = pages.iter().map(|page| page.content.matches("href=\"runs/").count()).sum();
+    assert_eq!(rows, 6000, "each run is on one page");
+    for page in &pages {
+        let others = pages.iter().filter(|other| page.content.contains(&format!("href=\"{}\"", other.path)));
+        assert_eq!(others.count(), pages.len() - 1, "{} links to all others", page.path);
+    }
+    for file in &files {
+        assert!(file.content.len() <= BYTES_MAX, "{} has {} bytes", file.path, file.content.len());
+    }
+}
