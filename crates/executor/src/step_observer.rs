@@ -11,7 +11,7 @@ use crate::system::Admin;
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_model::Counter;
 use rqps_probe::counters::CounterSet;
-use rqps_probe::{CpuClock, FlushProcedure, Sampler, WindowCost, WindowProbe, WindowStart};
+use rqps_probe::{CpuClock, FlushProcedure, HostStart, Sampler, WindowCost, WindowProbe, WindowStart};
 use rqps_store::now_ms;
 use std::cell::RefCell;
 use std::path::Path;
@@ -51,6 +51,8 @@ pub(crate) struct StepObserver<'a, 'b> {
     /// The clients' threads, if arms take turns.
     client_threads: Option<Vec<u32>>,
     open: Option<OpenWindow>,
+    /// The same for an instance without a process.
+    open_of_host: Option<(HostStart, Sampler)>,
     /// Session for the debt sampler, until the window opens.
     debt_admin: Option<Box<dyn Admin>>,
     debt_sampler: Option<DebtSampler>,
@@ -88,6 +90,7 @@ impl<'a, 'b> StepObserver<'a, 'b> {
             client_pid: None,
             client_threads: None,
             open: None,
+            open_of_host: None,
             debt_admin,
             debt_sampler: None,
             counters_before: None,
@@ -141,6 +144,8 @@ impl<'a, 'b> StepObserver<'a, 'b> {
             };
             let start = probe.begin()?;
             self.open = Some(OpenWindow { probe, start, sampler, clocks });
+        } else {
+            self.open_of_host = Some((HostStart::now()?, Sampler::start(None)?));
         }
         self.debt_sampler = self.debt_admin.take().map(DebtSampler::start).transpose()?;
         Ok(())
@@ -172,6 +177,10 @@ impl<'a, 'b> StepObserver<'a, 'b> {
             if let Some(sampler) = window.sampler {
                 self.samples = sampler.stop()?.columns();
             }
+        }
+        if let Some((start, sampler)) = self.open_of_host.take() {
+            self.cost = Some(start.end()?);
+            self.samples = sampler.stop()?.columns();
         }
         self.debt = self.debt_sampler.take().map(DebtSampler::stop).unwrap_or_default();
         Ok(())

@@ -43,4 +43,4 @@ pub use sampler::{Column, SAMPLES_MAX, Sample, Sampler, Series};
 pub use server::FlushProcedure;
 pub use server_cost::{BackendCost, RoleCost, ServerCost, ServerTarget, WorkIn};
 pub use server_memory::ServerMemory;
-pub use window::{WindowCost, WindowProbe, WindowStart};
+pub use window::{HostStart, WindowCost, WindowProbe, WindowStart};

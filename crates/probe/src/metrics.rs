@@ -27,6 +27,9 @@ impl WindowCost {
     pub fn metrics(&self) -> Vec<(String, f64)> {
         let mut metrics = Metrics(Vec::new());
         self.host_metrics(&mut metrics);
+        if self.is_of_host {
+            return metrics.0;
+        }
         self.server_metrics(&mut metrics);
         metrics.add("client_cpu_us", self.client.cpu_us);
         metrics.add("client_user_us", self.client.user_us);

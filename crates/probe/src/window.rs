@@ -60,6 +60,29 @@ pub struct WindowCost {
     pub rest_us: i64,
     /// Hardware counters of the server.
     pub perf: PerfCost,
+    /// Whether only the host was measured, since what is under test has no process.
+    pub is_of_host: bool,
+}
+
+/// The host at the start of a window of something that has no process, such as a directory.
+#[derive(Debug)]
+pub struct HostStart {
+    host: HostCost,
+    at: Instant,
+}
+
+impl HostStart {
+    /// Reads the host's counters.
+    pub fn now() -> Result<Self> {
+        Ok(HostStart { host: HostCost::since_boot()?, at: Instant::now() })
+    }
+
+    /// What the window cost the host.
+    pub fn end(&self) -> Result<WindowCost> {
+        let elapsed_us = self.at.elapsed().as_micros() as u64;
+        let host = HostCost::since_boot()?.combine(&self.host, SINCE);
+        Ok(WindowCost { elapsed_us, host, is_of_host: true, ..WindowCost::default() })
+    }
 }
 
 impl WindowProbe {
@@ -138,6 +161,7 @@ impl WindowProbe {
             client,
             client_queued_us: own.queued_since_us(&start.client),
             perf,
+            is_of_host: false,
         })
     }
 

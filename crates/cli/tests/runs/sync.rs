@@ -55,6 +55,9 @@ fn fio_measures_and_its_file_is_gone_after_a_kill_and_at_the_end() {
         let events = result.events.unwrap();
         let metric = |name: &str| window.metric(name).unwrap_or(0.0);
         assert!((metric("fio_written_mb") - result.operations * 16384.0 / 1e6).abs() < 1e-3, "{step}");
+        // Each write waits, and nothing is a server.
+        assert!(metric("host_context_switches") >= 1.0, "{step}: the host's counters");
+        assert_eq!(window.metric("server_cpu_us"), None, "{step}");
         let histograms = run.histograms(window.action.seq).unwrap();
         let writes = histograms.iter().find(|one| one.statement == "write").unwrap();
         assert_eq!(writes.count, events, "{step}");
