@@ -182,6 +182,7 @@ mod tests {
             plan: String::new(),
             place: crate::spec::Place::Local,
             groups: vec![vec!["a".to_owned(), "d".to_owned()], vec!["b".to_owned()], vec!["c".to_owned()]],
+            outside: vec!["e".to_owned()],
             cache: "/".into(),
             program_sha256: String::new(),
             arms: Vec::new(),
@@ -193,6 +194,10 @@ mod tests {
         let jobs = [other.clone(), Job { name: "rqps-y-0001.1-1".to_owned(), ..other.clone() }];
         let by_task = by_task(&spec, &jobs);
         assert_eq!(by_task.into_iter().collect::<Vec<_>>(), [("0012.2".to_owned(), vec![&other])]);
-        assert_eq!(spec.excluded(&spec.tasks[1]), ["a", "d", "c"], "hosts of other replicas");
+        assert_eq!(
+            spec.excluded(&spec.tasks[1]),
+            ["a", "d", "c", "e"],
+            "hosts of other replicas and of others"
+        );
     }
 }

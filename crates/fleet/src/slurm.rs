@@ -42,28 +42,29 @@ impl Job {
 pub struct Slurm;
 
 impl Slurm {
-    /// Hosts of a partition that are up, by name.
+    /// Hosts of a partition, by name: those that are up, and the others.
     ///
     /// # Errors
     /// If Slurm does not answer, or does not know the partition.
-    pub fn hosts(self, partition: &str) -> Result<Vec<String>> {
+    pub fn hosts(self, partition: &str) -> Result<(Vec<String>, Vec<String>)> {
         let text =
             call("sinfo", &["--noheader", "--Node", "--partition", partition, "--format", "%N|%T"], None)?;
         let is_up =
             |state: &str| UP.contains(&state.trim_end_matches(['*', '~', '#', '!', '%', '$', '@', '^', '-']));
-        let mut hosts: Vec<String> = text
+        let mut hosts: Vec<(&str, bool)> = text
             .lines()
             .filter_map(|line| line.trim().split_once('|'))
-            .filter(|(_, state)| is_up(state))
-            .map(|(host, _)| host.to_owned())
+            .map(|(host, state)| (host, is_up(state)))
             .collect();
         if text.trim().is_empty() {
             let why = format!("no partition {partition}: `sinfo` lists them");
             return Err(Error::Slurm { program: "sinfo", why });
         }
-        hosts.sort_by_key(|host| natural(host));
+        hosts.sort_by_key(|(host, _)| natural(host));
         hosts.dedup();
-        Ok(hosts)
+        let (up, others): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|(_, is_up)| *is_up);
+        let names = |hosts: Vec<(&str, bool)>| hosts.into_iter().map(|(host, _)| host.to_owned()).collect();
+        Ok((names(up), names(others)))
     }
 
     /// This user's unfinished jobs whose names begin with `stem`.

@@ -19,6 +19,9 @@ pub struct Spec {
     pub place: Place,
     /// The hosts of each replica. A comparison is measured once in each group, so on as many hosts.
     pub groups: Vec<Vec<String>>,
+    /// Hosts of the partition that are not the fleet's: without being told, Slurm would use them too.
+    #[serde(default)]
+    pub outside: Vec<String>,
     /// The build cache of all hosts.
     pub cache: PathBuf,
     /// Of the program that hosts run, a copy in the fleet's folder.
@@ -86,10 +89,11 @@ impl Spec {
         format!("rqps-{}-", self.id)
     }
 
-    /// Hosts that must not run a task: those of other replicas.
+    /// Hosts that must not run a task: those of other replicas, and those that are not the fleet's.
     pub fn excluded(&self, task: &Task) -> Vec<&str> {
         let others = self.groups.iter().enumerate().filter(|(at, _)| at + 1 != task.replica as usize);
-        others.flat_map(|(_, hosts)| hosts.iter().map(String::as_str)).collect()
+        let others = others.flat_map(|(_, hosts)| hosts);
+        others.chain(&self.outside).map(String::as_str).collect()
     }
 }
 

@@ -40,6 +40,7 @@ fn spec(tasks: Vec<Task>, hosts: &[String]) -> Spec {
         plan: "t".to_owned(),
         place: Place::Local,
         groups: replicas_of(hosts, REPLICAS),
+        outside: Vec::new(),
         cache: "/".into(),
         program_sha256: String::new(),
         arms: ["old", "control", "new"].map(str::to_owned).to_vec(),

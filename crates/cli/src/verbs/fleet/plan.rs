@@ -29,7 +29,7 @@ const FOLDERS_MAX: u32 = 10_000;
 
 pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     let mut plan = read_plan(&args.plan)?;
-    let (place, hosts) = place(args)?;
+    let (place, hosts, outside) = place(args)?;
     let groups = replicas_of(&hosts, REPLICAS.min(hosts.len()));
     let smallest = groups.iter().map(Vec::len).min().unwrap_or(1);
     let pieces = cut(&plan, pieces_for(smallest));
@@ -47,6 +47,7 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
         plan: plan.name.clone(),
         place,
         groups,
+        outside,
         program_sha256: sha256(&program)?,
         arms: plan.arms.iter().map(|arm| arm.name.clone()).collect(),
         builds: BTreeMap::new(),
@@ -62,10 +63,10 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     let ingredients =
         with_build_progress(context, &what, None, |watch| rqps_executor::resolve(&KIT, &plan, &dirs, watch))?;
     let builds: Vec<Build> = ingredients.into_iter().map(|ingredients| ingredients.build).collect();
-    fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
+    let folder = claim_folder(context, &plan.name)?;
     pin(&mut plan, &builds, &folder)?;
     let hashes = plan.arms.iter().zip(&builds).map(|(arm, build)| (arm.name.clone(), build.hash.clone()));
-    let spec = Spec { builds: hashes.collect(), ..spec };
+    let spec = Spec { id: id(&folder), builds: hashes.collect(), ..spec };
     let pieces = cut(&plan, pieces_for(smallest));
     let texts = pieces.iter().map(checked).collect::<anyhow::Result<Vec<String>>>()?;
     let fleet = Fleet::create(&folder, spec, &plan.to_toml()?, &texts, &program)?;
@@ -73,17 +74,18 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     submit(context, &fleet)
 }
 
-fn place(args: &FleetRunArgs) -> anyhow::Result<(Place, Vec<String>)> {
+/// Where tasks run, the fleet's hosts, and the partition's other ones.
+fn place(args: &FleetRunArgs) -> anyhow::Result<(Place, Vec<String>, Vec<String>)> {
     let (Some(partition), Some(wanted)) = (&args.partition, args.hosts) else {
-        return Ok((Place::Local, vec![this_host()]));
+        return Ok((Place::Local, vec![this_host()], Vec::new()));
     };
-    let mut hosts = Slurm.hosts(partition)?;
+    let (mut hosts, mut outside) = Slurm.hosts(partition)?;
     let (partition, wanted) = (partition.clone(), wanted as usize);
     if hosts.len() < wanted {
         return Err(Error::TooFewHosts { partition, found: hosts.len(), wanted }.into());
     }
-    hosts.truncate(wanted);
-    Ok((Place::Slurm { partition }, hosts))
+    outside.extend(hosts.split_off(wanted));
+    Ok((Place::Slurm { partition }, hosts, outside))
 }
 
 /// `results/fleet-NAME-1`, with the first number that is free.
@@ -93,6 +95,21 @@ fn free_folder(context: &Context, name: &str) -> anyhow::Result<PathBuf> {
         .map(|number| results.join(format!("fleet-{name}-{number}")))
         .find(|path| !path.exists());
     free.ok_or_else(|| Usage(format!("{} is full of fleets of {name}", results.display())).into())
+}
+
+/// Makes the folder: another call of the same moment gets the next number.
+fn claim_folder(context: &Context, name: &str) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(&context.results)?;
+    loop {
+        let folder = free_folder(context, name)?;
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(anyhow::Error::new(error).context(format!("creating {}", folder.display())));
+            }
+        }
+    }
 }
 
 /// All hosts share a cache: `RQPS_CACHE`, or one beside the fleets.
