@@ -44,13 +44,16 @@ struct Manifest {
     /// original files, which is the same everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "fitted_hash")]
     relocated_hash: Option<String>,
+    /// The hash of all files where the build's own covers only some: a compiled build's leaves out headers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    files_hash: Option<String>,
     build: Build,
 }
 
 impl Manifest {
     /// The hash that the files in the cache should have.
     fn content_hash(&self) -> &String {
-        self.relocated_hash.as_ref().unwrap_or(&self.build.hash)
+        self.relocated_hash.as_ref().or(self.files_hash.as_ref()).unwrap_or(&self.build.hash)
     }
 }
 
@@ -175,12 +178,15 @@ impl Cache {
         build.root.clone_from(&root);
         finish(&mut build)?;
         let files = program_files(&root)?;
-        let relocated_hash = is_relocated.then(|| files.hash()).transpose()?;
+        let hash = files.hash()?;
+        let (relocated_hash, files_hash) = if is_relocated { (Some(hash), None) } else { (None, Some(hash)) };
+        let files_hash = files_hash.filter(|hash| *hash != build.hash);
         let manifest = Manifest {
             format: FORMAT,
             archive_sha256,
             fingerprint: files.fingerprint(),
             relocated_hash,
+            files_hash,
             build: build.clone(),
         };
         self.write_manifest(&manifest_path, &manifest)?;

@@ -31,7 +31,8 @@ sed -e "s|@prefix@|$prefix|; s|@cc@|$cc|; s|@cflags@|$cflags|; s|@src@|$src|" "$
 
 const MAKEFILE: &str = "all: postgres initdb\n\
     %: @src@/%.c\n\t@cc@ @cflags@ -o $@ $<\n\
-    install: all\n\tmkdir -p @prefix@/bin\n\tcp postgres initdb @prefix@/bin\n";
+    install: all\n\tmkdir -p @prefix@/bin\n\tcp postgres initdb @prefix@/bin\n\
+    \tmkdir -p @prefix@/include\n\ttouch @prefix@/include/pg_config.h\n";
 
 const POSTGRES: &str = r#"#include <stdio.h>
 const char text[] = "PostgreSQL 13.99 on x86_64-pc-linux-gnu, compiled by gcc 1.2.3, 64-bit";
