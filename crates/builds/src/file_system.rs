@@ -51,6 +51,10 @@ impl Product for FileSystem {
                 "its files are in memory, so a sync does nothing: name a directory on a device",
             ));
         }
+        // Such as /proc.
+        if kind.f_blocks == 0 {
+            return Err(refused("its file system keeps no files: name a directory on a device"));
+        }
         // A file without a name, which is gone when it is closed.
         let flags = (OFlags::TMPFILE | OFlags::DIRECT).bits() as i32;
         match OpenOptions::new().read(true).write(true).mode(0o600).custom_flags(flags).open(path) {
@@ -126,6 +130,8 @@ mod tests {
         let memory = tempfile::tempdir_in("/dev/shm").unwrap();
         assert!(message(memory.path()).contains("in memory"), "{}", message(memory.path()));
         assert!(message(Path::new("/nowhere")).contains("no directory"));
+        // Root may write to it.
+        assert!(message(Path::new("/proc")).contains("keeps no files"), "{}", message(Path::new("/proc")));
         // Read-only for everybody, and for root.
         let proc = message(Path::new("/proc/1"));
         assert!(proc.contains("/proc/1") && proc.contains("name another directory"), "{proc}");

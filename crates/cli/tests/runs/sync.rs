@@ -1,12 +1,14 @@
 //! Sync latency of directories, with the real fio.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use rqps_store::Status;
 use tempfile::TempDir;
 
-use crate::bench::{Bench, wait_for};
+use crate::bench::{Bench, Running, wait_for};
 
 /// A directory on a disk: that of the other tests' files may be in memory.
 fn on_disk() -> TempDir {
@@ -110,9 +112,25 @@ fn what_cannot_be_measured_is_refused_before_anything_is_written() {
     let words = bench.call(&["run", bench.plan_text(&wrong).to_str().unwrap()]).expect(2).stderr;
     assert!(words.contains("do not run on") || words.contains("does not run on directory"), "{words}");
     assert!(words.contains("Write benchmark = \"sync-latency\""), "{words}");
+    // Mounted read-only for this rqps alone.
+    let rqps = bench.rqps(&["run", &plan(&bench, dir.path(), "", "", &["a"])]);
+    let mount = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && exec \"$@\"";
+    let mut read_only = Command::new("unshare");
+    read_only.args(["--mount", "sh", "-c", mount, "sh"]).arg(dir.path()).arg(rqps.get_program());
+    read_only.args(rqps.get_args()).env("RQPS_WORK", bench.work()).current_dir(bench.path());
+    let words = Running::of(read_only).end().expect(2).stderr;
+    assert!(words.contains("mounted read-only: remount it"), "{words}");
+    // Too old a fio comes first in PATH.
+    fs::write(bench.path().join("fio"), "#!/bin/sh\necho fio-2.21\n").unwrap();
+    fs::set_permissions(bench.path().join("fio"), Permissions::from_mode(0o755)).unwrap();
+    let mut old_fio = bench.rqps(&["run", &plan(&bench, dir.path(), "", "", &["a"])]);
+    old_fio.env("PATH", format!("{}:/usr/bin:/bin", bench.path().display()));
+    let words = Running::of(old_fio).end().expect(3).stderr;
+    assert!(words.contains("2.21") && words.contains("3.5"), "{words}");
+    fs::remove_file(bench.path().join("fio")).unwrap();
     let mut without_fio = bench.rqps(&["run", &plan(&bench, dir.path(), "", "", &["a"])]);
     without_fio.env("PATH", bench.path());
-    let words = crate::bench::Running::of(without_fio).end().expect(3).stderr;
+    let words = Running::of(without_fio).end().expect(3).stderr;
     assert!(words.contains("`fio` is not in PATH") && words.contains("package fio"), "{words}");
     assert!(is_empty(dir.path()));
 }
