@@ -4,6 +4,7 @@
 //! with base measured beside them. [`rqps_stats::judge_hosts`] judges. What is added here are the facts that tell hosts
 //! apart.
 
+mod doubts;
 mod facts;
 
 use std::collections::BTreeMap;
@@ -18,10 +19,14 @@ use crate::error::{Error, Result};
 use crate::folder::Fleet;
 use crate::spec::Task;
 
+pub use doubts::Doubts;
 pub use facts::{Split, splits};
 
 /// Blocks of a task on a host have numbers of their own.
 const BLOCKS_MAX: u32 = 10_000;
+
+/// Threads that read: a shared file system takes its time, also if there are few CPUs.
+const READERS_MIN: usize = 8;
 
 /// The comparison over all hosts.
 #[derive(Debug)]
@@ -43,6 +48,8 @@ pub struct HostResult {
     /// By key, without what is the host's own, such as its name.
     pub facts: BTreeMap<String, String>,
     pub is_left_out: bool,
+    /// Why its figures may say little.
+    pub doubts: Doubts,
 }
 
 impl Collected {
@@ -58,6 +65,7 @@ impl Collected {
 struct Read {
     host: String,
     facts: BTreeMap<String, String>,
+    doubts: Doubts,
     /// Names of its arms, by index of the experiment's.
     arms: Vec<String>,
     base: String,
@@ -84,13 +92,19 @@ pub fn collect(fleet: &Fleet) -> Result<Collected> {
     let mut hosts: BTreeMap<String, (HostResult, Experiment)> = BTreeMap::new();
     for (number, one) in read.into_iter().enumerate() {
         let (host, experiment) = hosts.entry(one.host.clone()).or_insert_with(|| {
-            let result =
-                HostResult { name: one.host.clone(), tasks: 0, facts: BTreeMap::new(), is_left_out: false };
+            let result = HostResult {
+                name: one.host.clone(),
+                tasks: 0,
+                facts: BTreeMap::new(),
+                is_left_out: false,
+                doubts: Doubts::default(),
+            };
             let base = index(&base).unwrap_or(0);
             let control = control.as_deref().and_then(index);
             (result, Experiment { arms: order.len(), base, control, tests: Vec::new() })
         });
         host.tasks += 1;
+        host.doubts.add(one.doubts);
         for (key, value) in &one.facts {
             host.facts.entry(key.clone()).or_insert_with(|| value.clone());
         }
@@ -107,9 +121,9 @@ pub fn collect(fleet: &Fleet) -> Result<Collected> {
     Ok(Collected { arms: order.clone(), base, hosts: results, judged, tasks_done: tasks.len() })
 }
 
-/// Reads the results of tasks on all CPUs, in the order of tasks.
+/// Reads the results of tasks, in their order.
 fn read_all(fleet: &Fleet, tasks: &[&Task]) -> Result<Vec<Read>> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let threads = thread::available_parallelism().map_or(1, usize::from).max(READERS_MIN);
     let chunks: Vec<Result<Vec<Read>>> = thread::scope(|scope| {
         let some = tasks.chunks(tasks.len().div_ceil(threads).max(1));
         let started: Vec<_> = some
@@ -129,15 +143,17 @@ fn read_all(fleet: &Fleet, tasks: &[&Task]) -> Result<Vec<Read>> {
 fn read(fleet: &Fleet, task: &Task) -> Result<Read> {
     let result = fleet.result(task)?;
     let path = fleet.task_folder(task).join(&result.run);
-    let run = RunFolder::open(&path)?;
+    let run = RunFolder::open_unchanging(&path)?;
     same_builds(fleet, &run, path)?;
-    if !has_blocks(&run) {
+    // Of a budget that ended before the first block nothing is left, which a warning says.
+    if !has_blocks(&run) && run.meta.protocol != "isolated" {
         return Err(Error::NoBlocks { path: run.folder.path().to_owned() });
     }
-    let experiment = experiment(&run)?;
+    let (experiment, rules) = (experiment(&run)?, rules_of(&run)?);
     Ok(Read {
         host: result.host,
         facts: facts::of(&run),
+        doubts: Doubts::of(&task.id, &run, &rules),
         base: run.arms.get(experiment.base).map(|arm| arm.name.clone()).unwrap_or_default(),
         control: run
             .arms
@@ -145,7 +161,7 @@ fn read(fleet: &Fleet, task: &Task) -> Result<Read> {
             .find(|arm| arm.control && arm.role != Role::Base)
             .map(|arm| arm.name.clone()),
         arms: run.arms.iter().map(|arm| arm.name.clone()).collect(),
-        rules: rules_of(&run)?,
+        rules,
         experiment,
     })
 }

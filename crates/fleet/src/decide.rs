@@ -13,6 +13,11 @@ use crate::spec::{Spec, Task};
 
 /// Failures after which a task is given up: a plan that cannot be measured would occupy its hosts for ever.
 pub const FAILURES_MAX: usize = 3;
+/// Submissions after which a task is given up, if no job left a result or said why: a job that cannot write to the
+/// fleet's folder fails without a word. Counted from the last `resume`; with the pauses they take two hours.
+const SUBMISSIONS_MAX: usize = 12;
+/// The same if no job has even opened its output, as Slurm does first: its host does not see the fleet's folder.
+const UNSEEN_MAX: usize = 4;
 /// The wait before a task is submitted a second time; doubles each time.
 const PAUSE_MS: i64 = 15_000;
 const DOUBLINGS_MAX: u32 = 6;
@@ -27,6 +32,8 @@ pub enum State {
     Queued(Job),
     /// Given up.
     Failed,
+    /// Has no job, and gets none until the fleet is resumed.
+    Cancelled,
     /// Was submitted so recently that it waits.
     Waiting,
     /// To be submitted, the how-manieth time, from 1.
@@ -36,9 +43,18 @@ pub enum State {
 /// What the journal says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct History {
-    /// By task: number of submissions, and the time of the last.
-    submissions: BTreeMap<String, (usize, i64)>,
+    submissions: BTreeMap<String, Submissions>,
     pub is_cancelled: bool,
+}
+
+/// Of a task.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Submissions {
+    all: usize,
+    /// Since the fleet was last resumed.
+    recent: usize,
+    /// When the last of these was.
+    last_at_ms: i64,
 }
 
 impl History {
@@ -47,13 +63,17 @@ impl History {
         for event in events {
             match event {
                 Event::Submitting { at_ms, task, .. } => {
-                    let (count, last) = history.submissions.entry(task.clone()).or_default();
-                    *count += 1;
-                    *last = (*last).max(*at_ms);
+                    let of_task = history.submissions.entry(task.clone()).or_default();
+                    of_task.all += 1;
+                    of_task.recent += 1;
+                    of_task.last_at_ms = of_task.last_at_ms.max(*at_ms);
                 }
                 Event::Submitted { .. } => {}
                 Event::Cancelled { .. } => history.is_cancelled = true,
-                Event::Resumed { .. } => history.is_cancelled = false,
+                Event::Resumed { .. } => {
+                    history.is_cancelled = false;
+                    history.submissions.values_mut().for_each(|of_task| of_task.recent = 0);
+                }
             }
         }
         history
@@ -61,27 +81,33 @@ impl History {
 
     /// How often a task was submitted, or was about to be.
     pub fn submissions(&self, task: &str) -> usize {
-        self.submissions.get(task).map_or(0, |(count, _)| *count)
+        self.submissions.get(task).map_or(0, |of_task| of_task.all)
+    }
+
+    fn recent_submissions(&self, task: &str) -> usize {
+        self.submissions.get(task).map_or(0, |of_task| of_task.recent)
     }
 
     /// When a task may be submitted again, milliseconds since 1970 (UTC).
     fn due_at_ms(&self, task: &str) -> i64 {
-        let Some((count, last)) = self.submissions.get(task) else { return 0 };
-        let doublings = (*count as u32 - 1).min(DOUBLINGS_MAX);
-        last + PAUSE_MS * i64::from(1_u32 << doublings)
+        let Some(of_task) = self.submissions.get(task).filter(|of_task| of_task.recent > 0) else { return 0 };
+        let doublings = (of_task.recent as u32 - 1).min(DOUBLINGS_MAX);
+        of_task.last_at_ms + PAUSE_MS * i64::from(1_u32 << doublings)
     }
 }
 
-/// Where a task is. `jobs` are Slurm's jobs of this task, `failures` how often it failed on a host.
-pub fn decide(
-    task: &Task,
-    history: &History,
-    jobs: &[&Job],
-    is_done: bool,
-    failures: usize,
-    now_ms: i64,
-) -> State {
-    if is_done {
+/// What jobs of a task left in the fleet's folder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traces {
+    pub is_done: bool,
+    /// How often it failed on a host.
+    pub failures: usize,
+    pub has_output: bool,
+}
+
+/// Where a task is. `jobs` are Slurm's jobs of this task.
+pub fn decide(task: &Task, history: &History, jobs: &[&Job], traces: Traces, now_ms: i64) -> State {
+    if traces.is_done {
         return State::Done;
     }
     // One that runs before one that waits.
@@ -89,8 +115,13 @@ pub fn decide(
     if let Some(job) = live.max_by_key(|job| (job.is_running(), std::cmp::Reverse(&job.id))) {
         return State::Queued((*job).clone());
     }
-    if failures >= FAILURES_MAX {
+    let submissions_max = if traces.has_output { SUBMISSIONS_MAX } else { UNSEEN_MAX };
+    let is_useless = history.recent_submissions(&task.id) >= submissions_max;
+    if traces.failures >= FAILURES_MAX || is_useless {
         return State::Failed;
+    }
+    if history.is_cancelled {
+        return State::Cancelled;
     }
     if history.due_at_ms(&task.id) > now_ms {
         return State::Waiting;
@@ -103,7 +134,7 @@ pub fn is_superfluous(job: &Job, state: &State) -> bool {
     match state {
         State::Done => !job.is_running(),
         State::Queued(chosen) => chosen.id != job.id && !job.is_running(),
-        State::Failed | State::Waiting | State::Due(_) => is_stuck(job),
+        State::Failed | State::Cancelled | State::Waiting | State::Due(_) => is_stuck(job),
     }
 }
 
@@ -140,7 +171,8 @@ mod tests {
     fn a_task_is_submitted_again_only_if_it_is_neither_done_nor_on_its_way() {
         let task = Task::new(1, 1, 60.0);
         let state = |events: &[Event], jobs: &[&Job], is_done, failures, now| {
-            decide(&task, &History::of(events), jobs, is_done, failures, now)
+            let traces = Traces { is_done, failures, has_output: true };
+            decide(&task, &History::of(events), jobs, traces, now)
         };
         assert_eq!(state(&[], &[], false, 0, 0), State::Due(1));
         // Written to the journal and killed before Slurm answered: it has the job, or it has not.
@@ -153,6 +185,16 @@ mod tests {
         let twice = [submitting(0, 1), submitting(PAUSE_MS, 2)];
         assert_eq!(state(&twice, &[], false, 0, 3 * PAUSE_MS - 1), State::Waiting);
         assert_eq!(state(&twice, &[], false, 0, 3 * PAUSE_MS), State::Due(3));
+        // Jobs that end without a word are not submitted for ever; whoever resumes the fleet has seen to the cause.
+        let mut silent = vec![submitting(0, 1); SUBMISSIONS_MAX];
+        assert_eq!(state(&silent, &[], false, 0, i64::MAX), State::Failed);
+        let unseen = |count| decide(&task, &History::of(&silent[..count]), &[], Traces::default(), i64::MAX);
+        assert_eq!((unseen(UNSEEN_MAX - 1), unseen(UNSEEN_MAX)), (State::Due(UNSEEN_MAX), State::Failed));
+        silent.push(Event::Resumed { at_ms: 0 });
+        assert_eq!(state(&silent, &[], false, 0, 0), State::Due(SUBMISSIONS_MAX + 1), "names are used once");
+        silent.push(Event::Cancelled { at_ms: 0 });
+        assert_eq!(state(&silent, &[], false, 0, 0), State::Cancelled);
+        assert_eq!(state(&silent, &[&pending], false, 0, 0), State::Queued(pending.clone()));
         // A result counts, whatever Slurm has.
         assert_eq!(state(&once, &[&pending], true, FAILURES_MAX, 0), State::Done);
         assert_eq!(state(&once, &[], false, FAILURES_MAX, i64::MAX), State::Failed);
@@ -164,11 +206,11 @@ mod tests {
         let running = job("9", "RUNNING", "None");
         let pending = job("7", "PENDING", "Priority");
         let held = job("8", "PENDING", "launch failed requeued held");
-        let state = decide(&task, &History::default(), &[&pending, &running], false, 0, 0);
+        let state = decide(&task, &History::default(), &[&pending, &running], Traces::default(), 0);
         assert_eq!(state, State::Queued(running.clone()), "the one that runs");
         assert!(is_superfluous(&pending, &state) && !is_superfluous(&running, &state));
         // A job that Slurm holds for an operator never starts: another one takes its place.
-        let state = decide(&task, &History::default(), &[&held], false, 0, 0);
+        let state = decide(&task, &History::default(), &[&held], Traces::default(), 0);
         assert_eq!(state, State::Due(1));
         assert!(is_superfluous(&held, &state) && !is_superfluous(&running, &State::Done));
         assert!(is_superfluous(&pending, &State::Done), "a second job of a task that is done");
@@ -187,6 +229,7 @@ mod tests {
             program_sha256: String::new(),
             arms: Vec::new(),
             builds: BTreeMap::new(),
+            files: BTreeMap::new(),
             tasks: vec![Task::new(1, 1, 60.0), Task::new(12, 2, 60.0)],
         };
         let mut other = job("1", "RUNNING", "None");

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rqps_store::counted;
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
@@ -16,12 +18,26 @@ pub enum Error {
     NoTask { path: PathBuf, task: String },
     #[error("the folder {} has a blank or a quote in its path, which Slurm's scripts cannot name: use --results", path.display())]
     BadPath { path: PathBuf },
+    #[error(
+        "jobs cannot record results in {} ({source}), so nothing is submitted: make room there, then \
+         `rqps fleet resume`",
+        path.display()
+    )]
+    Full { path: PathBuf, source: std::io::Error },
+    #[error(
+        "{} on {host} is another fleet's folder: is it on a file system that all hosts share?",
+        path.display()
+    )]
+    NotShared { path: PathBuf, host: String },
     #[error("another rqps is submitting tasks of {}: wait for it", path.display())]
     Busy { path: PathBuf },
     #[error("{program}: {why}")]
     Slurm { program: &'static str, why: String },
+    #[error("no partition {partition}: `sinfo` lists them")]
+    NoPartition { partition: String },
     #[error(
-        "partition {partition} has {found} hosts that are up, but --hosts is {wanted}: `sinfo -p {partition}` lists them"
+        "partition {partition} has {} up, but --hosts is {wanted}: `sinfo -p {partition}` lists them",
+        counted(*found, "host")
     )]
     TooFewHosts { partition: String, found: usize, wanted: usize },
     #[error("no task of {} is done yet: `rqps fleet status` says what runs", path.display())]
@@ -46,6 +62,7 @@ impl Error {
             Error::NotAFleet { .. }
                 | Error::NoTask { .. }
                 | Error::BadPath { .. }
+                | Error::NoPartition { .. }
                 | Error::TooFewHosts { .. }
                 | Error::NothingDone { .. }
                 | Error::NoBlocks { .. }

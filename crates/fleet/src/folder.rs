@@ -13,17 +13,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use rqps_store::now_ms;
 use serde::de::DeserializeOwned;
 
 use crate::claim::Begun;
-use crate::decide::{FAILURES_MAX, History, State, by_task, decide, is_superfluous};
+use crate::decide::{FAILURES_MAX, History, State, Traces, by_task, decide, is_superfluous};
 use crate::error::{Error, Result};
 use crate::journal::{Event, Journal};
 use crate::script::{OUTPUT, PROGRAM, script};
-use crate::slurm::{Job, Slurm};
+use crate::slurm::{Job, Slurm, this_host};
 use crate::spec::{FORMAT, Place, Spec, Task};
 
 const SPEC: &str = "fleet.json";
@@ -34,6 +35,10 @@ const TASKS: &str = "tasks";
 const PIECES: &str = "pieces";
 /// Jobs that are recorded before they are submitted, at a time: a sync for each would take longer than Slurm does.
 const RECORDED_AT_ONCE: usize = 50;
+/// What a job needs at least to record a result or a failure.
+const ROOM_BYTES: usize = 64 << 10;
+/// Of a job's output, as much of its end as is read.
+const WORDS_MAX: u64 = 2_000;
 
 #[derive(Debug)]
 pub struct Fleet {
@@ -47,7 +52,7 @@ pub struct Pass {
     pub states: BTreeMap<String, State>,
     pub submitted: usize,
     pub cancelled: usize,
-    /// Why not all that was due was submitted.
+    /// Why not all that is due was, or can be, submitted.
     pub refused: Option<String>,
     pub is_cancelled: bool,
 }
@@ -69,9 +74,8 @@ impl Fleet {
     /// # Errors
     /// If it cannot be written, or if its path cannot be named in a script.
     pub fn create(folder: &Path, spec: Spec, plan: &str, pieces: &[String], program: &Path) -> Result<Self> {
-        let is_plain = |c: char| !c.is_whitespace() && !matches!(c, '\'' | '"' | '\\' | '$' | '`');
-        if [folder, &spec.cache].iter().any(|path| !path.to_string_lossy().chars().all(is_plain)) {
-            return Err(Error::BadPath { path: folder.to_owned() });
+        for path in [folder, &spec.cache] {
+            check_path(path)?;
         }
         for name in [PIECES, TASKS, DONE, FAILURES, OUTPUT] {
             let path = folder.join(name);
@@ -110,6 +114,18 @@ impl Fleet {
             return Err(Error::Unreadable { path, why });
         }
         Ok(Self { folder, spec })
+    }
+
+    /// Itself, if it is the fleet whose job this is.
+    ///
+    /// # Errors
+    /// If it is another one: hosts that don't share a folder may have others under its name.
+    pub fn expect_id(self, id: &str) -> Result<Self> {
+        if self.spec.id == id {
+            Ok(self)
+        } else {
+            Err(Error::NotShared { path: self.folder, host: this_host() })
+        }
     }
 
     /// # Errors
@@ -160,6 +176,17 @@ impl Fleet {
         text.lines().map(str::to_owned).collect()
     }
 
+    /// The last line that the task's jobs printed; `None` if they printed nothing.
+    pub fn last_words(&self, task: &Task) -> Option<String> {
+        let mut file = File::open(self.folder.join(OUTPUT).join(format!("{}.txt", task.id))).ok()?;
+        let length = file.metadata().ok()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(WORDS_MAX))).ok()?;
+        let mut end = Vec::new();
+        file.take(WORDS_MAX).read_to_end(&mut end).ok()?;
+        let end = String::from_utf8_lossy(&end);
+        end.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    }
+
     fn names(&self, directory: &str, end: &str) -> Result<BTreeSet<String>> {
         let path = self.folder.join(directory);
         let entries = fs::read_dir(&path).map_err(Error::file("list", &path))?;
@@ -170,47 +197,77 @@ impl Fleet {
     /// Where every task is, without changing anything.
     ///
     /// # Errors
-    /// If the folder cannot be read or Slurm does not answer.
-    pub fn look(&self, now_ms: i64) -> Result<Pass> {
+    /// If the folder cannot be read, or if Slurm does not answer while there are tasks that are not done.
+    pub fn look(&self) -> Result<Pass> {
         let history = History::of(&Journal::read(&self.folder.join(JOURNAL))?);
         let jobs = self.jobs()?;
-        self.states(&history, &jobs, now_ms)
+        let mut pass = self.states(&history, &jobs, now_ms())?;
+        if !pass.is_over() {
+            pass.refused = self.check_room().err().map(|error| error.to_string());
+        }
+        Ok(pass)
     }
 
+    /// What Slurm has of this fleet. When all is done that is of no interest, so it need not answer.
     fn jobs(&self) -> Result<Vec<Job>> {
         match self.spec.place {
-            Place::Slurm { .. } => Slurm.jobs(&self.spec.job_stem()),
+            Place::Slurm { .. } => match Slurm.jobs(&self.spec.job_stem()) {
+                Err(_) if self.done()?.len() >= self.spec.tasks.len() => Ok(Vec::new()),
+                jobs => jobs,
+            },
             Place::Local => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether results can be written: a job in a full folder cannot even say why it fails.
+    ///
+    /// # Errors
+    /// If there is no room.
+    fn check_room(&self) -> Result<()> {
+        let path = self.folder.join(format!("room-{}-{}", this_host(), std::process::id()));
+        let written = File::create(&path)
+            .and_then(|mut file| file.write_all(&[0; ROOM_BYTES]).and_then(|()| file.sync_all()));
+        let _ = fs::remove_file(&path);
+        match written {
+            Err(source) if is_full(source.kind()) => Err(Error::Full { path: self.folder.clone(), source }),
+            // Whoever only looks need not be allowed to write.
+            _ => Ok(()),
         }
     }
 
     fn states(&self, history: &History, jobs: &[Job], now_ms: i64) -> Result<Pass> {
         let (by_task, none) = (by_task(&self.spec, jobs), Vec::new());
         // After the jobs: a job that ended since has published its result before.
-        let (done, failed) = (self.done()?, self.names(FAILURES, ".txt")?);
+        let (done, failed, printed) =
+            (self.done()?, self.names(FAILURES, ".txt")?, self.names(OUTPUT, ".txt")?);
         let state = |task: &Task| {
-            let failures = if failed.contains(&task.id) { self.failures(task).len() } else { 0 };
+            let traces = Traces {
+                is_done: done.contains(&task.id),
+                failures: if failed.contains(&task.id) { self.failures(task).len() } else { 0 },
+                has_output: printed.contains(&task.id),
+            };
             let jobs = by_task.get(&task.id).unwrap_or(&none);
-            (task.id.clone(), decide(task, history, jobs, done.contains(&task.id), failures, now_ms))
+            (task.id.clone(), decide(task, history, jobs, traces, now_ms))
         };
         let states = self.spec.tasks.iter().map(state).collect();
         Ok(Pass { states, is_cancelled: history.is_cancelled, ..Pass::default() })
     }
 
-    /// Submits what is due and cancels jobs that are superfluous; `again` submits without a pause, and after a
-    /// cancellation.
+    /// Submits what is due and cancels jobs that are superfluous; `again` submits without a pause, also what was given
+    /// up and what was cancelled.
     ///
     /// # Errors
     /// If the folder cannot be written or Slurm does not answer; then the next pass finds what became of it.
     pub fn pass(&self, again: bool) -> Result<Pass> {
-        let Place::Slurm { partition } = &self.spec.place else { return self.look(now_ms()) };
+        let Place::Slurm { partition } = &self.spec.place else { return self.look() };
         let _lock = self.lock()?;
         let mut journal = Journal::open(&self.folder.join(JOURNAL))?;
-        if again && History::of(&journal.events).is_cancelled {
+        let jobs = self.jobs()?;
+        if again && !journal.events.is_empty() {
+            self.forgive()?;
             journal.append(vec![Event::Resumed { at_ms: now_ms() }])?;
         }
         let history = History::of(&journal.events);
-        let jobs = self.jobs()?;
         let now = if again { i64::MAX } else { now_ms() };
         let mut pass = self.states(&history, &jobs, now)?;
         let mut superfluous = Vec::new();
@@ -223,8 +280,11 @@ impl Fleet {
             Slurm.cancel(&superfluous)?;
             pass.cancelled = superfluous.len();
         }
-        if !pass.is_cancelled {
-            self.submit(&mut journal, &mut pass, partition)?;
+        if !pass.is_over() {
+            match self.check_room() {
+                Ok(()) => self.submit(&mut journal, &mut pass, partition)?,
+                Err(error) => pass.refused = Some(error.to_string()),
+            }
         }
         Ok(pass)
     }
@@ -250,7 +310,7 @@ impl Fleet {
             journal.append(submitting.collect())?;
             let mut acknowledged = Vec::new();
             for (task, name) in some {
-                match Slurm.submit(&script(&self.spec, &self.folder, task, name, partition)) {
+                match Slurm.submit(&self.script(task, name, partition)) {
                     Ok(job) => {
                         acknowledged.push(Event::Submitted {
                             at_ms: now_ms(),
@@ -281,19 +341,37 @@ impl Fleet {
         Ok(())
     }
 
+    /// The job script. Hosts on which the task failed are excluded as long as its replica has others: one full disk
+    /// must not take all tasks and fail them.
+    fn script(&self, task: &Task, name: &str, partition: &str) -> String {
+        let own: Vec<&String> =
+            self.spec.groups.get(task.replica as usize - 1).into_iter().flatten().collect();
+        let failed: BTreeSet<String> = self
+            .failures(task)
+            .iter()
+            .filter_map(|line| line.split_once(": ").map(|(host, _)| host.to_owned()))
+            .filter(|host| own.contains(&host))
+            .collect();
+        let mut excluded = self.spec.excluded(task);
+        if failed.len() < own.len() {
+            excluded.extend(failed.iter().map(String::as_str));
+        }
+        script(&self.spec, &self.folder, task, (name, partition), &excluded)
+    }
+
     /// Cancels all jobs; nothing is submitted until the fleet is resumed. Returns the number of jobs.
     ///
     /// # Errors
-    /// If the folder cannot be written or Slurm does not answer.
+    /// If the folder cannot be written or Slurm does not answer: then the fleet is not cancelled.
     pub fn cancel(&self) -> Result<usize> {
         let _lock = self.lock()?;
         let mut journal = Journal::open(&self.folder.join(JOURNAL))?;
-        journal.append(vec![Event::Cancelled { at_ms: now_ms() }])?;
         let jobs = self.jobs()?;
         let ids: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
         if !ids.is_empty() {
             Slurm.cancel(&ids)?;
         }
+        journal.append(vec![Event::Cancelled { at_ms: now_ms() }])?;
         Ok(ids.len())
     }
 
@@ -322,13 +400,22 @@ impl Fleet {
     }
 }
 
-fn piece_path(folder: &Path, piece: u32) -> PathBuf {
-    folder.join(PIECES).join(format!("{piece:04}.toml"))
+/// Whether scripts can name a path.
+///
+/// # Errors
+/// If they cannot.
+pub fn check_path(path: &Path) -> Result<()> {
+    let is_plain = |c: char| !c.is_whitespace() && !matches!(c, '\'' | '"' | '\\' | '$' | '`');
+    let is_good = path.to_string_lossy().chars().all(is_plain);
+    if is_good { Ok(()) } else { Err(Error::BadPath { path: path.to_owned() }) }
 }
 
-/// Milliseconds since 1970 (UTC).
-pub fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+fn is_full(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem)
+}
+
+fn piece_path(folder: &Path, piece: u32) -> PathBuf {
+    folder.join(PIECES).join(format!("{piece:04}.toml"))
 }
 
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {

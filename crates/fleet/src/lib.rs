@@ -17,11 +17,11 @@ mod slurm;
 mod spec;
 
 pub use claim::{Begun, Claim, Claimed};
-pub use collect::{Collected, HostResult, Split, collect};
+pub use collect::{Collected, Doubts, HostResult, Split, collect};
 pub use cut::{Piece, cut, pieces_for};
-pub use decide::{FAILURES_MAX, History, State, decide, is_superfluous};
+pub use decide::{FAILURES_MAX, History, State, Traces, decide, is_superfluous};
 pub use error::{Error, Result};
-pub use folder::{Fleet, Pass, now_ms};
+pub use folder::{Fleet, Pass, check_path};
 pub use journal::{Event, Journal};
 pub use script::script;
 pub use slurm::{Job, Slurm, this_host};

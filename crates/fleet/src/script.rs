@@ -11,10 +11,17 @@ pub const OUTPUT: &str = "output";
 /// Before its time limit a job is asked to stop: a run that stops by itself resumes with less loss.
 const WARNING_SECONDS: u32 = 120;
 
-/// The script of the job `name`, whose partition is given. The folder's path has no blanks and no quotes.
-pub fn script(spec: &Spec, folder: &Path, task: &Task, name: &str, partition: &str) -> String {
+/// The script of a job of this name in a partition, which must not use the hosts that are excluded. The folder's path
+/// has no blanks and no quotes.
+pub fn script(
+    spec: &Spec,
+    folder: &Path,
+    task: &Task,
+    (name, partition): (&str, &str),
+    excluded: &[&str],
+) -> String {
     let folder = folder.display();
-    let excluded = spec.excluded(task).join(",");
+    let excluded = excluded.join(",");
     let exclude = if excluded.is_empty() { String::new() } else { format!("#SBATCH --exclude={excluded}\n") };
     format!(
         "#!/bin/sh\n\
@@ -29,9 +36,11 @@ pub fn script(spec: &Spec, folder: &Path, task: &Task, name: &str, partition: &s
          #SBATCH --open-mode=append\n\
          #SBATCH --output={folder}/{OUTPUT}/{task}.txt\n\
          {exclude}\
-         echo \"{sum}  {folder}/{PROGRAM}\" | sha256sum --check --quiet - || exit 1\n\
+         echo \"{sum}  {folder}/{PROGRAM}\" | sha256sum --check --quiet - ||\n\
+         {{ echo \"$(hostname): {folder} is not the folder of this job: is it shared?\"; exit 1; }}\n\
          export RQPS_CACHE='{cache}'\n\
-         exec {folder}/{PROGRAM} fleet work {folder} {task}\n",
+         exec {folder}/{PROGRAM} fleet work {folder} {id} {task}\n",
+        id = spec.id,
         minutes = task.limit_minutes,
         task = task.id,
         sum = spec.program_sha256,

@@ -57,8 +57,7 @@ impl Slurm {
             .map(|(host, state)| (host, is_up(state)))
             .collect();
         if text.trim().is_empty() {
-            let why = format!("no partition {partition}: `sinfo` lists them");
-            return Err(Error::Slurm { program: "sinfo", why });
+            return Err(Error::NoPartition { partition: partition.to_owned() });
         }
         hosts.sort_by_key(|(host, _)| natural(host));
         hosts.dedup();

@@ -30,6 +30,9 @@ pub struct Spec {
     pub arms: Vec<String>,
     /// The hash of each arm's build.
     pub builds: BTreeMap<String, String>,
+    /// SHA-256 of copies of files that the plan names, by path in the fleet's folder.
+    #[serde(default)]
+    pub files: BTreeMap<PathBuf, String>,
     pub tasks: Vec<Task>,
 }
 

@@ -10,9 +10,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use rqps_fleet::{
-    Claim, Claimed, FORMAT, Fleet, Place, Spec, State, Task, collect, cut, now_ms, replicas_of,
-};
+use rqps_fleet::{Claim, Claimed, FORMAT, Fleet, Place, Spec, State, Task, collect, cut, replicas_of};
 use rqps_plan::{Plan, PlanContext};
 use rqps_stats::Detector;
 use rqps_verdicts::testing::{self, Spec as MadeUp};
@@ -45,6 +43,7 @@ fn spec(tasks: Vec<Task>, hosts: &[String]) -> Spec {
         program_sha256: String::new(),
         arms: ["old", "control", "new"].map(str::to_owned).to_vec(),
         builds: BTreeMap::new(),
+        files: BTreeMap::new(),
         tasks,
     }
 }
@@ -106,7 +105,7 @@ fn many_tasks_are_planned_and_joined_soon() {
         publish(&fleet, task, &made_up[at % made_up.len()], &group[at % group.len()]);
     }
     let begin = Instant::now();
-    let pass = fleet.look(now_ms()).unwrap();
+    let pass = fleet.look().unwrap();
     assert_eq!(pass.count(|state| *state == State::Done), tasks.len());
     let looked = begin.elapsed();
     let (begin, cpu_before_s) = (Instant::now(), cpu_s());

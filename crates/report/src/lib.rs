@@ -37,12 +37,16 @@ pub use error::{Error, Result};
 pub use explain::{ExplainOptions, explain_text};
 pub use format::Format;
 pub use gate::{Gate, GateRules, Outcome, gate};
-pub use html::{ChartFile, SiteFile, SiteRun, chart_files, html_report, site_pages, site_run, site_stems};
+pub use html::{
+    ChartFile, JointPage, JointRow, SiteFile, SiteRun, chart_files, html_report, joint_page, site_pages,
+    site_run, site_stems,
+};
 pub use markdown_report::{markdown_report, report};
 pub use number::significant;
 pub use section::Section;
 pub use show::{Options, show};
 pub use tame::tame;
 pub use upgrade::{Replacement, later_names, replacement, upgrade};
+pub use words::host_remarks;
 
 pub use rqps_stats::Detector;

@@ -194,7 +194,7 @@ pub(crate) fn remark(remark: &Remark) -> String {
 }
 
 /// Remarks on the host; those about canaries are combined into one.
-pub(crate) fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
+pub fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
     let (mut texts, mut canaries) = (Vec::new(), Vec::new());
     for remark in remarks {
         match remark {

@@ -26,8 +26,8 @@ const HOST: &str = "host";
 const HOSTS_MIN: usize = 3;
 /// Share of the errors that are spent. All hosts are there before anything is judged, so there is a single look;
 /// but what a host is like shows in all its tests, so with few hosts the tests say less about the spread of hosts
-/// than it seems. In simulation (3 to 5 hosts that differ by twice the noise of a block, `alpha` 0.1 %) all of
-/// the errors would give up to 0.35 % of false changes.
+/// than it seems. In simulation (3 to 5 hosts that differ by twice the noise of a block, `alpha` 0.1 %) this gives up
+/// to 0.09 % of false changes.
 const SPEND: f64 = 0.25;
 /// Probability that a host whose verdicts hold is left out for false alarms.
 const LEFT_OUT_P: f64 = 0.01;

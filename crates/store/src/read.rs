@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::arm::Arm;
@@ -93,6 +94,26 @@ impl Run {
         Ok(run)
     }
 
+    /// Like [`Run::open`], for a run that nobody writes: without locks and the files that these need, which on a
+    /// network file system take longer than reading.
+    pub(crate) fn open_unchanging(folder: RunFolder) -> Result<Self> {
+        let path = folder.db_path();
+        let is_written = || path.with_extension("db-wal").exists();
+        if !is_written() {
+            let connection = open_immutable(&path).map_err(Error::sql(&path))?;
+            let is_current = schema::version(&connection, &path)? == schema::VERSION;
+            if is_current && has_plan(&connection).map_err(Error::sql(&path))? {
+                let loaded = Self::load(folder.clone(), &connection);
+                if !is_written() {
+                    let mut run = loaded.map_err(Error::sql(&path))?;
+                    run.connection = OnceCell::from(connection);
+                    return Ok(run);
+                }
+            }
+        }
+        Self::open(folder)
+    }
+
     pub(crate) fn connection(&self) -> Result<&Connection> {
         if let Some(connection) = self.connection.get() {
             return Ok(connection);
@@ -160,16 +181,26 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
+    keep_plans(&connection)?;
     match connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())) {
-        Err(error) if cannot_write(&error) && !path.with_extension("db-wal").exists() => {
-            let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-            Connection::open_with_flags(
-                format!("file:{name}?immutable=1"),
-                flags | OpenFlags::SQLITE_OPEN_URI,
-            )
-        }
+        Err(error) if cannot_write(&error) && !path.with_extension("db-wal").exists() => open_immutable(path),
         read => read.map(|()| connection),
     }
+}
+
+fn open_immutable(path: &Path) -> rusqlite::Result<Connection> {
+    let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?;
+    keep_plans(&connection)?;
+    Ok(connection)
+}
+
+/// Otherwise a statement with a parameter is prepared again each time it is taken from the cache: clearing its
+/// parameters counts as new values, which might want another plan.
+pub(crate) fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 fn cannot_write(error: &rusqlite::Error) -> bool {

@@ -18,7 +18,7 @@ use crate::lock::{Lock, RunProgress};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::Observation;
 use crate::put::Put;
-use crate::read::Run;
+use crate::read::{Run, keep_plans};
 use crate::schema;
 use crate::write_observation::{insert_observation, json};
 
@@ -219,6 +219,7 @@ impl RunWriter {
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    keep_plans(connection)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)

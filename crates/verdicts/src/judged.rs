@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rqps_stats::{Class, Detector, Experiment, Judgement, Metric, Rules, Tag, TestData, Verdict};
-use rqps_store::{BlockStatus, Run};
+use rqps_store::Run;
 
 use crate::agreement::{Agreement, agreements};
 use crate::alarm::FalseAlarmCheck;
@@ -102,9 +102,7 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
     }
     let judgement = rqps_stats::judge(&experiment, rules)
         .map_err(|source| Error::InvalidData { run: run.folder.name(), source })?;
-    let cut_off = |note: &Option<String>| note.as_deref() == Some(rqps_store::CUT_OFF);
-    let void = run.blocks.iter().filter(|block| block.status == BlockStatus::Void && !cut_off(&block.note));
-    let (blocks_done, blocks_void) = (done_blocks(run).len(), void.count());
+    let (blocks_done, blocks_void) = (done_blocks(run).len(), remarks::void_blocks(run));
     Ok(RunVerdicts {
         source,
         blocks_done,

@@ -10,6 +10,7 @@ mod agreement;
 mod alarm;
 mod certificate;
 mod data;
+mod disturbed;
 mod error;
 mod estimates;
 mod judged;
@@ -36,12 +37,13 @@ pub use certificate::{
     host_doubt, pooled,
 };
 pub use data::{InstructionSource, experiment, instruction_source};
+pub use disturbed::Disturbance;
 pub use error::{Error, Result};
 pub use estimates::{Estimate, estimates};
 pub use judged::{RunVerdicts, Tally, has_blocks, judge_run, judge_run_relative_to};
 pub use noise::{Noise, noise};
 pub use protocols::{StateDependent, state_dependent};
-pub use remarks::{HostRemark, Remark};
+pub use remarks::{HostRemark, Remark, host_remarks};
 pub use rules::rules_of;
 pub use state::UnlikeData;
 pub use timing::Timing;

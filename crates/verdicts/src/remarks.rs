@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rqps_stats::{
     BlockData, Class, Detector, Experiment, Judgement, Metric, MetricData, Rules, TestData, judge, steady,
 };
-use rqps_store::{Canary, Recorded, Run, Window};
+use rqps_store::{BlockStatus, Canary, Recorded, Run, Window};
 
 use crate::agreement::Agreement;
 use crate::data::{arm_index, done_blocks, figure, is_result, starts_of};
@@ -99,6 +99,18 @@ pub(crate) fn of_tests(
         }
     }
     Ok(remarks)
+}
+
+/// Reasons to doubt the host of a run.
+pub fn host_remarks(run: &Run) -> Vec<HostRemark> {
+    of_host(run, done_blocks(run).len(), void_blocks(run))
+}
+
+/// Void blocks, without those that were interrupted with their rqps.
+pub(crate) fn void_blocks(run: &Run) -> usize {
+    let cut_off = |note: &Option<String>| note.as_deref() == Some(rqps_store::CUT_OFF);
+    let void = run.blocks.iter().filter(|block| block.status == BlockStatus::Void && !cut_off(&block.note));
+    void.count()
 }
 
 /// Remarks on the host around the blocks.

@@ -23,10 +23,10 @@ pub enum FleetVerb {
     /// Submit what is neither done nor on its way, also after a cancellation
     Resume(FleetArg),
     /// Join the results of all hosts into one comparison
-    Collect(FleetArg),
+    Collect(FleetCollectArgs),
     /// What a job runs
     #[command(hide = true)]
-    Work { folder: PathBuf, task: String },
+    Work { folder: PathBuf, id: String, task: String },
 }
 
 /// Where tasks run instead of Slurm.
@@ -60,4 +60,13 @@ pub struct FleetRunArgs {
 pub struct FleetArg {
     /// The fleet's folder, or its name
     pub fleet: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct FleetCollectArgs {
+    #[command(flatten)]
+    pub fleet: FleetArg,
+    /// Also write one self-contained HTML file with charts [default: report.html in the fleet's folder]
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub html: Option<Option<PathBuf>>,
 }

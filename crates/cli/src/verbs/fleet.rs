@@ -8,7 +8,7 @@ use crate::args::{FleetArg, FleetArgs, FleetVerb};
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, out};
-use rqps_fleet::{Fleet, Pass, Place, State, Task, now_ms};
+use rqps_fleet::{Fleet, Pass, Place, State, Task};
 use rqps_plan::estimate::duration_text;
 use rqps_report::Format;
 use rqps_store::counted;
@@ -36,14 +36,10 @@ pub fn run(context: &Context, args: &FleetArgs) -> anyhow::Result<ExitCode> {
             out::message(&format!("cancelled {}; `rqps fleet resume` goes on", counted(jobs, "job")));
             Ok(ExitCode::SUCCESS)
         }
-        FleetVerb::Resume(arg) => {
-            let fleet = open(context, arg)?;
-            fleet.forgive()?;
-            submit(context, &fleet)
-        }
-        FleetVerb::Collect(arg) => collect::run(context, &open(context, arg)?),
-        FleetVerb::Work { folder, task } => {
-            let fleet = Fleet::open(folder)?;
+        FleetVerb::Resume(arg) => submit(context, &open(context, arg)?),
+        FleetVerb::Collect(args) => collect::run(context, &open(context, &args.fleet)?, args.html.as_ref()),
+        FleetVerb::Work { folder, id, task } => {
+            let fleet = Fleet::open(folder)?.expect_id(id)?;
             work::work(context, &fleet, fleet.task(task)?)
         }
     }
@@ -51,8 +47,10 @@ pub fn run(context: &Context, args: &FleetArgs) -> anyhow::Result<ExitCode> {
 
 fn open(context: &Context, arg: &FleetArg) -> anyhow::Result<Fleet> {
     let named = context.results.join(&arg.fleet);
-    let path = if arg.fleet.exists() { &arg.fleet } else { &named };
-    Ok(Fleet::open(path)?)
+    if !arg.fleet.exists() && named.exists() {
+        return Ok(Fleet::open(&named)?);
+    }
+    Ok(Fleet::open(&arg.fleet)?)
 }
 
 /// Submits what is due, or runs it here.
@@ -76,6 +74,7 @@ fn submit(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
 
 /// Runs all open tasks here, one after the other.
 fn run_here(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
+    fleet.forgive()?;
     let mut failed = 0;
     for task in fleet.spec.tasks.iter().filter(|task| !fleet.is_done(task)) {
         out::message(&format!("\ntask {}", task.id));
@@ -94,7 +93,7 @@ fn run_here(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
         ));
         return Ok(ExitCode::from(EXIT_FAILED));
     }
-    collect::run(context, fleet)
+    collect::run(context, fleet, None)
 }
 
 fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
@@ -133,17 +132,20 @@ fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
 
 fn status(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "status is not a table")?;
-    let pass = fleet.look(now_ms())?;
+    let pass = fleet.look()?;
     if context.format == Format::Json {
         let tasks: Vec<Value> = fleet.spec.tasks.iter().map(|task| as_json(fleet, task, &pass)).collect();
         let value = json!({
             "fleet": fleet.folder, "plan": fleet.spec.plan, "hosts": fleet.spec.groups,
-            "cancelled": pass.is_cancelled, "tasks": tasks,
+            "cancelled": pass.is_cancelled, "refused": pass.refused, "tasks": tasks,
         });
         out::print_line(&serde_json::to_string_pretty(&value)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     out::print_line(&format!("{}: {}", shown(&fleet.folder), summary(&pass)))?;
+    if let Some(why) = &pass.refused {
+        out::print_line(why)?;
+    }
     let mut listing = Listing::new(vec![
         Column::text("task"),
         Column::text("state"),
@@ -188,6 +190,7 @@ fn word(state: &State) -> String {
         State::Done => "done".to_owned(),
         State::Queued(job) => job.state.to_lowercase(),
         State::Failed => "failed".to_owned(),
+        State::Cancelled => "cancelled".to_owned(),
         State::Waiting | State::Due(_) => "not submitted".to_owned(),
     }
 }
@@ -196,7 +199,23 @@ fn note(fleet: &Fleet, task: &Task, state: &State) -> String {
     match state {
         State::Queued(job) if job.is_running() => String::new(),
         State::Queued(job) => job.reason.clone(),
-        _ => fleet.failures(task).pop().unwrap_or_default(),
+        State::Failed | State::Waiting | State::Due(2..) => why_not_done(fleet, task),
+        State::Done | State::Cancelled | State::Due(_) => String::new(),
+    }
+}
+
+/// The last failure; of jobs that ended without a word, what is known of them.
+fn why_not_done(fleet: &Fleet, task: &Task) -> String {
+    if let Some(failure) = fleet.failures(task).pop() {
+        return failure;
+    }
+    match fleet.last_words(task) {
+        Some(words) => format!("its last job ended without a result, and printed last: {words}"),
+        None => format!(
+            "its last job ended without a word: does its host see {} under this path, as a shared folder? The log of \
+             slurmd there says more",
+            fleet.folder.display()
+        ),
     }
 }
 
@@ -213,7 +232,7 @@ fn as_json(fleet: &Fleet, task: &Task, pass: &Pass) -> Value {
         "id": task.id, "state": state.map(word), "job": job, "seconds_estimated": task.seconds,
         "host": result.as_ref().map(|result| result.host.clone()),
         "run": result.map(|result| fleet.task_folder(task).join(result.run)),
-        "failures": fleet.failures(task),
+        "failures": fleet.failures(task), "note": state.map(|state| note(fleet, task, state)),
     })
 }
 
@@ -226,10 +245,12 @@ fn summary(pass: &Pass) -> String {
         (pass.count(running), "running"),
         (pass.count(pending), "pending"),
         (pass.count(|state| matches!(state, State::Waiting | State::Due(_))), "not submitted"),
+        (pass.count(|state| *state == State::Cancelled), "cancelled"),
         (pass.count(|state| *state == State::Failed), "failed"),
     ];
     let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-    let cancelled = if pass.is_cancelled { "; cancelled" } else { "" };
+    let cancelled =
+        if pass.is_cancelled { "; the fleet is cancelled, `rqps fleet resume` goes on" } else { "" };
     format!("{}: {}{cancelled}", counted(pass.states.len(), "task"), parts.collect::<Vec<_>>().join(", "))
 }
 

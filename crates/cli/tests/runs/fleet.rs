@@ -41,13 +41,13 @@ impl Drop for Cluster {
     }
 }
 
-fn plan(bench: &Bench) -> String {
+fn plan(bench: &Bench, top: &str) -> String {
     let [old, new] = ["16", "17"].map(exact_version);
     let arm = |name, version| {
         format!("[[arm]]\nname = \"{name}\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n")
     };
     let text = format!(
-        "name = \"t\"\nbase = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\nsteps = [\"hot-points\"]\n\
+        "name = \"t\"\nbase = \"a\"\nprotocol = \"isolated\"\n{top}[workload]\nrows = 1_000\nsteps = [\"hot-points\"]\n\
          [isolated]\nwindow_seconds = 0.1\nblocks_max = 3\ncount_instructions = false\n{}{}",
         arm("a", old),
         arm("b", new)
@@ -59,7 +59,7 @@ fn plan(bench: &Bench) -> String {
 fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
     let bench = Bench::new();
     let cluster = Cluster::start(bench.path().join("slurm"));
-    let plan = plan(&bench);
+    let plan = plan(&bench, "");
     let fleet = |arguments: &[&str]| {
         let mut command = bench.rqps(&[&["fleet"], arguments].concat());
         let output = command.env("SLURM_CONF", cluster.conf()).env("RQPS_CACHE", cache()).output().unwrap();
@@ -76,8 +76,10 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
     };
     let run = ["run", &plan, "--partition", "bench", "--hosts"];
 
+    let (code, _, why) = fleet(&["run", &plan, "--partition", "none", "--hosts", "2"]);
+    assert!(code == Some(2) && why.contains("no partition none"), "{why}");
     let (code, _, why) = fleet(&[&run[..], &["3"]].concat());
-    assert!(code == Some(2) && why.contains("has 2 hosts that are up, but --hosts is 3"), "{why}");
+    assert!(code == Some(2) && why.contains("has 2 hosts up, but --hosts is 3"), "{why}");
     let (_, scripts, _) = fleet(&[&run[..], &["2", "--dry-run"]].concat());
     assert!(scripts.matches("--exclusive").count() == 2 && scripts.contains("--exclude=node2"), "{scripts}");
     assert!(!bench.results().exists(), "a dry run leaves nothing");
@@ -92,19 +94,25 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
     cluster.tool("kill", &["controller"]);
     let (code, ..) = fleet(&["status", "fleet-t-1"]);
     assert_eq!(code, Some(3), "nothing is known without the controller");
+    let (code, ..) = fleet(&["cancel", "fleet-t-1"]);
+    assert_eq!(code, Some(3));
     cluster.tool("revive", &["controller"]);
     wait_for("the controller", || fleet(&["status", "fleet-t-1"]).0.filter(|code| *code == 0));
+    assert_eq!(state()["cancelled"], false, "what failed is not recorded");
 
     let (code, _, why) = fleet(&["cancel", "fleet-t-1"]);
     assert_eq!(code, Some(0), "{why}");
     wait_for("the end of all jobs", || cluster.ask("squeue", &["-h"]).is_empty().then_some(()));
     let (code, _, why) = fleet(&["watch", "fleet-t-1"]);
-    assert!(code == Some(0) && why.contains("cancelled"), "{why}");
+    assert!(code == Some(0) && why.contains("2 cancelled"), "{why}");
     let (code, _, why) = fleet(&["resume", "fleet-t-1"]);
     assert_eq!(code, Some(0), "{why}");
     let (_, _, why) = fleet(&["resume", "fleet-t-1"]);
     assert!(why.contains("submitted 0 tasks"), "what is on its way is not submitted twice: {why}");
     wait_for("both results", || (count("done") == 2).then_some(()));
+    cluster.tool("kill", &["controller"]);
+    let (code, status, _) = fleet(&["status", "fleet-t-1"]);
+    assert!(code == Some(0) && status.contains("2 tasks: 2 done"), "{status}");
     let (code, _, why) = fleet(&["watch", "fleet-t-1"]);
     assert!(code == Some(0) && why.contains("2 tasks: 2 done"), "{why}");
 
@@ -126,12 +134,24 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
 #[test]
 fn the_same_tasks_run_here_without_slurm() {
     let bench = Bench::new();
-    let plan = plan(&bench);
+    let plan = plan(&bench, "budget = \"1s\"\n");
+    let blank = bench.path().join("a b").display().to_string();
+    let refused =
+        bench.call(&["fleet", "run", &plan, "--on", "local", "--dry-run", "--results", &blank]).expect(2);
+    assert!(refused.stderr.contains("has a blank"), "{}", refused.stderr);
+    let missing = bench.call(&["fleet", "status", "results/fleet-u-1"]).expect(2);
+    assert!(missing.stderr.contains("results/fleet-u-1") && !missing.stderr.contains("results/results"));
+
     let ended = bench.call(&["fleet", "run", &plan, "--on", "local"]).expect(0);
+    assert!(ended.stderr.contains("before the third block in 1 of 1 piece"), "{}", ended.stderr);
     assert!(ended.stderr.contains("nothing was measured on two hosts"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("1 of 1 task ended before the third block"), "{}", ended.stdout);
     let again = bench.call(&["fleet", "resume", "fleet-t-1"]).expect(0);
     assert!(!again.stderr.contains("task 0001.1"), "done tasks are not repeated: {}", again.stderr);
     assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0, "data directories are left");
+    bench.call(&["fleet", "collect", "fleet-t-1", "--html"]).expect(0);
+    let page = fs::read_to_string(bench.results().join("fleet-t-1/report.html")).unwrap();
+    assert!(page.contains("t on 1 host") && page.contains("ended before the third block"));
 }
 
 /// The usual cache, so that nothing is downloaded.

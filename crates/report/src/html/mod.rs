@@ -3,13 +3,14 @@
 //!
 //! Where to look: `summary.rs` has the management summary, `overview.rs` the verdicts of all tests,
 //! `consecutive.rs` the tables of consecutive steps, `ratios.rs` and `versions.rs` the plots over tests and
-//! versions, `test.rs` all results of one test, `method.rs` what is needed to assess and repeat the run, `site/`
+//! versions, `joint.rs` the page of several hosts, `test.rs` all results of one test, `method.rs` what is needed to assess and repeat the run, `site/`
 //! the pages of many runs.
 //! `page.css` and `page.js` are its style and script.
 
 mod consecutive;
 mod files;
 mod flame;
+mod joint;
 mod latency;
 mod marks;
 mod method;
@@ -25,6 +26,7 @@ mod timeline;
 mod versions;
 
 pub use files::{ChartFile, chart_files};
+pub use joint::{JointPage, JointRow, joint_page};
 use maud::{Markup, PreEscaped, html};
 use rqps_explain::{ExplainRequest, Explanation, explain};
 use rqps_stats::{Detector, Metric};

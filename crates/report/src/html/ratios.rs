@@ -43,7 +43,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
 }
 
 /// The chart for a wide page and for a phone, where the wide one would be too small to read.
-fn wide_and_narrow(chart: RatioChart) -> Markup {
+pub(super) fn wide_and_narrow(chart: RatioChart) -> Markup {
     let narrow = RatioChart { id: format!("{}-narrow", chart.id), width: WIDTH_NARROW, ..chart.clone() };
     html! {
         figure {

@@ -4,11 +4,13 @@ use super::shown;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::out;
-use rqps_fleet::{Collected, Fleet, Split, collect};
-use rqps_report::Format;
-use rqps_stats::{Detector, Joint, Verdict};
+use crate::verbs::run::PAGE_FILE;
+use rqps_fleet::{Collected, Fleet, HostResult, Split, collect};
+use rqps_report::{Format, JointPage, JointRow};
+use rqps_stats::{Detector, Joint, OnHost, Verdict};
 use rqps_store::counted;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The verdict when hosts disagree.
@@ -16,13 +18,17 @@ const DIFFERS: &str = "differs";
 /// Facts that a remark names: of hosts that differ in everything, more say no more.
 const FACTS_MAX: usize = 3;
 
-pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
+/// Prints the comparison, and writes it as a page if `html` names a file, or none for the default.
+pub fn run(context: &Context, fleet: &Fleet, html: Option<&Option<PathBuf>>) -> anyhow::Result<ExitCode> {
     let collected = collect(fleet)?;
     let rows: Vec<&Joint> = collected.judged.joint.iter().filter(|joint| is_shown(joint)).collect();
     let listing = table(&collected, &rows);
     if context.format == Format::Text {
         out::print_line(&header(fleet, &collected))?;
         out::print_line(&hosts(&collected).text(context.width, context.color))?;
+        for warning in warnings(&collected) {
+            out::print_line(&format!("warning: {warning}"))?;
+        }
         out::print_line("")?;
     }
     listing.print(context, || Ok(as_json(fleet, &collected)))?;
@@ -30,6 +36,11 @@ pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
         out::message(
             "nothing was measured on two hosts, so there is nothing to join; each run has its own tables",
         );
+    }
+    if let Some(file) = html {
+        let file = file.clone().unwrap_or_else(|| fleet.folder.join(PAGE_FILE));
+        out::write_file(&file, page(fleet, &collected, &rows))?;
+        out::message(&format!("page        {}", shown(&file)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -62,19 +73,85 @@ fn hosts(collected: &Collected) -> Listing {
         Column::elastic("CPU"),
     ]);
     for (host, judged) in collected.hosts.iter().zip(&collected.judged.each) {
-        let check = format!("{} of {} verdicts false", judged.alarms, judged.checked);
-        let left_out = if host.is_left_out { ": LEFT OUT" } else { "" };
+        let check = check(host, judged);
         let tint = host.is_left_out.then_some(Tint::Red);
         let fact = |key: &str| host.facts.get(key).cloned().unwrap_or_default();
         listing.row(vec![
             host.name.as_str().into(),
             host.tasks.to_string().into(),
-            Cell::from(format!("{check}{left_out}")).tinted(tint),
+            Cell::from(check).tinted(tint),
             fact("kernel").into(),
             fact("cpu_model").into(),
         ]);
     }
     listing
+}
+
+/// `0 of 64 verdicts false`.
+fn check(host: &HostResult, judged: &OnHost) -> String {
+    let left_out = if host.is_left_out { ": LEFT OUT" } else { "" };
+    match judged.checked {
+        0 => "no verdict yet".to_owned(),
+        checked => format!("{} of {checked} verdicts false{left_out}", judged.alarms),
+    }
+}
+
+/// What the runs' own reports warn of, a sentence for each host and kind.
+fn warnings(collected: &Collected) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for HostResult { name, tasks, doubts, .. } in &collected.hosts {
+        let of_tasks = |count: usize| format!("{count} of {}", counted(*tasks, "task"));
+        if let Some(fewest) = doubts.short.iter().map(|(_, blocks)| blocks).min() {
+            warnings.push(format!(
+                "{name}: {} ended before the third block, the first for verdicts (the shortest with {}); a larger \
+                 budget gives them, or `rqps resume RUN --more 30m` on that host",
+                of_tasks(doubts.short.len()),
+                counted(*fewest, "block")
+            ));
+        }
+        if !doubts.disturbed.is_empty() {
+            let (windows, all) = doubts
+                .disturbed
+                .iter()
+                .fold((0, 0), |(windows, all), (_, disturbed, of)| (windows + disturbed, all + of));
+            warnings.push(format!(
+                "{name}: DISTURBED by other programs or guests in {} ({windows} of {all} windows there)",
+                of_tasks(doubts.disturbed.len())
+            ));
+        }
+        if let Some((task, remarks)) = doubts.noisy.first() {
+            let texts = rqps_report::host_remarks(remarks).join(". ");
+            let more = match doubts.noisy.len() - 1 {
+                0 => String::new(),
+                others => format!("; {} more had such noise", counted(others, "task")),
+            };
+            warnings.push(format!("{name}: {texts} (task {task}{more})"));
+        }
+        if let Some(doubt) = &doubts.certificate {
+            warnings.push(format!("{name}: {doubt}"));
+        }
+    }
+    warnings
+}
+
+/// The same as one HTML file.
+fn page(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> String {
+    let facts = |(host, judged): (&HostResult, &OnHost)| {
+        let fact = |key: &str| host.facts.get(key).cloned().unwrap_or_default();
+        let facts = vec![host.tasks.to_string(), check(host, judged), fact("kernel"), fact("cpu_model")];
+        (host.name.clone(), facts)
+    };
+    let row = |joint| JointRow { joint, verdict: word(joint), on_hosts: on_hosts(collected, joint) };
+    rqps_report::joint_page(&JointPage {
+        title: format!("{} on {}", fleet.spec.plan, counted(collected.hosts.len(), "host")),
+        about: header(fleet, collected),
+        warnings: warnings(collected),
+        program_version: env!("CARGO_PKG_VERSION"),
+        arms: &collected.arms,
+        hosts: collected.hosts.iter().zip(&collected.judged.each).map(facts).collect(),
+        facts: vec!["tasks", "base against itself", "kernel", "CPU"],
+        rows: rows.iter().copied().map(row).collect(),
+    })
 }
 
 fn table(collected: &Collected, rows: &[&Joint]) -> Listing {
@@ -173,6 +250,8 @@ fn as_json(fleet: &Fleet, collected: &Collected) -> Value {
             json!({
                 "name": host.name, "tasks": host.tasks, "facts": host.facts, "left_out": host.is_left_out,
                 "control_verdicts": judged.checked, "false_alarms": judged.alarms,
+                "tasks_without_verdicts": host.doubts.short.len(), "tasks_disturbed": host.doubts.disturbed.len(),
+                "tasks_on_noisy_machine": host.doubts.noisy.len(), "certificate_doubt": host.doubts.certificate,
             })
         })
         .collect();
@@ -206,7 +285,7 @@ fn as_json(fleet: &Fleet, collected: &Collected) -> Value {
     };
     json!({
         "fleet": fleet.folder, "tasks": fleet.spec.tasks.len(), "tasks_done": collected.tasks_done,
-        "base": collected.base, "hosts": hosts,
+        "base": collected.base, "hosts": hosts, "warnings": warnings(collected),
         "verdicts": collected.judged.joint.iter().map(row).collect::<Vec<_>>(),
     })
 }

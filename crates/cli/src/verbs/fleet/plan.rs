@@ -8,15 +8,18 @@ use crate::kit::KIT;
 use crate::verbs::plan::{check_plan, read_plan};
 use crate::{Usage, out};
 use anyhow::Context as _;
-use rqps_builds::{Build, Dirs};
+use rqps_builds::{Dirs, sha256_hex};
+use rqps_executor::{Ingredients, Needs};
 use rqps_fleet::{
-    Error, Fleet, Piece, Place, Slurm, Spec, Task, cut, now_ms, pieces_for, replicas_of, script, this_host,
+    Error, Fleet, Piece, Place, Slurm, Spec, Task, check_path, cut, pieces_for, replicas_of, script,
+    this_host,
 };
 use rqps_model::BuildSource;
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
-use rqps_store::counted;
-use sha2::{Digest, Sha256};
+use rqps_servers::is_file;
+use rqps_store::{counted, now_ms};
+use rqps_workloads::sql::SqlPlan;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,6 +44,8 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     let program = std::env::current_exe().context("finding this program")?;
     let folder = free_folder(context, &plan.name)?;
     let cache = cache(context, &place)?;
+    check_path(&folder)?;
+    check_path(&cache)?;
     let spec = Spec {
         format: rqps_fleet::FORMAT,
         id: id(&folder),
@@ -51,6 +56,7 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
         program_sha256: sha256(&program)?,
         arms: plan.arms.iter().map(|arm| arm.name.clone()).collect(),
         builds: BTreeMap::new(),
+        files: BTreeMap::new(),
         cache,
         tasks,
     };
@@ -62,16 +68,59 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     let what = format!("getting the builds of {} arms", plan.arms.len());
     let ingredients =
         with_build_progress(context, &what, None, |watch| rqps_executor::resolve(&KIT, &plan, &dirs, watch))?;
-    let builds: Vec<Build> = ingredients.into_iter().map(|ingredients| ingredients.build).collect();
+    warn_of_budget(&plan, &pieces, &ingredients, &dirs);
     let folder = claim_folder(context, &plan.name)?;
-    pin(&mut plan, &builds, &folder)?;
-    let hashes = plan.arms.iter().zip(&builds).map(|(arm, build)| (arm.name.clone(), build.hash.clone()));
-    let spec = Spec { id: id(&folder), builds: hashes.collect(), ..spec };
-    let pieces = cut(&plan, pieces_for(smallest));
-    let texts = pieces.iter().map(checked).collect::<anyhow::Result<Vec<String>>>()?;
-    let fleet = Fleet::create(&folder, spec, &plan.to_toml()?, &texts, &program)?;
+    let made = make(&mut plan, &ingredients, spec, &folder, &program);
+    let fleet = made.inspect_err(|_| {
+        // Half a fleet is no use, and the next call would take another number.
+        let _ = fs::remove_dir_all(&folder);
+    })?;
     out::message(&format!("fleet       {}", shown(&fleet.folder)));
     submit(context, &fleet)
+}
+
+/// Fills the fleet's folder.
+fn make(
+    plan: &mut Plan,
+    ingredients: &[Ingredients],
+    spec: Spec,
+    folder: &Path,
+    program: &Path,
+) -> anyhow::Result<Fleet> {
+    let files = pin(plan, ingredients, folder)?;
+    let hashes = plan.arms.iter().zip(ingredients);
+    let builds = hashes.map(|(arm, one)| (arm.name.clone(), one.build.hash.clone())).collect();
+    let smallest = spec.groups.iter().map(Vec::len).min().unwrap_or(1);
+    let spec = Spec { id: id(folder), builds, files, ..spec };
+    let pieces = cut(plan, pieces_for(smallest));
+    let dump = copy_dump(plan, folder)?;
+    let text = |plan: &Plan| -> anyhow::Result<String> {
+        let text = with_dump(plan, dump.as_deref())?;
+        check_plan(&text, "the plan of a piece")?;
+        Ok(text)
+    };
+    let texts = pieces.iter().map(|piece| text(&piece.plan)).collect::<anyhow::Result<Vec<String>>>()?;
+    Ok(Fleet::create(folder, spec, &text(plan)?, &texts, program)?)
+}
+
+/// As `rqps run` warns, but now, and not in the output of a job.
+fn warn_of_budget(plan: &Plan, pieces: &[Piece], ingredients: &[Ingredients], dirs: &Dirs) {
+    let short = |piece: &&Piece| {
+        let of_piece =
+            |(arm, _): &(&rqps_plan::Arm, _)| piece.plan.arms.iter().any(|other| other.name == arm.name);
+        let own: Vec<Ingredients> =
+            plan.arms.iter().zip(ingredients).filter(of_piece).map(|(_, one)| one.clone()).collect();
+        let needed_s = Needs::of(&piece.plan, &own, dirs).seconds;
+        piece.plan.budget.is_some_and(|budget| budget.as_secs_f64() < needed_s)
+    };
+    let count = pieces.iter().filter(short).count();
+    if count > 0 {
+        out::message(&format!(
+            "warning: the budget may end before the third block in {count} of {}, and so without verdicts; raise it, \
+             or measure fewer tests",
+            counted(pieces.len(), "piece")
+        ));
+    }
 }
 
 /// Where tasks run, the fleet's hosts, and the partition's other ones.
@@ -121,31 +170,63 @@ fn cache(context: &Context, place: &Place) -> anyhow::Result<PathBuf> {
     Ok(std::path::absolute(&context.results)?.join("cache"))
 }
 
-/// Exact versions, finished builds and copies of config files, so that all hosts and all jobs have the same.
-fn pin(plan: &mut Plan, builds: &[Build], folder: &Path) -> anyhow::Result<()> {
-    for (arm, build) in plan.arms.iter_mut().zip(builds) {
+/// Exact versions, finished builds and copies of files, so that all hosts and all jobs have the same. Returns the
+/// hashes of those copies that nothing else checks, by path in the folder.
+fn pin(
+    plan: &mut Plan,
+    ingredients: &[Ingredients],
+    folder: &Path,
+) -> anyhow::Result<BTreeMap<PathBuf, String>> {
+    let mut files = BTreeMap::new();
+    for (arm, Ingredients { build, config, .. }) in plan.arms.iter_mut().zip(ingredients) {
         match &mut arm.build.source {
             BuildSource::Version(version) => version.clone_from(&build.version),
             source @ BuildSource::Source(_) => *source = BuildSource::Path(build.root.clone()),
             BuildSource::Path(_) => {}
         }
-        if arm.config.contains('/') {
+        if is_file(&arm.config) {
             let from = PathBuf::from(&arm.config);
-            let to = folder.join("configs").join(&arm.name);
-            fs::create_dir_all(&to).with_context(|| format!("creating {}", to.display()))?;
-            let to = to.join(from.file_name().unwrap_or(from.as_os_str()));
-            fs::copy(&from, &to).with_context(|| format!("copying {}", from.display()))?;
-            arm.config = to.to_string_lossy().into_owned();
+            let to = Path::new("configs").join(&arm.name).join(from.file_name().unwrap_or(from.as_os_str()));
+            // What it includes of its own is not beside the copy. What is shipped each host has, and fits to itself.
+            let text = match config.includes_shipped {
+                true => {
+                    rqps_builds::read_text(&from).with_context(|| format!("reading {}", from.display()))?
+                }
+                false => config.text.clone(),
+            };
+            write(&folder.join(&to), text.as_bytes())?;
+            arm.config = folder.join(&to).to_string_lossy().into_owned();
+            files.insert(to, sha256_hex(text.as_bytes()));
         }
     }
-    Ok(())
+    Ok(files)
 }
 
-/// The piece as a plan, checked like any other.
-fn checked(piece: &Piece) -> anyhow::Result<String> {
-    let text = piece.plan.to_toml()?;
-    check_plan(&text, "the plan of a piece")?;
-    Ok(text)
+fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
+    let directory = path.parent().unwrap_or(path);
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::write(path, content))
+        .with_context(|| format!("writing {}", path.display()))
+}
+
+/// Copies the dump that a plan of own SQL loads. Each load compares its hash with the plan's.
+fn copy_dump(plan: &Plan, folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let Some(dump) = plan.work.of::<SqlPlan>().and_then(SqlPlan::dump) else { return Ok(None) };
+    let copy = folder.join("data").join(dump.path.file_name().unwrap_or(dump.path.as_os_str()));
+    write(&copy, &[])?;
+    fs::copy(&dump.path, &copy).with_context(|| format!("copying {}", dump.path.display()))?;
+    Ok(Some(copy))
+}
+
+/// The plan as a file, with its dump at another place.
+fn with_dump(plan: &Plan, dump: Option<&Path>) -> anyhow::Result<String> {
+    let text = plan.to_toml()?;
+    let Some(dump) = dump else { return Ok(text) };
+    let mut table: toml::Table = text.parse()?;
+    if let Some(path) = table.get_mut("sql").and_then(|sql| sql.get_mut("dump")?.get_mut("path")) {
+        *path = dump.to_string_lossy().as_ref().into();
+    }
+    Ok(toml::to_string_pretty(&table)?)
 }
 
 fn announce(spec: &Spec, pieces: &[Piece]) {
@@ -174,18 +255,16 @@ fn print_scripts(spec: &Spec, folder: &Path) -> anyhow::Result<ExitCode> {
     };
     for task in &spec.tasks {
         let name = format!("{}1", spec.job_prefix(&task.id));
-        out::print_line(&script(spec, folder, task, &name, partition))?;
+        out::print_line(&script(spec, folder, task, (&name, partition), &spec.excluded(task)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Distinguishes fleets, also of folders that were deleted.
 fn id(folder: &Path) -> String {
-    let sum = Sha256::digest(format!("{} {}", folder.display(), now_ms()));
-    sum.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    sha256_hex(format!("{} {}", folder.display(), now_ms()).as_bytes())[..8].to_owned()
 }
 
 fn sha256(path: &Path) -> anyhow::Result<String> {
-    let program = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
-    Ok(Sha256::digest(program).iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(sha256_hex(&fs::read(path).with_context(|| format!("reading {}", path.display()))?))
 }

@@ -6,6 +6,7 @@ use crate::kit::KIT;
 use crate::verbs::run::{begin_in, measure};
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, exit_code, out};
 use anyhow::Context as _;
+use rqps_builds::sha256_hex;
 use rqps_executor::{Execution, Finish, Resume};
 use rqps_fleet::{Claim, Claimed, FAILURES_MAX, Fleet, Task, this_host};
 use rqps_plan::{Plan, PlanContext};
@@ -78,6 +79,7 @@ fn execution(context: &Context, fleet: &Fleet, task: &Task, claim: &Claim<'_>) -
             }
         }
     }
+    check_files(fleet)?;
     let path = fleet.piece_path(task);
     let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     // Checked when the fleet was planned.
@@ -94,6 +96,18 @@ fn execution(context: &Context, fleet: &Fleet, task: &Task, claim: &Claim<'_>) -
     }
     claim.begin(&execution.folder())?;
     Ok(execution)
+}
+
+/// Compares the copies of files that the plan names with their hashes.
+fn check_files(fleet: &Fleet) -> anyhow::Result<()> {
+    for (path, expected) in &fleet.spec.files {
+        let path = fleet.folder.join(path);
+        let content = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        if sha256_hex(&content) != *expected {
+            anyhow::bail!("{} was changed since the fleet was planned: plan another fleet", path.display());
+        }
+    }
+    Ok(())
 }
 
 fn measured(
