@@ -119,7 +119,8 @@ fn what_varies_from_host_to_host_is_no_change() {
             (changes, all) = (changes + held, all + of);
         }
     }
-    // A rate of 0.1 % gives more than 0.23 % of 7,680 with a probability of 0.1 %; verdicts of a fleet are not independent.
+    // A rate of 0.1 % gives more than 0.23 % of 7,680 with a probability of 0.1 %; verdicts of a fleet are not
+    // independent.
     assert!(all > 7_500 && changes as f64 <= 0.0023 * all as f64, "{changes} of {all}");
 }
 

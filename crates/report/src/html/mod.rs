@@ -3,7 +3,8 @@
 //!
 //! Where to look: `summary.rs` has the management summary, `overview.rs` the verdicts of all tests,
 //! `consecutive.rs` the tables of consecutive steps, `ratios.rs` and `versions.rs` the plots over tests and
-//! versions, `joint.rs` the page of several hosts, `test.rs` all results of one test, `method.rs` what is needed to assess and repeat the run, `site/`
+//! versions, `joint.rs` the page of several hosts, `test.rs` all results of one test, `method.rs` what is needed to
+//! assess and repeat the run, `site/`
 //! the pages of many runs.
 //! `page.css` and `page.js` are its style and script.
 
