@@ -10,7 +10,8 @@ use rqps_model::random::{C_LEN, PAD_LEN, Stream};
 use rqps_wire::{Encoding, Error, ParamType, Params, Session};
 use rqps_workloads::expect::{Answers, TableState, bounds};
 use rqps_workloads::zipf::{EXPONENT, Zipf};
-use rqps_workloads::{Draw, Key, Param, Protocol, Statement, Table, Test, dialect};
+use rqps_workloads::{Draw, Key, Param, Protocol, Script, Statement, Table, Test, dialect};
+use std::ops::Range;
 
 /// Longest latency that histograms distinguish, in ns: an hour.
 const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
@@ -30,6 +31,8 @@ pub(crate) struct Tallies {
     pub statements: Vec<KindResult>,
     /// BEGIN and COMMIT, if the test has them.
     pub control: Vec<KindResult>,
+    /// The scripts of a mix, each as a whole.
+    pub scripts: Vec<KindResult>,
     pub noop_statements: u64,
     pub rows: u64,
     pub changed_rows: u64,
@@ -39,23 +42,24 @@ impl Tallies {
     pub fn new(test: &'static Test, no_latency: &Histogram<u64>) -> Self {
         let tally =
             |kind| KindResult { kind, answers: Answers::default(), sent_ns: no_latency.clone(), retries: 0 };
-        let control: &[&'static str] = if test.transaction { &["begin", "commit"] } else { &[] };
+        let control: &[&'static str] = if test.has_transactions() { &["begin", "commit"] } else { &[] };
         Self {
             statements: test.statements().map(|s| tally(s.kind)).collect(),
             control: control.iter().map(|kind| tally(kind)).collect(),
+            scripts: test.scripts.iter().map(|script| tally(script.name)).collect(),
             noop_statements: 0,
             rows: 0,
             changed_rows: 0,
         }
     }
 
-    /// The statements', then BEGIN and COMMIT.
+    /// The statements', then BEGIN and COMMIT, then the scripts'.
     pub fn iter(&self) -> impl Iterator<Item = &KindResult> {
-        self.statements.iter().chain(&self.control)
+        self.statements.iter().chain(&self.control).chain(&self.scripts)
     }
 
     pub fn clear(&mut self) {
-        for tally in self.statements.iter_mut().chain(&mut self.control) {
+        for tally in self.statements.iter_mut().chain(&mut self.control).chain(&mut self.scripts) {
             tally.answers = Answers::default();
             tally.retries = 0;
             tally.sent_ns.clear();
@@ -92,6 +96,46 @@ pub(crate) struct Client<S: Session> {
     params: Params<S::Encoding>,
     text: String,
     in_transaction: bool,
+    mix: Option<Mix>,
+}
+
+/// The scripts of which an event runs one.
+struct Mix {
+    scripts: &'static [Script],
+    /// The index of each script's first statement.
+    first: Vec<usize>,
+    weights_total: u64,
+    /// The script in work, by its index.
+    current: usize,
+}
+
+impl Mix {
+    fn of(test: &Test) -> Option<Self> {
+        let first = test.parts.iter().scan(0, |next, part| {
+            let first = *next;
+            *next += part.statements.len();
+            Some(first)
+        });
+        (!test.scripts.is_empty()).then(|| Self {
+            scripts: test.scripts,
+            first: first.collect(),
+            weights_total: test.scripts.iter().map(|script| u64::from(script.weight)).sum(),
+            current: 0,
+        })
+    }
+
+    fn draw(&mut self, stream: &mut Stream) -> usize {
+        let mut at = stream.key(self.weights_total);
+        let beyond = |script: &Script| match at.checked_sub(u64::from(script.weight)) {
+            None | Some(0) => true,
+            Some(left) => {
+                at = left;
+                false
+            }
+        };
+        self.current = self.scripts.iter().position(beyond).unwrap_or_default();
+        self.current
+    }
 }
 
 impl<S: Session> Client<S> {
@@ -106,7 +150,7 @@ impl<S: Session> Client<S> {
             };
             ready.push(Ready { statement, sender });
         }
-        let control = if test.transaction {
+        let control = if test.has_transactions() {
             Some([session.prepare("BEGIN", &[])?, session.prepare("COMMIT", &[])?])
         } else {
             None
@@ -125,6 +169,7 @@ impl<S: Session> Client<S> {
             params: Params::new(),
             text: String::new(),
             in_transaction: false,
+            mix: Mix::of(test),
         })
     }
 }
@@ -138,7 +183,10 @@ impl<S: Session> Repeated for Client<S> {
         self.session.simple(sql).map(|_| ())
     }
 
-    fn roll_back(&mut self, _tallies: &mut Tallies) -> Result<(), Error> {
+    fn roll_back(&mut self, tallies: &mut Tallies) -> Result<(), Error> {
+        if let Some(mix) = &self.mix {
+            tallies.scripts[mix.current].retries += 1;
+        }
         if std::mem::take(&mut self.in_transaction) {
             self.session.simple("ROLLBACK")?;
         }
@@ -146,13 +194,16 @@ impl<S: Session> Repeated for Client<S> {
     }
 
     fn event(&mut self, stream: &mut Stream, tallies: &mut Tallies, sent: Moment) -> Result<Moment, Error> {
+        if self.mix.is_some() {
+            return self.event_of_mix(stream, tallies, sent);
+        }
         let mut sent = sent;
         if self.control.is_some() {
             sent = self.control_statement(0, tallies, sent)?;
             self.in_transaction = true;
         }
         if !self.drawn.values.is_empty() {
-            self.drawn.draw(stream);
+            self.drawn.draw(stream, 0..self.test.draws.len());
         }
         let mut first = 0;
         for part in self.test.parts {
@@ -183,6 +234,37 @@ impl<S: Session> Repeated for Client<S> {
 }
 
 impl<S: Session> Client<S> {
+    /// Draws a script and runs it. Out of line: tests of one script do not pay for it.
+    #[inline(never)]
+    fn event_of_mix(
+        &mut self,
+        stream: &mut Stream,
+        tallies: &mut Tallies,
+        began: Moment,
+    ) -> Result<Moment, Error> {
+        let Some(mix) = &mut self.mix else { return Ok(began) };
+        let at = mix.draw(stream);
+        let (script, first) = (mix.scripts[at], mix.first[at]);
+        let mut sent = began;
+        if script.transaction {
+            sent = self.control_statement(0, tallies, sent)?;
+            self.in_transaction = true;
+        }
+        let (draws, count) = script.draws;
+        self.drawn.draw(stream, draws..draws + count);
+        for index in first..first + self.test.parts[at].statements.len() {
+            sent = self.statement(index, self.own_table, 0, stream, tallies, sent)?;
+        }
+        if script.transaction {
+            sent = self.control_statement(1, tallies, sent)?;
+            self.in_transaction = false;
+        }
+        let tally = &mut tallies.scripts[at];
+        tally.answers.count += 1;
+        tally.sent_ns.saturating_record(sent.ns_since(began));
+        Ok(sent)
+    }
+
     fn control_statement(
         &mut self,
         which: usize,
@@ -321,8 +403,8 @@ impl Drawn {
 
     /// Out of line: it would slow down tests without draws.
     #[inline(never)]
-    fn draw(&mut self, stream: &mut Stream) {
-        for (value, (draw, zipf)) in self.values.iter_mut().zip(&self.draws) {
+    fn draw(&mut self, stream: &mut Stream, which: Range<usize>) {
+        for (value, (draw, zipf)) in self.values[which.clone()].iter_mut().zip(&self.draws[which]) {
             let at = match zipf {
                 Some(zipf) => zipf.draw(stream),
                 None => stream.key(draw.high.abs_diff(draw.low) + 1),

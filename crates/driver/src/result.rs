@@ -43,7 +43,7 @@ pub struct StepResult {
     /// Each session's role and client, in the order of the ids given to [`crate::Observer::window_opens`];
     /// empty if every client has one session.
     pub sessions: Vec<(String, u32)>,
-    /// Figures per statement kind, in the order of the test; BEGIN and COMMIT last.
+    /// Figures per statement kind, in the order of the test; then BEGIN and COMMIT, and the scripts of a mix.
     pub kinds: Vec<KindResult>,
     /// Latency of events in ns, from sending the first statement.
     pub event_ns: Histogram<u64>,

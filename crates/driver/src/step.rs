@@ -102,8 +102,10 @@ pub(crate) fn add_up(
     for report in reports {
         kinds.iter_mut().zip(report.tallies.iter()).try_for_each(|(kind, tally)| kind.add(tally))?;
     }
-    let queries: u64 = kinds.iter().map(|kind| kind.answers.count).sum();
-    let control: u64 = kinds[spec.test.statements().count()..].iter().map(|kind| kind.answers.count).sum();
+    let count = |kinds: &[KindResult]| kinds.iter().map(|kind| kind.answers.count).sum::<u64>();
+    // The last kinds are whole scripts, whose statements are among the others.
+    let queries = count(&kinds[..kinds.len() - spec.test.scripts.len()]);
+    let statements = count(&kinds[..spec.test.statements().count()]);
     let quota = reports.iter().find_map(|r| r.quota);
     let invalid = too_few(quota, events).or_else(|| invalid(spec, &kinds, events));
     let events_per_s = rate(reports);
@@ -130,7 +132,7 @@ pub(crate) fn add_up(
         events,
         events_per_s,
         queries,
-        statements: queries - control,
+        statements,
         noop_statements: sum(|r| r.tallies.noop_statements),
         rows: sum(|r| r.tallies.rows),
         changed_rows: sum(|r| r.tallies.changed_rows),

@@ -18,7 +18,7 @@ pub mod tproc_c;
 pub mod zipf;
 
 pub use dialect::Dialect;
-pub use model::{Draw, Expect, Key, Param, Part, Protocol, QueryMix, Queue, Statement, Table, Test};
+pub use model::{Draw, Expect, Key, Param, Part, Protocol, QueryMix, Queue, Script, Statement, Table, Test};
 
 /// All benchmarks, in the order in which messages list them. The first is the default of plans.
 pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] = &[

@@ -26,6 +26,8 @@ pub struct Test {
     pub draws: &'static [Draw],
     /// Weights of the statements if an event runs one of them, drawn by these; if empty, it runs all of them.
     pub weights: &'static [u32],
+    /// Scripts, one for each part, if an event runs one of them, drawn by their weights; usually empty.
+    pub scripts: &'static [Script],
     /// For a step of the Insert Benchmark: how its sessions move the queue. The parts then only list the
     /// statements.
     pub queue: Option<Queue>,
@@ -39,6 +41,17 @@ pub struct Draw {
     pub low: i64,
     pub high: i64,
     pub exponent: Option<f64>,
+}
+
+/// One of the scripts of a mix.
+#[derive(Debug, Clone, Copy)]
+pub struct Script {
+    pub name: &'static str,
+    pub weight: u32,
+    /// Whether its statements run between BEGIN and COMMIT.
+    pub transaction: bool,
+    /// Its first of the test's [`Test::draws`], and how many there are.
+    pub draws: (usize, usize),
 }
 
 /// A part of an event. One table is drawn for the part, and a key for each repetition.
@@ -207,6 +220,7 @@ impl Test {
             shrinks: false,
             draws: &[],
             weights: &[],
+            scripts: &[],
             queue: None,
             about,
         }
@@ -236,9 +250,14 @@ impl Test {
         self.parts.iter().map(count).sum()
     }
 
-    /// Whether an event runs one of the statements.
+    /// Whether an event runs one of the statements, or one of the scripts.
     pub fn is_mix(&self) -> bool {
-        !self.weights.is_empty()
+        !self.weights.is_empty() || !self.scripts.is_empty()
+    }
+
+    /// Whether any event has BEGIN and COMMIT.
+    pub fn has_transactions(&self) -> bool {
+        self.transaction || self.scripts.iter().any(|script| script.transaction)
     }
 
     /// Whether the test changes rows.

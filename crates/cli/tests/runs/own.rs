@@ -57,6 +57,60 @@ fn own_scripts_get_verdicts_and_explanations() {
     assert!(kept.contains("generate_series(1, 2000)") && !kept.contains("schema.sql"), "{kept}");
 }
 
+/// Scripts with counts and latencies of their own, in the shares of their weights.
+#[test]
+fn a_mix_draws_its_scripts_by_weight() {
+    let mix = |tests: &str, arm: &str| {
+        format!(
+            "base = \"a\"\n[workload]\nbenchmark = \"sql\"\nclients = 2\nseconds = 1\nwarmup_seconds = 0\n\
+             settle_seconds_max = 5\nsteps = [\"shop\"]\n[sql]\nrows = 2_000\nschema = \"schema.sql\"\n[sql.tests]\n\
+             shop = {{ {tests} }}\n\
+             look = '''\n\\set o random(1, 2000)\n-- rows: 1\nSELECT amount FROM orders WHERE id = :o;\n'''\n\
+             pay = '''\n\\set unused random(1, 3)\n\\set o random(1001, 2000)\n\\set more random(1, 9)\nBEGIN;\n\
+             -- rows: 1\nUPDATE orders SET amount = amount + :more WHERE id = :o;\n\
+             -- rows: 1\nSELECT amount FROM orders WHERE id = :o;\nCOMMIT;\n'''\n\
+             [test.shop]\nevents = 4000\n{arm}"
+        )
+    };
+    let postgres = format!(
+        "[[arm]]\nname = \"a\"\nbuild = \"postgres-{}\"\nconfig = \"./small.conf\"\n",
+        exact_version("17")
+    );
+    let mysql = "[[arm]]\nname = \"a\"\nbuild = \"mysql-8.0.31\"\nconfig = \"./small.cnf\"\n".to_owned();
+    let mysql_schema = "CREATE TABLE orders (id int PRIMARY KEY, customer int NOT NULL, amount int NOT NULL);\n\
+        INSERT INTO orders WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 1000)\n\
+        SELECT i, 1, 0 FROM s UNION ALL SELECT i + 1000, 1, 0 FROM s;\n";
+    for (arm, schema) in [(postgres, SCHEMA), (mysql, mysql_schema)] {
+        let bench = Bench::new();
+        fs::write(bench.path().join("schema.sql"), schema).unwrap();
+        let plan = bench.plan_text(&mix("look = 3, pay = 1", &arm));
+        bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+        let run = bench.run();
+        let window = &run.windows[0];
+        assert!(window.valid(), "{:?}", window.action.note);
+        let events = window.result.events.unwrap();
+        assert_eq!((window.result.operations, &*window.result.unit.key), (events as f64, "transactions"));
+        let kinds = run.histograms(window.action.seq).unwrap();
+        let count = |kind: &str| kinds.iter().find(|one| one.statement == kind).map_or(0, |one| one.count);
+        assert_eq!(count("look") + count("pay"), events);
+        let share = count("look") as f64 / events as f64;
+        assert!((0.7..0.8).contains(&share), "three of four: {share}");
+        assert_eq!((count("look/1-select"), count("pay/2-select")), (count("look"), count("pay")));
+        assert_eq!(window.result.queries, Some(count("look") + 4 * count("pay")), "BEGIN and COMMIT count");
+        let shown = bench.call(&["show", "--section", "latency"]).expect(0).stdout;
+        assert!(shown.contains("pay/1-update") && shown.contains("  look"), "{shown}");
+        let kept = fs::read_to_string(bench.folder().join("plan.toml")).unwrap();
+        assert!(kept.contains("look = 3"), "{kept}");
+        for (mistake, words) in
+            [("lok = 1", "Did you mean `look`?"), ("shop = 1", "no script `shop`"), ("", "mixes no scripts")]
+        {
+            let plan = bench.plan_text(&mix(mistake, &arm));
+            let refused = bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(2).stderr;
+            assert!(refused.contains(words), "{mistake}: {refused}");
+        }
+    }
+}
+
 const DUMP: &str = "-- PostgreSQL database dump\n\\restrict k9\nSET transaction_timeout = 0;\n\
     SELECT pg_catalog.set_config('search_path', '', false);\nCREATE TABLE public.orders (\n    \
     id integer NOT NULL,\n    note text\n);\nALTER TABLE public.orders OWNER TO nobody_here;\n\

@@ -204,7 +204,10 @@ impl Window for TestWindow<'_> {
         let read = result.events * self.spec.state.rows;
         Ok(Finished {
             unit: test.unit.clone(),
-            operations: test.operations(result.queries, read),
+            operations: match test.is_mix() {
+                true => result.events as f64,
+                false => test.operations(result.queries, read),
+            },
             rows: if test.scans { read } else { result.rows + result.changed_rows },
             pacer: None,
             metrics: Metrics::new(),

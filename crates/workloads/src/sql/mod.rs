@@ -4,11 +4,12 @@ mod capture;
 mod dump;
 mod script;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use rqps_model::{Dbms, Group, Limit, Role, Warmup, nearest};
-use rqps_plan::reader::{Found, Section};
+use rqps_model::{Dbms, Group, Limit, Role, Unit, Warmup, did_you_mean};
+use rqps_plan::reader::{Found, Node, Section};
 use rqps_plan::{
     Benchmark, BenchmarkParts, Driver, Plan, Protocol, Reading, StepDef, TestOptions, Work, Workload,
     Workplan, limits, shared,
@@ -22,8 +23,8 @@ use script::split;
 
 use crate::Dialect;
 use crate::microbenchmarks::{QUERIES, read_tests};
-use crate::model::{Draw, Protocol as Sending};
-use crate::model::{Key, Param, Part, Statement, Table as TableChoice, Test};
+use crate::model::Protocol as Sending;
+use crate::model::{Key, Param, Part, Script, Statement, Table as TableChoice, Test};
 
 const WORKLOAD_KEYS: [&str; 8] = [
     "benchmark",
@@ -40,8 +41,13 @@ const SQL_KEYS: [&str; 4] = ["dump", "schema", "rows", "tests"];
 const FILE_END: &str = ".sql";
 /// Rows of all tables together if a plan does not say.
 const ROWS_DEFAULT: u64 = 100_000;
+/// Weights of scripts. Those of pgbench are no larger.
+const WEIGHTS: RangeInclusive<u64> = 1..=1_000_000;
 /// Bytes of a row with its index entries, for estimates.
 const ROW_BYTES: u64 = 200;
+
+/// What an event of a mix is.
+static TRANSACTIONS: Unit = Unit::new("transactions", "a transaction", "transaction", "transactions");
 
 static GROUP: Group = Group::new(1, "sql", "own SQL", "sql");
 
@@ -90,8 +96,12 @@ pub struct SqlPlan {
     warmup: Warmup,
     /// Scripts by name.
     scripts: BTreeMap<String, String>,
+    mixes: BTreeMap<String, Mix>,
     tests: BTreeMap<String, &'static Test>,
 }
+
+/// The scripts of a test that runs one of them in each event, with their weights.
+type Mix = BTreeMap<String, u32>;
 
 fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let Reading { top, workload, problems, .. } = *plan;
@@ -105,20 +115,16 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         let remedy = "Add [sql] with `schema` or `dump`, and a script for each test in [sql.tests].";
         problems.missing(&(0..0), "[sql]", "missing", remedy);
     }
-    let OwnSql { dump, schema, pieces, rows, scripts } =
+    let OwnSql { dump, schema, pieces, rows, scripts, mixes } =
         section.map(|section| read_sql(&section, plan)).unwrap_or_default();
-    let names: Vec<String> = scripts.keys().cloned().collect();
+    let names: BTreeSet<String> = scripts.keys().chain(mixes.keys()).cloned().collect();
     let unknown = |step: &str| -> Option<String> {
         let name = shared::without_clients(step).0;
-        if names.iter().any(|known| known == name)
-            || name == shared::SETTLE && plan.protocol == Protocol::Sequence
-        {
+        if names.contains(name) || name == shared::SETTLE && plan.protocol == Protocol::Sequence {
             return None;
         }
-        Some(match nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => format!("Did you mean \"{near}\"?"),
-            None => "Write the name of a script in [sql.tests].".to_owned(),
-        })
+        let question = did_you_mean(name, names.iter().map(String::as_str));
+        Some(question.unwrap_or_else(|| "Write the name of a script in [sql.tests].".to_owned()))
     };
     let repeated = |_: &str| shared::KEEP_ONE.to_owned();
     let listed = shared::listed_steps(workload, problems, &unknown, &repeated);
@@ -135,7 +141,9 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
             limits::SETTLE_SECONDS,
             limits::settle_seconds_default(rows),
         ),
-        steps: listed.map_or(names.clone(), |steps| steps.into_iter().map(|step| step.value).collect()),
+        steps: listed.map_or(names.iter().cloned().collect(), |steps| {
+            steps.into_iter().map(|step| step.value).collect()
+        }),
     };
     let mut tests = read_tests(top, problems, &shared_keys, &unknown);
     shared_keys.steps = shared::each_with_clients(shared_keys.steps, &clients);
@@ -146,7 +154,12 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         rows,
         seconds: small("seconds", limits::WINDOW_SECONDS, 60),
         warmup: shared::warmup(workload, problems).unwrap_or(Warmup::Time(Duration::from_secs(5))),
-        tests: scripts.iter().map(|(name, (_, script))| (name.clone(), test(name, script))).collect(),
+        tests: scripts
+            .iter()
+            .map(|(name, (_, script))| (name.clone(), test(name, script)))
+            .chain(mixes.iter().map(|(name, mix)| (name.clone(), test_of_mix(name, mix, &scripts))))
+            .collect(),
+        mixes,
         dump,
         schema,
         pieces,
@@ -164,6 +177,7 @@ struct OwnSql {
     rows: u64,
     /// Texts and scripts by name.
     scripts: BTreeMap<String, (String, script::Script)>,
+    mixes: BTreeMap<String, Mix>,
 }
 
 /// Parses SQL in the dialects of all arms, which must agree on it.
@@ -226,17 +240,20 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
     let rows_default = dump.as_ref().map_or(ROWS_DEFAULT, |dump| (dump.bytes / ROW_BYTES).max(1));
     let rows = section.integer("rows", 1..=*limits::ROWS.end()).map_or(rows_default, |found| found.value);
     let schema = schema.map(|found| found.value).unwrap_or_default();
-    let mut sql = OwnSql { dump, schema, pieces, rows, scripts: BTreeMap::new() };
+    let mut sql = OwnSql { dump, schema, pieces, rows, scripts: BTreeMap::new(), mixes: BTreeMap::new() };
     let Some(tests) = section.table("tests", "[sql.tests]").filter(|tests| tests.entries().next().is_some())
     else {
         let remedy = "Add [sql.tests] with a script for each test, such as by-id = \"SELECT 1;\".";
         problems.missing(&section.at, "[sql.tests]", "no test", remedy);
         return sql;
     };
-    for (name, at, _) in tests.entries() {
+    for (name, at, node) in tests.entries() {
         let place = tests.place_of(name);
         if let Err(why) = check_name(name) {
             problems.error(&at, place, why, "Use letters, digits, - and _, for example \"order-by-id\".");
+            continue;
+        }
+        if node.get_ref().is_table() {
             continue;
         }
         let Some(Found { value, at }) = text(&tests, name) else { continue };
@@ -247,7 +264,39 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
             Err(why) => problems.error(&at, place, why, "Correct the script."),
         }
     }
+    let mixes =
+        tests.entries().filter(|(name, _, node)| node.get_ref().is_table() && check_name(name).is_ok());
+    sql.mixes =
+        mixes.filter_map(|(name, ..)| Some((name.to_owned(), read_mix(name, &tests, plan)?))).collect();
     sql
+}
+
+/// The weights of scripts: `{ browse = 9, buy = 1 }`.
+fn read_mix(name: &str, tests: &Section<'_>, plan: &Reading<'_>) -> Option<Mix> {
+    let place = tests.place_of(name);
+    let weights = tests.table(name, &place)?;
+    let is_script = |node: &Node<'_>| !node.get_ref().is_table();
+    let scripts = || tests.entries().filter(|(_, _, node)| is_script(node)).map(|(script, ..)| script);
+    let mut mix = Mix::new();
+    for (script, at, _) in weights.entries() {
+        if !scripts().any(|known| known == script) {
+            let remedy = did_you_mean(script, scripts())
+                .unwrap_or_else(|| "Write the names of scripts in [sql.tests].".to_owned());
+            plan.problems.error(
+                &at,
+                weights.place_of(script),
+                format!("there is no script `{script}`"),
+                remedy,
+            );
+        } else if let Some(Found { value, .. }) = weights.integer(script, WEIGHTS) {
+            mix.insert(script.to_owned(), value as u32);
+        }
+    }
+    if weights.entries().next().is_none() {
+        let remedy = format!("Write the weights of scripts, for example {name} = {{ browse = 9, buy = 1 }}.");
+        plan.problems.error(&weights.at, place, "it mixes no scripts".to_owned(), remedy);
+    }
+    Some(mix)
 }
 
 /// The path of a dump, or, in the plan that a run keeps, also what was found in it.
@@ -309,24 +358,57 @@ fn check_name(name: &str) -> Result<(), String> {
 
 /// The test of a script. It is leaked, as tests live as long as the program; a program reads few plans.
 fn test(name: &str, script: &script::Script) -> &'static Test {
-    let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let parts = vec![part("", 0, script)].leak();
+    let test = Test::new(leak(name.to_owned()), &GROUP, &QUERIES, 1, parts, "A script of the plan.");
+    let draws = script.draws.clone().leak();
+    Box::leak(Box::new(Test { transaction: script.transaction, draws, ..test }))
+}
+
+/// The test of a mix of scripts.
+fn test_of_mix(name: &str, mix: &Mix, scripts: &BTreeMap<String, (String, script::Script)>) -> &'static Test {
+    let (mut draws, mut parts, mut mixed) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, weight) in mix {
+        // A script with a mistake has been reported.
+        let Some((_, script)) = scripts.get(name) else { continue };
+        parts.push(part(&format!("{name}/"), draws.len(), script));
+        mixed.push(Script {
+            name: leak(name.clone()),
+            weight: *weight,
+            transaction: script.transaction,
+            draws: (draws.len(), script.draws.len()),
+        });
+        draws.extend_from_slice(&script.draws);
+    }
+    let test = Test::new(
+        leak(name.to_owned()),
+        &GROUP,
+        &TRANSACTIONS,
+        1,
+        parts.leak(),
+        "A mix of scripts of the plan, drawn by weight.",
+    );
+    Box::leak(Box::new(Test { draws: draws.leak(), scripts: mixed.leak(), ..test }))
+}
+
+/// The statements of a script. Their kinds begin with `prefix`; the script's first draw is number `first_draw`.
+fn part(prefix: &str, first_draw: usize, script: &script::Script) -> Part {
     let statement = |(at, parsed): (usize, &script::Parsed)| {
         let word: String = parsed.sql.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
-        let params = parsed.variables.iter().map(|variable| Param::Drawn(*variable)).collect::<Vec<_>>();
+        let drawn = |variable: &u16| Param::Drawn(first_draw as u16 + variable);
         Statement {
-            kind: leak(format!("{}-{}", at + 1, word.to_lowercase())),
+            kind: leak(format!("{prefix}{}-{}", at + 1, word.to_lowercase())),
             sql: leak(parsed.sql.clone()),
-            params: params.leak(),
+            params: parsed.variables.iter().map(drawn).collect::<Vec<_>>().leak(),
             protocol: Sending::Prepared,
             expect: parsed.expect,
         }
     };
     let statements: Vec<Statement> = script.statements.iter().enumerate().map(statement).collect();
-    let part = Part { table: TableChoice::OfClient, key: Key::None, times: 1, statements: statements.leak() };
-    let draws: Vec<Draw> = script.draws.clone();
-    let test =
-        Test::new(leak(name.to_owned()), &GROUP, &QUERIES, 1, vec![part].leak(), "A script of the plan.");
-    Box::leak(Box::new(Test { transaction: script.transaction, draws: draws.leak(), ..test }))
+    Part { table: TableChoice::OfClient, key: Key::None, times: 1, statements: statements.leak() }
+}
+
+fn leak(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
 }
 
 impl SqlPlan {
@@ -363,9 +445,13 @@ impl Workplan for SqlPlan {
         // With a line end, no text can be taken for the name of a file.
         let line = |text: &String| toml::Value::from(format!("{}\n", text.trim_end()));
         let scripts = self.scripts.iter().map(|(name, text)| (name.clone(), line(text)));
+        let mixes = self.mixes.iter().map(|(name, mix)| {
+            let weights = mix.iter().map(|(name, weight)| (name.clone(), i64::from(*weight).into()));
+            (name.clone(), toml::Value::Table(weights.collect()))
+        });
         let mut sql = Table::from_iter([
             ("rows".to_owned(), toml::Value::Integer(self.rows as i64)),
-            ("tests".to_owned(), toml::Value::Table(scripts.collect())),
+            ("tests".to_owned(), toml::Value::Table(scripts.chain(mixes).collect())),
         ]);
         if !self.schema.is_empty() {
             sql.insert("schema".to_owned(), line(&self.schema));
