@@ -44,7 +44,15 @@ impl Instrument {
         let (mut file, options) = match self {
             Instrument::Valgrind { .. } => (
                 OsString::from("--cachegrind-out-file="),
-                vec!["--tool=cachegrind", "--cache-sim=no", "--trace-children=no", "-q"],
+                // Sessions are short: code that is translated fast matters more than code that runs fast.
+                vec![
+                    "--tool=cachegrind",
+                    "--cache-sim=no",
+                    "--trace-children=no",
+                    "--vex-guest-chase=no",
+                    "--vex-iropt-level=0",
+                    "-q",
+                ],
             ),
             Instrument::ValgrindThreads { .. } => (
                 OsString::from("--callgrind-out-file="),

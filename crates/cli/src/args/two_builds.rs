@@ -1,27 +1,29 @@
 //! The arguments of verbs that compare two builds.
 
 use super::one_of;
+use crate::complete;
 use clap::Args;
 use rqps_report::Detector;
 
 #[derive(Debug, Args)]
 pub struct UpgradeArgs {
     /// The build in use, such as mysql-8.0.31; or, without NEW, an existing run: its folder, its name, or `last`
+    #[arg(add = complete::builds())]
     pub old: String,
     /// The build to upgrade to
-    #[arg(requires = "old")]
+    #[arg(requires = "old", add = complete::builds())]
     pub new: Option<String>,
     /// Your config: a file, or a shipped one's name [default: the plan's]
-    #[arg(long, requires = "new")]
+    #[arg(long, requires = "new", add = complete::configs())]
     pub config: Option<String>,
     /// Only these tests
-    #[arg(long, value_delimiter = ',', value_name = "TEST,…", requires = "new")]
+    #[arg(long, value_delimiter = ',', value_name = "TEST,…", requires = "new", add = complete::tests())]
     pub tests: Vec<String>,
     /// Maximum time to measure (15m, 1h) [default: the plan's]
     #[arg(long, value_name = "TIME", requires = "new")]
     pub budget: Option<String>,
     /// A plan with protocol = "isolated"; the two builds replace its arms [default: verdicts]
-    #[arg(long, requires = "new")]
+    #[arg(long, requires = "new", add = complete::plans())]
     pub plan: Option<String>,
     /// Name of the run, to find it again [default: upgrade]
     #[arg(long, requires = "new")]
@@ -31,56 +33,56 @@ pub struct UpgradeArgs {
 #[derive(Debug, Args)]
 pub struct BisectArgs {
     /// A version before the change: postgres-16.2, or postgres-16 for the newest 16; with --source, a commit
-    #[arg(long, value_name = "BUILD")]
+    #[arg(long, value_name = "BUILD", add = complete::builds())]
     pub good: String,
     /// A later version, or commit, after the change
-    #[arg(long, value_name = "BUILD")]
+    #[arg(long, value_name = "BUILD", add = complete::builds())]
     pub bad: String,
     /// Search the commits of a git repository: its directory or URL, with DBMS and flavour if they are not Postgres and
     /// o2nofp: mysql+o2nofp:/src/mysql
     #[arg(long, value_name = "GIT")]
     pub source: Option<String>,
     /// The tests that changed
-    #[arg(long = "test", value_delimiter = ',', value_name = "TEST,…", required = true)]
+    #[arg(long = "test", value_delimiter = ',', value_name = "TEST,…", required = true, add = complete::tests())]
     pub tests: Vec<String>,
     /// A shipped config's name, or a file [default: the plan's]
-    #[arg(long)]
+    #[arg(long, add = complete::configs())]
     pub config: Option<String>,
     /// Stop after this time (15m, 1h); the same command continues
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// A plan with protocol = "isolated"; good and bad replace its arms [default: verdicts]
-    #[arg(long)]
+    #[arg(long, add = complete::plans())]
     pub plan: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct GateArgs {
     /// An existing run: its folder, its name, or `last`
-    #[arg(conflicts_with_all = ["base", "head", "config", "tests", "budget", "plan", "label"])]
+    #[arg(conflicts_with_all = ["base", "head", "config", "tests", "budget", "plan", "label"], add = complete::runs())]
     pub run: Option<String>,
     /// The build to compare with: postgres-18.1, or a directory with bin/postgres
-    #[arg(long, value_name = "BUILD", requires = "head")]
+    #[arg(long, value_name = "BUILD", requires = "head", add = complete::builds())]
     pub base: Option<String>,
     /// The changed build, to be judged
-    #[arg(long, value_name = "BUILD", requires = "base")]
+    #[arg(long, value_name = "BUILD", requires = "base", add = complete::builds())]
     pub head: Option<String>,
     /// A shipped config's name, or a file [default: the plan's]
-    #[arg(long)]
+    #[arg(long, add = complete::configs())]
     pub config: Option<String>,
     /// Only these tests
-    #[arg(long, value_delimiter = ',', value_name = "TEST,…")]
+    #[arg(long, value_delimiter = ',', value_name = "TEST,…", add = complete::tests())]
     pub tests: Vec<String>,
     /// Maximum time to measure (15m, 1h) [default: the plan's]
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// A plan with protocol = "isolated"; base and head replace its arms [default: verdicts]
-    #[arg(long)]
+    #[arg(long, add = complete::plans())]
     pub plan: Option<String>,
     /// Name of the run, to find it again [default: gate]
     #[arg(long)]
     pub label: Option<String>,
-    /// Measure what ten tests cost in instructions and CPU time, and no rates: about 4 minutes
+    /// Measure what seven tests cost in instructions and CPU time, and judge no rates: about 2 minutes
     #[arg(long, requires = "head", conflicts_with = "plan")]
     pub quick: bool,
     /// Write a Markdown summary; `-` for standard output, the default unless another output goes there
