@@ -5,7 +5,7 @@ mod fleet;
 mod import;
 mod two_builds;
 
-use crate::json_flag;
+use crate::{complete, json_flag};
 pub use builds::{BuildArgs, InstallArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -173,9 +173,10 @@ pub enum Verb {
 #[derive(Debug, Args)]
 pub struct OrderArgs {
     /// A plan with protocol = "sequence": a file, or the name of a shipped one
+    #[arg(add = complete::plans())]
     pub plan: String,
     /// The test whose difference is to be traced to earlier steps
-    #[arg(long, conflicts_with = "shuffle")]
+    #[arg(long, conflicts_with = "shuffle", add = complete::tests())]
     pub test: Option<String>,
     /// Instead of one test: run all steps in this many drawn orders, and show how far each test depends on the order
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
@@ -195,6 +196,7 @@ pub struct DemoArgs {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// A plan file, or the name of a shipped plan (see `rqps plan ls`)
+    #[arg(add = complete::plans())]
     pub plan: String,
     /// Name the run, in place of the plan's name
     #[arg(long, value_name = "NAME")]
@@ -207,7 +209,7 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
     /// The run: its folder, its name, or `last`
-    #[arg(default_value = "last")]
+    #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// Measure for this much longer (20m, 1h); works on finished runs too
     #[arg(long, value_name = "TIME")]
@@ -223,10 +225,10 @@ pub struct ResumeArgs {
 #[derive(Debug, Args)]
 pub struct ProfileArgs {
     /// The run: its folder, its name, or `last`
-    #[arg(default_value = "last")]
+    #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// Only these tests [default: those that got slower or faster on some arm]
-    #[arg(long = "test", value_delimiter = ',', value_name = "T,T,…", conflicts_with = "all")]
+    #[arg(long = "test", value_delimiter = ',', value_name = "T,T,…", add = complete::tests(), conflicts_with = "all")]
     pub tests: Vec<String>,
     /// All tests of the run
     #[arg(long)]
@@ -248,16 +250,16 @@ pub struct ProfileArgs {
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
     /// The build [default: the newest in the cache]
-    #[arg(long, value_name = "BUILD")]
+    #[arg(long, value_name = "BUILD", add = complete::builds())]
     pub build: Option<String>,
     /// Its config
-    #[arg(long, default_value = "sized_async", value_name = "CONFIG")]
+    #[arg(long, default_value = "sized_async", value_name = "CONFIG", add = complete::configs())]
     pub config: String,
     /// Time for both runs together
     #[arg(long, default_value = "30m", value_name = "TIME")]
     pub budget: String,
     /// Tests [default: five that read, one that writes]
-    #[arg(long, value_delimiter = ',', value_name = "T,T,…")]
+    #[arg(long, value_delimiter = ',', value_name = "T,T,…", add = complete::tests())]
     pub tests: Vec<String>,
     /// Arms in addition to base and its control; half of them get a slowdown
     #[arg(long, default_value_t = rqps_calibrate::campaign::ARMS_DEFAULT, value_name = "N")]
@@ -275,7 +277,7 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Rebuild the report of a finished campaign: the folder or name of its second run, or `last`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["build", "budget", "tests", "arms", "rows", "noise"])]
+    #[arg(long, value_name = "RUN", add = complete::runs(), conflicts_with_all = ["build", "budget", "tests", "arms", "rows", "noise"])]
     pub from: Option<String>,
 }
 
@@ -283,13 +285,14 @@ pub struct CalibrateArgs {
 pub struct CleanArgs {
     /// The run: its folder (even if deleted), its name, or `last`; without one, all data whose run folder was deleted
     /// from an existing results directory
+    #[arg(add = complete::runs())]
     pub run: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// The run: its folder, its name, or `last`
-    #[arg(default_value = "last")]
+    #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// On a terminal: refresh every 2 s until the run ends
     #[arg(long)]
@@ -321,10 +324,10 @@ fn section_parser() -> impl TypedValueParser<Value = Section> {
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// The run: its folder, its name, or `last`
-    #[arg(default_value = "last")]
+    #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// Only these tests
-    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',')]
+    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',', add = complete::tests())]
     pub tests: Vec<String>,
     /// Of an imported run: figures as published beside what was measured, like --section published
     #[arg(long, conflicts_with_all = ["sections", "all"])]
@@ -336,13 +339,13 @@ pub struct ShowArgs {
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// The runs: folders, names, or `last`
-    #[arg(required = true, num_args = 1..)]
+    #[arg(required = true, num_args = 1.., add = complete::runs())]
     pub runs: Vec<String>,
     /// Compare even though hosts, data or steps differ; the table says so
     #[arg(long)]
     pub force: bool,
     /// Only these tests
-    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',')]
+    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',', add = complete::tests())]
     pub tests: Vec<String>,
     #[command(flatten)]
     pub sections: SectionArgs,
@@ -351,9 +354,10 @@ pub struct CompareArgs {
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The run: its folder, its name, or `last`
+    #[arg(add = complete::runs())]
     pub run: String,
     /// Only these tests, changed or not [default: those that changed or are inconclusive]
-    #[arg(value_name = "TEST")]
+    #[arg(value_name = "TEST", add = complete::tests())]
     pub tests: Vec<String>,
     /// Only this arm, which may be the control
     #[arg(long = "arm", value_name = "ARM,…", value_delimiter = ',')]
@@ -366,7 +370,7 @@ pub struct ExplainArgs {
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// The run: its folder, its name, or `last`
-    #[arg(default_value = "last")]
+    #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
@@ -387,13 +391,14 @@ pub struct SiteArgs {
     /// The folder to write; files in it that no earlier `site` wrote are left alone
     pub dir: PathBuf,
     /// The runs: folders or names [default: all in the results directory]
+    #[arg(add = complete::runs())]
     pub runs: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The runs: folders, names, or `last`
-    #[arg(default_value = "last", num_args = 1..)]
+    #[arg(default_value = "last", num_args = 1.., add = complete::runs())]
     pub runs: Vec<String>,
     /// Write files into this directory
     #[arg(long, value_name = "DIR")]
@@ -424,6 +429,7 @@ pub struct LsArgs {
 #[derive(Debug, Args)]
 pub struct ConfigsArgs {
     /// Print this config as it would be used on this host
+    #[arg(add = complete::configs())]
     pub name: Option<String>,
     /// The DBMS of the config [default: the first that has one of this name]
     #[arg(long, value_name = "DBMS")]
@@ -448,11 +454,13 @@ pub enum PlanVerb {
     /// Report every mistake, with its line and what to write instead
     Check {
         /// A plan file, or the name of a shipped plan
+        #[arg(add = complete::plans())]
         plan: String,
     },
     /// Print the resolved schedule with its estimated time
     Show {
         /// A plan file, or the name of a shipped plan
+        #[arg(add = complete::plans())]
         plan: String,
         /// Print the resolved plan as TOML instead
         #[arg(long)]
@@ -463,6 +471,7 @@ pub enum PlanVerb {
     /// Print a shipped plan, as a template for your own
     Print {
         /// Its name
+        #[arg(add = complete::plans())]
         plan: String,
     },
     /// Print a plan of own SQL with the statements of a slow query log, or of pg_stat_statements as CSV
@@ -475,9 +484,10 @@ pub enum PlanVerb {
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// The build: postgres-18.1, or a directory with bin/postgres
+    #[arg(add = complete::builds())]
     pub build: String,
     /// A shipped config's name, or a file
-    #[arg(long, default_value = "sized")]
+    #[arg(long, default_value = "sized", add = complete::configs())]
     pub config: String,
     /// Load this many tables
     #[arg(long, default_value_t = 0)]
@@ -503,6 +513,7 @@ pub struct ServeArgs {
 #[derive(Debug, Args)]
 pub struct DriveArgs {
     /// The test; `load` creates and fills the tables
+    #[arg(add = complete::tests())]
     pub test: String,
     /// DBMS of the server [env: RQPS_DBMS] [default: postgres]
     #[arg(long, value_name = "DBMS")]

@@ -1,9 +1,9 @@
 //! Shared by all verbs: folders, output format, interruption.
 
 use crate::args::{Cli, Verb};
-use crate::human::did_you_mean;
 use crate::{EXIT_INTERRUPTED, Usage};
 use rqps_builds::Dirs;
+use rqps_model::did_you_mean;
 use rqps_report::Format;
 use rqps_store::{RunFolder, RunSummary};
 use std::io::IsTerminal;
@@ -122,10 +122,11 @@ impl Context {
                     return Ok(newest.folder.path().to_owned());
                 }
                 let names: Vec<String> = runs.iter().map(|run| run.folder.name()).collect();
-                let hint = did_you_mean(name, names.iter().map(String::as_str));
+                let remedy = did_you_mean(name, names.iter().map(String::as_str));
                 Err(Usage(format!(
-                    "no run named `{name}` (no run.db in it or in {}){hint}; `rqps ls` lists the runs",
-                    self.results.join(name).display()
+                    "no run named `{name}` (no run.db in it or in {}). {}",
+                    self.results.join(name).display(),
+                    remedy.unwrap_or_else(|| "`rqps ls` lists the runs.".to_owned())
                 ))
                 .into())
             }

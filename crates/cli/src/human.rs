@@ -1,4 +1,4 @@
-//! Sizes, ages, times and hints in readable form.
+//! Sizes, ages and times in readable form.
 
 use rqps_plan::estimate::duration_text;
 
@@ -13,11 +13,6 @@ pub fn bytes(bytes: u64) -> String {
         value /= 1000.0;
     }
     format!("{value:.1} TB")
-}
-
-/// A hint at the known name nearest to a mistyped one, to add to an error; empty if none is near.
-pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    rqps_model::nearest(written, known).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
 /// How long ago, in the largest unit: `now`, `40 s`, `5 min`, `3 h`, `12 d`.

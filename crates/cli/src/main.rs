@@ -3,6 +3,7 @@
 mod args;
 mod bisect;
 mod build_progress;
+mod complete;
 mod context;
 mod human;
 mod json_flag;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         return ExitCode::from(code);
     }
     noise::make_if_asked();
+    complete::answer_if_asked();
     let cli = Cli::read();
     let outcome = Context::new(&cli).and_then(|context| run(&context, cli.verb));
     match outcome {

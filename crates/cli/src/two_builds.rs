@@ -1,9 +1,8 @@
 //! A plan that measures one build against another, for verbs that take builds in place of a plan.
 
 use crate::Usage;
-use crate::human::did_you_mean;
 use crate::verbs::plan::{check_plan, known_config, read_plan};
-use rqps_model::{BuildSource, BuildSpec};
+use rqps_model::{BuildSource, BuildSpec, did_you_mean};
 use rqps_plan::{Arm, Plan, Protocol, parse_budget};
 
 /// Two builds and what the command line changes in a plan. The plan's `control` decides if the first is measured twice.
@@ -60,9 +59,9 @@ impl TwoBuilds<'_> {
                 Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
         }
         if let Some(unknown) = self.tests.iter().find(|name| plan.step(name).is_none()) {
-            let hint = did_you_mean(unknown, plan.workload.steps.iter().map(String::as_str));
-            let listed = format!("`rqps plan show {}` lists them", self.plan);
-            return Err(Usage(format!("--tests: no test `{unknown}`{hint}; {listed}")).into());
+            let remedy = did_you_mean(unknown, plan.workload.steps.iter().map(String::as_str))
+                .unwrap_or_else(|| format!("`rqps plan show {}` lists them.", self.plan));
+            return Err(Usage(format!("--tests: no test `{unknown}` in this plan. {remedy}")).into());
         }
         if !self.tests.is_empty() {
             plan.workload.steps = self.tests.to_vec();

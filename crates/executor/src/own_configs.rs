@@ -12,7 +12,7 @@ struct Unknown {
     /// Arms that do not know the option, by their index in the plan.
     arms: Vec<usize>,
     /// What may be meant.
-    nearest: Option<String>,
+    question: Option<String>,
 }
 
 /// Warnings about options that some arms leave out because their builds do not know them.
@@ -27,24 +27,22 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         // The control has base's build and config.
         if is_file(&planned.config) && !planned.control {
             let Ingredients { build, config, system } = of_arm;
-            for UnknownOption { option, nearest } in system.unknown_options(build, config, &dirs.work)? {
+            for UnknownOption { option, question } in system.unknown_options(build, config, &dirs.work)? {
                 let found = unknown.entry((&config.name, option)).or_default();
                 found.arms.push(arm);
-                found.nearest = nearest.or(found.nearest.take());
+                found.question = question.or(found.question.take());
             }
         }
     }
     // By build and config.
     let mut without: BTreeMap<(String, &str), BTreeSet<String>> = BTreeMap::new();
     let mut errors = Vec::new();
-    for ((config, option), Unknown { arms, nearest }) in unknown {
+    for ((config, option), Unknown { arms, question }) in unknown {
         let uses = |(arm, of_arm): &(&Arm, &Ingredients)| of_arm.config.name == config && !arm.control;
         let users = plan.arms.iter().zip(ingredients).filter(uses).count();
-        let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
         if arms.len() == users {
-            errors.push(format!(
-                "no version in this plan knows `{option}` of config {config}{hint}; correct it or remove it"
-            ));
+            let remedy = question.unwrap_or_else(|| "Correct it or remove it.".to_owned());
+            errors.push(format!("no version in this plan knows `{option}` of config {config}. {remedy}"));
             continue;
         }
         for arm in arms {

@@ -19,7 +19,7 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 /// The longest word to compare with others: distances take time proportional to both lengths.
-pub const WORD_BYTES_MAX: usize = 200;
+const WORD_BYTES_MAX: usize = 200;
 
 /// The known word nearest to the written one, if it is near enough to be a typo.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -36,6 +36,11 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
+}
+
+/// What an error adds about an unknown name: a question, if a known name is so near that this may be a typo of it.
+pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(written, known).map(|name| format!("Did you mean `{name}`?"))
 }
 
 /// A number with a separator between thousands: `1,000,000`.

@@ -10,7 +10,7 @@ use crate::model::Arm;
 use crate::parse::{PlanContext, check_folder_name};
 use crate::problem::Problems;
 use crate::reader::{Found, Node, Section};
-use rqps_model::{BuildSource, BuildSpec, DEFAULT_FLAVOUR, Dbms, SourceSpec, nearest};
+use rqps_model::{BuildSource, BuildSpec, DEFAULT_FLAVOUR, Dbms, SourceSpec, did_you_mean};
 
 const ARM_KEYS: [&str; 7] = ["name", "build", "config", "env", "control", "own_load", "after_load"];
 const PATH_KEYS: [&str; 2] = ["path", "dbms"];
@@ -66,10 +66,8 @@ pub(crate) fn read_base(top: &Section<'_>, problems: &Problems<'_>, arms: &[Arm]
     if names().any(|name| name == value) {
         return Some(value.to_owned());
     }
-    let remedy = match nearest(value, names()) {
-        Some(near) => format!("Did you mean \"{near}\"?"),
-        None => format!("The arms are: {}.", names().collect::<Vec<_>>().join(", ")),
-    };
+    let remedy = did_you_mean(value, names())
+        .unwrap_or_else(|| format!("The arms are: {}.", names().collect::<Vec<_>>().join(", ")));
     problems.error(&at, "base", format!("no arm is named \"{value}\""), remedy);
     Some(first)
 }

@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::problem::Problems;
-use rqps_model::{grouped, nearest};
+use rqps_model::{did_you_mean, grouped};
 
 /// A value and its byte range in the file.
 #[derive(Debug, Clone)]
@@ -51,8 +51,8 @@ impl<'d> Section<'d> {
             if self.problems.is_full() {
                 return;
             }
-            let remedy = match (nearest(name, known.iter().copied()), home(name)) {
-                (Some(near), _) => format!("Did you mean `{near}`?"),
+            let remedy = match (did_you_mean(name, known.iter().copied()), home(name)) {
+                (Some(question), _) => question,
                 (None, Some(section)) => format!("It belongs in {section}."),
                 (None, None) => format!("Remove it. Known keys: {}.", known.join(", ")),
             };
@@ -190,8 +190,8 @@ impl<'d> Section<'d> {
         if let Some((_, choice)) = choices.iter().find(|(word, _)| *word == value) {
             return Some(*choice);
         }
-        let remedy = match (words.as_slice(), nearest(value, choices.iter().map(|(word, _)| *word))) {
-            (_, Some(near)) => format!("Did you mean \"{near}\"?"),
+        let remedy = match (words.as_slice(), did_you_mean(value, choices.iter().map(|(word, _)| *word))) {
+            (_, Some(question)) => question,
             ([only], None) => format!("Write {only}, the only known value."),
             (_, None) => format!("Write {}.", words.join(" or ")),
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use rqps_model::{WORD_BYTES_MAX, Warmup, edit_distance};
+use rqps_model::Warmup;
 use toml::Table;
 
 use crate::limits;
@@ -177,16 +177,6 @@ pub fn check_step(
     };
     problems.error(at, place, format!("there is no test \"{name}\""), remedy);
     false
-}
-
-/// The nearest step name, `settle` included, if this may be a typo of it.
-pub fn nearest_step<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    if name.len() > WORD_BYTES_MAX {
-        return None;
-    }
-    let distances = known.chain([SETTLE]).map(|known| (edit_distance(name, known), known));
-    let (distance, best) = distances.min()?;
-    (distance <= 2 + name.len() / 3).then(|| best.to_owned())
 }
 
 /// A key as TOML writes it: quoted where it must be.

@@ -9,6 +9,13 @@ pub struct ShippedPlan {
     pub text: &'static str,
 }
 
+impl ShippedPlan {
+    /// The first line of its opening comment.
+    pub fn summary(&self) -> &'static str {
+        self.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
+    }
+}
+
 macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {
         &[$(ShippedPlan { name: $name, text: include_str!(concat!("../../../plans/", $name, ".toml")) }),+]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rqps_builds::{Build, server_user};
-use rqps_model::{LeftOut, nearest};
+use rqps_model::{LeftOut, did_you_mean};
 
 use crate::config::Config;
 use crate::data_dir::make_private_dir;
@@ -16,8 +16,8 @@ use crate::systems;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownOption {
     pub option: String,
-    /// An option of the build that may be meant.
-    pub nearest: Option<String>,
+    /// Asks for an option of the build that may be meant.
+    pub question: Option<String>,
 }
 
 /// The options of a config that the build does not know, without those of shipped configs that it includes, which are
@@ -48,8 +48,8 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
         let mut unknown = Vec::new();
         for option in options {
             if !known.has(option)? {
-                let nearest = nearest(option, known.names()).map(str::to_owned);
-                unknown.push(UnknownOption { option: option.to_owned(), nearest });
+                let question = did_you_mean(option, known.names());
+                unknown.push(UnknownOption { option: option.to_owned(), question });
             }
         }
         Ok(unknown)

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rqps_model::{Dbms, Group, Limit, Role, Unit, Warmup, nearest};
+use rqps_model::{Dbms, Group, Limit, Role, Unit, Warmup, did_you_mean};
 use rqps_plan::reader::Found;
 use rqps_plan::{
     ActionKind, Benchmark, BenchmarkParts, Driver, Plan, Problems, Reading, StepDef, TestOptions, Transport,
@@ -205,10 +205,8 @@ fn unknown_step(name: &str) -> Option<String> {
         return None;
     }
     let names = || TESTS.iter().map(|test| test.name);
-    Some(match nearest(test, names()) {
-        Some(near) => format!("Did you mean \"{near}\"?"),
-        None => format!("The tests are: {}.", names().collect::<Vec<_>>().join(", ")),
-    })
+    let all = || format!("The tests are: {}.", names().collect::<Vec<_>>().join(", "));
+    Some(did_you_mean(test, names()).unwrap_or_else(all))
 }
 
 /// The part of a plan that is specific to this benchmark.

@@ -1,6 +1,7 @@
 //! The arguments of `fleet`.
 
 use super::one_of;
+use crate::complete;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -41,6 +42,7 @@ const PLACES: [(&str, On, &str); 1] =
 #[derive(Debug, Args)]
 pub struct FleetRunArgs {
     /// A plan file, or the name of a shipped plan (see `rqps plan ls`)
+    #[arg(add = complete::plans())]
     pub plan: String,
     /// The partition of Slurm
     #[arg(long, required_unless_present = "on", value_name = "NAME")]

@@ -1,7 +1,7 @@
 //! The steps before a test, as units that can be left out.
 
 use crate::Usage;
-use crate::human::did_you_mean;
+use rqps_model::did_you_mean;
 use rqps_plan::{Plan, Protocol, SETTLE};
 
 /// A test and the steps before it.
@@ -18,8 +18,10 @@ impl Sequence {
     pub fn before(plan: &Plan, test: &str) -> Result<Self, Usage> {
         let steps = &plan.workload.steps;
         let Some(place) = steps.iter().position(|step| step == test && step != SETTLE) else {
-            let hint = did_you_mean(test, steps.iter().map(String::as_str));
-            return Err(Usage(format!("--test: no step `{test}` in this plan{hint}")));
+            let names = steps.iter().map(String::as_str);
+            let remedy =
+                did_you_mean(test, names).unwrap_or_else(|| "`rqps plan show` lists them.".to_owned());
+            return Err(Usage(format!("--test: no step `{test}` in this plan. {remedy}")));
         };
         let mut sequence = Sequence { test: test.to_owned(), start: Vec::new(), earlier: Vec::new() };
         for step in &steps[..place] {

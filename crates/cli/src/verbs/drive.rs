@@ -2,13 +2,12 @@
 
 use crate::args::DriveArgs;
 use crate::context::Context;
-use crate::human::did_you_mean;
 use crate::progress::with_spinner;
 use crate::server_address::{dbms, endpoint};
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
 use rqps_driver::{Observer, Pace, StepError, StepResult, StepSpec};
 use rqps_executor::server::{Tables, dialect, drive, load, vacuum};
-use rqps_model::{Dbms, Limit, Warmup};
+use rqps_model::{Dbms, Limit, Warmup, did_you_mean};
 use rqps_report::Format;
 use rqps_wire::Endpoint;
 use rqps_workloads::expect::TableState;
@@ -42,9 +41,12 @@ pub fn run(context: &Context, args: &DriveArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Creates and fills the tables instead of running a test.
+const LOAD: &str = "load";
+
 /// The requested test; `None` for the load.
 fn test(args: &DriveArgs) -> anyhow::Result<Option<&'static Test>> {
-    if args.test == "load" {
+    if args.test == LOAD {
         return Ok(None);
     }
     if args.vacuum {
@@ -58,8 +60,10 @@ fn test(args: &DriveArgs) -> anyhow::Result<Option<&'static Test>> {
         let what = format!("`{}` needs the queue that the steps before it leave; {remedy}", args.test);
         return Err(Usage(what).into());
     }
-    let hint = did_you_mean(&args.test, microbenchmarks::tests().iter().map(|test| test.name));
-    Err(Usage(format!("no test `{}`{hint}", args.test)).into())
+    let names = || microbenchmarks::tests().iter().map(|test| test.name);
+    let all = || format!("Write `load` or one of: {}.", names().collect::<Vec<_>>().join(", "));
+    let remedy = did_you_mean(&args.test, names().chain([LOAD])).unwrap_or_else(all);
+    Err(Usage(format!("no test `{}`. {remedy}", args.test)).into())
 }
 
 fn load_tables(

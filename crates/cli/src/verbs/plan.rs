@@ -2,11 +2,10 @@
 
 use crate::args::{PlanArgs, PlanVerb};
 use crate::context::Context;
-use crate::human::did_you_mean;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
 use crate::{Usage, human, out};
-use rqps_model::{BuildSpec, Dbms};
+use rqps_model::{BuildSpec, Dbms, did_you_mean};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
 use rqps_plan::{CheckedPlan, Plan, PlanContext, render_schedule, schedule};
@@ -86,16 +85,12 @@ fn show(context: &Context, name: &str, toml: bool) -> anyhow::Result<()> {
 fn list(context: &Context) -> anyhow::Result<()> {
     let mut listing = Listing::new(vec![Column::text("plan"), Column::elastic("about")]);
     for shipped in SHIPPED_PLANS {
-        listing.row(vec![shipped.name.into(), first_comment(shipped.text).into()]);
+        listing.row(vec![shipped.name.into(), shipped.summary().into()]);
     }
     let plans = SHIPPED_PLANS.iter();
     listing.print(context, || {
-        Ok(plans.map(|plan| json!({ "name": plan.name, "about": first_comment(plan.text) })).collect())
+        Ok(plans.map(|plan| json!({ "name": plan.name, "about": plan.summary() })).collect())
     })
-}
-
-fn first_comment(text: &str) -> &str {
-    text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
 }
 
 fn shipped(name: &str) -> anyhow::Result<&'static str> {
@@ -103,8 +98,9 @@ fn shipped(name: &str) -> anyhow::Result<&'static str> {
         return Ok(plan.text);
     }
     let names: Vec<&str> = SHIPPED_PLANS.iter().map(|plan| plan.name).collect();
-    let hint = did_you_mean(name, names.iter().copied());
-    Err(Usage(format!("there is no shipped plan `{name}`{hint} (shipped: {})", names.join(", "))).into())
+    let all = || format!("The shipped plans are: {}.", names.join(", "));
+    let remedy = did_you_mean(name, names.iter().copied()).unwrap_or_else(all);
+    Err(Usage(format!("there is no shipped plan `{name}`. {remedy}")).into())
 }
 
 /// Reads and checks a plan by file or shipped name; warnings go to standard error.

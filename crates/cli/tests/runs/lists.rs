@@ -7,7 +7,7 @@ use rqps_store::{RunFolder, Status};
 use rqps_verdicts::testing::{Spec, write_run};
 use serde_json::Value;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Running};
 
 /// Writes a run with two worse tests and a better one; returns its name.
 fn with_run(bench: &Bench) -> String {
@@ -86,8 +86,8 @@ fn a_mistyped_name_gets_a_hint() {
     let bench = Bench::new();
     let name = with_run(&bench);
     let hint = |arguments: &[&str]| bench.call(arguments).expect(2).stderr;
-    assert!(hint(&["plan", "print", "verdict"]).contains("did you mean `verdicts`?"));
-    assert!(hint(&["show", &name.replace("made-up", "mad-up")]).contains(&format!("did you mean `{name}`?")));
+    assert!(hint(&["plan", "print", "verdict"]).contains("Did you mean `verdicts`?"));
+    assert!(hint(&["show", &name.replace("made-up", "mad-up")]).contains(&format!("Did you mean `{name}`?")));
     fs::create_dir(bench.path().join("verdicts")).unwrap();
     bench.call(&["plan", "show", "verdicts"]).expect(0);
 }
@@ -95,9 +95,28 @@ fn a_mistyped_name_gets_a_hint() {
 #[test]
 fn shells_and_manuals_know_every_verb() {
     let bench = Bench::new();
+    let name = with_run(&bench);
     for shell in ["bash", "zsh", "fish"] {
         let script = bench.call(&["completions", shell]).expect(0).stdout;
-        assert!(script.contains("calibrate") && script.contains("noise"), "{shell}");
+        assert!(script.contains("RQPS_COMPLETE"), "{shell}");
+    }
+    // What the script of bash asks for the last of these words.
+    let completed = |words: &[&str]| {
+        let mut command = bench.rqps(&[&["--", "rqps"], words].concat());
+        command.env("RQPS_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+        Running::of(command).end().expect(0).stdout
+    };
+    for (words, candidate) in [
+        (&["cali"][..], "calibrate"),
+        (&["gate", "--jun"], "--junit"),
+        (&["run", "verd"], "verdicts"),
+        (&["show", "made"], &name),
+        (&["gate", "--config", "sized_a"], "sized_async"),
+        (&["gate", "--tests", "scan,hot-p"], "scan,hot-points"),
+        (&["upgrade", "mysql-8.0.3"], "mysql-8.0.31"),
+    ] {
+        let candidates = completed(words);
+        assert!(candidates.split_whitespace().any(|one| one == candidate), "{words:?}: {candidates}");
     }
     bench.call(&["man", "pages"]).expect(0);
     let page = fs::read_to_string(bench.path().join("pages/rqps-gate.1")).unwrap();

@@ -14,7 +14,7 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
     let cases: [Case; 7] = [
         (
             &[("rows = 2_000", "rows = 5"), ("point-query", "pont-query"), ("name = \"a\"", "nam = \"a\"")],
-            &["plan.toml:3:8: [workload] rows", "Did you mean \"point-query\"?", "nam", "3 mistakes"],
+            &["plan.toml:3:8: [workload] rows", "Did you mean `point-query`?", "nam", "3 mistakes"],
         ),
         (&[("postgres-18", "oracle-8")], &["unknown DBMS \"oracle\""]),
         (&[("postgres-18", "postgres-old")], &["\"old\" is not a version"]),
@@ -39,8 +39,10 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
     assert!(ended.stderr.contains("supports 9.6 and later"), "{}", ended.stderr);
     let ended = bench.call(&["run", "./nowhere.toml"]).expect(2);
     assert!(ended.stderr.contains("can't read the plan ./nowhere.toml"), "{}", ended.stderr);
-    let ended = bench.call(&["run", "dmeo"]).expect(2);
-    assert!(ended.stderr.contains("(shipped: demo, "), "{}", ended.stderr);
+    for (name, words) in [("dmeo", "Did you mean `demo`?"), ("nothing", "The shipped plans are: demo, ")] {
+        let ended = bench.call(&["run", name]).expect(2);
+        assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    }
     assert!(!bench.results().exists() && !bench.work().exists());
 }
 

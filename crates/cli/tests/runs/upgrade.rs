@@ -28,7 +28,7 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     let misspelled = misspelled.display().to_string();
     let refused = upgrade.map(|word| if word == config { &misspelled } else { word });
     let stderr = bench.call(&refused).expect(2).stderr;
-    assert!(stderr.contains("knows `work_mme`") && stderr.contains("did you mean `work_mem`?"), "{stderr}");
+    assert!(stderr.contains("knows `work_mme`") && stderr.contains("Did you mean `work_mem`?"), "{stderr}");
     assert!(stderr.contains("rqps: no version in this plan knows `jitt`"), "all at once: {stderr}");
     for (arguments, words) in [
         (["postgres-12", "mysql-8.0.31", &config], "only builds of one DBMS"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rqps_model::{Dbms, Limit, Role, Warmup, grouped};
+use rqps_model::{Dbms, Limit, Role, Warmup, did_you_mean, grouped};
 use rqps_plan::reader::Section;
 use rqps_plan::{
     ActionKind, Benchmark, BenchmarkParts, Driver, Plan, Problems, ProfileAfter, Reading, StepDef,
@@ -96,13 +96,9 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         if name == shared::SETTLE || test_by_name(name).is_some() {
             return None;
         }
-        Some(match shared::nearest_step(name, TESTS.iter().map(|test| test.name)) {
-            Some(near) => format!("Did you mean \"{near}\"?"),
-            None => format!(
-                "The steps are {}.",
-                TESTS.iter().map(|test| test.name).collect::<Vec<_>>().join(", ")
-            ),
-        })
+        let names = || TESTS.iter().map(|test| test.name);
+        let all = || format!("The steps are {}.", names().collect::<Vec<_>>().join(", "));
+        Some(did_you_mean(name, names().chain([shared::SETTLE])).unwrap_or_else(all))
     };
     let repeated = |_: &str| shared::KEEP_ONE.to_owned();
     let steps = shared::listed_steps(workload, problems, &unknown, &repeated)

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use rqps_model::did_you_mean;
 use rqps_plan::reader::{Found, Section};
 use rqps_plan::{Problems, TestOptions, limits, shared};
 
@@ -66,10 +67,9 @@ fn unknown_step(name: &str) -> Option<String> {
     if name.starts_with("qr") || name.starts_with("qp") {
         return Some(format!("{} \"qr100\" and \"qp100\" do 100.", rate_remedy()));
     }
-    Some(match shared::nearest_step(name, tests().iter().map(|test| test.name)) {
-        Some(near) => format!("Did you mean \"{near}\"?"),
-        None => "Write l.i0, l.x, l.i1, l.i2, settle, or a query step such as qr100 or qp100.".to_owned(),
-    })
+    let question = did_you_mean(name, tests().iter().map(|test| test.name).chain([shared::SETTLE]));
+    let all = "Write l.i0, l.x, l.i1, l.i2, settle, or a query step such as qr100 or qp100.";
+    Some(question.unwrap_or_else(|| all.to_owned()))
 }
 
 /// Reads the tables `[test.NAME]`, by step name.

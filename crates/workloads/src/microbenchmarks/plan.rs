@@ -330,16 +330,9 @@ fn unknown_step(name: &str) -> Option<String> {
     if step::is_known(name) {
         return None;
     }
-    let nearest = step::nearest(name);
-    let suffix = SUFFIXES.iter().find(|suffix| name.ends_with(&format!(".{suffix}")));
-    Some(match (nearest, suffix) {
-        (Some(near), Some(suffix)) if near != shared::SETTLE => format!("Did you mean \"{near}.{suffix}\"?"),
-        (Some(near), _) => format!("Did you mean \"{near}\"?"),
-        (None, _) => {
-            "Write a test's name, TEST.pre, TEST.warm, or settle; `rqps plan show small-server` lists them all."
-                .to_owned()
-        }
-    })
+    let all =
+        "Write a test's name, TEST.pre, TEST.warm, or settle; `rqps plan show small-server` lists them all.";
+    Some(step::did_you_mean(name).unwrap_or_else(|| all.to_owned()))
 }
 
 /// Reads the tables `[test.NAME]`, by step name.

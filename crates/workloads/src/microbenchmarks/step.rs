@@ -1,7 +1,7 @@
 //! Step names of the microbenchmarks in plans: a test's name, with a suffix for warm-ups and early passes.
 
 use rqps_model::Role;
-use rqps_plan::shared::{nearest_step, without_clients};
+use rqps_plan::shared::{SETTLE, without_clients};
 
 use super::test_by_name;
 
@@ -10,12 +10,15 @@ pub(crate) const SUFFIXES: [&str; 3] = ["pre", "warm", "warmpre"];
 
 /// Whether `name` is `settle`, or a test's name with or without a suffix.
 pub(crate) fn is_known(name: &str) -> bool {
-    name == rqps_plan::shared::SETTLE || test_by_name(test_and_role(name).0).is_some()
+    name == SETTLE || test_by_name(test_and_role(name).0).is_some()
 }
 
-/// The known name nearest to an unknown one, if it may be a typo.
-pub fn nearest(name: &str) -> Option<String> {
-    nearest_step(test_and_role(name).0, super::tests().iter().map(|test| test.name))
+/// Asks for the known name nearest to an unknown one, with the same suffix.
+pub(crate) fn did_you_mean(name: &str) -> Option<String> {
+    let suffix = SUFFIXES.iter().find(|suffix| name.ends_with(&format!(".{suffix}")));
+    let ending = suffix.map_or_else(String::new, |suffix| format!(".{suffix}"));
+    let steps: Vec<String> = super::tests().iter().map(|test| format!("{}{ending}", test.name)).collect();
+    rqps_model::did_you_mean(name, steps.iter().map(String::as_str).chain([SETTLE]))
 }
 
 /// The test that a step runs, and the step's role.
@@ -38,8 +41,10 @@ mod tests {
         assert_eq!(test_and_role("read-only_range=10.pre"), ("read-only_range=10", Role::Pre));
         assert_eq!(test_and_role("update-one"), ("update-one", Role::Test));
         assert_eq!(test_and_role("read-only_range=10_clients=8"), ("read-only_range=10", Role::Test));
-        assert_eq!(nearest("update-indx").as_deref(), Some("update-index"));
-        assert_eq!(nearest("xyzzy"), None);
+        let question = |name| did_you_mean(name).unwrap_or_default();
+        assert_eq!(question("update-indx"), "Did you mean `update-index`?");
+        assert_eq!(question("update-indx.pre"), "Did you mean `update-index.pre`?");
+        assert_eq!((question("setle"), question("xyzzy")), ("Did you mean `settle`?".into(), String::new()));
         assert!(is_known("settle") && !is_known("l.i0"));
     }
 }

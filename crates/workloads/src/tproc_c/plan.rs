@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rqps_model::{BuildSource, Dbms, Limit, Role, Warmup};
+use rqps_model::{BuildSource, Dbms, Limit, Role, Warmup, did_you_mean};
 use rqps_plan::reader::Section;
 use rqps_plan::{
     Arm, Benchmark, BenchmarkParts, Driver, Plan, Problems, Protocol, Reading, StepDef, TestOptions, Work,
@@ -126,13 +126,13 @@ impl TprocCPlan {
             return None;
         }
         let names: Vec<String> = self.cells().map(Cell::name).collect();
-        Some(match shared::nearest_step(name, names.iter().map(String::as_str)) {
-            Some(near) if near != shared::SETTLE => format!("Did you mean \"{near}\"?"),
-            _ => format!(
+        let remedy = || {
+            format!(
                 "Write a number of warehouses and one of virtual users that [tproc-c] lists, such as \"{}\".",
                 names.first().map_or("w10-vu1", String::as_str)
-            ),
-        })
+            )
+        };
+        Some(did_you_mean(name, names.iter().map(String::as_str)).unwrap_or_else(remedy))
     }
 }
 

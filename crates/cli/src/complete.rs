@@ -1,0 +1,116 @@
+//! Names that shells complete: plans, runs, configs, tests and builds.
+//!
+//! The script of `rqps completions` calls rqps itself for every word, so names are those that exist at that moment.
+
+use crate::args::Cli;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
+use clap_complete::env::{CompleteEnv, Shells};
+use rqps_builds::{Dirs, list_builds, published};
+use rqps_model::Dbms;
+use rqps_plan::shipped::SHIPPED_PLANS;
+use rqps_servers::shipped_configs;
+use rqps_store::RunFolder;
+use rqps_workloads::microbenchmarks;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Set by the script when a shell asks.
+const VARIABLE: &str = "RQPS_COMPLETE";
+const PROGRAM: &str = "rqps";
+/// Shells show no more with any use.
+const RUNS_MAX: usize = 50;
+/// The newest major version of Postgres that is published: its registry is not asked while somebody types.
+const POSTGRES_MAJORS: std::ops::RangeInclusive<u32> = 10..=18;
+
+/// Answers a shell that asks for completions, and ends the program.
+pub fn answer_if_asked() {
+    CompleteEnv::with_factory(Cli::whole_command).var(VARIABLE).complete();
+}
+
+/// The script that makes a shell ask; `None` if the shell is unknown.
+pub fn script(shell: &str) -> std::io::Result<Option<String>> {
+    let shells = Shells::builtins();
+    let Some(completer) = shells.completer(shell) else { return Ok(None) };
+    let mut script = Vec::new();
+    completer.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
+    Ok(Some(String::from_utf8_lossy(&script).into_owned()))
+}
+
+/// A plan: a shipped one, or a file.
+pub fn plans() -> ArgValueCompleter {
+    names_or_files(|| {
+        let plan = |plan: &rqps_plan::shipped::ShippedPlan| (plan.name.to_owned(), plan.summary().to_owned());
+        SHIPPED_PLANS.iter().map(plan).collect()
+    })
+}
+
+/// A run: `last`, one of the results directory, or a folder.
+pub fn runs() -> ArgValueCompleter {
+    names_or_files(|| {
+        let results = std::env::var_os("RQPS_RESULTS").unwrap_or_else(|| "results".into());
+        let mut runs = RunFolder::list(Path::new(&results)).unwrap_or_default();
+        runs.sort_by_key(|run| std::cmp::Reverse(run.created_at_ms));
+        let names = runs.iter().take(RUNS_MAX).map(|run| (run.folder.name(), String::new()));
+        [("last".to_owned(), "The newest run".to_owned())].into_iter().chain(names).collect()
+    })
+}
+
+/// A config: a shipped one, or a file.
+pub fn configs() -> ArgValueCompleter {
+    names_or_files(|| {
+        let configs = Dbms::ALL.into_iter().flat_map(shipped_configs);
+        configs.map(|config| (config.name, config.summary)).collect()
+    })
+}
+
+/// A microbenchmark.
+pub fn tests() -> ArgValueCompleter {
+    names(|| {
+        microbenchmarks::tests().iter().map(|test| (test.name.to_owned(), test.about.to_owned())).collect()
+    })
+}
+
+/// A build: a cached or known one, or a directory.
+pub fn builds() -> ArgValueCompleter {
+    names_or_files(|| {
+        let cached = list_builds(&Dirs::from_env()).unwrap_or_default();
+        let cached = cached.iter().map(|build| (build.label(), "Cached".to_owned()));
+        cached
+            .chain(Dbms::ALL.into_iter().flat_map(|dbms| {
+                versions(dbms).into_iter().map(move |version| (format!("{dbms}-{version}"), String::new()))
+            }))
+            .collect()
+    })
+}
+
+fn versions(dbms: Dbms) -> Vec<String> {
+    match dbms {
+        Dbms::Postgres => POSTGRES_MAJORS.map(|major| major.to_string()).collect(),
+        _ => published(dbms).ok().flatten().into_iter().flatten().map(|build| build.version).collect(),
+    }
+}
+
+/// A name with a few words about it, which may be empty.
+type Named = (String, String);
+
+fn names(all: impl Fn() -> Vec<Named> + Send + Sync + 'static) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| matching(all(), current))
+}
+
+/// Files follow if the word is the beginning of no name.
+fn names_or_files(all: impl Fn() -> Vec<Named> + Send + Sync + 'static) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
+        let found = matching(all(), current);
+        if found.is_empty() { PathCompleter::any().complete(current) } else { found }
+    })
+}
+
+fn matching(all: Vec<Named>, current: &OsStr) -> Vec<CompletionCandidate> {
+    let current = current.to_string_lossy();
+    let mut seen = BTreeSet::new();
+    all.into_iter()
+        .filter(|(name, _)| name.starts_with(&*current) && seen.insert(name.clone()))
+        .map(|(name, about)| CompletionCandidate::new(name).help((!about.is_empty()).then(|| about.into())))
+        .collect()
+}
