@@ -328,6 +328,26 @@ fn an_index_with_a_path_outside_is_refused() {
     assert!(message.contains("secret-file"), "{message}");
 }
 
+/// A repository made of a tarball has what bison made from gram.y. git writes the two at arbitrary times.
+#[test]
+fn committed_output_is_made_anew_only_after_a_change_of_what_it_is_made_from() {
+    let scene = Scene::new();
+    let rule =
+        "gram = @src@/src/backend/parser/gram\n$(gram).c: $(gram).y\n\techo made anew\nall: $(gram).c\n";
+    scene.write("Makefile.in", &format!("{MAKEFILE}{rule}"));
+    scene.write("src/backend/parser/gram.y", "1");
+    scene.git(&["init", "--quiet"]);
+    let published = scene.commit(POSTGRES);
+    scene.write("src/backend/parser/gram.y", "2");
+    let changed = scene.commit(POSTGRES);
+    let is_made_anew = |commit: &str| {
+        let (build, _phases) = scene.build(&format!("{}@{commit}", scene.source().display()));
+        fs::read_to_string(log_of(&build.unwrap()).unwrap()).unwrap().contains("\nmade anew")
+    };
+    assert!(!is_made_anew(&published));
+    assert!(is_made_anew(&changed));
+}
+
 #[test]
 fn commits_are_listed_by_first_parents() {
     let scene = Scene::new();

@@ -11,6 +11,9 @@ use crate::source::flavour::System;
 const EXTENSIONS: [&str; 6] =
     ["amcheck", "pageinspect", "pg_buffercache", "pg_prewarm", "pg_stat_statements", "pgstattuple"];
 
+/// Output of bison and of perl.
+const OUTPUT: [&str; 2] = ["src/backend/parser/gram.c", "src/backend/catalog/postgres.bki"];
+
 /// A relative library path, so that the build can be moved. make turns `$$` into `$`, and the quotes protect
 /// it from the shell.
 const RPATH_FOR_MAKE: &str = "-Wl,-rpath,'$$ORIGIN/../lib'";
@@ -45,16 +48,20 @@ impl SourceCode for Postgres {
             System::Meson => vec!["meson", "ninja"],
             _ => vec!["make"],
         };
-        // Tarballs before 17 contain the output of bison and flex. Repositories never do, and meson always
-        // regenerates it.
+        // Tarballs before 17 contain the output of bison and flex. Repositories only do if a tarball was committed, and
+        // meson always regenerates it.
         let is_generated = |file: &str| site.tree.join(file).is_file();
-        if site.flavour.system == System::Meson || !is_generated("src/backend/parser/gram.c") {
+        if site.flavour.system == System::Meson || !is_generated(OUTPUT[0]) {
             programs.extend(["bison", "flex"]);
         }
-        if site.flavour.system == System::Meson || !is_generated("src/backend/catalog/postgres.bki") {
+        if site.flavour.system == System::Meson || !is_generated(OUTPUT[1]) {
             programs.push("perl");
         }
         programs
+    }
+
+    fn has_output(&self, tree: &Path) -> bool {
+        OUTPUT.iter().any(|file| tree.join(file).is_file())
     }
 
     fn steps(&self, site: &Site<'_>) -> Vec<Step> {

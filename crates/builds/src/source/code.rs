@@ -17,6 +17,12 @@ pub(crate) trait SourceCode: Sync {
     /// The file that identifies a source tree, as a phrase.
     fn identified_by(&self) -> &'static str;
 
+    /// Whether a source tree contains output of programs, as tarballs do, which the build uses if it is newer than what
+    /// it is made from.
+    fn has_output(&self, _tree: &Path) -> bool {
+        false
+    }
+
     /// Programs that the build runs besides the compiler.
     fn programs(&self, site: &Site<'_>) -> Vec<&'static str>;
 

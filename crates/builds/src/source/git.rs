@@ -4,9 +4,11 @@
 //! repository may belong to somebody else or come from a download. So git never opens it directly, but a
 //! [`Twin`] of it, as the server's user.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use rqps_model::SourceSpec;
 
@@ -15,7 +17,7 @@ use super::watch::{FETCHING, Watch};
 use crate::digest::sha256_hex;
 use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
-use crate::held_dir;
+use crate::held_dir::{self, HeldDir};
 use crate::user::server_user;
 
 /// The URL form of a local repository.
@@ -132,6 +134,32 @@ impl Repository {
         Ok(line)
     }
 
+    /// Gives the files of a checkout modification times in the order of the commits that last changed them, a second
+    /// each: git writes files at arbitrary times, by which make would generate committed output anew, or not where it
+    /// must.
+    pub fn set_times(&self, tree: &Path) -> Result<()> {
+        let log =
+            ["-c", "core.quotePath=false", "log", "--first-parent", "-m", "--no-renames", "--name-only"];
+        let log = [&log[..], &["--format=%x00", "--end-of-options", &self.commit]].concat();
+        let text = self.twin.run_on_twin("list the changes of", &log)?;
+        let commits: Vec<&str> = text.split('\0').skip(1).collect();
+        let top = HeldDir::open(tree)?;
+        let mut seen = BTreeSet::new();
+        for (after, names) in commits.iter().enumerate() {
+            let since_first = (commits.len() - 1 - after) as u64;
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(FIRST_TIME_S + since_first);
+            for name in names.lines().filter(|name| !name.is_empty()).map(Path::new) {
+                // What is no file of this commit any more cannot be opened.
+                if seen.insert(name)
+                    && let Ok(file) = top.open_file(name, None)
+                {
+                    file.set_modified(time).map_err(Error::file("set the time of", tree.join(name)))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Writes the commit's files, submodules included, into an empty directory.
     pub fn check_out(&self, into: &Path) -> Result<()> {
         held_dir::chown_to(into, &server_user()?)?;
@@ -150,6 +178,9 @@ impl Repository {
         fs::remove_dir_all(&git_dir).map_err(Error::file("remove", &git_dir))
     }
 }
+
+/// The time of files that were in a repository's first commit.
+const FIRST_TIME_S: u64 = 1_000_000_000;
 
 /// Whether `name` is a full commit id.
 pub(crate) fn is_commit_id(name: &str) -> bool {

@@ -226,6 +226,9 @@ impl Job<'_> {
         let place = format!("{} from {}", self.dbms, self.source.origin);
         watch.report_phase(&place, "copying the source");
         self.source.copy_to(&site.tree)?;
+        if self.product.has_output(&site.tree) {
+            self.source.set_times(&site.tree)?;
+        }
         let version = self.product.version(&site.tree).ok_or_else(|| Error::NotSource {
             place: self.spec.place.clone(),
             dbms: self.dbms,

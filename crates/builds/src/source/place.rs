@@ -134,6 +134,14 @@ impl Source {
         }
     }
 
+    /// Sets the times of files in a copy of a commit by the commits that changed them; other copies have times already.
+    pub fn set_times(&self, copy: &Path) -> Result<()> {
+        match &self.kind {
+            Kind::Git(repository) => repository.set_times(copy),
+            Kind::Directory { .. } | Kind::Tarball(_) => Ok(()),
+        }
+    }
+
     /// Copies the source into an empty directory. Tarballs and commits are unpacked by the server's user, who
     /// then owns the directory.
     pub fn copy_to(&self, into: &Path) -> Result<()> {
