@@ -3,6 +3,7 @@
 mod builds;
 mod fleet;
 mod import;
+mod series;
 mod two_builds;
 
 use crate::{complete, json_flag};
@@ -13,6 +14,7 @@ pub use fleet::{FleetArg, FleetArgs, FleetRunArgs, FleetVerb};
 pub use import::ImportArgs;
 use rqps_plan::Driver;
 use rqps_report::{Format, Section};
+pub use series::SeriesArgs;
 use std::path::PathBuf;
 pub use two_builds::{BisectArgs, GateArgs, UpgradeArgs};
 
@@ -126,6 +128,8 @@ pub enum Verb {
     Gate(GateArgs),
     /// Find the published version, or the commit, that brought a change
     Bisect(BisectArgs),
+    /// Measure tests over many versions: each test's course, and what came with which version
+    Series(SeriesArgs),
     /// Tell if a difference comes from a test or from the steps before it
     Order(OrderArgs),
     /// Write a run's full report

@@ -14,6 +14,7 @@ mod order;
 mod out;
 mod progress;
 mod search;
+mod series;
 mod server_address;
 mod site_folder;
 mod two_builds;
@@ -76,6 +77,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Explain(args) => verbs::explain::run(context, &args),
         Verb::Gate(args) => verbs::gate::run(context, &args),
         Verb::Bisect(args) => verbs::bisect::run(context, &args),
+        Verb::Series(args) => verbs::series::run(context, &args),
         Verb::Order(args) => verbs::order::run(context, &args),
         Verb::Report(args) => verbs::report::run(context, &args),
         Verb::Site(args) => verbs::site::run(context, &args),

@@ -5,6 +5,7 @@ use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::{Usage, out};
+use rqps_builds::Error as Builds;
 use rqps_executor::{Error, Execution, Finish, Resume};
 use rqps_plan::Plan;
 use rqps_store::{RunFolder, Status};
@@ -71,6 +72,20 @@ pub fn resume(context: &Context, path: &Path, what: &str) -> anyhow::Result<bool
             Ok(false)
         }
     }
+}
+
+/// Whether only a build's own version is at fault, so that a search can go on without it.
+pub fn is_of_version(error: &Builds) -> bool {
+    matches!(
+        error,
+        Builds::UnknownVersion { .. }
+            | Builds::NotPublished { .. }
+            | Builds::CannotRun { .. }
+            | Builds::MissingLibraries { .. }
+            | Builds::WrongSum { .. }
+            | Builds::BuildFailed { .. }
+            | Builds::NotSource { .. }
+    )
 }
 
 /// The name of a run's folder.

@@ -24,6 +24,7 @@ mod per_op;
 mod reading;
 mod render;
 mod section;
+mod series;
 mod show;
 mod tables;
 mod tame;
@@ -44,6 +45,7 @@ pub use html::{
 pub use markdown_report::{markdown_report, report};
 pub use number::significant;
 pub use section::Section;
+pub use series::{Series, SeriesLink};
 pub use show::{Options, show};
 pub use tame::tame;
 pub use upgrade::{Replacement, later_names, replacement, upgrade};

@@ -10,6 +10,7 @@
 mod adjust;
 pub mod bisect;
 pub mod counts;
+pub mod course;
 mod cuts;
 mod direction;
 mod distribution;

@@ -48,4 +48,4 @@ pub use rules::rules_of;
 pub use state::UnlikeData;
 pub use timing::Timing;
 pub use variance::{EventLatency, PerSecond, SECONDS_MIN, VarianceRow, variance};
-pub use versions::{VersionRow, version_key, version_rows};
+pub use versions::{VersionRow, arrival_sizes, version_key, version_rows};

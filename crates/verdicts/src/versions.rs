@@ -24,25 +24,22 @@ pub struct VersionRow {
     pub rules: SeriesRules,
 }
 
-impl VersionRow {
-    /// The smallest and largest ratio of an arrival over its tests, level after to level before, by metric.
-    pub fn sizes(&self, arrival: &Arrival) -> BTreeMap<Metric, (f64, f64)> {
-        let mut sizes: BTreeMap<Metric, (f64, f64)> = BTreeMap::new();
-        for test in self.steps.iter().filter(|test| arrival.tests.contains(&test.test)) {
-            for (metric, found) in &test.metrics {
-                let is_signed = |direction: Direction| arrival.signature.contains(&(*metric, direction));
-                let in_arrival = found.steps.iter().filter(|step| {
-                    is_signed(step.direction())
-                        && step.arrivals.iter().any(|at| arrival.versions.contains(at))
-                });
-                for step in in_arrival {
-                    let (low, high) = sizes.entry(*metric).or_insert((step.ratio, step.ratio));
-                    (*low, *high) = (low.min(step.ratio), high.max(step.ratio));
-                }
+/// The smallest and largest ratio of an arrival over its tests, level after to level before, by metric.
+pub fn arrival_sizes(steps: &[TestSteps], arrival: &Arrival) -> BTreeMap<Metric, (f64, f64)> {
+    let mut sizes: BTreeMap<Metric, (f64, f64)> = BTreeMap::new();
+    for test in steps.iter().filter(|test| arrival.tests.contains(&test.test)) {
+        for (metric, found) in &test.metrics {
+            let is_signed = |direction: Direction| arrival.signature.contains(&(*metric, direction));
+            let in_arrival = found.steps.iter().filter(|step| {
+                is_signed(step.direction()) && step.arrivals.iter().any(|at| arrival.versions.contains(at))
+            });
+            for step in in_arrival {
+                let (low, high) = sizes.entry(*metric).or_insert((step.ratio, step.ratio));
+                (*low, *high) = (low.min(step.ratio), high.max(step.ratio));
             }
         }
-        sizes
     }
+    sizes
 }
 
 /// The rows of a run: arms with equal DBMS, config and environment, and at least three versions.

@@ -132,7 +132,7 @@ fn a_row_of_versions_shows_where_a_change_arrived() {
     let [arrival] = row.arrivals.as_slice() else { panic!("{:?}", row.arrivals) };
     assert_eq!(arrival.versions, [2], "in 17.7");
     assert_eq!(arrival.tests, ["hot-points", "insert"]);
-    let sizes = row.sizes(arrival);
+    let sizes = arrival_sizes(&row.steps, arrival);
     let (low, high) = sizes[&Metric::Instructions];
     assert!((low - 1.0 / 0.97).abs() < 1e-3 && (high - 1.0 / 0.97).abs() < 1e-3, "{sizes:?}");
 }

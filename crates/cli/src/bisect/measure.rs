@@ -4,7 +4,6 @@ use super::journal::{Figures, Journal, Running, Step};
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::{Usage, out, search};
-use rqps_builds::Error as Builds;
 use rqps_model::{BuildSpec, Detector};
 use rqps_plan::Plan;
 use rqps_plan::estimate::{LOAD_ROWS_PER_SECOND, START_SECONDS};
@@ -45,7 +44,7 @@ pub fn measure(
             rqps_builds::resolve_watched(&context.dirs, &arm.build, watch)
         });
         match resolved {
-            Err(error) if !is_bad && arm.name == BAD && is_of_version(&error) => {
+            Err(error) if !is_bad && arm.name == BAD && search::is_of_version(&error) => {
                 return skip(journal, order.version, &error.short_text());
             }
             other => other.map(|_build| ())?,
@@ -109,20 +108,6 @@ pub fn plan(template: &Plan, order: &Order<'_>) -> anyhow::Result<Plan> {
     plan.name = "step".to_owned();
     // Checked like any other plan.
     Ok(crate::verbs::plan::check_plan(&plan.to_toml()?, "the plan of a step")?.plan)
-}
-
-/// Whether only this version is at fault.
-fn is_of_version(error: &Builds) -> bool {
-    matches!(
-        error,
-        Builds::UnknownVersion { .. }
-            | Builds::NotPublished { .. }
-            | Builds::CannotRun { .. }
-            | Builds::MissingLibraries { .. }
-            | Builds::WrongSum { .. }
-            | Builds::BuildFailed { .. }
-            | Builds::NotSource { .. }
-    )
 }
 
 fn skip(journal: &mut Journal, version: &str, why: &str) -> anyhow::Result<()> {

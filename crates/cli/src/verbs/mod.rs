@@ -25,6 +25,7 @@ pub mod profile;
 pub mod report;
 pub mod resume;
 pub mod run;
+pub mod series;
 pub mod serve;
 pub mod show;
 pub mod site;

@@ -30,6 +30,7 @@ mod plans;
 mod profile;
 mod refused;
 mod rocksdb;
+mod series;
 mod stalls;
 mod sync;
 mod sysbench;

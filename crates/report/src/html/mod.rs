@@ -19,6 +19,7 @@ mod overview;
 mod plans;
 mod profiles;
 mod ratios;
+mod series;
 mod shell;
 mod site;
 mod summary;

@@ -7,8 +7,8 @@
 //! | `tests` | the tests that changed; those with the same counters in the same version are one arrival |
 
 use rqps_stats::Metric;
-use rqps_stats::series::Arrival;
-use rqps_verdicts::{VersionRow, version_rows};
+use rqps_stats::series::{Arrival, TestSteps};
+use rqps_verdicts::{VersionRow, arrival_sizes, version_rows};
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
@@ -44,7 +44,7 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
         let candidates: Vec<&str> = arrival.versions.iter().map(|index| version(*index)).collect();
         table.row(vec![
             Cell::words(candidates.join(" or ")),
-            Cell::words(moved(row, arrival)),
+            Cell::words(moved(&row.steps, arrival)),
             Cell::words(arrival.tests.join(", ")),
         ]);
     }
@@ -62,13 +62,13 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
 }
 
 /// `rate -5.0 to -3.1 %, instructions +3.0 %`.
-pub(crate) fn moved(row: &VersionRow, arrival: &Arrival) -> String {
+pub(crate) fn moved(steps: &[TestSteps], arrival: &Arrival) -> String {
     let part = |(metric, (low, high)): (&Metric, &(f64, f64))| {
         let (low, high) = (signed(*low), signed(*high));
         let size = if low == high { format!("{low} %") } else { format!("{low} to {high} %") };
         format!("{} {size}", metric.measure().label)
     };
-    row.sizes(arrival).iter().map(part).collect::<Vec<_>>().join(", ")
+    arrival_sizes(steps, arrival).iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 fn signed(ratio: f64) -> String {

@@ -202,7 +202,7 @@ fn tests(page: &Page<'_>) -> Vec<TestOfRun> {
             for arrival in row.arrivals.iter().filter(|arrival| arrival.tests.iter().any(|one| one == test)) {
                 let at: Vec<&str> = arrival.versions.iter().map(|index| version(row.arms[*index])).collect();
                 let own = rqps_stats::series::Arrival { tests: vec![test.to_owned()], ..arrival.clone() };
-                found.push(format!("{}: {}", at.join(" or "), arrivals::moved(row, &own)));
+                found.push(format!("{}: {}", at.join(" or "), arrivals::moved(&row.steps, &own)));
             }
         }
         found

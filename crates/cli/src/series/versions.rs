@@ -1,0 +1,92 @@
+//! The versions of a series, as the command line names them.
+
+use crate::Usage;
+use crate::bisect::line::Line;
+use crate::bisect::versions::Versions;
+use crate::build_progress::with_build_progress;
+use crate::context::Context;
+use crate::{out, search};
+use rqps_model::{BuildSource, BuildSpec, Dbms};
+use rqps_verdicts::version_key;
+
+/// Between the ends of a range.
+const RANGE: &str = "..";
+
+/// A version that can be had.
+#[derive(Debug, Clone)]
+pub struct Known {
+    pub build: BuildSpec,
+    /// Exact: a series' newest version is another one next year.
+    pub version: String,
+}
+
+/// The versions of a series that can be had, oldest first, and the others with the reason.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub known: Vec<Known>,
+    pub skipped: Vec<(String, String)>,
+}
+
+/// Gets the builds of all versions.
+pub fn find(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<Found> {
+    let mut found = Found::default();
+    for request in requests(context, dbms, items)? {
+        let build = build(dbms, &request)?;
+        let resolved = with_build_progress(context, &format!("getting {build}"), None, |watch| {
+            rqps_builds::resolve_watched(&context.dirs, &build, watch)
+        });
+        match resolved {
+            Ok(one) => found.known.push(Known { build, version: one.version }),
+            Err(error) if search::is_of_version(&error) => {
+                out::message(&format!("skipping {request}: {}", error.short_text()));
+                found.skipped.push((request, error.short_text()));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    found.known.sort_by_cached_key(|one| version_key(&one.version));
+    found.known.dedup_by(|a, b| a.version == b.version);
+    if found.known.len() < 2 {
+        return Err(Usage(format!(
+            "a series needs two versions or more that can be had, such as 12..18 or 14,16,18; of {} there is {}",
+            items.join(","),
+            found.known.first().map_or("none", |one| &one.version)
+        ))
+        .into());
+    }
+    Ok(found)
+}
+
+/// Each item as versions: a range as the newest of each of its series.
+fn requests(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<Vec<String>> {
+    let mut requests = Vec::new();
+    for item in items {
+        match item.split_once(RANGE) {
+            Some((from, to)) => {
+                for end in [from, to] {
+                    build(dbms, end)?;
+                }
+                if version_key(from) >= version_key(to) {
+                    return Err(Usage(format!(
+                        "VERSIONS: {item}: the older version comes first, as in 12..18"
+                    ))
+                    .into());
+                }
+                let releases = rqps_builds::releases(&context.dirs, dbms, from, to)?;
+                let versions = Versions::between(dbms, releases, from, to).map_err(Usage)?;
+                requests.extend(versions.coarse().versions);
+            }
+            None => {
+                build(dbms, item)?;
+                requests.push(item.clone());
+            }
+        }
+    }
+    Ok(requests)
+}
+
+fn build(dbms: Dbms, version: &str) -> Result<BuildSpec, Usage> {
+    let build = BuildSpec { dbms, source: BuildSource::Version(version.to_owned()) };
+    rqps_builds::check_known(&build).map_err(|error| Usage(format!("VERSIONS: {error}")))?;
+    Ok(build)
+}

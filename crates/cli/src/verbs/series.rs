@@ -1,0 +1,143 @@
+//! `series`: each test over many versions of a DBMS, and what came with which version.
+
+use crate::args::SeriesArgs;
+use crate::context::Context;
+use crate::series::journal::Journal;
+use crate::series::measure::{measure, plan, read, resume, seconds};
+use crate::series::versions::{Found, Known, find};
+use crate::two_builds::{BuildArg, TwoBuilds};
+use crate::{EXIT_INCONCLUSIVE, Usage, out, search};
+use rqps_model::Dbms;
+use rqps_plan::estimate::duration_text;
+use rqps_plan::{Plan, parse_budget};
+use rqps_report::Series;
+use rqps_store::counted;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// The default plan.
+const PLAN: &str = "verdicts";
+/// The page, in the folder of the runs.
+const PAGE: &str = "series.html";
+
+pub fn run(context: &Context, args: &SeriesArgs) -> anyhow::Result<ExitCode> {
+    let dbms: Dbms = args.dbms.parse().map_err(|error| Usage(format!("{error}")))?;
+    let budget = args.budget.as_deref().map(parse_budget).transpose();
+    let budget = budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 1h")))?;
+    let until = budget.map(|budget| Instant::now() + budget);
+    let mut found = find(context, dbms, &args.versions)?;
+    let anchor = found.known[0].clone();
+    let template = template(args, &found)?;
+    let name = format!("series-{dbms}-{}", anchor.version);
+    let mut journal = Journal::open(&search::folder(context, &name, &of_anchor(&template))?)?;
+    resume(context, &mut journal)?;
+    announce(&journal, &template, &found)?;
+    let ended = chain(context, &mut journal, &template, &mut found, until)?;
+    if ended {
+        out::message("the budget is used up; the same command continues");
+    }
+    conclude(context, args, &journal, &found)?;
+    let is_complete = journal.missing(&versions(&found)).is_empty();
+    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(EXIT_INCONCLUSIVE) })
+}
+
+/// Measures the missing links, oldest first; a version that can't be measured is left out. True if the time is over.
+fn chain(
+    context: &Context,
+    journal: &mut Journal,
+    template: &Plan,
+    found: &mut Found,
+    until: Option<Instant>,
+) -> anyhow::Result<bool> {
+    let anchor = found.known[0].clone();
+    loop {
+        let all = found.known.clone();
+        let missing = journal.missing(&versions(found));
+        let Some((before, after)) = missing.first() else { return Ok(false) };
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return Ok(true);
+        }
+        let known = |version: &str| all.iter().find(|one| one.version == version);
+        let (Some(before), Some(after)) = (known(before), known(after)) else { return Ok(false) };
+        out::message(&format!(
+            "\n{} after {}, {} to go",
+            after.version,
+            before.version,
+            counted(missing.len(), "link")
+        ));
+        if let Some(why) = measure(context, journal, template, &anchor, (before, after))? {
+            out::message(&format!("skipping {}: {why}", after.version));
+            found.known.retain(|one| one.version != after.version);
+            found.skipped.push((after.version.clone(), why));
+        }
+    }
+}
+
+fn versions(found: &Found) -> Vec<&str> {
+    found.known.iter().map(|one| &*one.version).collect()
+}
+
+/// The plan that links are made of; its arms stand for any two versions.
+fn template(args: &SeriesArgs, found: &Found) -> anyhow::Result<Plan> {
+    let build = |at: usize| found.known.get(at).map(|one: &Known| one.build.to_string()).unwrap_or_default();
+    let (first, second) = (build(0), build(1));
+    let arm = |arm, build| BuildArg { argument: "VERSIONS", arm, build };
+    TwoBuilds {
+        name: "link",
+        plan: args.plan.as_deref().unwrap_or(PLAN),
+        arms: [arm("first", &first), arm("second", &second)],
+        config: args.config.as_deref(),
+        tests: &args.tests,
+        budget: None,
+    }
+    .plan()
+}
+
+/// What decides which folder is continued: later versions may be added to it.
+fn of_anchor(template: &Plan) -> Plan {
+    let mut plan = template.clone();
+    plan.arms.truncate(1);
+    plan
+}
+
+/// Says what will be measured and about how long that takes.
+fn announce(journal: &Journal, template: &Plan, found: &Found) -> anyhow::Result<()> {
+    let versions = versions(found);
+    let missing = journal.missing(&versions).len();
+    if missing == 0 {
+        return Ok(());
+    }
+    let done = versions.len() - 1 - missing;
+    let state = if done > 0 { format!("; {} measured before", counted(done, "link")) } else { String::new() };
+    let last =
+        plan(template, &found.known[0], &found.known[versions.len() - 2], &found.known[versions.len() - 1])?;
+    let most = template.budget.map_or_else(
+        || format!("until {} blocks decide", template.blocks().blocks_max),
+        |budget| format!("at most {} each", duration_text(budget.as_secs_f64())),
+    );
+    out::message(&format!(
+        "{}: {}{state}\nneeds       about {} until the first verdicts of {}, {most}. Ctrl-C stops, the same command \
+         continues",
+        counted(versions.len(), "version"),
+        versions.join(", "),
+        duration_text(seconds(&last) * missing as f64),
+        counted(missing, "link"),
+    ));
+    Ok(())
+}
+
+/// Prints what was found and writes the page.
+fn conclude(context: &Context, args: &SeriesArgs, journal: &Journal, found: &Found) -> anyhow::Result<()> {
+    let measured = journal.measured(&versions(found));
+    if measured.len() < 2 {
+        return Ok(());
+    }
+    let links = read(journal, &found.known[0].version)?;
+    let series = Series::new(&measured, &links, &found.skipped)?;
+    out::print_line(&series.render(context.format, context.color)?)?;
+    let page: PathBuf = args.html.clone().unwrap_or_else(|| journal.folder().join(PAGE));
+    out::write_file(&page, series.page())?;
+    out::message(&format!("runs        {}\npage        {}", journal.folder().display(), page.display()));
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! The page of a series: what came with which version, charts of the course, its figures.
+
+use maud::{Markup, html};
+use rqps_charts::{Mark as ChartMark, RatioPoint, Theme, VersionChart, VersionLine};
+use rqps_stats::Detector;
+use rqps_stats::course::Level;
+
+use super::marks::Mark;
+use super::shell::Frame;
+use super::{CHART_WIDTH, figure};
+use crate::document::{Block, Document};
+use crate::render::html as blocks;
+use crate::series::{Series, TestCourse};
+use crate::tame::tame_document;
+
+/// Maximum lines of a chart: more cannot be distinguished.
+const LINES_MAX: usize = 8;
+
+impl Series<'_> {
+    /// One HTML file.
+    pub fn page(&self) -> String {
+        let tamed = |blocks: Vec<Block>| {
+            let mut document = Document::default();
+            document.extend(blocks);
+            blocks::blocks(&tame_document(&document).blocks, 3)
+        };
+        let main = html! {
+            section #summary {
+                h1 { (self.title()) }
+                (tamed(self.opening()))
+            }
+            section #arrivals {
+                h2 { "What came with which version" }
+                (tamed(self.what_came()))
+            }
+            section #course {
+                h2 { "Course, relative to " (self.versions[0]) }
+                div.charts {
+                    @for chart in self.charts() { (figure(&chart.title, chart.svg(Theme::Page))) }
+                }
+                (tamed(self.courses()))
+            }
+            section #trust {
+                h2 { "How far to trust these figures" }
+                (tamed(vec![Block::Items(self.trust())]))
+                (self.links())
+            }
+        };
+        let links = [
+            ("#summary", "Summary"),
+            ("#arrivals", "Arrivals"),
+            ("#course", "Course"),
+            ("#trust", "How far to trust"),
+        ];
+        let frame = Frame {
+            title: format!("rqps: {}", self.title()),
+            program_version: env!("CARGO_PKG_VERSION"),
+            links: links.map(|(link, title)| (link.to_owned(), title)).to_vec(),
+            feed: None,
+            footer: html! { p { "Written by rqps " (env!("CARGO_PKG_VERSION")) "." } },
+        };
+        frame.page(&main)
+    }
+
+    /// The pages of the links.
+    fn links(&self) -> Markup {
+        html! {
+            p { "The run of each step:" }
+            ul {
+                @for step in &self.steps {
+                    li {
+                        a href=(step.link.page) {
+                            (step.before().build_version) " to " (step.after().build_version)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rate and cost, a chart for each group, split if it has many tests.
+    fn charts(&self) -> Vec<VersionChart> {
+        let mut charts = Vec::new();
+        for of_group in self.tests.chunk_by(|a, b| a.group == b.group) {
+            for (part, tests) in of_group.chunks(LINES_MAX).enumerate() {
+                let more = if part > 0 { format!(", part {}", part + 1) } else { String::new() };
+                for (detector, what) in [(Detector::Rate, "rate"), (Detector::Cost, "cost per operation")] {
+                    let lines: Vec<VersionLine> = tests
+                        .iter()
+                        .map(|course| VersionLine {
+                            label: course.test.clone(),
+                            points: (0..self.versions.len())
+                                .map(|version| self.point(course, version, detector))
+                                .collect(),
+                        })
+                        .collect();
+                    let points = lines.iter().map(|line| line.points.iter().flatten().count());
+                    if points.max().unwrap_or(0) < 2 {
+                        continue;
+                    }
+                    charts.push(VersionChart {
+                        id: format!("series-{}", charts.len()),
+                        title: format!("{} of {}, {what}{more}", self.title(), of_group[0].group.title),
+                        axis: format!("{what} relative to {}", self.versions[0]),
+                        versions: self.versions.to_vec(),
+                        lines,
+                        width: CHART_WIDTH,
+                    });
+                }
+            }
+        }
+        charts
+    }
+
+    /// The ratio to the anchor, marked by the step to it.
+    fn point(&self, course: &TestCourse, version: usize, detector: Detector) -> Option<RatioPoint> {
+        let level = match (detector, version) {
+            (_, 0) => Some(Level::ANCHOR),
+            (Detector::Rate, _) => course.rate[version],
+            _ => course.cost[version].map(|(_, level)| level),
+        }?;
+        let mark = match self.step(&course.test, version, detector).map(Mark::from) {
+            Some(Mark::Worse) => ChartMark::Worse,
+            Some(Mark::Better) => ChartMark::Better,
+            Some(Mark::Same) => ChartMark::Same,
+            Some(Mark::Mixed | Mark::Open) => ChartMark::Unknown,
+            None => ChartMark::Same,
+        };
+        Some(RatioPoint { ratio: level.ratio, low: level.low, high: level.high, mark })
+    }
+}
