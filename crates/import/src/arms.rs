@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rqps_model::Dbms;
+use rqps_model::{Dbms, nearest};
 
 use crate::error::{Error, Result};
 use crate::names::ArmName;
@@ -23,6 +23,10 @@ impl std::str::FromStr for ArmRule {
         let (pattern, identity) = text.rsplit_once('=').ok_or_else(bad)?;
         let mut parts = identity.splitn(3, ':');
         let (dbms, version) = (parts.next().unwrap_or_default(), parts.next().ok_or_else(bad)?);
+        let known = Dbms::ALL.map(Dbms::name);
+        if let (false, Some(nearest)) = (known.contains(&dbms), nearest(dbms, known)) {
+            return Err(Error::UnknownDbms { rule: text.to_owned(), dbms: dbms.to_owned(), nearest });
+        }
         let invalid = |error: glob::PatternError| Error::Pattern {
             pattern: pattern.to_owned(),
             why: error.msg.to_owned(),
@@ -88,6 +92,15 @@ impl Arms {
             measured_at_ms: None,
         });
         self.all.len() - 1
+    }
+
+    /// # Errors
+    /// If a rule is about no arm: it is misspelt, and what it says would be missing.
+    pub fn expect_use_of(&self, rules: &[ArmRule]) -> Result<()> {
+        let is_unused = |rule: &&ArmRule| !self.all.iter().any(|arm| rule.pattern.matches(&arm.raw));
+        let Some(unused) = rules.iter().find(is_unused) else { return Ok(()) };
+        let known: Vec<&str> = self.all.iter().map(|arm| arm.raw.as_str()).collect();
+        Err(Error::UnusedRule { pattern: unused.pattern.to_string(), known: known.join(", ") })
     }
 
     /// Gives arms whose names tell DBMS, version and config the names of variants, unless two would have the same.

@@ -1,9 +1,9 @@
 //! From files to a run: which arm, test and repeat each measurement is, and which figures belong to it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
-use rqps_model::{Group, Role};
+use rqps_model::{Group, Role, Unit};
 use rqps_store::Source;
 
 use crate::arms::{ArmRule, Arms, ImportedArm};
@@ -69,6 +69,25 @@ pub struct Placed {
     pub source: usize,
 }
 
+/// The repeats of a test on an arm: as files number them, and those of one file after those of the one before.
+#[derive(Default)]
+struct Numbers {
+    source: usize,
+    before: u32,
+    most: u32,
+}
+
+impl Numbers {
+    fn next(&mut self, source: usize, number: Option<u32>) -> u32 {
+        if source != self.source {
+            (self.source, self.before) = (source, self.most);
+        }
+        let number = number.map_or(self.most.saturating_add(1), |number| self.before.saturating_add(number));
+        self.most = self.most.max(number);
+        number
+    }
+}
+
 /// A measurement on its way to its place.
 struct Found {
     arm: usize,
@@ -95,6 +114,9 @@ impl Assembled {
             let of_file = path.file_name().and_then(|name| TestName::of_file(&name.to_string_lossy()));
             if let (Some(at), true) = (one.document.measured_at_ms, one.document.measurements.is_empty()) {
                 dates.push((of_path.clone(), at));
+            }
+            if let Some(given) = &one.given.arm {
+                is_one_arm(&path, given, &one.document.measurements)?;
             }
             for mut measurement in one.document.measurements {
                 let raw = one.given.arm.clone().or(measurement.arm.clone()).or(of_path.clone());
@@ -123,6 +145,7 @@ impl Assembled {
                 arm.measured_at_ms = Some(at);
             }
         }
+        arms.expect_use_of(&choices.arms)?;
         arms.name();
         let arms = arms.all;
         let base = base(&arms, choices.base.as_deref())?;
@@ -135,7 +158,7 @@ impl Assembled {
             repeats: 1,
             notes: Vec::new(),
         };
-        assembled.place(found, is_consecutive);
+        assembled.place(found, is_consecutive)?;
         assembled.add_beside(beside)?;
         assembled.count_metrics(choices.cpus);
         assembled.notes = consistency::examine(&assembled)?;
@@ -143,15 +166,12 @@ impl Assembled {
     }
 
     /// Makes steps of tests, and numbers repeats.
-    fn place(&mut self, found: Vec<Found>, is_consecutive: bool) {
+    fn place(&mut self, found: Vec<Found>, is_consecutive: bool) -> Result<()> {
         let names: Vec<TestName> = with_settings(&found);
         let is_published = names.iter().all(|name| name.range.is_some());
         let mut tests: Vec<&TestName> = Vec::new();
-        for name in &names {
-            if !tests.contains(&name) {
-                tests.push(name);
-            }
-        }
+        let mut known = HashSet::new();
+        tests.extend(names.iter().filter(|name| known.insert(*name)));
         if is_published {
             tests.sort_by(|a, b| in_published_order(a, b));
         } else if !is_consecutive {
@@ -175,24 +195,40 @@ impl Assembled {
                 clients: 0,
             })
             .collect();
-        let mut counts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+        let places: HashMap<&TestName, usize> =
+            tests.iter().enumerate().map(|(step, test)| (*test, step)).collect();
+        let mut numbers: BTreeMap<(usize, usize), Numbers> = BTreeMap::new();
+        let mut units: BTreeMap<usize, (Unit, usize)> = BTreeMap::new();
         for (found, name) in found.into_iter().zip(&names) {
-            let Some(step) = tests.iter().position(|test| *test == name) else { continue };
-            let count = counts.entry((found.arm, step)).or_default();
-            *count = match found.measurement.repeat {
-                // The numbers of a file start again in the next one.
-                Some(repeat) if repeat > *count => repeat,
-                _ => *count + 1,
-            };
-            let (repeat, source) = (*count, found.source);
-            self.repeats = self.repeats.max(repeat);
-            self.steps[step].clients = self.steps[step].clients.max(found.measurement.clients.unwrap_or(0));
-            let mut measurement = found.measurement;
+            let Some(step) = places.get(name).copied() else { continue };
+            let (source, mut measurement) = (found.source, found.measurement);
+            if let Some(work) = &measurement.work {
+                let (unit, first) = units.entry(step).or_insert_with(|| (work.unit.clone(), source));
+                if *unit != work.unit {
+                    return Err(Error::Units {
+                        test: name.row(),
+                        path: PathBuf::from(&self.sources[*first].path),
+                        unit: unit.many.to_string(),
+                        other: PathBuf::from(&self.sources[source].path),
+                        other_unit: work.unit.many.to_string(),
+                    });
+                }
+            }
+            let repeat = numbers.entry((found.arm, step)).or_default().next(source, measurement.repeat);
+            self.steps[step].clients = self.steps[step].clients.max(measurement.clients.unwrap_or(0));
             let values =
                 std::mem::take(&mut measurement.values).into_iter().map(|value| (source, value)).collect();
             self.results.push(Placed { arm: found.arm, step, repeat, measurement, values, source });
         }
+        // A file's numbers may have gaps: blocks have none.
+        let numbers: BTreeSet<u32> = self.results.iter().map(|result| result.repeat).collect();
+        let numbers: BTreeMap<u32, u32> = numbers.into_iter().zip(1..).collect();
+        for result in &mut self.results {
+            result.repeat = numbers[&result.repeat];
+        }
+        self.repeats = self.repeats.max(numbers.len() as u32);
         self.results.sort_by_key(|result| (result.repeat, result.step, result.arm));
+        Ok(())
     }
 
     /// Adds figures of the host and of profiles to the results they belong to: of the same arm and test, in order.
@@ -265,6 +301,23 @@ fn source(one: &Loaded) -> Source {
         tool: one.document.tool.clone(),
         quirks: one.document.quirks.iter().map(|quirk: &Quirk| quirk.key().to_owned()).collect(),
         measured_at_ms: one.document.measured_at_ms,
+    }
+}
+
+/// # Errors
+/// If the file has several arms, which would all be called `given`.
+fn is_one_arm(path: &Path, given: &str, measurements: &[Measurement]) -> Result<()> {
+    let mut arms: Vec<&str> = Vec::new();
+    for arm in measurements.iter().filter_map(|one| one.arm.as_deref()) {
+        if !arms.contains(&arm) {
+            arms.push(arm);
+        }
+    }
+    match arms[..] {
+        [] | [_] => Ok(()),
+        ref several => {
+            Err(Error::NamesArms { path: path.to_owned(), arms: several.join(", "), given: given.to_owned() })
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Mistakes in results that figures show: what is derived against what it comes from, and arms against each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use rqps_model::Role;
@@ -41,6 +41,7 @@ pub fn examine(assembled: &Assembled) -> Result<Findings> {
     findings.extend(table.dips());
     findings.extend(cpu_without_instructions(assembled));
     findings.extend(sessions(assembled, &table));
+    findings.extend(one_after_the_other(assembled));
     findings.extend(quirks(assembled));
     Ok(findings)
 }
@@ -245,11 +246,11 @@ fn cpu_without_instructions(assembled: &Assembled) -> Findings {
         let counted = ["instructions_per_s", "instructions:u_per_s"];
         Some(counted.iter().find_map(|name| true_value(placed, name))? / rate(placed)?)
     };
-    for placed in assembled.results.iter().filter(|one| one.arm != assembled.base) {
-        let is_base = |one: &&Placed| {
-            one.arm == assembled.base && one.step == placed.step && one.repeat == placed.repeat
-        };
-        let Some(base) = assembled.results.iter().find(is_base) else { continue };
+    let has_counts = |one: &&Placed| cpu(one).is_some() && instructions(one).is_some();
+    let of_base = assembled.results.iter().filter(|one| one.arm == assembled.base).filter(has_counts);
+    let bases: BTreeMap<(usize, u32), &Placed> = of_base.map(|one| ((one.step, one.repeat), one)).collect();
+    for placed in assembled.results.iter().filter(|one| one.arm != assembled.base).filter(has_counts) {
+        let Some(base) = bases.get(&(placed.step, placed.repeat)).copied() else { continue };
         let ratio = |of: &dyn Fn(&Placed) -> Option<f64>| {
             Some(of(placed)? / of(base)?).filter(|ratio| ratio.is_finite())
         };
@@ -305,6 +306,32 @@ fn sessions(assembled: &Assembled, table: &Table<'_>) -> Findings {
         }
     }
     findings
+}
+
+/// Arms with repeats, all of which were measured before or after all of base's.
+fn one_after_the_other(assembled: &Assembled) -> Findings {
+    let times = |arm: usize| -> Option<Vec<i64>> {
+        let of_arm = assembled.results.iter().filter(|placed| placed.arm == arm);
+        let times: Option<Vec<i64>> =
+            of_arm.map(|placed| assembled.sources[placed.source].measured_at_ms).collect();
+        let is_repeated = |times: &Vec<i64>| times.iter().collect::<BTreeSet<_>>().len() > 1;
+        times.filter(is_repeated)
+    };
+    let Some(of_base) = times(assembled.base) else { return Findings::new() };
+    let arms = (0..assembled.arms.len()).filter(|arm| *arm != assembled.base);
+    let note = |arm: usize| {
+        let of_arm = times(arm)?;
+        let is_after = of_base.iter().max() < of_arm.iter().min();
+        let is_before = of_arm.iter().max() < of_base.iter().min();
+        let when = if is_after { "after" } else { "before" };
+        (is_after || is_before).then(|| {
+            let text = format!(
+                "all its repeats were measured {when} those of base: a drift of the host looks like a difference; measure arms in turns"
+            );
+            (Some(arm), text)
+        })
+    };
+    arms.filter_map(note).collect()
 }
 
 /// Quirks that make a published figure differ from the measured one by more than 1 %.

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::formats::Format;
+use crate::lines::{is_damage, unreadable};
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
@@ -14,12 +17,12 @@ pub enum Error {
     Pattern { pattern: String, why: String },
     #[error("no file to import in {0}")]
     NoFiles(String),
-    /// No format recognises the file.
+    /// No format recognises these files.
     #[error(
-        "{}: not understood; its first line is {first:?}. Known formats: {known}. Leave such files out with \
-         --skip-unknown, or name the format with --as", path.display()
+        "{}Known formats: {known}. Leave such files out with --skip-unknown, or name the format with --as",
+        not_understood(files)
     )]
-    Unknown { path: PathBuf, first: String, known: String },
+    Unknown { files: Vec<NotUnderstood>, known: String },
     /// Several formats recognise the file.
     #[error("{}: could be {candidates}; say which with --as", path.display())]
     Ambiguous { path: PathBuf, candidates: String },
@@ -30,18 +33,24 @@ pub enum Error {
     TooLarge { path: PathBuf, limit: u64 },
     #[error("{} and {}: the same content twice; give each result once", first.display(), second.display())]
     Twice { first: PathBuf, second: PathBuf },
-    /// Two files have a result for the same place.
-    #[error(
-        "{} and {} both have a result of {test} on {arm}: mark repeats by directories with --repeat, or name arms \
-         with ARM=PATH", first.display(), second.display()
-    )]
-    SamePlace { first: PathBuf, second: PathBuf, test: String, arm: String },
     #[error("no results in the files given, only {0}: give the files with rates, too")]
     NoResults(String),
     #[error("no arm named `{name}`; the arms are: {known}")]
     UnknownArm { name: String, known: String },
     #[error("`{0}`: write PATTERN=dbms:version or PATTERN=dbms:version:config")]
     BadArm(String),
+    #[error("`{rule}`: no DBMS is named {dbms}; did you mean {nearest}?")]
+    UnknownDbms { rule: String, dbms: String, nearest: &'static str },
+    #[error("--arm {pattern}=…: no arm matches it; the arms are: {known}")]
+    UnusedRule { pattern: String, known: String },
+    /// A file with several arms cannot be one.
+    #[error("{}: it has the arms {arms} itself: give it without `{given}=`", path.display())]
+    NamesArms { path: PathBuf, arms: String, given: String },
+    #[error(
+        "{test}: its rate is in {unit} per second in {}, and in {other_unit} per second in {}: these cannot be compared; \
+         name the tests differently", path.display(), other.display()
+    )]
+    Units { test: String, path: PathBuf, unit: String, other: PathBuf, other_unit: String },
     /// Rows of a table contradict figures they are derived from.
     #[error("{}, line {line}: {why}", path.display())]
     Contradiction { path: PathBuf, line: u32, why: String },
@@ -63,9 +72,42 @@ impl Error {
         }
     }
 
-    pub(crate) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        move |source| Self::Read { path: path.to_owned(), source }
+    pub(crate) fn unknown(files: Vec<NotUnderstood>) -> Self {
+        Self::Unknown { files, known: Format::ALL.map(Format::key).join(", ") }
     }
+
+    pub(crate) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| match is_damage(&source) {
+            true => Self::Broken { path: path.to_owned(), line: 1, why: unreadable(&source) },
+            false => Self::Read { path: path.to_owned(), source },
+        }
+    }
+}
+
+/// A file that no format recognises.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotUnderstood {
+    pub path: PathBuf,
+    /// `it is empty`.
+    pub why: String,
+}
+
+/// Files named in one error.
+const NAMED_MAX: usize = 10;
+
+fn not_understood(files: &[NotUnderstood]) -> String {
+    if let [one] = files {
+        return format!("{}: not understood: {}. ", one.path.display(), one.why);
+    }
+    let mut text = format!("{} files are not understood:", files.len());
+    for one in files.iter().take(NAMED_MAX) {
+        text.push_str(&format!("\n  {}: {}", one.path.display(), one.why));
+    }
+    if files.len() > NAMED_MAX {
+        text.push_str(&format!("\n  and {} more", files.len() - NAMED_MAX));
+    }
+    text.push('\n');
+    text
 }
 
 /// Why a line of a file is not what its format has there. The caller adds the path.

@@ -1,26 +1,28 @@
 //! Files to import: finding them, finding their formats, and reading them once, with their checksums.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
-use crate::error::{Error, Result};
+use crate::error::{Broken, Error, NotUnderstood, Result};
 use crate::formats::{Format, pgbench};
 use crate::lines::{FILE_BYTES_MAX, decompressed};
 use crate::model::Document;
 use crate::names::natural;
+use crate::unread;
 
 /// How much of a file tells its format.
 const HEAD_BYTES: u64 = 1 << 16;
 /// Files of one import.
 const FILES_MAX: usize = 100_000;
 const DEPTH_MAX: usize = 16;
-const FIRST_LINE_SHOWN: usize = 60;
+/// What editors and spreadsheets put before a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A file with the name that its arm was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +55,9 @@ pub fn files(arguments: &[String]) -> Result<Vec<Given>> {
             _ => (None, argument.as_str()),
         };
         let mut found = Vec::new();
+        if path.is_empty() {
+            return Err(Error::NothingMatches(argument.clone()));
+        }
         for path in matches(path)? {
             walk(&path, 0, &mut found)?;
         }
@@ -74,11 +79,14 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     }
     let invalid =
         |error: glob::PatternError| Error::Pattern { pattern: pattern.to_owned(), why: error.msg.to_owned() };
-    let found: Vec<PathBuf> = glob::glob(pattern).map_err(invalid)?.filter_map(|path| path.ok()).collect();
+    let unreadable = |error: glob::GlobError| Error::read(&error.path().to_owned())(error.into());
+    let found = glob::glob(pattern).map_err(invalid)?;
+    let found = found.map(|path| path.map_err(unreadable)).collect::<Result<Vec<PathBuf>>>()?;
     if found.is_empty() { Err(Error::NothingMatches(pattern.to_owned())) } else { Ok(found) }
 }
 
-/// Files below a path, without hidden ones and those that copying from a Mac leaves (`._name`).
+/// Files below a path, without hidden ones and those that copying from a Mac leaves (`._name`), and without what is no
+/// file, such as sockets.
 fn walk(path: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
     if !path.is_dir() {
         found.push(path.to_owned());
@@ -93,9 +101,9 @@ fn walk(path: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(path).map_err(Error::read(path))? {
         let entry = entry.map_err(Error::read(path))?;
         let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        // Links could lead in circles.
-        let is_link = entry.file_type().map_err(Error::read(path))?.is_symlink();
-        if !(is_hidden || is_link && entry.path().is_dir()) {
+        let kind = entry.file_type().map_err(Error::read(path))?;
+        // Links to directories could lead in circles.
+        if !is_hidden && (kind.is_dir() || entry.path().is_file()) {
             walk(&entry.path(), depth + 1, found)?;
         }
     }
@@ -118,6 +126,9 @@ impl Read for Hashing {
     }
 }
 
+/// A file's SHA-256 and size.
+type Digest = (String, u64);
+
 /// A file's beginning and the rest of it.
 pub(crate) struct Opened {
     head: Vec<u8>,
@@ -138,6 +149,9 @@ impl Opened {
             .map_err(Error::read(path))?;
         let mut head = Vec::new();
         (&mut rest).take(HEAD_BYTES).read_to_end(&mut head).map_err(Error::read(path))?;
+        if head.starts_with(BYTE_ORDER_MARK) {
+            head.drain(..BYTE_ORDER_MARK.len());
+        }
         Ok(Self { head, rest, state })
     }
 
@@ -153,95 +167,123 @@ impl Opened {
         }
     }
 
+    pub fn not_understood(&self, path: &Path) -> NotUnderstood {
+        NotUnderstood { path: path.to_owned(), why: unread::why(&self.head) }
+    }
+
     pub fn into_reader(self) -> impl Read {
         Cursor::new(self.head).chain(self.rest)
     }
+
+    /// What `parse` makes of it, with the file's checksum and size.
+    fn read<T>(
+        self,
+        path: &Path,
+        parse: impl FnOnce(&mut dyn Read) -> std::result::Result<T, Broken>,
+    ) -> Result<(T, Digest)> {
+        let state = Rc::clone(&self.state);
+        let mut reader = self.into_reader();
+        let parsed = parse(&mut reader).map_err(|broken| broken.in_file(path))?;
+        // What a parser leaves is part of the file's checksum.
+        io::copy(&mut reader, &mut io::sink()).map_err(Error::read(path))?;
+        drop(reader);
+        let (hash, bytes) = state.take();
+        let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok((parsed, (sha256, bytes)))
+    }
 }
 
-/// Reads a file. `None` if no format recognises it and `skip_unknown` is set.
-///
-/// # Errors
-/// If it is not understood, breaks its format, or cannot be read.
-pub fn load(given: &Given, format: Option<Format>, skip_unknown: bool) -> Result<Option<Loaded>> {
-    let path = &given.path;
-    let opened = Opened::open(path)?;
-    let format = match format {
-        Some(format) => Some(format),
-        None => opened.format(path)?,
-    };
-    let Some(format) = format else {
-        let text = String::from_utf8_lossy(&opened.head);
-        let first: String = text.lines().next().unwrap_or_default().chars().take(FIRST_LINE_SHOWN).collect();
-        let known = Format::ALL.map(Format::key).join(", ");
-        let unknown = Error::Unknown { path: path.to_owned(), first, known };
-        return if skip_unknown { Ok(None) } else { Err(unknown) };
-    };
-    let state = Rc::clone(&opened.state);
-    let mut reader = opened.into_reader();
-    let document = format.parse(&mut reader).map_err(|broken| broken.in_file(path))?;
-    // What a parser leaves is part of the file's checksum.
-    io::copy(&mut reader, &mut io::sink()).map_err(Error::read(path))?;
-    drop(reader);
-    let (hash, bytes) = state.take();
-    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Some(Loaded { given: given.clone(), sha256, bytes, format, document }))
-}
+/// Files, read; and the paths of those that no format recognises, if those are left out.
+pub type LoadedFiles = (Vec<Loaded>, Vec<PathBuf>);
 
 /// Reads files, each content once.
 ///
 /// # Errors
-/// As [`load`], or if two files have the same content.
-pub fn load_all(
-    files: &[Given],
-    format: Option<Format>,
-    skip_unknown: bool,
-) -> Result<(Vec<Loaded>, Vec<PathBuf>)> {
-    let (mut all, mut skipped): (Vec<Loaded>, Vec<PathBuf>) = (Vec::new(), Vec::new());
-    let mut seen = std::collections::HashMap::new();
-    for given in files {
-        let Some(loaded) = load(given, format, skip_unknown)? else {
-            skipped.push(given.path.clone());
-            continue;
-        };
-        if let Some(first) = seen.insert(loaded.sha256.clone(), given.path.clone()) {
-            return Err(Error::Twice { first, second: given.path.clone() });
-        }
-        all.push(loaded);
+/// If a file is not understood, breaks its format, or cannot be read, or if two files have the same content.
+pub fn load_all(files: &[Given], format: Option<Format>, skip_unknown: bool) -> Result<LoadedFiles> {
+    let (mut all, mut unknown) = (Vec::new(), Vec::new());
+    for given in with_threads(files) {
+        load(&given, format, &mut all, &mut unknown)?;
     }
-    join_threads(&mut all)?;
-    Ok((all, skipped))
+    if !(unknown.is_empty() || skip_unknown) {
+        return Err(Error::unknown(unknown));
+    }
+    let mut seen = HashMap::new();
+    for one in &all {
+        if let Some(first) = seen.insert(&one.sha256, &one.given.path) {
+            return Err(Error::Twice { first: first.clone(), second: one.given.path.clone() });
+        }
+    }
+    Ok((all, unknown.into_iter().map(|one| one.path).collect()))
 }
 
-/// Gives the first log of a pgbench with several threads the transactions of all, and the others none: together they
-/// are one result, not repeats.
-fn join_threads(all: &mut [Loaded]) -> Result<()> {
-    let mut threads: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
-    for (index, one) in all.iter().enumerate() {
-        let is_log = matches!(one.format, Format::PgbenchLog | Format::PgbenchAggregate);
-        let name = one.given.path.file_name().unwrap_or_default().to_string_lossy();
-        if let (true, Some((first, 1..))) = (is_log, pgbench::thread_of(&name)) {
-            threads.entry(one.given.path.with_file_name(first)).or_default().push(index);
+/// Files, those of a pgbench with several threads together: first the first thread's log, which is a result of its own
+/// if no others are given.
+fn with_threads(files: &[Given]) -> Vec<Vec<&Given>> {
+    let mut groups: Vec<Vec<&Given>> = Vec::new();
+    let mut threads: BTreeMap<PathBuf, Vec<&Given>> = BTreeMap::new();
+    for given in files {
+        let name = given.path.file_name().unwrap_or_default().to_string_lossy();
+        match pgbench::thread_of(&name) {
+            Some((first, 1..)) => threads.entry(given.path.with_file_name(first)).or_default().push(given),
+            _ => groups.push(vec![given]),
         }
     }
-    for (path, others) in threads {
-        let is_first =
-            |one: &Loaded| one.given.path == path || one.given.path == path.with_added_extension("gz");
-        // A log whose first thread's is not given is a result by itself, as its name may end in numbers by chance.
-        let Some(first) = all.iter().position(is_first) else { continue };
-        let format = all[first].format;
-        let (mut log, mut aggregate) = (pgbench::Log::default(), pgbench::Aggregate::default());
-        for index in std::iter::once(first).chain(others.iter().copied()) {
-            let path = &all[index].given.path;
-            let input = Opened::open(path)?.into_reader();
-            let read = if format == Format::PgbenchLog { log.read(input) } else { aggregate.read(input) };
-            read.map_err(|broken| broken.in_file(path))?;
-        }
-        let joined = if format == Format::PgbenchLog { log.document() } else { aggregate.document() };
-        all[first].document = joined.map_err(|broken| broken.in_file(&path))?;
-        for index in others {
-            all[index].document.measurements.clear();
-            all[index].document.measured_at_ms = None;
+    for (first, others) in threads {
+        let compressed = first.with_added_extension("gz");
+        let is_first = |group: &&mut Vec<&Given>| group[0].path == first || group[0].path == compressed;
+        match groups.iter_mut().find(is_first) {
+            Some(group) => group.extend(others),
+            // Its name may end in numbers by chance.
+            None => groups.extend(others.into_iter().map(|given| vec![given])),
         }
     }
+    groups
+}
+
+/// Reads a file, and the other threads' logs if it is the log of a pgbench: together they are one result.
+fn load(
+    files: &[&Given],
+    format: Option<Format>,
+    all: &mut Vec<Loaded>,
+    unknown: &mut Vec<NotUnderstood>,
+) -> Result<()> {
+    let [given, others @ ..] = files else { return Ok(()) };
+    let path = &given.path;
+    let opened = Opened::open(path)?;
+    let found = match format {
+        Some(format) => Some(format),
+        None => opened.format(path)?,
+    };
+    let Some(found) = found else {
+        unknown.push(opened.not_understood(path));
+        return others.iter().try_for_each(|other| load(&[other], format, all, unknown));
+    };
+    let loaded = |given: &Given, document: Document, (sha256, bytes): Digest| Loaded {
+        given: given.clone(),
+        sha256,
+        bytes,
+        format: found,
+        document,
+    };
+    let threads = pgbench::Threads::of(found).filter(|_| !others.is_empty());
+    let Some(mut threads) = threads else {
+        let (document, digest) = opened.read(path, |input| found.parse(input))?;
+        all.push(loaded(given, document, digest));
+        return others.iter().try_for_each(|other| load(&[other], format, all, unknown));
+    };
+    let at = all.len();
+    let ((), digest) = opened.read(path, |input| threads.read(input))?;
+    all.push(loaded(given, Document::default(), digest));
+    for other in others {
+        let opened = Opened::open(&other.path)?;
+        if format.is_none() && opened.format(&other.path)? != Some(found) {
+            load(&[other], None, all, unknown)?;
+            continue;
+        }
+        let ((), digest) = opened.read(&other.path, |input| threads.read(input))?;
+        all.push(loaded(other, Document::default(), digest));
+    }
+    all[at].document = threads.document().map_err(|broken| broken.in_file(path))?;
     Ok(())
 }

@@ -17,13 +17,14 @@ mod lines;
 mod model;
 mod names;
 mod printf;
+mod unread;
 mod write;
 
 pub use arms::ArmRule;
 pub use assemble::{Assembled, Choices};
 pub use check::{Checked, Difference, Reading, check};
-pub use error::{Error, Result};
+pub use error::{Error, NotUnderstood, Result};
 pub use formats::Format;
-pub use input::{Given, Loaded, files, load_all};
+pub use input::{Given, Loaded, LoadedFiles, files, load_all};
 pub use model::{Document, Measurement, Quirk, Value, Work};
 pub use write::write_run;

@@ -78,8 +78,18 @@ pub fn whole(input: impl Read) -> Result<String, Broken> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn unreadable(error: &io::Error) -> String {
+/// Why reading fails: in most cases compressed data that are not all there.
+pub fn unreadable(error: &io::Error) -> String {
+    if is_damage(error) {
+        return format!("its compressed data are cut off or damaged ({error})");
+    }
     format!("cannot be read: {error}")
+}
+
+/// Whether the file's content is at fault, not the disk or the permissions.
+pub fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
 }
 
 /// Decompresses if the content is gzip.

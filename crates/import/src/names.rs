@@ -71,7 +71,7 @@ pub fn version_of(build: &str) -> Option<(Dbms, String)> {
 }
 
 /// A test with its phase and range, as rows of tables and files name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TestName {
     /// `point-query`.
     pub test: String,

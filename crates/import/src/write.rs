@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rqps_model::{Metrics, Setting};
 use rqps_store::{
@@ -14,6 +15,11 @@ use crate::arms::ImportedArm;
 use crate::assemble::{Assembled, Placed, Step};
 use crate::error::{Error, Result};
 
+/// Where a run is made until it is complete.
+const BESIDE: &str = ".import-";
+/// No import takes as long.
+const LEFT_AFTER: Duration = Duration::from_secs(3600);
+
 /// What stands in place of a plan.
 const NO_PLAN: &str = "# Imported: results of other programs, which no plan of rqps produced.\n";
 
@@ -24,8 +30,8 @@ const NO_PLAN: &str = "# Imported: results of other programs, which no plan of r
 pub fn write_run(assembled: &Assembled, results: &Path, name: &str) -> Result<PathBuf> {
     fs::create_dir_all(results).map_err(Error::read(results))?;
     // Made beside its final place: what is left of a killed import is hidden, and no run.
-    let beside =
-        tempfile::Builder::new().prefix(".import-").tempdir_in(results).map_err(Error::read(results))?;
+    delete_left(results);
+    let beside = tempfile::Builder::new().prefix(BESIDE).tempdir_in(results).map_err(Error::read(results))?;
     let folder = RunFolder::create(beside.path(), name)?;
     let mut writer = RunFolder::open_for_writing(folder.path())?;
     begin(&mut writer, assembled, name)?;
@@ -36,6 +42,18 @@ pub fn write_run(assembled: &Assembled, results: &Path, name: &str) -> Result<Pa
     writer.set_status(Status::Complete, None)?;
     drop(writer);
     into_place(folder.path(), results)
+}
+
+/// Deletes what killed imports have left.
+fn delete_left(results: &Path) {
+    let age = |entry: &fs::DirEntry| entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+    for entry in fs::read_dir(results).into_iter().flatten().flatten() {
+        let is_import = entry.file_name().to_string_lossy().starts_with(BESIDE);
+        if is_import && age(&entry).is_some_and(|age| age > LEFT_AFTER) {
+            // Another import may do so, too.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Moves the finished folder, under the next number if another took its name meanwhile.
@@ -69,7 +87,7 @@ fn begin(writer: &mut RunWriter, assembled: &Assembled, name: &str) -> Result<()
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         created_at_ms: now_ms(),
         workload: "imported".to_owned(),
-        workload_title: format!("imported {}", formats.join(", ")),
+        workload_title: format!("imported {}", assembled.formats_of_rates().join(", ")),
         workload_revision: String::new(),
         protocol: IMPORTED.to_owned(),
         seed: 0,
@@ -271,6 +289,11 @@ fn profile(folder: &Path, assembled: &Assembled, placed: &Placed, stacks: &str) 
 impl Assembled {
     fn formats(&self) -> Vec<&str> {
         distinct(self.sources.iter().map(|source| source.format.as_str()))
+    }
+
+    /// Without those of figures beside, so that tests are the same ones whether or not these were given.
+    fn formats_of_rates(&self) -> Vec<&str> {
+        distinct(self.results.iter().map(|result| self.sources[result.source].format.as_str()))
     }
 
     fn tools(&self) -> Vec<&str> {

@@ -111,8 +111,7 @@ fn pgbench_of_old() {
     let measured = &document.measurements[0];
     assert_eq!((work(measured), measured.version.as_deref()), ((600_000.0, 60_000_000, 10_000.0), None));
     let twice = Format::Pgbench.parse(format!("{text}{text}").as_bytes()).unwrap();
-    let repeats: Vec<_> = twice.measurements.iter().map(|one| one.repeat).collect();
-    assert_eq!(repeats, [Some(1), Some(2)]);
+    assert_eq!(twice.measurements.len(), 2);
     let cut = text.split("latency").next().unwrap();
     let broken = Format::Pgbench.parse(cut.as_bytes()).unwrap_err();
     assert!(broken.line == 8 && broken.why.contains("cut off"), "{broken:?}");
@@ -149,9 +148,12 @@ fn a_csv_of_rates() {
     assert_eq!(rates, [(Some(1), 100.0), (Some(2), 101.5), (Some(1), 90.0)]);
     for (bad, line, why) in [
         ("arm,test,rate\na,b,1\n", 1, "no column repeat"),
-        ("arm,test,repeat,rate\na,b,1,fast\n", 2, "rate: \"fast\" is no number"),
-        ("arm,test,repeat,rate\na,b,0,1\n", 2, "repeat: \"0\" is no number from 1"),
+        ("arm,test,repeat,rate\na,b,1,fast\n", 2, "rate: \"fast\" is not a rate"),
+        ("arm,test,repeat,rate\na,b,0,1\n", 2, "repeat: \"0\" is not a number from 1"),
         ("arm,test,repeat,rate\n", 1, "a header without rows"),
+        ("arm,test,repeat,rate\na,b,1,12,5\n", 2, "5 fields under 4 columns"),
+        ("arm,test,repeat,rate,unit\na,b,1,12,5\n", 2, "unit: \"5\" is a number"),
+        ("arm,test,repeat,rate\na,b,1,1\n\na,b,1,2\n", 4, "b on a, repeat 1, is in line 2 already"),
     ] {
         let broken = Format::RatesCsv.parse(bad.as_bytes()).unwrap_err();
         assert!(broken.line == line && broken.why.contains(why), "{broken:?}");

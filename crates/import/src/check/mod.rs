@@ -155,14 +155,16 @@ pub fn check(
     let not_a_table = || Error::NotATable { path: table.to_owned(), known: TABLES };
     let format = Opened::open(table)?.format(table)?.ok_or_else(not_a_table)?;
     let mut raws = Vec::new();
+    let mut unknown = Vec::new();
     for given in files {
-        match Opened::open(&given.path)?.format(&given.path)? {
+        let opened = Opened::open(&given.path)?;
+        match opened.format(&given.path)? {
             Some(format) => raws.push(Raw { path: given.path.clone(), format }),
-            None if skip_unknown => {}
-            None => {
-                crate::input::load(given, None, false)?;
-            }
+            None => unknown.push(opened.not_understood(&given.path)),
         }
+    }
+    if !(unknown.is_empty() || skip_unknown) {
+        return Err(Error::unknown(unknown));
     }
     match format {
         Format::RatesTable => rates::check(table, &raws, reading),

@@ -111,9 +111,7 @@ impl Format {
             Self::Pgbench => any("transaction type: ") || any("progress: ") || first.starts_with("pgbench ("),
             Self::PgbenchLog => is_pgbench_log(first),
             Self::PgbenchAggregate => is_aggregate(first),
-            Self::RatesCsv => ["arm", "test", "repeat", "rate"]
-                .iter()
-                .all(|name| first.split(',').any(|column| column.trim().eq_ignore_ascii_case(name))),
+            Self::RatesCsv => rates_csv::separator(first).is_some(),
             Self::RatesTable => is_rates_table(first),
             Self::MetricsTable => lines.iter().take(5).any(|line| line.starts_with("--- absolute")),
             Self::StepMetrics => first.starts_with("iostat, vmstat normalized"),

@@ -1,11 +1,13 @@
-//! A CSV that any program can write: `arm,test,repeat,rate[,unit]`, with that header.
+//! A CSV that any program can write: `arm,test,repeat,rate[,unit]`, with that header, its columns in any order.
 
+use std::collections::HashMap;
 use std::io::Read;
 
+use csv::StringRecord;
 use rqps_model::Unit;
 
 use crate::error::Broken;
-use crate::lines::FILE_BYTES_MAX;
+use crate::lines::whole;
 use crate::model::{
     Document, EVENTS, Measurement, OPERATIONS, QUERIES, ROWS, THOUSAND_ROWS, TRANSACTIONS, Value, Work,
     number,
@@ -13,46 +15,91 @@ use crate::model::{
 
 const COLUMNS: [&str; 4] = ["arm", "test", "repeat", "rate"];
 
-pub fn parse(input: impl Read) -> Result<Document, Broken> {
-    let mut reader =
-        csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(input.take(FILE_BYTES_MAX));
-    let broken = |error: csv::Error| {
-        let line = error.position().map_or(1, |at| at.line() as u32);
-        Broken::at(line, error.to_string())
+/// What parts columns: a spreadsheet takes semicolons where a comma is decimal.
+const SEPARATORS: [char; 3] = [',', ';', '\t'];
+
+/// What separates columns, if this is the header.
+pub fn separator(first: &str) -> Option<char> {
+    let is_header = |separator: &char| COLUMNS.iter().all(|name| place(first, *separator, name).is_some());
+    SEPARATORS.into_iter().find(is_header)
+}
+
+/// The column that is missing in a line that is the header otherwise.
+pub fn missing_column(first: &str) -> Option<&'static str> {
+    let missing = |separator: char| {
+        let mut missing = COLUMNS.into_iter().filter(|name| place(first, separator, name).is_none());
+        missing.next().filter(|_| missing.next().is_none())
     };
-    let header = reader.headers().map_err(broken)?.clone();
+    SEPARATORS.into_iter().find_map(missing)
+}
+
+fn place(header: &str, separator: char, name: &str) -> Option<usize> {
+    header.split(separator).position(|cell| cell.trim().trim_matches('"').trim().eq_ignore_ascii_case(name))
+}
+
+pub fn parse(input: impl Read) -> Result<Document, Broken> {
+    let text = whole(input)?;
+    let mut at = Place { text: &text, byte: 0, line: 1 };
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let separator = separator(first).unwrap_or(',');
+    let mut reader = csv::ReaderBuilder::new();
+    let reader = reader.has_headers(false).trim(csv::Trim::All).flexible(true).delimiter(separator as u8);
+    let mut records = reader.from_reader(text.as_bytes()).into_records();
+    let mut next = || -> Result<Option<(StringRecord, u32)>, Broken> {
+        let Some(record) = records.next() else { return Ok(None) };
+        let record = record.map_err(|error| Broken::at(at.line, error.to_string()))?;
+        let line = at.line_of(record.position().map_or(0, |position| position.byte() as usize));
+        Ok(Some((record, line)))
+    };
+    let (header, header_at) = next()?.unwrap_or_default();
     let place = |name: &str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
     let mut places = [0; 4];
     for (at, name) in places.iter_mut().zip(COLUMNS) {
         *at = place(name).ok_or_else(|| {
-            Broken::at(1, format!("no column {name}; the header is arm,test,repeat,rate[,unit]"))
+            Broken::at(
+                header_at.max(1),
+                format!("no column {name}; the header is arm,test,repeat,rate[,unit]"),
+            )
         })?;
     }
     let unit_at = place("unit");
     let mut measurements = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(broken)?;
-        let line = record.position().map_or(1, |at| at.line() as u32);
+    let mut known: HashMap<[String; 3], u32> = HashMap::new();
+    while let Some((record, line)) = next()? {
         if record.iter().all(str::is_empty) {
             continue;
+        }
+        if record.len() > header.len() {
+            let why = format!(
+                "{} fields under {} columns: quote those that contain `{separator}`",
+                record.len(),
+                header.len()
+            );
+            return Err(Broken::at(line, why));
         }
         let cell = |index: usize| {
             let cell = record.get(places[index]).filter(|cell| !cell.is_empty());
             cell.ok_or_else(|| Broken::at(line, format!("no {}", COLUMNS[index])))
         };
         let rate = number(cell(3)?)
-            .ok_or_else(|| Broken::at(line, format!("rate: {:?} is no number", &record[places[3]])))?;
+            .ok_or_else(|| Broken::at(line, format!("rate: {:?} is not a rate", &record[places[3]])))?;
         let repeat = cell(2)?;
-        let repeat = repeat
-            .parse()
-            .ok()
-            .filter(|n| *n > 0)
-            .ok_or_else(|| Broken::at(line, format!("repeat: {repeat:?} is no number from 1")))?;
+        let number = repeat.parse().ok().filter(|n| *n > 0);
+        let number =
+            number.ok_or_else(|| Broken::at(line, format!("repeat: {repeat:?} is not a number from 1")))?;
         let unit = unit_at.and_then(|at| record.get(at)).filter(|unit| !unit.is_empty());
+        if let Some(unit) = unit.filter(|unit| crate::model::number(unit).is_some()) {
+            return Err(Broken::at(line, format!("unit: {unit:?} is a number")));
+        }
+        let (arm, test) = (cell(0)?, cell(1)?);
+        if let Some(before) = known.insert([arm, test, repeat].map(str::to_owned), line) {
+            let why = format!("{test} on {arm}, repeat {repeat}, is in line {before} already");
+            return Err(Broken::at(line, why));
+        }
         measurements.push(Measurement {
-            arm: Some(cell(0)?.to_owned()),
-            test: Some(cell(1)?.to_owned()),
-            repeat: Some(repeat),
+            arm: Some(arm.to_owned()),
+            test: Some(test.to_owned()),
+            repeat: Some(number),
             work: Some(Work::rate(&unit_of(unit.unwrap_or("queries")), rate)),
             values: vec![Value::number("rate", "1/s", &record[places[3]], line)],
             line,
@@ -63,6 +110,25 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         return Err(Broken::at(1, "a header without rows"));
     }
     Ok(Document { measurements, ..Document::default() })
+}
+
+/// Counts lines up to where records begin.
+struct Place<'a> {
+    text: &'a str,
+    byte: usize,
+    line: u32,
+}
+
+impl Place<'_> {
+    /// The line of the record that begins at this byte, after empty lines that the reader leaves out.
+    fn line_of(&mut self, byte: usize) -> u32 {
+        let bytes = self.text.as_bytes();
+        let empty = bytes.iter().skip(byte).take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+        let (from, to) = (self.byte, (byte + empty).clamp(self.byte, bytes.len()));
+        self.line += bytes[from..to].iter().filter(|byte| **byte == b'\n').count() as u32;
+        self.byte = to;
+        self.line
+    }
 }
 
 /// A known unit, or one of that name.

@@ -65,11 +65,6 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     if document.measurements.is_empty() {
         return Err(Broken::at(lines.number().max(1), "no run of sysbench in it"));
     }
-    if let [_, _, ..] = *document.measurements {
-        for (repeat, measurement) in (1..).zip(&mut document.measurements) {
-            measurement.repeat = Some(repeat);
-        }
-    }
     Ok(document)
 }
 

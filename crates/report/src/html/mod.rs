@@ -210,6 +210,16 @@ fn figure(title: &str, svg: String) -> Markup {
     html! { figure.chart-box tabindex="0" { figcaption { (title) } (PreEscaped(svg)) } }
 }
 
+/// A name that a narrow column may break after its punctuation, and only there if that is enough.
+fn breakable(name: &str) -> Markup {
+    html! {
+        @for (index, part) in name.split_inclusive(['.', '_', '=', '/', ',']).enumerate() {
+            @if index > 0 { wbr; }
+            (part)
+        }
+    }
+}
+
 /// The id of a test on the page. Characters that could end an attribute or be decoded by a browser are
 /// replaced by their number.
 fn anchor(test: &str) -> String {

@@ -6,6 +6,7 @@ use rqps_stats::{Detector, Verdict};
 use rqps_store::counted;
 
 use super::Page;
+use super::breakable;
 use super::marks::{Mark, figure, interval, subject};
 use crate::background::MARK;
 use crate::comparison::{Layout, TestStep};
@@ -17,6 +18,9 @@ use crate::section::Section;
 use crate::verdict_lines::Judged;
 use crate::words;
 
+/// Tables that only runs of one benchmark have: latencies of syncs, of transactions, the shape of an LSM tree.
+const OF_ONE_BENCHMARK: [Section; 3] = [Section::Syncs, Section::Transactions, Section::Lsm];
+
 /// The section, with the full tables collapsed.
 pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     let full = match &page.judged {
@@ -25,13 +29,16 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
         None if page.comparison.layout() == Layout::Consecutive => page.blocks(&[Section::Chain])?,
         None => page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?,
     };
-    let full: Vec<Block> = full.into_iter().filter(|block| matches!(block, Block::Table(_))).collect();
+    let is_table = |block: &Block| matches!(block, Block::Table(_));
+    let full: Vec<Block> = full.into_iter().filter(is_table).collect();
+    let own: Vec<Block> = page.blocks(&OF_ONE_BENCHMARK)?.into_iter().filter(is_table).collect();
+    let is_compared = !page.candidates().is_empty();
     let title = if page.judged.is_some() { "Every figure behind the verdicts" } else { "Rates, as tables" };
     Ok(html! {
         section #verdicts {
             h2 { (page.verdicts_title()) }
             @for warning in page.comparison.warnings() { p.callout.alarm { strong { "Warning. " } (warning) "." } }
-            p.legend {
+            @if is_compared { p.legend {
                 @if page.judged.is_some() {
                     @let costs = page.detectors().contains(&Detector::Cost);
                     (if costs { "Rate and cost per operation" } else { "Rate" }) " relative to "
@@ -44,9 +51,9 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
                     "Rate relative to " strong { (page.comparison.base.arm.name) } "; below 1 is slower. Coloured at 0.95 \
                     and below, and at 1.05 and above."
                 }
-            }
+            } }
             div.filters.script-only {
-                label { input type="checkbox" #only-changes; " Only changes" }
+                @if is_compared { label { input type="checkbox" #only-changes; " Only changes" } }
                 label { "Test " input type="search" #find-test placeholder="part of its name"; }
                 span #shown role="status" {}
             }
@@ -54,6 +61,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
                 Some(judged) => (verdict_table(page, judged)),
                 None => (rate_table(page)),
             }
+            (blocks::blocks(&own, 3))
             @if !full.is_empty() { details { summary { (title) } (blocks::blocks(&full, 3)) } }
             @if page.judged.is_some() && page.comparison.layout() == Layout::Independent {
                 details { summary { "Rates, as tables" }
@@ -143,7 +151,7 @@ fn verdict_row(
         .any(|verdict| verdict.class.is_change() && !verdict.is_control);
     html! {
         tr data-changed=[changed.then_some("")] {
-            th scope="row" { a href=(page.href(&step.name)) { (step.name) } }
+            th scope="row" { a href=(page.href(&step.name)) { (breakable(&step.name)) } }
             @for arm in arms {
                 @for detector in headlines(page) { (verdict_cell(verdict(*arm, detector))) }
             }
@@ -197,7 +205,9 @@ fn rate_table(page: &Page<'_>) -> Markup {
     html! {
         div.scroll tabindex="0" role="group" aria-label="Relative rates of all tests" {
             table.sortable.verdict-table {
-                caption { "Rate relative to " (page.comparison.base.arm.name) }
+                caption {
+                    @if arms.is_empty() { "Rates" } @else { "Rate relative to " (page.comparison.base.arm.name) }
+                }
                 thead {
                     tr {
                         th scope="col" { "test" }
@@ -229,7 +239,7 @@ fn rate_row(page: &Page<'_>, arms: &[usize], step: &TestStep) -> Markup {
     let base = page.comparison.base.rate(&step.name);
     html! {
         tr data-changed=[changed.then_some("")] {
-            th scope="row" { a href=(page.href(&step.name)) { (step.name) } }
+            th scope="row" { a href=(page.href(&step.name)) { (breakable(&step.name)) } }
             @for (ratio, missed) in &ratios {
                 @let (worse, better) = (band(ratio) < 0 && !missed, band(ratio) > 0 && !missed);
                 td.num.tint-worse[worse].tint-better[better].unranked[*missed] data-sort=[*ratio] {

@@ -28,7 +28,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         section #summary {
             h1 { (title(page)) }
-            p.about { (about(page)) }
+            p.about { @if page.in_site { "Run " (page.run.folder.name()) ": " } (about(page)) }
             @for warning in page.comparison.warnings() {
                 p.callout.alarm { strong { "Warning. " } (warning) "." }
             }
@@ -259,7 +259,7 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         @for arm in page.candidates() { (rate_headline(page, arm)) }
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
-        p.callout {
+        @if !page.candidates().is_empty() { p.callout {
             strong { "A single pass, without error bars. " }
             @if page.comparison.layout() == Layout::Consecutive {
                 (ONE_PASS_OF_CONSECUTIVE) " A plan with " code { "passes = 3" } " or more gives verdicts."
@@ -270,7 +270,7 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
                  they are not a test of significance. "
                 "The protocol " code { "isolated" } " gives verdicts."
             }
-        }
+        } }
         (blocks::blocks(&texts, 2))
     })
 }

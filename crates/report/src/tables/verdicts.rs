@@ -22,6 +22,7 @@
 //! | `ratio`, `from`, `to` | the candidate's use per operation divided by base's, and its interval |
 
 use rqps_stats::{Class, Detector, Metric, Rules, Tag, Verdict};
+use rqps_store::counted;
 use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
 
@@ -154,6 +155,7 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     };
     match (open.is_empty(), seconds > 0.0) {
         (true, _) => None,
+        _ if judged.run.meta.is_imported() => Some(open_of_import(judged, &open, &verdicts_are, state)),
         (false, false) if noisy == open.len() => Some(state),
         (false, true) if judged.run.meta.protocol == "isolated" => Some(format!(
             "{state} About {} more would probably decide {}: rqps resume {run} --more {}",
@@ -168,6 +170,22 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         (false, true) => Some(format!("{state} More passes would probably decide them.")),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
+}
+
+/// Nothing here can measure more: whoever measured can repeat it.
+fn open_of_import(judged: &Judged<'_>, open: &[&Verdict], verdicts_are: &str, state: String) -> String {
+    let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
+    if done < least {
+        return format!(
+            "{verdicts_are} inconclusive: a verdict takes {least} repeats of every arm, and there are {done}."
+        );
+    }
+    let repeats = open.iter().filter_map(|verdict| RunVerdicts::blocks_to_resolve(verdict)).max();
+    let them = if open.len() == 1 { "it" } else { "them" };
+    let more = repeats.map(|repeats| {
+        format!(" {} more of every arm would probably decide {them}.", counted(repeats, "repeat"))
+    });
+    state + &more.unwrap_or_default()
 }
 
 pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: &str, base: &str) -> Table {

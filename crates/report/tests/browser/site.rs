@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rqps_report::{SiteFile, site_pages, site_run, site_stems};
-use rqps_store::RunFolder;
+use rqps_store::{RunFolder, Status};
 use rqps_verdicts::testing::{Spec, write_run};
 use serde_json::json;
 
@@ -171,6 +171,36 @@ fn a_test_s_page_says_where_its_change_arrived() {
     let arrived = page.split("Where changes arrived").nth(1).unwrap().split("</section>").next().unwrap();
     assert!(arrived.contains("17.7: ") && arrived.contains("rate -10"), "{arrived}");
     assert!(page.contains("19devel") && page.contains("rate relative to PostgreSQL 16.11"), "{arrived}");
+}
+
+/// An interrupted run is in the lists, and says so; badge and feed stay those of the last complete run.
+#[test]
+fn an_unfinished_run_says_so_and_is_no_news() {
+    let results = tempfile::tempdir().unwrap();
+    let nightly = |seed| Spec { name: "nightly", seed, ..Spec::default() };
+    let complete = write_run(results.path(), &nightly(1)).unwrap();
+    let unfinished = write_run(results.path(), &nightly(2)).unwrap();
+    let only =
+        runs::write(results.path(), &LongRun { arms: 1, tests: 1, seconds: 1, suffix: "", functions: 0 });
+    for (run, status) in [(&unfinished, Status::Interrupted), (&only, Status::Running)] {
+        RunFolder::open_for_writing(run).unwrap().set_status(status, None).unwrap();
+    }
+    let files = files(&[complete.clone(), unfinished, only]);
+    let content = |path: &str| &files.iter().find(|file| file.path == path).unwrap().content;
+    let index = content("index.html");
+    assert!(index.contains("3 runs of 7 tests") && index.contains("; 2 of them unfinished"), "{index}");
+    assert_eq!(index.matches(">interrupted</strong>").count(), 3, "two runs, and the only rate of a test");
+    let name = complete.file_name().unwrap().to_str().unwrap();
+    let feed = content("feed.xml");
+    assert!(feed.matches("<entry>").count() == 1 && feed.contains(name), "{feed}");
+    assert!(!content("badges/nightly.svg").contains("interrupted"));
+    assert!(content("badges/long.svg").contains("interrupted"));
+    let test = files.iter().find(|file| file.path.ends_with(".point-query.html")).unwrap();
+    assert_eq!(test.content.matches(">interrupted</strong>").count(), 1, "{}", test.content);
+    // A run of one arm has rates, and a version.
+    let tests = index.split("id=\"tests\"").nth(1).unwrap();
+    let row = tests.split("<tr ").find(|row| row.contains("queries per second")).unwrap();
+    assert!(row.contains("PostgreSQL 9.1") && row.contains(">pg9 <strong"), "{row}");
 }
 
 #[test]

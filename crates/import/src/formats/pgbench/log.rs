@@ -6,6 +6,7 @@ use std::io::Read;
 use rqps_model::Series;
 
 use crate::error::Broken;
+use crate::formats::Format;
 use crate::histogram::Buckets;
 use crate::lines::Lines;
 use crate::model::{Document, Measurement, TRANSACTIONS, Value, Work};
@@ -176,6 +177,37 @@ fn document(measured_at_ms: Option<i64>, measured: Measurement) -> Document {
         measured_at_ms,
         measurements: vec![measured],
         ..Document::default()
+    }
+}
+
+/// The logs of a pgbench's threads, which are one result.
+pub enum Threads {
+    Log(Log),
+    Aggregate(Aggregate),
+}
+
+impl Threads {
+    /// `None`: not a format that a pgbench writes a file of in each thread.
+    pub fn of(format: Format) -> Option<Self> {
+        match format {
+            Format::PgbenchLog => Some(Self::Log(Log::default())),
+            Format::PgbenchAggregate => Some(Self::Aggregate(Aggregate::default())),
+            _ => None,
+        }
+    }
+
+    pub fn read(&mut self, input: impl Read) -> Result<(), Broken> {
+        match self {
+            Self::Log(log) => log.read(input),
+            Self::Aggregate(aggregate) => aggregate.read(input),
+        }
+    }
+
+    pub fn document(self) -> Result<Document, Broken> {
+        match self {
+            Self::Log(log) => log.document(),
+            Self::Aggregate(aggregate) => aggregate.document(),
+        }
     }
 }
 

@@ -57,11 +57,6 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     if run.has_figures() || run.script.is_some() || document.measurements.is_empty() {
         finish(run, lines.number().max(1), &mut document)?;
     }
-    if let [_, _, ..] = *document.measurements {
-        for (repeat, measurement) in (1..).zip(&mut document.measurements) {
-            measurement.repeat = Some(repeat);
-        }
-    }
     Ok(document)
 }
 

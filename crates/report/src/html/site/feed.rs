@@ -18,9 +18,10 @@ use crate::tame::tame;
 const ENTRIES_MAX: usize = 50;
 const CHANGES_MAX: usize = 40;
 
-/// `feed.xml`: the newest runs with verdicts.
+/// `feed.xml`: the newest complete runs with verdicts.
 pub(super) fn feed(runs: &[SiteRun]) -> Result<SiteFile> {
-    let mut runs: Vec<&SiteRun> = runs.iter().filter(|run| !run.rates.is_empty()).collect();
+    let is_news = |run: &&SiteRun| !run.rates.is_empty() && run.unfinished.is_none();
+    let mut runs: Vec<&SiteRun> = runs.iter().filter(is_news).collect();
     runs.sort_by(|a, b| (b.updated_at_ms, &b.stem).cmp(&(a.updated_at_ms, &a.stem)));
     runs.truncate(ENTRIES_MAX);
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 1);
@@ -95,9 +96,13 @@ pub(super) fn badges(runs: &[SiteRun]) -> Vec<SiteFile> {
     newest_by_label(runs).iter().map(file).collect()
 }
 
+/// The newest complete run of each label, or the newest if none is complete.
 pub(super) fn newest_by_label(runs: &[SiteRun]) -> Vec<&SiteRun> {
+    let (complete, others): (Vec<&SiteRun>, Vec<&SiteRun>) =
+        runs.iter().partition(|run| run.unfinished.is_none());
     let mut known = BTreeSet::new();
-    runs.iter().filter(|run| known.insert(badge_path(run).to_lowercase())).collect()
+    let newest = complete.into_iter().chain(others);
+    newest.filter(|run| known.insert(badge_path(run).to_lowercase())).collect()
 }
 
 pub(super) fn badge_path(run: &SiteRun) -> String {
@@ -109,6 +114,7 @@ pub(super) fn badge(run: &SiteRun) -> Badge {
     let (slower, faster) = (count(Mark::Worse), count(Mark::Better));
     let all: usize = run.rates.iter().map(|(_, count)| count).sum();
     let (result, mark) = match (slower, faster) {
+        _ if let Some(state) = run.unfinished => (state.to_owned(), ChartMark::Unknown),
         _ if all == 0 => ("no verdicts".to_owned(), ChartMark::Unknown),
         (0, 0) => (format!("no change in {all}, {} the same", count(Mark::Same)), ChartMark::Same),
         (0, faster) => (format!("{faster} of {all} faster"), ChartMark::Better),

@@ -7,9 +7,10 @@ use rqps_stats::Detector;
 use rqps_store::counted;
 use rqps_verdicts::version_key;
 
+use super::super::breakable;
 use super::super::marks::Mark;
 use super::super::shell::Frame;
-use super::run::SiteRun;
+use super::run::{ArmOfResult, ArmResult, SiteRun};
 use super::{FRAME_BYTES, PAGE_BYTES_MAX, SiteFile, SiteTest, feed, test};
 use crate::number;
 
@@ -65,6 +66,8 @@ fn page(
             p.about {
                 (counted(runs.len(), "run")) " of " (counted(tests, "test"))
                 @if let Some(newest) = runs.first() { ", the newest of " (number::utc(newest.created_at_ms)) }
+                @let unfinished = runs.iter().filter(|run| run.unfinished.is_some()).count();
+                @if unfinished > 0 { "; " (unfinished) " of them unfinished" }
                 "."
             }
             div.filters.script-only {
@@ -82,16 +85,14 @@ fn page(
                 }
             }
             div.scroll tabindex="0" role="group" aria-label="Runs" {
-                table.sortable.verdict-table {
+                table.sortable.verdict-table.names {
                     caption { "Runs, newest first" span.preamble { " (verdicts on rates)" } }
                     thead {
                         tr {
                             th scope="col" { "run" }
-                            @for mark in Mark::ALL.into_iter().filter(is_of_rates) {
-                                th.num scope="col" { (mark.word(Detector::Rate)) }
-                            }
-                            th scope="col" { "compares" }
+                            th scope="col" { "verdicts" }
                             th scope="col" { "result" }
+                            th scope="col" { "compares" }
                         }
                     }
                     tbody { @for row in rows { (row) } }
@@ -112,42 +113,44 @@ fn page(
     frame.page(&main)
 }
 
-/// Rates are never mixed.
-fn is_of_rates(mark: &Mark) -> bool {
-    *mark != Mark::Mixed
-}
-
 fn run_row(run: &SiteRun, numbers: &BTreeMap<(&str, &str), usize>) -> Markup {
     let workload = run.workload_title.as_str();
     let found = run.tests.iter().filter_map(|test| numbers.get(&(workload, test.name.as_str())));
     let tests: Vec<String> = found.map(ToString::to_string).collect();
     let more = run.sentences.len().saturating_sub(1);
     html! {
-        tr data-find=(run.versions.join(" ")) data-tests=(tests.join(" ")) {
+        tr data-find=(format!("{} {}", run.name, run.versions.join(" "))) data-tests=(tests.join(" ")) {
             th scope="row" {
-                a href=(format!("runs/{}.html", run.stem)) { (run.name) }
-                span.interval {
-                    (number::utc(run.created_at_ms))
-                    @if run.status != "complete" { ", " (run.status) }
-                }
+                a href=(format!("runs/{}.html", run.stem)) { (breakable(&run.label)) }
+                span.interval { (number::utc(run.created_at_ms)) (test::unfinished(run)) }
             }
-            @for mark in Mark::ALL.into_iter().filter(is_of_rates) {
-                @match run.rates.iter().find(|(one, _)| *one == mark) {
-                    Some((_, 0)) => td.num data-sort="0" { "0" },
-                    Some((_, count)) => td.num data-sort=(count) {
-                        span.mark.(mark.class()) { span aria-hidden="true" { (mark.symbol()) " " } (count) }
-                    },
-                    None => td.num { "-" },
-                }
-            }
-            td.wide-text { (compares(run)) span.interval { (run.workload_title) ", " (counted(run.tests.len(), "test")) } }
+            (verdicts(run))
             td.wide-text {
                 @match &run.headline {
                     Some(headline) => { (headline) "." }
-                    None => span.interval { "Nothing to compare: one arm." },
+                    None if run.sentences.is_empty() => span.interval { "Nothing to compare: one arm." },
+                    None => span.interval { "No results to compare." },
                 }
                 @if run.headline.is_some() && run.rates.is_empty() { span.interval { "No verdicts." } }
-                @if more > 0 { span.interval { "And " (more) " other " (if more == 1 { "arm." } else { "arms." }) } }
+                @if more > 0 && run.headline.is_some() { span.interval { "And " (more) " other " (if more == 1 { "arm." } else { "arms." }) } }
+            }
+            td.wide-text { (compares(run)) span.interval { (run.workload_title) ", " (counted(run.tests.len(), "test")) } }
+        }
+    }
+}
+
+/// How many rates have each verdict, a line each.
+fn verdicts(run: &SiteRun) -> Markup {
+    let slower = run.rates.iter().find(|(mark, _)| *mark == Mark::Worse).map_or(0, |(_, count)| *count);
+    html! {
+        @if run.rates.is_empty() { td.line data-sort="-1" { "-" } }
+        @else {
+            td.line data-sort=(slower) {
+                @for (mark, count) in run.rates.iter().filter(|(_, count)| *count > 0) {
+                    div.mark.(mark.class()) {
+                        span aria-hidden="true" { (mark.symbol()) " " } (count) " " (mark.word(Detector::Rate))
+                    }
+                }
             }
         }
     }
@@ -177,7 +180,7 @@ fn tests_section(tests: &[SiteTest<'_>], runs: &[SiteRun]) -> Markup {
                 p { "The first " (rows.len()) " of " (tests.len()) ". The pages of runs link to all their tests." }
             }
             div.scroll tabindex="0" role="group" aria-label="Tests" {
-                table.sortable {
+                table.sortable.names {
                     caption { "Tests" }
                     thead {
                         tr {
@@ -198,26 +201,50 @@ fn tests_section(tests: &[SiteTest<'_>], runs: &[SiteRun]) -> Markup {
 
 fn test_row(test: &SiteTest<'_>, runs: &[SiteRun]) -> Markup {
     let results = test.runs.iter().flat_map(|(run, place)| &runs[*run].tests[*place].results);
-    let mut versions: BTreeSet<String> = BTreeSet::new();
-    for result in results {
-        versions.insert(format!("{} {}", result.dbms, result.version));
-        versions.insert(format!("{} {}", result.dbms, result.base_version));
-    }
-    // Of the newest run that has any, the newest version.
-    let newest = test.runs.iter().find_map(|(run, place)| {
-        let results = runs[*run].tests[*place].results.iter().filter(|result| result.rate.is_some());
-        results.max_by_key(|result| version_key(&result.version))
-    });
+    let arms = results.flat_map(|result| std::iter::once(&result.arm).chain(&result.base));
+    let versions: BTreeSet<String> =
+        arms.filter(|arm| !arm.version.is_empty()).map(ArmOfResult::release).collect();
+    let newest = newest_result(test, runs, |run| run.unfinished.is_none())
+        .or_else(|| newest_result(test, runs, |_| true));
     html! {
         tr data-find=(versions.iter().map(String::as_str).collect::<Vec<_>>().join(" ")) {
-            th scope="row" { a href=(test.path()) { (test.name) } }
-            td.num { @if let Some(newest) = newest { (test::rate(newest)) } @else { "-" } }
-            td.line { @if let Some(newest) = newest { (newest.arm) " against " (newest.base) } }
+            th scope="row" { a href=(test.path()) { (breakable(test.name)) } }
+            @match newest {
+                Some((run, result)) => {
+                    td.num { (test::rate(result)) }
+                    td.wide-text {
+                        (result.arm.name)
+                        @if let Some(base) = &result.base { " against " (base.name) (test::unfinished(run)) }
+                        @else {
+                            (test::unfinished(run))
+                            @if let Some(rate) = &result.per_second { span.interval { (rate) " per second" } }
+                        }
+                    }
+                }
+                None => { td.num { "-" } td {} }
+            }
             td.num { (test.runs.len()) }
-            td.num { (versions.len()) }
-            td.line { (test.workload) }
+            td.num { @if versions.is_empty() { "-" } @else { (versions.len()) } }
+            td { (test.workload) }
         }
     }
+}
+
+/// The newest version of the newest run that has a rate.
+fn newest_result<'a>(
+    test: &SiteTest<'_>,
+    runs: &'a [SiteRun],
+    is_wanted: impl Fn(&SiteRun) -> bool,
+) -> Option<(&'a SiteRun, &'a ArmResult)> {
+    let mut wanted =
+        test.runs.iter().map(|(run, place)| (&runs[*run], *place)).filter(|(run, _)| is_wanted(run));
+    wanted.find_map(|(run, place)| {
+        let has_rate = |result: &&ArmResult| {
+            result.rate.is_some() || result.base.is_none() && result.per_second.is_some()
+        };
+        let results = run.tests[place].results.iter().filter(has_rate);
+        Some((run, results.max_by_key(|result| version_key(&result.arm.version))?))
+    })
 }
 
 fn badges_section(runs: &[SiteRun]) -> Markup {
@@ -225,7 +252,7 @@ fn badges_section(runs: &[SiteRun]) -> Markup {
     html! {
         section #badges {
             h2 { "Badges" }
-            p.legend { "Images for other pages: the newest run of each name. Their addresses do not change." }
+            p.legend { "Images for other pages: the newest complete run of each name. Their addresses do not change." }
             ul.badges {
                 @for run in newest.iter().take(BADGES_MAX) {
                     li { a href=(feed::badge_path(run)) { (PreEscaped(feed::badge(run).svg())) } " "

@@ -4,14 +4,16 @@
 use maud::{Markup, html};
 use rqps_charts::RatioPoint;
 use rqps_stats::{Detector, Verdict};
-use rqps_store::Run;
+use rqps_store::{Arm, Run, Status};
 use rqps_verdicts::version_rows;
 
 use super::super::marks::Mark;
 use super::super::shell::Frame;
 use super::super::{Page, consecutive, method, overview, ratios, summary, versions};
 use super::{FRAME_BYTES, PAGE_BYTES_MAX};
+use crate::comparison::{ComparedArm, TestStep};
 use crate::error::Result;
+use crate::number;
 use crate::reading::Reading;
 use crate::tables::{answer, arrivals, headline as rates_headline};
 use crate::verdict_lines::changed;
@@ -28,8 +30,8 @@ pub struct SiteRun {
     pub(super) created_at_ms: i64,
     /// When its results were last added to.
     pub(super) updated_at_ms: i64,
-    /// `complete`, `running`, …
-    pub(super) status: String,
+    /// Why its results are not final: `running`, `interrupted`, `failed`. None if it is complete.
+    pub(super) unfinished: Option<&'static str>,
     pub(super) workload_title: String,
     /// What was compared with what.
     pub(super) title: String,
@@ -37,7 +39,8 @@ pub struct SiteRun {
     pub(super) versions: Vec<String>,
     /// What was found on each arm.
     pub(super) sentences: Vec<String>,
-    /// The rates of the arm with the most changes, of several the last, in a sentence. None: there is only one arm.
+    /// The rates of the arm with the most changes, of several the last, in a sentence. None: there is only one arm, or
+    /// nothing was measured on two.
     pub(super) headline: Option<String>,
     /// How many rates have each verdict; empty without verdicts.
     pub(super) rates: Vec<(Mark, usize)>,
@@ -50,7 +53,7 @@ pub struct SiteRun {
 #[derive(Debug, Clone)]
 pub(super) struct TestOfRun {
     pub name: String,
-    /// One for each candidate.
+    /// One for each candidate, or of the only arm.
     pub results: Vec<ArmResult>,
     /// Where a change of this test came, in words.
     pub arrivals: Vec<String>,
@@ -59,15 +62,40 @@ pub(super) struct TestOfRun {
 /// An arm's result against base.
 #[derive(Debug, Clone)]
 pub(super) struct ArmResult {
-    pub arm: String,
-    pub dbms: String,
-    pub version: String,
-    pub config: String,
-    pub base: String,
-    pub base_version: String,
+    pub arm: ArmOfResult,
+    /// None in a run of one arm.
+    pub base: Option<ArmOfResult>,
+    /// The arm's own rate with its unit: `12345 queries`.
+    pub per_second: Option<String>,
+    /// Its rate relative to base's.
     pub rate: Option<RatioPoint>,
     /// None without verdicts.
     pub judged: Option<JudgedResult>,
+}
+
+/// What an arm is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ArmOfResult {
+    pub name: String,
+    pub dbms: String,
+    pub version: String,
+    pub config: String,
+}
+
+impl ArmOfResult {
+    fn new(arm: &Arm) -> Self {
+        Self {
+            name: arm.name.clone(),
+            dbms: words::dbms(&arm.dbms).to_string(),
+            version: arm.build_version.clone(),
+            config: arm.config_name.clone(),
+        }
+    }
+
+    /// `PostgreSQL 18.1`; empty if nobody said.
+    pub fn release(&self) -> String {
+        format!("{} {}", self.dbms, self.version).trim().to_owned()
+    }
 }
 
 /// An arm's verdicts on a test.
@@ -93,12 +121,14 @@ pub fn site_run(run: &Run, stem: &str) -> Result<(super::SiteFile, SiteRun)> {
 fn run_page(page: &Page<'_>) -> Result<String> {
     let steps = consecutive::section(page)?.unwrap_or_default();
     let across = versions::section(page)?.unwrap_or_default();
+    let is_compared = !page.candidates().is_empty();
+    let ratios = if is_compared { ratios::section(page) } else { Markup::default() };
     let parts = [
         ("summary", "Summary", summary::section(page)?),
         ("verdicts", page.verdicts_title(), overview::section(page)?),
         ("versions", "Versions", across),
         ("steps", "Steps", steps),
-        ("ratios", "Ratios", ratios::section(page)),
+        ("ratios", "Ratios", ratios),
         ("method", "Method", method::section(page)?),
     ];
     let mut links = vec![("../index.html".to_owned(), "All runs")];
@@ -141,7 +171,7 @@ fn facts(page: &Page<'_>, stem: &str) -> SiteRun {
     let run = page.run;
     let mut versions: Vec<String> = Vec::new();
     for arm in &run.arms {
-        let version = format!("{} {}", words::dbms(&arm.dbms), arm.build_version).trim().to_owned();
+        let version = ArmOfResult::new(arm).release();
         if !version.is_empty() && !versions.contains(&version) {
             versions.push(version);
         }
@@ -174,21 +204,33 @@ fn facts(page: &Page<'_>, stem: &str) -> SiteRun {
         sentences.extend(pairs.map(|pair| rates_headline::sentence(&pair, &page.steps)));
         headline = sentences.last().map(|last| (0, last.clone()));
     }
+    let tests = tests(page);
+    let has_results = tests.iter().flat_map(|test| &test.results).any(|result| result.rate.is_some());
     SiteRun {
         stem: stem.to_owned(),
         name: run.folder.name(),
         label: run.folder.label(),
         created_at_ms: run.meta.created_at_ms,
         updated_at_ms: run.status.changed_at_ms.max(run.meta.created_at_ms),
-        status: run.status.status.to_string(),
+        unfinished: unfinished(run),
         workload_title: run.meta.workload_title.clone(),
         title: summary::title(page),
         versions,
         sentences,
-        headline: headline.map(|(_, text)| text),
+        headline: headline.filter(|_| has_results).map(|(_, text)| text),
         rates: if counts.iter().any(|(_, count)| *count > 0) { counts.to_vec() } else { Vec::new() },
         changes,
-        tests: tests(page),
+        tests,
+    }
+}
+
+/// A run whose rqps was killed says that it is running.
+fn unfinished(run: &Run) -> Option<&'static str> {
+    match run.status.status {
+        Status::Complete => None,
+        Status::Running if run.folder.in_use_by().is_some() => Some("running"),
+        Status::Running | Status::Interrupted => Some("interrupted"),
+        Status::Failed => Some("failed"),
     }
 }
 
@@ -207,25 +249,32 @@ fn tests(page: &Page<'_>) -> Vec<TestOfRun> {
         }
         found
     };
-    let of_step = |step: &crate::comparison::TestStep| TestOfRun {
+    let mut arms = page.candidates();
+    if arms.is_empty() {
+        arms.push(page.comparison.base_in(page.run));
+    }
+    let of_step = |step: &TestStep| TestOfRun {
         name: step.name.clone(),
-        results: page.candidates().into_iter().map(|arm| result(page, step, arm)).collect(),
+        results: arms.iter().map(|arm| result(page, step, *arm)).collect(),
         arrivals: arrivals(&step.name),
     };
     page.steps.iter().map(of_step).collect()
 }
 
-fn result(page: &Page<'_>, step: &crate::comparison::TestStep, index: usize) -> ArmResult {
+fn result(page: &Page<'_>, step: &TestStep, index: usize) -> ArmResult {
     let (arm, base) = (&page.run.arms[index], page.comparison.base.arm);
+    let is_base = page.is_base(index);
     let verdict = |detector| page.judged.as_ref()?.verdicts.verdict(&step.name, index, detector).cloned();
+    let compared = page.comparison.find(arm);
+    let per_second = |one: &ComparedArm<'_>| {
+        let unit = &one.window(&step.name).ok()?.result.unit.many;
+        Some(format!("{} {unit}", number::rate(one.rate(&step.name)?)))
+    };
     ArmResult {
-        arm: arm.name.clone(),
-        dbms: words::dbms(&arm.dbms).to_string(),
-        version: arm.build_version.clone(),
-        config: arm.config_name.clone(),
-        base: base.name.clone(),
-        base_version: base.build_version.clone(),
-        rate: ratios::point(page, index, step, Detector::Rate),
+        arm: ArmOfResult::new(arm),
+        base: (!is_base).then(|| ArmOfResult::new(base)),
+        per_second: compared.and_then(per_second),
+        rate: if is_base { None } else { ratios::point(page, index, step, Detector::Rate) },
         judged: page
             .judged
             .is_some()

@@ -6,10 +6,10 @@ use rqps_stats::Verdict;
 use rqps_store::counted;
 use rqps_verdicts::version_key;
 
-use super::super::figure;
 use super::super::marks::{figure as verdict_figure, interval};
 use super::super::shell::Frame;
-use super::run::{ArmResult, SiteRun};
+use super::super::{breakable, figure};
+use super::run::{ArmOfResult, ArmResult, SiteRun};
 use super::{FRAME_BYTES, PAGE_BYTES_MAX, SiteFile, SiteTest};
 use crate::number;
 
@@ -48,7 +48,7 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
             }
             ul {
                 @for (run, arrival) in arrivals.iter().take(ARRIVALS_MAX) {
-                    li { (arrival) " (" (link(run)) ", " (day(run)) ")" }
+                    li { (arrival) " (" (link(run)) ", " (day(run)) (unfinished(run)) ")" }
                 }
             }
             @if arrivals.len() > ARRIVALS_MAX {
@@ -82,13 +82,14 @@ fn results(found: &[Found<'_>]) -> Markup {
             h2 { "All results" }
             p.legend {
                 "Rate and cost relative to the arm after " em { "against" } ", in the same run, with the interval of the \
-                ratio where there are verdicts. A rate below 1 is slower; a cost above 1 is more expensive."
+                ratio where there are verdicts. A rate below 1 is slower; a cost above 1 is more expensive. Rates per \
+                second of different runs are of different hosts or days."
             }
             @if rows.len() < found.len() {
                 p { "The newest " (rows.len()) " of " (found.len()) ". The pages of runs have all." }
             }
             div.scroll tabindex="0" role="group" aria-label="All results" {
-                table.sortable.verdict-table {
+                table.sortable.verdict-table.names {
                     caption { "All results, newest run first" }
                     thead {
                         tr {
@@ -98,6 +99,7 @@ fn results(found: &[Found<'_>]) -> Markup {
                             th.num scope="col" { "rate" }
                             th.num scope="col" { "cost" }
                             th.num scope="col" { "blocks" }
+                            th.num scope="col" { "per second" }
                         }
                     }
                     tbody { @for row in rows { (row) } }
@@ -113,15 +115,25 @@ fn row(run: &SiteRun, result: &ArmResult) -> Markup {
         judged.and_then(|judged| judged.rate.as_ref().or(judged.cost.as_ref())).map(|verdict| verdict.blocks);
     html! {
         tr {
-            th scope="row" { (link(run)) span.interval { (number::utc(run.created_at_ms)) } }
-            td.line { (result.arm) span.interval { (result.dbms) " " (result.version) } }
-            td.line { (result.base) span.interval { (result.dbms) " " (result.base_version) } }
+            th scope="row" { (link(run)) span.interval { (number::utc(run.created_at_ms)) (unfinished(run)) } }
+            (arm_cell(Some(&result.arm)))
+            (arm_cell(result.base.as_ref()))
             (rate_cell(result))
             @match judged.and_then(|judged| judged.cost.as_ref()) {
                 Some(cost) => (verdict_cell(cost)),
                 None => td.num { "-" },
             }
             td.num { @if let Some(blocks) = blocks { (blocks) } @else { "-" } }
+            td.num { (result.per_second.as_deref().unwrap_or("-")) }
+        }
+    }
+}
+
+fn arm_cell(arm: Option<&ArmOfResult>) -> Markup {
+    html! {
+        @match arm {
+            Some(arm) => td { (breakable(&arm.name)) span.interval { (arm.release()) } },
+            None => td { "-" },
         }
     }
 }
@@ -153,55 +165,72 @@ pub(super) fn rate(result: &ArmResult) -> Markup {
 }
 
 fn link(run: &SiteRun) -> Markup {
-    html! { a href=(format!("../runs/{}.html", run.stem)) { (run.name) } }
+    html! { a href=(format!("../runs/{}.html", run.stem)) { (breakable(&run.label)) } }
+}
+
+/// Says that a run's results are not final.
+pub(super) fn unfinished(run: &SiteRun) -> Markup {
+    html! { @if let Some(state) = run.unfinished { " " strong.unfinished { (state) } } }
 }
 
 fn day(run: &SiteRun) -> String {
     number::utc(run.created_at_ms).chars().take("2026-07-30".len()).collect()
 }
 
+/// A result with a version, against a base with one of the same DBMS: the run, the base, the result.
+type OfSeries<'a> = (&'a SiteRun, &'a ArmOfResult, &'a ArmResult);
+
 /// A chart for each DBMS and version of base, of the newest runs.
 fn courses(found: &[Found<'_>]) -> Vec<VersionChart> {
-    let key = |result: &ArmResult| (result.dbms.clone(), version_key(&result.base_version));
-    let mut found: Vec<Found<'_>> =
-        found.iter().filter(|(_, result)| !result.version.is_empty()).copied().collect();
+    let mut found: Vec<OfSeries<'_>> = found.iter().filter_map(of_series).collect();
+    let key = |base: &ArmOfResult| (base.dbms.clone(), version_key(&base.version));
     // A stable order: within a base, the newest run stays first.
-    found.sort_by_cached_key(|(_, result)| key(result));
-    let of_bases = found.chunk_by(|(_, a), (_, b)| key(a) == key(b));
+    found.sort_by_cached_key(|(_, base, _)| key(base));
+    let of_bases = found.chunk_by(|(_, a, _), (_, b, _)| key(a) == key(b));
     of_bases.filter_map(course).take(CHARTS_MAX).enumerate().map(numbered).collect()
+}
+
+fn of_series<'a>((run, result): &Found<'a>) -> Option<OfSeries<'a>> {
+    let base = result.base.as_ref()?;
+    let is_version = base.dbms == result.arm.dbms && !result.arm.version.is_empty();
+    is_version.then_some((*run, base, *result))
 }
 
 fn numbered((number, chart): (usize, VersionChart)) -> VersionChart {
     VersionChart { id: format!("course-{number}"), ..chart }
 }
 
-fn course(found: &[Found<'_>]) -> Option<VersionChart> {
-    let (_, first) = found.first()?;
+fn course(found: &[OfSeries<'_>]) -> Option<VersionChart> {
+    let (_, base, _) = found.first()?;
     // Arms of a run that differ in their config are lines of their own.
-    let mut lines: Vec<((&str, &str), Vec<&ArmResult>)> = Vec::new();
-    for (run, result) in found {
-        let key = (run.name.as_str(), result.config.as_str());
-        match lines.iter_mut().find(|(known, _)| *known == key) {
+    let mut lines: Vec<((&SiteRun, &str), Vec<&ArmResult>)> = Vec::new();
+    for (run, _, result) in found {
+        let config = result.arm.config.as_str();
+        match lines.iter_mut().find(|((of, known), _)| of.stem == run.stem && *known == config) {
             Some((_, results)) => results.push(result),
-            None => lines.push((key, vec![result])),
+            None => lines.push(((run, config), vec![result])),
         }
     }
     let all = lines.len();
     lines.truncate(LINES_MAX);
     let mut versions: Vec<&str> =
-        lines.iter().flat_map(|(_, results)| results).map(|result| result.version.as_str()).collect();
-    versions.push(&first.base_version);
+        lines.iter().flat_map(|(_, results)| results).map(|result| result.arm.version.as_str()).collect();
+    versions.push(&base.version);
     versions.sort_by_key(|version| version_key(version));
     versions.dedup();
     if versions.len() < VERSIONS_MIN {
         return None;
     }
-    let several = |run: &str| lines.iter().filter(|((name, _), _)| *name == run).count() > 1;
-    let line = |((run, config), results): &((&str, &str), Vec<&ArmResult>)| VersionLine {
-        label: if several(run) { format!("{run}, {config}") } else { (*run).to_owned() },
-        points: versions.iter().map(|version| point(first, version, results)).collect(),
+    let several = |run: &SiteRun| lines.iter().filter(|((of, _), _)| of.stem == run.stem).count() > 1;
+    let line = |((run, config), results): &((&SiteRun, &str), Vec<&ArmResult>)| {
+        let config = if several(run) { format!(", {config}") } else { String::new() };
+        let state = run.unfinished.map_or_else(String::new, |state| format!(" ({state})"));
+        VersionLine {
+            label: format!("{}{config}{state}", run.name),
+            points: versions.iter().map(|version| point(base, version, results)).collect(),
+        }
     };
-    let base = format!("{} {}", first.dbms, first.base_version);
+    let base = base.release();
     let part = if all > LINES_MAX { format!(", the newest {LINES_MAX} of {all}") } else { String::new() };
     Some(VersionChart {
         id: String::new(),
@@ -213,10 +242,10 @@ fn course(found: &[Found<'_>]) -> Option<VersionChart> {
     })
 }
 
-fn point(first: &ArmResult, version: &str, results: &[&ArmResult]) -> Option<RatioPoint> {
-    match results.iter().find(|result| result.version == version) {
+fn point(base: &ArmOfResult, version: &str, results: &[&ArmResult]) -> Option<RatioPoint> {
+    match results.iter().find(|result| result.arm.version == version) {
         Some(result) => result.rate,
-        None if version == first.base_version => {
+        None if version == base.version => {
             Some(RatioPoint { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: ChartMark::Same })
         }
         None => None,

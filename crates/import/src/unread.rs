@@ -1,0 +1,57 @@
+//! Why no format recognises a file: what it is instead, as far as its beginning tells, and what to do.
+
+use crate::formats::rates_csv;
+
+const FIRST_LINE_SHOWN: usize = 60;
+
+/// The reason, after "not understood: ".
+pub fn why(head: &[u8]) -> String {
+    if head.is_empty() {
+        return "it is empty".to_owned();
+    }
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return "it is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`".to_owned();
+    }
+    if head.contains(&0) {
+        return "it is not text".to_owned();
+    }
+    let text = String::from_utf8_lossy(head);
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let any = |start: &str| text.lines().any(|line| line.starts_with(start));
+    if first.starts_with("Transaction Type Index") || first.starts_with("Time (seconds),") {
+        return "it has benchbase's single requests or its rates over time: give its summary.json".to_owned();
+    }
+    if any("dbdirGB") || first.starts_with("i_sec\tt_sec\t") {
+        return "it has what a step of the Insert Benchmark printed: give o.sum.t.* or mrg.*".to_owned();
+    }
+    if first.starts_with("starting vacuum") {
+        return "it has only what pgbench prints before its results, which are on its standard output"
+            .to_owned();
+    }
+    if let Some(column) = rates_csv::missing_column(first) {
+        return format!("no column {column}; the header of a CSV is arm,test,repeat,rate[,unit]");
+    }
+    let shown: String = first.chars().take(FIRST_LINE_SHOWN).collect();
+    format!("its first line is {shown:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_is_instead() {
+        for (head, expected) in [
+            (&b""[..], "it is empty"),
+            (b"\xff\xfep\0g\0", "UTF-16"),
+            (b"\x7fELF\0\0", "it is not text"),
+            (b"Time (seconds),Throughput (requests/second),Average Latency (millisecond)\n", "summary.json"),
+            (b"i_sec\tt_sec\ti_ips\n", "o.sum.t.*"),
+            (b"arm,test,repeat,tps\n", "no column rate"),
+            (b"starting vacuum...end.\n", "standard output"),
+            (b"\nhello,world\n", "its first line is \"hello,world\""),
+        ] {
+            assert!(why(head).contains(expected), "{}", why(head));
+        }
+    }
+}
