@@ -79,7 +79,10 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     }
     let invalid =
         |error: glob::PatternError| Error::Pattern { pattern: pattern.to_owned(), why: error.msg.to_owned() };
-    let unreadable = |error: glob::GlobError| Error::read(&error.path().to_owned())(error.into());
+    let unreadable = |error: glob::GlobError| {
+        let path = error.path().to_owned();
+        Error::read(&path)(error.into())
+    };
     let found = glob::glob(pattern).map_err(invalid)?;
     let found = found.map(|path| path.map_err(unreadable)).collect::<Result<Vec<PathBuf>>>()?;
     if found.is_empty() { Err(Error::NothingMatches(pattern.to_owned())) } else { Ok(found) }

@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rqps_import::{Checked, Given, Reading, check, files};
+use rqps_import::{Assembled, Checked, Choices, Given, Reading, check, files, load_all, write_run};
+use rqps_store::RunFolder;
 
 /// The fixtures; `None` on a machine without them.
 fn fixtures() -> Option<PathBuf> {
@@ -40,6 +41,39 @@ fn assert_all_equal(checked: &Checked, cells: usize) {
 
 const DIRECTORIES: [&str; 2] =
     ["sysbench/x.my8406_rel_o2nofp.z12a_c8r32.pk1", "sysbench/x.my8407_rel_o2nofp.z12a_c8r32.pk1"];
+
+/// All kinds of files become a run, together with those that belong to them.
+#[test]
+fn results_become_runs() {
+    let Some(root) = fixtures() else { return };
+    let results = tempfile::tempdir().unwrap();
+    for paths in [
+        &["sysbench/pg181.dop40"][..],
+        &DIRECTORIES,
+        &["vmstat-iostat"],
+        &["fio/o.ext4.hetz.secs300.1.gz", "fio/o.ext4.ser7.secs300.1.gz"],
+        &["db_bench/sum.byrx.txt"],
+        &["hammerdb/sum.res.pg.load8.vu6.w1000.5.120.csv"],
+        &["insert-benchmark/o.sum.t.20m.pg131.cx5", "insert-benchmark/o.sum.t.20m.pg124.cx5"],
+        &["sysbench/dell32-repeat/v1.qps.abs.all.tsv", "sysbench/dell32-repeat/v2.qps.abs.all.tsv"],
+    ] {
+        let loaded = load_all(&given(&root, paths), None, false).unwrap().0;
+        let assembled = Assembled::new(loaded, &Choices::default()).unwrap();
+        let run = write_run(&assembled, results.path(), "real")
+            .unwrap_or_else(|error| panic!("{paths:?}: {error}"));
+        let run = RunFolder::open(&run).unwrap();
+        assert_eq!(run.windows.len(), assembled.results.len(), "{paths:?}");
+    }
+}
+
+#[test]
+fn ratios_are_no_rates() {
+    let Some(root) = fixtures() else { return };
+    for table in ["sysbench/published/qps.rel.all.csv", "insert-benchmark/res.pg/rel.q100.1"] {
+        let error = load_all(&given(&root, &[table]), None, false).unwrap_err().to_string();
+        assert!(error.contains("ratios"), "{table}: {error}");
+    }
+}
 
 #[test]
 fn rates_of_sysbench() {

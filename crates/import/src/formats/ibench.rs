@@ -122,10 +122,11 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
 }
 
 fn measurement(block: &Block, row: &Row, step: Option<String>) -> Result<Measurement, Broken> {
-    let figure = |name: &str| {
-        let at = block.columns.iter().position(|column| column == name)?;
-        number(&row.cells[at])
-    };
+    let cell = |name: &str| Some(&row.cells[block.columns.iter().position(|column| column == name)?]);
+    let figure = |name: &str| number(cell(name)?);
+    if ["ips", "qps"].iter().filter_map(|name| cell(name)).any(|cell| cell.contains('.')) {
+        return Err(Broken::at(row.line, "ratios, as ips or qps has decimals: give mrg.*"));
+    }
     let rows_per_s = figure("ips").ok_or_else(|| Broken::at(row.line, "no ips"))?;
     let queries_per_s = figure("qps").unwrap_or(0.0);
     let work =

@@ -142,7 +142,9 @@ impl Format {
                 any("<svg")
                     && lines.iter().any(|line| line.contains("flamegraph") || line.contains("Flame Graph"))
             }
-            Self::VacuumLog => first.starts_with("vac_") && first.contains(" starts at "),
+            Self::VacuumLog => {
+                ["vac_my starts at ", "pg_vac starts at "].iter().any(|start| first.starts_with(start))
+            }
         }
     }
 

@@ -104,6 +104,15 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     if let Some(cell) = table.rows.iter().flat_map(|row| &row.cells).find(|cell| *cell == "inf") {
         return Err(Broken::at(1, format!("{cell:?} is no rate")));
     }
+    let cells = || table.rows.iter().flat_map(|row| &row.cells);
+    let has_two_decimals =
+        |cell: &String| cell.rsplit_once('.').is_some_and(|(_, decimals)| decimals.len() == 2);
+    if cells().all(has_two_decimals) {
+        return Err(Broken::at(
+            table.rows[0].line,
+            "ratios, as all figures have two decimals: give the table of rates",
+        ));
+    }
     let mut measurements = Vec::new();
     for row in &table.rows {
         for (index, cell) in row.cells.iter().enumerate() {

@@ -211,7 +211,9 @@ impl Run {
         if let Some(statement) = line.strip_prefix("for: ").or_else(|| line.strip_prefix("for ")) {
             self.statement = statement.trim().to_owned();
         } else if let Some(sql) = line.strip_prefix("table 1 : explain ") {
-            if self.measured.plans.len() < PLANS_MAX && !self.statement.is_empty() {
+            // Each client prints them.
+            let is_known = self.measured.plans.iter().any(|plan| plan.statement == self.statement);
+            if self.measured.plans.len() < PLANS_MAX && !self.statement.is_empty() && !is_known {
                 let statement = std::mem::take(&mut self.statement);
                 let (text, json) = (String::new(), String::new());
                 self.measured.plans.push(QueryPlan { statement, sql: sql.to_owned(), text, json });
