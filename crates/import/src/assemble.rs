@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use rqps_model::{Group, Role, Unit};
+use rqps_model::{Group, Role, Unit, clipped};
 use rqps_store::Source;
 
 use crate::arms::{ArmRule, Arms, ImportedArm};
@@ -17,6 +17,9 @@ use crate::names::{ArmName, TestName, in_published_order, natural};
 static TESTS: Group = Group::new(1, "tests", "tests", "tests");
 static INSERTS: Group = Group::consecutive(1, "insert", "inserts");
 static BESIDE_WRITES: Group = Group::consecutive(2, "background", "queries beside writes");
+
+/// Of the tests that an error names.
+const NAMES_CHARS_MAX: usize = 200;
 
 /// What the user decides.
 #[derive(Debug, Default)]
@@ -159,6 +162,7 @@ impl Assembled {
             notes: Vec::new(),
         };
         assembled.place(found, is_consecutive)?;
+        assembled.expect_common_tests()?;
         assembled.add_beside(beside)?;
         assembled.count_metrics(choices.cpus);
         assembled.notes = consistency::examine(&assembled)?;
@@ -229,6 +233,28 @@ impl Assembled {
         self.repeats = self.repeats.max(numbers.len() as u32);
         self.results.sort_by_key(|result| (result.repeat, result.step, result.arm));
         Ok(())
+    }
+
+    /// # Errors
+    /// If base has no test that another arm has: a table without a ratio is not what was wanted.
+    fn expect_common_tests(&self) -> Result<()> {
+        let tests = |is_wanted: &dyn Fn(usize) -> bool| -> BTreeSet<usize> {
+            self.results.iter().filter(|result| is_wanted(result.arm)).map(|result| result.step).collect()
+        };
+        let of_base = tests(&|arm| arm == self.base);
+        let of_others = tests(&|arm| arm != self.base);
+        if of_others.is_empty() || !of_base.is_disjoint(&of_others) {
+            return Ok(());
+        }
+        let names = |steps: BTreeSet<usize>| {
+            let names: Vec<&str> = steps.iter().map(|step| self.steps[*step].name.as_str()).collect();
+            clipped(&names.join(", "), NAMES_CHARS_MAX)
+        };
+        Err(Error::NothingInCommon {
+            base: self.arms[self.base].name.clone(),
+            of_base: names(of_base),
+            of_others: names(of_others),
+        })
     }
 
     /// Adds figures of the host and of profiles to the results they belong to: of the same arm and test, in order.

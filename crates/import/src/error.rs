@@ -43,6 +43,10 @@ pub enum Error {
     UnknownDbms { rule: String, dbms: String, nearest: &'static str },
     #[error("--arm {pattern}=…: no arm matches it; the arms are: {known}")]
     UnusedRule { pattern: String, known: String },
+    #[error(
+        "no arm has a test of {base}, the base: {base} has {of_base}, the others {of_others}; name files of the same test alike"
+    )]
+    NothingInCommon { base: String, of_base: String, of_others: String },
     /// A file with several arms cannot be one.
     #[error("{}: it has the arms {arms} itself: give it without `{given}=`", path.display())]
     NamesArms { path: PathBuf, arms: String, given: String },

@@ -10,11 +10,10 @@ use std::rc::Rc;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Broken, Error, NotUnderstood, Result};
-use crate::formats::{Format, pgbench};
+use crate::formats::{Format, pgbench, unread};
 use crate::lines::{FILE_BYTES_MAX, decompressed};
 use crate::model::Document;
 use crate::names::natural;
-use crate::unread;
 
 /// How much of a file tells its format.
 const HEAD_BYTES: u64 = 1 << 16;

@@ -17,7 +17,6 @@ mod lines;
 mod model;
 mod names;
 mod printf;
-mod unread;
 mod write;
 
 pub use arms::ArmRule;

@@ -149,6 +149,7 @@ fn a_csv_of_rates() {
     for (bad, line, why) in [
         ("arm,test,rate\na,b,1\n", 1, "no column repeat"),
         ("arm,test,repeat,rate\na,b,1,fast\n", 2, "rate: \"fast\" is not a rate"),
+        ("arm,test,repeat,rate\na,b,1,0.0\n", 2, "rate: 0"),
         ("arm,test,repeat,rate\na,b,0,1\n", 2, "repeat: \"0\" is not a number from 1"),
         ("arm,test,repeat,rate\n", 1, "a header without rows"),
         ("arm,test,repeat,rate\na,b,1,12,5\n", 2, "5 fields under 4 columns"),

@@ -49,7 +49,8 @@ pub(crate) fn warnings(
 
 fn several_dbms(arms: &[ComparedArm<'_>]) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
-    for compared in arms {
+    // Of an imported arm nobody may have said.
+    for compared in arms.iter().filter(|compared| !compared.arm.dbms.is_empty()) {
         let name = words::dbms(&compared.arm.dbms);
         if !names.contains(&name) {
             names.push(name);

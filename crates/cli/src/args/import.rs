@@ -28,7 +28,7 @@ pub struct ImportArgs {
     pub device: Option<String>,
     /// The format of all files, instead of finding it by content
     #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
-    pub format: Option<Format>,
+    pub read_as: Option<Format>,
     /// The arm that the others are compared with [default: the first]
     #[arg(long, value_name = "ARM", conflicts_with = "check")]
     pub base: Option<String>,
@@ -36,7 +36,7 @@ pub struct ImportArgs {
     #[arg(long = "arm", value_name = "RULE", conflicts_with = "check")]
     pub arms: Vec<ArmRule>,
     /// CPUs of the measured host, if no file tells
-    #[arg(long, value_name = "N", conflicts_with = "check")]
+    #[arg(long, value_name = "N", conflicts_with = "check", value_parser = clap::value_parser!(u32).range(1..))]
     pub cpus: Option<u32>,
     /// Name of the run
     #[arg(long, default_value = "import", conflicts_with = "check")]

@@ -18,7 +18,7 @@ pub fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<ExitCode> {
         let checked = rqps_import::check(table, &files, args.device.as_deref(), reading, args.skip_unknown)?;
         return report_check(context, table, &checked);
     }
-    let (loaded, skipped) = rqps_import::load_all(&files, args.format, args.skip_unknown)?;
+    let (loaded, skipped) = rqps_import::load_all(&files, args.read_as, args.skip_unknown)?;
     for path in skipped {
         out::message(&format!("{}: not understood, left out", path.display()));
     }

@@ -32,6 +32,8 @@ fn files_of_pgbench_get_a_verdict_in_one_command() {
     write(&new, 9_200.0, [0.998, 1.0, 1.003, 0.999, 1.001]);
     let arguments =
         [("base", &old), ("head", &new)].map(|(arm, path)| format!("{arm}={}/*.log", path.display()));
+    let ended = bench.call(&["import", &arguments[0], "--as", "fio"]).expect(2);
+    assert!(ended.stderr.contains("no test of fio"), "{}", ended.stderr);
     let ended = bench.call(&["import", &arguments[0], &arguments[1], "--name", "patch"]).expect(0);
     assert!(ended.stdout.contains("REGRESSION select-only: 8.0 % slower"), "{}", ended.stdout);
     assert!(ended.stderr.contains("imported into"), "{}", ended.stderr);

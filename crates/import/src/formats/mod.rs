@@ -16,6 +16,7 @@ pub mod pgbench;
 pub mod rates_csv;
 pub mod rates_table;
 pub mod sysbench;
+pub mod unread;
 pub mod vacuum_log;
 pub mod vmstat;
 pub mod ycsb;

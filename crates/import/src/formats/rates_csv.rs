@@ -83,6 +83,9 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         };
         let rate = number(cell(3)?)
             .ok_or_else(|| Broken::at(line, format!("rate: {:?} is not a rate", &record[places[3]])))?;
+        if rate == 0.0 {
+            return Err(Broken::at(line, "rate: 0: leave out what did not run"));
+        }
         let repeat = cell(2)?;
         let number = repeat.parse().ok().filter(|n| *n > 0);
         let number =
