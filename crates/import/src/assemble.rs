@@ -266,16 +266,21 @@ impl Assembled {
             *count += 1;
             let repeat = one.measurement.repeat.unwrap_or(*count);
             let step = self.steps.iter().position(|step| step.row == one.test.row());
+            let source = |index: usize| Path::new(&self.sources[index].path);
             let of_arm = || self.results.iter().enumerate().filter(|(_, result)| result.arm == one.arm);
+            let of_test = || of_arm().filter(|(_, result)| Some(result.step) == step);
+            let own = stem(source(one.source));
             let only = || Some(of_arm().next()?.0).filter(|_| of_arm().count() == 1);
-            let place = of_arm()
-                .find(|(_, result)| Some(result.step) == step && result.repeat == repeat)
+            let place = of_test()
+                .find(|(_, result)| stem(source(result.source)) == own)
+                .or_else(|| of_test().find(|(_, result)| result.repeat == repeat))
                 .map(|(index, _)| index)
                 .or_else(only);
             let Some(place) = place else {
                 return Err(Error::Missing {
                     what: format!("the result that {} belongs to", self.sources[one.source].path),
-                    remedy: "give it, too, or leave this file out".to_owned(),
+                    remedy: "give it, too, or leave this file out; files belong together by arm and test, as ro-1.txt and ro-1.vmstat"
+                        .to_owned(),
                 });
             };
             let result = &mut self.results[place];
@@ -366,19 +371,31 @@ fn clients_of(path: &Path) -> Option<u32> {
     name.split('.').find_map(|part| part.strip_prefix("dop")?.parse().ok())
 }
 
+/// Endings of files that say nothing about the test.
+fn is_ending(end: &str) -> bool {
+    let known = ["gz", "txt", "log", "out", "err", "csv", "json", "tsv"];
+    known.contains(&end) || ["vmstat", "iostat", "vm", "io", "perf", "svg"].contains(&end)
+}
+
+fn without_endings(name: &str, is_ending: impl Fn(&str) -> bool) -> &str {
+    let mut stem = name;
+    while let Some((rest, _)) = stem.rsplit_once('.').filter(|(rest, end)| !rest.is_empty() && is_ending(end))
+    {
+        stem = rest;
+    }
+    stem
+}
+
+/// `ro-1` of `results/ro-1.txt` and `results/ro-1.vmstat`.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    without_endings(&name, is_ending).to_owned()
+}
+
 /// A test's name from a file's, without what tells repeats apart: `select_only-3.log` is `select_only`.
 fn test_of_path(path: &Path, format: Format) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut stem = name.as_str();
-    while let Some((rest, end)) = stem.rsplit_once('.') {
-        let is_number = end.parse::<u64>().is_ok();
-        if rest.is_empty()
-            || !(is_number || ["gz", "txt", "log", "out", "err", "csv", "json", "tsv"].contains(&end))
-        {
-            break;
-        }
-        stem = rest;
-    }
+    let stem = without_endings(&name, |end| is_ending(end) || end.parse::<u64>().is_ok());
     if matches!(format, Format::Hammerdb | Format::HammerdbCsv | Format::HammerdbJobs) {
         return tproc_c(stem);
     }

@@ -101,3 +101,24 @@ fn all_files_that_are_not_understood_are_named_at_once() {
         assert!(error.contains(part), "{part}: {error}");
     }
 }
+
+/// What vmstat printed belongs to the result of the same name, also where other repeats have none.
+#[test]
+fn figures_of_the_host_go_to_the_repeat_of_their_name() {
+    let dir = tempfile::tempdir().unwrap();
+    for repeat in 1..=2 {
+        let text = format!(
+            "sysbench 1.0.20\n\nNumber of threads: 1\n\nThreads started!\n\n    queries:  100{repeat} (10.00 per sec.)\n    \
+             total number of events: 100\n    total time: 100.0s\n    avg: 0.10\n"
+        );
+        fs::write(dir.path().join(format!("ro-{repeat}.txt")), text).unwrap();
+    }
+    let vmstat = "procs ---cpu---\n r  b  cs us sy id\n 1  0  5  9  9 82\n 1  0  7 40 10 50\n";
+    fs::write(dir.path().join("ro-2.vmstat"), vmstat).unwrap();
+    let loaded = load_all(&files(&[dir.path().display().to_string()]).unwrap(), None, false).unwrap().0;
+    let assembled = Assembled::new(loaded, &Choices { cpus: Some(2), ..Choices::default() }).unwrap();
+    let user: Vec<Option<&f64>> =
+        assembled.results.iter().map(|one| one.measurement.metrics.get("host_user_us")).collect();
+    // 40 % of 2 CPUs in 100 s.
+    assert_eq!(user, [None, Some(&80e6)]);
+}

@@ -1,5 +1,6 @@
 //! RocksDB's db_bench: rows of `report.tsv`, alone or by test and version (`sum.*.txt`), and its own log.
 
+use std::collections::HashSet;
 use std::io::Read;
 
 use rqps_model::EndedBy;
@@ -87,7 +88,8 @@ pub fn parse_rows(input: impl Read) -> Result<(Vec<String>, Vec<Row>), Broken> {
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let (paths, rows) = parse_rows(input)?;
     // Rows of one version may be those of several compilers, which only the paths tell apart.
-    let is_ambiguous = rows.iter().any(|row| rows.iter().any(|other| is_same_build(row, other)));
+    let mut builds = HashSet::new();
+    let is_ambiguous = rows.iter().any(|row| !builds.insert((&row.test, &row.version, &row.githash)));
     let mut document = Document { tool: Some("db_bench".to_owned()), ..Document::default() };
     for row in &rows {
         let Some(rate) = number(&row.rate).filter(|_| !is_preparation(&row.test)) else { continue };
@@ -113,10 +115,6 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         rows.iter().filter_map(|row| dates::of_iso(&row.cells.iter().find(|(name, _)| name == "date")?.1));
     document.measured_at_ms = dates.min();
     Ok(document)
-}
-
-fn is_same_build(a: &Row, b: &Row) -> bool {
-    a.line != b.line && a.test == b.test && a.version == b.version && a.githash == b.githash
 }
 
 fn version(text: &str) -> Option<(u32, u32)> {
