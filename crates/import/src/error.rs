@@ -44,7 +44,7 @@ pub enum Error {
     #[error("--arm {pattern}=…: no arm matches it; the arms are: {known}")]
     UnusedRule { pattern: String, known: String },
     #[error(
-        "no arm has a test of {base}, the base: {base} has {of_base}, the others {of_others}; name files of the same test alike"
+        "no other arm has a test of the base, {base}: it has {of_base}, the others {of_others}; name files of the same test alike"
     )]
     NothingInCommon { base: String, of_base: String, of_others: String },
     /// A file with several arms cannot be one.

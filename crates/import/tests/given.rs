@@ -74,7 +74,7 @@ fn what_cannot_be_compared_is_refused() {
     let two = b"arm,test,repeat,rate\nold,a,1,100\nnew,a,1,90\n";
     let other = b"arm,test,repeat,rate\nx,b,1,100\n";
     let error = refused(&[("old=", &csv("queries")), ("new=", other)], &[]);
-    assert!(error.contains("no arm has a test of old, the base: old has a, the others b"), "{error}");
+    assert!(error.contains("no other arm has a test of the base, old: it has a, the others b"), "{error}");
     let error = refused(&[("base=", two)], &[]);
     assert!(error.contains("it has the arms old, new itself: give it without `base=`"), "{error}");
 }
