@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rqps_model::Dbms;
-use rustix::fs::{Access, OFlags, access, statfs};
+use rustix::fs::{Access, AtFlags, OFlags, StatxFlags, access, statfs, statx};
 
 use crate::build::{Address, Build, Published, Release};
 use crate::dirs::Dirs;
@@ -60,6 +60,17 @@ impl Product for FileSystem {
         match OpenOptions::new().read(true).write(true).mode(0o600).custom_flags(flags).open(path) {
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
                 Err(refused("its file system refuses direct I/O (O_DIRECT): name a directory on another one"))
+            }
+            // Kernels before 6.1 do not tell.
+            Ok(file)
+                if statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).is_ok_and(|found| {
+                    found.stx_mask & StatxFlags::DIOALIGN.bits() != 0 && found.stx_dio_mem_align == 0
+                }) =>
+            {
+                Err(refused(
+                    "its file system has no direct I/O: it opens files with O_DIRECT and uses the page cache, as ext4 \
+                     does with data=journal; name a directory on another one",
+                ))
             }
             // A file system without nameless files is asked by fio itself.
             _ => Ok(()),

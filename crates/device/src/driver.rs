@@ -19,7 +19,7 @@ use rqps_wire::Error as WireError;
 use rqps_workloads::expect::Answers;
 use rqps_workloads::sync_latency::{self, Sync, SyncLatency, SyncPlan, SyncTest, WRITES};
 
-use crate::file::{OwnFile, free_bytes};
+use crate::file::{OwnFile, free_bytes, other_owner, path_in};
 use crate::fio::{self, Running, Until, Writes};
 use crate::output::{self, Figures};
 
@@ -38,8 +38,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    pub fn new(path: PathBuf) -> Self {
-        Self { path, file: Mutex::new(None) }
+    pub fn new(dir: &Path, key: u64) -> Self {
+        Self { path: path_in(dir, key), file: Mutex::new(None) }
     }
 
     /// Removes the file.
@@ -57,8 +57,15 @@ impl Target {
         if file.is_some() {
             return Ok(());
         }
-        let free =
-            free_bytes(self.directory()).map_err(|error| failed("filling the file", error.to_string()))?;
+        let broken = |error: std::io::Error| failed("filling the file", error.to_string());
+        if let Some(pid) = other_owner(self.directory()).map_err(broken)? {
+            let words = format!(
+                "process {pid} measures in {} too: wait for its end, or name another directory",
+                self.directory().display()
+            );
+            return Err(failed("filling the file", words));
+        }
+        let free = free_bytes(self.directory()).map_err(broken)?;
         if free < bytes.saturating_add(SPARE_BYTES) {
             let mib = |bytes: u64| bytes >> 20;
             let words = format!(
@@ -69,8 +76,7 @@ impl Target {
             );
             return Err(failed("filling the file", words));
         }
-        let own =
-            OwnFile::promise(&self.path).map_err(|error| failed("filling the file", error.to_string()))?;
+        let own = OwnFile::promise(&self.path).map_err(broken)?;
         let start = Instant::now();
         let running = run(fio::fill(own.path(), bytes), "filling the file", &mut |running| {
             let _ = running;

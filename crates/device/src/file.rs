@@ -1,5 +1,6 @@
 //! The file that fio writes to, and its removal.
 
+use std::fs::DirEntry;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,24 @@ use rustix::fs::statvfs;
 /// Waits for the end of its input, which is the end of rqps, however it dies, and removes the file. The file must keep
 /// its name while it is measured: btrfs and ZFS do not sync files that have none.
 const REMOVE_AT_THE_END: &str = "trap '' HUP INT TERM; read -r line; rm -f -- \"$1\"";
+
+/// Prefix of the files' names, followed by the PID of their process.
+const PREFIX: &str = ".rqps-fio-";
+
+/// Where this process keeps a file in a directory; `key` distinguishes its files.
+pub(crate) fn path_in(dir: &Path, key: u64) -> PathBuf {
+    dir.join(format!("{PREFIX}{}-{key:016x}", std::process::id()))
+}
+
+/// Another process that has such a file in a directory.
+pub(crate) fn other_owner(dir: &Path) -> io::Result<Option<u32>> {
+    let owner = |entry: io::Result<DirEntry>| {
+        let name = entry.ok()?.file_name();
+        name.to_str()?.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok()
+    };
+    let is_other = |pid: &u32| *pid != std::process::id() && Path::new(&format!("/proc/{pid}")).exists();
+    Ok(std::fs::read_dir(dir)?.filter_map(owner).find(is_other))
+}
 
 /// A file that is removed when this is dropped, or when this process dies.
 pub(crate) struct OwnFile {
@@ -52,6 +71,17 @@ pub(crate) fn free_bytes(dir: &Path) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_other_processes_are_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(path_in(dir.path(), 7), "").unwrap();
+        // Above the largest PID that Linux assigns.
+        std::fs::write(dir.path().join(format!("{PREFIX}4194305-7")), "").unwrap();
+        assert_eq!(other_owner(dir.path()).unwrap(), None);
+        std::fs::write(dir.path().join(format!("{PREFIX}1-7")), "").unwrap();
+        assert_eq!(other_owner(dir.path()).unwrap(), Some(1));
+    }
 
     #[test]
     fn the_file_is_removed_at_the_end_of_its_owner() {

@@ -121,8 +121,7 @@ impl System for Directory {
 
     fn open(&self, spec: &ServerSpec, _: &AtomicBool) -> ServerResult<Box<dyn Instance>> {
         std::fs::create_dir_all(&spec.log_dir).map_err(file_error("create", &spec.log_dir))?;
-        let name = format!(".rqps-fio-{:016x}", name_word(&spec.data_dir.to_string_lossy()));
-        let target = Arc::new(Target::new(spec.build.root.join(name)));
+        let target = Arc::new(Target::new(&spec.build.root, name_word(&spec.data_dir.to_string_lossy())));
         Ok(Box::new(DirectoryInstance {
             directory: spec.build.root.clone(),
             version_text: spec.build.version_text.clone(),

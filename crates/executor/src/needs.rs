@@ -42,7 +42,9 @@ impl Needs {
                 let loads = distinct_loads(plan, ingredients) * u64::from(LOADS);
                 let load_s = START_SECONDS + rows as f64 / LOAD_ROWS_PER_SECOND;
                 let blocks_s = FIRST_LOOK * block_seconds(plan, plan.workload.steps.len());
-                (loads + resident(plan), loads as f64 * load_s + blocks_s)
+                // What is measured in a place of its own is not copied.
+                let copies = if place.is_some() { 0 } else { loads };
+                (copies + resident(plan), loads as f64 * load_s + blocks_s)
             }
         };
         let caches =
@@ -65,7 +67,10 @@ impl Needs {
     /// # Errors
     /// If the host lacks the disk space or the memory.
     pub fn check(self) -> Result<Self> {
-        let gb = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
+        let gb = |bytes: u64| match bytes {
+            1_000_000_000.. => format!("{:.1} GB", bytes as f64 / 1e9),
+            _ => format!("{:.0} MB", bytes as f64 / 1e6),
+        };
         if let Some(place) = self.place.as_ref().filter(|_| self.data_bytes > self.disk_free_bytes) {
             return Err(Error::HostTooSmall(format!(
                 "this plan writes {} to {}, where {} are free: lower file_mb, or make room there",

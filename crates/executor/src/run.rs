@@ -98,7 +98,9 @@ impl Execution {
     }
 
     pub(crate) fn measure_host(&self) -> Result<Vec<HostFigure>> {
-        self.setup.host.certificate(self.setup.place.work())
+        let base = &self.setup.ingredients[self.setup.plan.base_index()];
+        let own_place = base.system.place(&base.build);
+        self.setup.host.certificate(own_place.unwrap_or_else(|| self.setup.place.work()))
     }
 
     pub(crate) fn writer(&mut self) -> &mut RunWriter {

@@ -25,6 +25,8 @@ const SHARE_MIN: f64 = 0.05;
 const SYNCS_MIN: f64 = 0.5;
 /// How far a rate may be above the promised one before that is remarked.
 const ABOVE: f64 = 1.05;
+/// How far apart the rates of the fastest and the slowest slices may be for the promise to be a bound.
+const UNSTEADY: f64 = 4.0;
 /// From this share on it is given as a factor.
 const TIMES_MIN: f64 = 1.5;
 
@@ -65,6 +67,13 @@ pub fn waiting_commits(
         per_commit > 0.0 && per_commit * f64::from(found.sessions.max(1)) < SYNCS_MIN
     });
     Ok((!is_refuted).then_some(WaitingCommits { log_syncs, ..found }))
+}
+
+/// Whether the commits of a test wait for the disk on one of two arms only, by the settings in effect.
+pub(crate) fn wait_on_the_first_only(run: &Run, test: &str, (first, second): (usize, usize)) -> bool {
+    let mut sum = Sum::default();
+    windows_of(run, test, first).into_iter().for_each(|window| sum.add(window));
+    is_durable(run, first) && !is_durable(run, second) && sum.writes()
 }
 
 /// Whether the settings in effect make commits wait until their log is on the disk.
@@ -125,10 +134,13 @@ impl Sum {
         self.log_bytes += window.metric("server_wal_bytes").unwrap_or(0.0);
     }
 
+    fn writes(&self) -> bool {
+        self.commits > 0.0 && self.log_bytes / self.commits >= WRITES_BYTES
+    }
+
     fn commits(&self, promise: CommitPromise) -> Option<WaitingCommits> {
-        let writes = self.commits > 0.0 && self.log_bytes / self.commits >= WRITES_BYTES;
         let each_per_s = self.commits / self.session_s;
-        (writes && each_per_s * promise.sync_us / 1e6 >= SHARE_MIN).then(|| WaitingCommits {
+        (self.writes() && each_per_s * promise.sync_us / 1e6 >= SHARE_MIN).then(|| WaitingCommits {
             sessions: self.sessions,
             per_s: self.commits / self.elapsed_s,
             share: each_per_s / promise.per_s,
@@ -169,9 +181,13 @@ impl Commits {
         let did = arms.iter().filter_map(|(name, commits)| Some(commits.as_ref()?.text(name)));
         let is_above = arms.iter().filter_map(|(_, commits)| **commits).any(|commits| commits.share > ABOVE);
         let above = " The disk was faster then than before and after the run.";
+        let unsteady = match promise.high_per_s > UNSTEADY * promise.low_per_s {
+            true => " (it varied widely, so this is no bound)",
+            false => "",
+        };
         format!(
-            "Commits wait for the disk, which promises one client at most {} per second ({} to {}): {} us to write 16 KiB, {} \
-             us for fdatasync, by the host's certificate. {}.{}",
+            "Commits wait for the disk. At the disk's latency before and after the run one client can do {} per second, {} to \
+             {} in single slices{unsteady}: {} us to write 16 KiB, {} us for fdatasync. {}.{}",
             words::number(promise.per_s),
             words::number(promise.low_per_s),
             words::number(promise.high_per_s),

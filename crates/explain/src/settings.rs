@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_model::{LeftOut, ServerSetting, Setting};
+use rqps_model::{Dbms, LeftOut, ServerSetting, Setting};
 use rqps_store::{Arm, Run};
 
 use crate::context::Context;
@@ -266,9 +266,25 @@ fn after_load(base: &Arm, arm: &Arm) -> Option<Difference> {
     differing(DifferenceKind::AfterLoad, AFTER_LOAD, before.as_deref(), after.as_deref())
 }
 
+/// Differences between two directories: their file systems, mount options and devices.
+fn directory(base: &Arm, arm: &Arm) -> Vec<Difference> {
+    let value = |arm: &Arm, name: &str| {
+        arm.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone())
+    };
+    let names: BTreeSet<&String> = base.facts.iter().chain(&arm.facts).map(|fact| &fact.name).collect();
+    let difference = |name: &String| {
+        let (before, after) = (value(base, name), value(arm, name));
+        differing(DifferenceKind::Build, name, before.as_deref(), after.as_deref())
+    };
+    names.into_iter().filter_map(difference).collect()
+}
+
 /// Differences in how the servers were built; for flags, only the words that differ.
 fn build(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let kind = DifferenceKind::Build;
+    if base.dbms == Dbms::Directory.name() {
+        return directory(base, arm);
+    }
     let compiler = |arm: &Arm| {
         let (_, by) = arm.build_version_text.split_once("compiled by ")?;
         Some(by.rsplit_once(", ").map_or(by, |(compiler, _)| compiler).to_owned())

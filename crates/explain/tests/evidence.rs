@@ -115,6 +115,17 @@ fn other_programs_are_named_only_if_the_slower_arm_suffered() {
     let (word, text) = sentence(&found, Cause::OtherLoad).unwrap_or_else(|| panic!("{:?}", found.findings));
     assert_eq!(word, Word::TheHost);
     assert!(text.contains("of the machine's CPU; while old was, 1."), "{text}");
+    // Who sleeps at each commit leaves the CPU to others.
+    let durable = Spec {
+        settings: vec![
+            (0, "fsync", "on"),
+            (0, "synchronous_commit", "off"),
+            (2, "fsync", "on"),
+            (2, "synchronous_commit", "on"),
+        ],
+        ..slower(rest(5.0, 120.0))
+    };
+    assert!(sentence(&explained(&durable), Cause::OtherLoad).is_none());
     let found = explained(&slower(rest(120.0, 5.0)));
     assert!(sentence(&found, Cause::OtherLoad).is_none(), "{:?}", found.findings);
 }

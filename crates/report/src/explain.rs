@@ -69,7 +69,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     document.extend(differences(run, &comparison, &found));
     document.extend(notes(&found));
     if found.is_empty() {
-        document.push(Block::Text(no_explanations(run, judged.as_ref())));
+        document.push(Block::Text(no_explanations(run, judged.as_ref(), !options.tests.is_empty())));
     }
     if hidden > 0 {
         let run = run.folder.name();
@@ -364,8 +364,17 @@ fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     Some(format!("{}.", parts.join("; ")))
 }
 
-fn no_explanations(run: &Run, judged: Option<&Judged<'_>>) -> String {
+fn no_explanations(run: &Run, judged: Option<&Judged<'_>>, named_tests: bool) -> String {
     let name = run.folder.name();
+    if run.arms.len() < 2 {
+        return format!(
+            "There is no other arm to compare {} with, so there is nothing to explain.",
+            run.arms.first().map_or("base", |arm| &arm.name)
+        );
+    }
+    if named_tests {
+        return "These tests have no result on two arms, so there is nothing to explain.".to_owned();
+    }
     let reason = match judged {
         Some(judged) if judged.verdicts.blocks_done == 0 => {
             return "No block is done yet, so there are no verdicts to explain.".to_owned();

@@ -21,7 +21,7 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// What helps on a host that is not quiet.
 const REMEDY: &str = "Rates of windows that follow each other can't be judged now: wait for a quiet host, or use \
-    protocol = \"isolated\", where arms take turns, so that others disturb all alike, and costs are judged too";
+    protocol = \"isolated\", where arms take turns, so that others disturb all alike";
 
 words! {
     /// A question about a host.
@@ -212,7 +212,12 @@ impl Seen<'_> {
                     "{took}, more than with a write cache that survives power loss, less than to reach flash"
                 ),
             ),
-            _ => (Answer::No, format!("{took}: it waits for the medium or a network, so every commit does")),
+            _ => (
+                Answer::No,
+                format!(
+                    "{took}: each sync waits for the medium or a network, and so does each durable commit"
+                ),
+            ),
         };
         Some(HostAnswer { question: HostQuestion::WriteCache, answer, text })
     }

@@ -159,6 +159,11 @@ impl Benchmark for SyncLatency {
 /// `jobs`: a number or a list, each once. A resolved plan has the first as `clients`, others in names of steps.
 fn read_jobs(plan: &Reading<'_>) -> Vec<u32> {
     let mut jobs: Vec<u32> = Vec::new();
+    if plan.workload.node("jobs").is_some() && plan.workload.node("clients").is_some() {
+        let at = plan.workload.key_at("clients");
+        let remedy = "Remove it: `jobs` says how many write at the same time.";
+        plan.problems.error(&at, plan.workload.place_of("clients"), "does not apply beside `jobs`", remedy);
+    }
     let key = if plan.workload.node("jobs").is_some() { "jobs" } else { "clients" };
     for Found { value, at } in plan.workload.integers(key, JOBS) {
         if jobs.contains(&(value as u32)) {
@@ -324,7 +329,10 @@ impl Workplan for SyncPlan {
 
     fn method(&self, plan: &Plan) -> Vec<(&'static str, String)> {
         let file = ("file", format!("{} MiB, shared by all jobs", self.file_mb));
-        let io = ("I/O", "random writes, psync, O_DIRECT, a sync after each write".to_owned());
+        let io = (
+            "I/O",
+            "random writes, psync, O_DIRECT; after each write the sync that the test is named for".to_owned(),
+        );
         match &plan.isolated {
             Some(isolated) => shared::method_of_blocks(isolated).into_iter().chain([file, io]).collect(),
             None => vec![("window", format!("{} s", self.seconds)), file, io],

@@ -11,13 +11,17 @@ use rqps_model::Dbms;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
-    let dbms: Dbms = args.dbms.parse().map_err(|e| Usage(format!("{e}")))?;
-    if args.versions.is_empty() {
+    // Plans and other commands write `postgres-18`.
+    let (dbms, version) =
+        args.dbms.split_once('-').map_or((&*args.dbms, None), |(dbms, one)| (dbms, Some(one)));
+    let dbms: Dbms = dbms.parse().map_err(|e| Usage(format!("{e}")))?;
+    let versions: Vec<&str> = version.into_iter().chain(args.versions.iter().map(String::as_str)).collect();
+    if versions.is_empty() {
         return list_published(context, dbms);
     }
-    let from = address(args)?;
+    let from = address(args, versions.len())?;
     let mut builds = Vec::new();
-    for version in &args.versions {
+    for version in versions {
         let build = with_spinner(&format!("getting {dbms} {version}"), || match &from {
             Some(from) => rqps_builds::install_from(&context.dirs, dbms, version, from),
             None => rqps_builds::install(&context.dirs, dbms, version),
@@ -32,11 +36,11 @@ pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The address given by the user.
-fn address(args: &InstallArgs) -> anyhow::Result<Option<Address>> {
+fn address(args: &InstallArgs, versions: usize) -> anyhow::Result<Option<Address>> {
     let Some(url) = &args.from else {
         return Ok(None);
     };
-    if args.versions.len() > 1 {
+    if versions > 1 {
         return Err(Usage("--from takes one version; install the others separately".to_owned()).into());
     }
     let is_sum = |text: &String| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -8,11 +8,11 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rqps_model::HostQuantity;
 use rqps_model::random::Stream;
-use rqps_model::{HostFigure, HostQuantity};
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, OFlags, StatxFlags, statx};
 
-use super::{LONG_SLICE, SHORT_SLICE, SLICES, timed_slice};
+use super::{LONG_SLICE, SHORT_SLICE, Slices, timed_slice};
 use crate::error::{Error, Result};
 
 /// Prefix of the file's name, followed by the PID of its process.
@@ -31,15 +31,6 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// What direct I/O wants of addresses in memory.
 const ALIGNMENT: usize = 4096;
 
-pub(super) fn figures(dir: &Path) -> Result<Vec<HostFigure>> {
-    remove_left_files(dir);
-    let measure = || {
-        let file = Scratch::create(dir)?;
-        file.measure()
-    };
-    measure().map_err(|source| Error::Canary { dir: dir.to_path_buf(), source })
-}
-
 /// Removes files of processes that were killed.
 fn remove_left_files(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -52,10 +43,15 @@ fn remove_left_files(dir: &Path) {
 }
 
 /// The file, removed when dropped.
-struct Scratch {
+pub(super) struct Scratch {
     path: PathBuf,
     file: File,
     is_direct: bool,
+    size: u64,
+    /// Where the next sequential read begins.
+    next: u64,
+    places: Stream,
+    memory: Vec<u8>,
 }
 
 impl Drop for Scratch {
@@ -65,106 +61,104 @@ impl Drop for Scratch {
 }
 
 impl Scratch {
-    fn create(dir: &Path) -> io::Result<Self> {
+    /// Writes the file.
+    pub fn create(dir: &Path) -> Result<Self> {
+        remove_left_files(dir);
+        let failed = |source| Error::Canary { dir: dir.to_path_buf(), source };
+        let mut scratch = Self::open(dir).map_err(failed)?;
+        scratch.fill().map_err(failed)?;
+        Ok(scratch)
+    }
+
+    fn open(dir: &Path) -> io::Result<Self> {
         let path = dir.join(format!("{PREFIX}{}", std::process::id()));
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(true).mode(0o600);
         let direct = options.clone().custom_flags(OFlags::DIRECT.bits() as i32).open(&path);
-        match direct {
-            Ok(file) => Ok(Self { path, file, is_direct: true }),
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                let file = options.open(&path)?;
-                Ok(Self { path, file, is_direct: false })
+        let (file, is_direct) = match direct {
+            Ok(file) => {
+                let is_direct = has_direct_io(&file);
+                (file, is_direct)
             }
-            Err(error) => Err(error),
-        }
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => (options.open(&path)?, false),
+            Err(error) => return Err(error),
+        };
+        let memory = vec![0x5a; CHUNK_BYTES + ALIGNMENT];
+        Ok(Self { path, file, is_direct, size: 0, next: 0, places: Stream::new(&[FILE_BYTES]), memory })
     }
 
-    fn measure(&self) -> io::Result<Vec<HostFigure>> {
-        let mut memory = vec![0x5a; CHUNK_BYTES + ALIGNMENT];
+    pub fn add_slices(&mut self, slices: &mut Slices) -> Result<()> {
+        self.measure(slices).map_err(|source| Error::Canary {
+            dir: self.path.parent().unwrap_or(&self.path).to_path_buf(),
+            source,
+        })
+    }
+
+    fn measure(&mut self, slices: &mut Slices) -> io::Result<()> {
+        let Self { file, is_direct, size, next, places, memory, .. } = self;
         let start = memory.as_ptr().align_offset(ALIGNMENT);
         let chunk = &mut memory[start..start + CHUNK_BYTES];
-        let size = self.fill(chunk)?;
-        let mut random = Stream::new(&[size]);
-        let mut place = move || (random.key(size / WRITE_BYTES as u64) - 1) * WRITE_BYTES as u64;
-        let (mut writes_us, mut syncs_us) = (Vec::new(), Vec::new());
-        for _ in 0..SLICES {
-            let (write_us, sync_us) = self.write_and_sync(&chunk[..WRITE_BYTES], &mut place)?;
-            writes_us.push(write_us);
-            syncs_us.push(sync_us);
+        let mut place = || (places.key(*size / WRITE_BYTES as u64) - 1) * WRITE_BYTES as u64;
+        let (write_us, sync_us) = write_and_sync(file, &chunk[..WRITE_BYTES], &mut place)?;
+        slices.add(HostQuantity::Write, write_us);
+        slices.add(HostQuantity::Sync, sync_us);
+        if *is_direct {
+            let sequential_us = read_us(file, chunk, || {
+                let from = *next;
+                *next = (*next + CHUNK_BYTES as u64) % *size;
+                from
+            })?;
+            slices.add(HostQuantity::SequentialRead, CHUNK_BYTES as f64 / sequential_us);
+            slices.add(HostQuantity::RandomRead, read_us(file, &mut chunk[..WRITE_BYTES], place)?);
         }
-        let mut figures = vec![
-            HostFigure::of_slices(HostQuantity::Write, writes_us),
-            HostFigure::of_slices(HostQuantity::Sync, syncs_us),
-        ];
-        if self.is_direct {
-            figures.push(HostFigure::of_slices(
-                HostQuantity::SequentialRead,
-                self.sequential_reads(chunk, size)?,
-            ));
-            let block = &mut chunk[..WRITE_BYTES];
-            figures
-                .push(HostFigure::of_slices(HostQuantity::RandomRead, self.random_reads(block, &mut place)?));
-        }
-        Ok(figures.into_iter().flatten().collect())
+        Ok(())
     }
 
-    /// Writes the file and syncs it; returns its size.
-    fn fill(&self, chunk: &[u8]) -> io::Result<u64> {
+    /// Writes the file and syncs it.
+    fn fill(&mut self) -> io::Result<()> {
+        let chunk_start = self.memory.as_ptr().align_offset(ALIGNMENT);
+        let chunk = &self.memory[chunk_start..chunk_start + CHUNK_BYTES];
         let start = Instant::now();
-        let mut size = 0;
-        while size < FILE_BYTES && (size == 0 || start.elapsed() < FILL_MAX) {
-            self.file.write_all_at(chunk, size)?;
-            size += chunk.len() as u64;
+        while self.size < FILE_BYTES && (self.size == 0 || start.elapsed() < FILL_MAX) {
+            self.file.write_all_at(chunk, self.size)?;
+            self.size += chunk.len() as u64;
         }
-        self.file.sync_all()?;
-        Ok(size)
+        self.file.sync_all()
     }
+}
 
-    /// Median microseconds of writes, and of the syncs after them, in one slice.
-    fn write_and_sync(&self, block: &[u8], place: &mut impl FnMut() -> u64) -> io::Result<(f64, f64)> {
-        let start = Instant::now();
-        let (mut writes_us, mut syncs_us) = (Vec::new(), Vec::new());
-        while writes_us.is_empty() || start.elapsed() < LONG_SLICE {
-            let begin = Instant::now();
-            self.file.write_all_at(block, place())?;
-            let written = Instant::now();
-            self.file.sync_data()?;
-            writes_us.push((written - begin).as_secs_f64() * 1e6);
-            syncs_us.push(written.elapsed().as_secs_f64() * 1e6);
+/// Whether a file opened with O_DIRECT has direct I/O: some file systems open it and use the page cache, such as ext4
+/// with `data=journal`. Kernels before 6.1 do not tell.
+fn has_direct_io(file: &File) -> bool {
+    statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
+        .is_ok_and(|stat| stat.stx_mask & StatxFlags::DIOALIGN.bits() == 0 || stat.stx_dio_mem_align > 0)
+}
+
+/// Median microseconds of writes, and of the syncs after them, in one slice.
+fn write_and_sync(file: &File, block: &[u8], place: &mut impl FnMut() -> u64) -> io::Result<(f64, f64)> {
+    let start = Instant::now();
+    let (mut writes_us, mut syncs_us) = (Vec::new(), Vec::new());
+    while writes_us.is_empty() || start.elapsed() < LONG_SLICE {
+        let begin = Instant::now();
+        file.write_all_at(block, place())?;
+        let written = Instant::now();
+        file.sync_data()?;
+        writes_us.push((written - begin).as_secs_f64() * 1e6);
+        syncs_us.push(written.elapsed().as_secs_f64() * 1e6);
+    }
+    Ok((median(writes_us), median(syncs_us)))
+}
+
+/// Mean microseconds of a read in one slice.
+fn read_us(file: &File, buffer: &mut [u8], mut place: impl FnMut() -> u64) -> io::Result<f64> {
+    let mut failed = None;
+    let slice = timed_slice(SHORT_SLICE, || {
+        if let Err(error) = file.read_exact_at(buffer, place()) {
+            failed = Some(error);
         }
-        Ok((median(writes_us), median(syncs_us)))
-    }
-
-    fn sequential_reads(&self, chunk: &mut [u8], size: u64) -> io::Result<Vec<f64>> {
-        let mut at = 0;
-        self.reads(chunk, || {
-            let from = at;
-            at = (at + CHUNK_BYTES as u64) % size;
-            from
-        })
-        .map(|us| us.into_iter().map(|us| CHUNK_BYTES as f64 / us).collect())
-    }
-
-    fn random_reads(&self, block: &mut [u8], place: &mut impl FnMut() -> u64) -> io::Result<Vec<f64>> {
-        self.reads(block, place)
-    }
-
-    /// Mean microseconds of a read, slice by slice.
-    fn reads(&self, buffer: &mut [u8], mut place: impl FnMut() -> u64) -> io::Result<Vec<f64>> {
-        let mut failed = None;
-        let mut slice = |_| {
-            let slice = timed_slice(SHORT_SLICE, || {
-                if let Err(error) = self.file.read_exact_at(buffer, place()) {
-                    failed = Some(error);
-                }
-                1
-            });
-            slice.seconds * 1e6 / slice.operations
-        };
-        let slices = (0..SLICES).map(&mut slice).collect();
-        failed.map_or(Ok(slices), Err)
-    }
+        1
+    });
+    failed.map_or(Ok(slice.seconds * 1e6 / slice.operations), Err)
 }
 
 /// The upper of the middle values.
@@ -194,8 +188,10 @@ mod tests {
     #[test]
     fn reads_are_left_out_where_they_would_come_from_the_page_cache() {
         let dir = tempfile::tempdir_in("/dev/shm").unwrap();
-        let scratch = Scratch::create(dir.path()).unwrap();
-        let names: Vec<_> = scratch.measure().unwrap().iter().map(|figure| figure.quantity.key()).collect();
+        let mut scratch = Scratch::create(dir.path()).unwrap();
+        let mut slices = Slices::default();
+        scratch.measure(&mut slices).unwrap();
+        let names: Vec<_> = slices.figures().iter().map(|figure| figure.quantity.key()).collect();
         let all = ["write_16k_us", "fdatasync_16k_us", "sequential_read_mb_per_s", "random_read_16k_us"];
         // tmpfs has direct I/O since Linux 6.6.
         assert_eq!(names, all[..if scratch.is_direct { 4 } else { 2 }]);

@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use rqps_model::{HostFigure, HostQuantity};
+use rqps_model::HostQuantity;
 
-use super::cpu_ns_per_operation;
+use super::{Slices, cpu_ns_per_operation};
 use crate::canary::{LINE_LEN, MEMORY_LINES, cycle};
 
 /// Loads of one batch: some tens of microseconds.
@@ -13,34 +13,36 @@ const LOADS: u64 = 1000;
 /// Bytes of one copy: with its source more than the caches of most processors.
 const COPY_BYTES: usize = 32 << 20;
 
-pub(super) fn figures() -> Vec<HostFigure> {
-    let figures = [
-        HostFigure::of_slices(HostQuantity::MemoryLatency, latency_ns()),
-        HostFigure::of_slices(HostQuantity::MemoryCopy, copy_mb_per_s()),
-    ];
-    figures.into_iter().flatten().collect()
+pub(super) struct Memory {
+    /// See [`cycle`].
+    lines: Vec<u32>,
+    at: u32,
+    from: Vec<u8>,
+    to: Vec<u8>,
 }
 
-fn latency_ns() -> Vec<f64> {
-    let lines = cycle(MEMORY_LINES);
-    let mut at = 0;
-    cpu_ns_per_operation(|| {
-        let mut load = 0;
-        while load < LOADS {
-            at = lines[at as usize * LINE_LEN];
-            load += 1;
-        }
-        black_box(at);
-        LOADS
-    })
-}
+impl Memory {
+    pub fn new() -> Self {
+        Self { lines: cycle(MEMORY_LINES), at: 0, from: vec![0x5a; COPY_BYTES], to: vec![0; COPY_BYTES] }
+    }
 
-fn copy_mb_per_s() -> Vec<f64> {
-    let (from, mut to) = (vec![0x5a_u8; COPY_BYTES], vec![0_u8; COPY_BYTES]);
-    let copies = cpu_ns_per_operation(|| {
-        to.copy_from_slice(black_box(&from));
-        black_box(&to);
-        1
-    });
-    copies.into_iter().map(|ns| COPY_BYTES as f64 / ns * 1e3).collect()
+    pub fn add_slices(&mut self, slices: &mut Slices) {
+        let Self { lines, at, from, to } = self;
+        let latency_ns = cpu_ns_per_operation(|| {
+            let mut load = 0;
+            while load < LOADS {
+                *at = lines[*at as usize * LINE_LEN];
+                load += 1;
+            }
+            black_box(*at);
+            LOADS
+        });
+        slices.add(HostQuantity::MemoryLatency, latency_ns);
+        let copy_ns = cpu_ns_per_operation(|| {
+            to.copy_from_slice(black_box(from));
+            black_box(&mut *to);
+            1
+        });
+        slices.add(HostQuantity::MemoryCopy, COPY_BYTES as f64 / copy_ns * 1e3);
+    }
 }

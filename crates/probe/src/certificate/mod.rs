@@ -1,12 +1,15 @@
 //! The certificate of a host: what its CPUs, memory, scheduler and disk can do now, in about four seconds.
 //!
 //! Every figure is measured in slices, so that it comes with its own noise: the median, and the range of the slices.
+//! Slices of all figures take turns, so that each figure's are spread over the whole time: slices in a burst are alike,
+//! and the next burst would look like another host.
 
 mod cpu;
 mod disk;
 mod memory;
 mod scheduler;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -14,11 +17,15 @@ use nix::time::{ClockId, clock_gettime};
 use procfs::{CurrentSI, KernelStats};
 use rqps_model::{HostFigure, HostQuantity};
 
+use self::disk::Scratch;
+use self::memory::Memory;
+use self::scheduler::Scheduler;
 use crate::error::{Error, Result};
 use crate::host::{HostCpu, SINCE};
 use crate::process::process_cpu_ns;
 
-/// Slices of each figure. With 8 on each side, ranges of one distribution do not overlap once in 6,000 times.
+/// Slices of each figure. With 8 on each side, ranges of one distribution do not overlap once in 6,000 times, if slices
+/// are independent.
 const SLICES: usize = 8;
 
 /// Slices of CPU speed and of the disk's writes.
@@ -34,16 +41,38 @@ const SHORT_SLICE: Duration = Duration::from_millis(20);
 /// # Errors
 /// If no file can be written in `dir`.
 pub fn certify(dir: &Path) -> Result<Vec<HostFigure>> {
-    let before = Usage::now()?;
-    let mut figures = cpu::figures();
-    let memory = memory::figures();
-    let scheduler = scheduler::figures();
-    let others = before.others_since()?;
-    figures.extend(others);
-    figures.extend(memory);
-    figures.extend(scheduler);
-    figures.extend(disk::figures(dir)?);
-    Ok(figures)
+    let (mut memory, scheduler) = (Memory::new(), Scheduler::new());
+    let mut disk = Scratch::create(dir)?;
+    let mut slices = Slices::default();
+    for _ in 0..SLICES {
+        let before = Usage::now()?;
+        cpu::add_slices(&mut slices);
+        memory.add_slices(&mut slices);
+        scheduler.add_slices(&mut slices);
+        before.add_others_since(&mut slices)?;
+        disk.add_slices(&mut slices)?;
+    }
+    Ok(slices.figures())
+}
+
+/// The slices of all figures.
+#[derive(Default)]
+struct Slices(BTreeMap<HostQuantity, Vec<f64>>);
+
+impl Slices {
+    fn add(&mut self, quantity: HostQuantity, value: f64) {
+        self.0.entry(quantity).or_default().push(value);
+    }
+
+    fn figures(self) -> Vec<HostFigure> {
+        let figure = |(quantity, slices): (HostQuantity, Vec<f64>)| {
+            let mean = slices.iter().sum::<f64>() / slices.len() as f64;
+            let figure = HostFigure::of_slices(quantity, slices)?;
+            // A slice has some 60 ticks of the kernel's clock, so a small share is 0 in most of them.
+            Some(if quantity.is_share() { HostFigure { value: mean, ..figure } } else { figure })
+        };
+        self.0.into_iter().filter_map(figure).collect()
+    }
 }
 
 /// CPU time of the host and of this process.
@@ -59,22 +88,18 @@ impl Usage {
         Ok(Self { host: HostCpu::since_boot(&stats), own_us })
     }
 
-    /// The shares of all CPU time since then that other guests and other programs took.
-    fn others_since(&self) -> Result<Vec<HostFigure>> {
+    /// Adds the shares of all CPU time since then that other guests and other programs took.
+    fn add_others_since(&self, slices: &mut Slices) -> Result<()> {
         let now = Self::now()?;
         let spent = now.host.combine(&self.host, SINCE);
         let all = spent.user_us + spent.system_us + spent.iowait_us + spent.steal_us + spent.idle_us;
         let busy = spent.user_us + spent.system_us;
         let others = busy.saturating_sub(now.own_us.saturating_sub(self.own_us));
-        if all == 0 {
-            return Ok(Vec::new());
+        if all > 0 {
+            slices.add(HostQuantity::Steal, 100.0 * spent.steal_us as f64 / all as f64);
+            slices.add(HostQuantity::OtherPrograms, 100.0 * others as f64 / all as f64);
         }
-        let share = |us: u64| vec![100.0 * us as f64 / all as f64];
-        let figures = [
-            HostFigure::of_slices(HostQuantity::Steal, share(spent.steal_us)),
-            HostFigure::of_slices(HostQuantity::OtherPrograms, share(others)),
-        ];
-        Ok(figures.into_iter().flatten().collect())
+        Ok(())
     }
 }
 
@@ -105,13 +130,10 @@ fn thread_cpu_s() -> f64 {
     time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
 }
 
-/// Nanoseconds of CPU time per operation, in short slices: other programs that want the CPU do not count.
-fn cpu_ns_per_operation(mut batch: impl FnMut() -> u64) -> Vec<f64> {
-    let slice = |_| {
-        let slice = timed_slice(SHORT_SLICE, &mut batch);
-        slice.cpu_s * 1e9 / slice.operations
-    };
-    (0..SLICES).map(slice).collect()
+/// Nanoseconds of CPU time per operation in a short slice: other programs that want the CPU do not count.
+fn cpu_ns_per_operation(batch: impl FnMut() -> u64) -> f64 {
+    let slice = timed_slice(SHORT_SLICE, batch);
+    slice.cpu_s * 1e9 / slice.operations
 }
 
 #[cfg(test)]

@@ -4,41 +4,48 @@ use std::hint::black_box;
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::time::Instant;
 
-use rqps_model::{HostFigure, HostQuantity};
+use rqps_model::HostQuantity;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::{SHORT_SLICE, SLICES, cpu_ns_per_operation, timed_slice};
+use super::{SHORT_SLICE, Slices, cpu_ns_per_operation, timed_slice};
 
 /// Readings of the clock, or round trips, of one batch.
 const BATCH: u64 = 50;
 
-pub(super) fn figures() -> Vec<HostFigure> {
-    let reads = cpu_ns_per_operation(|| {
-        (0..BATCH).for_each(|_| {
-            black_box(Instant::now());
+pub(super) struct Scheduler {
+    /// The first and the last CPU that this process may use.
+    first: Option<usize>,
+    last: Option<usize>,
+}
+
+impl Scheduler {
+    pub fn new() -> Self {
+        let Ok(set) = sched_getaffinity(None) else { return Self { first: None, last: None } };
+        let mut allowed = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu));
+        Self { first: allowed.next(), last: allowed.next_back() }
+    }
+
+    pub fn add_slices(&self, slices: &mut Slices) {
+        let read_ns = cpu_ns_per_operation(|| {
+            (0..BATCH).for_each(|_| {
+                black_box(Instant::now());
+            });
+            BATCH
         });
-        BATCH
-    });
-    let allowed =
-        sched_getaffinity(None).map(|set| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect());
-    let allowed: Vec<usize> = allowed.unwrap_or_default();
-    let us = |first: Option<&usize>, second: Option<&usize>| match (first, second) {
-        (Some(first), Some(second)) => half_round_trips_us(*first, *second).unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    let figures = [
-        HostFigure::of_slices(HostQuantity::ClockRead, reads),
-        HostFigure::of_slices(HostQuantity::ContextSwitch, us(allowed.first(), allowed.first())),
-        HostFigure::of_slices(
-            HostQuantity::WakeUp,
-            us(allowed.first(), allowed.last().filter(|_| allowed.len() > 1)),
-        ),
-    ];
-    figures.into_iter().flatten().collect()
+        slices.add(HostQuantity::ClockRead, read_ns);
+        for (quantity, second) in
+            [(HostQuantity::ContextSwitch, self.first), (HostQuantity::WakeUp, self.last)]
+        {
+            let (Some(first), Some(second)) = (self.first, second) else { continue };
+            if let Ok(Some(us)) = half_round_trip_us(first, second) {
+                slices.add(quantity, us);
+            }
+        }
+    }
 }
 
 /// Microseconds from a thread's write into a pipe to the return of another thread's read, on these CPUs.
-fn half_round_trips_us(first: usize, second: usize) -> std::io::Result<Vec<f64>> {
+fn half_round_trip_us(first: usize, second: usize) -> std::io::Result<Option<f64>> {
     let (ping_out, ping_in) = std::io::pipe()?;
     let (pong_out, pong_in) = std::io::pipe()?;
     std::thread::scope(|scope| {
@@ -49,7 +56,7 @@ fn half_round_trips_us(first: usize, second: usize) -> std::io::Result<Vec<f64>>
         let asking = scope.spawn(move || {
             pin(first);
             let (mut ping_in, mut pong_out) = (ping_in, pong_out);
-            let mut trips = || {
+            let trips = || {
                 (0..BATCH).for_each(|_| {
                     let mut byte = [0];
                     // The other thread ends only after this one.
@@ -57,13 +64,10 @@ fn half_round_trips_us(first: usize, second: usize) -> std::io::Result<Vec<f64>>
                 });
                 BATCH
             };
-            let half_us = |_| {
-                let slice = timed_slice(SHORT_SLICE, &mut trips);
-                slice.seconds * 1e6 / slice.operations / 2.0
-            };
-            (0..SLICES).map(half_us).collect()
+            let slice = timed_slice(SHORT_SLICE, trips);
+            slice.seconds * 1e6 / slice.operations / 2.0
         });
-        Ok(asking.join().unwrap_or_default())
+        Ok(asking.join().ok())
     })
 }
 

@@ -20,6 +20,8 @@ use crate::words;
 
 /// Tables that only runs of one benchmark have: latencies of syncs, of transactions, the shape of an LSM tree.
 const OF_ONE_BENCHMARK: [Section; 3] = [Section::Syncs, Section::Transactions, Section::Lsm];
+/// Rates as tables.
+const RATES: [Section; 3] = [Section::Relative, Section::Absolute, Section::Chain];
 
 /// The section, with the full tables collapsed.
 pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
@@ -27,7 +29,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
         Some(_) => page.blocks(&[Section::Verdicts, Section::Evidence])?,
         // The other tables are in the section of steps.
         None if page.comparison.layout() == Layout::Consecutive => page.blocks(&[Section::Chain])?,
-        None => page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?,
+        None => page.blocks(&RATES)?,
     };
     let is_table = |block: &Block| matches!(block, Block::Table(_));
     let full: Vec<Block> = full.into_iter().filter(is_table).collect();
@@ -65,7 +67,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             @if !full.is_empty() { details { summary { (title) } (blocks::blocks(&full, 3)) } }
             @if page.judged.is_some() && page.comparison.layout() == Layout::Independent {
                 details { summary { "Rates, as tables" }
-                    (blocks::blocks(&page.blocks(&[Section::Relative, Section::Absolute, Section::Chain])?, 3))
+                    (blocks::blocks(&page.blocks(&RATES)?, 3))
                 }
             }
         }

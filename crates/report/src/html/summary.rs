@@ -51,7 +51,9 @@ pub(super) fn title(page: &Page<'_>) -> String {
     let same_build = |arm: usize| page.run.arms[arm].build_hash == base.build_hash;
     match candidates.as_slice() {
         [] => name(base),
-        [one] if same_build(*one) => format!("{} against {}", page.name(*one), base.name),
+        [one] if same_build(*one) || name(&page.run.arms[*one]) == name(base) => {
+            format!("{} against {}", page.name(*one), base.name)
+        }
         [one] => format!("{} against {}", name(&page.run.arms[*one]), name(base)),
         several => format!("{} variants against {}", several.len(), name(base)),
     }
@@ -63,6 +65,8 @@ fn about(page: &Page<'_>) -> String {
     let cpus = host("cpus_online").map(|cpus| format!(" ({cpus} CPUs)")).unwrap_or_default();
     let clients = match meta.clients {
         0 => String::new(),
+        // The line of conditions has them all.
+        clients if page.run.windows.iter().any(|window| window.result.clients != clients) => String::new(),
         clients => format!(" with {}", counted(clients as usize, "client")),
     };
     let machine = host("cpu_model").map(|cpu| format!(", on {cpu}{cpus}"));

@@ -4,11 +4,11 @@
 //! | --- | --- |
 //! | `before`, `after` | the median of 8 slices measured before the first action, after the last |
 //! | `low`, `high` | the lowest and the highest of these slices |
-//! | `change` | after over before; of a share the difference in points. In brackets if the slices overlap: noise |
+//! | `change` | after over before; of a share the difference in points. In parentheses if the slices overlap: noise |
 //! | `unit`, `figure` | what was measured |
 //! | `run` | the run, if there are several |
 //! | `commits/s`, `sessions` | commits that wait for the disk, and the connections that make them |
-//! | `each/promised` | a connection's commits over the most that the disk promises it |
+//! | `each/promised` | a connection's commits over what the disk promises one |
 //! | `syncs` | the server's syncs of its log per commit, where it counts them |
 
 use rqps_explain::{promise_of, waiting_commits};
@@ -74,8 +74,8 @@ fn commits(comparison: &Comparison<'_>) -> Result<Table> {
             let [low, middle, high] = [promise.low_per_s, promise.per_s, promise.high_per_s]
                 .map(|per_s| number::significant(per_s, 3));
             table.footnotes.push(format!(
-                "{}: the disk promises one client at most {middle} commits per second ({low} to {high}), each of 16 KiB and an \
-                 fdatasync",
+                "{}: promised is what one client can do at the disk's latency before and after the run: {middle} commits per \
+                 second, {low} to {high} in single slices, each of 16 KiB and an fdatasync",
                 run.folder.name()
             ));
         }
@@ -143,6 +143,9 @@ fn table(runs: &[&Run]) -> Table {
             table.row(cells);
         }
     }
+    if !table.rows.is_empty() {
+        table.footnotes.push("Changes in parentheses are noise: slices before and after overlap".to_owned());
+    }
     table
 }
 
@@ -158,9 +161,10 @@ fn change(before: Option<HostFigure>, after: Option<HostFigure>) -> Cell {
     let is_noise = host_changes(&[before], &[after]).is_empty();
     let bracketed = |text: String| if is_noise { format!("({text})") } else { text };
     match before.quantity.is_share() {
-        true => {
-            Cell::number(after.value - before.value, bracketed(format!("{:+.1}", after.value - before.value)))
-        }
+        true => Cell::number(
+            after.value - before.value,
+            bracketed(format!("{:+.1} points", after.value - before.value)),
+        ),
         false => Cell::printed(number::ratio(Some(after.value), Some(before.value)), |ratio| {
             bracketed(format!("{ratio:.3}"))
         }),

@@ -6,15 +6,16 @@
 //! | `MB/s` | 10^6 bytes written per second |
 //! | `write` | mean latency of a write without its sync, microseconds |
 //! | `sync` | mean latency of a sync, over all jobs, microseconds; empty without syncs |
-//! | `p50`, `p95`, `p99`, `max` | of syncs, microseconds; of writes in tests without syncs. Of the first window, if there are several |
+//! | `p50`, `p95`, `p99`, `max` | of syncs, microseconds; of writes in tests without syncs |
 //! | `jobs` | jobs that write at the same time, all to one file |
 //! | `dbms`, `test` | the variant and the test |
 
-use rqps_store::Histogram;
+use hdrhistogram::Histogram;
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::error::Result;
+use crate::histograms::merged;
 
 /// Statement of the histogram that has what a test is about.
 const EVENT: &str = "event";
@@ -25,7 +26,8 @@ struct Row<'a> {
     jobs: u32,
     position: u32,
     totals: Totals,
-    latencies: Option<Histogram>,
+    /// Nanoseconds, of all windows.
+    latencies: Option<Histogram<u64>>,
 }
 
 #[derive(Default)]
@@ -49,7 +51,10 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
     // The order of the plan.
     rows.sort_by_key(|row| row.position);
     let per = |total: f64, count: f64| (count > 0.0).then(|| total / count);
-    let percentile = |row: &Row<'_>, us: fn(&Histogram) -> f64| Cell::rate(row.latencies.as_ref().map(us));
+    let percentile = |row: &Row<'_>, share: f64| {
+        let us = |all: &Histogram<u64>| all.value_at_quantile(share) as f64 / 1e3;
+        Cell::rate(row.latencies.as_ref().map(us))
+    };
     let figures: [Figure<'_, Row<'_>>; 11] = [
         (Column::number("w/s", "writes_per_s"), &|row| {
             Cell::rate(per(row.totals.writes, row.totals.seconds))
@@ -61,10 +66,10 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
             Cell::fixed(per(row.totals.write_us, row.totals.writes), 1)
         }),
         (Column::number("sync", "sync_us"), &|row| Cell::fixed(per(row.totals.sync_us, row.totals.syncs), 1)),
-        (Column::number("p50", "p50_us"), &|row| percentile(row, |stored| stored.p50_us)),
-        (Column::number("p95", "p95_us"), &|row| percentile(row, |stored| stored.p95_us)),
-        (Column::number("p99", "p99_us"), &|row| percentile(row, |stored| stored.p99_us)),
-        (Column::number("max", "max_us"), &|row| percentile(row, |stored| stored.max_us)),
+        (Column::number("p50", "p50_us"), &|row| percentile(row, 0.5)),
+        (Column::number("p95", "p95_us"), &|row| percentile(row, 0.95)),
+        (Column::number("p99", "p99_us"), &|row| percentile(row, 0.99)),
+        (Column::number("max", "max_us"), &|row| percentile(row, 1.0)),
         (Column::number("jobs", "jobs"), &|row| Cell::count(row.jobs.into())),
         (Column::words("dbms"), &|row| Cell::words(row.arm.label())),
         (Column::words("test"), &|row| Cell::words(&*row.test)),
@@ -87,8 +92,7 @@ fn row<'a>(arm: ComparedArm<'a>, step: &TestStep) -> Result<Option<Row<'a>>> {
     let Some(first) = arm.first_window(&step.name).filter(|_| totals.written_mb > 0.0) else {
         return Ok(None);
     };
-    let stored = arm.run.histograms(first.action.seq)?.into_iter();
-    let latencies = stored.into_iter().find(|stored| stored.statement == EVENT);
+    let latencies = merged(arm.run, arm.all_windows(&step.name))?.remove(EVENT);
     let (jobs, position) = (first.result.clients, first.result.position);
     Ok(Some(Row { arm, test: step.name.clone(), jobs, position, totals, latencies }))
 }
