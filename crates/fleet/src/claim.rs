@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::collect::keep;
 use crate::error::{Error, Result};
 use crate::folder::{Fleet, read_json};
 use crate::slurm::this_host;
@@ -108,6 +109,7 @@ impl<'f> Claim<'f> {
     /// # Errors
     /// If it cannot be written.
     pub fn publish(&self, run: &Path, host: &str) -> Result<bool> {
+        keep(self.fleet, self.task, run);
         let path = self.fleet.done_path(self.task);
         let partial = self.runs().join("done.partial");
         write_synced(&partial, &Begun { host: host.to_owned(), ..begun(run) })?;
@@ -145,7 +147,7 @@ fn begun(run: &Path) -> Begun {
 }
 
 /// Replaces a file as a whole.
-fn write_synced(path: &Path, value: &impl Serialize) -> Result<()> {
+pub(crate) fn write_synced(path: &Path, value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_vec(value).map_err(|error| Error::file("write", path)(error.into()))?;
     let partial = path.with_extension("new");
     let written = File::create(&partial)

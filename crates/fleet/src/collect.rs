@@ -6,21 +6,22 @@
 
 mod doubts;
 mod facts;
+mod figures;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::thread;
 
-use rqps_stats::{BlockData, Experiment, Hosts, Joint, MetricData, Rules, TestData, WindowData, judge_hosts};
-use rqps_store::{Role, Run, RunFolder};
-use rqps_verdicts::{experiment, has_blocks, rules_of};
+use rqps_stats::{BlockData, Experiment, Hosts, Joint, MetricData, TestData, WindowData, judge_hosts};
 
+use crate::claim::Begun;
 use crate::error::{Error, Result};
 use crate::folder::Fleet;
 use crate::spec::Task;
 
 pub use doubts::Doubts;
 pub use facts::{Split, splits};
+use figures::Figures;
+pub(crate) use figures::keep;
 
 /// Blocks of a task on a host have numbers of their own.
 const BLOCKS_MAX: u32 = 10_000;
@@ -61,19 +62,6 @@ impl Collected {
     }
 }
 
-/// A task's result, read.
-struct Read {
-    host: String,
-    facts: BTreeMap<String, String>,
-    doubts: Doubts,
-    /// Names of its arms, by index of the experiment's.
-    arms: Vec<String>,
-    base: String,
-    control: Option<String>,
-    experiment: Experiment,
-    rules: Rules,
-}
-
 /// Judges all results there are.
 ///
 /// # Errors
@@ -86,14 +74,17 @@ pub fn collect(fleet: &Fleet) -> Result<Collected> {
         return Err(Error::NothingDone { path: fleet.folder.clone() });
     }
     let read = read_all(fleet, &tasks)?;
-    let Some(first) = read.first() else { return Err(Error::NothingDone { path: fleet.folder.clone() }) };
-    let (rules, base, control) = (first.rules.clone(), first.base.clone(), first.control.clone());
+    let Some((begun, first)) = read.first() else {
+        return Err(Error::NothingDone { path: fleet.folder.clone() });
+    };
+    let rules = figures::rules(&fleet.task_folder(tasks[0]).join(&begun.run))?;
+    let (base, control) = (first.base.clone(), first.control.clone());
     let index = |name: &str| order.iter().position(|arm| arm == name);
     let mut hosts: BTreeMap<String, (HostResult, Experiment)> = BTreeMap::new();
-    for (number, one) in read.into_iter().enumerate() {
-        let (host, experiment) = hosts.entry(one.host.clone()).or_insert_with(|| {
+    for (number, (begun, one)) in read.into_iter().enumerate() {
+        let (host, experiment) = hosts.entry(begun.host.clone()).or_insert_with(|| {
             let result = HostResult {
-                name: one.host.clone(),
+                name: begun.host.clone(),
                 tasks: 0,
                 facts: BTreeMap::new(),
                 is_left_out: false,
@@ -108,7 +99,7 @@ pub fn collect(fleet: &Fleet) -> Result<Collected> {
         for (key, value) in &one.facts {
             host.facts.entry(key.clone()).or_insert_with(|| value.clone());
         }
-        let arms: Vec<Option<usize>> = one.arms.iter().map(|name| index(name)).collect();
+        let arms: Vec<Option<usize>> = one.arms.iter().map(|(name, _)| index(name)).collect();
         for test in one.experiment.tests {
             add(experiment, test, &arms, number as u32 * BLOCKS_MAX);
         }
@@ -122,13 +113,15 @@ pub fn collect(fleet: &Fleet) -> Result<Collected> {
 }
 
 /// Reads the results of tasks, in their order.
-fn read_all(fleet: &Fleet, tasks: &[&Task]) -> Result<Vec<Read>> {
+fn read_all(fleet: &Fleet, tasks: &[&Task]) -> Result<Vec<(Begun, Figures)>> {
     let threads = thread::available_parallelism().map_or(1, usize::from).max(READERS_MIN);
-    let chunks: Vec<Result<Vec<Read>>> = thread::scope(|scope| {
+    let chunks: Vec<Result<Vec<(Begun, Figures)>>> = thread::scope(|scope| {
         let some = tasks.chunks(tasks.len().div_ceil(threads).max(1));
         let started: Vec<_> = some
             .map(|some| {
-                scope.spawn(move || some.iter().map(|task| read(fleet, task)).collect::<Result<Vec<Read>>>())
+                scope.spawn(move || {
+                    some.iter().map(|task| read(fleet, task)).collect::<Result<Vec<(Begun, Figures)>>>()
+                })
             })
             .collect();
         started.into_iter().filter_map(|thread| thread.join().ok()).collect()
@@ -140,40 +133,17 @@ fn read_all(fleet: &Fleet, tasks: &[&Task]) -> Result<Vec<Read>> {
     Ok(all)
 }
 
-fn read(fleet: &Fleet, task: &Task) -> Result<Read> {
-    let result = fleet.result(task)?;
-    let path = fleet.task_folder(task).join(&result.run);
-    let run = RunFolder::open_unchanging(&path)?;
-    same_builds(fleet, &run, path)?;
-    // Of a budget that ended before the first block nothing is left, which a warning says.
-    if !has_blocks(&run) && run.meta.protocol != "isolated" {
-        return Err(Error::NoBlocks { path: run.folder.path().to_owned() });
-    }
-    let (experiment, rules) = (experiment(&run)?, rules_of(&run)?);
-    Ok(Read {
-        host: result.host,
-        facts: facts::of(&run),
-        doubts: Doubts::of(&task.id, &run, &rules),
-        base: run.arms.get(experiment.base).map(|arm| arm.name.clone()).unwrap_or_default(),
-        control: run
-            .arms
-            .iter()
-            .find(|arm| arm.control && arm.role != Role::Base)
-            .map(|arm| arm.name.clone()),
-        arms: run.arms.iter().map(|arm| arm.name.clone()).collect(),
-        rules,
-        experiment,
-    })
-}
-
-fn same_builds(fleet: &Fleet, run: &Run, path: PathBuf) -> Result<()> {
-    for arm in &run.arms {
-        if let Some(expected) = fleet.spec.builds.get(&arm.name).filter(|hash| **hash != arm.build_hash) {
-            let (arm, found, expected) = (arm.name.clone(), arm.build_hash.clone(), expected.clone());
-            return Err(Error::OtherBuild { run: path, arm, found, expected });
+fn read(fleet: &Fleet, task: &Task) -> Result<(Begun, Figures)> {
+    let begun = fleet.result(task)?;
+    let run = fleet.task_folder(task).join(&begun.run);
+    let figures = figures::read(fleet, task, &run)?;
+    for (arm, found) in &figures.arms {
+        if let Some(expected) = fleet.spec.builds.get(arm).filter(|hash| *hash != found) {
+            let (arm, found, expected) = (arm.clone(), found.clone(), expected.clone());
+            return Err(Error::OtherBuild { run, arm, found, expected });
         }
     }
-    Ok(())
+    Ok((begun, figures))
 }
 
 /// Adds a task's blocks of a test to its host's. `arms` are indices in the host's experiment.

@@ -6,7 +6,7 @@
 //! | `plan.toml`, `pieces/` | the plan, and the plans of its pieces |
 //! | `rqps` | the program that hosts run |
 //! | `journal` | what was submitted |
-//! | `tasks/TASK/` | the runs of a task, its lock |
+//! | `tasks/TASK/` | the runs of a task, its lock, the figures of its result (`figures.json`, see `collect/figures.rs`) |
 //! | `done/TASK.json` | which run is the task's result, on which host |
 //! | `failures/TASK.txt` | why it failed, one line each time |
 //! | `output/TASK.txt` | what its jobs printed |

@@ -1,10 +1,11 @@
 //! The data to judge, and a check of its shape.
 
 use rqps_model::Metric;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Everything measured in one run of blocks.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// Number of arms; every block's vectors have one entry per arm.
     pub arms: usize,
@@ -15,7 +16,7 @@ pub struct Experiment {
     pub tests: Vec<TestData>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestData {
     /// Its name, unique in the experiment.
     pub name: String,
@@ -29,7 +30,7 @@ pub struct TestData {
     pub metrics: Vec<MetricData>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricData {
     pub metric: Metric,
     /// The blocks, in any order; ordered by their numbers.
@@ -40,7 +41,7 @@ pub struct MetricData {
 }
 
 /// One window of a block, common to all arms.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WindowData {
     /// The number of its block.
     pub block: u32,
@@ -48,7 +49,7 @@ pub struct WindowData {
     pub arms: Vec<Option<WindowFigure>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WindowFigure {
     pub value: f64,
     /// Length of the window.
@@ -56,7 +57,7 @@ pub struct WindowFigure {
 }
 
 /// One block: the figure of each arm, averaged over its mirrored windows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BlockData {
     /// Its number; blocks are ordered in time by it.
     pub block: u32,

@@ -6,6 +6,7 @@ use rqps_stats::{
     BlockData, Class, Detector, Experiment, Judgement, Metric, MetricData, Rules, TestData, judge, steady,
 };
 use rqps_store::{BlockStatus, Canary, Recorded, Run, Window};
+use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
 use crate::data::{arm_index, done_blocks, figure, is_result, starts_of};
@@ -36,7 +37,7 @@ pub enum Remark {
 }
 
 /// A reason to doubt the host.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum HostRemark {
     /// So many blocks are void that the rest may be a biased selection.
     ManyVoid {

@@ -108,10 +108,8 @@ fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     loop {
         match fleet.pass(false) {
             Ok(pass) => {
-                say(summary(&pass));
-                if let Some(why) = &pass.refused {
-                    out::message(&format!("rqps: {why}"));
-                }
+                let refused = pass.refused.iter().map(|why| format!("\nrqps: {why}"));
+                say(summary(&pass) + &refused.collect::<String>());
                 if pass.is_over() {
                     let failed = pass.count(|state| *state == State::Failed);
                     return Ok(if failed > 0 { ExitCode::from(EXIT_FAILED) } else { ExitCode::SUCCESS });

@@ -3,9 +3,10 @@
 use rqps_stats::Rules;
 use rqps_store::{BlockStatus, Run};
 use rqps_verdicts::{Disturbance, HostRemark, host_doubt, host_remarks, pooled};
+use serde::{Deserialize, Serialize};
 
 /// Why the figures of a host, or of a task on it, may say little.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Doubts {
     /// Tasks with fewer blocks than the first verdict needs, each with its number of blocks.
     pub short: Vec<(String, usize)>,
