@@ -11,7 +11,7 @@ use crate::{EXIT_FAILED, EXIT_INTERRUPTED, out};
 use rqps_fleet::{Fleet, Pass, Place, State, Task};
 use rqps_plan::estimate::duration_text;
 use rqps_report::Format;
-use rqps_store::{counted, now_ms};
+use rqps_store::counted;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
