@@ -18,7 +18,7 @@ pub enum Error {
     #[error("unexpected answer to the query for {what}: {found}")]
     Answer { what: String, found: String },
     #[error(
-        "cannot write and flush a file in {dir}: {source}; put the server's data in a writable directory"
+        "cannot write and flush a file in {dir}: {source}; make room there, or set RQPS_WORK to a writable directory"
     )]
     Canary { dir: PathBuf, source: io::Error },
     #[error(

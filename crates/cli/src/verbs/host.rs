@@ -51,7 +51,7 @@ fn print_certificate(context: &Context, facts: &HostFacts) -> anyhow::Result<()>
     print_answers(context, &answers)?;
     if let Some(promise) = commit_promise(&figures) {
         out::print_line(&format!(
-            "one client that waits for {} at each commit can do at most {:.0} commits per second ({:.0} to {:.0} by the \
+            "one client that waits for {} at each commit can do {:.0} commits per second ({:.0} to {:.0} by the \
              slices)",
             facts.directory.display(),
             promise.per_s,

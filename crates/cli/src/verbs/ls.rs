@@ -153,6 +153,7 @@ fn compared(run: &Run) -> String {
     let only_versions_differ = variants.iter().all(|variant| (variant.0, variant.2) == (dbms, config));
     let name = |(dbms, version, config): &(&str, &str, &str)| match only_versions_differ {
         true => (*version).to_owned(),
+        false if config.is_empty() => format!("{dbms}-{version}"),
         false => format!("{dbms}-{version}.{config}"),
     };
     let names: Vec<String> = variants.iter().map(name).collect();
@@ -162,7 +163,11 @@ fn compared(run: &Run) -> String {
         }
         few => few.join(", "),
     };
-    if only_versions_differ { format!("{dbms} {names} ({config})") } else { names }
+    match (only_versions_differ, config) {
+        (false, _) => names,
+        (true, "") => format!("{dbms} {names}"),
+        (true, config) => format!("{dbms} {names} ({config})"),
+    }
 }
 
 fn tally(run: &Run) -> Option<Tally> {
