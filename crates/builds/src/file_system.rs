@@ -30,7 +30,7 @@ impl Product for FileSystem {
         let refused =
             |reason: &str| Error::NotMeasurable { path: path.to_path_buf(), reason: reason.to_owned() };
         if !path.is_dir() {
-            return Err(refused("it is no directory: create it, or correct the path"));
+            return Err(refused("it is not a directory: create it, or correct the path"));
         }
         match access(path, Access::WRITE_OK | Access::EXEC_OK) {
             Ok(()) => {}

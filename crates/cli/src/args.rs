@@ -126,7 +126,7 @@ pub enum Verb {
     Explain(ExplainArgs),
     /// Pass or fail a change: measure base and head together, or judge an existing run
     Gate(GateArgs),
-    /// Find the published version, or the commit, that brought a change
+    /// Find the published version, or the commit, that introduced a change
     Bisect(BisectArgs),
     /// Measure tests over many versions: each test's course, and what came with which version
     Series(SeriesArgs),

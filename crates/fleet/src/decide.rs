@@ -36,7 +36,7 @@ pub enum State {
     Cancelled,
     /// Was submitted so recently that it waits.
     Waiting,
-    /// To be submitted, the how-manieth time, from 1.
+    /// To be submitted; the number of this submission, from 1.
     Due(usize),
 }
 

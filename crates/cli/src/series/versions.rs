@@ -48,7 +48,7 @@ pub fn find(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<F
     found.known.dedup_by(|a, b| a.version == b.version);
     if found.known.len() < 2 {
         return Err(Usage(format!(
-            "a series needs two versions or more that can be had, such as 12..18 or 14,16,18; of {} there is {}",
+            "a series needs two versions or more that are available, such as 12..18 or 14,16,18; of {} there is {}",
             items.join(","),
             found.known.first().map_or("none", |one| &one.version)
         ))

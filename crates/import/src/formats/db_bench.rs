@@ -66,7 +66,7 @@ pub fn parse_rows(input: impl Read) -> Result<(Vec<String>, Vec<Row>), Broken> {
         let cell = |name: &str| columns.iter().position(|column| column == name).map_or("", |at| cells[at]);
         let rate = cell("ops_sec");
         if number(rate).is_none() && rate != "failed" {
-            return Err(Broken::at(at, format!("ops_sec: {rate:?} is no number")));
+            return Err(Broken::at(at, format!("ops_sec: {rate:?} is not a number")));
         }
         rows.push(Row {
             test: cell("test").to_owned(),

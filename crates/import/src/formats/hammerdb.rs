@@ -114,7 +114,7 @@ pub fn parse_rows(input: impl Read) -> Result<Vec<CsvRow>, Broken> {
         let (arm, cell) =
             line.trim().split_once(',').ok_or_else(|| Broken::at(at, "an arm and a figure expected"))?;
         if number(cell).is_none() || arm.is_empty() {
-            return Err(Broken::at(at, format!("{cell:?} is no number")));
+            return Err(Broken::at(at, format!("{cell:?} is not a number")));
         }
         rows.push(CsvRow { arm: arm.to_owned(), cell: cell.to_owned(), line: at });
     }

@@ -73,7 +73,7 @@ pub fn parse_blocks(input: impl Read) -> Result<Vec<Block>, Broken> {
         if let Some(cell) =
             cells.iter().find(|cell| number(cell).is_none() && !["NA", "inf"].contains(&cell.as_str()))
         {
-            return Err(Broken::at(at, format!("{cell:?} is no number")));
+            return Err(Broken::at(at, format!("{cell:?} is not a number")));
         }
         block.rows.push(Row { arm: arm_of(&tag), cells, group, line: at });
     }

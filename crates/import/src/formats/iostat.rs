@@ -86,7 +86,7 @@ pub fn parse_sums(input: impl Read) -> Result<Iostat, Broken> {
                 let word = words
                     .get(column)
                     .ok_or_else(|| Broken::at(at, "a row that is too short: the file is cut off"))?;
-                number(word).ok_or_else(|| Broken::at(at, format!("{word:?} is no number")))
+                number(word).ok_or_else(|| Broken::at(at, format!("{word:?} is not a number")))
             };
             if found.devices.len() >= DEVICES_MAX && !found.devices.contains_key(*first) {
                 return Err(Broken::at(at, "more than 4,096 devices"));

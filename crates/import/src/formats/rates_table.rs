@@ -78,7 +78,7 @@ fn add(table: &mut RatesTable, test: String, cells: Vec<String>, line: u32) -> R
     }
     if let Some(cell) = cells.iter().find(|cell| number(cell).is_none() && !cell.is_empty() && *cell != "inf")
     {
-        return Err(Broken::at(line, format!("{cell:?} is no number")));
+        return Err(Broken::at(line, format!("{cell:?} is not a number")));
     }
     let columns = if table.columns.is_empty() {
         table.rows.first().map_or(cells.len(), |row| row.cells.len())
@@ -102,7 +102,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         ));
     }
     if let Some(cell) = table.rows.iter().flat_map(|row| &row.cells).find(|cell| *cell == "inf") {
-        return Err(Broken::at(1, format!("{cell:?} is no rate")));
+        return Err(Broken::at(1, format!("{cell:?} is not a rate")));
     }
     let cells = || table.rows.iter().flat_map(|row| &row.cells);
     let has_two_decimals =

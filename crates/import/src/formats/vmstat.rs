@@ -50,7 +50,7 @@ pub fn parse_means(input: impl Read) -> Result<Vmstat, Broken> {
                     .ok_or_else(|| Broken::at(at, "a row that is too short: the file is cut off"))?;
                 word.parse::<u64>()
                     .map(|n| n as f64)
-                    .map_err(|_| Broken::at(at, format!("{word:?} is no number")))
+                    .map_err(|_| Broken::at(at, format!("{word:?} is not a number")))
             };
             let (user, system, switches) = (figure(columns[0])?, figure(columns[1])?, figure(columns[2])?);
             means.with_boot.samples += 1;

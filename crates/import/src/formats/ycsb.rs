@@ -85,7 +85,7 @@ impl Run {
             return Ok(());
         }
         let figure =
-            || number(value).ok_or_else(|| Broken::at(at, format!("{what}: {value:?} is no number")));
+            || number(value).ok_or_else(|| Broken::at(at, format!("{what}: {value:?} is not a number")));
         match (kind, what) {
             ("OVERALL", "Throughput(ops/sec)") => self.throughput = Some((figure()?, at)),
             ("OVERALL", what) if what.starts_with("RunTime(ms)") => self.run_ms = Some(figure()?),

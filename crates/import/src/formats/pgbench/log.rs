@@ -38,7 +38,7 @@ impl Log {
                 let word = words
                     .get(index)
                     .ok_or_else(|| Broken::at(at, "fewer than 6 fields: the file is cut off"))?;
-                word.parse().map_err(|_| Broken::at(at, format!("{word:?} is no whole number")))
+                word.parse().map_err(|_| Broken::at(at, format!("{word:?} is not a whole number")))
             };
             let ended_us = whole(4)?.saturating_mul(1_000_000).saturating_add(whole(5)?);
             self.clients.insert(whole(0)?);
@@ -116,7 +116,7 @@ impl Aggregate {
                 word.parse()
                     .ok()
                     .filter(|value: &f64| value.is_finite())
-                    .ok_or_else(|| Broken::at(at, format!("{word:?} is no number")))
+                    .ok_or_else(|| Broken::at(at, format!("{word:?} is not a number")))
             };
             let (start, count) = (field(0)? as i64, field(1)?.max(0.0) as u64);
             if before.is_some_and(|before| before >= start) {
