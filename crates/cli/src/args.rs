@@ -232,7 +232,9 @@ pub struct ProfileArgs {
     #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// Only these tests [default: those that got slower or faster on some arm]
-    #[arg(long = "test", value_delimiter = ',', value_name = "T,T,…", add = complete::tests(), conflicts_with = "all")]
+    #[arg(
+        long = "test", value_delimiter = ',', value_name = "T,T,…", add = complete::tests(), conflicts_with = "all"
+    )]
     pub tests: Vec<String>,
     /// All tests of the run
     #[arg(long)]
@@ -281,7 +283,8 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Rebuild the report of a finished campaign: the folder or name of its second run, or `last`
-    #[arg(long, value_name = "RUN", add = complete::runs(), conflicts_with_all = ["build", "budget", "tests", "arms", "rows", "noise"])]
+    #[arg(long, value_name = "RUN", add = complete::runs())]
+    #[arg(conflicts_with_all = ["build", "budget", "tests", "arms", "rows", "noise"])]
     pub from: Option<String>,
 }
 

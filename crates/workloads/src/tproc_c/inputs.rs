@@ -80,7 +80,7 @@ impl VirtualUser {
         Self { cell, number, home: (!all_warehouses).then_some(home), district }
     }
 
-    /// A warehouse of its own. User i of n has every n-th warehouse from the i-th on; users beyond the warehouses' number share one.
+    /// A warehouse of its own. User i of n has every n-th from the i-th on; users beyond their number share one.
     fn warehouse(&self, stream: &mut Stream) -> u32 {
         let Cell { warehouses, virtual_users } = self.cell;
         if let Some(home) = self.home {
