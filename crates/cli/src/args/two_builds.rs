@@ -82,7 +82,7 @@ pub struct GateArgs {
     /// Name of the run, to find it again [default: gate]
     #[arg(long)]
     pub label: Option<String>,
-    /// Measure what seven tests cost in instructions and CPU time, and judge no rates: about 2 minutes
+    /// Measure what seven tests cost in instructions and CPU time, and judge no rates: a few minutes
     #[arg(long, requires = "head", conflicts_with = "plan")]
     pub quick: bool,
     /// Write a Markdown summary; `-` for standard output, the default unless another output goes there

@@ -7,6 +7,8 @@ use crate::error::Broken;
 use crate::lines::Lines;
 use crate::model::{Document, Measurement, OPERATIONS, Value, Work, number};
 
+/// How far the throughput may be from operations over run time: operations that failed are counted differently.
+const THROUGHPUT_ERROR_MAX: f64 = 0.2;
 /// Operations that a file may name.
 const KINDS_MAX: usize = 100;
 
@@ -112,7 +114,17 @@ impl Run {
     fn finish(mut self, last: u32) -> Result<Document, Broken> {
         let is_go = !self.taken.is_empty();
         let work = match (self.throughput, self.run_ms) {
-            (Some((_, at)), Some(ms)) if ms > 0.0 && self.operations > 0.0 => {
+            (Some((rate, at)), Some(ms)) if ms > 0.0 && self.operations > 0.0 => {
+                let of_time = self.operations / ms * 1e3;
+                if (rate / of_time - 1.0).abs() > THROUGHPUT_ERROR_MAX {
+                    let operations = self.operations;
+                    return Err(Broken::at(
+                        at,
+                        format!(
+                            "a throughput of {rate}, but {operations} operations in {ms} ms are {of_time:.0} per second"
+                        ),
+                    ));
+                }
                 self.measured.line = at;
                 Work::in_time(&OPERATIONS, self.operations, (ms * 1e3) as u64)
             }

@@ -116,7 +116,11 @@ pub(super) fn badge(run: &SiteRun) -> Badge {
     let (result, mark) = match (slower, faster) {
         _ if let Some(state) = run.unfinished => (state.to_owned(), ChartMark::Unknown),
         _ if all == 0 => ("no verdicts".to_owned(), ChartMark::Unknown),
-        (0, 0) => (format!("no change in {all}, {} the same", count(Mark::Same)), ChartMark::Same),
+        (0, 0) if count(Mark::Same) == all => (format!("the same in {all}"), ChartMark::Same),
+        (0, 0) => {
+            let same = count(Mark::Same);
+            (format!("{same} the same, {} inconclusive", all - same), ChartMark::Unknown)
+        }
         (0, faster) => (format!("{faster} of {all} faster"), ChartMark::Better),
         (slower, 0) => (format!("{slower} of {all} slower"), ChartMark::Worse),
         (slower, faster) => (format!("{slower} slower, {faster} faster of {all}"), ChartMark::Worse),
