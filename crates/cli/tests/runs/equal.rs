@@ -91,8 +91,8 @@ fn several_clients_leave_the_same_ids_and_insert_the_same_rows() {
 #[test]
 fn transactions_tried_again_leave_every_id_in_place() {
     let bench = Bench::new();
-    // On so few rows eight clients collide all the time.
-    let workload = "rows = 100\nclients = 8\nsteps = [\"write-only\"]\n";
+    // On so few rows so many clients collide all the time.
+    let workload = "rows = 1_000\nclients = 32\nsteps = [\"write-only\"]\n";
     let plan = bench.plan("", workload, &["18", "18"]);
     bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();
@@ -102,6 +102,6 @@ fn transactions_tried_again_leave_every_id_in_place() {
     for arm in ["a", "b"] {
         let ids =
             Kept::open(&bench, arm).value("SELECT count(*) || ' ' || min(id) || ' ' || max(id) FROM sbtest1");
-        assert_eq!(ids, "100 1 100");
+        assert_eq!(ids, "1000 1 1000");
     }
 }
