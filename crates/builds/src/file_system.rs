@@ -140,7 +140,7 @@ mod tests {
         let message = |path: &Path| FileSystem.check_directory(path).unwrap_err().to_string();
         let memory = tempfile::tempdir_in("/dev/shm").unwrap();
         assert!(message(memory.path()).contains("in memory"), "{}", message(memory.path()));
-        assert!(message(Path::new("/nowhere")).contains("no directory"));
+        assert!(message(Path::new("/nowhere")).contains("not a directory"));
         // Root may write to it.
         assert!(message(Path::new("/proc")).contains("keeps no files"), "{}", message(Path::new("/proc")));
         // Read-only for everybody, and for root.

@@ -101,7 +101,7 @@ fn what_cannot_be_measured_is_refused_before_anything_is_written() {
     let in_memory = tempfile::tempdir_in("/dev/shm").unwrap();
     let words = refused(in_memory.path(), "", 2);
     assert!(words.contains("in memory") && words.contains("name a directory on a device"), "{words}");
-    assert!(refused(Path::new("/nowhere"), "", 2).contains("no directory"));
+    assert!(refused(Path::new("/nowhere"), "", 2).contains("not a directory"));
     assert!(refused(dir.path(), "steps = [\"16k-fsink\"]", 2).contains("Did you mean `16k-fsync`?"));
     let huge = fs::read_to_string(plan(&bench, dir.path(), "", "", &["a"]))
         .unwrap()
