@@ -37,8 +37,8 @@ fn commits_that_wait_are_shown_beside_what_the_disk_promises() {
     assert_eq!(
         text(&common::explained(&spec, TEST, 2)).unwrap(),
         "Commits wait for the disk. At the disk's latency before and after the run one client can do 5,000 per second, \
-         4,167 to 6,250 in single slices: 20 us to write 16 KiB, 180 us for fdatasync. new did 4,000, 80 % of that, with 1.00 syncs of \
-         the log per commit."
+         4,167 to 6,250 in single slices: 20 us to write 16 KiB, 180 us for fdatasync. new did 4,000, 80 % of that, \
+         with 1.00 syncs of the log per commit."
     );
     // Postgres before 14 does not count syncs; and a disk that was twice as fast in the windows.
     let uncounted = text(&common::explained(&postgres(disk(480.0)), TEST, 2)).unwrap();

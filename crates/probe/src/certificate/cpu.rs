@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use rqps_model::HostQuantity;
 
-use super::{LONG_SLICE, Slices, timed_slice};
+use super::slices::{LONG_SLICE, Slices, timed_slice};
 use crate::canary::mix;
 
 /// Steps between two readings of the clock: some ten microseconds.

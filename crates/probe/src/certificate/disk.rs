@@ -12,7 +12,7 @@ use rqps_model::HostQuantity;
 use rqps_model::random::Stream;
 use rustix::fs::{AtFlags, OFlags, StatxFlags, statx};
 
-use super::{LONG_SLICE, SHORT_SLICE, Slices, timed_slice};
+use super::slices::{LONG_SLICE, SHORT_SLICE, Slices, timed_slice};
 use crate::error::{Error, Result};
 
 /// Prefix of the file's name, followed by the PID of its process.

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use rqps_model::HostQuantity;
 
-use super::{Slices, cpu_ns_per_operation};
+use super::slices::{Slices, cpu_ns_per_operation};
 use crate::canary::{LINE_LEN, MEMORY_LINES, cycle};
 
 /// Loads of one batch: some tens of microseconds.

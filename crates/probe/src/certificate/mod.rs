@@ -8,31 +8,20 @@ mod cpu;
 mod disk;
 mod memory;
 mod scheduler;
+mod slices;
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use nix::time::{ClockId, clock_gettime};
 use procfs::{CurrentSI, KernelStats};
 use rqps_model::{HostFigure, HostQuantity};
 
 use self::disk::Scratch;
 use self::memory::Memory;
 use self::scheduler::Scheduler;
+use self::slices::{SLICES, Slices};
 use crate::error::{Error, Result};
 use crate::host::{HostCpu, SINCE};
 use crate::process::process_cpu_ns;
-
-/// Slices of each figure. With 8 on each side, ranges of one distribution do not overlap once in 6,000 times, if slices
-/// are independent.
-const SLICES: usize = 8;
-
-/// Slices of CPU speed and of the disk's writes.
-const LONG_SLICE: Duration = Duration::from_millis(100);
-
-/// Slices of everything else.
-const SHORT_SLICE: Duration = Duration::from_millis(20);
 
 /// Measures a certificate; the file of the disk's figures is in `dir` and removed at the end. Figures that this host
 /// does not have are left out: a wake-up of another CPU where there is one CPU, reads where a file system has no direct
@@ -53,26 +42,6 @@ pub fn certify(dir: &Path) -> Result<Vec<HostFigure>> {
         disk.add_slices(&mut slices)?;
     }
     Ok(slices.figures())
-}
-
-/// The slices of all figures.
-#[derive(Default)]
-struct Slices(BTreeMap<HostQuantity, Vec<f64>>);
-
-impl Slices {
-    fn add(&mut self, quantity: HostQuantity, value: f64) {
-        self.0.entry(quantity).or_default().push(value);
-    }
-
-    fn figures(self) -> Vec<HostFigure> {
-        let figure = |(quantity, slices): (HostQuantity, Vec<f64>)| {
-            let mean = slices.iter().sum::<f64>() / slices.len() as f64;
-            let figure = HostFigure::of_slices(quantity, slices)?;
-            // A slice has some 60 ticks of the kernel's clock, so a small share is 0 in most of them.
-            Some(if quantity.is_share() { HostFigure { value: mean, ..figure } } else { figure })
-        };
-        self.0.into_iter().filter_map(figure).collect()
-    }
 }
 
 /// CPU time of the host and of this process.
@@ -101,39 +70,6 @@ impl Usage {
         }
         Ok(())
     }
-}
-
-/// Repeats `batch`, which returns how many operations it did, until the slice is over.
-fn timed_slice(length: Duration, mut batch: impl FnMut() -> u64) -> Slice {
-    let (start, cpu_before) = (Instant::now(), thread_cpu_s());
-    let mut operations = 0;
-    loop {
-        operations += batch();
-        let elapsed = start.elapsed();
-        if elapsed >= length {
-            let cpu_s = thread_cpu_s() - cpu_before;
-            return Slice { seconds: elapsed.as_secs_f64(), cpu_s, operations: operations as f64 };
-        }
-    }
-}
-
-/// What one slice took and did.
-struct Slice {
-    seconds: f64,
-    /// CPU time of the thread.
-    cpu_s: f64,
-    operations: f64,
-}
-
-fn thread_cpu_s() -> f64 {
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
-    time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
-}
-
-/// Nanoseconds of CPU time per operation in a short slice: other programs that want the CPU do not count.
-fn cpu_ns_per_operation(batch: impl FnMut() -> u64) -> f64 {
-    let slice = timed_slice(SHORT_SLICE, batch);
-    slice.cpu_s * 1e9 / slice.operations
 }
 
 #[cfg(test)]

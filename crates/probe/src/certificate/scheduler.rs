@@ -7,7 +7,7 @@ use std::time::Instant;
 use rqps_model::HostQuantity;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::{SHORT_SLICE, Slices, cpu_ns_per_operation, timed_slice};
+use super::slices::{SHORT_SLICE, Slices, cpu_ns_per_operation, timed_slice};
 
 /// Readings of the clock, or round trips, of one batch.
 const BATCH: u64 = 50;
