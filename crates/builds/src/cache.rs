@@ -179,8 +179,8 @@ impl Cache {
         finish(&mut build)?;
         let files = program_files(&root)?;
         let hash = files.hash()?;
-        let (relocated_hash, files_hash) = if is_relocated { (Some(hash), None) } else { (None, Some(hash)) };
-        let files_hash = files_hash.filter(|hash| *hash != build.hash);
+        let files_hash = (!is_relocated && hash != build.hash).then(|| hash.clone());
+        let relocated_hash = is_relocated.then_some(hash);
         let manifest = Manifest {
             format: FORMAT,
             archive_sha256,

@@ -7,11 +7,12 @@ use crate::kit::KIT;
 use crate::{Usage, out};
 use rqps_builds::Error as Builds;
 use rqps_executor::{Error, Execution, Finish, Resume};
-use rqps_plan::Plan;
+use rqps_plan::{Plan, parse_budget};
 use rqps_store::{RunFolder, Status};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Hex digits of a folder's name that tell searches with the same arguments apart.
 const DIGITS: usize = 8;
@@ -26,6 +27,17 @@ pub fn folder(context: &Context, name: &str, template: &Plan) -> anyhow::Result<
     let folder = context.results.join(format!("{name}-{}", &hash[..DIGITS]));
     std::fs::create_dir_all(&folder)?;
     Ok(folder)
+}
+
+/// The value of `--budget`.
+pub fn budget(text: Option<&str>) -> Result<Option<Duration>, Usage> {
+    let budget = text.map(parse_budget).transpose();
+    budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 1h")))
+}
+
+/// Says that the budget ended a search.
+pub fn say_budget_is_over() {
+    out::message("the budget is used up; the same command continues");
 }
 
 /// Reads the journal in a folder; an empty one if there is none.

@@ -5,7 +5,7 @@ use crate::begin::resident;
 use crate::error::{Error, Result};
 use crate::isolated::distinct_loads;
 use rqps_builds::Dirs;
-use rqps_plan::estimate::{LOAD_ROWS_PER_SECOND, START_SECONDS, estimate};
+use rqps_plan::estimate::{estimate, load_seconds};
 use rqps_plan::isolated::{LOADS, block_seconds};
 use rqps_plan::{Plan, Protocol, schedule};
 use rqps_servers::HostLimits;
@@ -40,11 +40,10 @@ impl Needs {
             Protocol::Sequence => (resident(plan), estimate(&schedule(plan), plan).iter().sum()),
             Protocol::Isolated => {
                 let loads = distinct_loads(plan, ingredients) * u64::from(LOADS);
-                let load_s = START_SECONDS + rows as f64 / LOAD_ROWS_PER_SECOND;
                 let blocks_s = FIRST_LOOK * block_seconds(plan, plan.workload.steps.len());
                 // What is measured in a place of its own is not copied.
                 let copies = if place.is_some() { 0 } else { loads };
-                (copies + resident(plan), loads as f64 * load_s + blocks_s)
+                (copies + resident(plan), loads as f64 * load_seconds(plan) + blocks_s)
             }
         };
         let caches =

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use rqps_plan::estimate::{LOAD_ROWS_PER_SECOND, START_SECONDS, estimate};
-use rqps_plan::isolated::{LOADS, block_seconds};
+use rqps_plan::estimate::estimate;
+use rqps_plan::isolated::{block_seconds, loads_seconds};
 use rqps_plan::{Plan, Protocol, schedule};
 
 /// Share of a budget that loads and pilot take, which every piece repeats.
@@ -71,10 +71,8 @@ fn seconds_of(plan: &Plan) -> f64 {
     if plan.protocol == Protocol::Sequence {
         return estimate(&schedule(plan), plan).iter().sum();
     }
-    let load_s = START_SECONDS + plan.work.rows_total() as f64 / LOAD_ROWS_PER_SECOND;
-    let loads_s = plan.arms.len() as f64 * f64::from(LOADS) * load_s;
     let blocks_s = || f64::from(plan.blocks().blocks_max) * size(plan);
-    loads_s + plan.budget.map_or_else(blocks_s, |budget| budget.as_secs_f64())
+    loads_seconds(plan) + plan.budget.map_or_else(blocks_s, |budget| budget.as_secs_f64())
 }
 
 /// Consecutive groups whose sizes differ by one at most.

@@ -6,11 +6,11 @@ use crate::step::ActionKind;
 use rqps_model::{Limit, Warmup};
 
 /// Creating a data directory and starting a server.
-pub const START_SECONDS: f64 = 4.0;
+const START_SECONDS: f64 = 4.0;
 /// Stopping a server, including its last checkpoint.
 pub const STOP_SECONDS: f64 = 1.0;
 /// Rows loaded and indexed per second, all tables together. Fast machines do more, slow disks less.
-pub const LOAD_ROWS_PER_SECOND: f64 = 250_000.0;
+const LOAD_ROWS_PER_SECOND: f64 = 250_000.0;
 /// Rows vacuumed and analysed per second, all tables together.
 pub const VACUUM_ROWS_PER_SECOND: f64 = 2_000_000.0;
 /// A settle step ends when the server is at rest; half its cap is typical.
@@ -19,6 +19,11 @@ pub const SETTLE_SHARE_OF_CAP: f64 = 0.5;
 pub const STEP_OVERHEAD_SECONDS: f64 = 0.3;
 /// A warm-up that ends when the rate is steady.
 pub const DETECTED_WARMUP_SECONDS: f64 = 10.0;
+
+/// Seconds of starting a server and loading a plan's tables.
+pub fn load_seconds(plan: &Plan) -> f64 {
+    START_SECONDS + plan.work.rows_total() as f64 / LOAD_ROWS_PER_SECOND
+}
 
 /// Seconds of each action, in the schedule's order.
 ///

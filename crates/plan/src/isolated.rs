@@ -7,6 +7,7 @@
 
 use rqps_model::random::Stream;
 
+use crate::estimate::load_seconds;
 use crate::model::Arm;
 use crate::plan::Plan;
 use crate::step::StepDef;
@@ -133,6 +134,11 @@ pub(crate) fn fitting_window_seconds(plan: &Plan) -> f64 {
     let window = seconds / (windows * (1.0 + WARMUP_SHARE)).max(1.0);
     // More decimals would suggest a precision that the estimate lacks.
     ((window * 100.0).floor() / 100.0).clamp(WINDOW_MIN_SECONDS, WINDOW_MAX_SECONDS)
+}
+
+/// Estimated seconds of the loads before the first block, if no arms share one.
+pub fn loads_seconds(plan: &Plan) -> f64 {
+    plan.arms.len() as f64 * f64::from(LOADS) * load_seconds(plan)
 }
 
 /// Estimated seconds of a block of `tests` tests, before one has been measured.

@@ -6,8 +6,7 @@ use crate::context::Context;
 use crate::{Usage, out, search};
 use rqps_model::{BuildSpec, Detector};
 use rqps_plan::Plan;
-use rqps_plan::estimate::{LOAD_ROWS_PER_SECOND, START_SECONDS};
-use rqps_plan::isolated::{LOADS, block_seconds};
+use rqps_plan::isolated::{block_seconds, loads_seconds};
 use rqps_stats::bisect::Rules;
 use rqps_store::RunFolder;
 use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
@@ -83,9 +82,7 @@ pub fn resume(context: &Context, journal: &mut Journal) -> anyhow::Result<()> {
 
 /// Estimated seconds of a measurement of these tests.
 pub fn seconds(plan: &Plan) -> f64 {
-    let load_s = START_SECONDS + plan.work.rows_total() as f64 / LOAD_ROWS_PER_SECOND;
-    let loads = plan.arms.len() as f64 * f64::from(LOADS);
-    loads * load_s + Rules::default().blocks_min as f64 * block_seconds(plan, plan.workload.steps.len())
+    loads_seconds(plan) + Rules::default().blocks_min as f64 * block_seconds(plan, plan.workload.steps.len())
 }
 
 /// The plan of a measurement.

@@ -6,8 +6,7 @@ use crate::context::Context;
 use crate::verbs::plan::check_plan;
 use crate::{out, search};
 use rqps_executor::{Error, Finish};
-use rqps_plan::estimate::{LOAD_ROWS_PER_SECOND, START_SECONDS};
-use rqps_plan::isolated::{LOADS, block_seconds};
+use rqps_plan::isolated::{block_seconds, loads_seconds};
 use rqps_plan::{Arm, Plan};
 use rqps_report::SeriesLink;
 use rqps_stats::Rules;
@@ -82,10 +81,8 @@ fn record(journal: &mut Journal) -> anyhow::Result<()> {
 
 /// Estimated seconds of a link until its first verdicts.
 pub fn seconds(plan: &Plan) -> f64 {
-    let load_s = START_SECONDS + plan.work.rows_total() as f64 / LOAD_ROWS_PER_SECOND;
-    let loads = plan.arms.len() as f64 * f64::from(LOADS);
     let blocks = Rules::default().looks[0].blocks;
-    loads * load_s + blocks as f64 * block_seconds(plan, plan.workload.steps.len())
+    loads_seconds(plan) + blocks as f64 * block_seconds(plan, plan.workload.steps.len())
 }
 
 /// The plan of a link. Arms have the names of their versions; base is the earlier one, since verdicts are about what

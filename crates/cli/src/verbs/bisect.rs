@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_INCONCLUSIVE, Usage, out, search};
 use rqps_model::{BuildSource, BuildSpec, Dbms, SourceSpec};
+use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::{Plan, parse_budget};
 use rqps_report::Format;
 use rqps_stats::bisect::{Ask, Rules, steps_expected};
 use rqps_store::counted;
@@ -34,8 +34,7 @@ const MEASUREMENTS_MAX: usize = 100;
 
 pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "an answer is not a table")?;
-    let budget = args.budget.as_deref().map(parse_budget).transpose();
-    let budget = budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 1h")))?;
+    let budget = search::budget(args.budget.as_deref())?;
     if let Some(source) = &args.source {
         return of_commits(context, args, source, budget);
     }
@@ -119,7 +118,7 @@ impl Search<'_> {
         let began = Instant::now();
         while journal.measured.len() < MEASUREMENTS_MAX {
             if budget.is_some_and(|budget| began.elapsed() >= budget) {
-                out::message("the budget is used up; the same command continues");
+                search::say_budget_is_over();
                 return Ok(());
             }
             let Some((version, tests, blocks)) = self.next(journal) else {

@@ -9,7 +9,7 @@ use crate::order::steps::{Sequence, check};
 use crate::verbs::plan::read_plan;
 use crate::{EXIT_INCONCLUSIVE, Usage, out, search};
 use rqps_plan::estimate::{duration_text, estimate};
-use rqps_plan::{Plan, parse_budget, schedule};
+use rqps_plan::{Plan, schedule};
 use rqps_report::Format;
 use rqps_stats::order::Rules;
 use rqps_store::counted;
@@ -22,8 +22,7 @@ const RUNS_MAX: usize = 200;
 
 pub fn run(context: &Context, args: &OrderArgs) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "it prints an answer beside a table")?;
-    let budget = args.budget.as_deref().map(parse_budget).transpose();
-    let budget = budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 1h")))?;
+    let budget = search::budget(args.budget.as_deref())?;
     let template = read_plan(&args.plan)?;
     check(&template, &args.plan)?;
     let until = budget.map(|budget| Instant::now() + budget);
@@ -77,7 +76,7 @@ fn of_test(
         journal.measure(context, template, sequence.steps(variant), rules.passes)?;
     }
     if ended {
-        out::message("the budget is used up; the same command continues");
+        search::say_budget_is_over();
     }
     let all = found(&journal);
     let states: Vec<Vec<String>> =
@@ -118,7 +117,7 @@ fn shuffle(
     journal.resume(context)?;
     while journal.runs().len() < orders as usize {
         if is_over(until) {
-            out::message("the budget is used up; the same command continues");
+            search::say_budget_is_over();
             break;
         }
         let number = journal.runs().len() as u64;

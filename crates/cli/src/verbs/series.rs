@@ -8,8 +8,8 @@ use crate::series::versions::{Found, Known, find};
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_INCONCLUSIVE, Usage, out, search};
 use rqps_model::Dbms;
+use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::{Plan, parse_budget};
 use rqps_report::Series;
 use rqps_store::counted;
 use std::path::PathBuf;
@@ -23,8 +23,7 @@ const PAGE: &str = "series.html";
 
 pub fn run(context: &Context, args: &SeriesArgs) -> anyhow::Result<ExitCode> {
     let dbms: Dbms = args.dbms.parse().map_err(|error| Usage(format!("{error}")))?;
-    let budget = args.budget.as_deref().map(parse_budget).transpose();
-    let budget = budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 1h")))?;
+    let budget = search::budget(args.budget.as_deref())?;
     let until = budget.map(|budget| Instant::now() + budget);
     let mut found = find(context, dbms, &args.versions)?;
     let anchor = found.known[0].clone();
@@ -35,7 +34,7 @@ pub fn run(context: &Context, args: &SeriesArgs) -> anyhow::Result<ExitCode> {
     announce(&journal, &template, &found)?;
     let ended = chain(context, &mut journal, &template, &mut found, until)?;
     if ended {
-        out::message("the budget is used up; the same command continues");
+        search::say_budget_is_over();
     }
     conclude(context, args, &journal, &found)?;
     let is_complete = journal.missing(&versions(&found)).is_empty();

@@ -1,6 +1,7 @@
 //! How the page shows verdicts: a shape and a word in addition to the colour, so that colour is never needed.
 
 use maud::{Markup, html};
+use rqps_charts::Mark as ChartMark;
 use rqps_stats::{Class, Detector, Verdict};
 
 /// A verdict as the page shows it.
@@ -31,6 +32,16 @@ impl Mark {
 
     pub fn is_change(self) -> bool {
         matches!(self, Self::Worse | Self::Better | Self::Mixed)
+    }
+
+    /// The same in charts, which show what is mixed as unknown.
+    pub fn in_charts(self) -> ChartMark {
+        match self {
+            Self::Worse => ChartMark::Worse,
+            Self::Better => ChartMark::Better,
+            Self::Same => ChartMark::Same,
+            Self::Mixed | Self::Open => ChartMark::Unknown,
+        }
     }
 
     /// CSS class.

@@ -111,12 +111,7 @@ pub(super) fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Dete
 
 /// The point of a verdict; None if a logarithmic axis cannot show its ratio.
 pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
-    let mark = match Mark::from(verdict) {
-        Mark::Worse => ChartMark::Worse,
-        Mark::Better => ChartMark::Better,
-        Mark::Same => ChartMark::Same,
-        Mark::Mixed | Mark::Open => ChartMark::Unknown,
-    };
+    let mark = Mark::from(verdict).in_charts();
     let is_drawable = verdict.ratio.is_finite() && verdict.ratio > 0.0;
     is_drawable.then_some(RatioPoint { ratio: verdict.ratio, low: verdict.low, high: verdict.high, mark })
 }

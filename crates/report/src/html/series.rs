@@ -119,13 +119,8 @@ impl Series<'_> {
             (Detector::Rate, _) => course.rate[version],
             _ => course.cost[version].map(|(_, level)| level),
         }?;
-        let mark = match self.step(&course.test, version, detector).map(Mark::from) {
-            Some(Mark::Worse) => ChartMark::Worse,
-            Some(Mark::Better) => ChartMark::Better,
-            Some(Mark::Same) => ChartMark::Same,
-            Some(Mark::Mixed | Mark::Open) => ChartMark::Unknown,
-            None => ChartMark::Same,
-        };
+        let step = self.step(&course.test, version, detector);
+        let mark = step.map_or(ChartMark::Same, |verdict| Mark::from(verdict).in_charts());
         Some(RatioPoint { ratio: level.ratio, low: level.low, high: level.high, mark })
     }
 }
