@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use rqps_model::natural;
+
 use crate::error::{Error, Result};
 
 /// Fields of a job: id, name, state, nodes, reason. `|` is in none of them.
@@ -59,7 +61,7 @@ impl Slurm {
         if text.trim().is_empty() {
             return Err(Error::NoPartition { partition: partition.to_owned() });
         }
-        hosts.sort_by_key(|(host, _)| natural(host));
+        hosts.sort_by(|(a, _), (b, _)| natural(a, b).then(a.cmp(b)));
         hosts.dedup();
         let (up, others): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|(_, is_up)| *is_up);
         let names = |hosts: Vec<(&str, bool)>| hosts.into_iter().map(|(host, _)| host.to_owned()).collect();
@@ -127,14 +129,6 @@ fn call(program: &'static str, arguments: &[&str], input: Option<&str>) -> Resul
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Sorts node2 before node10.
-fn natural(name: &str) -> (String, u64, String) {
-    let start = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
-    let (word, rest) = name.split_at(start);
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    (word.to_owned(), rest[..end].parse().unwrap_or(0), name.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,7 +145,7 @@ mod tests {
     #[test]
     fn hosts_are_sorted_by_number() {
         let mut hosts = ["node10", "node9", "b1", "node2"];
-        hosts.sort_by_key(|host| natural(host));
+        hosts.sort_by(|a, b| natural(a, b));
         assert_eq!(hosts, ["b1", "node2", "node9", "node10"]);
     }
 }

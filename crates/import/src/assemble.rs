@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use rqps_model::{Group, Role, Unit, clipped};
+use rqps_model::{Group, Role, Unit, clipped, natural};
 use rqps_store::Source;
 
 use crate::arms::{ArmRule, Arms, ImportedArm};
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Format, sysbench};
 use crate::input::Loaded;
 use crate::model::{Measurement, Quirk, Value};
-use crate::names::{ArmName, TestName, in_published_order, natural};
+use crate::names::{ArmName, TestName, in_published_order};
 
 static TESTS: Group = Group::new(1, "tests", "tests", "tests");
 static INSERTS: Group = Group::consecutive(1, "insert", "inserts");

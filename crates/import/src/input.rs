@@ -7,13 +7,13 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use rqps_model::natural;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Broken, Error, NotUnderstood, Result};
 use crate::formats::{Format, pgbench, unread};
 use crate::lines::{FILE_BYTES_MAX, decompressed};
 use crate::model::Document;
-use crate::names::natural;
 
 /// How much of a file tells its format.
 const HEAD_BYTES: u64 = 1 << 16;

@@ -176,31 +176,6 @@ pub fn in_published_order(a: &TestName, b: &TestName) -> Ordering {
     group(a).cmp(&group(b)).then_with(|| key(a).cmp(&key(b)))
 }
 
-/// Orders names as people count: `run2` before `run10`.
-pub fn natural(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a, b);
-    loop {
-        let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-        let (of_a, of_b) = (digits(a), digits(b));
-        if of_a > 0 && of_b > 0 {
-            let trim = |text: &str| text.trim_start_matches('0').to_owned();
-            let (number_a, number_b) = (trim(&a[..of_a]), trim(&b[..of_b]));
-            let order = number_a.len().cmp(&number_b.len()).then_with(|| number_a.cmp(&number_b));
-            if order.is_ne() {
-                return order;
-            }
-            (a, b) = (&a[of_a..], &b[of_b..]);
-            continue;
-        }
-        let (mut chars_a, mut chars_b) = (a.chars(), b.chars());
-        match (chars_a.next(), chars_b.next()) {
-            (None, None) => return Ordering::Equal,
-            (of_a, of_b) if of_a != of_b => return of_a.cmp(&of_b),
-            _ => (a, b) = (chars_a.as_str(), chars_b.as_str()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,12 +211,5 @@ mod tests {
         assert_eq!(TestName::of_row("read-only_range=10").step(), "read-only_range=10");
         assert_eq!(file.row(), "range-notcovered-si.pre_range=100");
         assert_eq!(TestName::of_file("sb.o.pgvac"), None);
-    }
-
-    #[test]
-    fn names_sort_as_people_count() {
-        let mut names = ["run10.log", "run2.log", "run02b", "run1.log", "a"];
-        names.sort_by(|a, b| natural(a, b));
-        assert_eq!(names, ["a", "run1.log", "run2.log", "run02b", "run10.log"]);
     }
 }

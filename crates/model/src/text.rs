@@ -1,5 +1,6 @@
 //! Text helpers for messages and labels.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// Levenshtein distance in characters.
@@ -77,9 +78,41 @@ pub fn clipped(text: &str, chars_max: usize) -> String {
     }
 }
 
+/// Orders names as people count: `run2` before `run10`.
+pub fn natural(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a, b);
+    loop {
+        let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (of_a, of_b) = (digits(a), digits(b));
+        if of_a > 0 && of_b > 0 {
+            let trim = |text: &str| text.trim_start_matches('0').to_owned();
+            let (number_a, number_b) = (trim(&a[..of_a]), trim(&b[..of_b]));
+            let order = number_a.len().cmp(&number_b.len()).then_with(|| number_a.cmp(&number_b));
+            if order.is_ne() {
+                return order;
+            }
+            (a, b) = (&a[of_a..], &b[of_b..]);
+            continue;
+        }
+        let (mut chars_a, mut chars_b) = (a.chars(), b.chars());
+        match (chars_a.next(), chars_b.next()) {
+            (None, None) => return Ordering::Equal,
+            (of_a, of_b) if of_a != of_b => return of_a.cmp(&of_b),
+            _ => (a, b) = (chars_a.as_str(), chars_b.as_str()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_sort_as_people_count() {
+        let mut names = ["run10.log", "run2.log", "run02b", "run1.log", "a"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["a", "run1.log", "run2.log", "run02b", "run10.log"]);
+    }
 
     #[test]
     fn nearest_finds_typos_only() {
