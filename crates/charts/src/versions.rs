@@ -52,6 +52,13 @@ struct Layout {
     names: f64,
 }
 
+impl Layout {
+    /// Slanted names need the height of a line between them: of many versions, every second is named, or fewer.
+    fn named_every(&self) -> usize {
+        if self.is_level { 1 } else { (SMALL / (self.step * 0.71)).ceil().max(1.0) as usize }
+    }
+}
+
 impl VersionChart {
     /// Returns one `<svg>` element.
     pub fn svg(&self, theme: Theme) -> String {
@@ -103,7 +110,8 @@ impl VersionChart {
             let baseline = tick.at + SMALL * 0.36;
             svg.label(layout.left - 6.0, baseline, "end").content(&tick.label);
         }
-        for (place, version) in self.versions.iter().enumerate() {
+        let named = layout.named_every();
+        for (place, version) in self.versions.iter().enumerate().filter(|(place, _)| place % named == 0) {
             let x = layout.left + layout.step * (place as f64 + 0.5);
             svg.line((x, bottom), (x, bottom + 4.0), &colours.muted()).end();
             if layout.is_level {

@@ -103,6 +103,26 @@ impl Arms {
         Err(Error::UnusedRule { pattern: unused.pattern.to_string(), known: known.join(", ") })
     }
 
+    /// Sorts versions of one DBMS, the oldest first. Returns the new place of each arm.
+    pub fn sort_by_version(&mut self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.all.len()).collect();
+        let versions: Option<Vec<Vec<i64>>> =
+            self.all.iter().map(|arm| version_numbers(&arm.identity.version)).collect();
+        let is_one = |arm: &ImportedArm| {
+            !arm.identity.dbms.is_empty() && arm.identity.dbms == self.all[0].identity.dbms
+        };
+        if let Some(versions) = versions.filter(|_| self.all.iter().all(is_one)) {
+            order.sort_by_key(|arm| &versions[*arm]);
+        }
+        self.all = order.iter().map(|arm| self.all[*arm].clone()).collect();
+        let mut places = vec![0; order.len()];
+        for (place, arm) in order.into_iter().enumerate() {
+            places[arm] = place;
+        }
+        self.by_raw.values_mut().for_each(|arm| *arm = places[*arm]);
+        places
+    }
+
     /// Gives arms whose names tell DBMS, version and config the names of variants, unless two would have the same.
     pub fn name(&mut self) {
         let variants: Vec<Option<String>> = self.all.iter().map(variant).collect();
@@ -114,6 +134,27 @@ impl Arms {
             }
         }
     }
+}
+
+/// `18.1` is 18, 1; `18beta1` comes before all of 18.
+fn version_numbers(text: &str) -> Option<Vec<i64>> {
+    /// In the order of their releases.
+    const BEFORE: [&str; 4] = ["devel", "alpha", "beta", "rc"];
+    let mut numbers = Vec::new();
+    for part in text.split(['.', '-', ' ']) {
+        let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        let (number, rest) = part.split_at(digits);
+        let Ok(number) = number.parse() else { break };
+        numbers.push(number);
+        if let Some(stage) = BEFORE.iter().position(|stage| rest.starts_with(stage)) {
+            numbers.push(stage as i64 - BEFORE.len() as i64);
+            numbers.extend(rest[BEFORE[stage].len()..].parse::<i64>().ok());
+        }
+        if !rest.is_empty() {
+            break;
+        }
+    }
+    (!numbers.is_empty()).then_some(numbers)
 }
 
 /// The variant of an arm whose directory tells it.
@@ -132,4 +173,19 @@ fn version_of_release(raw: &str) -> Identity {
     release
         .map(|(dbms, version)| Identity { dbms: dbms.name().to_owned(), version, config: String::new() })
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered_as_they_were_released() {
+        let released =
+            ["9.6.24", "11.10", "12.4", "18devel", "18beta1", "18beta2", "18rc1", "18.0", "18.1", "18.10"];
+        let numbers = released.map(|version| version_numbers(version).unwrap());
+        assert!(numbers.is_sorted(), "{numbers:?}");
+        assert_eq!(version_numbers("10.11.6-MariaDB"), Some(vec![10, 11, 6]));
+        assert_eq!(version_numbers("head"), None);
+    }
 }

@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use rqps_model::{Group, Role, Unit, clipped, natural};
+use rqps_model::{Group, Unit, clipped, natural};
 use rqps_store::Source;
 
 use crate::arms::{ArmRule, Arms, ImportedArm};
-use crate::consistency;
-use crate::error::{Error, Result};
+use crate::error::{BelongsNowhere, Error, Place, Result};
 use crate::formats::{Format, sysbench};
-use crate::input::Loaded;
-use crate::model::{Measurement, Quirk, Value};
-use crate::names::{ArmName, TestName, in_published_order};
+use crate::loaded::{LeftOut, Loaded, Why};
+use crate::model::{Measurement, Quirk};
+use crate::names::{TestName, in_published_order};
+use crate::paths::{arm_and_test_of, arm_of_path, clients_of, stem, test_of_path};
+use crate::placed::{Assembled, Found, Placed, Step};
+use crate::{complement, consistency, same};
 
 static TESTS: Group = Group::new(1, "tests", "tests", "tests");
 static INSERTS: Group = Group::consecutive(1, "insert", "inserts");
@@ -29,47 +31,6 @@ pub struct Choices {
     pub base: Option<String>,
     /// CPUs of the host, if no file tells.
     pub cpus: Option<u32>,
-}
-
-/// Files as arms, steps and results.
-#[derive(Debug)]
-pub struct Assembled {
-    pub arms: Vec<ImportedArm>,
-    pub base: usize,
-    pub steps: Vec<Step>,
-    pub results: Vec<Placed>,
-    pub sources: Vec<Source>,
-    /// Repeats of the arm and test that have most.
-    pub repeats: u32,
-    /// What to know about it: arm, text.
-    pub notes: Vec<(Option<usize>, String)>,
-}
-
-/// A step of the run.
-#[derive(Debug, Clone)]
-pub struct Step {
-    pub name: String,
-    pub test: String,
-    /// The name in published tables.
-    pub row: String,
-    pub group: Group,
-    pub role: Role,
-    pub writes: bool,
-    pub clients: u32,
-}
-
-/// A result in its place.
-#[derive(Debug, Clone)]
-pub struct Placed {
-    pub arm: usize,
-    /// Index of its step.
-    pub step: usize,
-    /// From 1.
-    pub repeat: u32,
-    pub measurement: Measurement,
-    /// Its values, each with the index of its source.
-    pub values: Vec<(usize, Value)>,
-    pub source: usize,
 }
 
 /// The repeats of a test on an arm: as files number them, and those of one file after those of the one before.
@@ -91,30 +52,31 @@ impl Numbers {
     }
 }
 
-/// A measurement on its way to its place.
-struct Found {
-    arm: usize,
-    test: TestName,
-    measurement: Measurement,
-    source: usize,
-}
-
 impl Assembled {
     /// Puts what was read in its place.
     ///
     /// # Errors
     /// If there are no rates, figures belong to no result, or base is no arm.
-    pub fn new(loaded: Vec<Loaded>, choices: &Choices) -> Result<Self> {
+    pub fn new(mut loaded: Vec<Loaded>, choices: &Choices) -> Result<Self> {
+        complement::join(&mut loaded)?;
         let mut sources: Vec<Source> = loaded.iter().map(source).collect();
         let mut arms = Arms::default();
         let (mut found, mut beside, mut dates) = (Vec::new(), Vec::new(), Vec::new());
         let is_consecutive = loaded.iter().any(|one| one.document.is_consecutive);
         let formats: BTreeSet<&str> = loaded.iter().map(|one| one.format.key()).collect();
+        let is_table: Vec<bool> = loaded.iter().map(|one| one.document.is_table).collect();
+        // Who names arms, or gives a file with several, has put them in order.
+        let is_in_order =
+            loaded.iter().any(|one| one.given.arm.is_some() || has_several_arms(&one.document.measurements));
         for (index, one) in loaded.into_iter().enumerate() {
             let path = one.given.path.clone();
             let directory = path.parent().unwrap_or(Path::new(""));
-            let of_path = one.given.arm.clone().or_else(|| arm_of_path(directory));
-            let of_file = path.file_name().and_then(|name| TestName::of_file(&name.to_string_lossy()));
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let of_svg = (one.format == Format::Flamegraph).then(|| arm_and_test_of(&name)).flatten();
+            let arm_of_name = || of_svg.as_ref().map(|(arm, _)| arm.clone());
+            let of_path = one.given.arm.clone().or_else(arm_of_name).or_else(|| arm_of_path(directory));
+            let of_file = TestName::of_file(&name).map(|(_, test)| test);
+            let of_file = of_file.or_else(|| of_svg.map(|(_, test)| TestName::of_row(&test)));
             if let (Some(at), true) = (one.document.measured_at_ms, one.document.measurements.is_empty()) {
                 dates.push((of_path.clone(), at));
             }
@@ -130,7 +92,7 @@ impl Assembled {
                 fill(&mut known.identity.version, &measurement.version);
                 let of_name = || TestName::of_row(&test_of_path(&path, one.format));
                 let row = measurement.test.as_deref().map(TestName::of_row);
-                let test = of_file.as_ref().map(|(_, test)| test.clone()).or(row).unwrap_or_else(of_name);
+                let test = of_file.clone().or(row).unwrap_or_else(of_name);
                 measurement.clients = measurement.clients.or_else(|| clients_of(&path));
                 if one.format == Format::Sysbench && test.is_scan() {
                     let quirk = sysbench::as_scan(&mut measurement);
@@ -141,7 +103,7 @@ impl Assembled {
             }
         }
         if found.is_empty() {
-            return Err(Error::NoResults(formats.into_iter().collect::<Vec<_>>().join(", ")));
+            return Err(Error::NoResults { formats: formats.into_iter().collect() });
         }
         for (raw, at) in dates {
             if let Some(arm) = raw.and_then(|raw| arms.all.iter_mut().find(|arm| arm.raw == raw)) {
@@ -150,7 +112,16 @@ impl Assembled {
         }
         arms.expect_use_of(&choices.arms)?;
         arms.name();
+        if choices.base.is_none() && !is_in_order {
+            let places = arms.sort_by_version();
+            found.iter_mut().chain(&mut beside).for_each(|one| one.arm = places[one.arm]);
+        }
         let arms = arms.all;
+        let names: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
+        let paths: Vec<String> = sources.iter().map(|source| source.path.clone()).collect();
+        let tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
+        let left_out = |source: &usize| LeftOut { path: PathBuf::from(&paths[*source]), why: Why::Derived };
+        let left_out = tables.left_out.iter().map(left_out).collect();
         let base = base(&arms, choices.base.as_deref())?;
         let mut assembled = Self {
             arms,
@@ -159,20 +130,29 @@ impl Assembled {
             results: Vec::new(),
             sources,
             repeats: 1,
-            notes: Vec::new(),
+            notes: tables.findings,
+            left_out,
         };
         assembled.place(found, is_consecutive)?;
-        assembled.expect_common_tests()?;
+        same::expect_each_once(&assembled)?;
         assembled.add_beside(beside)?;
+        assembled.expect_common_tests()?;
         assembled.count_metrics(choices.cpus);
-        assembled.notes = consistency::examine(&assembled)?;
+        let findings = consistency::examine(&assembled)?;
+        assembled.notes.extend(findings);
         Ok(assembled)
     }
 
     /// Makes steps of tests, and numbers repeats.
     fn place(&mut self, found: Vec<Found>, is_consecutive: bool) -> Result<()> {
-        let names: Vec<TestName> = with_settings(&found);
+        let bare: Vec<String> = found.iter().map(|found| found.test.row()).collect();
+        let settings = settings(&found);
+        let with_settings =
+            found.iter().zip(&settings).map(|(found, settings)| with_settings(&found.test, settings));
+        let names: Vec<TestName> = with_settings.collect();
         let is_published = names.iter().all(|name| name.range.is_some());
+        let first: HashMap<&TestName, usize> =
+            names.iter().enumerate().rev().map(|(at, name)| (name, at)).collect();
         let mut tests: Vec<&TestName> = Vec::new();
         let mut known = HashSet::new();
         tests.extend(names.iter().filter(|name| known.insert(*name)));
@@ -193,6 +173,8 @@ impl Assembled {
                 name: test.step(),
                 test: test.of_test(),
                 row: test.row(),
+                bare: bare[first[test]].clone(),
+                settings: settings[first[test]].clone(),
                 group: group(test).clone(),
                 role: test.role(),
                 writes: test.writes(),
@@ -202,20 +184,24 @@ impl Assembled {
         let places: HashMap<&TestName, usize> =
             tests.iter().enumerate().map(|(step, test)| (*test, step)).collect();
         let mut numbers: BTreeMap<(usize, usize), Numbers> = BTreeMap::new();
-        let mut units: BTreeMap<usize, (Unit, usize)> = BTreeMap::new();
+        let mut units: BTreeMap<usize, (Unit, Place)> = BTreeMap::new();
         for (found, name) in found.into_iter().zip(&names) {
             let Some(step) = places.get(name).copied() else { continue };
             let (source, mut measurement) = (found.source, found.measurement);
             if let Some(work) = &measurement.work {
-                let (unit, first) = units.entry(step).or_insert_with(|| (work.unit.clone(), source));
-                if *unit != work.unit {
-                    return Err(Error::Units {
-                        test: name.row(),
-                        path: PathBuf::from(&self.sources[*first].path),
-                        unit: unit.many.to_string(),
-                        other: PathBuf::from(&self.sources[source].path),
-                        other_unit: work.unit.many.to_string(),
-                    });
+                let path = PathBuf::from(&self.sources[source].path);
+                let place = || Place { path, line: measurement.line.max(1) };
+                match units.get(&step) {
+                    Some((unit, first)) if *unit != work.unit => {
+                        return Err(Error::Units {
+                            test: name.row(),
+                            places: Box::new([first.clone(), place()]),
+                            unit: unit.many.to_string(),
+                            other_unit: work.unit.many.to_string(),
+                        });
+                    }
+                    Some(_) => {}
+                    None => drop(units.insert(step, (work.unit.clone(), place()))),
                 }
             }
             let repeat = numbers.entry((found.arm, step)).or_default().next(source, measurement.repeat);
@@ -246,6 +232,9 @@ impl Assembled {
         if of_others.is_empty() || !of_base.is_disjoint(&of_others) {
             return Ok(());
         }
+        if let Some(differences) = self.other_settings(&of_base, &of_others) {
+            return Err(Error::OtherSettings { base: self.arms[self.base].name.clone(), differences });
+        }
         let names = |steps: BTreeSet<usize>| {
             let names: Vec<&str> = steps.iter().map(|step| self.steps[*step].name.as_str()).collect();
             clipped(&names.join(", "), NAMES_CHARS_MAX)
@@ -257,6 +246,23 @@ impl Assembled {
         })
     }
 
+    /// `select-only ran with query mode simple on old, and prepared on others`: in what tests of base and of the others
+    /// differ that are the same otherwise.
+    fn other_settings(&self, of_base: &BTreeSet<usize>, of_others: &BTreeSet<usize>) -> Option<String> {
+        let mut differences: Vec<String> = Vec::new();
+        for own in of_base.iter().map(|step| &self.steps[*step]) {
+            let others = of_others.iter().map(|step| &self.steps[*step]);
+            for other in others.filter(|other| other.bare == own.bare) {
+                let pairs = own.settings.iter().zip(&other.settings).filter(|(own, other)| own != other);
+                differences.extend(pairs.map(|((key, own_value), (_, value))| {
+                    let (name, arm) = (setting_name(key), &self.arms[self.base].name);
+                    format!("{} ran with {name} {own_value} on {arm}, and {value} on others", own.bare)
+                }));
+            }
+        }
+        (!differences.is_empty()).then(|| clipped(&differences.join("; "), NAMES_CHARS_MAX))
+    }
+
     /// Adds figures of the host and of profiles to the results they belong to: of the same arm and test, in order.
     fn add_beside(&mut self, beside: Vec<Found>) -> Result<()> {
         let mut counts: BTreeMap<(usize, String, String), u32> = BTreeMap::new();
@@ -265,24 +271,25 @@ impl Assembled {
             let count = counts.entry((one.arm, one.test.row(), format)).or_default();
             *count += 1;
             let repeat = one.measurement.repeat.unwrap_or(*count);
-            let step = self.steps.iter().position(|step| step.row == one.test.row());
+            let named = |name: &dyn Fn(&Step) -> &str| {
+                let row = one.test.row();
+                self.steps.iter().position(|step| name(step) == row)
+            };
+            let step = named(&|step| &step.row).or_else(|| named(&|step| &step.name));
             let source = |index: usize| Path::new(&self.sources[index].path);
             let of_arm = || self.results.iter().enumerate().filter(|(_, result)| result.arm == one.arm);
             let of_test = || of_arm().filter(|(_, result)| Some(result.step) == step);
-            let own = stem(source(one.source));
+            let own = source(one.source);
+            let is_beside = |path: &Path| path.parent() == own.parent();
+            let beside = || of_test().filter(|(_, result)| is_beside(source(result.source)));
             let only = || Some(of_arm().next()?.0).filter(|_| of_arm().count() == 1);
             let place = of_test()
-                .find(|(_, result)| stem(source(result.source)) == own)
+                .find(|(_, result)| stem(source(result.source)) == stem(own))
+                .or_else(|| beside().next().filter(|_| beside().count() == 1))
                 .or_else(|| of_test().find(|(_, result)| result.repeat == repeat))
                 .map(|(index, _)| index)
                 .or_else(only);
-            let Some(place) = place else {
-                return Err(Error::Missing {
-                    what: format!("the result that {} belongs to", self.sources[one.source].path),
-                    remedy: "give it, too, or leave this file out; files belong together by arm and test, as ro-1.txt and ro-1.vmstat"
-                        .to_owned(),
-                });
-            };
+            let Some(place) = place else { return Err(self.belongs_nowhere(&one)) };
             let result = &mut self.results[place];
             result.values.extend(one.measurement.values.into_iter().map(|value| (one.source, value)));
             for (name, value) in one.measurement.metrics {
@@ -291,6 +298,24 @@ impl Assembled {
             result.measurement.stacks = result.measurement.stacks.take().or(one.measurement.stacks);
         }
         Ok(())
+    }
+
+    fn belongs_nowhere(&self, one: &Found) -> Error {
+        let source = &self.sources[one.source];
+        let path = PathBuf::from(&source.path);
+        let names = |names: BTreeSet<&str>| {
+            clipped(&names.into_iter().collect::<Vec<_>>().join(", "), NAMES_CHARS_MAX)
+        };
+        let arm_of = |result: &Placed| self.arms[result.arm].name.as_str();
+        Error::BelongsNowhere(Box::new(BelongsNowhere {
+            format: source.format.clone(),
+            arm: self.arms[one.arm].name.clone(),
+            test: one.test.row(),
+            ending: path.extension().unwrap_or_default().to_string_lossy().into_owned(),
+            arms: names(self.results.iter().map(arm_of).collect()),
+            tests: names(self.results.iter().map(|result| self.steps[result.step].row.as_str()).collect()),
+            path,
+        }))
     }
 
     /// Turns means per second into totals of the metrics that rqps' own windows have.
@@ -338,18 +363,22 @@ fn source(one: &Loaded) -> Source {
 /// # Errors
 /// If the file has several arms, which would all be called `given`.
 fn is_one_arm(path: &Path, given: &str, measurements: &[Measurement]) -> Result<()> {
+    if !has_several_arms(measurements) {
+        return Ok(());
+    }
     let mut arms: Vec<&str> = Vec::new();
     for arm in measurements.iter().filter_map(|one| one.arm.as_deref()) {
         if !arms.contains(&arm) {
             arms.push(arm);
         }
     }
-    match arms[..] {
-        [] | [_] => Ok(()),
-        ref several => {
-            Err(Error::NamesArms { path: path.to_owned(), arms: several.join(", "), given: given.to_owned() })
-        }
-    }
+    Err(Error::NamesArms { path: path.to_owned(), arms: arms.join(", "), given: given.to_owned() })
+}
+
+fn has_several_arms(measurements: &[Measurement]) -> bool {
+    let mut arms = measurements.iter().filter_map(|one| one.arm.as_ref());
+    let first = arms.next();
+    arms.any(|arm| Some(arm) != first)
 }
 
 fn fill(known: &mut String, told: &Option<String>) {
@@ -358,86 +387,41 @@ fn fill(known: &mut String, told: &Option<String>) {
     }
 }
 
-/// The nearest directory above a file that names an arm, or else the one it is in.
-fn arm_of_path(directory: &Path) -> Option<String> {
-    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let above = directory.ancestors().filter_map(name);
-    above.into_iter().find(|name| ArmName::parse(name).is_some()).or_else(|| name(directory))
+/// What may differ between results of one test, which are not compared then: a value's name, and in words.
+const SETTINGS: [(&str, &str); 3] = [("scale", "scale"), ("mode", "query mode"), ("clients", "clients")];
+
+fn setting_name(key: &str) -> &'static str {
+    SETTINGS.iter().find(|(name, _)| *name == key).map_or("another setting", |(_, words)| words)
 }
 
-/// `dop40` in a file's name.
-fn clients_of(path: &Path) -> Option<u32> {
-    let name = path.file_name()?.to_string_lossy().into_owned();
-    name.split('.').find_map(|part| part.strip_prefix("dop")?.parse().ok())
-}
-
-/// Endings of files that say nothing about the test.
-fn is_ending(end: &str) -> bool {
-    let known = ["gz", "txt", "log", "out", "err", "csv", "json", "tsv"];
-    known.contains(&end) || ["vmstat", "iostat", "vm", "io", "perf", "svg"].contains(&end)
-}
-
-fn without_endings(name: &str, is_ending: impl Fn(&str) -> bool) -> &str {
-    let mut stem = name;
-    while let Some((rest, _)) = stem.rsplit_once('.').filter(|(rest, end)| !rest.is_empty() && is_ending(end))
-    {
-        stem = rest;
-    }
-    stem
-}
-
-/// `ro-1` of `results/ro-1.txt` and `results/ro-1.vmstat`.
-fn stem(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    without_endings(&name, is_ending).to_owned()
-}
-
-/// A test's name from a file's, without what tells repeats apart: `select_only-3.log` is `select_only`.
-fn test_of_path(path: &Path, format: Format) -> String {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let stem = without_endings(&name, |end| is_ending(end) || end.parse::<u64>().is_ok());
-    if matches!(format, Format::Hammerdb | Format::HammerdbCsv | Format::HammerdbJobs) {
-        return tproc_c(stem);
-    }
-    if format == Format::InsertBenchmark {
-        // `mrg.q100.1` and `rel.q100.1` name a step.
-        return name.split_once('.').map_or(name.clone(), |(_, step)| step.to_owned());
-    }
-    let stem = stem.trim_end_matches(|c: char| c.is_ascii_digit());
-    let stem = stem.trim_end_matches(['-', '_', '.', ' ']);
-    let stem = ["repeat", "run", "rep"].iter().find_map(|word| stem.strip_suffix(word)).unwrap_or(stem);
-    let stem = stem.trim_end_matches(['-', '_', '.', ' ']);
-    let is_default = stem.is_empty() || stem == "pgbench_log";
-    let short = format.key().split('-').next().unwrap_or_default();
-    if is_default { short.to_owned() } else { stem.to_owned() }
-}
-
-/// `sum.res.pg.load8.vu6.w4000.5.120`: virtual users and warehouses are part of the test's name.
-fn tproc_c(stem: &str) -> String {
-    let number = |key: &str| stem.split('.').find_map(|part| part.strip_prefix(key)?.parse::<u32>().ok());
-    let setting = |key: &str| number(key).map(|value| format!("_{key}={value}")).unwrap_or_default();
-    format!("tproc-c{}{}", setting("vu"), setting("w"))
-}
-
-/// Names of tests, with clients, scale and mode where results of one test differ in them.
-fn with_settings(found: &[Found]) -> Vec<TestName> {
+/// The settings of each result in which results of its test differ.
+fn settings(found: &[Found]) -> Vec<Vec<(&'static str, String)>> {
     let of = |found: &Found, key: &str| match key {
         "clients" => found.measurement.clients.map(|clients| clients.to_string()),
         key => found.measurement.values.iter().find(|value| value.name == key)?.published.clone(),
     };
-    let mut names: Vec<TestName> = found.iter().map(|found| found.test.clone()).collect();
-    for key in ["scale", "mode", "clients"] {
+    let mut all = vec![Vec::new(); found.len()];
+    for (key, _) in SETTINGS {
         let mut values: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
         for found in found {
             values.entry(found.test.row()).or_default().insert(of(found, key));
         }
-        for (name, found) in names.iter_mut().zip(found) {
+        for (settings, found) in all.iter_mut().zip(found) {
             if let (Some(value), true) = (of(found, key), values[&found.test.row()].len() > 1) {
-                name.test.push_str(&format!("_{key}={value}"));
+                settings.push((key, value));
             }
         }
     }
-    names
+    all
+}
+
+/// The name of a test with its settings: `select-only_mode=prepared`.
+fn with_settings(test: &TestName, settings: &[(&str, String)]) -> TestName {
+    let mut name = test.clone();
+    for (key, value) in settings {
+        name.test.push_str(&format!("_{key}={value}"));
+    }
+    name
 }
 
 fn base(arms: &[ImportedArm], name: Option<&str>) -> Result<usize> {

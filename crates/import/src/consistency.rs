@@ -1,13 +1,13 @@
 //! Mistakes in results that figures show: what is derived against what it comes from, and arms against each other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use rqps_model::Role;
 
-use crate::assemble::{Assembled, Placed};
-use crate::error::{Error, Result};
-use crate::model::{Quirk, number};
+use crate::derived;
+use crate::error::Result;
+use crate::model::{Quirk, median, number};
+use crate::placed::{Assembled, Findings, Placed};
 
 /// Arms measured further apart than this were measured in different sessions.
 const SESSION_MS: i64 = 7 * 24 * 3600 * 1000;
@@ -24,18 +24,13 @@ const CPU_MOVED: f64 = 0.15;
 const STEADY: f64 = 0.07;
 /// A quirk that changes a figure by less is not worth a note.
 const QUIRK_MIN: f64 = 0.01;
-/// Rounding apart, a derived figure may differ by this share: its rate is printed with few digits.
-const DERIVED: f64 = 0.005;
-
-/// What was found: arm, text.
-pub type Findings = Vec<(Option<usize>, String)>;
 
 /// Examines results that are in their places.
 ///
 /// # Errors
 /// If figures of two arms are exchanged: then no comparison of them means anything.
 pub fn examine(assembled: &Assembled) -> Result<Findings> {
-    let mut findings = derived(assembled)?;
+    let mut findings = derived::examine(assembled)?;
     let table = Table::of(assembled);
     findings.extend(table.base_is_off());
     findings.extend(table.dips());
@@ -46,11 +41,6 @@ pub fn examine(assembled: &Assembled) -> Result<Findings> {
     Ok(findings)
 }
 
-fn published(placed: &Placed, name: &str) -> Option<(f64, u32, usize)> {
-    let (source, value) = placed.values.iter().find(|(_, value)| value.name == name)?;
-    Some((number(value.published.as_deref()?)?, value.line, *source))
-}
-
 fn true_value(placed: &Placed, name: &str) -> Option<f64> {
     placed.values.iter().find(|(_, value)| value.name == name)?.1.value
 }
@@ -59,63 +49,6 @@ fn true_value(placed: &Placed, name: &str) -> Option<f64> {
 fn any_value(placed: &Placed, name: &str) -> Option<f64> {
     let value = &placed.values.iter().find(|(_, value)| value.name == name)?.1;
     value.value.or_else(|| number(value.published.as_deref()?))
-}
-
-/// A figure per second, the same per operation, and half a unit of the last digit of each as printed.
-const PER_OPERATION: [(&str, &str, f64, f64); 3] = [
-    ("host_context_switches_per_s", "host_context_switches_per_op", 0.5, 0.000_5),
-    ("host_cpu_percent", "host_cpu_per_op", 0.05, 0.000_000_5),
-    ("disk_reads_per_s", "disk_reads_per_op", 0.05, 0.000_5),
-];
-
-/// Figures per operation against figures per second over the rate: those of another arm's rate are of that arm.
-fn derived(assembled: &Assembled) -> Result<Findings> {
-    let mut findings = Findings::new();
-    for placed in &assembled.results {
-        let Some((rate, _, source)) = published(placed, "metrics_rate").filter(|(rate, ..)| *rate > 0.0)
-        else {
-            continue;
-        };
-        for (per_s, per_op, of_s, of_op) in PER_OPERATION {
-            let (Some((total, line, _)), Some((each, ..))) =
-                (published(placed, per_s), published(placed, per_op))
-            else {
-                continue;
-            };
-            let fits = |rate: f64| (total / rate - each).abs() <= of_s / rate + of_op + each * DERIVED;
-            if fits(rate) {
-                continue;
-            }
-            let test = &assembled.steps[placed.step].name;
-            let arm = |index: usize| &assembled.arms[index].name;
-            let others =
-                assembled.results.iter().filter(|one| one.step == placed.step && one.arm != placed.arm);
-            let mut rates = others.filter_map(|one| Some((one.arm, published(one, "metrics_rate")?.0)));
-            let path = PathBuf::from(&assembled.sources[source].path);
-            if let Some((other, other_rate)) = rates.find(|(_, other)| *other > 0.0 && fits(*other)) {
-                return Err(Error::Contradiction {
-                    path,
-                    line,
-                    why: format!(
-                        "rows look exchanged: in {test}, {per_op} of {} is {each}, but {total} / {rate} is {:.6}; it is {total} / \
-                         {other_rate}, the rate of {}",
-                        arm(placed.arm),
-                        total / rate,
-                        arm(other)
-                    ),
-                });
-            }
-            findings.push((
-                Some(placed.arm),
-                format!(
-                    "{test}: {per_op} is {each}, but {total} / {rate} is {:.6} ({}, line {line})",
-                    total / rate,
-                    path.display()
-                ),
-            ));
-        }
-    }
-    Ok(findings)
 }
 
 /// Logarithms of rates by test and arm; the median of repeats.
@@ -219,17 +152,6 @@ impl<'a> Table<'a> {
             .all(|arm| arm.identity.dbms == arms[0].identity.dbms && !arm.identity.dbms.is_empty());
         let ascends = versions.windows(2).all(|pair| pair[0].is_some() && pair[0] <= pair[1]);
         is_one && arms.len() >= 5 && ascends
-    }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        length if length % 2 == 1 => Some(sorted[middle]),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
     }
 }
 

@@ -33,8 +33,18 @@ pub enum Error {
     TooLarge { path: PathBuf, limit: u64 },
     #[error("{} and {}: the same content twice; give each result once", first.display(), second.display())]
     Twice { first: PathBuf, second: PathBuf },
-    #[error("no results in the files given, only {0}: give the files with rates, too")]
-    NoResults(String),
+    #[error("{}: given twice; give each result once", .0.display())]
+    GivenTwice(PathBuf),
+    #[error("{}: a link to {}, which does not exist", path.display(), target.display())]
+    DanglingLink { path: PathBuf, target: PathBuf },
+    /// Two files have a result in common.
+    #[error("{first} and {second}: the same result of {test} on {arm} twice; give each result once")]
+    ResultTwice { first: Place, second: Place, test: String, arm: String },
+    #[error("{} is missing: beside {}, it is the log of one of pgbench's threads, which only together are a result; give all \
+             logs of the run", missing.display(), beside.display())]
+    ThreadMissing { missing: PathBuf, beside: PathBuf },
+    #[error("no results in the files given{}: give the files with rates, too", only(formats))]
+    NoResults { formats: Vec<&'static str> },
     #[error("no arm named `{name}`; the arms are: {known}")]
     UnknownArm { name: String, known: String },
     #[error("`{0}`: write PATTERN=dbms:version or PATTERN=dbms:version:config")]
@@ -47,19 +57,31 @@ pub enum Error {
         "no other arm has a test of the base, {base}: it has {of_base}, the others {of_others}; name files of the same test alike"
     )]
     NothingInCommon { base: String, of_base: String, of_others: String },
+    /// Base and the others ran the same tests with other settings.
+    #[error(
+        "no other arm has a test of the base, {base}, with its settings: {differences}; compare runs with the same settings"
+    )]
+    OtherSettings { base: String, differences: String },
     /// A file with several arms cannot be one.
     #[error("{}: it has the arms {arms} itself: give it without `{given}=`", path.display())]
     NamesArms { path: PathBuf, arms: String, given: String },
     #[error(
-        "{test}: its rate is in {unit} per second in {}, and in {other_unit} per second in {}: these cannot be compared; \
-         name the tests differently", path.display(), other.display()
+        "{test}: its rate is in {unit} per second in {}, and in {other_unit} per second in {}: these cannot be \
+         compared; name the tests differently", places[0], places[1]
     )]
-    Units { test: String, path: PathBuf, unit: String, other: PathBuf, other_unit: String },
+    Units { test: String, places: Box<[Place; 2]>, unit: String, other_unit: String },
+    #[error(transparent)]
+    BelongsNowhere(Box<BelongsNowhere>),
     /// Rows of a table contradict figures they are derived from.
     #[error("{}, line {line}: {why}", path.display())]
     Contradiction { path: PathBuf, line: u32, why: String },
     #[error("{}: not a table that can be recomputed; known are {known}", path.display())]
     NotATable { path: PathBuf, known: &'static str },
+    #[error(
+        "no source of {} is among the files given, from which its cells could be computed: give the results that it was made of",
+        table.display()
+    )]
+    NoSource { table: PathBuf },
     #[error("{what}: not among the files given; {remedy}")]
     Missing { what: String, remedy: String },
     #[error(transparent)]
@@ -86,6 +108,42 @@ impl Error {
             false => Self::Read { path: path.to_owned(), source },
         }
     }
+}
+
+/// Figures beside results, of which none is theirs.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{}: this {format} is of arm `{arm}` and test `{test}` as its path says, of which there is no result among the files. \
+     Give it as ARM=PATH, or put it into the arm's directory, and name it after its test, TEST.{ending}. Arms: {arms}; tests: {tests}",
+    path.display()
+)]
+pub struct BelongsNowhere {
+    pub path: PathBuf,
+    pub format: String,
+    pub arm: String,
+    pub test: String,
+    pub ending: String,
+    pub arms: String,
+    pub tests: String,
+}
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub path: PathBuf,
+    /// From 1.
+    pub line: u32,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, line {}", self.path.display(), self.line)
+    }
+}
+
+/// `, only vmstat`, if anything is known of them.
+fn only(formats: &[&str]) -> String {
+    if formats.is_empty() { String::new() } else { format!(", only {}", formats.join(", ")) }
 }
 
 /// A file that no format recognises.
@@ -120,11 +178,18 @@ pub struct Broken {
     /// From 1.
     pub line: u32,
     pub why: String,
+    /// Whether the file is whole, but has no results of its own: it is computed from those.
+    pub is_derived: bool,
 }
 
 impl Broken {
     pub fn at(line: u32, why: impl Into<String>) -> Self {
-        Self { line, why: why.into() }
+        Self { line, why: why.into(), is_derived: false }
+    }
+
+    /// A table that is computed from results.
+    pub fn derived(line: u32, why: impl Into<String>) -> Self {
+        Self { is_derived: true, ..Self::at(line, why) }
     }
 
     pub(crate) fn in_file(self, path: &Path) -> Error {

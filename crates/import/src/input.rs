@@ -2,8 +2,10 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -11,57 +13,41 @@ use rqps_model::natural;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Broken, Error, NotUnderstood, Result};
-use crate::formats::{Format, pgbench, unread};
+use crate::formats::{Format, pgbench, plausible, unread};
 use crate::lines::{FILE_BYTES_MAX, decompressed};
+use crate::loaded::{Given, LeftOut, Loaded, Why};
 use crate::model::Document;
+use crate::same;
 
 /// How much of a file tells its format.
 const HEAD_BYTES: u64 = 1 << 16;
 /// Files of one import.
 const FILES_MAX: usize = 100_000;
 const DEPTH_MAX: usize = 16;
+/// Threads of a pgbench: a larger number at the end of a name is a process.
+const THREADS_MAX: u32 = 1000;
 /// What editors and spreadsheets put before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// A file with the name that its arm was given.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
-    pub path: PathBuf,
-    pub arm: Option<String>,
-}
-
-/// A file, read.
-#[derive(Debug, Clone)]
-pub struct Loaded {
-    pub given: Given,
-    pub sha256: String,
-    pub bytes: u64,
-    pub format: Format,
-    pub document: Document,
-}
 
 /// The files that arguments `[ARM=]PATH` name: files, directories and all in them, or patterns. Sorted as people count.
 ///
 /// # Errors
 /// If an argument names nothing.
-pub fn files(arguments: &[String]) -> Result<Vec<Given>> {
+pub fn files(arguments: &[impl AsRef<OsStr>]) -> Result<Vec<Given>> {
     let mut all = Vec::new();
-    for argument in arguments {
-        let (arm, path) = match argument.split_once('=') {
-            Some((arm, path)) if !arm.is_empty() && !arm.contains('/') && !Path::new(argument).exists() => {
-                (Some(arm.to_owned()), path)
-            }
-            _ => (None, argument.as_str()),
-        };
+    for given in arguments {
+        let given = given.as_ref();
+        let (arm, path) = arm_and_path(given);
+        let argument = given.to_string_lossy();
         let mut found = Vec::new();
         if path.is_empty() {
-            return Err(Error::NothingMatches(argument.clone()));
+            return Err(Error::NothingMatches(argument.into_owned()));
         }
         for path in matches(path)? {
             walk(&path, 0, &mut found)?;
         }
         if found.is_empty() {
-            return Err(Error::NoFiles(argument.clone()));
+            return Err(Error::NoFiles(argument.into_owned()));
         }
         found.sort_by(|a, b| natural(&a.to_string_lossy(), &b.to_string_lossy()));
         all.extend(found.into_iter().map(|path| Given { path, arm: arm.clone() }));
@@ -72,10 +58,25 @@ pub fn files(arguments: &[String]) -> Result<Vec<Given>> {
     Ok(all)
 }
 
-fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
-    if Path::new(pattern).exists() {
-        return Ok(vec![PathBuf::from(pattern)]);
+/// `ARM=PATH`, or a path, which may have any bytes in it.
+fn arm_and_path(given: &OsStr) -> (Option<String>, &OsStr) {
+    let bytes = given.as_bytes();
+    let arm = bytes.iter().position(|byte| *byte == b'=').map(|at| (&bytes[..at], &bytes[at + 1..]));
+    match arm {
+        Some((arm, path)) if !arm.is_empty() && !arm.contains(&b'/') && !Path::new(given).exists() => {
+            (Some(String::from_utf8_lossy(arm).into_owned()), OsStr::from_bytes(path))
+        }
+        _ => (None, given),
     }
+}
+
+fn matches(pattern: &OsStr) -> Result<Vec<PathBuf>> {
+    let path = Path::new(pattern);
+    expect_target(path)?;
+    if path.exists() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let pattern = &*pattern.to_string_lossy();
     let invalid =
         |error: glob::PatternError| Error::Pattern { pattern: pattern.to_owned(), why: error.msg.to_owned() };
     let unreadable = |error: glob::GlobError| {
@@ -85,6 +86,15 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     let found = glob::glob(pattern).map_err(invalid)?;
     let found = found.map(|path| path.map_err(unreadable)).collect::<Result<Vec<PathBuf>>>()?;
     if found.is_empty() { Err(Error::NothingMatches(pattern.to_owned())) } else { Ok(found) }
+}
+
+/// # Errors
+/// If the path is a link to nothing.
+fn expect_target(path: &Path) -> Result<()> {
+    match fs::read_link(path) {
+        Ok(target) if !path.exists() => Err(Error::DanglingLink { path: path.to_owned(), target }),
+        _ => Ok(()),
+    }
 }
 
 /// Files below a path, without hidden ones and those that copying from a Mac leaves (`._name`), and without what is no
@@ -104,6 +114,9 @@ fn walk(path: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
         let entry = entry.map_err(Error::read(path))?;
         let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
         let kind = entry.file_type().map_err(Error::read(path))?;
+        if !is_hidden && kind.is_symlink() {
+            expect_target(&entry.path())?;
+        }
         // Links to directories could lead in circles.
         if !is_hidden && (kind.is_dir() || entry.path().is_file()) {
             walk(&entry.path(), depth + 1, found)?;
@@ -195,97 +208,158 @@ impl Opened {
     }
 }
 
-/// Files, read; and the paths of those that no format recognises, if those are left out.
-pub type LoadedFiles = (Vec<Loaded>, Vec<PathBuf>);
+/// Files, read; and those that are left out.
+pub type LoadedFiles = (Vec<Loaded>, Vec<LeftOut>);
 
-/// Reads files, each content once.
+/// What became of the files.
+#[derive(Default)]
+struct Gathered {
+    all: Vec<Loaded>,
+    unknown: Vec<NotUnderstood>,
+    /// Tables that were computed from results.
+    derived: Vec<(PathBuf, Broken)>,
+}
+
+/// Reads files, each content once. Tables that are computed from results are left out where there are results.
 ///
 /// # Errors
 /// If a file is not understood, breaks its format, or cannot be read, or if two files have the same content.
 pub fn load_all(files: &[Given], format: Option<Format>, skip_unknown: bool) -> Result<LoadedFiles> {
-    let (mut all, mut unknown) = (Vec::new(), Vec::new());
-    for given in with_threads(files) {
-        load(&given, format, &mut all, &mut unknown)?;
+    let mut gathered = Gathered::default();
+    for group in with_threads(files) {
+        gathered.load(&group, format)?;
     }
+    let Gathered { all, unknown, derived } = gathered;
     if !(unknown.is_empty() || skip_unknown) {
         return Err(Error::unknown(unknown));
+    }
+    let has_results = all.iter().flat_map(|one| &one.document.measurements).any(|one| one.work.is_some());
+    if let (Some((path, broken)), false) = (derived.first(), has_results) {
+        return Err(broken.clone().in_file(path));
     }
     let mut seen = HashMap::new();
     for one in &all {
         if let Some(first) = seen.insert(&one.sha256, &one.given.path) {
+            if *first == one.given.path {
+                return Err(Error::GivenTwice(first.clone()));
+            }
             return Err(Error::Twice { first: first.clone(), second: one.given.path.clone() });
         }
     }
-    Ok((all, unknown.into_iter().map(|one| one.path).collect()))
+    same::expect_no_copies(&all)?;
+    let unknown = unknown.into_iter().map(|one| LeftOut { path: one.path, why: Why::NotUnderstood });
+    let derived = derived.into_iter().map(|(path, _)| LeftOut { path, why: Why::Derived });
+    Ok((all, unknown.chain(derived).collect()))
+}
+
+/// Files that may be the logs of a pgbench's threads, or one file.
+struct Group<'a> {
+    files: Vec<&'a Given>,
+    /// If they are: the log that is not among them, which is the first, or one between others.
+    missing: Option<PathBuf>,
+}
+
+impl<'a> Group<'a> {
+    fn one(given: &'a Given) -> Self {
+        Self { files: vec![given], missing: None }
+    }
 }
 
 /// Files, those of a pgbench with several threads together: first the first thread's log, which is a result of its own
 /// if no others are given.
-fn with_threads(files: &[Given]) -> Vec<Vec<&Given>> {
-    let mut groups: Vec<Vec<&Given>> = Vec::new();
-    let mut threads: BTreeMap<PathBuf, Vec<&Given>> = BTreeMap::new();
+fn with_threads(files: &[Given]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut threads: BTreeMap<PathBuf, Vec<(u32, &Given)>> = BTreeMap::new();
     for given in files {
         let name = given.path.file_name().unwrap_or_default().to_string_lossy();
         match pgbench::thread_of(&name) {
-            Some((first, 1..)) => threads.entry(given.path.with_file_name(first)).or_default().push(given),
-            _ => groups.push(vec![given]),
+            Some((first, thread @ 1..=THREADS_MAX)) => {
+                threads.entry(given.path.with_file_name(first)).or_default().push((thread, given));
+            }
+            _ => groups.push(Group::one(given)),
         }
     }
-    for (first, others) in threads {
+    for (first, mut others) in threads {
+        others.sort_by_key(|(thread, _)| *thread);
         let compressed = first.with_added_extension("gz");
-        let is_first = |group: &&mut Vec<&Given>| group[0].path == first || group[0].path == compressed;
+        let is_first = |group: &&mut Group| [&first, &compressed].contains(&&group.files[0].path);
+        let gap = (1..).zip(&others).find(|(expected, (thread, _))| expected != thread);
+        let missing = gap.map(|(thread, _)| first.with_added_extension(thread.to_string()));
+        let others = others.into_iter().map(|(_, given)| given);
         match groups.iter_mut().find(is_first) {
-            Some(group) => group.extend(others),
-            // Its name may end in numbers by chance.
-            None => groups.extend(others.into_iter().map(|given| vec![given])),
+            Some(group) => {
+                group.files.extend(others);
+                group.missing = missing;
+            }
+            // Its name may end in numbers by chance; what is in it tells.
+            None => {
+                groups.extend(others.map(|given| Group { missing: Some(first.clone()), ..Group::one(given) }))
+            }
         }
     }
     groups
 }
 
-/// Reads a file, and the other threads' logs if it is the log of a pgbench: together they are one result.
-fn load(
-    files: &[&Given],
-    format: Option<Format>,
-    all: &mut Vec<Loaded>,
-    unknown: &mut Vec<NotUnderstood>,
-) -> Result<()> {
-    let [given, others @ ..] = files else { return Ok(()) };
-    let path = &given.path;
-    let opened = Opened::open(path)?;
-    let found = match format {
-        Some(format) => Some(format),
-        None => opened.format(path)?,
-    };
-    let Some(found) = found else {
-        unknown.push(opened.not_understood(path));
-        return others.iter().try_for_each(|other| load(&[other], format, all, unknown));
-    };
-    let loaded = |given: &Given, document: Document, (sha256, bytes): Digest| Loaded {
-        given: given.clone(),
-        sha256,
-        bytes,
-        format: found,
-        document,
-    };
-    let threads = pgbench::Threads::of(found).filter(|_| !others.is_empty());
-    let Some(mut threads) = threads else {
-        let (document, digest) = opened.read(path, |input| found.parse(input))?;
-        all.push(loaded(given, document, digest));
-        return others.iter().try_for_each(|other| load(&[other], format, all, unknown));
-    };
-    let at = all.len();
-    let ((), digest) = opened.read(path, |input| threads.read(input))?;
-    all.push(loaded(given, Document::default(), digest));
-    for other in others {
-        let opened = Opened::open(&other.path)?;
-        if format.is_none() && opened.format(&other.path)? != Some(found) {
-            load(&[other], None, all, unknown)?;
-            continue;
-        }
-        let ((), digest) = opened.read(&other.path, |input| threads.read(input))?;
-        all.push(loaded(other, Document::default(), digest));
+impl Gathered {
+    /// Reads a file, and the other threads' logs if it is the log of a pgbench: together they are one result.
+    fn load(&mut self, group: &Group<'_>, format: Option<Format>) -> Result<()> {
+        let [given, others @ ..] = &group.files[..] else { return Ok(()) };
+        let path = &given.path;
+        let opened = Opened::open(path)?;
+        let found = match format {
+            Some(format) => Some(format),
+            None => opened.format(path)?,
+        };
+        let Some(found) = found else {
+            self.unknown.push(opened.not_understood(path));
+            return others.iter().try_for_each(|other| self.load(&Group::one(other), format));
+        };
+        let Some(threads) = pgbench::Threads::of(found) else {
+            let parsed = opened.read(path, |input| match found.parse(input) {
+                Err(broken) if broken.is_derived => Ok(Err(broken)),
+                parsed => parsed.map(Ok),
+            })?;
+            match parsed {
+                (Ok(document), digest) => self.all.push(loaded(given, found, document, digest)),
+                (Err(broken), _) => self.derived.push((path.clone(), broken)),
+            }
+            return others.iter().try_for_each(|other| self.load(&Group::one(other), format));
+        };
+        self.load_threads(group, opened, found, threads, format)
     }
-    all[at].document = threads.document().map_err(|broken| broken.in_file(path))?;
-    Ok(())
+
+    fn load_threads(
+        &mut self,
+        group: &Group<'_>,
+        opened: Opened,
+        found: Format,
+        mut threads: pgbench::Threads,
+        format: Option<Format>,
+    ) -> Result<()> {
+        let [given, others @ ..] = &group.files[..] else { return Ok(()) };
+        let at = self.all.len();
+        let ((), digest) = opened.read(&given.path, |input| threads.read(input))?;
+        self.all.push(loaded(given, found, Document::default(), digest));
+        for other in others {
+            let opened = Opened::open(&other.path)?;
+            if format.is_none() && opened.format(&other.path)? != Some(found) {
+                self.load(&Group::one(other), None)?;
+                continue;
+            }
+            let ((), digest) = opened.read(&other.path, |input| threads.read(input))?;
+            self.all.push(loaded(other, found, Document::default(), digest));
+        }
+        let is_by_chance = others.is_empty() && threads.is_whole();
+        if let Some(missing) = group.missing.clone().filter(|_| !is_by_chance) {
+            let beside = group.files.last().unwrap_or(given).path.clone();
+            return Err(Error::ThreadMissing { missing, beside });
+        }
+        let document = threads.document().and_then(plausible);
+        self.all[at].document = document.map_err(|broken| broken.in_file(&given.path))?;
+        Ok(())
+    }
+}
+
+fn loaded(given: &Given, format: Format, document: Document, (sha256, bytes): Digest) -> Loaded {
+    Loaded { given: given.clone(), sha256, bytes, format, document }
 }

@@ -51,6 +51,8 @@ pub struct Document {
     pub quirks: Vec<Quirk>,
     /// Whether each test finds the data that the one before it left, so that their order matters.
     pub is_consecutive: bool,
+    /// Whether it puts results of several arms together, which have files of their own.
+    pub is_table: bool,
     pub measurements: Vec<Measurement>,
 }
 
@@ -157,8 +159,37 @@ impl Value {
         Self { name: name.into(), unit: unit.into(), value, published: Some(printed.to_owned()), line }
     }
 
+    /// As printed, or what was measured.
+    pub fn printed(&self) -> Option<Printed> {
+        let published = self.published.as_deref().and_then(Printed::of);
+        published.or_else(|| Some(Printed { value: self.value?, half: 0.0 }))
+    }
+
     pub fn words(name: impl Into<Cow<'static, str>>, text: impl Into<String>, line: u32) -> Self {
         Self { name: name.into(), unit: "".into(), value: None, published: Some(text.into()), line }
+    }
+}
+
+/// A figure as printed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Printed {
+    pub value: f64,
+    /// Half a unit of its last digit.
+    pub half: f64,
+}
+
+impl Printed {
+    pub fn of(text: &str) -> Option<Self> {
+        let decimals = text.trim().split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        Some(Self {
+            value: number(text)?,
+            half: 0.5 * 0.1f64.powi(i32::try_from(decimals).unwrap_or(i32::MAX)),
+        })
+    }
+
+    /// Whether both are the same figure, but for their rounding and this share.
+    pub fn is(self, other: Self, share: f64) -> bool {
+        (self.value - other.value).abs() <= (self.half + other.half + self.value * share) * (1.0 + 1e-9)
     }
 }
 
@@ -170,4 +201,16 @@ pub fn number(text: &str) -> Option<f64> {
         false => text.parse().ok()?,
     };
     (value.is_finite() && value >= 0.0).then_some(value)
+}
+
+/// The median of the finite values.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
 }

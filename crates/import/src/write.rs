@@ -12,8 +12,8 @@ use rqps_store::{
 };
 
 use crate::arms::ImportedArm;
-use crate::assemble::{Assembled, Placed, Step};
 use crate::error::{Error, Result};
+use crate::placed::{Assembled, Placed, Step};
 
 /// Where a run is made until it is complete.
 const BESIDE: &str = ".import-";
@@ -263,7 +263,8 @@ fn observation(assembled: &Assembled, placed: &Placed, placement: Option<Placeme
 fn profile(folder: &Path, assembled: &Assembled, placed: &Placed, stacks: &str) -> Result<Observation> {
     let (arm, step) = (&assembled.arms[placed.arm], &assembled.steps[placed.step]);
     let safe = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && !"-_.=".contains(c), "_");
-    let file = format!("profiles/{}.{}.folded", safe(&arm.name), safe(&step.name));
+    let repeat = if placed.repeat > 1 { format!(".{}", placed.repeat) } else { String::new() };
+    let file = format!("profiles/{}.{}{repeat}.folded", safe(&arm.name), safe(&step.name));
     let path = folder.join(&file);
     fs::write(&path, stacks).map_err(Error::read(&path))?;
     let samples = stacks.lines().filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());

@@ -70,7 +70,11 @@ fn repeats_keep_their_numbers() {
 fn what_cannot_be_compared_is_refused() {
     let csv = |unit: &str| format!("arm,test,repeat,rate,unit\nx,a,1,100,{unit}\n").into_bytes();
     let error = refused(&[("old=", &csv("queries")), ("new=", &csv("transactions"))], &[]);
-    assert!(error.contains("a: its rate is in queries per second in") && error.contains("b.csv"), "{error}");
+    assert!(
+        error.contains("a.csv, line 2, and in transactions per second in ")
+            && error.contains("b.csv, line 2: "),
+        "{error}"
+    );
     let two = b"arm,test,repeat,rate\nold,a,1,100\nnew,a,1,90\n";
     let other = b"arm,test,repeat,rate\nx,b,1,100\n";
     let error = refused(&[("old=", &csv("queries")), ("new=", other)], &[]);
@@ -121,4 +125,200 @@ fn figures_of_the_host_go_to_the_repeat_of_their_name() {
         assembled.results.iter().map(|one| one.measurement.metrics.get("host_user_us")).collect();
     // 40 % of 2 CPUs in 100 s.
     assert_eq!(user, [None, Some(&80e6)]);
+}
+
+/// What pgbench prints at its end.
+fn pgbench(transactions: u32, tps: f64, threads: u32, mode: &str) -> String {
+    format!(
+        "pgbench (16.3)\ntransaction type: <builtin: select only>\nscaling factor: 10\nquery mode: {mode}\nnumber of clients: 4\n\
+         number of threads: {threads}\nduration: 10 s\nnumber of transactions actually processed: {transactions}\n\
+         latency average = 0.400 ms\ntps = {tps:.6} (without initial connection time)\n"
+    )
+}
+
+/// The log of clients with some transactions each, over 10 s.
+fn log(clients: std::ops::Range<u32>, each: u32) -> String {
+    let line = |client: u32, tx: u32| {
+        let us = u64::from(tx) * 10_000_000 / u64::from(each);
+        format!("{client} {tx} 400 0 {} {}\n", 1_795_379_919 + us / 1_000_000, us % 1_000_000)
+    };
+    (1..=each).flat_map(|tx| clients.clone().map(move |client| line(client, tx))).collect()
+}
+
+fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, Result<Assembled, Error>) {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    let found = files_of(dir.path()).and_then(|loaded| Assembled::new(loaded, &Choices::default()));
+    (dir, found)
+}
+
+fn files_of(path: &std::path::Path) -> Result<Vec<rqps_import::Loaded>, Error> {
+    load_all(&files(&[path])?, None, false).map(|(loaded, _)| loaded)
+}
+
+/// Texts, progress and logs of the same runs are one result each, whichever names logs have.
+#[test]
+fn a_run_of_pgbench_and_its_log_are_one_result() {
+    let text = |transactions| pgbench(transactions, f64::from(transactions) / 10.0, 2, "simple");
+    let (first, second) = (text(4000), text(4400));
+    let progress = "progress: 5.0 s, 399.0 tps, lat 1.0 ms stddev 0.1\nprogress: 10.0 s, 401.0 tps, lat 1.0 ms stddev 0.1\n";
+    let logs = [log(0..2, 1000), log(2..4, 1000), log(0..2, 1100), log(2..4, 1100)];
+    let (_dir, found) = folder(&[
+        ("a/run-1.txt", &first),
+        ("a/run-1.err", progress),
+        ("a/run-2.txt", &second),
+        ("a/pgbench_log.4711", &logs[0]),
+        ("a/pgbench_log.4711.1", &logs[1]),
+        ("a/pgbench_log.4811", &logs[2]),
+        ("a/pgbench_log.4811.1", &logs[3]),
+    ]);
+    let found = found.unwrap();
+    assert_eq!(rates(&found), [("a", 1, 400.0), ("a", 2, 440.0)]);
+    assert_eq!((found.steps.len(), found.steps[0].name.as_str()), (1, "select-only"));
+    let measured: Vec<&rqps_import::Measurement> = found.results.iter().map(|one| &one.measurement).collect();
+    assert!(measured.iter().all(|one| one.histograms.len() == 1 && one.series.len() == 1), "{measured:#?}");
+    // A log of a text's name that has more is of another run.
+    let (_dir, found) = folder(&[("a/run-1.txt", &first), ("a/run-1.log", &log(0..4, 1100))]);
+    let error = found.unwrap_err().to_string();
+    assert!(
+        error.contains("run-1.log") && error.contains("4400 transactions, but") && error.contains("4000"),
+        "{error}"
+    );
+}
+
+#[test]
+fn logs_of_threads_that_are_missing_are_named() {
+    let [first, second, third] = [log(0..2, 1000), log(2..4, 1000), log(4..6, 1000)];
+    let text = pgbench(4000, 400.0, 2, "simple");
+    for (files, missing) in [
+        (vec![("log.4711", &first), ("log.4711.2", &third)], "log.4711.1 is missing"),
+        (vec![("log.4711.1", &second)], "log.4711 is missing"),
+        (vec![("log.4711.1", &second), ("log.4711.2", &third)], "log.4711 is missing"),
+        (vec![("log.4711", &first), ("run.txt", &text)], "log.4711.1 is missing"),
+        // Renamed: the numbers of clients tell.
+        (vec![("second.log", &second)], "no transaction of clients 0 to 1: the log of the first thread"),
+    ] {
+        let files: Vec<(String, &str)> =
+            files.iter().map(|(name, text)| (format!("a/{name}"), text.as_str())).collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+        let error = folder(&files).1.unwrap_err().to_string();
+        assert!(error.contains(missing), "{missing}: {error}");
+    }
+    // Names may end in numbers by chance.
+    let (_dir, found) = folder(&[("a/log.10.1", &log(0..4, 1000)), ("a/log.10.2", &log(0..4, 1010))]);
+    assert_eq!(found.unwrap().repeats, 2);
+}
+
+#[test]
+fn a_result_given_twice_is_refused_whatever_its_line_ends() {
+    let text = pgbench(4000, 400.0, 1, "simple");
+    let copy = text.replace('\n', "\r\n") + "\r\n";
+    let (_dir, found) = folder(&[("a/1.txt", &text), ("a/2.txt", &copy)]);
+    let error = found.unwrap_err().to_string();
+    assert!(error.contains("1.txt and ") && error.contains("2.txt: the same content twice"), "{error}");
+    // Part of another file.
+    let other = pgbench(4100, 410.0, 1, "simple");
+    let both = format!("{other}{text}");
+    let (_dir, found) = folder(&[("a/1.txt", &text), ("a/2.txt", &both)]);
+    let error = found.unwrap_err().to_string();
+    assert!(
+        error.contains("1.txt, line 10")
+            && error.contains("2.txt, line 20: the same result of select-only on a"),
+        "{error}"
+    );
+    // Rates of few digits can be alike by chance.
+    let csv = b"arm,test,repeat,rate\nold,a,1,1234\nold,a,2,1234\nnew,a,1,1300\n";
+    assert_eq!(import(&[("", csv)], &[]).unwrap().repeats, 2);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("1.txt");
+    fs::write(&path, &text).unwrap();
+    let twice = load_all(&files(&[&path, &path]).unwrap(), None, false).unwrap_err().to_string();
+    assert!(twice.ends_with("1.txt: given twice; give each result once"), "{twice}");
+}
+
+#[test]
+fn the_oldest_version_is_base_unless_arms_are_named() {
+    let text =
+        |version: &str, tps: f64| pgbench((tps * 10.0) as u32, tps, 1, "simple").replace("16.3", version);
+    let (old, new) = (text("9.6.24", 390.0), text("18beta1", 410.0));
+    let (dir, found) =
+        folder(&[("head/1.txt", &text("18.1", 400.0)), ("main/1.txt", &new), ("patch/1.txt", &old)]);
+    let found = found.unwrap();
+    let names: Vec<&str> = found.arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert_eq!((names, found.base), (vec!["patch", "main", "head"], 0));
+    assert_eq!(rates(&found), [("patch", 1, 390.0), ("main", 1, 410.0), ("head", 1, 400.0)]);
+    let named = ["new=main", "old=patch"].map(|arm| {
+        let (arm, place) = arm.split_once('=').unwrap();
+        format!("{arm}={}", dir.path().join(place).display())
+    });
+    let loaded = load_all(&files(&named).unwrap(), None, false).unwrap().0;
+    assert_eq!(Assembled::new(loaded, &Choices::default()).unwrap().arms[0].name, "new");
+}
+
+#[test]
+fn settings_that_differ_are_named() {
+    let (_dir, found) = folder(&[
+        ("a/1.txt", &pgbench(4000, 400.0, 1, "simple")),
+        ("b/1.txt", &pgbench(4100, 410.0, 1, "prepared")),
+    ]);
+    let error = found.unwrap_err().to_string();
+    assert!(error.contains("select-only ran with query mode simple on a, and prepared on others"), "{error}");
+}
+
+#[test]
+fn tables_that_were_computed_from_results_are_left_out_beside_them() {
+    let ratios = "Relative to: a\ncol-1 : b\n\n1.03\tselect-only\n";
+    let texts = [pgbench(4000, 400.0, 1, "simple"), pgbench(4100, 410.0, 1, "simple")];
+    let (dir, _) = folder(&[("a/1.txt", &texts[0]), ("b/1.txt", &texts[1]), ("qps.rel.tsv", ratios)]);
+    let (loaded, left_out) = load_all(&files(&[dir.path()]).unwrap(), None, false).unwrap();
+    assert_eq!((loaded.len(), left_out.len()), (2, 1), "{left_out:?}");
+    assert_eq!(left_out[0].why, rqps_import::Why::Derived);
+    let error =
+        load_all(&files(&[dir.path().join("qps.rel.tsv")]).unwrap(), None, true).unwrap_err().to_string();
+    assert!(error.contains("qps.rel.tsv, line 1: ratios relative to a are no rates"), "{error}");
+}
+
+/// Figures need a result; if their path does not tell which, the error says what is known.
+#[test]
+fn a_flamegraph_of_no_result_says_what_to_do() {
+    let svg = "<?xml version=\"1.0\"?>\n<svg>\n<!-- Flame Graph -->\n<title>all (10 samples, 100%)</title><rect x=\"0.0\" y=\"33\" \
+               width=\"10.0\" />\n<title>f (10 samples, 100%)</title><rect x=\"0.0\" y=\"17\" width=\"10.0\" />\n</svg>\n";
+    let texts = ["tpcb", "select"]
+        .map(|script| pgbench(4000, 400.0, 1, "simple").replace("<builtin: select only>", script));
+    let results = [("x.pg174_o2.x10a.pk1/1.txt", &*texts[0]), ("x.pg174_o2.x10a.pk1/2.txt", &*texts[1])];
+    let with = |name: &'static str| folder(&[results[0], results[1], (name, svg)]).1;
+    let error = with("flames/f.svg").unwrap_err().to_string();
+    for part in [
+        "flames/f.svg: this flamegraph is of arm `flames` and test `f`",
+        "TEST.svg",
+        "Arms: postgres-17.4.x10a",
+        "select, tpcb",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    for name in ["x.pg174_o2.x10a.pk1/select.svg", "flames/x.pg174_o2.x10a.pk1.select.svg"] {
+        let found = with(name).unwrap();
+        let of_select = found.results.iter().find(|one| one.measurement.stacks.is_some()).unwrap();
+        assert_eq!(found.steps[of_select.step].name, "select", "{name}");
+    }
+}
+
+#[test]
+fn links_to_nothing_and_names_that_are_no_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let (dir, found) = folder(&[("a/1.txt", &pgbench(4000, 400.0, 1, "simple"))]);
+    found.unwrap();
+    let odd = dir.path().join("a").join(std::ffi::OsStr::from_bytes(b"run-\xff.txt"));
+    fs::write(&odd, pgbench(4100, 410.0, 1, "simple")).unwrap();
+    assert_eq!(files(&[&odd]).unwrap()[0].path, odd);
+    assert_eq!(files_of(dir.path()).unwrap().len(), 2);
+    std::os::unix::fs::symlink("gone.txt", dir.path().join("a/link.txt")).unwrap();
+    for path in [dir.path().to_owned(), dir.path().join("a/link.txt")] {
+        let error = files(&[path]).unwrap_err().to_string();
+        assert!(error.ends_with("a/link.txt: a link to gone.txt, which does not exist"), "{error}");
+    }
 }

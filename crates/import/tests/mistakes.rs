@@ -61,6 +61,114 @@ fn exchanged_rows_are_refused() {
     assert!(!notes(&assembled).iter().any(|note| note.contains("but")), "{:?}", notes(&assembled));
 }
 
+/// Rows of a step of the Insert Benchmark on a host of 4 CPUs: tag, queries/s, and the rate that figures per query are
+/// of.
+fn inserted(rows: &[(&str, f64, f64)]) -> String {
+    let columns =
+        "ips\tqps\trps\trmbps\twps\twmbps\trpq\trkbpq\twpi\twkbpi\tcsps\tcpups\tcspq\tcpupq\tp50\tp99\ttag";
+    let row = |(tag, qps, of): &(&str, f64, f64)| {
+        let (rps, csps, cpups) = (of * 0.25, of * 3.85, 27.5);
+        format!(
+            "100\t{qps:.0}\t{rps:.1}\t0.0\t190.0\t6.8\t{:.3}\t0.000\t1.900\t69.632\t{csps:.0}\t{cpups}\t{:.3}\t{:.0}\t\
+             {qps:.0}\t7100\t20m.{tag}.cx5\n",
+            rps / of,
+            csps / of,
+            cpups * 4e4 / of
+        )
+    };
+    format!("{columns}\n{}", rows.iter().map(row).collect::<String>())
+}
+
+#[test]
+fn exchanged_rates_of_the_insert_benchmark_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let step =
+        |name: &str, rows: &[(&str, f64, f64)]| fs::write(dir.path().join(name), inserted(rows)).unwrap();
+    let right = [("pg1110", 7284.0, 7284.0), ("pg124", 7619.0, 7619.0), ("pg131", 8724.0, 8724.0)];
+    step("mrg.q100.1", &right);
+    let found = notes(&assembled(&[dir.path().to_owned()]).unwrap());
+    assert_eq!(found, [""; 0]);
+    step("mrg.q100.2", &[("pg1110", 8724.0, 7284.0), right[1], ("pg131", 7284.0, 8724.0)]);
+    let error = assembled(&[dir.path().to_owned()]).unwrap_err().to_string();
+    for part in
+        ["mrg.q100.2, line 2", "rows look exchanged", "11.10", "the rate of postgres-13.1.cx5", "7284"]
+    {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    // A figure of nobody's rate is a remark.
+    step("mrg.q100.2", &[("pg1110", 8000.0, 7284.0), right[1], right[2]]);
+    let found = notes(&assembled(&[dir.path().to_owned()]).unwrap());
+    let is_of = |note: &String| {
+        note.starts_with("postgres-11.10.cx5: q100.2: cspq is 3.85, but from csps 28043 and the rate 8000")
+    };
+    assert!(found.iter().any(is_of), "{found:?}");
+}
+
+/// The tables of an archive put results together that have files of their own: an exchanged row is found by those.
+#[test]
+fn exchanged_rows_of_a_table_are_refused_beside_its_results() {
+    let dir = tempfile::tempdir().unwrap();
+    for (arm, rate) in [("pg124", 7619.0), ("pg131", 8724.0)] {
+        // Ten steps of one arm.
+        let text = inserted(&[(arm, rate, rate)]);
+        let (columns, _) = text.split_once('\n').unwrap();
+        let rows: Vec<String> = (0..10)
+            .map(|step| inserted(&[(arm, rate + f64::from(step), rate + f64::from(step))]))
+            .map(|text| text.split_once('\n').unwrap().1.to_owned())
+            .collect();
+        fs::write(dir.path().join(format!("o.sum.t.{arm}")), format!("{columns}\n{}", rows.concat()))
+            .unwrap();
+    }
+    let table = |rows: &[(&str, f64, f64)]| fs::write(dir.path().join("mrg.l.i0"), inserted(rows)).unwrap();
+    table(&[("pg124", 7619.0, 7619.0), ("pg131", 8724.0, 8724.0)]);
+    let right = assembled(&[dir.path().to_owned()]).unwrap();
+    assert_eq!((right.repeats, right.results.len(), right.left_out.len()), (1, 20, 1));
+    table(&[("pg131", 7619.0, 7619.0), ("pg124", 8724.0, 8724.0)]);
+    let error = assembled(&[dir.path().to_owned()]).unwrap_err().to_string();
+    for part in [
+        "mrg.l.i0, line ",
+        "rows look exchanged: l.i0 of postgres-1",
+        "has the figures of postgres-1",
+        "o.sum.t.pg",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+#[test]
+fn figures_of_a_step_are_held_against_its_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new) = ("x.pg174_o2nofp.x10a_c8r32.pk1", "x.pg181_o2nofp.x10a_c8r32.pk1");
+    counted_step(dir.path(), old, 10_000.0, 10.0, 9_300_000_000);
+    counted_step(dir.path(), new, 10_900.0, 10.0, 9_400_000_000);
+    assembled(&[dir.path().to_owned()]).unwrap();
+    let met = |arm: &str| dir.path().join(arm).join("sb.met.point-query.range100.pk1.dop1");
+    let figures = [old, new].map(|arm| fs::read(met(arm)).unwrap());
+    fs::write(met(old), &figures[1]).unwrap();
+    fs::write(met(new), &figures[0]).unwrap();
+    let error = assembled(&[dir.path().to_owned()]).unwrap_err().to_string();
+    for part in [
+        "rows look exchanged",
+        "point-query of postgres-17.4",
+        "a rate of 10900",
+        "the rate of postgres-18.1",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    // Of another day: a remark.
+    fs::write(met(old), &figures[0]).unwrap();
+    let other = String::from_utf8(figures[0].clone())
+        .unwrap()
+        .replace("10000.00", "12345.00")
+        .replace("2.000", "1.620");
+    fs::write(met(new), other.replace("0.001000", "0.000810")).unwrap();
+    let found = notes(&assembled(&[dir.path().to_owned()]).unwrap());
+    assert!(
+        found.iter().any(|note| note.contains("of a rate of 12345") && note.contains("has 10900")),
+        "{found:?}"
+    );
+}
+
 /// A step's files of one arm: rate, CPU of the host in percent, instructions of the only client's process in 10 s.
 fn counted_step(dir: &Path, arm: &str, rate: f64, cpu: f64, instructions: u64) {
     let dir = dir.join(arm);

@@ -80,6 +80,14 @@ pub(crate) enum Block {
 }
 
 impl Block {
+    /// Whether it is a table without any figure.
+    pub fn is_unknown(&self) -> bool {
+        let Block::Table(table) = self else { return false };
+        let is_known = |cell: &Cell| !(cell.is_missing() || cell.text.is_empty());
+        let figures = table.columns.len() - table.labels;
+        !table.rows.iter().any(|row| row.cells.iter().take(figures).any(is_known))
+    }
+
     /// Sets the warnings of every table inside that has none of its own.
     pub fn warn(&mut self, warnings: &[String]) {
         match self {

@@ -49,13 +49,20 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let arms: Result<Vec<usize>> = options.arms.iter().map(|name| arm_index(run, name)).collect();
     let judged = Judged::from_run(run, base)?;
     let asked = ExplainRequest { tests: options.tests.clone(), arms: arms?, base: Some(base) };
-    let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
+    let mut found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
     let warnings = comparison.warnings();
     if options.format == Format::Json {
         return explain_json::text(run, &found, &warnings);
     }
+    let (rates_only, of_figures): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|one| has_rates_only(run, one));
+    found = of_figures;
     let mut document = Document::default();
-    let what = if judged.is_some() { "verdicts" } else { "differences in a single pass" };
+    let what = match (judged.is_some(), run.meta.is_imported()) {
+        (true, _) => "verdicts",
+        (false, true) => "differences between single results",
+        (false, false) => "differences in a single pass",
+    };
     document.push(Block::Heading(1, format!("Why: {what} of {}", run.folder.name())));
     document.push_warnings(&warnings);
     document.extend(summary(&found).map(Block::Text));
@@ -68,7 +75,8 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     document.extend(differences(run, &comparison, &found));
     document.extend(notes(&found));
-    if found.is_empty() {
+    document.extend(no_figures(&rates_only).map(Block::Text));
+    if found.is_empty() && rates_only.is_empty() {
         document.push(Block::Text(no_explanations(run, judged.as_ref(), !options.tests.is_empty())));
     }
     if hidden > 0 {
@@ -80,6 +88,36 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     document.warn(&warnings);
     render(&document, options.format, options.color)
+}
+
+/// Whether an imported test has no other figures than rates on both arms, so that nothing could be found.
+fn has_rates_only(run: &Run, one: &Explanation) -> bool {
+    let has_figures = |arm: usize| {
+        let windows = run.windows.iter().filter(|window| window.action.arm == run.arms[arm].name);
+        let mut of_test = windows.filter(|window| window.action.step == one.test);
+        of_test.any(|window| window.metrics.keys().any(|name| name != "cpus"))
+    };
+    run.meta.is_imported() && one.findings.is_empty() && !(has_figures(one.base) && has_figures(one.arm))
+}
+
+/// Says it once for all tests.
+fn no_figures(rates_only: &[Explanation]) -> Option<String> {
+    let mut tests: Vec<&str> = Vec::new();
+    for one in rates_only {
+        if !tests.contains(&one.test.as_str()) {
+            tests.push(&one.test);
+        }
+    }
+    let first = tests.first()?;
+    let which = match tests.len() {
+        1 => (*first).to_owned(),
+        2 => format!("{first} and 1 other test"),
+        count => format!("{first} and {} other tests", count - 1),
+    };
+    Some(format!(
+        "The imported files have rates of {which} and no figures to explain them from. Output of vmstat, iostat and perf stat, \
+         and flamegraphs, tell more if they are given to the import beside the results."
+    ))
 }
 
 /// How often each cause is the first: `9 tests changed. First cause: less work (heap-blocks) in 5, …`; None for one

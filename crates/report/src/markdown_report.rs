@@ -33,15 +33,20 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     let mut document = Document::default();
     document.push(Block::Heading(1, title(&comparison)));
     document.push(Block::Text(format!(
-        "Run {}{}, started {}, {}.",
+        "Run {}{}, {} {}, {}.",
         run.folder.name(),
         host::driven_by(run),
+        if run.meta.is_imported() { "imported" } else { "started" },
         number::utc(run.meta.created_at_ms),
         run.status.status
     )));
     document.push_warnings(&comparison.warnings());
     let blocks = |sections: &[Section]| Section::all_blocks(sections, &comparison);
     let mut part = |heading: &str, blocks: Vec<Block>| {
+        // An imported run may have no figure of a kind.
+        if blocks.is_empty() {
+            return;
+        }
         document.push(Block::Heading(2, heading.to_owned()));
         document.extend(blocks);
     };
@@ -82,7 +87,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     part("Load and settle", blocks(&[Section::Loads, Section::Settles])?);
     let remarks = blocks(&[Section::Remarks])?;
     if !remarks.is_empty() {
-        part("Problems during the run", remarks);
+        part(if run.meta.is_imported() { "Remarks" } else { "Problems during the run" }, remarks);
     }
     let costs = Block::Fold("Test by test".to_owned(), blocks(&[Section::PerOp])?);
     part("Cost per operation", vec![Block::Items(legend(run, &comparison)), costs]);
@@ -129,8 +134,17 @@ pub(crate) const ONE_PASS_OF_CONSECUTIVE: &str = "\
      passes, the server's CPU time per row or query by much less. The thresholds 0.95 and 1.05 help with reading; they \
      are not a test of significance.";
 
+/// Reliability of one imported result of each test.
+pub(crate) const ONE_RESULT: &str = "\
+     There is one result of each test on each arm, without error bars: a difference of a few percent cannot be \
+     distinguished from noise. Repeats of every arm, given to one import, become blocks; three or more give verdicts. \
+     The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
+
 /// Reliability of a single pass.
 fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
+    if run.meta.is_imported() {
+        return vec![Block::Text(ONE_RESULT.to_owned())];
+    }
     if layout == Layout::Consecutive {
         return vec![Block::Text(ONE_PASS_OF_CONSECUTIVE.to_owned())];
     }

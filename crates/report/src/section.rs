@@ -114,6 +114,9 @@ impl Section {
         if include_pre && has_pre && self.has_tests() {
             blocks.extend(self.tables(comparison, StepKind::Pre)?);
         }
+        if comparison.runs().iter().all(|run| run.meta.is_imported()) {
+            blocks.retain(|block| !block.is_unknown());
+        }
         let warnings = comparison.warnings();
         blocks.iter_mut().for_each(|block| block.warn(&warnings));
         Ok(blocks)

@@ -75,6 +75,11 @@ impl Window {
         self.elapsed_us as f64 / 1e6
     }
 
+    /// The same; `None` if of an imported result only the rate is known.
+    pub fn known_s(&self) -> Option<f64> {
+        (self.ended_by != EndedBy::Rate).then(|| self.elapsed_s())
+    }
+
     /// `count` per second of the window; `None` if the window has no length.
     pub fn per_second(&self, count: u64) -> Option<f64> {
         (self.elapsed_us > 0).then(|| count as f64 / self.elapsed_s())

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rqps_import::{ArmRule, Format};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -16,7 +17,7 @@ pub struct ImportArgs {
     /// Files, directories, or patterns; ARM=PATH names the arm, else the directory does. Files of the same arm and test
     /// are repeats, and repeats become blocks
     #[arg(required = true, value_name = "[ARM=]PATH")]
-    pub paths: Vec<String>,
+    pub paths: Vec<OsString>,
     /// Recompute this published table from the files instead; exit code 1 if a cell differs
     #[arg(long, value_name = "TABLE")]
     pub check: Option<PathBuf>,

@@ -4,7 +4,8 @@ use crate::args::ImportArgs;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::{EXIT_REGRESSION, out};
-use rqps_import::{Assembled, Checked, Choices, Difference, Quirk, Reading};
+use rqps_import::{Assembled, Checked, Choices, Difference, LeftOut, Quirk, Reading, Why};
+use rqps_model::clipped;
 use rqps_report::Options;
 use rqps_store::RunFolder;
 use serde_json::json;
@@ -18,18 +19,38 @@ pub fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<ExitCode> {
         let checked = rqps_import::check(table, &files, args.device.as_deref(), reading, args.skip_unknown)?;
         return report_check(context, table, &checked);
     }
-    let (loaded, skipped) = rqps_import::load_all(&files, args.read_as, args.skip_unknown)?;
-    for path in skipped {
-        out::message(&format!("{}: not understood, left out", path.display()));
-    }
+    let (loaded, mut left_out) = rqps_import::load_all(&files, args.read_as, args.skip_unknown)?;
     let choices = Choices { arms: args.arms.clone(), base: args.base.clone(), cpus: args.cpus };
     let assembled = Assembled::new(loaded, &choices)?;
+    left_out.extend(assembled.left_out.iter().cloned());
+    report_left_out(&left_out);
     let folder = rqps_import::write_run(&assembled, &context.results, &args.name)?;
     let run = RunFolder::open(&folder)?;
     let options = Options { format: context.format, color: context.color, ..Options::default() };
     out::print_line(&rqps_report::show(&run, &options)?)?;
     out::message(&format!("imported into {}", folder.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Of the names in one message.
+const NAMES_CHARS_MAX: usize = 300;
+
+/// Files that are no part of the run, with the reason.
+fn report_left_out(files: &[LeftOut]) {
+    for (why, text) in [
+        (Why::NotUnderstood, "not understood"),
+        (Why::Derived, "derived from results that are imported (--check recomputes such tables)"),
+    ] {
+        let paths: Vec<String> =
+            files.iter().filter(|one| one.why == why).map(|one| one.path.display().to_string()).collect();
+        if !paths.is_empty() {
+            let count = rqps_store::counted(paths.len(), "file");
+            out::message(&format!(
+                "left out {count}, {text}: {}",
+                clipped(&paths.join(", "), NAMES_CHARS_MAX)
+            ));
+        }
+    }
 }
 
 /// Differences as a list, and how many cells are equal.
@@ -52,19 +73,22 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
         };
         Ok(json!({
             "cells": checked.cells, "equal": checked.equal, "without_source": checked.without_source,
+            "rows_without_source": checked.rows_without_source, "lacking": checked.lacking,
             "differences": checked.differences.iter().map(difference).collect::<Vec<_>>(),
         }))
     })?;
-    let without = match checked.without_source {
-        0 => String::new(),
-        cells => format!("; {cells} more have no source among the files"),
-    };
-    out::message(&format!(
-        "{}: {} of {} cells equal{without}",
-        table.display(),
-        checked.equal,
-        checked.cells
-    ));
+    let names = |names: &[String]| clipped(&names.join(", "), NAMES_CHARS_MAX);
+    out::message(&format!("{}: {} of {} cells equal", table.display(), checked.equal, checked.cells));
+    if checked.without_source > 0 {
+        out::message(&format!(
+            "not compared: {}, as their source is not among the files, of {}",
+            rqps_store::counted(checked.without_source, "cell"),
+            names(&checked.rows_without_source)
+        ));
+    }
+    if !checked.lacking.is_empty() {
+        out::message(&format!("the sources have what the table lacks: {}", names(&checked.lacking)));
+    }
     let is_equal = checked.equal == checked.cells;
     Ok(if is_equal { ExitCode::SUCCESS } else { ExitCode::from(EXIT_REGRESSION) })
 }

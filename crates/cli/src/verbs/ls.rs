@@ -4,7 +4,7 @@ use crate::args::LsArgs;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::{human, out};
-use rqps_store::{Run, RunFolder, RunSummary};
+use rqps_store::{Run, RunFolder, RunSummary, Status};
 use rqps_verdicts::Tally;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -125,7 +125,7 @@ pub fn state(run: &RunSummary) -> String {
         return "unreadable".to_owned();
     };
     let word = status.status.to_string();
-    if word == "running" && run.folder.in_use_by().is_none() { "cut off".to_owned() } else { word }
+    if word == "running" && run.folder.in_use_by().is_none() { Status::Interrupted.to_string() } else { word }
 }
 
 /// The colour of a state; `None` if it is complete.
@@ -133,7 +133,7 @@ pub fn tint_of_state(state: &str) -> Option<Tint> {
     match state {
         "running" => Some(Tint::Green),
         "complete" => None,
-        "interrupted" | "cut off" => Some(Tint::Yellow),
+        "interrupted" => Some(Tint::Yellow),
         _ => Some(Tint::Red),
     }
 }
@@ -141,6 +141,10 @@ pub fn tint_of_state(state: &str) -> Option<Tint> {
 /// `postgres 17.11, 18.6 (sized)`: each variant once, in the plan's order.
 fn compared(run: &Run) -> String {
     let mut variants: Vec<(&str, &str, &str)> = Vec::new();
+    // Of imported arms nobody may have said what they are, or several may be of one version.
+    if run.meta.is_imported() {
+        return few(run.arms.iter().map(|arm| arm.name.clone()).collect());
+    }
     for arm in &run.arms {
         let variant = (&*arm.dbms, &*arm.build_version, &*arm.config_name);
         if !variants.contains(&variant) {
@@ -156,17 +160,21 @@ fn compared(run: &Run) -> String {
         false if config.is_empty() => format!("{dbms}-{version}"),
         false => format!("{dbms}-{version}.{config}"),
     };
-    let names: Vec<String> = variants.iter().map(name).collect();
-    let names = match names.as_slice() {
-        [first, .., last] if names.len() > VERSIONS_NAMED_MAX => {
-            format!("{first} … {last}, {} variants", names.len())
-        }
-        few => few.join(", "),
-    };
+    let names = few(variants.iter().map(name).collect());
     match (only_versions_differ, config) {
         (false, _) => names,
         (true, "") => format!("{dbms} {names}"),
         (true, config) => format!("{dbms} {names} ({config})"),
+    }
+}
+
+/// The first and the last of many.
+fn few(names: Vec<String>) -> String {
+    match names.as_slice() {
+        [first, .., last] if names.len() > VERSIONS_NAMED_MAX => {
+            format!("{first} … {last}, {} variants", names.len())
+        }
+        few => few.join(", "),
     }
 }
 

@@ -56,7 +56,7 @@ fn killed_at_random_moments_a_run_ends_up_complete() {
             if bench.call(&["status"]).code() == Some(0) {
                 let name = folder.file_name().unwrap().to_str().unwrap();
                 assert!(bench.call(&["ls"]).expect(0).stdout.contains(name));
-                assert!(bench.call(&["status"]).expect(0).stdout.contains("cut off"));
+                assert!(bench.call(&["status"]).expect(0).stdout.contains("interrupted"));
                 bench.call(&["show"]).expect(0);
             }
         }

@@ -33,5 +33,11 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
             checked.add(place, cell, computed.map(Computed::exact).as_ref(), reading);
         }
     }
+    checked.expect(rows.iter().map(|row| row.test.as_str()), |test| {
+        table.rows.iter().any(|row| row.name == test)
+    });
+    checked.expect(rows.iter().map(|row| row.version.as_str()), |version| {
+        table.columns.iter().any(|one| one == version)
+    });
     Ok(checked)
 }

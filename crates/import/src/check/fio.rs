@@ -37,6 +37,10 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
             checked.add(place, &row.cells[index], computed, reading);
         }
     }
+    let count = |name: &str| tests.iter().filter(|test| test.name == name).count();
+    checked.expect(tests.iter().map(|test| test.name.as_str()), |name| {
+        rows.iter().filter(|row| row.test == name).count() >= count(name)
+    });
     Ok(checked)
 }
 

@@ -23,7 +23,9 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         let step = step.unwrap_or_default();
         let merged = merged(&sources, &step);
         // Ratios leave base out; they come from the table of the same step.
-        let is_relative = merged.as_ref().is_some_and(|merged| block.rows.len() < merged.rows.len());
+        let ips = block.columns.iter().position(|column| column == "ips");
+        let is_relative = ips.is_some_and(|ips| block.rows.iter().any(|row| row.cells[ips].contains('.')))
+            && merged.is_some();
         for row in &block.rows {
             let cells = match (&merged, is_relative) {
                 (Some(merged), true) => relative(merged, row),
@@ -37,6 +39,11 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
                 checked.add(place, cell, computed.as_ref(), reading);
             }
         }
+        let of_sources = match &merged {
+            Some(merged) if is_relative => arms_of_ratios(merged),
+            _ => arms_of(&sources),
+        };
+        checked.expect(of_sources, |arm| block.rows.iter().any(|row| row.arm == arm));
     }
     if checked.cells == 0 {
         return Err(Error::Missing {
@@ -55,6 +62,22 @@ fn merged<'a>(sources: &'a [(String, Vec<Block>)], step: &str) -> Option<&'a Blo
             None => name.strip_prefix("mrg.") == Some(step),
         })
     })
+}
+
+/// All but the bases of the groups.
+fn arms_of_ratios(merged: &Block) -> Vec<&str> {
+    let base = |group: usize| merged.rows.iter().find(|row| row.group == group).map(|row| row.arm.as_str());
+    let arms = merged.rows.iter().filter(|row| base(row.group) != Some(&row.arm));
+    arms.map(|row| row.arm.as_str()).collect()
+}
+
+/// Arms with a file of their own.
+fn arms_of(sources: &[(String, Vec<Block>)]) -> Vec<&str> {
+    let of_one_arm = sources.iter().filter(|(name, _)| !name.starts_with("mrg") && !name.starts_with("rel"));
+    of_one_arm
+        .flat_map(|(_, blocks)| blocks)
+        .filter_map(|block| Some(block.rows.first()?.arm.as_str()))
+        .collect()
 }
 
 type Cells = Vec<Option<String>>;

@@ -22,6 +22,15 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         absolute(table, &steps, reading, &mut checked);
         relative(table, reading, &mut checked);
     }
+    let rows = steps.keys().map(|(arm, file)| format!("{file} {arm}")).collect::<Vec<_>>();
+    let of_table = |row: &str| {
+        let is_row = |table: &MetricsTable| {
+            let arm = row.strip_prefix(&table.file).and_then(|rest| rest.strip_prefix(' '));
+            arm.is_some_and(|arm| table.absolute.iter().any(|one| one.arm == arm))
+        };
+        tables.iter().any(is_row)
+    };
+    checked.expect(rows.iter().map(String::as_str), of_table);
     Ok(checked)
 }
 

@@ -8,11 +8,14 @@ mod pairs;
 mod rates;
 mod step;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Broken, Error, Result};
 use crate::formats::Format;
-use crate::input::{Given, Opened};
+use crate::input::Opened;
+use crate::lines::FILE_BYTES_MAX;
+use crate::loaded::Given;
 use crate::model::Quirk;
 
 const TABLES: &str = "arms-table, rates-table, metrics-table, step-metrics, fio-table, hammerdb-csv, insert-benchmark, perf-values, \
@@ -24,8 +27,11 @@ pub struct Checked {
     /// Cells whose source is among the files.
     pub cells: usize,
     pub equal: usize,
-    /// Cells whose source is not.
+    /// Cells whose source is not, and their rows.
     pub without_source: usize,
+    pub rows_without_source: Vec<String>,
+    /// Rows, columns and arms that the sources have and the table lacks.
+    pub lacking: Vec<String>,
     pub differences: Vec<Difference>,
 }
 
@@ -83,6 +89,7 @@ impl Checked {
     ) {
         let Some(computed) = computed else {
             self.without_source += 1;
+            self.note_once(place.row, |checked| &mut checked.rows_without_source);
             return;
         };
         self.cells += 1;
@@ -104,6 +111,26 @@ impl Checked {
             computed: digits.clone(),
             quirk,
         });
+    }
+}
+
+impl Checked {
+    /// Counts as lacking what `of_sources` has and `of_table` does not.
+    pub(crate) fn expect<'a>(
+        &mut self,
+        of_sources: impl IntoIterator<Item = &'a str>,
+        of_table: impl Fn(&str) -> bool,
+    ) {
+        for name in of_sources.into_iter().filter(|name| !of_table(name)) {
+            self.note_once(name, |checked| &mut checked.lacking);
+        }
+    }
+
+    fn note_once(&mut self, name: &str, list: impl Fn(&mut Self) -> &mut Vec<String>) {
+        let list = list(self);
+        if !list.iter().any(|known| known == name) {
+            list.push(name.to_owned());
+        }
     }
 }
 
@@ -157,6 +184,9 @@ pub fn check(
     let mut raws = Vec::new();
     let mut unknown = Vec::new();
     for given in files {
+        if is_copy(table, &given.path)? {
+            continue;
+        }
         let opened = Opened::open(&given.path)?;
         match opened.format(&given.path)? {
             Some(format) => raws.push(Raw { path: given.path.clone(), format }),
@@ -166,7 +196,10 @@ pub fn check(
     if !(unknown.is_empty() || skip_unknown) {
         return Err(Error::unknown(unknown));
     }
-    match format {
+    if raws.is_empty() {
+        return Err(Error::NoSource { table: table.to_owned() });
+    }
+    let checked = match format {
         Format::RatesTable => rates::check(table, &raws, reading),
         Format::MetricsTable => metrics::check(table, &raws, reading),
         Format::ArmsTable => db_bench::check(table, &raws, reading),
@@ -177,5 +210,19 @@ pub fn check(
         Format::FioTable => fio::check(table, &raws, reading),
         Format::StepMetrics => step::check(table, &raws, device, reading),
         _ => Err(not_a_table()),
+    }?;
+    if checked.cells == 0 {
+        return Err(Error::NoSource { table: table.to_owned() });
     }
+    Ok(checked)
+}
+
+/// Whether a file is the table itself, or has the same bytes: it is no source of it.
+fn is_copy(table: &Path, path: &Path) -> Result<bool> {
+    let size = |path: &Path| fs::metadata(path).map(|meta| meta.len()).map_err(Error::read(path));
+    if size(table)? != size(path)? {
+        return Ok(false);
+    }
+    let bytes = |path: &Path| fs::read(path).map_err(Error::read(path));
+    Ok(size(table)? <= FILE_BYTES_MAX && bytes(table)? == bytes(path)?)
 }

@@ -27,6 +27,11 @@ pub(super) fn hammerdb(path: &Path, raws: &[Raw], reading: Reading) -> Result<Ch
         let place = Place { line: row.line, row: &row.arm, column: "ratio" };
         checked.add(place, &row.cell, computed.map(Computed::exact).as_ref(), reading);
     }
+    // Tables leave base out, or have it as 1.
+    let base = rows.first().map_or("", |row| row.arm.as_str());
+    checked.expect(rows.iter().map(|row| row.arm.as_str()), |arm| {
+        arm == base || table.iter().any(|row| row.arm == arm)
+    });
     Ok(checked)
 }
 
@@ -52,6 +57,7 @@ pub(super) fn joined(path: &Path, raws: &[Raw], reading: Reading) -> Result<Chec
             checked.add(place, cell, own.and_then(quotient).as_ref(), reading);
         }
     }
+    checked.expect(rows.iter().map(|row| row.name.as_str()), |name| table.iter().any(|row| row.name == name));
     Ok(checked)
 }
 

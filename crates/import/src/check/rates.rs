@@ -44,7 +44,22 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
             remedy: "give the directories that its columns name, or the table of absolute rates".to_owned(),
         });
     }
+    let has_row = |row: &str| table.rows.iter().any(|one| one.test == row);
+    let has_arm = |arm: &str| match table.columns.is_empty() {
+        true => {
+            base.is_some() || table.rows.iter().any(|row| column(arm).is_some_and(|at| at <= row.cells.len()))
+        }
+        false => base.as_deref() == Some(arm) || table.columns.iter().any(|column| column == arm),
+    };
+    checked.expect(rates.keys().map(|(arm, _)| arm.as_str()), has_arm);
+    let of_arms = rates.keys().filter(|(arm, _)| has_arm(arm));
+    checked.expect(of_arms.map(|(_, row)| row.as_str()), has_row);
     Ok(checked)
+}
+
+/// 2 of `col-2`.
+fn column(arm: &str) -> Option<usize> {
+    arm.strip_prefix("col-")?.parse().ok()
 }
 
 fn base_of_unnamed(table: &RatesTable, rates: &Rates) -> Option<String> {

@@ -129,7 +129,7 @@ pub fn parse_csv(input: impl Read) -> Result<Document, Broken> {
     let mut measurements = Vec::new();
     for row in rows {
         if row.cell.contains('.') {
-            return Err(Broken::at(row.line, "ratios are no rates: give the table of absolute rates"));
+            return Err(Broken::derived(row.line, "ratios are no rates: give the table of absolute rates"));
         }
         let nopm = number(&row.cell).unwrap_or_default();
         measurements.push(Measurement {
@@ -140,7 +140,7 @@ pub fn parse_csv(input: impl Read) -> Result<Document, Broken> {
             ..Measurement::default()
         });
     }
-    Ok(Document { measurements, ..Document::default() })
+    Ok(Document { measurements, is_table: true, ..Document::default() })
 }
 
 /// The jobs database, which HammerDB keeps from 4.6 on: each job with a result.

@@ -102,10 +102,11 @@ pub fn steps(count: usize) -> Option<&'static [&'static str]> {
 /// Rows of all arms (`mrg.*`) name the step above, or the file's name does.
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let blocks = parse_blocks(input)?;
-    let mut measurements = Vec::new();
+    let (mut measurements, mut is_table) = (Vec::new(), false);
     for block in &blocks {
         let first = &block.rows[0];
         let is_one_arm = block.rows.len() > 1 && block.rows.iter().all(|row| row.arm == first.arm);
+        is_table |= !is_one_arm;
         let names = is_one_arm.then(|| steps(block.rows.len()));
         if names == Some(None) {
             return Err(Broken::at(
@@ -118,14 +119,14 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             measurements.push(measurement(block, row, of_position.or_else(|| block.step.clone()))?);
         }
     }
-    Ok(Document { measurements, is_consecutive: true, ..Document::default() })
+    Ok(Document { measurements, is_consecutive: true, is_table, ..Document::default() })
 }
 
 fn measurement(block: &Block, row: &Row, step: Option<String>) -> Result<Measurement, Broken> {
     let cell = |name: &str| Some(&row.cells[block.columns.iter().position(|column| column == name)?]);
     let figure = |name: &str| number(cell(name)?);
     if ["ips", "qps"].iter().filter_map(|name| cell(name)).any(|cell| cell.contains('.')) {
-        return Err(Broken::at(row.line, "ratios, as ips or qps has decimals: give mrg.*"));
+        return Err(Broken::derived(row.line, "ratios, as ips or qps has decimals: give mrg.*"));
     }
     let rows_per_s = figure("ips").ok_or_else(|| Broken::at(row.line, "no ips"))?;
     let queries_per_s = figure("qps").unwrap_or(0.0);

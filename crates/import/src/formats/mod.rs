@@ -154,18 +154,7 @@ impl Format {
     /// # Errors
     /// With the line that breaks the format.
     pub fn parse(self, input: impl Read) -> Result<Document, Broken> {
-        let document = self.parsed(input)?;
-        // Numbers can be read one by one and still be absurd together.
-        for measurement in &document.measurements {
-            let rate = measurement.work.as_ref().map(|work| work.per_second());
-            if rate.is_some_and(|rate| !(0.0..=RATE_MAX).contains(&rate)) {
-                return Err(Broken::at(
-                    measurement.line.max(1),
-                    "its rate is no number that a program can reach",
-                ));
-            }
-        }
-        Ok(document)
+        self.parsed(input).and_then(plausible)
     }
 
     fn parsed(self, input: impl Read) -> Result<Document, Broken> {
@@ -191,7 +180,7 @@ impl Format {
             | Self::JoinedCounters
             | Self::ArmsTable
             | Self::MetricsTable
-            | Self::FioTable => Err(Broken::at(
+            | Self::FioTable => Err(Broken::derived(
                 1,
                 "a table that is derived from results: give those, and hold this one against them with --check",
             )),
@@ -205,6 +194,21 @@ impl Format {
 
 /// Operations per second; more than any computer does.
 const RATE_MAX: f64 = 1e15;
+
+/// The document. Numbers can be read one by one and still be absurd together.
+pub fn plausible(document: Document) -> Result<Document, Broken> {
+    for measurement in &document.measurements {
+        let rate = measurement.work.as_ref().map(|work| work.per_second());
+        if rate.is_some_and(|rate| !(0.0..=RATE_MAX).contains(&rate)) {
+            return Err(Broken::at(
+                measurement.line.max(1),
+                "its rate is no number that a program can reach",
+            ));
+        }
+    }
+    Ok(document)
+}
+
 /// Since 1970: about the year 2001.
 const EPOCH_MIN: i64 = 1_000_000_000;
 

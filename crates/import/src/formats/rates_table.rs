@@ -96,7 +96,7 @@ fn add(table: &mut RatesTable, test: String, cells: Vec<String>, line: u32) -> R
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let table = parse_table(input)?;
     if let Some(base) = &table.relative_to {
-        return Err(Broken::at(
+        return Err(Broken::derived(
             1,
             format!("ratios relative to {base} are no rates: give the table of absolute rates"),
         ));
@@ -108,7 +108,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let has_two_decimals =
         |cell: &String| cell.rsplit_once('.').is_some_and(|(_, decimals)| decimals.len() == 2);
     if cells().all(has_two_decimals) {
-        return Err(Broken::at(
+        return Err(Broken::derived(
             table.rows[0].line,
             "ratios, as all figures have two decimals: give the table of rates",
         ));
@@ -128,5 +128,5 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             });
         }
     }
-    Ok(Document { measurements, ..Document::default() })
+    Ok(Document { measurements, is_table: true, ..Document::default() })
 }

@@ -30,6 +30,7 @@ mod versions;
 pub use files::{ChartFile, chart_files};
 pub use joint::{JointPage, JointRow, joint_page};
 use maud::{Markup, PreEscaped, html};
+use rqps_charts::{Theme, VersionChart};
 use rqps_explain::{ExplainRequest, Explanation, explain};
 use rqps_stats::{Detector, Metric};
 use rqps_store::Run;
@@ -204,10 +205,29 @@ impl<'a> Page<'a> {
 
 /// Width of charts that are side by side on a wide page and scroll on a phone.
 const CHART_WIDTH: f64 = 500.0;
+/// Width of a drawing on a phone.
+const WIDTH_NARROW: f64 = 330.0;
 
 /// A drawing with its title.
 fn figure(title: &str, svg: String) -> Markup {
     html! { figure.chart-box tabindex="0" { figcaption { (title) } (PreEscaped(svg)) } }
+}
+
+/// A drawing for a wide page, and one for a phone, where the wide one would be too small to read.
+fn drawn_twice(title: &str, wide: String, narrow: String) -> Markup {
+    html! {
+        figure {
+            figcaption { (title) }
+            div.wide { (PreEscaped(wide)) }
+            div.narrow { (PreEscaped(narrow)) }
+        }
+    }
+}
+
+/// Ratios over versions.
+fn versions_figure(chart: &VersionChart) -> Markup {
+    let narrow = VersionChart { id: format!("{}-narrow", chart.id), width: WIDTH_NARROW, ..chart.clone() };
+    drawn_twice(&chart.title, chart.svg(Theme::Page), narrow.svg(Theme::Page))
 }
 
 /// A name that a narrow column may break after its punctuation, and only there if that is enough.

@@ -1,18 +1,17 @@
 //! The ratios of each group as a plot: rate and cost of every candidate around 1.0, with intervals and the
 //! range of base against itself.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow, Theme};
 use rqps_stats::{Detector, Verdict};
 
-use super::Page;
 use super::marks::{Mark, subject};
+use super::{Page, WIDTH_NARROW, drawn_twice};
 use crate::comparison::TestStep;
 use crate::verdict_lines::Judged;
 
-/// Width of a chart on half a page, and on a phone.
+/// Width of a chart on half a page.
 const WIDTH: f64 = 580.0;
-const WIDTH_NARROW: f64 = 330.0;
 
 pub(super) fn section(page: &Page<'_>) -> Markup {
     let detectors = page.detectors();
@@ -45,13 +44,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
 /// The chart for a wide page and for a phone, where the wide one would be too small to read.
 pub(super) fn wide_and_narrow(chart: RatioChart) -> Markup {
     let narrow = RatioChart { id: format!("{}-narrow", chart.id), width: WIDTH_NARROW, ..chart.clone() };
-    html! {
-        figure {
-            figcaption { (chart.title) }
-            div.wide { (PreEscaped(chart.svg(Theme::Page))) }
-            div.narrow { (PreEscaped(narrow.svg(Theme::Page))) }
-        }
-    }
+    drawn_twice(&chart.title, chart.svg(Theme::Page), narrow.svg(Theme::Page))
 }
 
 /// The charts of all groups that have points.

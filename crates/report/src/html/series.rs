@@ -1,13 +1,13 @@
 //! The page of a series: what came with which version, charts of the course, its figures.
 
 use maud::{Markup, html};
-use rqps_charts::{Mark as ChartMark, RatioPoint, Theme, VersionChart, VersionLine};
+use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
 use rqps_stats::Detector;
 use rqps_stats::course::Level;
 
 use super::marks::Mark;
 use super::shell::Frame;
-use super::{CHART_WIDTH, figure};
+use super::{CHART_WIDTH, versions_figure};
 use crate::document::{Block, Document};
 use crate::render::html as blocks;
 use crate::series::{Series, TestCourse};
@@ -36,7 +36,7 @@ impl Series<'_> {
             section #course {
                 h2 { "Course, relative to " (self.versions[0]) }
                 div.charts {
-                    @for chart in self.charts() { (figure(&chart.title, chart.svg(Theme::Page))) }
+                    @for chart in self.charts() { (versions_figure(&chart)) }
                 }
                 (tamed(self.courses()))
             }

@@ -9,7 +9,7 @@ use super::marks::{Mark, subject};
 use crate::comparison::Layout;
 use crate::document::Block;
 use crate::error::Result;
-use crate::markdown_report::ONE_PASS_OF_CONSECUTIVE;
+use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT};
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
@@ -263,7 +263,8 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         @for arm in page.candidates() { (rate_headline(page, arm)) }
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
-        @if !page.candidates().is_empty() { p.callout {
+        @if page.candidates().is_empty() {
+        } @else if page.run.meta.is_imported() { p.callout { (ONE_RESULT) } } @else { p.callout {
             strong { "A single pass, without error bars. " }
             @if page.comparison.layout() == Layout::Consecutive {
                 (ONE_PASS_OF_CONSECUTIVE) " A plan with " code { "passes = 3" } " or more gives verdicts."

@@ -1,12 +1,12 @@
 //! The rate of each test across versions, and the version in which a change arrived.
 
 use maud::{Markup, html};
-use rqps_charts::{Mark as ChartMark, RatioPoint, Theme, VersionChart, VersionLine};
+use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
 use rqps_stats::Detector;
 use rqps_verdicts::{VersionRow, version_rows};
 
 use super::ratios::point_of;
-use super::{CHART_WIDTH, Page, figure};
+use super::{CHART_WIDTH, Page, versions_figure};
 use crate::comparison::TestStep;
 use crate::error::Result;
 use crate::render::html as blocks;
@@ -33,7 +33,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
             @for (number, row) in rows.iter().enumerate() {
                 div.charts {
                     @for chart in charts(page, judged, row, number) {
-                        (figure(&chart.title, chart.svg(Theme::Page)))
+                        (versions_figure(&chart))
                     }
                 }
             }

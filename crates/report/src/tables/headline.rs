@@ -52,9 +52,16 @@ fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     let mut parts = Vec::new();
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
         let ratios: Vec<f64> = of_group.iter().filter_map(|step| pair.ranked_ratio(&step.name)).collect();
-        let (group, unit) = (&*of_group[0].group.short, if parts.is_empty() { " points" } else { "" });
+        let group = &*of_group[0].group.short;
         parts.push(match number::median(&ratios) {
-            Some(median) => format!("{group} {median:.2} ({}{unit})", number::points_change(median)),
+            Some(median) => {
+                let unit = match (parts.is_empty(), (number::points(median) - 100).abs()) {
+                    (true, 1) => " point",
+                    (true, _) => " points",
+                    (false, _) => "",
+                };
+                format!("{group} {median:.2} ({}{unit})", number::points_change(median))
+            }
             None => format!("{group} -"),
         });
     }

@@ -13,7 +13,6 @@
 //! | `seconds` | length of the window, warm-up excluded; missing if only its rate is known |
 //! | `dbms`, `test` | the variant and the test |
 
-use rqps_model::EndedBy;
 use rqps_store::Window;
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
@@ -29,9 +28,11 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
         window.and_then(count).map_or_else(Cell::missing, Cell::count)
     };
     let noop = |window: &Window| Some(100.0 * window.noop_statements? as f64 / window.statements? as f64);
-    let seconds = |window: &Window| (window.ended_by != EndedBy::Rate).then(|| window.elapsed_s());
     let figures: [Figure<'_, Option<&Window>>; 9] = [
-        (Column::number("clients", "clients"), &|one| count(one, |window| Some(u64::from(window.clients)))),
+        (Column::number("clients", "clients"), &|one| {
+            // An imported result may not tell.
+            count(one, |window| Some(u64::from(window.clients)).filter(|clients| *clients > 0))
+        }),
         (Column::number("events/s", "events_per_s"), &|one| per_second(one, |window| window.events)),
         (Column::number("queries/s", "queries_per_s"), &|one| per_second(one, |window| window.queries)),
         (Column::number("working/s", "working_statements_per_s"), &|one| {
@@ -39,11 +40,9 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
         }),
         (Column::number("no-op %", "noop_percent"), &|one| Cell::fixed(one.and_then(noop), 1)),
         (Column::number("rows/s", "rows_per_s"), &|one| per_second(one, |window| window.rows)),
-        (Column::number("retries", "retries"), &|one| {
-            count(one, |window| Some(window.retries.values().sum()))
-        }),
+        (Column::number("retries", "retries"), &|one| count(one, retried)),
         (Column::number("errors", "errors"), &|one| count(one, |window| window.errors)),
-        (Column::number("seconds", "seconds"), &|one| Cell::fixed(one.and_then(seconds), 1)),
+        (Column::number("seconds", "seconds"), &|one| Cell::fixed(one.and_then(Window::known_s), 1)),
     ];
     let columns = figures.iter().map(|(column, _)| column.clone());
     let columns = columns.chain([Column::words("dbms"), Column::words("test")]).collect();
@@ -59,6 +58,12 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     }
     table.footnotes.extend(footnotes::of_steps(comparison, &steps));
     table
+}
+
+/// An imported result may not tell.
+fn retried(window: &Window) -> Option<u64> {
+    let is_known = window.errors.is_some() || !window.retries.is_empty();
+    is_known.then(|| window.retries.values().sum())
 }
 
 fn retries(arm: &ComparedArm<'_>, step: &TestStep) -> Option<String> {

@@ -171,7 +171,8 @@ fn blocks(judged: &Judged<'_>) -> String {
         .verdicts
         .timing
         .seconds_for(judged.verdicts.experiment.tests.iter().map(|test| (test.name.as_str(), 1)));
-    if seconds > 0.0 {
+    // Nobody knows what else it takes to measure an imported one again.
+    if seconds > 0.0 && !judged.run.meta.is_imported() {
         text.push_str(&format!("; a block of all tests takes about {}", words::about(seconds)));
     }
     text

@@ -43,6 +43,13 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         let mut of_run: Vec<Block> =
             judged.candidates().flat_map(|arm| arm_blocks(comparison, &judged, arm)).collect();
         keep_footnotes_once(&mut of_run);
+        if of_run.is_empty() {
+            blocks.push(Block::Text(format!(
+                "There is no other arm to compare {} with.",
+                comparison.base.label()
+            )));
+            continue;
+        }
         blocks.append(&mut of_run);
         blocks.push(Block::Text("How far to trust these verdicts:".to_owned()));
         blocks.push(trust::items(&judged));

@@ -80,11 +80,12 @@ CREATE VIEW flat_steps AS
     SELECT position, name AS step, kind, test, test_group, clients, amount FROM steps ORDER BY position;
 
 CREATE VIEW flat_windows AS
-    SELECT p.*, l.slot, w.position, w.clients,
+    SELECT p.*, l.slot, w.position, nullif(w.clients, 0) AS clients,
            strftime('%Y-%m-%dT%H:%M:%fZ', w.started_at_ms / 1000.0, 'unixepoch') AS started_at,
-           w.warmup_us, w.elapsed_us, w.ended_by, w.unit AS rate_unit,
-           w.operations * 1e6 / w.elapsed_us AS rate,
-           w.target_events_per_s, w.pacer, w.operations, w.events, w.queries, w.statements, w.statements_working,
+           -- Of some imported results only the rate is known: their windows stand for one second.
+           w.warmup_us, CASE WHEN w.ended_by <> 'rate' THEN w.elapsed_us END AS elapsed_us, w.ended_by,
+           w.unit AS rate_unit, w.operations * 1e6 / w.elapsed_us AS rate,
+           w.target_events_per_s, w.pacer, CASE WHEN w.ended_by <> 'rate' THEN w.operations END AS operations, w.events, w.queries, w.statements, w.statements_working,
            w.noop_statements, w.rows, w.errors,
            (SELECT coalesce(sum(r.count), 0) FROM retries r WHERE r.seq = w.seq) AS retries,
            a.outcome, a.note, a.attempt, w.seed,

@@ -14,6 +14,11 @@ use crate::model::{Document, Measurement, TRANSACTIONS, Value, Work};
 /// Seconds that a series may span.
 const SECONDS_MAX: i64 = 10_000_000;
 
+/// Transactions of a client on average from which on none has done nothing.
+const DONE_BY_EACH: u64 = 10;
+/// The value with the transactions of a whole log.
+pub const LOGGED: &str = "logged_transactions";
+
 /// The log of one pgbench: a file, or one of each thread.
 #[derive(Default)]
 pub struct Log {
@@ -59,6 +64,7 @@ impl Log {
     }
 
     pub fn document(mut self) -> Result<Document, Broken> {
+        self.expect_all_clients()?;
         let span = self.span_us.filter(|(first, last)| last > first);
         let (first_us, last_us) = span.ok_or_else(|| Broken::at(1, "no transactions in it"))?;
         let work = Work::in_time(&TRANSACTIONS, self.done as f64, last_us.abs_diff(first_us));
@@ -73,10 +79,32 @@ impl Log {
             line: 1,
             ..Measurement::default()
         };
+        measured.values.push(Value::number(LOGGED, "", &self.done.to_string(), 1));
         if skipped > 0 {
             measured.values.push(Value::number("skipped_transactions", "", &skipped.to_string(), 1));
         }
         Ok(document(Some(first_us / 1000), measured))
+    }
+
+    /// Clients count from 0, and each thread has some in a row: a gap is the log of another thread, unless clients did
+    /// so little that one may have done nothing.
+    fn expect_all_clients(&self) -> Result<(), Broken> {
+        let missing = (0..).zip(&self.clients).find(|(expected, client)| expected != *client);
+        let Some((first, next)) = missing else { return Ok(()) };
+        if self.done < self.clients.len() as u64 * DONE_BY_EACH {
+            return Ok(());
+        }
+        let which = match first {
+            0 => "of the first thread, whose name ends in the process number,",
+            _ => "of their thread",
+        };
+        Err(Broken::at(
+            1,
+            format!(
+                "no transaction of clients {first} to {}: the log {which} is missing; give all logs of the run",
+                next - 1
+            ),
+        ))
     }
 }
 
@@ -138,6 +166,7 @@ impl Aggregate {
             return Err(Broken::at(1, "fewer than two intervals: the length of one is not known"));
         };
         let length_s = last.saturating_sub(first) as f64 / (all.len() - 1) as f64;
+        let logged = all.iter().map(|(_, one)| one.transactions).fold(0, u64::saturating_add);
         let inner = if all.len() > 2 { &all[1..all.len() - 1] } else { &all[..1] };
         let done = inner.iter().map(|(_, one)| one.transactions).fold(0, u64::saturating_add);
         let elapsed_us = (length_s * inner.len() as f64 * 1e6) as u64;
@@ -162,6 +191,7 @@ impl Aggregate {
                 value("latency_avg_ms", latency_us),
                 value("latency_min_ms", self.least_us),
                 value("latency_max_ms", self.greatest_us),
+                Value::number(LOGGED, "", &logged.to_string(), 1),
             ],
             series: if length_s == 1.0 { vec![series] } else { Vec::new() },
             line: 1,
@@ -200,6 +230,14 @@ impl Threads {
         match self {
             Self::Log(log) => log.read(input),
             Self::Aggregate(aggregate) => aggregate.read(input),
+        }
+    }
+
+    /// Whether the first thread's log is among them, as far as they tell.
+    pub fn is_whole(&self) -> bool {
+        match self {
+            Self::Log(log) => log.clients.first() == Some(&0),
+            Self::Aggregate(_) => false,
         }
     }
 

@@ -3,5 +3,5 @@
 mod log;
 mod text;
 
-pub use log::{Threads, parse_aggregate, parse_log, thread_of};
-pub use text::parse;
+pub use log::{LOGGED, Threads, parse_aggregate, parse_log, thread_of};
+pub use text::{THREADS, parse};

@@ -8,6 +8,8 @@ use crate::error::Broken;
 use crate::lines::Lines;
 use crate::model::{Document, Measurement, TRANSACTIONS, Value, Work, number};
 
+/// The value with the number of pgbench's threads.
+pub const THREADS: &str = "threads";
 /// Statements kept per script.
 const STATEMENTS_MAX: usize = 1000;
 
@@ -105,6 +107,7 @@ impl Run {
             "scaling factor" => self.scale = Some(first.to_owned()),
             "query mode" => self.mode = Some(first.to_owned()),
             "number of clients" => self.measured.clients = u32::try_from(whole()?).ok(),
+            "number of threads" => self.value(THREADS, "", first, at),
             "duration" => self.duration_s = number(first),
             // `N`, or `N/M` of M transactions to be done.
             "number of transactions actually processed" => {

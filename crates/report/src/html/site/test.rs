@@ -1,14 +1,14 @@
 //! A test over all runs: its course over versions, where changes arrived, and every result.
 
 use maud::{Markup, html};
-use rqps_charts::{Mark as ChartMark, RatioPoint, Theme, VersionChart, VersionLine};
+use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
 use rqps_stats::Verdict;
 use rqps_store::counted;
 use rqps_verdicts::version_key;
 
 use super::super::marks::{figure as verdict_figure, interval};
 use super::super::shell::Frame;
-use super::super::{breakable, figure};
+use super::super::{breakable, versions_figure};
 use super::run::{ArmOfResult, ArmResult, SiteRun};
 use super::{FRAME_BYTES, PAGE_BYTES_MAX, SiteFile, SiteTest};
 use crate::number;
@@ -41,7 +41,7 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
             @if courses.is_empty() {
                 p { "No runs with one base have " (VERSIONS_MIN) " versions; the table has every result." }
             }
-            div.charts { @for chart in &courses { (figure(&chart.title, chart.svg(Theme::Page))) } }
+            div.charts { @for chart in &courses { (versions_figure(chart)) } }
             h2 { "Where changes arrived" }
             @if arrivals.is_empty() {
                 p { "No change was traced to a version: that takes three versions or more in a run with verdicts." }

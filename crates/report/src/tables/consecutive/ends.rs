@@ -31,8 +31,8 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     by_step(comparison, which, &mut table, |_, _, window| {
         let result = &window.result;
         vec![
-            Cell::fixed(Some(result.elapsed_s()), 1),
-            Cell::words(result.ended_by.key()),
+            Cell::fixed(result.known_s(), 1),
+            result.known_s().map_or_else(Cell::missing, |_| Cell::words(result.ended_by.key())),
             result.pacer.map_or_else(Cell::missing, |pacer| Cell::words(pacer.key())),
             Cell::fixed(window.metric("inserted_rows"), 0),
             Cell::fixed(window.metric("deleted_rows"), 0),

@@ -67,7 +67,7 @@ fn client_row(
     client: Option<u32>,
 ) -> Vec<Cell> {
     let cpu_s = |role: &str| cpu_us(window, role, client).map(|us| us / 1e6);
-    let mut cells = vec![Cell::fixed(Some(window.result.elapsed_s()), 1)];
+    let mut cells = vec![Cell::fixed(window.result.known_s(), 1)];
     cells.extend(ROLES.iter().map(|(role, _)| Cell::fixed(cpu_s(role), 2)));
     let own = window.connections.iter().filter(|one| client.is_none_or(|client| one.client == client));
     let busy = own.map(|one| 100.0 * one.cpu_us / window.result.elapsed_us.max(1) as f64);

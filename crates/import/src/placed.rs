@@ -1,0 +1,67 @@
+//! Results in their places: arms, steps, repeats.
+
+use rqps_model::{Group, Role};
+use rqps_store::Source;
+
+use crate::arms::ImportedArm;
+use crate::loaded::LeftOut;
+use crate::model::{Measurement, Value};
+use crate::names::TestName;
+
+/// What was found: arm, text.
+pub type Findings = Vec<(Option<usize>, String)>;
+
+/// Files as arms, steps and results.
+#[derive(Debug)]
+pub struct Assembled {
+    pub arms: Vec<ImportedArm>,
+    pub base: usize,
+    pub steps: Vec<Step>,
+    pub results: Vec<Placed>,
+    pub sources: Vec<Source>,
+    /// Repeats of the arm and test that have most.
+    pub repeats: u32,
+    /// What to know about it: arm, text.
+    pub notes: Vec<(Option<usize>, String)>,
+    /// Tables of which nothing is in the run, since the results they were made of are.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A step of the run.
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub name: String,
+    pub test: String,
+    /// The name in published tables.
+    pub row: String,
+    /// The same without settings.
+    pub bare: String,
+    /// Settings in which results of the test differ.
+    pub settings: Vec<(&'static str, String)>,
+    pub group: Group,
+    pub role: Role,
+    pub writes: bool,
+    pub clients: u32,
+}
+
+/// A result in its place.
+#[derive(Debug, Clone)]
+pub struct Placed {
+    pub arm: usize,
+    /// Index of its step.
+    pub step: usize,
+    /// From 1.
+    pub repeat: u32,
+    pub measurement: Measurement,
+    /// Its values, each with the index of its source.
+    pub values: Vec<(usize, Value)>,
+    pub source: usize,
+}
+
+/// A measurement on its way to its place.
+pub struct Found {
+    pub arm: usize,
+    pub test: TestName,
+    pub measurement: Measurement,
+    pub source: usize,
+}

@@ -1,0 +1,233 @@
+//! Results that are given more than once: copies of a file, rows cut from another file, and tables beside the results
+//! they were made of.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::PathBuf;
+
+use crate::error::{Error, Place, Result};
+use crate::loaded::Loaded;
+use crate::model::{Document, Measurement, Value};
+use crate::placed::{Assembled, Findings, Found, Placed};
+
+/// Digits that two results have in common by chance too rarely.
+const DIGITS_MIN: usize = 9;
+
+/// # Errors
+/// If two files have the same figures, whatever their spaces and line ends.
+pub fn expect_no_copies(loaded: &[Loaded]) -> Result<()> {
+    let mut seen = HashMap::new();
+    for one in loaded.iter().filter(|one| digits(&one.document.measurements) >= DIGITS_MIN) {
+        if let Some(first) = seen.insert((one.format, hash(&one.document)), &one.given.path) {
+            return Err(Error::Twice { first: first.clone(), second: one.given.path.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Of all that a document says, but not of where it says so.
+fn hash(document: &Document) -> u64 {
+    let mut state = DefaultHasher::new();
+    for one in &document.measurements {
+        (&one.arm, &one.version, &one.test, one.repeat, one.clients).hash(&mut state);
+        let work = one.work.as_ref().map(|work| (work.operations.to_bits(), work.elapsed_us, work.events));
+        (work, &one.stacks).hash(&mut state);
+        for value in &one.values {
+            (&value.name, &value.published, value.value.map(f64::to_bits)).hash(&mut state);
+        }
+        for (name, value) in &one.metrics {
+            (name, value.to_bits()).hash(&mut state);
+        }
+        for value in one.series.iter().flat_map(|series| &series.values) {
+            value.to_bits().hash(&mut state);
+        }
+    }
+    state.finish()
+}
+
+fn digits<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> usize {
+    let of_one = |one: &Measurement| {
+        let of_work = one.work.as_ref().filter(|work| work.elapsed_us.is_some());
+        let work = of_work.map_or(0, |work| in_text(&work.operations.to_string()));
+        let stacks = one.stacks.as_ref().map_or(0, String::len);
+        work + stacks + one.values.iter().map(of_value).sum::<usize>()
+    };
+    measurements.into_iter().map(of_one).sum()
+}
+
+fn of_value(value: &Value) -> usize {
+    let text = value.published.clone().or_else(|| Some(value.value?.to_string()));
+    text.map_or(0, |text| in_text(&text))
+}
+
+/// Digits after leading zeros.
+fn in_text(text: &str) -> usize {
+    let digits = text.chars().filter(char::is_ascii_digit);
+    digits.skip_while(|digit| *digit == '0').count()
+}
+
+/// Whether all figures that both have are the same but for rounding. `None`: they have none in common.
+fn agree<'a>(
+    one: impl IntoIterator<Item = &'a Value>,
+    other: impl IntoIterator<Item = &'a Value> + Clone,
+) -> Option<bool> {
+    let mut are_same = None;
+    for value in one {
+        let same = other.clone().into_iter().find(|other| other.name == value.name);
+        let Some((own, other)) = same.and_then(|other| value.printed().zip(other.printed())) else {
+            continue;
+        };
+        if !own.is(other, 0.0) {
+            return Some(false);
+        }
+        are_same = Some(true);
+    }
+    are_same
+}
+
+/// # Errors
+/// If a result of an arm and test is there twice, in one file or in two.
+pub fn expect_each_once(assembled: &Assembled) -> Result<()> {
+    let mut of_test: BTreeMap<(usize, usize), Vec<&Placed>> = BTreeMap::new();
+    for placed in &assembled.results {
+        of_test.entry((placed.arm, placed.step)).or_default().push(placed);
+    }
+    for results in of_test.values().filter(|results| results.len() > 1) {
+        let rate = |placed: &Placed| placed.measurement.work.as_ref().map_or(0.0, |work| work.per_second());
+        let mut sorted = results.clone();
+        sorted.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
+        if let Some([first, second]) = sorted.array_windows().find(|[first, second]| is_twice(first, second))
+        {
+            let place = |placed: &Placed| Place {
+                path: PathBuf::from(&assembled.sources[placed.source].path),
+                line: placed.measurement.line.max(1),
+            };
+            let (first, second) =
+                if first.source <= second.source { (first, second) } else { (second, first) };
+            return Err(Error::ResultTwice {
+                first: place(first),
+                second: place(second),
+                test: assembled.steps[first.step].name.clone(),
+                arm: assembled.arms[first.arm].name.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn is_twice(first: &Placed, second: &Placed) -> bool {
+    let own = |placed: &Placed| -> usize {
+        let of_source = placed.values.iter().filter(|(source, _)| *source == placed.source);
+        let of_work = placed.measurement.work.as_ref().filter(|work| work.elapsed_us.is_some());
+        of_source.map(|(_, value)| of_value(value)).sum::<usize>()
+            + of_work.map_or(0, |work| in_text(&work.operations.to_string()))
+    };
+    let work = |placed: &Placed| {
+        let work = placed.measurement.work.as_ref()?;
+        Some((work.elapsed_us?, work.operations.to_bits()))
+    };
+    own(first) >= DIGITS_MIN
+        && own(second) >= DIGITS_MIN
+        && work(first) == work(second)
+        && agree(values(first), values(second)) != Some(false)
+}
+
+fn values(placed: &Placed) -> impl Iterator<Item = &Value> + Clone {
+    placed.values.iter().map(|(_, value)| value)
+}
+
+/// What became of the tables among files of results.
+#[derive(Debug, Default)]
+pub struct Tables {
+    /// Sources that were made of the other results, so that nothing of them is left.
+    pub left_out: Vec<usize>,
+    pub findings: Findings,
+}
+
+/// Leaves out what tables have of results that are among the files themselves.
+///
+/// # Errors
+/// If a table has figures of one arm under the name of another.
+pub fn leave_out_tables(
+    found: &mut Vec<Found>,
+    is_table: &[bool],
+    paths: &[String],
+    arm_names: &[String],
+) -> Result<Tables> {
+    let mut tables = Tables::default();
+    let (rows, results): (Vec<Found>, Vec<Found>) =
+        std::mem::take(found).into_iter().partition(|one| is_table[one.source]);
+    let mut of_test: HashMap<(String, usize), Vec<&Found>> = HashMap::new();
+    let mut of_name: HashMap<String, Vec<&Found>> = HashMap::new();
+    for one in &results {
+        of_test.entry((one.test.row(), one.arm)).or_default().push(one);
+        of_name.entry(one.test.row()).or_default().push(one);
+    }
+    let mut by_table: BTreeMap<usize, Vec<Found>> = BTreeMap::new();
+    for row in rows {
+        by_table.entry(row.source).or_default().push(row);
+    }
+    let mut kept = Vec::new();
+    for (source, rows) in by_table {
+        let own = |row: &Found| of_test.get(&(row.test.row(), row.arm));
+        let is_of = |row: &Found, result: &Found| {
+            agree(&row.measurement.values, &result.measurement.values) == Some(true)
+        };
+        let (same, others): (Vec<Found>, Vec<Found>) = rows
+            .into_iter()
+            .partition(|row| own(row).is_some_and(|all| all.iter().any(|one| is_of(row, one))));
+        let mut exchanged: BTreeMap<(usize, usize), Vec<(&Found, &Found)>> = BTreeMap::new();
+        for row in others.iter().filter(|row| own(row).is_some()) {
+            let of_others = of_name.get(&row.test.row()).into_iter().flatten();
+            let other = { of_others }.find(|one| one.arm != row.arm && is_of(row, one));
+            if let Some(other) = other {
+                exchanged.entry((row.arm, other.arm)).or_default().push((row, other));
+            }
+        }
+        for ((arm, other), pairs) in exchanged {
+            if digits(pairs.iter().map(|(row, _)| &row.measurement)) >= DIGITS_MIN {
+                let (row, result) = pairs[0];
+                return Err(Error::Contradiction {
+                    path: PathBuf::from(&paths[source]),
+                    line: row.measurement.line.max(1),
+                    why: format!(
+                        "rows look exchanged: {} of {} has the figures of {} in {}, line {}",
+                        row.test.row(),
+                        arm_names[arm],
+                        arm_names[other],
+                        paths[result.source],
+                        result.measurement.line.max(1)
+                    ),
+                });
+            }
+        }
+        let contradicted = others.iter().filter(|row| own(row).is_some()).count();
+        if same.len() <= contradicted {
+            kept.extend(same);
+            kept.extend(others);
+            continue;
+        }
+        let count = others.len();
+        for row in others {
+            match own(&row).and_then(|all| all.first()) {
+                Some(result) => tables.findings.push((
+                    Some(row.arm),
+                    format!(
+                        "{}: {}, line {}, has other figures than {}; the latter's were taken",
+                        row.test.row(),
+                        paths[source],
+                        row.measurement.line.max(1),
+                        paths[result.source]
+                    ),
+                )),
+                None => kept.push(row),
+            }
+        }
+        if count == contradicted {
+            tables.left_out.push(source);
+        }
+    }
+    found.extend(results);
+    found.extend(kept);
+    Ok(tables)
+}
