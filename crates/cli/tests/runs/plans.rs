@@ -34,9 +34,9 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
         }
     }
     // A version that is too old, which needs no registry; a missing file, and an unknown name.
-    let plan = bench.exact_plan_text(&GOOD.replace("postgres-18", "postgres-9.5"));
+    let plan = bench.exact_plan_text(&GOOD.replace("postgres-18", "postgres-9.2"));
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(2);
-    assert!(ended.stderr.contains("supports 9.6 and later"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("supports 9.3 and later"), "{}", ended.stderr);
     let ended = bench.call(&["run", "./nowhere.toml"]).expect(2);
     assert!(ended.stderr.contains("can't read the plan ./nowhere.toml"), "{}", ended.stderr);
     for (name, words) in [("dmeo", "Did you mean `demo`?"), ("nothing", "The shipped plans are: demo, ")] {

@@ -2,7 +2,7 @@
 
 use rqps_wire::postgres::Connection;
 
-use super::query;
+use super::{CONTROL_SINCE, query};
 use crate::cells::{cell, text};
 use crate::error::Result;
 use rqps_model::ServerSetting;
@@ -23,9 +23,17 @@ const SETTINGS_SQL: &str = "\
     SELECT name, coalesce(current_setting(name, true), ''), source, (setting IS NOT DISTINCT FROM boot_val)::text \
     FROM pg_settings WHERE source NOT IN ('client', 'session') ORDER BY name";
 
+/// Before 9.6, where every setting of the list can be read.
+const SETTINGS_OLD_SQL: &str = "\
+    SELECT name, coalesce(current_setting(name), ''), source, (setting IS NOT DISTINCT FROM boot_val)::text \
+    FROM pg_settings WHERE source NOT IN ('client', 'session') ORDER BY name";
+
 /// How the server was built, as pairs of name (`cc`, `cflags`, `cppflags`, `ldflags`, `configure`) and text. Needs a
-/// superuser.
+/// superuser. Empty before 9.6, which does not tell.
 pub fn build_facts(connection: &mut Connection) -> Result<Vec<(String, String)>> {
+    if connection.server_version_num() < CONTROL_SINCE {
+        return Ok(Vec::new());
+    }
     let table = query(connection, "how the server was built", BUILD_SQL)?;
     let value_of =
         |wanted: &str| table.rows.iter().find(|row| cell(row, 0) == Some(wanted))?.get(1).cloned().flatten();
@@ -35,7 +43,8 @@ pub fn build_facts(connection: &mut Connection) -> Result<Vec<(String, String)>>
 
 /// All settings, by name.
 pub fn settings(connection: &mut Connection) -> Result<Vec<ServerSetting>> {
-    let table = query(connection, "settings", SETTINGS_SQL)?;
+    let is_old = connection.server_version_num() < CONTROL_SINCE;
+    let table = query(connection, "settings", if is_old { SETTINGS_OLD_SQL } else { SETTINGS_SQL })?;
     let setting = |row: &Vec<Option<String>>| ServerSetting {
         name: text(row, 0),
         value: text(row, 1),

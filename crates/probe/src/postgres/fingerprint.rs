@@ -5,7 +5,7 @@
 //! | `live_rows`, `dead_rows` | estimates; dead are row versions not yet removed |
 //! | `heap_bytes`, `index_bytes` | size of the heap; of all indexes |
 //! | `database_bytes` | size of the whole database |
-//! | `wal_since_checkpoint_bytes` | WAL that recovery after a crash would read |
+//! | `wal_since_checkpoint_bytes` | WAL that recovery after a crash would read; 9.6 and later |
 //! | `xid_age` | transactions since the oldest row that is not frozen |
 //! | `wal_files` | WAL segments on disk, including recycled ones; 10 and later |
 //! | `table.NAME.total_bytes` | size of the table with its indexes and TOAST |
@@ -17,7 +17,7 @@
 use rqps_model::ServerSetting;
 use rqps_wire::postgres::Connection;
 
-use super::{query, query_value};
+use super::{CONTROL_SINCE, query, query_value};
 use crate::cells::text;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, TableState, sum};
@@ -48,7 +48,11 @@ const WAL_SQL: &str =
 const WAL_OLD_SQL: &str = "SELECT pg_xlog_location_diff(pg_current_xlog_insert_location(), redo_location) FROM pg_control_checkpoint()";
 
 pub fn fingerprint(connection: &mut Connection) -> Result<Fingerprint> {
-    let wal_sql = if connection.server_version_num() >= 100_000 { WAL_SQL } else { WAL_OLD_SQL };
+    let wal_sql = match connection.server_version_num() {
+        100_000.. => Some(WAL_SQL),
+        CONTROL_SINCE.. => Some(WAL_OLD_SQL),
+        _ => None,
+    };
     let database_sql = "SELECT pg_database_size(current_database())";
     let age_sql = "SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()";
     let tables = TableState::from_rows(&query(connection, "table states", TABLES_SQL)?)?;
@@ -56,9 +60,12 @@ pub fn fingerprint(connection: &mut Connection) -> Result<Fingerprint> {
     let mut totals: Vec<(&str, u64)> = sums.map(|figure| (figure, sum(&tables, figure))).to_vec();
     totals.extend([
         ("database_bytes", query_value(connection, "database size", database_sql)?),
-        ("wal_since_checkpoint_bytes", query_value(connection, "WAL since the last checkpoint", wal_sql)?),
         ("xid_age", query_value(connection, "transaction age", age_sql)?),
     ]);
+    if let Some(sql) = wal_sql {
+        let bytes = query_value(connection, "WAL since the last checkpoint", sql)?;
+        totals.push(("wal_since_checkpoint_bytes", bytes));
+    }
     totals.extend(wal_files(connection)?.map(|files| ("wal_files", files)));
     let settings = query(connection, "settings", SETTINGS_SQL)?;
     let settings: Vec<ServerSetting> = settings.rows.iter().map(|row| setting(row)).collect();

@@ -1,4 +1,4 @@
-//! Reads counters, state, query plans and debt of Postgres 9.6 to 18. Nothing here writes, except that [`settle`]
+//! Reads counters, state, query plans and debt of Postgres 9.3 to 18. Nothing here writes, except that [`settle`]
 //! creates the extension `pg_buffercache` if it can.
 
 pub mod about;
@@ -18,6 +18,9 @@ use rqps_wire::Table;
 use rqps_wire::postgres::Connection;
 
 use crate::error::{Error, Result};
+
+/// First `server_version_num` that shows its control file, wait events and how it was built in SQL.
+const CONTROL_SINCE: u32 = 90_600;
 
 /// Runs `sql`; `what` names the purpose in an error.
 fn query(connection: &mut Connection, what: &str, sql: &str) -> Result<Table> {

@@ -4,7 +4,7 @@
 use rqps_wire::Error as WireError;
 use rqps_wire::postgres::Connection;
 
-use super::{query, query_value};
+use super::{CONTROL_SINCE, query, query_value};
 use crate::error::{Error, Result};
 use crate::host;
 
@@ -16,7 +16,10 @@ const DEAD_ROWS_SQL: &str =
 
 /// A partitioned table has no pages of its own.
 const NOT_ALL_VISIBLE_SQL: &str = "SELECT coalesce(sum(greatest(relpages - relallvisible, 0)), 0) FROM pg_class \
-    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'm')";
+    WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'public') AND relkind IN ('r', 'm')";
+
+/// Before 9.6, where the position cannot be read: a running server writes the control file at the end of a checkpoint.
+const CONTROL_FILE_SQL: &str = "SELECT md5(encode(pg_read_binary_file('global/pg_control'), 'hex'))";
 
 /// A server's debt at one moment.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +33,7 @@ pub struct SettleFacts {
     /// Checkpoints since the statistics were reset. Before 18 it includes one that has just begun, in 17 also those
     /// skipped because nothing had happened. Updated a moment after CHECKPOINT returns.
     pub checkpoints: u64,
-    /// WAL position of the last completed checkpoint: changes exactly when one completes.
+    /// WAL position of the last completed checkpoint, or a hash in its place: changes exactly when one completes.
     pub checkpoint_lsn: String,
     pub autovacuum_workers: u64,
     /// Memory that the kernel has yet to write to disks, bytes.
@@ -44,13 +47,14 @@ pub fn facts(connection: &mut Connection) -> Result<SettleFacts> {
         170_000.. => "SELECT num_timed + num_requested FROM pg_stat_checkpointer",
         _ => "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter",
     };
-    let (checkpoint_lsn, workers) = if version_num >= 100_000 {
-        ("SELECT checkpoint_lsn FROM pg_control_checkpoint()", "backend_type = 'autovacuum worker'")
-    } else {
-        (
-            "SELECT checkpoint_location FROM pg_control_checkpoint()",
-            "query LIKE 'autovacuum:%' AND pid <> pg_backend_pid()",
-        )
+    let checkpoint_lsn = match version_num {
+        100_000.. => "SELECT checkpoint_lsn FROM pg_control_checkpoint()",
+        CONTROL_SINCE.. => "SELECT checkpoint_location FROM pg_control_checkpoint()",
+        _ => CONTROL_FILE_SQL,
+    };
+    let workers = match version_num {
+        100_000.. => "backend_type = 'autovacuum worker'",
+        _ => "query LIKE 'autovacuum:%' AND pid <> pg_backend_pid()",
     };
     let workers = format!("SELECT count(*) FROM pg_stat_activity WHERE {workers}");
     Ok(SettleFacts {

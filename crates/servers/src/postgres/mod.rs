@@ -1,4 +1,4 @@
-//! Servers of PostgreSQL, 9.6 to 18.
+//! Servers of PostgreSQL, 9.3 to 18.
 
 mod conf;
 mod init;

@@ -1,4 +1,4 @@
-//! The Postgres client: protocol 3.0 over a Unix socket or TCP, for servers 9.6 or later.
+//! The Postgres client: protocol 3.0 over a Unix socket or TCP, for servers 9.3 or later.
 //!
 //! | limit | value |
 //! | --- | --- |

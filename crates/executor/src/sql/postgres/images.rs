@@ -5,6 +5,8 @@ use rqps_wire::Error as Wire;
 use rqps_wire::postgres::Connection;
 use std::time::{Duration, Instant};
 
+/// First `server_version_num` with `pg_control_checkpoint()`.
+const CONTROL_SINCE: u32 = 90_600;
 /// How long the checkpointer may take to apply a setting; under an instrument it takes tenths of a second.
 const APPLY_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
@@ -20,8 +22,12 @@ pub(super) fn dense(connection: &mut Connection) -> Result<bool, Wire> {
 }
 
 /// Turns page images off. The checkpointer does so for all sessions, and each checkpoint records whether it
-/// has, so this repeats checkpoints until one has. Returns false after a timeout.
+/// has, so this repeats checkpoints until one has. Returns false after a timeout, and before 9.6.
 pub(super) fn bare(connection: &mut Connection) -> Result<bool, Wire> {
+    // Before, nothing tells whether they are off.
+    if connection.server_version_num() < CONTROL_SINCE {
+        return Ok(false);
+    }
     for sql in ["ALTER SYSTEM SET full_page_writes = off", "SELECT pg_reload_conf()"] {
         connection.query(sql)?;
     }
