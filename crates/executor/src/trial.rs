@@ -12,6 +12,7 @@ use rqps_servers::ServerSpec;
 use rqps_store::RunFolder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// Name of the data directory and of the log folder. No arm's name begins with an underscore.
 const TRIAL: &str = "_trial";
@@ -33,14 +34,20 @@ impl Trial<'_> {
         if self.setup.plan.protocol == Protocol::Sequence || self.setup.plan.arms[0].env.is_empty() {
             tried.insert(self.kind(0));
         }
-        if arms.clone().any(|arm| !tried.contains(&self.kind(arm))) {
+        let kinds = arms.clone().map(|arm| self.kind(arm)).filter(|kind| !tried.contains(kind));
+        let kinds = kinds.collect::<BTreeSet<_>>().len();
+        if kinds > 0 {
             control.progress.stage("starting each kind of arm once, before anything is measured");
         }
+        let (begun, first) = (Instant::now(), tried.len());
         let mut failures = BTreeMap::new();
         for arm in arms {
             if !tried.insert(self.kind(arm)) {
                 continue;
             }
+            let doing =
+                format!("starting {}, {} of {kinds}", self.setup.plan.arms[arm].name, tried.len() - first);
+            control.progress.action_progress(&doing, begun.elapsed().as_secs_f64(), None);
             let outcome = self.start(arm, control);
             self.setup.place.remove_arm(TRIAL)?;
             match outcome {

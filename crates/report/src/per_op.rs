@@ -93,7 +93,12 @@ static COLUMNS: [PerOp; 12] = [
     metric("w/o", "writes_per_op", "disk_writes", 0.01, EVENTS_MIN),
     metric("wKB/o", "write_kb_per_op", "disk_write_kb", 0.1, KB_MIN),
     PerOp { optional: true, ..metric("dw/o", "data_writes_per_op", "server_data_writes", 0.01, EVENTS_MIN) },
-    PerOp { optional: true, ..metric("fsync/o", "fsyncs_per_op", "server_fsyncs", 0.001, EVENTS_MIN) },
+    PerOp {
+        // A few in ten thousand operations are usual where commits do not wait for the disk.
+        print: |value| if value < 0.01 { number::significant(value, 3) } else { format!("{value:.3}") },
+        optional: true,
+        ..metric("fsync/o", "fsyncs_per_op", "server_fsyncs", 0.001, EVENTS_MIN)
+    },
     PerOp {
         print: |value| format!("{value:.5}"),
         optional: true,

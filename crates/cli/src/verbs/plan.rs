@@ -40,6 +40,10 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
 fn check(context: &Context, name: &str) -> anyhow::Result<()> {
     context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
     let plan = read_plan(name)?;
+    // The plan may be for another host.
+    if let Err(error) = KIT.driver(&plan)?.described() {
+        out::message(&format!("warning: it does not run on this host: {error}"));
+    }
     let (arms, steps) = (plan.arms.len(), plan.steps().len());
     match context.format {
         Format::Json => {
