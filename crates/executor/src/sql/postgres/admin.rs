@@ -14,8 +14,8 @@ use rqps_wire::{Error, Session, Table};
 
 /// Waits until all earlier commits are on disk, including those with `synchronous_commit = off`.
 pub(super) fn flush_commits(connection: &mut Connection) -> SessionResult<()> {
-    // A transaction that logs nothing would not wait for the disk. Nobody reads the message; before 9.6, which has none, a
-    // large object comes and goes.
+    // A transaction that logs nothing would not wait for the disk. Nobody reads the message; before 9.6, which has
+    // none, a large object comes and goes.
     let logs_something = match connection.server_version_num() {
         90_600.. => "SELECT pg_logical_emit_message(true, 'rqps', '')",
         _ => "SELECT lo_unlink(lo_create(0))",
