@@ -271,14 +271,14 @@ impl Assembled {
             let count = counts.entry((one.arm, one.test.row(), format)).or_default();
             *count += 1;
             let repeat = one.measurement.repeat.unwrap_or(*count);
-            let named = |name: &dyn Fn(&Step) -> &str| {
-                let row = one.test.row();
-                self.steps.iter().position(|step| name(step) == row)
-            };
-            let step = named(&|step| &step.row).or_else(|| named(&|step| &step.name));
+            let row = one.test.row();
+            let is_of_test = |step: &Step| step.row == row || step.bare == row || step.name == row;
+            let clients = one.measurement.clients.filter(|_| one.test.range.is_some());
+            let is_of_clients = |result: &Placed| clients.is_none() || result.measurement.clients == clients;
             let source = |index: usize| Path::new(&self.sources[index].path);
             let of_arm = || self.results.iter().enumerate().filter(|(_, result)| result.arm == one.arm);
-            let of_test = || of_arm().filter(|(_, result)| Some(result.step) == step);
+            let is_of_test = |result: &Placed| is_of_test(&self.steps[result.step]) && is_of_clients(result);
+            let of_test = || of_arm().filter(|(_, result)| is_of_test(result));
             let own = source(one.source);
             let is_beside = |path: &Path| path.parent() == own.parent();
             let beside = || of_test().filter(|(_, result)| is_beside(source(result.source)));

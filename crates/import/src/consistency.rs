@@ -1,8 +1,9 @@
 //! Mistakes in results that figures show: what is derived against what it comes from, and arms against each other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use rqps_model::Role;
+use rqps_model::{Role, clipped};
 
 use crate::derived;
 use crate::error::Result;
@@ -22,6 +23,8 @@ const BASE_OFF_MIN: f64 = 0.10;
 /// CPU time of an operation that moved, while its rate and instructions did not.
 const CPU_MOVED: f64 = 0.15;
 const STEADY: f64 = 0.07;
+/// Of the note on repeats of unlike names.
+const REPEATS_CHARS_MAX: usize = 600;
 /// A quirk that changes a figure by less is not worth a note.
 const QUIRK_MIN: f64 = 0.01;
 
@@ -37,6 +40,7 @@ pub fn examine(assembled: &Assembled) -> Result<Findings> {
     findings.extend(cpu_without_instructions(assembled));
     findings.extend(sessions(assembled, &table));
     findings.extend(one_after_the_other(assembled));
+    findings.extend(unlike_repeats(assembled));
     findings.extend(quirks(assembled));
     Ok(findings)
 }
@@ -254,6 +258,36 @@ fn one_after_the_other(assembled: &Assembled) -> Findings {
         })
     };
     arms.filter_map(note).collect()
+}
+
+/// Repeats from files of one directory whose names differ in more than numbers: they may be of several arms.
+fn unlike_repeats(assembled: &Assembled) -> Findings {
+    let mut findings = Findings::new();
+    for arm in 0..assembled.arms.len() {
+        let mut of_step: BTreeMap<usize, BTreeMap<String, &str>> = BTreeMap::new();
+        for placed in assembled.results.iter().filter(|placed| placed.arm == arm) {
+            let path = assembled.sources[placed.source].path.as_str();
+            let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let name = format!("{directory}/{}", name.replace(|c: char| c.is_ascii_digit(), ""));
+            of_step.entry(placed.step).or_default().insert(name, path);
+        }
+        let is_named = |path: &str| {
+            let name = Path::new(path).parent().and_then(Path::file_name);
+            name.is_some_and(|name| *name == *assembled.arms[arm].raw)
+        };
+        let unlike =
+            of_step.into_values().find(|names| names.len() > 1 && names.values().all(|path| is_named(path)));
+        if let Some(names) = unlike {
+            let paths: Vec<&str> = names.into_values().collect();
+            let text = format!(
+                "files of one directory with unlike names are taken for repeats of one arm; if they are of several, give each as \
+                 ARM=PATH: {}",
+                paths.join(", ")
+            );
+            findings.push((Some(arm), clipped(&text, REPEATS_CHARS_MAX)));
+        }
+    }
+    findings
 }
 
 /// Quirks that make a published figure differ from the measured one by more than 1 %.

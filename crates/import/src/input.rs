@@ -229,14 +229,14 @@ pub fn load_all(files: &[Given], format: Option<Format>, skip_unknown: bool) -> 
     for group in with_threads(files) {
         gathered.load(&group, format)?;
     }
-    let Gathered { all, unknown, derived } = gathered;
+    let Gathered { mut all, unknown, derived } = gathered;
     if !(unknown.is_empty() || skip_unknown) {
         return Err(Error::unknown(unknown));
     }
-    let has_results = all.iter().flat_map(|one| &one.document.measurements).any(|one| one.work.is_some());
-    if let (Some((path, broken)), false) = (derived.first(), has_results) {
+    if let (Some((path, broken)), true) = (derived.first(), all.is_empty()) {
         return Err(broken.clone().in_file(path));
     }
+    let mut derived: Vec<PathBuf> = derived.into_iter().map(|(path, _)| path).collect();
     let mut seen = HashMap::new();
     for one in &all {
         if let Some(first) = seen.insert(&one.sha256, &one.given.path) {
@@ -247,8 +247,10 @@ pub fn load_all(files: &[Given], format: Option<Format>, skip_unknown: bool) -> 
         }
     }
     same::expect_no_copies(&all)?;
+    let copies = same::unnamed_copies(&all);
+    derived.extend(copies.iter().rev().map(|at| all.remove(*at).given.path));
     let unknown = unknown.into_iter().map(|one| LeftOut { path: one.path, why: Why::NotUnderstood });
-    let derived = derived.into_iter().map(|(path, _)| LeftOut { path, why: Why::Derived });
+    let derived = derived.into_iter().map(|path| LeftOut { path, why: Why::Derived });
     Ok((all, unknown.chain(derived).collect()))
 }
 

@@ -159,12 +159,6 @@ impl Value {
         Self { name: name.into(), unit: unit.into(), value, published: Some(printed.to_owned()), line }
     }
 
-    /// As printed, or what was measured.
-    pub fn printed(&self) -> Option<Printed> {
-        let published = self.published.as_deref().and_then(Printed::of);
-        published.or_else(|| Some(Printed { value: self.value?, half: 0.0 }))
-    }
-
     pub fn words(name: impl Into<Cow<'static, str>>, text: impl Into<String>, line: u32) -> Self {
         Self { name: name.into(), unit: "".into(), value: None, published: Some(text.into()), line }
     }

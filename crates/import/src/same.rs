@@ -1,13 +1,15 @@
 //! Results that are given more than once: copies of a file, rows cut from another file, and tables beside the results
 //! they were made of.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 
 use crate::error::{Error, Place, Result};
+use crate::formats::Format;
+use crate::formats::rates_table::is_unnamed;
 use crate::loaded::Loaded;
-use crate::model::{Document, Measurement, Value};
+use crate::model::{Document, Measurement, Printed, Value};
 use crate::placed::{Assembled, Findings, Found, Placed};
 
 /// Digits that two results have in common by chance too rarely.
@@ -23,6 +25,21 @@ pub fn expect_no_copies(loaded: &[Loaded]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Tables of rates without names of columns that are copies of tables with names.
+pub fn unnamed_copies(loaded: &[Loaded]) -> Vec<usize> {
+    let rates = |one: &Loaded| -> Vec<(Option<String>, Option<String>)> {
+        let published = |one: &Measurement| one.values.first().and_then(|value| value.published.clone());
+        one.document.measurements.iter().map(|one| (one.test.clone(), published(one))).collect()
+    };
+    let is_named =
+        |one: &&Loaded| one.document.measurements.iter().all(|one| !is_unnamed(one.arm.as_deref()));
+    let tables = || loaded.iter().filter(|one| one.format == Format::RatesTable);
+    let named: HashSet<Vec<_>> = tables().filter(is_named).map(rates).collect();
+    let is_copy =
+        |one: &Loaded| one.format == Format::RatesTable && !is_named(&one) && named.contains(&rates(one));
+    (0..loaded.len()).filter(|at| is_copy(&loaded[*at])).collect()
 }
 
 /// Of all that a document says, but not of where it says so.
@@ -66,7 +83,7 @@ fn in_text(text: &str) -> usize {
     digits.skip_while(|digit| *digit == '0').count()
 }
 
-/// Whether all figures that both have are the same but for rounding. `None`: they have none in common.
+/// Whether all published figures that both have are the same but for rounding. `None`: they have none in common.
 fn agree<'a>(
     one: impl IntoIterator<Item = &'a Value>,
     other: impl IntoIterator<Item = &'a Value> + Clone,
@@ -74,9 +91,8 @@ fn agree<'a>(
     let mut are_same = None;
     for value in one {
         let same = other.clone().into_iter().find(|other| other.name == value.name);
-        let Some((own, other)) = same.and_then(|other| value.printed().zip(other.printed())) else {
-            continue;
-        };
+        let printed = |value: &Value| Printed::of(value.published.as_deref()?);
+        let Some((own, other)) = printed(value).zip(same.and_then(printed)) else { continue };
         if !own.is(other, 0.0) {
             return Some(false);
         }

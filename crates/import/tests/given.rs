@@ -274,9 +274,12 @@ fn tables_that_were_computed_from_results_are_left_out_beside_them() {
     let ratios = "Relative to: a\ncol-1 : b\n\n1.03\tselect-only\n";
     let texts = [pgbench(4000, 400.0, 1, "simple"), pgbench(4100, 410.0, 1, "simple")];
     let (dir, _) = folder(&[("a/1.txt", &texts[0]), ("b/1.txt", &texts[1]), ("qps.rel.tsv", ratios)]);
+    // The same rates with names and without.
+    fs::write(dir.path().join("qps.abs.tsv"), "col-1 : a\ncol-2 : b\n\n400\t410\tselect-only\n").unwrap();
+    fs::write(dir.path().join("qps.abs.csv"), "select-only,400,410\n").unwrap();
     let (loaded, left_out) = load_all(&files(&[dir.path()]).unwrap(), None, false).unwrap();
-    assert_eq!((loaded.len(), left_out.len()), (2, 1), "{left_out:?}");
-    assert_eq!(left_out[0].why, rqps_import::Why::Derived);
+    assert_eq!((loaded.len(), left_out.len()), (3, 2), "{left_out:?}");
+    assert!(left_out.iter().all(|one| one.why == rqps_import::Why::Derived), "{left_out:?}");
     let error =
         load_all(&files(&[dir.path().join("qps.rel.tsv")]).unwrap(), None, true).unwrap_err().to_string();
     assert!(error.contains("qps.rel.tsv, line 1: ratios relative to a are no rates"), "{error}");

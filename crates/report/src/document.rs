@@ -1,5 +1,7 @@
 //! The content of a report, before it is rendered as text, Markdown, CSV, JSON or HTML.
 
+use std::borrow::Cow;
+
 use crate::number;
 
 /// A report: blocks in reading order.
@@ -83,9 +85,17 @@ impl Block {
     /// Whether it is a table without any figure.
     pub fn is_unknown(&self) -> bool {
         let Block::Table(table) = self else { return false };
-        let is_known = |cell: &Cell| !(cell.is_missing() || cell.text.is_empty());
         let figures = table.columns.len() - table.labels;
-        !table.rows.iter().any(|row| row.cells.iter().take(figures).any(is_known))
+        !table.rows.iter().any(|row| row.cells.iter().take(figures).any(Cell::is_known))
+    }
+
+    /// Leaves out columns without any figure, for readers.
+    pub fn hide_unknown(&mut self) {
+        match self {
+            Block::Table(table) => table.hides_unknown = true,
+            Block::Fold(_, inner) => inner.iter_mut().for_each(Block::hide_unknown),
+            Block::Heading(..) | Block::Text(_) | Block::Alarm(_) | Block::Items(_) | Block::Code(_) => {}
+        }
     }
 
     /// Sets the warnings of every table inside that has none of its own.
@@ -116,9 +126,31 @@ pub(crate) struct Table {
     pub labels: usize,
     pub rows: Vec<Row>,
     pub footnotes: Vec<String>,
+    /// Whether documents for readers leave out columns without any figure: imported results lack many.
+    pub hides_unknown: bool,
 }
 
 impl Table {
+    /// The table as readers see it.
+    pub fn shown(&self) -> Cow<'_, Self> {
+        let is_known =
+            |index: usize| self.rows.iter().any(|row| row.cells.get(index).is_some_and(Cell::is_known));
+        let labels = self.columns.len() - self.labels;
+        let shown: Vec<bool> =
+            (0..self.columns.len()).map(|index| index >= labels || is_known(index)).collect();
+        if !self.hides_unknown || shown.iter().all(|shown| *shown) {
+            return Cow::Borrowed(self);
+        }
+        let mut table = self.clone();
+        let mut is_shown = shown.iter();
+        table.columns.retain(|_| is_shown.next() == Some(&true));
+        for row in &mut table.rows {
+            let mut is_shown = shown.iter();
+            row.cells.retain(|_| is_shown.next() == Some(&true));
+        }
+        Cow::Owned(table)
+    }
+
     /// An empty table whose last `labels` columns name the row.
     pub fn new(id: &'static str, title: impl Into<String>, columns: Vec<Column>, labels: usize) -> Self {
         Self { id, title: title.into(), columns, labels, ..Self::default() }
@@ -275,6 +307,10 @@ impl Cell {
 
     pub fn count(count: u64) -> Self {
         Self::number(count as f64, count.to_string())
+    }
+
+    fn is_known(&self) -> bool {
+        !(self.is_missing() || self.text.is_empty())
     }
 
     /// Whether the value was not measured.

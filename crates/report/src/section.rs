@@ -116,6 +116,7 @@ impl Section {
         }
         if comparison.runs().iter().all(|run| run.meta.is_imported()) {
             blocks.retain(|block| !block.is_unknown());
+            blocks.iter_mut().for_each(Block::hide_unknown);
         }
         let warnings = comparison.warnings();
         blocks.iter_mut().for_each(|block| block.warn(&warnings));

@@ -186,6 +186,13 @@ impl<'a> Judged<'a> {
     pub fn remaining(&self, verdict: &Verdict) -> Option<String> {
         let blocks = RunVerdicts::blocks_to_resolve(verdict)?;
         let seconds = self.verdicts.seconds_to_resolve(verdict)?;
+        if self.run.meta.is_imported() {
+            return Some(if blocks == 1 {
+                "1 more repeat".to_owned()
+            } else {
+                format!("{blocks} more repeats")
+            });
+        }
         let blocks = if blocks == 1 { "1 more block".to_owned() } else { format!("{blocks} more blocks") };
         Some(match seconds > 0.0 {
             true => format!("{blocks}, about {}", words::about(seconds)),

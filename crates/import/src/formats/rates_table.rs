@@ -9,6 +9,14 @@ use crate::model::{Document, Measurement, QUERIES, Value, Work, number};
 /// Columns of a table: more is no table.
 const COLUMNS_MAX: usize = 256;
 
+/// A column without a name is called so, with its number.
+const COLUMN: &str = "col-";
+
+/// Whether an arm is a column without a name.
+pub fn is_unnamed(arm: Option<&str>) -> bool {
+    arm.and_then(|arm| arm.strip_prefix(COLUMN)).is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
 /// A table as printed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RatesTable {
@@ -117,7 +125,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     for row in &table.rows {
         for (index, cell) in row.cells.iter().enumerate() {
             let Some(rate) = number(cell) else { continue };
-            let arm = table.columns.get(index).cloned().unwrap_or_else(|| format!("col-{}", index + 1));
+            let arm = table.columns.get(index).cloned().unwrap_or_else(|| format!("{COLUMN}{}", index + 1));
             measurements.push(Measurement {
                 arm: Some(arm),
                 test: Some(row.test.clone()),

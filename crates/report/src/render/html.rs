@@ -44,6 +44,7 @@ pub(crate) fn code_box(code: &str, label: &str) -> Markup {
 }
 
 fn table(table: &Table) -> Markup {
+    let table = &*table.shown();
     let order = order(table);
     html! {
         div.table {

@@ -28,6 +28,7 @@ fn render_block(block: &Block) -> String {
 }
 
 fn render_table(table: &Table) -> String {
+    let table = &*table.shown();
     let mut parts = vec![format!("### {}", escape(&table.title))];
     let above = table.above();
     if !above.is_empty() {

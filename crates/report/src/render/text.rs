@@ -37,6 +37,7 @@ fn render_block(block: &Block, color: bool) -> String {
 }
 
 fn render_table(table: &Table, color: bool) -> String {
+    let table = &*table.shown();
     let mut lines = vec![table.title.clone()];
     lines.extend(table.above());
     lines.extend(table.warnings().iter().map(|warning| format!("WARNING: {warning}")));

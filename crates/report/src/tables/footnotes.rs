@@ -1,6 +1,8 @@
 //! Footnotes of tables of steps: empty cells, repeated steps, units of rates, options that a variant ran
 //! without.
 
+use rqps_model::Unit;
+
 use crate::background::{KEPT_MIN, MARK};
 use crate::comparison::{ComparedArm, Comparison, Missing, TestStep};
 
@@ -35,7 +37,8 @@ fn of_arm(arm: &ComparedArm<'_>, steps: &[TestStep]) -> Vec<String> {
         }
     }
     if !not_run.is_empty() {
-        notes.push(format!("no value on {}, not run: {}", arm.label(), names(&not_run)));
+        let why = if arm.run.meta.is_imported() { "not among the files" } else { "not run" };
+        notes.push(format!("no value on {}, {why}: {}", arm.label(), names(&not_run)));
     }
     if !repeated.is_empty() {
         notes.push(format!("repeated on {} after an interrupted attempt: {}", arm.label(), names(&repeated)));
@@ -56,10 +59,14 @@ pub(crate) fn of_background(comparison: &Comparison<'_>, steps: &[TestStep]) -> 
 
 /// The units of rates that do not count queries.
 pub(crate) fn of_rates(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
-    let units = comparison.units(steps).into_iter().filter(|(unit, _)| !unit.is_queries());
-    units
-        .map(|(unit, tests)| format!("{}: {} per second, all clients", tests.join(", "), unit.many))
-        .collect()
+    let units = comparison.units(steps);
+    let is_one = units.len() == 1 && steps.len() > NAMES_MAX;
+    let units = units.into_iter().filter(|(unit, _)| !unit.is_queries());
+    let note = |(unit, tests): (&Unit, Vec<&str>)| {
+        let tests = if is_one { "all tests".to_owned() } else { tests.join(", ") };
+        format!("{tests}: {} per second, all clients", unit.many)
+    };
+    units.map(note).collect()
 }
 
 /// Options of its config that a variant's build does not support.

@@ -61,7 +61,7 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
 }
 
 /// An imported result may not tell.
-fn retried(window: &Window) -> Option<u64> {
+pub(super) fn retried(window: &Window) -> Option<u64> {
     let is_known = window.errors.is_some() || !window.retries.is_empty();
     is_known.then(|| window.retries.values().sum())
 }

@@ -14,6 +14,7 @@ use rqps_store::{Recorded, Window};
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Figure, Table, cells};
 use crate::number;
+use crate::tables::rates::retried;
 
 /// The unit of tests with these transactions.
 const UNIT: &str = "new_orders";
@@ -48,7 +49,7 @@ pub(crate) fn block(comparison: &Comparison<'_>, which: StepKind) -> Option<Bloc
             count(pair, "new_order_rolled_back")
         }),
         (Column::number("retries", "retries"), &|(window, _)| {
-            Cell::count(window.result.retries.values().sum())
+            retried(&window.result).map_or_else(Cell::missing, Cell::count)
         }),
     ];
     let columns = figures.iter().map(|(column, _)| column.clone());
