@@ -15,7 +15,8 @@ struct Cluster {
 impl Cluster {
     fn start(dir: PathBuf) -> Self {
         let cluster = Self { dir };
-        cluster.tool("start", &["--nodes", "2"]);
+        let me = std::process::id().to_string();
+        cluster.tool("start", &["--nodes", "2", "--until", &me]);
         cluster
     }
 
