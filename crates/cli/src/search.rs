@@ -62,6 +62,9 @@ pub fn run(context: &Context, execution: &mut Execution) -> Result<Finish, Error
     context.catch_signals();
     let finish = crate::verbs::run::measure(context, execution);
     context.release_signals();
+    if matches!(finish, Err(Error::Interrupted)) {
+        out::message("to continue:    the same command");
+    }
     finish
 }
 

@@ -94,7 +94,7 @@ pub enum Error {
     )]
     DataLink { path: PathBuf },
     /// Ctrl-C or SIGTERM.
-    #[error("interrupted; `rqps resume` continues")]
+    #[error("interrupted")]
     Interrupted,
     /// The blocks so far could not be judged.
     #[error(transparent)]
