@@ -302,7 +302,8 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
         let own_client_us = foreground.as_ref().and_then(|foreground| foreground.client_us);
         let made = [
             (ELAPSED, Some(elapsed_us)),
-            (CLIENT_TIME, Some(elapsed_us * f64::from(connections))),
+            // Imported results may not tell their clients.
+            (CLIENT_TIME, (connections > 0).then(|| elapsed_us * f64::from(connections))),
             (RETRIES, Some(window.result.retries.values().sum::<u64>() as f64)),
             (BACKENDS, backends),
             (CLIENT_CPU_US, own_client_us),

@@ -58,6 +58,8 @@ pub struct ImportedArm {
     /// The directory, or empty.
     pub origin: String,
     pub identity: Identity,
+    /// Whether the user named it.
+    pub is_given: bool,
     pub measured_at_ms: Option<i64>,
 }
 
@@ -89,6 +91,7 @@ impl Arms {
             raw: raw.to_owned(),
             origin,
             identity,
+            is_given: false,
             measured_at_ms: None,
         });
         self.all.len() - 1

@@ -65,9 +65,9 @@ impl Assembled {
         let is_consecutive = loaded.iter().any(|one| one.document.is_consecutive);
         let formats: BTreeSet<&str> = loaded.iter().map(|one| one.format.key()).collect();
         let is_table: Vec<bool> = loaded.iter().map(|one| one.document.is_table).collect();
-        // Who names arms, or gives a file with several, has put them in order.
-        let is_in_order =
-            loaded.iter().any(|one| one.given.arm.is_some() || has_several_arms(&one.document.measurements));
+        let has_several: Vec<bool> =
+            loaded.iter().map(|one| has_several_arms(&one.document.measurements)).collect();
+        let is_named = loaded.iter().any(|one| one.given.arm.is_some());
         for (index, one) in loaded.into_iter().enumerate() {
             let path = one.given.path.clone();
             let directory = path.parent().unwrap_or(Path::new(""));
@@ -87,6 +87,7 @@ impl Assembled {
                 let raw = one.given.arm.clone().or(measurement.arm.clone()).or(of_path.clone());
                 let arm = arms.at(raw.as_deref().unwrap_or("results"), directory, &choices.arms);
                 let known = &mut arms.all[arm];
+                known.is_given |= one.given.arm.is_some();
                 known.measured_at_ms = known.measured_at_ms.or(one.document.measured_at_ms);
                 fill(&mut known.identity.dbms, &measurement.dbms);
                 fill(&mut known.identity.version, &measurement.version);
@@ -112,14 +113,18 @@ impl Assembled {
         }
         arms.expect_use_of(&choices.arms)?;
         arms.name();
-        if choices.base.is_none() && !is_in_order {
+        let names: Vec<String> = arms.all.iter().map(|arm| arm.name.clone()).collect();
+        let paths: Vec<String> = sources.iter().map(|source| source.path.clone()).collect();
+        let mut tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
+        // Who names arms, or gives a file with several, has put them in order.
+        let is_left_out = |source: &usize| tables.left_out.contains(source);
+        let is_in_order = (0..paths.len()).any(|source| has_several[source] && !is_left_out(&source));
+        if choices.base.is_none() && !is_named && !is_in_order {
             let places = arms.sort_by_version();
             found.iter_mut().chain(&mut beside).for_each(|one| one.arm = places[one.arm]);
+            tables.findings.iter_mut().for_each(|(arm, _)| *arm = arm.map(|arm| places[arm]));
         }
         let arms = arms.all;
-        let names: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
-        let paths: Vec<String> = sources.iter().map(|source| source.path.clone()).collect();
-        let tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
         let left_out = |source: &usize| LeftOut { path: PathBuf::from(&paths[*source]), why: Why::Derived };
         let left_out = tables.left_out.iter().map(left_out).collect();
         let base = base(&arms, choices.base.as_deref())?;

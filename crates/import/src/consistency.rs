@@ -1,7 +1,6 @@
 //! Mistakes in results that figures show: what is derived against what it comes from, and arms against each other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use rqps_model::{Role, clipped};
 
@@ -262,32 +261,25 @@ fn one_after_the_other(assembled: &Assembled) -> Findings {
 
 /// Repeats from files of one directory whose names differ in more than numbers: they may be of several arms.
 fn unlike_repeats(assembled: &Assembled) -> Findings {
-    let mut findings = Findings::new();
-    for arm in 0..assembled.arms.len() {
-        let mut of_step: BTreeMap<usize, BTreeMap<String, &str>> = BTreeMap::new();
-        for placed in assembled.results.iter().filter(|placed| placed.arm == arm) {
-            let path = assembled.sources[placed.source].path.as_str();
-            let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let name = format!("{directory}/{}", name.replace(|c: char| c.is_ascii_digit(), ""));
-            of_step.entry(placed.step).or_default().insert(name, path);
-        }
-        let is_named = |path: &str| {
-            let name = Path::new(path).parent().and_then(Path::file_name);
-            name.is_some_and(|name| *name == *assembled.arms[arm].raw)
-        };
-        let unlike =
-            of_step.into_values().find(|names| names.len() > 1 && names.values().all(|path| is_named(path)));
-        if let Some(names) = unlike {
-            let paths: Vec<&str> = names.into_values().collect();
-            let text = format!(
-                "files of one directory with unlike names are taken for repeats of one arm; if they are of several, give each as \
-                 ARM=PATH: {}",
-                paths.join(", ")
-            );
-            findings.push((Some(arm), clipped(&text, REPEATS_CHARS_MAX)));
-        }
+    let mut of_test: BTreeMap<(usize, usize), BTreeMap<String, &str>> = BTreeMap::new();
+    for placed in assembled.results.iter().filter(|placed| !assembled.arms[placed.arm].is_given) {
+        let path = assembled.sources[placed.source].path.as_str();
+        let name = path.rsplit('/').next().unwrap_or(path).replace(|c: char| c.is_ascii_digit(), "");
+        of_test.entry((placed.arm, placed.step)).or_default().insert(name, path);
     }
-    findings
+    let directory = |path: &str| path.rsplit_once('/').map(|(directory, _)| directory.to_owned());
+    let is_in_one = |names: &BTreeMap<String, &str>| {
+        names.values().map(|path| directory(path)).collect::<BTreeSet<_>>().len() == 1
+    };
+    let unlike = of_test.into_values().filter(|names| names.len() > 1 && is_in_one(names));
+    let paths: BTreeSet<Vec<&str>> = unlike.map(|names| names.into_values().collect()).collect();
+    let Some(paths) = paths.into_iter().max_by_key(Vec::len) else { return Findings::new() };
+    let text = format!(
+        "files of one directory with unlike names are taken for repeats; if they are not, import them apart, or give each as \
+         ARM=PATH: {}",
+        paths.join(", ")
+    );
+    vec![(None, clipped(&text, REPEATS_CHARS_MAX))]
 }
 
 /// Quirks that make a published figure differ from the measured one by more than 1 %.

@@ -297,8 +297,13 @@ impl Assembled {
         distinct(self.results.iter().map(|result| self.sources[result.source].format.as_str()))
     }
 
+    /// Programs, each with the version that one of its files tells.
     fn tools(&self) -> Vec<&str> {
-        distinct(self.sources.iter().filter_map(|source| source.tool.as_deref()))
+        let all = distinct(self.sources.iter().filter_map(|source| source.tool.as_deref()));
+        let is_told = |tool: &&str| {
+            !all.iter().any(|other| other.strip_prefix(tool).is_some_and(|version| version.starts_with(' ')))
+        };
+        all.iter().copied().filter(is_told).collect()
     }
 }
 

@@ -181,6 +181,15 @@ fn a_run_of_pgbench_and_its_log_are_one_result() {
     assert_eq!((found.steps.len(), found.steps[0].name.as_str()), (1, "select-only"));
     let measured: Vec<&rqps_import::Measurement> = found.results.iter().map(|one| &one.measurement).collect();
     assert!(measured.iter().all(|one| one.histograms.len() == 1 && one.series.len() == 1), "{measured:#?}");
+    // Another name of the same directory may be another arm's.
+    let (dir, other) = folder(&[("a/old.txt", &first), ("a/new.txt", &second)]);
+    let note = |found: &Assembled| {
+        found.notes.iter().any(|(_, note)| note.contains("are taken for repeats; if they are not"))
+    };
+    assert!(note(&other.unwrap()) && !note(&found));
+    let given = [format!("a={}/a/*.txt", dir.path().display())];
+    let loaded = load_all(&files(&given).unwrap(), None, false).unwrap().0;
+    assert!(!note(&Assembled::new(loaded, &Choices::default()).unwrap()));
     // A log of a text's name that has more is of another run.
     let (_dir, found) = folder(&[("a/run-1.txt", &first), ("a/run-1.log", &log(0..4, 1100))]);
     let error = found.unwrap_err().to_string();

@@ -108,7 +108,7 @@ fn exchanged_rates_of_the_insert_benchmark_are_refused() {
 #[test]
 fn exchanged_rows_of_a_table_are_refused_beside_its_results() {
     let dir = tempfile::tempdir().unwrap();
-    for (arm, rate) in [("pg124", 7619.0), ("pg131", 8724.0)] {
+    for (arm, rate) in [("pg1110", 7284.0), ("pg124", 7619.0), ("pg131", 8724.0)] {
         // Ten steps of one arm.
         let text = inserted(&[(arm, rate, rate)]);
         let (columns, _) = text.split_once('\n').unwrap();
@@ -122,7 +122,8 @@ fn exchanged_rows_of_a_table_are_refused_beside_its_results() {
     let table = |rows: &[(&str, f64, f64)]| fs::write(dir.path().join("mrg.l.i0"), inserted(rows)).unwrap();
     table(&[("pg124", 7619.0, 7619.0), ("pg131", 8724.0, 8724.0)]);
     let right = assembled(&[dir.path().to_owned()]).unwrap();
-    assert_eq!((right.repeats, right.results.len(), right.left_out.len()), (1, 20, 1));
+    assert_eq!((right.repeats, right.results.len(), right.left_out.len()), (1, 30, 1));
+    assert_eq!((right.base, right.arms[0].identity.version.as_str()), (0, "11.10"));
     table(&[("pg131", 7619.0, 7619.0), ("pg124", 8724.0, 8724.0)]);
     let error = assembled(&[dir.path().to_owned()]).unwrap_err().to_string();
     for part in [

@@ -52,6 +52,8 @@ fn results_become_runs() {
         &DIRECTORIES,
         &["vmstat-iostat"],
         &["fio/o.ext4.hetz.secs300.1.gz", "fio/o.ext4.ser7.secs300.1.gz"],
+        // Disks that are throttled alike.
+        &["fio/o.ext4.gcpL.secs300.1.gz", "fio/o.xfs.gcpL.secs300.1.gz"],
         &["db_bench/sum.byrx.txt"],
         &["hammerdb/sum.res.pg.load8.vu6.w1000.5.120.csv"],
         &["insert-benchmark/o.sum.t.20m.pg131.cx5", "insert-benchmark/o.sum.t.20m.pg124.cx5"],

@@ -54,9 +54,8 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     if options.format == Format::Json {
         return explain_json::text(run, &found, &warnings);
     }
-    let (rates_only, of_figures): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|one| has_rates_only(run, one));
-    found = of_figures;
+    let rates_only = take_out(&mut found, |one| has_rates_only(run, one));
+    let unexplained = take_out(&mut found, |one| run.meta.is_imported() && is_unexplained(one));
     let mut document = Document::default();
     let what = match (judged.is_some(), run.meta.is_imported()) {
         (true, _) => "verdicts",
@@ -76,7 +75,8 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     document.extend(differences(run, &comparison, &found));
     document.extend(notes(&found));
     document.extend(no_figures(&rates_only).map(Block::Text));
-    if found.is_empty() && rates_only.is_empty() {
+    document.extend(nothing_explains(&unexplained).map(Block::Text));
+    if found.is_empty() && rates_only.is_empty() && unexplained.is_empty() {
         document.push(Block::Text(no_explanations(run, judged.as_ref(), !options.tests.is_empty())));
     }
     if hidden > 0 {
@@ -100,24 +100,50 @@ fn has_rates_only(run: &Run, one: &Explanation) -> bool {
     run.meta.is_imported() && one.findings.is_empty() && !(has_figures(one.base) && has_figures(one.arm))
 }
 
+/// Whether figures were compared, and none accounts for any of the difference.
+fn is_unexplained(one: &Explanation) -> bool {
+    one.searched
+        && one.decomposition.is_none()
+        && one.findings.iter().all(|found| found.word == Word::NotExplained)
+}
+
+fn take_out(found: &mut Vec<Explanation>, is_taken: impl Fn(&Explanation) -> bool) -> Vec<Explanation> {
+    let (taken, left) = std::mem::take(found).into_iter().partition(is_taken);
+    *found = left;
+    taken
+}
+
 /// Says it once for all tests.
 fn no_figures(rates_only: &[Explanation]) -> Option<String> {
+    Some(format!(
+        "The imported files have rates of {} and no figures to explain them from. Output of vmstat, iostat and perf stat, and \
+         flamegraphs, tell more if they are given to the import beside the results.",
+        tests_of(rates_only)?
+    ))
+}
+
+/// The same of tests with figures.
+fn nothing_explains(unexplained: &[Explanation]) -> Option<String> {
+    Some(format!(
+        "No figure of the imported files explains a difference in {}: none differs by more than noise.",
+        tests_of(unexplained)?
+    ))
+}
+
+/// `scan`, or `scan and 3 other tests`.
+fn tests_of(all: &[Explanation]) -> Option<String> {
     let mut tests: Vec<&str> = Vec::new();
-    for one in rates_only {
+    for one in all {
         if !tests.contains(&one.test.as_str()) {
             tests.push(&one.test);
         }
     }
     let first = tests.first()?;
-    let which = match tests.len() {
+    Some(match tests.len() {
         1 => (*first).to_owned(),
         2 => format!("{first} and 1 other test"),
         count => format!("{first} and {} other tests", count - 1),
-    };
-    Some(format!(
-        "The imported files have rates of {which} and no figures to explain them from. Output of vmstat, iostat and perf stat, \
-         and flamegraphs, tell more if they are given to the import beside the results."
-    ))
+    })
 }
 
 /// How often each cause is the first: `9 tests changed. First cause: less work (heap-blocks) in 5, …`; None for one
