@@ -47,12 +47,15 @@ pub fn join(loaded: &mut [Loaded]) -> Result<()> {
             .collect();
         let is_named_alike = |at: &usize| is_named_alike(&loaded[texts[*at].file], &loaded[file]);
         let is_run = |at: &usize| is_log && is_of_run(run(loaded, &texts[*at]), part);
-        let apart = |at: &usize| us(run(loaded, &texts[*at])).abs_diff(us(part));
+        let apart = |at: &usize| {
+            let run = run(loaded, &texts[*at]);
+            (transactions(run).abs_diff(logged(part)), us(run).abs_diff(us(part)))
+        };
         let named = of_arm.iter().copied().find(is_named_alike);
         let found = named.or_else(|| of_arm.iter().copied().filter(is_run).min_by_key(apart));
-        if is_log {
-            let others: Vec<usize> = found.map_or(of_arm, |at| vec![at]);
-            for text in others.into_iter().map(|at| texts[at]) {
+        if is_log && !found.as_ref().is_some_and(is_run) {
+            let of_run: Vec<usize> = found.map_or(of_arm, |at| vec![at]);
+            for text in of_run.into_iter().map(|at| texts[at]) {
                 expect_all_threads(loaded, file, &text)?;
             }
         }
@@ -105,12 +108,16 @@ fn logged(log: &Measurement) -> u64 {
     value.and_then(|value| value.published.as_ref()?.parse().ok()).unwrap_or(0)
 }
 
-/// A log tells all of its run's transactions. The time of intervals leaves out the first and the last.
+/// A log tells all of its run's transactions. A log of intervals may lack the last ones, about as many as in the
+/// partial ones, which its time leaves out.
 fn is_of_run(run: &Measurement, log: &Measurement) -> bool {
     let is_alike = |(of_run, of_log)| of_run == of_log;
-    transactions(run) == logged(log)
-        && (is_as_long(run, log) || log.histograms.is_empty())
-        && run.clients.zip(log.clients).is_none_or(is_alike)
+    let (done, logged) = (transactions(run), logged(log));
+    let is_counted = match log.histograms.is_empty() {
+        true => (logged..=logged + 2 * logged.abs_diff(transactions(log))).contains(&done),
+        false => done == logged && is_as_long(run, log),
+    };
+    is_counted && run.clients.zip(log.clients).is_none_or(is_alike)
 }
 
 /// # Errors
@@ -121,7 +128,8 @@ fn expect_all_threads(loaded: &[Loaded], file: usize, text: &Text) -> Result<()>
     let threads = threads.and_then(|value| value.value).unwrap_or(1.0) as u32;
     let first = &loaded[file].given.path;
     let files = 1 + loaded.iter().filter(|one| is_thread_of(&one.given.path, first)).count() as u32;
-    if files < threads && logged(log) < transactions(run) && is_as_long(run, log) {
+    let may_be_of_run = is_as_long(run, log) || log.histograms.is_empty();
+    if files < threads && logged(log) < transactions(run) && may_be_of_run {
         let missing = first.with_added_extension(files.to_string());
         return Err(Error::ThreadMissing { missing, beside: first.clone() });
     }

@@ -181,6 +181,14 @@ fn a_run_of_pgbench_and_its_log_are_one_result() {
     assert_eq!((found.steps.len(), found.steps[0].name.as_str()), (1, "select-only"));
     let measured: Vec<&rqps_import::Measurement> = found.results.iter().map(|one| &one.measurement).collect();
     assert!(measured.iter().all(|one| one.histograms.len() == 1 && one.series.len() == 1), "{measured:#?}");
+    // A log of intervals lacks the last ones.
+    let interval =
+        |second: u32| format!("{} 400 160000 64000000 300 500 0 0 0 0 0 0 0 0 0\n", 1_795_379_919 + second);
+    let intervals: String = (0..9).map(interval).collect();
+    let (_dir, joined) = folder(&[("a/all.txt", &format!("{second}{first}")), ("a/agg.4711", &intervals)]);
+    let joined = joined.unwrap();
+    assert_eq!(rates(&joined), [("a", 1, 440.0), ("a", 2, 400.0)]);
+    assert_eq!(joined.results[1].measurement.series.len(), 1);
     // Another name of the same directory may be another arm's.
     let (dir, other) = folder(&[("a/old.txt", &first), ("a/new.txt", &second)]);
     let note = |found: &Assembled| {
@@ -203,11 +211,15 @@ fn a_run_of_pgbench_and_its_log_are_one_result() {
 fn logs_of_threads_that_are_missing_are_named() {
     let [first, second, third] = [log(0..2, 1000), log(2..4, 1000), log(4..6, 1000)];
     let text = pgbench(4000, 400.0, 2, "simple");
+    let interval =
+        |second: u32| format!("{} 200 80000 32000000 300 500 0 0 0 0 0 0 0 0 0\n", 1_795_379_919 + second);
+    let intervals: String = (0..9).map(interval).collect();
     for (files, missing) in [
         (vec![("log.4711", &first), ("log.4711.2", &third)], "log.4711.1 is missing"),
         (vec![("log.4711.1", &second)], "log.4711 is missing"),
         (vec![("log.4711.1", &second), ("log.4711.2", &third)], "log.4711 is missing"),
         (vec![("log.4711", &first), ("run.txt", &text)], "log.4711.1 is missing"),
+        (vec![("agg.4711", &intervals), ("run.txt", &text)], "agg.4711.1 is missing"),
         // Renamed: the numbers of clients tell.
         (vec![("second.log", &second)], "no transaction of clients 0 to 1: the log of the first thread"),
     ] {

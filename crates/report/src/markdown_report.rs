@@ -89,8 +89,11 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
     if !remarks.is_empty() {
         part(if run.meta.is_imported() { "Remarks" } else { "Problems during the run" }, remarks);
     }
-    let costs = Block::Fold("Test by test".to_owned(), blocks(&[Section::PerOp])?);
-    part("Cost per operation", vec![Block::Items(legend(run, &comparison)), costs]);
+    let costs = blocks(&[Section::PerOp])?;
+    if !costs.is_empty() {
+        let costs = Block::Fold("Test by test".to_owned(), costs);
+        part("Cost per operation", vec![Block::Items(legend(run, &comparison)), costs]);
+    }
     let details = [
         ("Every figure behind the verdicts", Section::Evidence),
         ("Blocks", Section::Blocks),
@@ -109,6 +112,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
             _ => true,
         })
         .map(|(summary, section)| Ok(Block::Fold(summary.to_owned(), blocks(&[section])?)))
+        .filter(|fold| !matches!(fold, Ok(Block::Fold(_, inner)) if inner.is_empty()))
         .collect();
     part("Details", details?);
     render(&document, format, color)

@@ -115,12 +115,20 @@ impl Section {
             blocks.extend(self.tables(comparison, StepKind::Pre)?);
         }
         if comparison.runs().iter().all(|run| run.meta.is_imported()) {
+            if self.needs_servers() {
+                return Ok(Vec::new());
+            }
             blocks.retain(|block| !block.is_unknown());
             blocks.iter_mut().for_each(Block::hide_unknown);
         }
         let warnings = comparison.warnings();
         blocks.iter_mut().for_each(|block| block.warn(&warnings));
         Ok(blocks)
+    }
+
+    /// Whether it is about what only those know who ran the servers.
+    fn needs_servers(self) -> bool {
+        matches!(self, Section::LeftOut | Section::Blocks | Section::Settles | Section::Loads)
     }
 
     fn has_tests(self) -> bool {

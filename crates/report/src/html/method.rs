@@ -50,6 +50,19 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             (blocks::blocks(&[Block::Items(host::method(page.run))], 3))
             h3 { "What was compared" }
             (tables(&[Section::Arms])?)
+            @if page.run.meta.is_imported() {
+                @if !remarks.is_empty() { h3 { "Remarks" } (blocks::blocks(&remarks, 3)) }
+            } @else { (conditions(page, &remarks)?) }
+            h3 { "Glossary" }
+            dl.words { @for (word, means) in words(page) { dt { (word) } dd { (means) } } }
+        }
+    })
+}
+
+/// What is known of a run of our own: configs, host, blocks, loads, problems, the plan.
+fn conditions(page: &Page<'_>, remarks: &[Block]) -> Result<Markup> {
+    let tables = |sections: &[Section]| -> Result<Markup> { Ok(blocks::blocks(&page.blocks(sections)?, 3)) };
+    Ok(html! {
             (configs(page))
             @let options = page.blocks(&[Section::LeftOut])?;
             (blocks::blocks(&options[..1], 3))
@@ -64,14 +77,19 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             details { summary { "Loads and settles" } (tables(&[Section::Loads, Section::Settles])?) }
             @if !remarks.is_empty() {
                 h3 { "Problems during the run" }
-                (blocks::blocks(&remarks, 3))
+                (blocks::blocks(remarks, 3))
             }
             h3 { "How to reproduce it" }
             (reproduction(page)?)
-            h3 { "Glossary" }
-            dl.words { @for (word, means) in WORDS { dt { (word) } dd { (means) } } }
-        }
     })
+}
+
+/// Words that the page uses.
+fn words(page: &Page<'_>) -> Vec<(&'static str, &'static str)> {
+    let is_imported = page.run.meta.is_imported();
+    let of_own_runs = ["block", "window", "control", "canary", "void"];
+    let shown = WORDS.into_iter().filter(|(word, _)| !(is_imported && of_own_runs.contains(word)));
+    shown.chain(is_imported.then_some(("block", "one repeat of every arm, as imported"))).collect()
 }
 
 /// Configs as used, each with its arms.

@@ -27,7 +27,10 @@ pub(crate) fn table(comparison: &Comparison<'_>) -> Table {
         (Column::words("build"), &|compared| hash(&compared.arm.build_hash)),
         (Column::words("origin"), &|compared| Cell::words(&*compared.arm.build_origin)),
         (Column::words("config"), &|compared| hash(&compared.arm.config_hash)),
-        (Column::words("left out"), &|compared| Cell::words(compared.arm.left_out.len().to_string())),
+        (Column::words("left out"), &|compared| {
+            let known = (!compared.run.meta.is_imported()).then(|| compared.arm.left_out.len().to_string());
+            Cell::words(known.unwrap_or_default())
+        }),
         (Column::words("role"), &|compared| Cell::words(role(compared.arm))),
         (Column::words("dbms"), &|compared| Cell::words(compared.label())),
     ];
