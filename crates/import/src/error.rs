@@ -43,7 +43,7 @@ pub enum Error {
     #[error("{} is missing: beside {}, it is the log of one of pgbench's threads, which only together are a result; give all \
              logs of the run", missing.display(), beside.display())]
     ThreadMissing { missing: PathBuf, beside: PathBuf },
-    #[error("no results in the files given{}: give the files with rates, too", only(formats))]
+    #[error("no results in the files given{}", only(formats))]
     NoResults { formats: Vec<&'static str> },
     #[error("no arm named `{name}`; the arms are: {known}")]
     UnknownArm { name: String, known: String },
@@ -141,9 +141,12 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// `, only vmstat`, if anything is known of them.
+/// What there is instead of results.
 fn only(formats: &[&str]) -> String {
-    if formats.is_empty() { String::new() } else { format!(", only {}", formats.join(", ")) }
+    match formats {
+        [] => ": none of them is understood".to_owned(),
+        formats => format!(", only {}: give the files with rates, too", formats.join(", ")),
+    }
 }
 
 /// A file that no format recognises.

@@ -39,7 +39,10 @@ fn rows_and_arms_that_a_table_or_its_source_lacks_are_named() {
     let rates = table(dir.path(), "qps.abs.tsv", RATES, &["100\t200\t300\tx"]);
     let found = checked(&all, &[&rates]).unwrap();
     assert_eq!((found.equal, found.cells, found.without_source), (2, 2, 2));
-    assert_eq!(found.rows_without_source, ["y"]);
+    assert_eq!(found.without_source_in(), ["y"]);
+    let one = table(dir.path(), "qps.abs.tsv", "col-1 : a\ncol-2 : b", &["100\t200\tx", "100\t150\ty"]);
+    let found = checked(&all, &[&one]).unwrap();
+    assert_eq!((found.cells, found.without_source, found.without_source_in()), (2, 2, vec!["c"]));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use rqps_store::{Arm, PlannedStep, Role, Run};
+use rqps_store::{Arm, PlannedStep, Role, Run, counted};
 
 /// A parameter in which two runs differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,11 @@ fn difference(what: String, first: &Run, a: String, other: &Run, b: String) -> D
     Difference { what, first: (first.folder.name(), a), other: (other.folder.name(), b) }
 }
 
+/// An imported run may not tell, or have several numbers.
+fn clients(clients: u32) -> String {
+    if clients == 0 { "unknown".to_owned() } else { clients.to_string() }
+}
+
 /// Values that must be equal, by name.
 fn parameters(run: &Run) -> BTreeMap<String, String> {
     let meta = &run.meta;
@@ -76,13 +81,17 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
         ("seed", meta.seed.to_string()),
         ("tables", meta.tables.to_string()),
         ("rows per table", meta.rows_per_table.to_string()),
-        ("clients", meta.clients.to_string()),
+        ("clients", clients(meta.clients)),
     ];
+    // Figures of the host are beside some results and not beside others.
+    let results = meta.is_imported().then(|| ("results".to_owned(), meta.workload_title.clone()));
+    let method = meta.method.iter().filter(|setting| !(meta.is_imported() && setting.name == "format"));
     let host = run.host.iter().filter(|fact| fact.comparable);
     fixed
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
-        .chain(meta.method.iter().map(|setting| (setting.name.clone(), setting.value.clone())))
+        .chain(results)
+        .chain(method.map(|setting| (setting.name.clone(), setting.value.clone())))
         .chain(host.map(|fact| (format!("host: {}", fact.key), fact.value.clone())))
         .collect()
 }
@@ -97,7 +106,10 @@ fn step_difference(first: &Run, other: &Run) -> Option<Difference> {
         more => format!(" (and {more} more)"),
     };
     let value = |step: Option<&PlannedStep>| match step {
-        Some(step) => format!("{} with {} clients for {}", step.name, step.clients, step.amount),
+        Some(step) if step.clients == 0 => step.name.clone(),
+        Some(step) => {
+            format!("{} with {} for {}", step.name, counted(step.clients as usize, "client"), step.amount)
+        }
         None => "nothing".to_owned(),
     };
     let (a, b) = (value(first.steps.get(index)), value(other.steps.get(index)));

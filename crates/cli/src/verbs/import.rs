@@ -73,21 +73,21 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
         };
         Ok(json!({
             "cells": checked.cells, "equal": checked.equal, "without_source": checked.without_source,
-            "rows_without_source": checked.rows_without_source, "lacking": checked.lacking,
+            "without_source_in": checked.without_source_in(), "lacking": checked.lacking,
             "differences": checked.differences.iter().map(difference).collect::<Vec<_>>(),
         }))
     })?;
-    let names = |names: &[String]| clipped(&names.join(", "), NAMES_CHARS_MAX);
     out::message(&format!("{}: {} of {} cells equal", table.display(), checked.equal, checked.cells));
     if checked.without_source > 0 {
         out::message(&format!(
-            "not compared: {}, as their source is not among the files, of {}",
+            "not compared: {} of {}, whose source is not among the files",
             rqps_store::counted(checked.without_source, "cell"),
-            names(&checked.rows_without_source)
+            clipped(&checked.without_source_in().join(", "), NAMES_CHARS_MAX)
         ));
     }
     if !checked.lacking.is_empty() {
-        out::message(&format!("the sources have what the table lacks: {}", names(&checked.lacking)));
+        let lacking = clipped(&checked.lacking.join(", "), NAMES_CHARS_MAX);
+        out::message(&format!("the sources have what the table lacks: {lacking}"));
     }
     let is_equal = checked.equal == checked.cells;
     Ok(if is_equal { ExitCode::SUCCESS } else { ExitCode::from(EXIT_REGRESSION) })

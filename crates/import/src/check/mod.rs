@@ -8,6 +8,7 @@ mod pairs;
 mod rates;
 mod step;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,9 +28,11 @@ pub struct Checked {
     /// Cells whose source is among the files.
     pub cells: usize,
     pub equal: usize,
-    /// Cells whose source is not, and their rows.
+    /// Cells whose source is not.
     pub without_source: usize,
-    pub rows_without_source: Vec<String>,
+    /// Columns and rows of those, as far as other cells of theirs have a source.
+    unsourced: Vec<(String, String)>,
+    sourced_columns: BTreeSet<String>,
     /// Rows, columns and arms that the sources have and the table lacks.
     pub lacking: Vec<String>,
     pub differences: Vec<Difference>,
@@ -89,9 +92,10 @@ impl Checked {
     ) {
         let Some(computed) = computed else {
             self.without_source += 1;
-            self.note_once(place.row, |checked| &mut checked.rows_without_source);
+            self.unsourced.push((place.row.to_owned(), place.column.to_owned()));
             return;
         };
+        self.sourced_columns.insert(place.column.to_owned());
         self.cells += 1;
         let digits = match (reading, &computed.truth) {
             (Reading::True, Some((digits, _))) => digits,
@@ -122,15 +126,22 @@ impl Checked {
         of_table: impl Fn(&str) -> bool,
     ) {
         for name in of_sources.into_iter().filter(|name| !of_table(name)) {
-            self.note_once(name, |checked| &mut checked.lacking);
+            if !self.lacking.iter().any(|known| known == name) {
+                self.lacking.push(name.to_owned());
+            }
         }
     }
 
-    fn note_once(&mut self, name: &str, list: impl Fn(&mut Self) -> &mut Vec<String>) {
-        let list = list(self);
-        if !list.iter().any(|known| known == name) {
-            list.push(name.to_owned());
+    /// Columns without any source, and rows without one in other columns.
+    pub fn without_source_in(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for (row, column) in &self.unsourced {
+            let name = if self.sourced_columns.contains(column) { row } else { column };
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
         }
+        names
     }
 }
 

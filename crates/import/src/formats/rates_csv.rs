@@ -136,7 +136,13 @@ impl Place<'_> {
 
 /// A known unit, or one of that name.
 fn unit_of(name: &str) -> Unit {
-    let name = name.strip_suffix("/s").unwrap_or(name);
+    // Rates are per second, as in the names of these.
+    let name = match name.strip_suffix("/s").unwrap_or(name) {
+        "tps" => TRANSACTIONS.key.as_ref(),
+        "qps" => QUERIES.key.as_ref(),
+        "ops" | "iops" => OPERATIONS.key.as_ref(),
+        name => name,
+    };
     let known = [&QUERIES, &TRANSACTIONS, &OPERATIONS, &EVENTS, &ROWS, &THOUSAND_ROWS];
     if let Some(unit) = known.into_iter().find(|unit| unit.key == name) {
         return unit.clone();

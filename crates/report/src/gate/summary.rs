@@ -38,9 +38,20 @@ pub(super) fn markdown(
     if !is_judged {
         let run = judged.run.folder.name();
         let blocks = judged.verdicts.blocks_done;
-        document.push(Block::Text(format!(
-            "The run has too few valid blocks for any verdict ({blocks}); `rqps resume {run} --more 15m` measures more."
-        )));
+        let is_alone = judged.candidates().next().is_none();
+        let text = match judged.run.meta.is_imported() {
+            true if is_alone => {
+                format!("There is no other arm to compare {} with.", judged.run.arms[judged.base].name)
+            }
+            true => format!(
+                "The run has too few repeats for any verdict ({blocks}; it takes {} of every arm): import more.",
+                judged.blocks_min()
+            ),
+            false => format!(
+                "The run has too few valid blocks for any verdict ({blocks}); `rqps resume {run} --more 15m` measures more."
+            ),
+        };
+        document.push(Block::Text(text));
     }
     let base = judged.label(comparison, judged.base);
     for (at, ArmAtGate { arm, lines, warnings }) in arms.iter().enumerate() {
@@ -55,8 +66,10 @@ pub(super) fn markdown(
     for row in version_rows(judged.run, &judged.verdicts) {
         document.push(arrivals::block(judged, &row));
     }
-    document.push(Block::Text("How far to trust these verdicts:".to_owned()));
-    document.push(trust::items(judged));
+    if !arms.is_empty() {
+        document.push(Block::Text("How far to trust these verdicts:".to_owned()));
+        document.push(trust::items(judged));
+    }
     document.warn(&warnings);
     render(&document, Format::Markdown, false)
 }

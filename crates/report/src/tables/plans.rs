@@ -17,7 +17,14 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
             }
         }
     }
-    if blocks.is_empty() {
+    // Few imported files have plans.
+    let is_planned = |arm: &ComparedArm<'_>| {
+        let steps = comparison.steps(which);
+        !arm.run.meta.is_imported()
+            || steps.iter().any(|step| plans(arm, step).is_ok_and(|plans| !plans.is_empty()))
+    };
+    let has_plans = comparison.arms.iter().any(is_planned);
+    if blocks.is_empty() && has_plans {
         let is_one_kind =
             comparison.others().all(|compared| of_one_kind(&comparison.base.arm.dbms, &compared.arm.dbms));
         let kind = if is_one_kind { "" } else { " that runs the same kind of DBMS" };

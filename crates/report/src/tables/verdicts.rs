@@ -158,6 +158,7 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
             "{verdicts_are} inconclusive; {noisy} of them cannot be decided within {blocks_max} blocks, the most that \
              `blocks_max` in the plan allows."
         ),
+        1 => format!("{verdicts_are} inconclusive; 1 of them is too noisy."),
         noisy => format!("{verdicts_are} inconclusive; {noisy} of them are too noisy."),
     };
     match (open.is_empty(), seconds > 0.0) {
