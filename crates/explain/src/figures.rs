@@ -211,7 +211,7 @@ impl Figures {
 
     /// The arm's rate over base's.
     pub fn ratio(&self) -> Option<f64> {
-        let time = self.per_op(CLIENT_TIME)?;
+        let time = self.per_op(CLIENT_TIME).or_else(|| self.per_op(ELAPSED))?;
         Some(time.base / time.arm)
     }
 

@@ -110,3 +110,84 @@ fn too_few_repeats_can_detect_nothing() {
     assert_eq!((&row["rate_verdict"], &row["rate_blocks"]), (&"inconclusive".into(), &2.0.into()), "{row}");
     assert!(row["rate_could_show"].is_null(), "{row}");
 }
+
+/// Lines of ten steps of the Insert Benchmark, of which only rates are known, on one arm.
+fn inserts(arm: &str, rate: f64) -> String {
+    let columns =
+        "ips\tqps\trps\trmbps\twps\twmbps\trpq\trkbpq\twpi\twkbpi\tcsps\tcpups\tcspq\tcpupq\tp50\tp99\ttag";
+    let line = |step: u32| {
+        let rate = rate + f64::from(step);
+        let (rows, queries) = if step < 4 { (rate, 0.0) } else { (100.0, rate) };
+        format!(
+            "{rows:.0}\t{queries:.0}\t0.0\t0.0\t0.0\t0.0\t0.000\t0.000\t0.000\t0.000\t{:.0}\t25.0\t2.000\t{:.0}\t{rate:.0}\t100\t20m.{arm}\n",
+            rate * 2.0,
+            25.0 * 4e4 / rate
+        )
+    };
+    format!("{columns}\n{}", (0..10).map(line).collect::<String>())
+}
+
+#[test]
+fn what_no_file_tells_is_not_invented() {
+    let bench = Bench::new();
+    let files = bench.path().join("files");
+    fs::create_dir_all(&files).unwrap();
+    for (arm, rate) in [("pg124.cx5", 7000.0), ("pg1110.cx5", 9000.0)] {
+        fs::write(files.join(format!("o.sum.t.{arm}")), inserts(arm, rate)).unwrap();
+    }
+    let imported = bench.call(&["import", &files.display().to_string(), "--name", "inserts"]).expect(0);
+    assert!(
+        imported.stdout.contains("postgres-12.4.cx5 relative to postgres-11.10.cx5"),
+        "{}",
+        imported.stdout
+    );
+    let shown = bench.call(&["show", "inserts", "--all"]).expect(0).stdout;
+    let report = bench.call(&["report", "inserts"]).expect(0).stdout;
+    bench.call(&["report", "inserts", "--html"]).expect(0);
+    let page = fs::read_dir(&bench.folders()[0]).unwrap().map(|entry| entry.unwrap().path());
+    let page = page.into_iter().find(|path| path.extension().is_some_and(|end| end == "html")).unwrap();
+    let page = fs::read_to_string(page).unwrap();
+    for (name, text) in [("show", &shown), ("report", &report), ("page", &page)] {
+        for invented in [
+            "wall s",
+            "ended by",
+            "Missed target",
+            "passes = 3",
+            "server start",
+            "How to reproduce",
+            "No options left out",
+            "same plan as on base",
+        ] {
+            assert!(!text.contains(invented), "{name} has {invented}: {text}");
+        }
+        assert!(text.contains("9000"), "{name}: {text}");
+    }
+    let why = bench.call(&["explain", "inserts"]).expect(0).stdout;
+    assert_eq!(why.matches("No figure of the imported files explains").count(), 1, "{why}");
+    assert!(!why.contains("time per operation"), "{why}");
+    let flat = bench.path().join("flat").display().to_string();
+    bench.call(&["export", "inserts", "--to", &flat, "--as", "csv"]).expect(0);
+    let windows = fs::read_to_string(Path::new(&flat).join("windows.csv")).unwrap();
+    let header: Vec<&str> = windows.lines().next().unwrap().split(',').collect();
+    let place = |name: &str| header.iter().position(|column| *column == name).unwrap();
+    let row: Vec<&str> = windows.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!([row[place("elapsed_us")], row[place("clients")]], ["", ""], "{windows}");
+}
+
+#[test]
+fn files_of_rates_alone_have_nothing_to_explain_and_gate_says_what_is_missing() {
+    let bench = Bench::new();
+    let csv = bench.path().join("rates.csv");
+    let rows: String =
+        (1..=9).flat_map(|test| [format!("old,t{test},1,100\n"), format!("new,t{test},1,80\n")]).collect();
+    fs::write(&csv, format!("arm,test,repeat,rate\n{rows}")).unwrap();
+    bench.call(&["import", &csv.display().to_string(), "--name", "rates"]).expect(0);
+    let why = bench.call(&["explain", "rates"]).expect(0).stdout;
+    assert_eq!(why.matches("no figures to explain them from").count(), 1, "{why}");
+    assert!(why.contains("rates of t1 and 8 other tests") && !why.contains("No cause found"), "{why}");
+    assert!(bench.call(&["ls"]).expect(0).stdout.contains("old, new"));
+    fs::write(&csv, "arm,test,repeat,rate\nold,a,1,100\nold,a,2,100\nnew,a,1,80\nnew,a,2,81\n").unwrap();
+    bench.call(&["import", &csv.display().to_string(), "--name", "two"]).expect(0);
+    let gate = bench.call(&["gate", "two"]);
+    assert!(gate.stdout.contains("too few repeats") && !gate.stdout.contains("resume"), "{}", gate.stdout);
+}
