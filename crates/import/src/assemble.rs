@@ -8,7 +8,7 @@ use rqps_store::Source;
 
 use crate::arms::{ArmRule, Arms, ImportedArm};
 use crate::error::{BelongsNowhere, Error, Place, Result};
-use crate::formats::{Format, sysbench};
+use crate::formats::{Format, ibench, sysbench};
 use crate::loaded::{LeftOut, Loaded, Why};
 use crate::model::{Measurement, Quirk};
 use crate::names::{TestName, in_published_order};
@@ -163,7 +163,9 @@ impl Assembled {
         tests.extend(names.iter().filter(|name| known.insert(*name)));
         if is_published {
             tests.sort_by(|a, b| in_published_order(a, b));
-        } else if !is_consecutive {
+        } else if is_consecutive {
+            tests.sort_by_key(|test| ibench::position(&test.test));
+        } else {
             tests.sort_by(|a, b| natural(&a.test, &b.test));
         }
         let group = |test: &TestName| match (is_published, is_consecutive) {

@@ -85,6 +85,18 @@ fn exchanged_rates_of_the_insert_benchmark_are_refused() {
     let step =
         |name: &str, rows: &[(&str, f64, f64)]| fs::write(dir.path().join(name), inserted(rows)).unwrap();
     let right = [("pg1110", 7284.0, 7284.0), ("pg124", 7619.0, 7619.0), ("pg131", 8724.0, 8724.0)];
+    for (name, more) in
+        ["mrg.l.i1", "mrg.l.x", "mrg.q100.1", "mrg.q1000.1", "mrg.q200.1"].into_iter().zip(1u8..)
+    {
+        let more = f64::from(more);
+        step(name, &right.map(|(arm, rate, of)| (arm, rate + more, of + more)));
+    }
+    let in_order = assembled(&[dir.path().to_owned()]).unwrap();
+    let steps: Vec<&str> = in_order.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(steps, ["l.x", "l.i1", "q100.1", "q200.1", "q1000.1"]);
+    for name in ["mrg.l.i1", "mrg.l.x", "mrg.q1000.1", "mrg.q200.1"] {
+        fs::remove_file(dir.path().join(name)).unwrap();
+    }
     step("mrg.q100.1", &right);
     let found = notes(&assembled(&[dir.path().to_owned()]).unwrap());
     assert_eq!(found, [""; 0]);

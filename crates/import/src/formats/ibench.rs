@@ -99,6 +99,12 @@ pub fn steps(count: usize) -> Option<&'static [&'static str]> {
     }
 }
 
+/// Where a step is in the order in which they are measured; names of files sort otherwise.
+pub fn position(step: &str) -> usize {
+    let place = |steps: &[&str]| steps.iter().position(|name| *name == step);
+    place(&STEPS_OF_2021).or_else(|| place(&STEPS)).unwrap_or(usize::MAX)
+}
+
 /// Rows of all arms (`mrg.*`) name the step above, or the file's name does.
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let blocks = parse_blocks(input)?;
