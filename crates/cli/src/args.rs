@@ -20,7 +20,7 @@ pub use two_builds::{BisectArgs, GateArgs, UpgradeArgs};
 
 const EXAMPLES: &str = "\
 Examples:
-  rqps demo                                              compare Postgres 16 and 18 in five minutes
+  rqps demo                                              compare Postgres 16 and 18 in some minutes
   rqps gate --base BUILD --head BUILD --budget 15m       is this patch slower?
   rqps plan print verdicts > upgrade.toml                a plan to edit before an upgrade
   rqps run upgrade.toml                                  run it; then: rqps report --html
@@ -104,7 +104,7 @@ const COLORS: [(&str, Color, &str); 3] = [
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Compare two Postgres releases in under five minutes
+    /// Compare two Postgres releases, in four minutes on a quiet machine
     Demo(DemoArgs),
     /// Run a plan
     Run(RunArgs),

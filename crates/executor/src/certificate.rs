@@ -3,8 +3,9 @@
 use crate::error::Result;
 use crate::progress::Progress;
 use crate::run::Execution;
+use rqps_plan::Protocol;
 use rqps_store::Moment;
-use rqps_verdicts::{host_changes, host_doubt};
+use rqps_verdicts::{WindowOrder, host_changes, host_doubt};
 
 impl Execution {
     /// Measures and records a certificate, unless the plan leaves it out or the one before the run exists. Says what
@@ -24,8 +25,8 @@ impl Execution {
         self.writer().put_certificate(moment, &figures)?;
         match moment {
             Moment::Before => {
-                if let Some(doubt) = host_doubt(&figures) {
-                    progress.note(&format!("this host is not fit for judging rates: {doubt}"));
+                if let Some(doubt) = host_doubt(&figures, self.window_order()) {
+                    progress.note(&format!("this host is {doubt}"));
                 }
             }
             Moment::After => {
@@ -37,5 +38,16 @@ impl Execution {
             }
         }
         Ok(())
+    }
+
+    fn window_order(&self) -> WindowOrder {
+        let plan = self.plan();
+        let mut steps = plan.workload.steps.iter().filter_map(|name| plan.step(name));
+        let can = plan.work.has_independent_tests() && steps.all(|step| self.driver().takes_turns(&step));
+        match (can, plan.protocol) {
+            (false, _) => WindowOrder::OneAfterTheOther,
+            (true, Protocol::Sequence) => WindowOrder::CouldBeInTurns,
+            (true, Protocol::Isolated) => WindowOrder::InTurns,
+        }
     }
 }

@@ -43,7 +43,7 @@ pub use error::{Death, Error, Result};
 pub use kit::{Host, Kit, ThisHost};
 pub use needs::Needs;
 pub use observe::StepFindings;
-pub use own_configs::check_own_configs;
+pub use own_configs::{Without, check_own_configs};
 pub use place::{Orphans, Place, clean, clean_orphans, serve_dir};
 pub use profile::{ProfileRequest, ProfiledTests};
 pub use progress::Progress;

@@ -6,6 +6,7 @@ use rqps_builds::Dirs;
 use rqps_plan::{Arm, Plan};
 use rqps_servers::{UnknownOption, is_file};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 #[derive(Default)]
 struct Unknown {
@@ -15,11 +16,27 @@ struct Unknown {
     question: Option<String>,
 }
 
-/// Warnings about options that some arms leave out because their builds do not know them.
+/// Options of a config that a build does not know, so that its arms run without them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Without {
+    pub build: String,
+    pub config: String,
+    pub options: BTreeSet<String>,
+}
+
+impl fmt::Display for Without {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options: Vec<String> = self.options.iter().map(|option| format!("`{option}`")).collect();
+        let (build, config) = (&self.build, &self.config);
+        write!(f, "{build} does not know {} of config {config} and runs without", options.join(", "))
+    }
+}
+
+/// Options that some arms leave out because their builds do not know them.
 ///
 /// # Errors
 /// If no arm knows an option of its config, which is probably misspelled, or a build cannot be asked.
-pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Result<Vec<String>> {
+pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Result<Vec<Without>> {
     dirs.create_work()?;
     // By config and option.
     let mut unknown: BTreeMap<(&str, String), Unknown> = BTreeMap::new();
@@ -46,15 +63,13 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
             continue;
         }
         for arm in arms {
-            without
-                .entry((ingredients[arm].build.label(), config))
-                .or_default()
-                .insert(format!("`{option}`"));
+            without.entry((ingredients[arm].build.label(), config)).or_default().insert(option.clone());
         }
     }
-    let warnings = without.into_iter().map(|((build, config), options)| {
-        let options: Vec<String> = options.into_iter().collect();
-        format!("{build} does not know {} of config {config} and runs without", options.join(", "))
+    let warnings = without.into_iter().map(|((build, config), options)| Without {
+        build,
+        config: config.to_owned(),
+        options,
     });
     if errors.is_empty() {
         Ok(warnings.collect())

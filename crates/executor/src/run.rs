@@ -3,7 +3,7 @@
 use crate::arm::{ActiveArm, not_started, record};
 use crate::base::{self, BaseSteps};
 use crate::control::{RunControl, with_watchdog};
-use crate::driver::Job;
+use crate::driver::{Driver, Job};
 use crate::error::{Error, Result};
 use crate::isolated::Blocks;
 use crate::measure::measure;
@@ -101,6 +101,10 @@ impl Execution {
         let base = &self.setup.ingredients[self.setup.plan.base_index()];
         let own_place = base.system.place(&base.build);
         self.setup.host.certificate(own_place.unwrap_or_else(|| self.setup.place.work()))
+    }
+
+    pub(crate) fn driver(&self) -> &dyn Driver {
+        self.setup.driver
     }
 
     pub(crate) fn writer(&mut self) -> &mut RunWriter {

@@ -1,5 +1,6 @@
 //! The parts of an explanation, as plain values that tables, pages and JSON render.
 
+use rqps_model::Digits;
 use rqps_verdicts::CommitPromise;
 
 use crate::quantity::Quantity;
@@ -414,4 +415,16 @@ pub struct Part {
     pub high: f64,
     /// Its own parts, which sum to it; empty if unknown.
     pub of: Vec<Part>,
+}
+
+/// Most decimals of a change in microseconds.
+const DECIMALS_MAX: f64 = 3.0;
+
+impl Part {
+    /// How its change and interval are printed: with three digits at most.
+    pub fn digits(&self) -> Digits {
+        let change = self.change_us_per_op.abs();
+        let digits = if change > 0.0 { (2.0 - change.log10().floor()).clamp(0.0, DECIMALS_MAX) } else { 0.0 };
+        Digits::of_difference((self.low, self.high), digits as usize)
+    }
 }

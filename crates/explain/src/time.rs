@@ -121,21 +121,14 @@ fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<F
 
 /// A part of the change as evidence: the microseconds that it adds.
 fn change(cx: &Context<'_>, part: &Part) -> Evidence {
-    let interval = match part.low.is_nan() {
-        true => String::new(),
-        false => format!(" ({} to {})", signed(part.low), signed(part.high)),
-    };
+    let digits = part.digits();
+    let interval = digits.signed_interval().map_or_else(String::new, |interval| format!(" ({interval})"));
     Evidence {
         what: part.name.to_string(),
         unit: cx.per_op("us"),
-        text: Some(format!("{}{interval} us per {}", signed(part.change_us_per_op), cx.operation())),
+        text: Some(format!("{}{interval} us per {}", digits.signed(part.change_us_per_op), cx.operation())),
         ..Evidence::default()
     }
-}
-
-fn signed(value: f64) -> String {
-    let text = words::number(value);
-    if value > 0.0 { format!("+{text}") } else { text }
 }
 
 /// Instructions that take more or less time each. With hardware counters, cycles per instruction and time per

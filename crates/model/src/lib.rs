@@ -5,6 +5,7 @@ pub use serde;
 
 mod build;
 mod certificate;
+mod digits;
 mod family;
 mod group;
 mod measure;
@@ -19,6 +20,7 @@ mod words;
 
 pub use build::{BuildError, BuildSource, BuildSpec, Dbms};
 pub use certificate::{HostFigure, HostQuantity};
+pub use digits::Digits;
 pub use family::Family;
 pub use group::Group;
 pub use measure::{Detector, Events, Measure, Metric};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Unit {
     /// Key in files and before `/s`: `queries`, `krows`, `rows`.
     pub key: Cow<'static, str>,
-    /// Singular in a sentence: `a query`, `a thousand rows`.
+    /// Singular in a sentence: `a query`, `reading a thousand rows`.
     pub one: Cow<'static, str>,
     /// Singular after a slash: `query`, `1000 rows`.
     pub per: Cow<'static, str>,

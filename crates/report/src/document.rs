@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use rqps_model::Digits;
+
 use crate::number;
 
 /// A report: blocks in reading order.
@@ -299,6 +301,13 @@ impl Cell {
     /// A number with `decimals`, or [`Cell::missing`].
     pub fn fixed(value: Option<f64>, decimals: usize) -> Self {
         Self::printed(value, |value| format!("{value:.decimals$}"))
+    }
+
+    /// A ratio to base, and the two ends of its interval.
+    pub fn estimate((ratio, low, high): (f64, f64, f64), decimals_max: usize) -> [Self; 3] {
+        let texts = Digits::of_ratio((low, high), decimals_max).all(ratio);
+        let mut values = [ratio, low, high].into_iter();
+        texts.map(|text| Self::printed(values.next(), |_| text.clone()))
     }
 
     pub fn rate(value: Option<f64>) -> Self {

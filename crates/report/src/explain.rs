@@ -349,10 +349,7 @@ fn part_cells(part: &Part, depth: usize, total: f64) -> Vec<Cell> {
         true => Cell::number(value, plain(value)),
         false => Cell::words(""),
     };
-    let interval = match part.low.is_finite() {
-        true => Cell::words(format!("{} to {}", plain(part.low), plain(part.high))),
-        false => Cell::words(""),
-    };
+    let digits = part.digits();
     let share = part.change_us_per_op / total;
     let share = if share.is_finite() {
         Cell::number(share, format!("{:.0} %", 100.0 * share))
@@ -362,8 +359,8 @@ fn part_cells(part: &Part, depth: usize, total: f64) -> Vec<Cell> {
     vec![
         finite(part.base_us_per_op),
         finite(part.arm_us_per_op),
-        Cell::number(part.change_us_per_op, signed(part.change_us_per_op)),
-        interval,
+        Cell::number(part.change_us_per_op, digits.signed(part.change_us_per_op)),
+        Cell::words(digits.interval().unwrap_or_default()),
         share,
         Cell::words(format!("{}{}", "  ".repeat(depth), part.name)),
     ]
@@ -375,10 +372,6 @@ const NO_TIME_US: f64 = 1e-6;
 /// A time with three significant digits.
 fn plain(us: f64) -> String {
     significant(if us.abs() < NO_TIME_US { 0.0 } else { us }, 3)
-}
-
-fn signed(value: f64) -> String {
-    if value > 0.0 { format!("+{}", plain(value)) } else { plain(value) }
 }
 
 /// What differs between arms and base, once per arm: it hardly depends on the test.

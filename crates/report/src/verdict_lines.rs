@@ -45,6 +45,8 @@ pub(crate) struct Line<'a> {
     pub cost: Option<&'a Verdict>,
     pub stalls: Option<&'a Verdict>,
     pub resources: Vec<&'a Verdict>,
+    /// Those of them that are to be decided, as rate and cost are.
+    pub judged_resources: Vec<&'a Verdict>,
     /// An operation in words: `a query`.
     pub operation: &'a str,
     /// Set if there are no verdicts because a target rate of background writes was missed.
@@ -166,6 +168,7 @@ impl<'a> Judged<'a> {
                 cost: verdict(Detector::Cost),
                 stalls: verdict(Detector::Stalls),
                 resources: Detector::resources().filter_map(verdict).collect(),
+                judged_resources: Vec::new(),
                 operation: self
                     .run
                     .windows
@@ -230,10 +233,24 @@ fn missed(run: &Run) -> BTreeMap<(usize, String), Background> {
     missed
 }
 
+impl<'a> Line<'a> {
+    /// Without the rate if it is not judged, unless it changed, and with these resources judged.
+    pub fn judging(self, judges: impl Fn(&Verdict) -> bool) -> Self {
+        let rate = self.rate.filter(|rate| judges(rate) || rate.class.is_change());
+        let judged = self.resources.iter().copied().filter(|one| judges(one)).collect();
+        Self { rate, judged_resources: judged, ..self }
+    }
+}
+
 impl Line<'_> {
     /// The verdicts on rate and cost.
     pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
         self.rate.into_iter().chain(self.cost)
+    }
+
+    /// The verdicts that a run is measured for.
+    pub fn judged(&self) -> impl Iterator<Item = &Verdict> {
+        self.verdicts().chain(self.judged_resources.iter().copied())
     }
 
     /// The verdict on stalls, if they changed.
@@ -298,10 +315,9 @@ impl Line<'_> {
     pub fn not_covered(&self) -> Option<String> {
         let cpu = self.resources.iter().find(|one| one.detector == Detector::Cpu)?;
         let is_covered = cpu.class == Class::Same || self.cost.is_none_or(|cost| cost.class != Class::Same);
-        let change = (cpu.ratio - 1.0) * 100.0;
         let state = if cpu.class.is_change() { "changed" } else { "is inconclusive" };
-        (!is_covered && change.is_finite())
-            .then(|| format!("its CPU time {state}: {change:+.1} %{}", words::interval_of_change(cpu)))
+        let change = words::signed_change(cpu).filter(|_| !is_covered)?;
+        Some(format!("its CPU time {state}: {change}"))
     }
 
     /// One verdict in words.

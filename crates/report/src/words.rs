@@ -1,6 +1,6 @@
 //! Verdicts in plain words: names of classes, sentences about ratios and metrics, durations.
 
-use rqps_model::Measure;
+use rqps_model::{Digits, Measure};
 use rqps_stats::{Class, Metric, Tag, Verdict};
 use rqps_verdicts::{HostRemark, Remark, UnlikeData};
 
@@ -46,13 +46,18 @@ pub(crate) fn percent(share: f64) -> String {
     if percent.abs() < 0.995 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }
 
-/// Decimals of a percentage needed to distinguish the ends of the interval.
-fn decimals(one: &Verdict) -> usize {
-    match (one.high - one.low) * 100.0 {
-        wide if wide >= 0.5 => 1,
-        narrow if narrow >= 0.05 => 2,
-        _ => 3,
-    }
+/// Most decimals of a change in percent.
+const DECIMALS_MAX: usize = 3;
+
+/// The change in percent, positive in its own direction: at most three digits.
+fn in_percent(one: &Verdict) -> Digits {
+    let percent = ((one.ratio - 1.0) * 100.0).abs();
+    let decimals_max = match percent.is_finite() && percent > 0.0 {
+        true => (2.0 - percent.log10().floor()).clamp(0.0, DECIMALS_MAX as f64) as usize,
+        false => DECIMALS_MAX,
+    };
+    let digits = Digits::of_percent((one.low, one.high), decimals_max);
+    if one.ratio < 1.0 { digits.negated() } else { digits }
 }
 
 /// `3.1 % slower (2.4 to 3.9 %)`, `executes 4.0 % more instructions (3.9 to 4.1 %)`.
@@ -62,7 +67,7 @@ pub(crate) fn change(one: &Verdict) -> String {
         (Metric::Rate, true) => format!("{size} slower{}", interval(one)),
         (Metric::Rate, false) => format!("{size} faster{}", interval(one)),
         (Metric::StallFactor, _) if one.ratio >= TIMES_FROM => {
-            format!("stalls make it take {:.1} times as long{}", one.ratio, times(one))
+            format!("stalls make it take {} times as long{}", times(one).text(one.ratio), in_times(one))
         }
         (Metric::StallFactor, less) => {
             format!("stalls take {size} {} of the time{}", if less { "less" } else { "more" }, interval(one))
@@ -79,47 +84,45 @@ pub(crate) fn change(one: &Verdict) -> String {
             }
             if one.ratio >= TIMES_FROM {
                 let much = if *few { "many" } else { "much" };
-                return format!("{verb} {:.1} times as {much} {name}{}", one.ratio, times(one));
+                return format!(
+                    "{verb} {} times as {much} {name}{}",
+                    times(one).text(one.ratio),
+                    in_times(one)
+                );
             }
             format!("{verb} {size} {direction} {name}{}", interval(one))
         }
     }
 }
 
+/// A change as a multiple.
+fn times(one: &Verdict) -> Digits {
+    Digits::of_ratio((one.low, one.high), 1)
+}
+
 /// ` (2.8 to 3.4 times)`.
-fn times(one: &Verdict) -> String {
-    if !one.low.is_finite() || !one.high.is_finite() {
-        return String::new();
-    }
-    format!(" ({:.1} to {:.1} times)", one.low, one.high)
+fn in_times(one: &Verdict) -> String {
+    times(one).interval().map_or_else(String::new, |interval| format!(" ({interval} times)"))
 }
 
 fn size(one: &Verdict) -> String {
-    format!("{:.*} %", decimals(one), (one.ratio - 1.0).abs() * 100.0)
+    format!("{} %", in_percent(one).text((one.ratio - 1.0).abs() * 100.0))
 }
 
 /// ` (2.4 to 3.9 %)`: the interval of the change; empty if there is none.
 fn interval(one: &Verdict) -> String {
-    let (a, b) = (one.low - 1.0, one.high - 1.0);
-    if !a.is_finite() || !b.is_finite() {
-        return String::new();
-    }
-    if one.tags.contains(&Tag::Exact) && a == b {
+    if one.tags.contains(&Tag::Exact) && one.low == one.high {
         return " (in every block)".to_owned();
     }
-    // Positive in the direction of the change.
-    let (low, high) = if one.ratio < 1.0 { (-b, -a) } else { (a, b) };
-    let decimals = decimals(one);
-    format!(" ({:.decimals$} to {:.decimals$} %)", low * 100.0, high * 100.0)
+    in_percent(one).interval().map_or_else(String::new, |interval| format!(" ({interval} %)"))
 }
 
-/// The signed interval of a change, ` (-2.1 to +18.0 %)`; empty if there is none.
-pub(crate) fn interval_of_change(one: &Verdict) -> String {
-    let (low, high) = ((one.low - 1.0) * 100.0, (one.high - 1.0) * 100.0);
-    match low.is_finite() && high.is_finite() {
-        true => format!(" ({low:+.1} to {high:+.1} %)"),
-        false => String::new(),
-    }
+/// A change with its sign, `+8 % (-2 to +18 %)`; `None` if it is unknown.
+pub(crate) fn signed_change(one: &Verdict) -> Option<String> {
+    let change = (one.ratio - 1.0) * 100.0;
+    let digits = Digits::of_percent((one.low, one.high), 1);
+    let interval = digits.signed_interval().map_or_else(String::new, |interval| format!(" ({interval} %)"));
+    change.is_finite().then(|| format!("{} %{interval}", digits.signed(change)))
 }
 
 /// A duration for planning, rounded up: `70 s`, `25 min`, `3 h 10 min`, `2 days`.

@@ -85,7 +85,7 @@ fn resources_fail_the_gate_only_if_named() {
     assert!(
         gate.markdown.contains("improvement in cost") || gate.markdown.contains("improvement update-index")
     );
-    assert!(gate.markdown.contains("touches 9.700 % more blocks") && !gate.markdown.contains("REGRESSION"));
+    assert!(gate.markdown.contains("touches 9.70 % more blocks") && !gate.markdown.contains("REGRESSION"));
     assert_eq!(at_gate(&better, only(&[Detector::Blocks])).unwrap().outcome, Outcome::Regressed);
     assert_eq!(at_gate(&better, only(&[Detector::Wal])).unwrap().outcome, Outcome::Passed);
     // More WAL with the same instructions is not a regression of the cost.

@@ -35,7 +35,7 @@ fn stalls_are_reported() {
     let stalls = vec![(2, "hot-points", 150_000)];
     let spec = Spec { stalls, blocks: 8, block_sd: 0.002, ..Spec::default() };
     let text = shown(&spec, &[Section::Verdicts], Format::Text);
-    let change = "REGRESSION in stalls hot-points: stalls take 2.670 % more of the time";
+    let change = "REGRESSION in stalls hot-points: stalls take 2.67 % more of the time";
     assert!(text.contains(change) && text.contains("Stalls: more in 1"), "{text}");
     assert_snapshot!("variance_text", shown(&spec, &[Section::Variance], Format::Text));
 }

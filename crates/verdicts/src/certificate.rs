@@ -1,7 +1,7 @@
 //! What a host's certificate means: plain answers, and what changed between two certificates.
 
 use rqps_model::{HostFigure, HostQuantity, words};
-use rqps_store::Certificates;
+use rqps_store::{Certificates, Run};
 use serde::Serialize;
 
 /// Shares of CPU time above which windows that follow each other differ by more than what matters.
@@ -16,12 +16,45 @@ const DEVICE_SYNC_US_MIN: f64 = 400.0;
 /// Smallest change between two certificates: 2 % of a figure, 2 points of a share.
 const CHANGE_MIN: f64 = 0.02;
 const SHARE_CHANGE_MIN: f64 = 2.0;
+/// The protocol of a run of blocks.
+const ISOLATED: &str = "isolated";
 /// File systems whose files are in memory only.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
-/// What helps on a host that is not quiet.
-const REMEDY: &str = "Rates of windows that follow each other can't be judged now: wait for a quiet host, or use \
-    protocol = \"isolated\", where arms take turns, so that others disturb all alike";
+/// How the windows of a run follow each other, which decides what helps on a host that is not quiet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowOrder {
+    /// Arms take turns of milliseconds within each.
+    InTurns,
+    /// One after the other; with protocol `isolated` they would be in turns.
+    CouldBeInTurns,
+    OneAfterTheOther,
+}
+
+impl WindowOrder {
+    /// Those of a run that has begun.
+    pub fn of(run: &Run) -> Self {
+        let in_turns = run.meta.protocol == ISOLATED && run.works.iter().all(|work| work.slice_events > 0);
+        // Whether those of a sequence could be in turns is not recorded.
+        if in_turns { Self::InTurns } else { Self::OneAfterTheOther }
+    }
+
+    /// What helps on a host that is not quiet.
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::InTurns => {
+                "Arms take turns, so that others disturb all alike; verdicts still take more blocks than on a quiet host"
+            }
+            Self::CouldBeInTurns => {
+                "Rates of windows that follow each other can't be judged now: wait for a quiet host, or use \
+                 protocol = \"isolated\", where arms take turns, so that others disturb all alike"
+            }
+            Self::OneAfterTheOther => {
+                "Rates of windows that follow each other can't be judged now: wait for a quiet host"
+            }
+        }
+    }
+}
 
 words! {
     /// A question about a host.
@@ -66,17 +99,26 @@ pub struct HostAnswer {
 }
 
 /// Answers all questions that a certificate can answer; `filesystem` is that of the data.
-pub fn host_answers(figures: &[HostFigure], filesystem: Option<&str>) -> Vec<HostAnswer> {
+pub fn host_answers(
+    figures: &[HostFigure],
+    filesystem: Option<&str>,
+    windows: WindowOrder,
+) -> Vec<HostAnswer> {
     let seen = Seen(figures);
-    let answers =
-        [seen.write_cache(filesystem), seen.steady_frequency(), seen.own_cpus(), seen.comparable_rates()];
+    let answers = [
+        seen.write_cache(filesystem),
+        seen.steady_frequency(),
+        seen.own_cpus(),
+        seen.comparable_rates(windows),
+    ];
     answers.into_iter().flatten().collect()
 }
 
-/// Why rates cannot be judged on a host, and what helps; `None` if they can.
-pub fn host_doubt(figures: &[HostFigure]) -> Option<String> {
+/// What is wrong with a host for a run, and what helps, as a complement of "the host is"; `None` if nothing is.
+pub fn host_doubt(figures: &[HostFigure], windows: WindowOrder) -> Option<String> {
     let doubts = Seen(figures).doubts();
-    (!doubts.is_empty()).then(|| format!("{}. {REMEDY}", doubts.join("; ")))
+    let is = if windows == WindowOrder::InTurns { "not quiet" } else { "not fit for judging rates" };
+    (!doubts.is_empty()).then(|| format!("{is}: {}. {}", doubts.join("; "), windows.remedy()))
 }
 
 /// Commits per second that a disk promises to a client that waits for it at each: it writes 16 KiB, and syncs them.
@@ -262,12 +304,12 @@ impl Seen<'_> {
         answers.filter(|one| one.answer == Answer::No).map(|one| one.text).collect()
     }
 
-    fn comparable_rates(&self) -> Option<HostAnswer> {
+    fn comparable_rates(&self, windows: WindowOrder) -> Option<HostAnswer> {
         self.steady_frequency().and(self.own_cpus())?;
         let (answer, text) = match self.doubts().len() {
             0 => (Answer::Yes, "nothing speaks against it".to_owned()),
-            1 => (Answer::No, format!("because of the \"no\" above. {REMEDY}")),
-            _ => (Answer::No, format!("because of both \"no\" above. {REMEDY}")),
+            1 => (Answer::No, format!("because of the \"no\" above. {}", windows.remedy())),
+            _ => (Answer::No, format!("because of both \"no\" above. {}", windows.remedy())),
         };
         Some(HostAnswer { question: HostQuestion::ComparableRates, answer, text })
     }
@@ -292,14 +334,17 @@ mod tests {
     }
 
     fn answers(figures: &[HostFigure], filesystem: &str) -> Vec<Answer> {
-        host_answers(figures, Some(filesystem)).iter().map(|answer| answer.answer).collect()
+        host_answers(figures, Some(filesystem), WindowOrder::CouldBeInTurns)
+            .iter()
+            .map(|answer| answer.answer)
+            .collect()
     }
 
     #[test]
     fn each_doubt_alone_makes_rates_incomparable() {
         use Answer::{No, Unclear, Yes};
         assert_eq!(answers(&quiet(), "ext4"), [Yes, Yes, Yes, Yes]);
-        assert_eq!(host_doubt(&quiet()), None);
+        assert_eq!(host_doubt(&quiet(), WindowOrder::OneAfterTheOther), None);
         for (index, worse, expected) in [
             (0, figure(HostQuantity::OneCoreCpu, 500.0, 600.0, 602.0), [Yes, No, Yes, No]),
             (1, figure(HostQuantity::Steal, 9.0, 9.0, 9.0), [Yes, Yes, No, No]),
@@ -311,10 +356,18 @@ mod tests {
             let mut figures = quiet();
             figures[index] = worse;
             assert_eq!(answers(&figures, "ext4"), expected, "{worse:?}");
-            assert_eq!(host_doubt(&figures).is_some(), expected[3] == No, "{worse:?}");
+            let doubts = [WindowOrder::InTurns, WindowOrder::CouldBeInTurns, WindowOrder::OneAfterTheOther]
+                .map(|windows| host_doubt(&figures, windows));
+            assert_eq!(doubts.iter().flatten().count(), if expected[3] == No { 3 } else { 0 }, "{worse:?}");
+            let advised = doubts.map(|doubt| doubt.is_some_and(|doubt| doubt.contains("isolated")));
+            assert_eq!(advised, [false, expected[3] == No, false], "{worse:?}");
         }
         assert_eq!(answers(&quiet(), "tmpfs")[0], No, "fast, but in memory");
-        assert_eq!(host_answers(&quiet()[3..], None).len(), 1, "no answer without its figures");
+        assert_eq!(
+            host_answers(&quiet()[3..], None, WindowOrder::CouldBeInTurns).len(),
+            1,
+            "no answer without its figures"
+        );
         let promise = commit_promise(&quiet()).unwrap();
         let rates = [promise.low_per_s, promise.per_s, promise.high_per_s].map(f64::round);
         assert_eq!(rates, [23810.0, 28571.0, 34483.0]);

@@ -16,7 +16,7 @@ use rqps_model::{Group, Unit};
 /// Statements sent, BEGIN and COMMIT included, as sysbench counts them.
 pub static QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
 /// Table rows that full scans read, summed over all clients.
-pub static THOUSAND_ROWS: Unit = Unit::new("krows", "a thousand rows", "1000 rows", "thousand rows");
+pub static THOUSAND_ROWS: Unit = Unit::new("krows", "reading a thousand rows", "1000 rows", "thousand rows");
 
 pub static POINT_QUERIES: Group = Group::new(1, "point", "point queries", "point");
 pub static RANGES: Group = Group::new(2, "range", "range queries without aggregation", "range");

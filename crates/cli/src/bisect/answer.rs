@@ -3,7 +3,7 @@
 use super::journal::Journal;
 use super::line::{Found, Line};
 use crate::listing::{Cell, Column, Listing};
-use rqps_model::Metric;
+use rqps_model::{Digits, Metric};
 use rqps_stats::bisect::Step;
 use rqps_stats::t_upper;
 use rqps_store::counted;
@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 /// Probability beyond each end of a version's interval.
 const OUTSIDE: f64 = 0.025;
+const RATIO_DECIMALS_MAX: usize = 4;
 
 /// What was found for one test.
 pub struct OfTest {
@@ -73,7 +74,10 @@ impl OfTest {
             let came = (at > 0 && steps.contains(&(at - 1))).then_some("the change");
             let level = levels.iter().find(|level| level.version == *version);
             let (remark, figures) = match level {
-                Some(level) => (came.unwrap_or_default(), [level.ratio, level.low, level.high].map(figure)),
+                Some(level) => (
+                    came.unwrap_or_default(),
+                    Digits::of_ratio((level.low, level.high), RATIO_DECIMALS_MAX).all(level.ratio),
+                ),
                 None if at == 0 => ("good", [1.0.to_string(), String::new(), String::new()]),
                 None => match journal.skipped.contains_key(version) {
                     true => ("skipped", [const { String::new() }; 3]),
@@ -171,20 +175,18 @@ fn step_text(step: &Step, metric: Metric, found: &Found, line: &dyn Line) -> Str
         several => format!("one of {} (after {before})", several.join(", ")),
     };
     let (worse, better) = if step.ratio > 1.0 { ("more", "higher") } else { ("less", "lower") };
-    let change = |ratio: f64| format!("{:.1}", (ratio - 1.0).abs() * 100.0);
+    let digits = Digits::of_percent((step.low, step.high), 1);
+    let digits = if step.ratio > 1.0 { digits } else { digits.negated() };
+    let size = digits.text((step.ratio - 1.0).abs() * 100.0);
     let what = match metric {
-        Metric::Rate => format!("a rate {} % {better}", change(step.ratio)),
-        other => format!("{} % {worse} {} per operation", change(step.ratio), other.measure().noun),
+        Metric::Rate => format!("a rate {size} % {better}"),
+        other => format!("{size} % {worse} {} per operation", other.measure().noun),
     };
-    let (low, high) = if step.ratio > 1.0 { (step.low, step.high) } else { (step.high, step.low) };
-    format!("{who} brought {what} ({} to {} %)", change(low), change(high))
+    let interval = digits.interval().map_or_else(String::new, |interval| format!(" ({interval} %)"));
+    format!("{who} brought {what}{interval}")
 }
 
 fn percent(p: f64) -> String {
     // More digits would suggest a precision that the model lacks.
     if p > 0.995 { "over 99 %".to_owned() } else { format!("{:.0} %", p * 100.0) }
-}
-
-fn figure(value: f64) -> String {
-    if value.is_finite() { format!("{value:.4}") } else { String::new() }
 }

@@ -3,7 +3,7 @@
 use super::journal::{Figures, Journal};
 use super::steps::Sequence;
 use crate::listing::{Cell, Column, Listing};
-use rqps_model::Metric;
+use rqps_model::{Digits, Metric};
 use rqps_stats::order::{Answer, Carrier, Estimate, How, Measured, Outcome, Rules, search};
 use rqps_store::{Arm, Role, RunFolder, counted};
 use serde_json::{Value, json};
@@ -75,9 +75,7 @@ impl OfArm {
                 _ => names.join(", "),
             };
             let estimate = rqps_stats::order::estimate(&self.measured, variant, rules);
-            let figures = estimate
-                .map_or_else(|| [const { String::new() }; 3], |at| [at.value, at.low, at.high].map(ratio));
-            let [value, low, high] = figures;
+            let [value, low, high] = estimate.map_or_else(|| [const { String::new() }; 3], figures);
             let passes = self.measured[variant].len().to_string();
             table.row([steps, value, low, high, passes].map(Cell::from).into());
         }
@@ -208,12 +206,18 @@ fn how(how: How) -> &'static str {
     }
 }
 
-fn ratio(ln: f64) -> String {
-    format!("{:.3}", ln.exp())
+/// The ratio that a logarithm means, and the ends of its interval.
+fn figures(at: Estimate) -> [String; 3] {
+    digits(at).all(at.value.exp())
+}
+
+fn digits(at: Estimate) -> Digits {
+    Digits::of_ratio((at.low.exp(), at.high.exp()), 3)
 }
 
 fn with_interval(at: Estimate) -> String {
-    format!("{} ({} to {})", ratio(at.value), ratio(at.low), ratio(at.high))
+    let interval = digits(at).interval().map_or_else(String::new, |interval| format!(" ({interval})"));
+    format!("{}{interval}", digits(at).text(at.value.exp()))
 }
 
 fn finite(value: f64) -> Option<f64> {

@@ -42,6 +42,16 @@ pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
 
 /// The same in another results directory.
 pub fn begin_in(context: &Context, plan: Plan, results: &Path) -> anyhow::Result<Execution> {
+    begin_told(context, plan, results, &[])
+}
+
+/// The same without warnings about unknown options that the user was `told` of.
+pub fn begin_told(
+    context: &Context,
+    plan: Plan,
+    results: &Path,
+    told: &[String],
+) -> anyhow::Result<Execution> {
     let what = format!("getting the builds of {} arms", plan.arms.len());
     let ingredients = with_build_progress(context, &what, None, |watch| {
         rqps_executor::resolve(&KIT, &plan, &context.dirs, watch)
@@ -55,8 +65,11 @@ pub fn begin_in(context: &Context, plan: Plan, results: &Path) -> anyhow::Result
             out::message(&format!("  note: {note}"));
         }
     }
-    for warning in rqps_executor::check_own_configs(&plan, &ingredients, &context.dirs)? {
-        out::message(&format!("warning: {warning}"));
+    for mut without in rqps_executor::check_own_configs(&plan, &ingredients, &context.dirs)? {
+        without.options.retain(|option| !told.contains(option));
+        if !without.options.is_empty() {
+            out::message(&format!("warning: {without}"));
+        }
     }
     announce_needs(&plan, Needs::of(&plan, &ingredients, &context.dirs).check()?);
     warn_about_families(&plan, &ingredients);
@@ -82,11 +95,13 @@ fn announce_needs(plan: &Plan, needs: Needs) {
             .map_or_else(|| "of disk for tables".to_owned(), |place| format!("in {}", place.display())),
         human::bytes(needs.disk_free_bytes)
     ));
-    if let Some(budget) = plan.budget.filter(|budget| budget.as_secs_f64() < needs.seconds) {
+    let is_promised = plan.isolated.as_ref().is_some_and(|blocks| blocks.blocks_min > 0);
+    if let Some(budget) = plan.budget.filter(|budget| !is_promised && budget.as_secs_f64() < needs.seconds) {
         let budget = duration_text(budget.as_secs_f64());
         out::message(&format!(
-            "warning: the budget of {budget} may end before the third block, and so without verdicts; raise it, or measure \
-             fewer tests"
+            "warning: the budget of {budget} is probably too short for verdicts: the run stops as soon as it knows. A budget \
+             of {}m would do, or fewer tests",
+            (needs.seconds / 60.0).ceil()
         ));
     }
 }

@@ -43,13 +43,13 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         budget: args.budget.as_deref(),
     };
     let mut plan = two.plan()?;
-    let adapted =
-        args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?.flatten();
+    let adapted = args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?;
+    let (adapted, told) = adapted.unwrap_or_default();
     if let Some(adapted) = &adapted {
         let config = adapted.path.display().to_string();
         plan.arms.iter_mut().filter(|arm| arm.name == NEW).for_each(|arm| arm.config.clone_from(&config));
     }
-    let execution = super::run::begin(context, plan)?;
+    let execution = super::run::begin_told(context, plan, &context.results, &told)?;
     drop(adapted);
     super::run::execute_then(context, execution, |folder| {
         let page = super::run::write_report(folder)?;
@@ -77,11 +77,16 @@ impl Drop for Adapted {
 }
 
 /// The config as the new version accepts it: with the later names of options that it has renamed, and without those
-/// whose values it refuses. None if it accepts the config, or only lacks some of its options.
-fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Result<Option<Adapted>> {
+/// whose values it refuses. None if it accepts the config, or only lacks some of its options. Says what it measures the
+/// new version with and without, and returns the options that this told of.
+fn adapted_config(
+    context: &Context,
+    plan: &Plan,
+    config: &str,
+) -> anyhow::Result<(Option<Adapted>, Vec<String>)> {
     let build_of = |name: &str| plan.arms.iter().find(|arm| arm.name == name).map(|arm| &arm.build);
     let (Some(old), Some(new)) = (build_of(OLD), build_of(NEW)) else {
-        return Ok(None);
+        return Ok(Default::default());
     };
     let resolve = |build| {
         with_build_progress(context, &format!("getting {build}"), None, |watch| {
@@ -102,9 +107,14 @@ fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Resul
         let written = value(&one.option).unwrap_or_default();
         rqps_report::replacement((&one.option, &written), value, is_known)?.line()
     };
-    let mut lines: Vec<String> = unknown.iter().filter_map(replacement).collect();
-    if !lines.is_empty() {
-        out::message(&format!("{} is measured with {}", build.label(), lines.join("; ")));
+    let mut lines: Vec<String> = Vec::new();
+    let mut told = Vec::new();
+    for one in &unknown {
+        if let Some(line) = replacement(one) {
+            out::message(&format!("{} does not know {}: measured with {line}", build.label(), one.option));
+            lines.push(line);
+            told.push(one.option.clone());
+        }
     }
     let mut refused = rqps_servers::refused_options(&build, &config, work)?;
     if !refused.is_empty() {
@@ -118,14 +128,14 @@ fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Resul
     }
     lines.extend(rqps_servers::refused_lines(build.dbms, &refused));
     if lines.is_empty() {
-        return Ok(None);
+        return Ok((None, told));
     }
     let dir = work.join(format!("upgrade-{}", std::process::id()));
     let path = dir.join(&config.name).with_extension("conf");
     std::fs::create_dir_all(&dir)
         .and_then(|()| std::fs::write(&path, config_text(build.dbms, &config.text, &lines)))
         .with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Some(Adapted { path, dir }))
+    Ok((Some(Adapted { path, dir }), told))
 }
 
 /// A config with more lines for the server.

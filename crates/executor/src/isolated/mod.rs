@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::setup::Setup;
 use crate::trial::Trial;
 use data::Data;
-use next::{Next, Stop};
+use next::{Budget, Next, Stop};
 use rqps_plan::OnServerDeath;
 use rqps_plan::isolated::load_of;
 use rqps_store::{
@@ -102,8 +102,9 @@ impl Blocks<'_> {
     ) -> Result<String> {
         loop {
             let run = self.writer.run()?;
-            let left = self.budget.map(|budget| budget.saturating_sub(start.elapsed()));
-            let next = next::next(&self.setup.plan, &run, left, &|arm| self.given_up.contains_key(&arm))?;
+            let budget =
+                self.budget.map(|whole| Budget { whole, left: whole.saturating_sub(start.elapsed()) });
+            let next = next::next(&self.setup.plan, &run, budget, &|arm| self.given_up.contains_key(&arm))?;
             self.record_progress(next.share, next.seconds_left, control)?;
             control.check()?;
             let tests = match next.what {

@@ -13,6 +13,15 @@ use std::time::Duration;
 
 /// A block may take this many times the remaining budget: estimates are no more precise.
 const OVERRUN: f64 = 1.1;
+/// Share of the budget that a run may exceed it by so that it ends with verdicts.
+const OVERRUN_FOR_VERDICTS: f64 = 0.25;
+
+/// How long a run may measure.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    pub whole: Duration,
+    pub left: Duration,
+}
 
 /// What to do next, and the progress to show.
 pub(super) struct Outlook {
@@ -37,12 +46,11 @@ pub(super) struct Stop {
     pub short_text: String,
 }
 
-/// Decides from the run's results; `left` is the remaining budget. Verdicts on arms that are `given_up`, by
-/// index, are ignored.
+/// Decides from the run's results. Verdicts on arms that are `given_up`, by index, are ignored.
 pub(super) fn next(
     plan: &Plan,
     run: &Run,
-    left: Option<Duration>,
+    budget: Option<Budget>,
     given_up: &dyn Fn(usize) -> bool,
 ) -> Result<Outlook> {
     let rules = rules_of(run)?;
@@ -54,9 +62,9 @@ pub(super) fn next(
     if tests.is_empty() {
         let mut verdicts = judge_run(run, &rules)?;
         verdicts.judgement.verdicts.retain(|verdict| !given_up(verdict.arm));
-        return Ok(undecided(plan, &verdicts, &measured, left));
+        return Ok(undecided(plan, &verdicts, &measured, budget.map(|budget| budget.left)));
     }
-    Ok(first_blocks(plan, run, &rules, &measured, (tests, left)))
+    Ok(first_blocks(plan, run, &rules, &measured, (tests, budget)))
 }
 
 fn first_look(rules: &Rules) -> usize {
@@ -68,39 +76,46 @@ fn blocks_min(plan: &Plan, rules: &Rules) -> usize {
     first_look(rules).max(plan.blocks().blocks_min as usize)
 }
 
-/// The outlook while tests have fewer than [`blocks_min`] blocks: measures these.
+/// The outlook while tests have fewer than [`blocks_min`] blocks: measures these. The plan's own `blocks_min` are
+/// measured whatever the budget. Up to the first verdicts a run exceeds its budget a little; if they are out of
+/// reach, it stops as soon as that is known, after the first block.
 fn first_blocks(
     plan: &Plan,
     run: &Run,
     rules: &Rules,
     measured: &BTreeMap<String, usize>,
-    (tests, left): (Vec<String>, Option<Duration>),
+    (tests, budget): (Vec<String>, Option<Budget>),
 ) -> Outlook {
     let (first_look, blocks_min) = (first_look(rules), blocks_min(plan, rules));
     let lowest = tests.iter().map(|test| measured.get(test).copied().unwrap_or(0)).min().unwrap_or(0);
     let known = seconds_of_done(run);
     let block_s = known.unwrap_or_else(|| block_seconds(plan, tests.len()));
-    let left_s = left.map(|left| left.as_secs_f64());
+    let left_s = budget.map(|budget| budget.left.as_secs_f64());
     let (load_s, loads_left) = loads_left(run);
     let seconds_for = |blocks: usize| block_s * blocks as f64 + load_s * loads_left.min(blocks) as f64;
     let total_s = seconds_for(blocks_min - lowest);
-    if let (Some(left_s), Some(_)) = (left_s, known)
-        && left_s * OVERRUN < seconds_for(1)
-    {
-        if lowest >= first_look {
-            return stop(
-                &format!("the budget is used up after {}", counted(lowest, "block")),
-                "budget used up",
-            );
-        }
-        let need = duration_text(seconds_for(first_look - lowest));
-        let why = format!("budget too short: verdicts need {first_look} blocks; about {need} more is needed");
-        return stop(&why, &format!("budget used up; {need} more until the first verdicts"));
+    let over_s = left_s.map_or(0.0, |left| total_s - left).max(0.0);
+    let may_be_over_s = budget.map_or(0.0, |budget| budget.whole.as_secs_f64()) * OVERRUN_FOR_VERDICTS;
+    let is_promised = lowest < plan.blocks().blocks_min as usize;
+    if known.is_some() && !is_promised && over_s > may_be_over_s {
+        let need = duration_text(total_s);
+        let done = counted(lowest, "block");
+        let why = format!(
+            "budget too short: verdicts need {first_look} blocks, and after {done} about {need} more: rqps resume --more {}m",
+            (total_s / 60.0).ceil()
+        );
+        return stop(&why, &format!("budget too short; about {need} more until the first verdicts"));
     }
+    let over = match known {
+        Some(_) if over_s >= 1.0 => {
+            format!("; block {blocks_min} ends about {} after the budget", duration_text(over_s))
+        }
+        _ => String::new(),
+    };
     Outlook {
-        why: format!("block {} of at least {blocks_min}: {}", lowest + 1, counted(tests.len(), "test")),
+        why: format!("block {} of at least {blocks_min}: {}{over}", lowest + 1, counted(tests.len(), "test")),
         share: lowest as f64 / blocks_min as f64 * 0.5,
-        seconds_left: Some(left_s.map_or(total_s, |left| left.min(total_s))),
+        seconds_left: Some(total_s),
         what: Next::Measure(tests),
         cost_decided: BTreeSet::new(),
     }

@@ -17,7 +17,8 @@ fn outlook(spec: &Spec, isolated: &str, left_s: Option<u64>) -> Outlook {
         names.join(", ")
     );
     let plan = Plan::parse(&text, "p.toml", &PlanContext::trusting(rqps_workloads::BENCHMARKS)).unwrap().plan;
-    next(&plan, &run, left_s.map(Duration::from_secs), &|_| false).unwrap()
+    let left = left_s.map(Duration::from_secs);
+    next(&plan, &run, left.map(|left| Budget { whole: left, left }), &|_| false).unwrap()
 }
 
 fn tests_of(outlook: &Outlook) -> Vec<String> {
@@ -42,12 +43,23 @@ fn all_tests_are_measured_until_the_first_look() {
     assert_eq!(tests_of(&outlook(&void, "", None)).len(), TESTS.len(), "void blocks don't count");
     let more = Spec { blocks: 5, ..Spec::default() };
     assert_eq!(tests_of(&outlook(&more, "blocks_min = 6", None)).len(), TESTS.len());
-    let short = outlook(&two, "", Some(20));
-    assert!(
-        why_stopped(&short).contains("verdicts need 3 blocks"),
-        "a block takes 130 s: {}",
-        why_stopped(&short)
-    );
+}
+
+#[test]
+fn verdicts_may_overrun_the_budget_a_little_and_what_a_plan_promises_wholly() {
+    // A block takes 130 s.
+    let one = Spec { blocks: 1, ..Spec::default() };
+    let short = outlook(&one, "", Some(200));
+    assert!(why_stopped(&short).contains("verdicts need 3 blocks"), "{}", why_stopped(&short));
+    assert!(why_stopped(&short).contains("rqps resume --more 5m"), "{}", why_stopped(&short));
+    let nearly = outlook(&one, "", Some(220));
+    assert_eq!(tests_of(&nearly).len(), TESTS.len(), "over by less than a quarter");
+    assert!(nearly.why.contains("after the budget"), "{}", nearly.why);
+    let enough = outlook(&one, "", Some(300));
+    assert!(!enough.why.contains("budget"), "{}", enough.why);
+    let promised = outlook(&one, "blocks_min = 3", Some(1));
+    assert_eq!(tests_of(&promised).len(), TESTS.len());
+    assert!(promised.why.contains("after the budget"), "{}", promised.why);
 }
 
 #[test]

@@ -120,7 +120,10 @@ impl Blocks<'_> {
             test: step.name.clone(),
             warmup_events,
             window_events,
-            slice_events: slice_events(rate, clients),
+            slice_events: match self.setup.driver.takes_turns(step) {
+                true => slice_events(rate, clients),
+                false => 0,
+            },
             count_events: count::events(cpu_us_per_event, step),
         };
         if step.shrinks {

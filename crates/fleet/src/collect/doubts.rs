@@ -2,7 +2,7 @@
 
 use rqps_stats::Rules;
 use rqps_store::{BlockStatus, Run};
-use rqps_verdicts::{Disturbance, HostRemark, host_doubt, host_remarks, pooled};
+use rqps_verdicts::{Disturbance, HostRemark, WindowOrder, host_doubt, host_remarks, pooled};
 use serde::{Deserialize, Serialize};
 
 /// Why the figures of a host, or of a task on it, may say little.
@@ -32,7 +32,7 @@ impl Doubts {
             short: short.into_iter().collect(),
             disturbed: disturbed.into_iter().collect(),
             noisy: noisy.into_iter().collect(),
-            certificate: host_doubt(&pooled(&run.certificates)),
+            certificate: host_doubt(&pooled(&run.certificates), WindowOrder::of(run)),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::words;
 
 pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String> {
     let mut entries: Vec<Value> = Vec::new();
-    for ArmAtGate { arm, lines, warnings } in arms {
+    for ArmAtGate { arm, lines, warnings, .. } in arms {
         let name = &judged.run.arms[*arm].name;
         for line in lines {
             entries.extend(line.all().filter_map(|one| entry(name, line.test, one, warnings)));

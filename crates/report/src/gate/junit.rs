@@ -42,7 +42,7 @@ fn write<'a>(
 ) -> io::Result<()> {
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let mut suites: Vec<Suite<'_>> = Vec::new();
-    for ArmAtGate { arm, lines, warnings } in arms {
+    for ArmAtGate { arm, lines, warnings, .. } in arms {
         for detector in Detector::ALL {
             let cases: Vec<Case<'_>> =
                 lines.iter().filter_map(|line| case(judged, line, detector, rules)).collect();

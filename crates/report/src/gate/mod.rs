@@ -67,6 +67,11 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let at_gate = |arm: usize| ArmAtGate {
         arm,
         lines: judged.lines(arm, |_| true),
+        headlines: judged
+            .lines(arm, |_| true)
+            .into_iter()
+            .map(|line| line.judging(|verdict| rules.requires(verdict)))
+            .collect(),
         warnings: comparison.warnings_on(&run.arms[arm], &run.arms[base]),
     };
     let arms: Vec<ArmAtGate<'_>> = judged.candidates().map(at_gate).collect();
@@ -86,7 +91,7 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     };
     Ok(Gate {
         outcome,
-        markdown: summary::markdown(&judged, &comparison, &arms, (outcome, is_judged))?,
+        markdown: summary::markdown(&judged, &comparison, &arms, rules, (outcome, is_judged))?,
         junit: junit::xml(&judged, &arms, rules)?,
         json: benchmark::json(&judged, &arms)?,
     })
@@ -96,6 +101,8 @@ struct ArmAtGate<'a> {
     /// Index in the run's arms.
     arm: usize,
     lines: Vec<Line<'a>>,
+    /// As the rules judge them.
+    headlines: Vec<Line<'a>>,
     warnings: Vec<String>,
 }
 
@@ -126,7 +133,11 @@ impl GateRules {
     /// Whether the rules require a verdict here that was not reached.
     fn is_missing(&self, verdict: &Verdict) -> bool {
         let may_be_chance = verdict.class.is_regression() && !verdict.significant;
-        let is_required = self.fail_on.contains(&verdict.detector) && verdict.detector != Detector::Stalls;
-        self.inconclusive && is_required && (verdict.class == Class::Inconclusive || may_be_chance)
+        self.inconclusive && self.requires(verdict) && (verdict.class == Class::Inconclusive || may_be_chance)
+    }
+
+    /// Whether the verdict should be reached. Stalls need more blocks than most runs have.
+    fn requires(&self, verdict: &Verdict) -> bool {
+        self.fail_on.contains(&verdict.detector) && verdict.detector != Detector::Stalls
     }
 }

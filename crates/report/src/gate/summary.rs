@@ -7,7 +7,7 @@ use crate::comparison::Comparison;
 use crate::document::{Block, Document, Table};
 use crate::error::Result;
 use crate::format::Format;
-use crate::gate::{ArmAtGate, Outcome};
+use crate::gate::{ArmAtGate, GateRules, Outcome};
 use crate::render::render;
 use crate::tables::{arrivals, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
@@ -16,11 +16,13 @@ pub(super) fn markdown(
     judged: &Judged<'_>,
     comparison: &Comparison<'_>,
     arms: &[ArmAtGate<'_>],
+    rules: &GateRules,
     (outcome, is_judged): (Outcome, bool),
 ) -> Result<String> {
     let warnings = comparison.warnings();
     let mut document = Document::default();
-    let verdicts_of = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::verdicts));
+    let all = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
+    let verdicts_of = || all().filter(|verdict| rules.requires(verdict));
     let open = verdicts_of().filter(|verdict| !verdict.class.is_decided()).count();
     let open = if open == 0 {
         String::new()
@@ -54,9 +56,9 @@ pub(super) fn markdown(
         document.push(Block::Text(text));
     }
     let base = judged.label(comparison, judged.base);
-    for (at, ArmAtGate { arm, lines, warnings }) in arms.iter().enumerate() {
+    for (at, ArmAtGate { arm, lines, headlines, warnings }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);
-        document.extend(verdicts::opening(judged, lines, (&label, &base), at == 0));
+        document.extend(verdicts::opening(judged, headlines, (&label, &base), at == 0));
         let table = verdicts::table(judged, *arm, lines, &label, &base);
         let tables = std::iter::once(table).chain(verdicts::resources(lines, &label, &base));
         let tables: Vec<Block> =

@@ -112,14 +112,18 @@ fn verdicts(page: &JointPage<'_>) -> Table {
             class if class.is_change() => Tint::Green,
             _ => Tint::None,
         };
-        let figure = |value: f64| Cell::fixed(Some(value).filter(|_| !disagree), 4);
+        // Of hosts that disagree there is no average.
+        let [ratio, low, high] = match disagree {
+            true => [(); 3].map(|()| Cell::missing()),
+            false => Cell::estimate((verdict.ratio, verdict.low, verdict.high), 4),
+        };
         table.row(vec![
             Cell::words(arm(page, row.joint)),
             Cell::words(verdict.metric.to_string()),
             Cell { tint, ..Cell::words(row.verdict) },
-            figure(verdict.ratio),
-            figure(verdict.low),
-            figure(verdict.high),
+            ratio,
+            low,
+            high,
             Cell::words(&row.on_hosts),
             Cell::words(&verdict.test),
         ]);

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use rqps_charts::Mark as ChartMark;
+use rqps_model::Digits;
 use rqps_stats::{Class, Detector, Verdict};
 
 /// A verdict as the page shows it.
@@ -90,7 +91,7 @@ pub(super) fn figure(verdict: &Verdict) -> Markup {
         span.mark.(mark.class()) {
             span aria-hidden="true" { (mark.symbol()) } " "
             span.sr { (mark.word(verdict.detector)) " " }
-            (ratio(verdict.ratio, decimals(verdict.detector)))
+            (ratio(verdict))
         }
     }
 }
@@ -101,24 +102,24 @@ pub(super) fn subject(detector: Detector) -> &'static str {
     resource.map_or(detector.key(), |measure| measure.label)
 }
 
-/// Decimals of a detector's ratios: counted costs are more precise than timed rates.
-fn decimals(detector: Detector) -> usize {
-    match detector {
+fn digits(verdict: &Verdict) -> Digits {
+    // Counted costs are more precise than timed rates.
+    let decimals_max = match verdict.detector {
         Detector::Rate | Detector::Stalls => 3,
         _ => 4,
-    }
+    };
+    Digits::of_ratio((verdict.low, verdict.high), decimals_max)
 }
 
-fn ratio(value: f64, decimals: usize) -> String {
-    match value {
+fn ratio(verdict: &Verdict) -> String {
+    match verdict.ratio {
         infinite if infinite.is_infinite() => "from none".to_owned(),
-        finite if finite.is_finite() => format!("{finite:.decimals$}"),
+        finite if finite.is_finite() => digits(verdict).text(finite),
         _ => "-".to_owned(),
     }
 }
 
 /// `0.861 to 0.886`; None if there is no interval, as with one block.
 pub(super) fn interval(verdict: &Verdict) -> Option<String> {
-    let (low, high, decimals) = (verdict.low, verdict.high, decimals(verdict.detector));
-    (low.is_finite() && high.is_finite()).then(|| format!("{low:.decimals$} to {high:.decimals$}"))
+    digits(verdict).interval()
 }

@@ -135,8 +135,10 @@ impl Series<'_> {
             let (rate, cost) = (course.rate[version], course.cost[version]);
             let step = |detector| self.step(&course.test, version, detector);
             let ends = |level: Option<Level>, decimals| {
-                let of = |figure: fn(&Level) -> f64| Cell::fixed(level.as_ref().map(figure), decimals);
-                [of(|level| level.ratio), of(|level| level.low), of(|level| level.high)]
+                level.map_or_else(
+                    || [(); 3].map(|()| Cell::missing()),
+                    |level| Cell::estimate((level.ratio, level.low, level.high), decimals),
+                )
             };
             let of_step = |verdict: Option<&Verdict>, decimals| {
                 let word = verdict.map_or_else(Cell::missing, words::verdict_cell);

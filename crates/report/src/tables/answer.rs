@@ -16,7 +16,10 @@ pub(crate) fn text(label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let n = rqps_store::counted(lines.len(), "test");
     let metric = cost_metrics(lines);
     let is_same = cost.tally.same > 0 && !cost.changed() && cost.tally.inconclusive * FEW <= lines.len();
-    let rates = format!(" Rate: {}.", rate.list(("slower", "faster")));
+    let rates = match rate.is_empty() {
+        true => " Rate: not judged.".to_owned(),
+        false => format!(" Rate: {}.", rate.list(("slower", "faster"))),
+    };
     let costs = match cost.is_empty() {
         true => " Cost per operation: not measured.".to_owned(),
         false => format!(" Cost per operation ({metric}): {}.", cost.list(("more", "less"))),
@@ -39,7 +42,9 @@ pub(crate) fn text(label: &str, base: &str, lines: &[Line<'_>]) -> String {
     } else {
         format!("{label} against {base}, {n}.{rates}{costs}")
     };
-    format!("{first}{}{}", stalls(&of(Detector::Stalls)), other_resources(lines))
+    let judged = Detector::resources().filter_map(|detector| judged_resource(detector, lines));
+    let judged = judged.collect::<String>();
+    format!("{first}{judged}{}{}", stalls(&of(Detector::Stalls)), other_resources(lines))
 }
 
 /// Like [`text`], of rates alone and in one sentence.
@@ -138,11 +143,22 @@ fn cost_metrics(lines: &[Line<'_>]) -> String {
     if names.is_empty() { "nothing measured".to_owned() } else { names.join(" or ") }
 }
 
+/// A resource that is to be decided: ` CPU time: the same within 2 % in 5, inconclusive in 2.`
+fn judged_resource(detector: Detector, lines: &[Line<'_>]) -> Option<String> {
+    let judged = lines.iter().flat_map(|line| line.judged_resources.iter().copied());
+    let judged: Vec<&Verdict> = judged.filter(|verdict| verdict.detector == detector).collect();
+    let name = judged.first()?.metric.measure().label;
+    Some(format!(" {name}: {}.", Answer::of(judged.into_iter()).list(("more", "less"))))
+}
+
 /// Other resources that changed: ` Other resources: CPU time less in 2; WAL bytes more in 1.`
 fn other_resources(lines: &[Line<'_>]) -> String {
     let part = |detector: Detector| {
-        let changed =
-            || lines.iter().flat_map(Line::changed_resources).filter(|one| one.detector == detector);
+        let is_other = |line: &&Line<'_>| line.judged_resources.iter().all(|one| one.detector != detector);
+        let changed = || {
+            let changed = lines.iter().filter(is_other).flat_map(Line::changed_resources);
+            changed.filter(|one| one.detector == detector)
+        };
         let name = changed().next()?.metric.measure().label;
         let more = changed().filter(|one| one.class.is_regression()).count();
         let parts = [(more, "more"), (changed().count() - more, "less")];

@@ -21,6 +21,9 @@ use crate::number;
 use crate::tables::disturbed;
 use crate::verdict_lines::{Judged, Line};
 
+/// Few replicates don't support more.
+const RATIO_DECIMALS_MAX: usize = 3;
+
 /// Disturbances by other programs, then a table per arm; empty for runs without passes or blocks.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let judged = Judged::all(comparison)?;
@@ -81,9 +84,13 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
 }
 
 fn figures(estimate: Option<&Estimate>) -> Vec<Cell> {
-    let interval = estimate.and_then(|one| one.interval);
-    let ends = [estimate.map(|one| one.ratio), interval.map(|ends| ends.0), interval.map(|ends| ends.1)];
-    ends.map(|ratio| Cell::fixed(ratio, 2)).to_vec()
+    estimate.map_or_else(
+        || vec![Cell::missing(); 3],
+        |one| {
+            let (low, high) = one.interval.unwrap_or((f64::NAN, f64::NAN));
+            Cell::estimate((one.ratio, low, high), RATIO_DECIMALS_MAX).to_vec()
+        },
+    )
 }
 
 /// The median over tests, and the tests whose interval excludes 1.

@@ -66,14 +66,15 @@ fn agreements(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Option<Table>
 
 fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
     let number = Column::number;
+    let estimate = |one: &Verdict| Cell::estimate((one.ratio, one.low, one.high), 5);
     let fixed = |value: f64, decimals: usize| Cell::fixed(Some(value), decimals);
     let digits = |value: f64| Cell::printed(Some(value), |value| number::significant(value, 2));
     let share = |value: f64| Cell::printed(Some(value), |value| format!("{:.3} %", value * 100.0));
     let figures: [Figure<'_, &Verdict>; 18] = [
         (Column::words("verdict"), &|one| Cell::words(words::verdict(one))),
-        (number("ratio", "ratio"), &|one| fixed(one.ratio, 5)),
-        (number("from", "low"), &|one| fixed(one.low, 5)),
-        (number("to", "high"), &|one| fixed(one.high, 5)),
+        (number("ratio", "ratio"), &|one| estimate(one)[0].clone()),
+        (number("from", "low"), &|one| estimate(one)[1].clone()),
+        (number("to", "high"), &|one| estimate(one)[2].clone()),
         (number("confidence", "confidence"), &|one| share(one.confidence)),
         (number("robust", "huber_ratio"), &|one| fixed(one.huber_ratio, 5)),
         (number("blocks", "blocks"), &|one| Cell::count(one.blocks as u64)),

@@ -23,7 +23,7 @@
 
 use rqps_stats::{Class, Detector, Metric, Rules, Tag, Verdict};
 use rqps_store::counted;
-use rqps_verdicts::RunVerdicts;
+use rqps_verdicts::{RunVerdicts, WindowOrder, host_doubt};
 use std::collections::BTreeSet;
 
 use crate::comparison::Comparison;
@@ -130,11 +130,8 @@ fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
 
 /// How many verdicts are inconclusive, and what it would take to decide them.
 fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
-    let open: Vec<&Verdict> = lines
-        .iter()
-        .flat_map(Line::verdicts)
-        .filter(|verdict| verdict.class == Class::Inconclusive)
-        .collect();
+    let open: Vec<&Verdict> =
+        lines.iter().flat_map(Line::judged).filter(|verdict| verdict.class == Class::Inconclusive).collect();
     let needs = open
         .iter()
         .filter_map(|verdict| Some((verdict.test.as_str(), RunVerdicts::blocks_to_resolve(verdict)?)));
@@ -161,6 +158,10 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         1 => format!("{verdicts_are} inconclusive; 1 of them is too noisy."),
         noisy => format!("{verdicts_are} inconclusive; {noisy} of them are too noisy."),
     };
+    let state = match not_quiet(judged, lines, open.len()) {
+        Some(why) => format!("{state} {why}"),
+        None => state,
+    };
     match (open.is_empty(), seconds > 0.0) {
         (true, _) => None,
         _ if judged.run.meta.is_imported() => Some(open_of_import(judged, &open, &verdicts_are, state)),
@@ -178,6 +179,13 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         (false, true) => Some(format!("{state} More passes would probably decide them.")),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
+}
+
+/// Why most verdicts are `open`, if the host was not quiet.
+fn not_quiet(judged: &Judged<'_>, lines: &[Line<'_>], open: usize) -> Option<String> {
+    let is_most = 2 * open > lines.iter().flat_map(Line::judged).count();
+    let doubt = host_doubt(&judged.run.certificates.before, WindowOrder::of(judged.run));
+    doubt.filter(|_| is_most).map(|doubt| format!("The host was {doubt}."))
 }
 
 /// Nothing here can measure more: whoever measured can repeat it.
@@ -265,15 +273,12 @@ fn figures(verdict: Option<&Verdict>, decimals: usize, blocks_min: usize) -> Vec
     let Some(one) = verdict else {
         return vec![Cell::missing(); 6];
     };
-    let ratio = |value: f64| match value {
-        infinite if infinite.is_infinite() => Cell::words("from none"),
-        value => Cell::fixed(Some(value), decimals),
-    };
+    let [ratio, low, high] = Cell::estimate((one.ratio, one.low, one.high), decimals);
     vec![
         words::verdict_cell(one),
-        ratio(one.ratio),
-        ratio(one.low),
-        ratio(one.high),
+        if one.ratio.is_infinite() { Cell::words("from none") } else { ratio },
+        low,
+        high,
         Cell::count(one.blocks as u64),
         Cell::printed((one.blocks >= blocks_min).then_some(one.mde80), detectable),
     ]

@@ -178,7 +178,7 @@ fn host(spec: &RunSpec) -> Vec<Fact> {
     ]
 }
 
-const THOUSAND_ROWS: Unit = Unit::new("krows", "a thousand rows", "1000 rows", "thousand rows");
+const THOUSAND_ROWS: Unit = Unit::new("krows", "reading a thousand rows", "1000 rows", "thousand rows");
 
 fn role(position: usize) -> model::Role {
     match STEPS[position].0.rsplit_once('.') {

@@ -6,6 +6,7 @@ use crate::listing::{Cell, Column, Listing, Tint};
 use crate::out;
 use crate::verbs::run::PAGE_FILE;
 use rqps_fleet::{Collected, Fleet, HostResult, Split, collect};
+use rqps_model::Digits;
 use rqps_report::{Format, JointPage, JointRow};
 use rqps_stats::{Detector, Joint, OnHost, Verdict};
 use rqps_store::counted;
@@ -171,18 +172,20 @@ fn table(collected: &Collected, rows: &[&Joint]) -> Listing {
         let disagree = joint.agreement.is_broken();
         let arm = collected.arms.get(verdict.arm).map(String::as_str).unwrap_or_default();
         // Of hosts that disagree there is no average.
-        let figure = |value: f64| match value.is_finite() && !disagree {
-            true => Cell::with_exact(format!("{value:.4}"), value),
-            false => Cell::from(""),
-        };
+        let figures = Digits::of_ratio((verdict.low, verdict.high), 4).all(verdict.ratio);
+        let mut values = [verdict.ratio, verdict.low, verdict.high].into_iter();
+        let [ratio, low, high] = figures.map(|text| match values.next().filter(|value| value.is_finite()) {
+            Some(value) if !disagree => Cell::with_exact(text, value),
+            _ => Cell::from(""),
+        });
         listing.row(vec![
             verdict.test.as_str().into(),
             arm.into(),
             verdict.metric.to_string().into(),
             Cell::from(word(joint)).tinted(tint(joint)),
-            figure(verdict.ratio),
-            figure(verdict.low),
-            figure(verdict.high),
+            ratio,
+            low,
+            high,
             joint.hosts.len().to_string().into(),
             on_hosts(collected, joint).into(),
         ]);
