@@ -25,7 +25,8 @@ pub(crate) fn version() -> Result<String, BuildError> {
         Some(version) if version >= VERSION_MIN => Ok(text),
         _ => {
             let wanted = format!("{}.{}", VERSION_MIN.0, VERSION_MIN.1);
-            Err(BuildError::OldProgram { program: "fio".to_owned(), found: text, wanted })
+            let found = if text.is_empty() { "unknown".to_owned() } else { text };
+            Err(BuildError::OldProgram { program: "fio".to_owned(), found, wanted })
         }
     }
 }
@@ -58,10 +59,9 @@ pub(crate) struct Writes<'a> {
 }
 
 impl Writes<'_> {
-    /// Jobs are threads, so that all end with their process.
     pub fn command(&self) -> Command {
         let mut command = fio(self.file, self.file_bytes);
-        command.args(["--name=sync_latency", "--rw=randwrite", "--ioengine=psync", "--direct=1", "--thread"]);
+        command.args(["--name=sync_latency", "--rw=randwrite", "--ioengine=psync", "--direct=1"]);
         command.arg(format!("--bs={}", self.block_bytes)).arg(format!("--randseed={}", self.seed));
         command.arg(format!("--numjobs={}", self.jobs)).arg(format!("--max-jobs={}", self.jobs));
         match self.sync {
@@ -87,12 +87,15 @@ pub(crate) fn fill(file: &Path, bytes: u64) -> Command {
     command
 }
 
-/// fio on a file. If this thread dies, so does fio.
+/// fio on a file. If this thread dies, so does fio; its jobs are threads, which end with it.
 fn fio(file: &Path, bytes: u64) -> Command {
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "--", "fio", "--output-format=json+", "--eta=never"]);
-    // A colon separates names of files.
-    let name = file.to_string_lossy().replace('\\', "\\\\").replace(':', "\\:");
+    command.args(["--pdeathsig", "KILL", "--", "fio", "--output-format=json+", "--eta=never", "--thread"]);
+    // In its own options fio ends a path at `;` and `#`, and takes `:` and backslashes for its own: it gets the name alone.
+    if let Some(directory) = file.parent() {
+        command.current_dir(directory);
+    }
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
     command.arg(format!("--filename={name}")).arg(format!("--size={bytes}"));
     command
 }

@@ -179,8 +179,7 @@ fn legend(run: &Run, comparison: &Comparison<'_>) -> Vec<String> {
     .to_vec();
     let has_metric = |name: &str| run.windows.iter().any(|window| window.metrics.contains_key(name));
     if has_metric("server_data_writes") || has_metric("server_fsyncs") {
-        let writes =
-            "dw/o, fsync/o: writes to data files and fsyncs of data and log, as the server counts them";
+        let writes = "dw/o, fsync/o: writes to and fsyncs of data files and log, as the server counts them";
         lines.push(writes.to_owned());
     }
     let tests = comparison.steps(StepKind::Tests);

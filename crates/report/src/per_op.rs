@@ -12,7 +12,7 @@
 //! | `cs/o` | context switches of the whole host |
 //! | `r/o`, `w/o` | read and write requests to all whole disks of the host |
 //! | `rKB/o`, `wKB/o` | KB read from and written to them |
-//! | `dw/o` | the server's writes to its data files, if it counts them |
+//! | `dw/o` | the server's writes to its data files and log, if it counts them |
 //! | `fsync/o` | the server's fsyncs of data and log, if it counts them |
 //! | `fsync/dw` | these fsyncs over these writes |
 //! | `o/s` | operations per second |
@@ -73,7 +73,7 @@ enum Source {
     HostCpu,
     /// Operations per second.
     Rate,
-    /// The server's fsyncs of data and log, of its writes to data files.
+    /// The server's fsyncs of data and log, over its writes to both.
     FsyncsPerWrite,
 }
 

@@ -9,6 +9,8 @@ const STEAL_PERCENT_MAX: f64 = 3.0;
 const OTHER_PROGRAMS_PERCENT_MAX: f64 = 10.0;
 /// Spread of 100 ms slices of integer speed by CPU time from which frequency is not steady.
 const FREQUENCY_SPREAD_MAX: f64 = 0.05;
+/// Mount options with which a file system sends no flushes to its disk.
+const WITHOUT_FLUSHES: [&str; 2] = ["nobarrier", "barrier=0"];
 /// Syncs of a write cache that survives power loss take 1 to 60 us on published devices, those of other SSDs 450 us and
 /// more. Between these is no device.
 const CACHED_SYNC_US_MAX: f64 = 100.0;
@@ -98,19 +100,32 @@ pub struct HostAnswer {
     pub text: String,
 }
 
-/// Answers all questions that a certificate can answer; `filesystem` is that of the data.
-pub fn host_answers(
-    figures: &[HostFigure],
-    filesystem: Option<&str>,
-    windows: WindowOrder,
-) -> Vec<HostAnswer> {
+/// The mounted file system of the data, as far as it is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DataMount<'a> {
+    pub filesystem: Option<&'a str>,
+    /// Separated by commas.
+    pub options: Option<&'a str>,
+}
+
+impl<'a> DataMount<'a> {
+    /// That of a run.
+    pub fn of(run: &'a Run) -> Self {
+        let fact = |key: &str| run.host.iter().find(|fact| fact.key == key).map(|fact| fact.value.as_str());
+        Self { filesystem: fact("filesystem"), options: fact("mount_options") }
+    }
+
+    /// The option by which syncs do not reach the disk, if there is one.
+    fn without_flushes(self) -> Option<&'a str> {
+        self.options?.split(',').find(|option| WITHOUT_FLUSHES.contains(option))
+    }
+}
+
+/// Answers all questions that a certificate can answer.
+pub fn host_answers(figures: &[HostFigure], mount: DataMount<'_>, windows: WindowOrder) -> Vec<HostAnswer> {
     let seen = Seen(figures);
-    let answers = [
-        seen.write_cache(filesystem),
-        seen.steady_frequency(),
-        seen.own_cpus(),
-        seen.comparable_rates(windows),
-    ];
+    let answers =
+        [seen.write_cache(mount), seen.steady_frequency(), seen.own_cpus(), seen.comparable_rates(windows)];
     answers.into_iter().flatten().collect()
 }
 
@@ -225,14 +240,21 @@ impl Seen<'_> {
         self.figure(quantity).map(|figure| figure.value)
     }
 
-    fn write_cache(&self, filesystem: Option<&str>) -> Option<HostAnswer> {
+    fn write_cache(&self, mount: DataMount<'_>) -> Option<HostAnswer> {
         let HostFigure { value: us, low, high, .. } = *self.figure(HostQuantity::Sync)?;
         let took = format!("fdatasync after 16 KiB takes {us:.*} us", if us < 10.0 { 1 } else { 0 });
-        let (answer, text) = match filesystem {
-            Some(name) if IN_MEMORY.contains(&name) => (
+        let (answer, text) = match (mount.filesystem, mount.without_flushes()) {
+            (Some(name), _) if IN_MEMORY.contains(&name) => (
                 Answer::No,
                 format!(
                     "files are in memory ({name}) and lost with it; set RQPS_WORK to a directory on a disk"
+                ),
+            ),
+            (_, Some(option)) => (
+                Answer::No,
+                format!(
+                    "the file system is mounted with {option}: a sync does not flush the disk's write cache, and a power \
+                     loss loses what is in it ({took}); mount it without this option"
                 ),
             ),
             _ if low <= CACHED_SYNC_US_MAX && high >= DEVICE_SYNC_US_MIN => (
@@ -334,10 +356,8 @@ mod tests {
     }
 
     fn answers(figures: &[HostFigure], filesystem: &str) -> Vec<Answer> {
-        host_answers(figures, Some(filesystem), WindowOrder::CouldBeInTurns)
-            .iter()
-            .map(|answer| answer.answer)
-            .collect()
+        let mount = DataMount { filesystem: Some(filesystem), options: None };
+        host_answers(figures, mount, WindowOrder::CouldBeInTurns).iter().map(|answer| answer.answer).collect()
     }
 
     #[test]
@@ -363,8 +383,12 @@ mod tests {
             assert_eq!(advised, [false, expected[3] == No, false], "{worse:?}");
         }
         assert_eq!(answers(&quiet(), "tmpfs")[0], No, "fast, but in memory");
+        let mount = DataMount { filesystem: Some("ext4"), options: Some("nobarrier,relatime,rw") };
+        let write_cache = &host_answers(&quiet(), mount, WindowOrder::CouldBeInTurns)[0];
+        assert_eq!(write_cache.answer, No, "fast, as nothing is flushed");
+        assert!(write_cache.text.contains("mounted with nobarrier"), "{}", write_cache.text);
         assert_eq!(
-            host_answers(&quiet()[3..], None, WindowOrder::CouldBeInTurns).len(),
+            host_answers(&quiet()[3..], DataMount::default(), WindowOrder::CouldBeInTurns).len(),
             1,
             "no answer without its figures"
         );

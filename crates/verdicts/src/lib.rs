@@ -33,8 +33,8 @@ mod versions;
 pub use agreement::Agreement;
 pub use alarm::{FalseAlarm, FalseAlarmCheck};
 pub use certificate::{
-    Answer, CommitPromise, HostAnswer, HostChange, HostQuestion, WindowOrder, commit_promise, host_answers,
-    host_changes, host_doubt, pooled,
+    Answer, CommitPromise, DataMount, HostAnswer, HostChange, HostQuestion, WindowOrder, commit_promise,
+    host_answers, host_changes, host_doubt, pooled,
 };
 pub use data::{InstructionSource, experiment, instruction_source};
 pub use disturbed::Disturbance;

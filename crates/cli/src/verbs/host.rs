@@ -8,7 +8,7 @@ use crate::progress::with_spinner;
 use rqps_model::HostFigure;
 use rqps_probe::{HostFacts, certify};
 use rqps_report::{Format, significant};
-use rqps_verdicts::{Answer, HostAnswer, WindowOrder, commit_promise, host_answers};
+use rqps_verdicts::{Answer, DataMount, HostAnswer, WindowOrder, commit_promise, host_answers};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -32,7 +32,9 @@ fn print_facts(context: &Context, facts: &HostFacts) -> anyhow::Result<()> {
 
 fn print_certificate(context: &Context, facts: &HostFacts) -> anyhow::Result<()> {
     let figures = with_spinner("measuring this host", || certify(&context.dirs.work))?;
-    let answers = host_answers(&figures, facts.filesystem.as_deref(), WindowOrder::CouldBeInTurns);
+    let mount =
+        DataMount { filesystem: facts.filesystem.as_deref(), options: facts.mount_options.as_deref() };
+    let answers = host_answers(&figures, mount, WindowOrder::CouldBeInTurns);
     let columns = ["value", "low", "high"].map(Column::number);
     let mut listing = Listing::new(columns.into_iter().chain(["unit", "figure"].map(Column::text)).collect());
     for figure in &figures {

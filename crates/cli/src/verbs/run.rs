@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use rqps_executor::{Execution, Finish, Ingredients, Needs};
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, Protocol};
-use rqps_store::{NoResult, RunFolder};
+use rqps_store::{NoResult, RunFolder, counted};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -52,7 +52,7 @@ pub fn begin_told(
     results: &Path,
     told: &[String],
 ) -> anyhow::Result<Execution> {
-    let what = format!("getting the builds of {} arms", plan.arms.len());
+    let what = format!("getting the builds of {}", counted(plan.arms.len(), "arm"));
     let ingredients = with_build_progress(context, &what, None, |watch| {
         rqps_executor::resolve(&KIT, &plan, &context.dirs, watch)
     })?;

@@ -31,16 +31,22 @@ fn is_empty(dir: &Path) -> bool {
 
 #[test]
 fn fio_measures_and_its_file_is_gone_after_a_kill_and_at_the_end() {
-    let (bench, dir) = (Bench::new(), on_disk());
+    let (bench, parent) = (Bench::new(), on_disk());
+    // Where fio would end its name is another file.
+    let dir = parent.path().join("db;o#l:d");
+    let others = ["db", "db;o", "db;o#l"].map(|name| parent.path().join(name));
+    fs::create_dir(&dir).unwrap();
+    others.iter().for_each(|path| fs::write(path, "ledger").unwrap());
     let workload = "seconds = 1\njobs = [1, 2]\nsteps = [\"16k-none\", \"16k-fdatasync\"]";
-    let plan = plan(&bench, dir.path(), "", workload, &["a"]);
+    let plan = plan(&bench, &dir, "", workload, &["a"]);
     let mut running = bench.start(&["run", &plan]);
     running.expect_line(&["a", "load", "MB/s"]);
-    assert!(!is_empty(dir.path()), "no file to remove");
+    assert!(!is_empty(&dir), "no file to remove");
     running.kill();
-    wait_for("the removal of the file", || is_empty(dir.path()).then_some(()));
+    wait_for("the removal of the file", || is_empty(&dir).then_some(()));
     let ended = bench.call(&["resume"]).expect(0);
-    assert!(is_empty(dir.path()));
+    assert!(is_empty(&dir));
+    others.iter().for_each(|path| assert_eq!(fs::read_to_string(path).unwrap(), "ledger", "{path:?}"));
     bench.expect_no_process();
     for column in ["w/s", "MB/s", "sync", "jobs"] {
         assert!(ended.stdout.contains(column), "{}", ended.stdout);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_store::Run;
-use rqps_verdicts::{WindowOrder, host_answers, pooled};
+use rqps_verdicts::{DataMount, WindowOrder, host_answers, pooled};
 
 /// Hosts by a fact's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,8 +19,7 @@ pub(super) fn of(run: &Run) -> BTreeMap<String, String> {
     let comparable = run.host.iter().filter(|fact| fact.comparable);
     let mut facts: BTreeMap<String, String> =
         comparable.map(|fact| (fact.key.clone(), fact.value.clone())).collect();
-    let file_system = run.host.iter().find(|fact| fact.key == "filesystem").map(|fact| fact.value.as_str());
-    for answer in host_answers(&pooled(&run.certificates), file_system, WindowOrder::of(run)) {
+    for answer in host_answers(&pooled(&run.certificates), DataMount::of(run), WindowOrder::of(run)) {
         facts.insert(answer.question.title().to_owned(), answer.answer.to_string());
     }
     facts

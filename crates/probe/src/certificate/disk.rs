@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rqps_model::HostQuantity;
 use rqps_model::random::Stream;
-use rustix::fs::{AtFlags, OFlags, StatxFlags, statx};
+use rustix::fs::{AtFlags, OFlags, StatxFlags, fstatvfs, statx};
 
 use super::slices::{LONG_SLICE, SHORT_SLICE, Slices, timed_slice};
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 /// Prefix of the file's name, followed by the PID of its process.
 const PREFIX: &str = ".rqps-certificate-";
 
-/// Size of the file, unless the disk is too slow to write it in [`FILL_MAX`].
+/// Size of the file, unless the disk is too slow to write it in [`FILL_MAX`], or it would take more than half of the free space.
 const FILE_BYTES: u64 = 64 << 20;
 const FILL_MAX: Duration = Duration::from_secs(1);
 
@@ -118,10 +118,12 @@ impl Scratch {
     fn fill(&mut self) -> io::Result<()> {
         let chunk_start = self.memory.as_ptr().align_offset(ALIGNMENT);
         let chunk = &self.memory[chunk_start..chunk_start + CHUNK_BYTES];
-        let start = Instant::now();
-        while self.size < FILE_BYTES && (self.size == 0 || start.elapsed() < FILL_MAX) {
+        let space = fstatvfs(&self.file)?;
+        let size_max = FILE_BYTES.min(space.f_bavail * space.f_frsize / 2);
+        let (start, step) = (Instant::now(), chunk.len() as u64);
+        while self.size == 0 || self.size + step <= size_max && start.elapsed() < FILL_MAX {
             self.file.write_all_at(chunk, self.size)?;
-            self.size += chunk.len() as u64;
+            self.size += step;
         }
         self.file.sync_all()
     }

@@ -14,7 +14,7 @@
 use rqps_explain::{promise_of, waiting_commits};
 use rqps_model::{HostFigure, HostQuantity};
 use rqps_store::Run;
-use rqps_verdicts::{WindowOrder, host_answers, host_changes, host_doubt, pooled};
+use rqps_verdicts::{DataMount, WindowOrder, host_answers, host_changes, host_doubt, pooled};
 
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
@@ -29,9 +29,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     }
     let mut blocks = vec![Block::Table(table(&runs))];
     for run in &runs {
-        let fact = run.host.iter().find(|fact| fact.key == "filesystem");
-        let file_system = fact.map(|fact| fact.value.as_str());
-        let answers = host_answers(&run.certificates.before, file_system, WindowOrder::of(run));
+        let answers = host_answers(&run.certificates.before, DataMount::of(run), WindowOrder::of(run));
         let name = if runs.len() > 1 { format!(" ({})", run.folder.name()) } else { String::new() };
         let items =
             answers.iter().map(|one| format!("{}: {}, {}", one.question.title(), one.answer, one.text));

@@ -148,7 +148,8 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let state = match noisy {
         0 => format!("{verdicts_are} inconclusive."),
         noisy if noisy == open.len() && is_limited => format!(
-            "{verdicts_are} inconclusive after {blocks_max} blocks, the most that `blocks_max` in the plan allows."
+            "{verdicts_are} inconclusive and cannot be decided within {blocks_max} blocks, the most that `blocks_max` in the \
+             plan allows."
         ),
         noisy if noisy == open.len() => format!("{verdicts_are} inconclusive: too noisy."),
         noisy if is_limited => format!(

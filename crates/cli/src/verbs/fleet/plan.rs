@@ -65,7 +65,7 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
         return print_scripts(&spec, &folder);
     }
     let dirs = Dirs { cache: spec.cache.clone(), work: context.dirs.work.clone() };
-    let what = format!("getting the builds of {} arms", plan.arms.len());
+    let what = format!("getting the builds of {}", counted(plan.arms.len(), "arm"));
     let ingredients =
         with_build_progress(context, &what, None, |watch| rqps_executor::resolve(&KIT, &plan, &dirs, watch))?;
     warn_of_budget(&plan, &pieces, &ingredients, &dirs);
