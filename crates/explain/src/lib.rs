@@ -24,6 +24,7 @@ mod quantity;
 mod queue;
 mod rank;
 mod settings;
+mod syncs;
 mod time;
 mod waits;
 mod words;
@@ -150,7 +151,7 @@ fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
     let searched = cx.judged.is_none() || is_changed(cx);
     // A different query plan is a fact; among many figures some always exceed noise by chance.
     let (mut findings, remarks) =
-        if searched { findings(cx, &suspects)? } else { (plans::findings(cx)?, Vec::new()) };
+        if searched { findings(cx, &differences, &suspects)? } else { (plans::findings(cx)?, Vec::new()) };
     suspects.attach(&mut findings);
     Ok(Explanation {
         test: cx.test.to_owned(),
@@ -174,7 +175,11 @@ fn is_changed(cx: &Context<'_>) -> bool {
 }
 
 /// Findings, and remarks on what was not measured.
-fn findings(cx: &Context<'_>, suspects: &mechanisms::Suspects) -> Result<(Vec<Finding>, Vec<String>)> {
+fn findings(
+    cx: &Context<'_>,
+    differences: &[Difference],
+    suspects: &mechanisms::Suspects,
+) -> Result<(Vec<Finding>, Vec<String>)> {
     let mut found = queue::findings(cx);
     // If the arms did different work, their times per operation are not comparable.
     if found.iter().all(|finding| finding.word != Word::NotComparable) {
@@ -185,6 +190,7 @@ fn findings(cx: &Context<'_>, suspects: &mechanisms::Suspects) -> Result<(Vec<Fi
     found.extend(connections::findings(cx));
     found.extend(plans::findings(cx)?);
     found.extend(host::findings(cx));
+    found.extend(syncs::findings(cx, differences));
     found.extend(waits::findings(cx)?);
     let mut remarks = remarks(cx);
     found.extend(profile::finding(cx, &mut remarks)?);

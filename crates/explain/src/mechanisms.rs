@@ -347,7 +347,7 @@ fn affects_plan(setting: &str, changed: &[&PlanPart]) -> bool {
 }
 
 /// `the arms differ in random_page_cost (1.1, base 4)`; `None` if there is nothing to name.
-fn phrase(differences: &[&Difference]) -> Option<String> {
+pub(crate) fn phrase(differences: &[&Difference]) -> Option<String> {
     let (statements, others): (Vec<&Difference>, Vec<&Difference>) =
         differences.iter().copied().partition(|difference| difference.kind == DifferenceKind::AfterLoad);
     let mut parts = Vec::new();

@@ -84,6 +84,9 @@ const IMPLICIT_SOURCES: [&str; 5] = ["default", "override", "COMPILED", "COMPILE
 /// The source given by servers that do not report where a value comes from.
 const UNKNOWN: &str = "unknown";
 
+/// The fact of a directory that is a list.
+const MOUNT_OPTIONS: &str = "mount_options";
+
 /// All settings of an arm. For a run that did not record them, those in a window's fingerprint: settings
 /// missing there have an unknown default, and those present may have been written by initdb.
 fn known(run: &Run, test: Option<&str>, arm: usize) -> Result<Known> {
@@ -266,17 +269,27 @@ fn after_load(base: &Arm, arm: &Arm) -> Option<Difference> {
     differing(DifferenceKind::AfterLoad, AFTER_LOAD, before.as_deref(), after.as_deref())
 }
 
-/// Differences between two directories: their file systems, mount options and devices.
+/// Differences between two directories: their file systems, mount options (only those that differ) and devices.
 fn directory(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let value = |arm: &Arm, name: &str| {
         arm.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone())
     };
     let names: BTreeSet<&String> = base.facts.iter().chain(&arm.facts).map(|fact| &fact.name).collect();
     let difference = |name: &String| {
-        let (before, after) = (value(base, name), value(arm, name));
+        let (mut before, mut after) = (value(base, name), value(arm, name));
+        if let (MOUNT_OPTIONS, Some(own), Some(others)) = (name.as_str(), &before, &after) {
+            (before, after) = (only_in(own, others), only_in(others, own));
+        }
         differing(DifferenceKind::Build, name, before.as_deref(), after.as_deref())
     };
     names.into_iter().filter_map(difference).collect()
+}
+
+/// Of a list with commas, what another lacks; `None` if nothing.
+fn only_in(list: &str, other: &str) -> Option<String> {
+    let only: Vec<&str> =
+        list.split(',').filter(|option| !other.split(',').any(|one| one == *option)).collect();
+    (!only.is_empty()).then(|| only.join(","))
 }
 
 /// Differences in how the servers were built; for flags, only the words that differ.
@@ -430,5 +443,8 @@ mod tests {
         );
         assert_eq!(base.difference(&arm).collect::<Vec<_>>(), ["--with-llvm"]);
         assert_eq!(arm.difference(&base).collect::<Vec<_>>(), ["--enable-cassert"]);
+        let mounts = ["nobarrier,relatime,rw", "relatime,rw"];
+        assert_eq!(only_in(mounts[0], mounts[1]).as_deref(), Some("nobarrier"));
+        assert_eq!(only_in(mounts[1], mounts[0]), None);
     }
 }
