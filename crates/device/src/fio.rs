@@ -91,7 +91,7 @@ pub(crate) fn fill(file: &Path, bytes: u64) -> Command {
 fn fio(file: &Path, bytes: u64) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--", "fio", "--output-format=json+", "--eta=never", "--thread"]);
-    // In its own options fio ends a path at `;` and `#`, and takes `:` and backslashes for its own: it gets the name alone.
+    // fio ends a path at `;` and `#`, and has a meaning of its own for `:` and backslashes: it gets the name alone.
     if let Some(directory) = file.parent() {
         command.current_dir(directory);
     }

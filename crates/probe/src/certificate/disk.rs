@@ -18,7 +18,8 @@ use crate::error::{Error, Result};
 /// Prefix of the file's name, followed by the PID of its process.
 const PREFIX: &str = ".rqps-certificate-";
 
-/// Size of the file, unless the disk is too slow to write it in [`FILL_MAX`], or it would take more than half of the free space.
+/// Size of the file, unless the disk is too slow to write it in [`FILL_MAX`], or it would take more than half of the
+/// free space.
 const FILE_BYTES: u64 = 64 << 20;
 const FILL_MAX: Duration = Duration::from_secs(1);
 
