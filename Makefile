@@ -10,7 +10,7 @@ LINTED = RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings
 help:
 	@echo 'make test      everything that has to hold: packages, format, lints, all tests, the Python wheel, fidelity to sysbench'
 	@echo 'make check     format and lints only'
-	@echo 'make demo      compare two Postgres releases, in under five minutes after the build'
+	@echo 'make demo      compare two Postgres releases, in about five minutes after the build on two quiet CPUs'
 	@echo 'make dist      a release archive for x86-64 Linux from glibc 2.31 on, tried with that libc'
 	@echo 'make packages  install the Debian packages that building and testing need, where they are missing'
 

@@ -122,7 +122,7 @@ mod tests {
         for (bad, advice) in [
             ("9", "write 9.6"),
             ("9.2", "9.3 and later"),
-            ("8.4.1", "9.6 and later"),
+            ("8.4.1", "9.3 and later"),
             ("18.1.2", "two numbers"),
             ("18beta1", "18.1"),
             ("", "18.1"),

@@ -98,6 +98,12 @@ fn run_here(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
 
 fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     context.catch_signals();
+    if fleet.spec.place == Place::Local {
+        out::message(&format!(
+            "its tasks run in the `rqps fleet run` or `resume` that began them; if that has ended: rqps fleet resume {}",
+            shown(&fleet.folder)
+        ));
+    }
     let mut said = String::new();
     let mut say = |text: String| {
         if text != said {
@@ -112,7 +118,15 @@ fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
                 say(summary(&pass) + &refused.collect::<String>());
                 if pass.is_over() {
                     let failed = pass.count(|state| *state == State::Failed);
-                    return Ok(if failed > 0 { ExitCode::from(EXIT_FAILED) } else { ExitCode::SUCCESS });
+                    let place = shown(&fleet.folder);
+                    if failed > 0 {
+                        out::message(&format!("why         rqps fleet status {place}"));
+                        return Ok(ExitCode::from(EXIT_FAILED));
+                    }
+                    if !pass.is_cancelled {
+                        out::message(&format!("results     rqps fleet collect {place}"));
+                    }
+                    return Ok(ExitCode::SUCCESS);
                 }
             }
             // A controller that restarts, a folder that is full: jobs go on meanwhile.
@@ -210,8 +224,8 @@ fn why_not_done(fleet: &Fleet, task: &Task) -> String {
     match fleet.last_words(task) {
         Some(words) => format!("its last job ended without a result, and printed last: {words}"),
         None => format!(
-            "its last job ended without a word: does its host see {} under this path, as a shared folder? The log of \
-             slurmd there says more",
+            "its last job left neither result nor output: either `rqps fleet` was killed before Slurm had it, or its host does not \
+             see {} under this path, as a shared folder (the log of slurmd there says more)",
             fleet.folder.display()
         ),
     }
@@ -254,7 +268,7 @@ fn summary(pass: &Pass) -> String {
 
 /// The folder as a user would type it.
 fn shown(folder: &Path) -> String {
-    let current = std::env::current_dir().ok();
+    let current = std::env::current_dir().ok().filter(|current| current.parent().is_some());
     let relative = current.and_then(|current| folder.strip_prefix(current).ok().map(Path::to_owned));
     relative.as_deref().unwrap_or(folder).display().to_string()
 }

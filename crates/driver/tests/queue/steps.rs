@@ -106,8 +106,9 @@ fn sums_are_right((result, queue): (&StepResult, &QueueResult), stretch: &Stretc
     assert_eq!(stream(Role::Delete).map_or(0, |stream| stream.rows), deleted, "{name}");
     assert_eq!((result.changed_rows, result.removed_rows), (inserted + deleted, deleted), "{name}");
     assert_eq!(queue.short_deletes, 0, "{name}");
-    // No rows follow the last cash register.
-    assert!(result.noop_statements <= if has_queries { result.events / 100 } else { 0 }, "{name}");
+    // No rows follow the last cash register: a query in a thousand draws it, some more where few are done.
+    let noops_max = if has_queries { 5 + result.events / 100 } else { 0 };
+    assert!(result.noop_statements <= noops_max, "{name}: {} of {}", result.noop_statements, result.events);
     let foreground = if has_queries { stream(Role::Query).unwrap() } else { inserts };
     assert_eq!((result.events, result.queries), (foreground.statements, foreground.statements), "{name}");
     let (series, counted) = if has_queries { ("queries", result.events) } else { ("inserts", inserted) };

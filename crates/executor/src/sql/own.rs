@@ -79,7 +79,9 @@ fn load_dump((dump, dialect): (&Dump, Dialect), arm: &ActiveArm, control: &mut R
     }
     match reader.sha256() == dump.sha256 {
         true => Ok(()),
-        false => Err(refused("it is not the file with which this run began".to_owned())),
+        false => Err(refused(
+            "it is not the file with which this run began: restore that, or begin another run".to_owned(),
+        )),
     }
 }
 

@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// The fewest hosts for a verdict over hosts.
+pub(super) const HOSTS_MIN: usize = 3;
 /// The verdict when hosts disagree.
 const DIFFERS: &str = "differs";
 /// Facts that a remark names: of hosts that differ in everything, more say no more.
@@ -24,15 +26,32 @@ pub fn run(context: &Context, fleet: &Fleet, html: Option<&Option<PathBuf>>) -> 
     let collected = collect(fleet)?;
     let rows: Vec<&Joint> = collected.judged.joint.iter().filter(|joint| is_shown(joint)).collect();
     let listing = table(&collected, &rows);
-    if context.format == Format::Text {
-        out::print_line(&header(fleet, &collected))?;
-        out::print_line(&hosts(&collected).text(context.width, context.color))?;
-        for warning in warnings(&collected) {
-            out::print_line(&format!("warning: {warning}"))?;
+    let warnings = warnings(&collected, &rows);
+    match context.format {
+        Format::Text | Format::Markdown => {
+            let is_text = context.format == Format::Text;
+            out::print_line(&header(fleet, &collected))?;
+            if !is_text {
+                out::print_line("")?;
+            }
+            hosts(&collected).print(context, || Ok(Value::Null))?;
+            if !(is_text || warnings.is_empty()) {
+                out::print_line("")?;
+            }
+            let bullet = if is_text { "" } else { "- " };
+            for warning in &warnings {
+                out::print_line(&format!("{bullet}warning: {warning}"))?;
+            }
+            out::print_line("")?;
         }
-        out::print_line("")?;
+        // What reads the rows takes all of them for rows.
+        Format::Csv => {
+            out::message(&header(fleet, &collected));
+            warnings.iter().for_each(|warning| out::message(&format!("warning: {warning}")));
+        }
+        Format::Json => {}
     }
-    listing.print(context, || Ok(as_json(fleet, &collected)))?;
+    listing.print(context, || Ok(as_json(fleet, &collected, &warnings)))?;
     if context.format == Format::Text && rows.is_empty() {
         out::message(
             "nothing was measured on two hosts, so there is nothing to join; each run has its own tables",
@@ -40,7 +59,7 @@ pub fn run(context: &Context, fleet: &Fleet, html: Option<&Option<PathBuf>>) -> 
     }
     if let Some(file) = html {
         let file = file.clone().unwrap_or_else(|| fleet.folder.join(PAGE_FILE));
-        out::write_file(&file, page(fleet, &collected, &rows))?;
+        out::write_file(&file, page(fleet, &collected, &rows, warnings))?;
         out::message(&format!("page        {}", shown(&file)));
     }
     Ok(ExitCode::SUCCESS)
@@ -97,9 +116,17 @@ fn check(host: &HostResult, judged: &OnHost) -> String {
     }
 }
 
-/// What the runs' own reports warn of, a sentence for each host and kind.
-fn warnings(collected: &Collected) -> Vec<String> {
+/// What the runs' own reports warn of, a sentence for each host and kind, and rows of too few hosts.
+fn warnings(collected: &Collected, rows: &[&Joint]) -> Vec<String> {
     let mut warnings = Vec::new();
+    let few = rows.iter().filter(|joint| joint.hosts.len() < HOSTS_MIN).count();
+    if few > 0 {
+        warnings.push(format!(
+            "{few} of {} are from fewer than {HOSTS_MIN} hosts so far, too few for a verdict over hosts; `on hosts` has \
+             each host's own",
+            counted(rows.len(), "row")
+        ));
+    }
     for HostResult { name, tasks, doubts, .. } in &collected.hosts {
         let of_tasks = |count: usize| format!("{count} of {}", counted(*tasks, "task"));
         if let Some(fewest) = doubts.short.iter().map(|(_, blocks)| blocks).min() {
@@ -136,7 +163,7 @@ fn warnings(collected: &Collected) -> Vec<String> {
 }
 
 /// The same as one HTML file.
-fn page(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> String {
+fn page(fleet: &Fleet, collected: &Collected, rows: &[&Joint], warnings: Vec<String>) -> String {
     let facts = |(host, judged): (&HostResult, &OnHost)| {
         let fact = |key: &str| host.facts.get(key).cloned().unwrap_or_default();
         let facts = vec![host.tasks.to_string(), check(host, judged), fact("kernel"), fact("cpu_model")];
@@ -146,7 +173,7 @@ fn page(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> String {
     rqps_report::joint_page(&JointPage {
         title: format!("{} on {}", fleet.spec.plan, counted(collected.hosts.len(), "host")),
         about: header(fleet, collected),
-        warnings: warnings(collected),
+        warnings,
         program_version: env!("CARGO_PKG_VERSION"),
         arms: &collected.arms,
         hosts: collected.hosts.iter().zip(&collected.judged.each).map(facts).collect(),
@@ -244,7 +271,7 @@ fn percent(verdict: &Verdict) -> String {
     format!("{:+.1} %", 100.0 * (verdict.ratio - 1.0))
 }
 
-fn as_json(fleet: &Fleet, collected: &Collected) -> Value {
+fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
     let hosts: Vec<Value> = collected
         .hosts
         .iter()
@@ -288,7 +315,7 @@ fn as_json(fleet: &Fleet, collected: &Collected) -> Value {
     };
     json!({
         "fleet": fleet.folder, "tasks": fleet.spec.tasks.len(), "tasks_done": collected.tasks_done,
-        "base": collected.base, "hosts": hosts, "warnings": warnings(collected),
+        "base": collected.base, "hosts": hosts, "warnings": warnings,
         "verdicts": collected.judged.joint.iter().map(row).collect::<Vec<_>>(),
     })
 }

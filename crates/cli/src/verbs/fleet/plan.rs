@@ -1,5 +1,6 @@
 //! Plans a fleet: builds, configs, pieces, tasks.
 
+use super::collect::HOSTS_MIN;
 use super::{shown, submit};
 use crate::args::FleetRunArgs;
 use crate::build_progress::with_build_progress;
@@ -15,8 +16,8 @@ use rqps_fleet::{
     this_host,
 };
 use rqps_model::BuildSource;
-use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
+use rqps_plan::{Plan, Protocol};
 use rqps_servers::is_file;
 use rqps_store::{counted, now_ms};
 use rqps_workloads::sql::SqlPlan;
@@ -25,8 +26,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Hosts that measure each comparison: the fewest for a verdict over hosts.
-const REPLICAS: usize = 3;
+/// Hosts that measure each comparison.
+const REPLICAS: usize = HOSTS_MIN;
 /// Folders of fleets of one plan.
 const FOLDERS_MAX: u32 = 10_000;
 
@@ -61,6 +62,7 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
         tasks,
     };
     announce(&spec, &pieces);
+    warn_of_nothing_to_join(&plan);
     if args.dry_run {
         return print_scripts(&spec, &folder);
     }
@@ -101,6 +103,18 @@ fn make(
     };
     let texts = pieces.iter().map(|piece| text(&piece.plan)).collect::<anyhow::Result<Vec<String>>>()?;
     Ok(Fleet::create(folder, spec, &text(plan)?, &texts, program)?)
+}
+
+/// Hours of measuring that `fleet collect` makes nothing of.
+fn warn_of_nothing_to_join(plan: &Plan) {
+    let why = match plan.protocol {
+        _ if plan.arms.len() < 2 => "the plan has one arm, so there is nothing to compare",
+        Protocol::Sequence if plan.passes == 1 => {
+            "a sequence of one pass has no verdicts; write `passes = 3`, or protocol = \"isolated\""
+        }
+        _ => return,
+    };
+    out::message(&format!("warning: `rqps fleet collect` will have nothing to join: {why}"));
 }
 
 /// As `rqps run` warns, but now, and not in the output of a job.
