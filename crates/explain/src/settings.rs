@@ -278,18 +278,18 @@ fn directory(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let difference = |name: &String| {
         let (mut before, mut after) = (value(base, name), value(arm, name));
         if let (MOUNT_OPTIONS, Some(own), Some(others)) = (name.as_str(), &before, &after) {
-            (before, after) = (only_in(own, others), only_in(others, own));
+            let [own, others] = [own, others].map(|list| list.split(',').map(str::to_owned).collect());
+            (before, after) = (only_in(&own, &others, ","), only_in(&others, &own, ","));
         }
         differing(DifferenceKind::Build, name, before.as_deref(), after.as_deref())
     };
     names.into_iter().filter_map(difference).collect()
 }
 
-/// Of a list with commas, what another lacks; `None` if nothing.
-fn only_in(list: &str, other: &str) -> Option<String> {
-    let only: Vec<&str> =
-        list.split(',').filter(|option| !other.split(',').any(|one| one == *option)).collect();
-    (!only.is_empty()).then(|| only.join(","))
+/// The words that another list lacks; `None` if there are none.
+fn only_in(these: &BTreeSet<String>, others: &BTreeSet<String>, separator: &str) -> Option<String> {
+    let words: Vec<&str> = these.difference(others).map(String::as_str).collect();
+    (!words.is_empty()).then(|| words.join(separator))
 }
 
 /// Differences in how the servers were built; for flags, only the words that differ.
@@ -308,11 +308,7 @@ fn build(base: &Arm, arm: &Arm) -> Vec<Difference> {
     for name in ["cflags", "cppflags", "ldflags", "configure"] {
         let (before, after) = (words_of(&base.facts, name), words_of(&arm.facts, name));
         let (Some(before), Some(after)) = (before, after) else { continue };
-        let only = |these: &BTreeSet<String>, others: &BTreeSet<String>| {
-            let words: Vec<&str> = these.difference(others).map(String::as_str).collect();
-            (!words.is_empty()).then(|| words.join(" "))
-        };
-        let (removed, added) = (only(&before, &after), only(&after, &before));
+        let (removed, added) = (only_in(&before, &after, " "), only_in(&after, &before, " "));
         found.extend(differing(kind, name, removed.as_deref(), added.as_deref()));
     }
     if found.is_empty() && base.build_version == arm.build_version {
@@ -443,8 +439,9 @@ mod tests {
         );
         assert_eq!(base.difference(&arm).collect::<Vec<_>>(), ["--with-llvm"]);
         assert_eq!(arm.difference(&base).collect::<Vec<_>>(), ["--enable-cassert"]);
-        let mounts = ["nobarrier,relatime,rw", "relatime,rw"];
-        assert_eq!(only_in(mounts[0], mounts[1]).as_deref(), Some("nobarrier"));
-        assert_eq!(only_in(mounts[1], mounts[0]), None);
+        let mounts = ["nobarrier,relatime,rw", "relatime,rw"]
+            .map(|list| list.split(',').map(str::to_owned).collect::<BTreeSet<_>>());
+        assert_eq!(only_in(&mounts[0], &mounts[1], ",").as_deref(), Some("nobarrier"));
+        assert_eq!(only_in(&mounts[1], &mounts[0], ","), None);
     }
 }

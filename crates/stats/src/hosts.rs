@@ -23,7 +23,7 @@ use crate::verdict::{Judgement, Tag, Verdict};
 const HOST: &str = "host";
 
 /// Fewest hosts for a verdict over hosts. Two are judged each, and compared.
-const HOSTS_MIN: usize = 3;
+pub const HOSTS_MIN: usize = 3;
 /// Share of the errors that are spent. All hosts are there before anything is judged, so there is a single look;
 /// but what a host is like shows in all its tests, so with few hosts the tests say less about the spread of hosts
 /// than it seems. In simulation (3 to 5 hosts that differ by twice the noise of a block, `alpha` 0.1 %) this gives up

@@ -37,7 +37,7 @@ mod verdict;
 pub use direction::Direction;
 pub use distribution::t_upper;
 pub use experiment::{BlockData, Experiment, InvalidData, MetricData, TestData, WindowData, WindowFigure};
-pub use hosts::{Agreement, Hosts, Joint, OnHost, judge_hosts};
+pub use hosts::{Agreement, HOSTS_MIN, Hosts, Joint, OnHost, judge_hosts};
 pub use judge::judge;
 pub use rqps_model::{Detector, Metric};
 pub use rules::{Look, Rules, STALL_SECONDS, stall_seconds_min};

@@ -8,14 +8,12 @@ use crate::verbs::run::PAGE_FILE;
 use rqps_fleet::{Collected, Fleet, HostResult, Split, collect};
 use rqps_model::Digits;
 use rqps_report::{Format, JointPage, JointRow};
-use rqps_stats::{Detector, Joint, OnHost, Verdict};
+use rqps_stats::{Detector, HOSTS_MIN, Joint, OnHost, Verdict};
 use rqps_store::counted;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The fewest hosts for a verdict over hosts.
-pub(super) const HOSTS_MIN: usize = 3;
 /// The verdict when hosts disagree.
 const DIFFERS: &str = "differs";
 /// Facts that a remark names: of hosts that differ in everything, more say no more.

@@ -1,6 +1,5 @@
 //! Plans a fleet: builds, configs, pieces, tasks.
 
-use super::collect::HOSTS_MIN;
 use super::{shown, submit};
 use crate::args::FleetRunArgs;
 use crate::build_progress::with_build_progress;
@@ -19,6 +18,7 @@ use rqps_model::BuildSource;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, Protocol};
 use rqps_servers::is_file;
+use rqps_stats::HOSTS_MIN;
 use rqps_store::{counted, now_ms};
 use rqps_workloads::sql::SqlPlan;
 use std::collections::BTreeMap;
