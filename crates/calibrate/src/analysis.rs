@@ -10,6 +10,7 @@ use crate::goals::{Goal, goals};
 use crate::pairing::{Look, Sample, re_pair};
 use crate::share::Share;
 use crate::truth::{Size, Truth};
+use rqps_model::sample::median;
 use rqps_stats::{Detector, Experiment, Metric, Rules, TestData};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -246,8 +247,11 @@ fn noise(input: &Input<'_>, test: &TestData) -> TestNoise {
                 && verdict.metric == metric.key()
         };
         let figures = || input.frozen.verdicts.iter().filter(is_wanted);
-        let sd = median(figures().filter_map(|figure| figure.block_sd).collect())?;
-        Some((sd, median(figures().filter_map(|figure| figure.mde80).collect()).unwrap_or(f64::NAN)))
+        let sd = median(&figures().filter_map(|figure| figure.block_sd).collect::<Vec<f64>>())?;
+        Some((
+            sd,
+            median(&figures().filter_map(|figure| figure.mde80).collect::<Vec<f64>>()).unwrap_or(f64::NAN),
+        ))
     };
     let cost = [Metric::Instructions, Metric::CpuUs].into_iter().find_map(|metric| {
         let (sd, mde80) = figures(Detector::Cost, metric)?;
@@ -259,11 +263,6 @@ fn noise(input: &Input<'_>, test: &TestData) -> TestNoise {
         rate: figures(Detector::Rate, Metric::Rate),
         cost,
     }
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 fn sizes(input: &Input<'_>) -> Vec<TrueSize> {

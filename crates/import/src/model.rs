@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use rqps_model::{EndedBy, QueryPlan, Series, Unit, words};
+use rqps_model::{EndedBy, QueryPlan, Series, Unit, sample, words};
 use rqps_store::Histogram;
 
 pub static QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
@@ -199,12 +199,6 @@ pub fn number(text: &str) -> Option<f64> {
 
 /// The median of the finite values.
 pub fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        length if length % 2 == 1 => Some(sorted[middle]),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
-    }
+    let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sample::median(&finite)
 }

@@ -11,6 +11,7 @@ mod group;
 mod measure;
 mod observed;
 pub mod random;
+pub mod sample;
 mod server;
 mod source;
 mod step;

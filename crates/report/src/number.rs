@@ -53,18 +53,6 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
 }
 
-/// The median; the mean of the two middle values if their number is even. None if empty.
-pub(crate) fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(sorted[middle]),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
-    }
-}
-
 /// `value / base`; None if one is missing or the result is not finite.
 pub(crate) fn ratio(value: Option<f64>, base: Option<f64>) -> Option<f64> {
     value.zip(base).map(|(value, base)| value / base).filter(|ratio| ratio.is_finite())
@@ -94,13 +82,6 @@ mod tests {
     fn thresholds_apply_to_rounded_ratios() {
         assert_eq!([0.944, 0.954, 0.956, 1.044, 1.046].map(side_of_band), [-1, -1, 0, 0, 1]);
         assert_eq!([0.85, 1.0, 1.26].map(points_change), ["-15", "0", "+26"]);
-    }
-
-    #[test]
-    fn medians() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod posterior;
 mod simulated;
 
 use posterior::{Posterior, sizes};
+use rqps_model::sample::{mean, squares};
 use std::collections::BTreeSet;
 
 /// What the search assumes and when it ends.
@@ -253,16 +254,8 @@ fn blocks_needed(measured: &[Measured], errors_apart: f64, blocks_max: usize, ru
 
 /// Variance of the blocks of one version, over all versions; 0 if none has two.
 fn noise_variance(measured: &[Measured]) -> f64 {
-    let squares = |one: &Measured| {
-        let mean = mean(&one.blocks);
-        one.blocks.iter().map(|block| (block - mean).powi(2)).sum::<f64>()
-    };
     let free: usize = measured.iter().map(|one| one.blocks.len().saturating_sub(1)).sum();
-    measured.iter().map(squares).sum::<f64>() / free.max(1) as f64
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+    measured.iter().map(|one| squares(&one.blocks)).sum::<f64>() / free.max(1) as f64
 }
 
 /// Indices, the most probable first.

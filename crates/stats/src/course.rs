@@ -120,8 +120,8 @@ fn welch(variances: &[(f64, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairs::{mean, variance};
     use crate::sim::Rng;
+    use rqps_model::sample::{mean, variance};
 
     fn part(ln: f64, block_sd: f64, blocks: usize) -> Part {
         Part { ln, block_sd, df: blocks as f64 - 1.0, blocks, mei: 0.02 }

@@ -4,12 +4,13 @@ use crate::direction::Direction;
 use crate::exact::{self, Exact};
 use crate::experiment::TestData;
 use crate::looks::{Data, Estimate, Kind, Question, Shown, blocks_until_significant, predict, walk};
-use crate::pairs::{Pairs, Scale, Votes, base_mean, mean};
+use crate::pairs::{Pairs, Scale, Votes, base_mean};
 use crate::prior::Spread;
 use crate::rules::{Rules, stall_seconds_min};
 use crate::shape;
 use crate::signs;
 use crate::verdict::{Class, Tag, Verdict};
+use rqps_model::sample::mean;
 use rqps_model::{Detector, Events, Metric};
 
 /// If windows of equal arms differ as much with less than this probability, further blocks are worth

@@ -8,10 +8,11 @@
 use crate::direction::Direction;
 use crate::distribution::{t_two_sided, t_upper};
 use crate::exact::{self, Exact, ROUNDING, chance};
-use crate::pairs::{Pairs, Scale, Votes, mean, variance};
+use crate::pairs::{Pairs, Scale, Votes};
 use crate::prior::Spread;
 use crate::rules::Look;
 use crate::signs;
+use rqps_model::sample::{mean, variance};
 
 /// Mean contrast with its estimated error.
 #[derive(Debug, Clone, Copy)]

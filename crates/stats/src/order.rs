@@ -12,6 +12,7 @@ mod spread;
 pub use spread::Spread;
 
 use crate::t_upper;
+use rqps_model::sample::{mean, squares};
 use std::collections::BTreeMap;
 
 /// By variant: logarithms of an arm's figure over base's, one for each pass.
@@ -117,12 +118,8 @@ struct Noise {
 
 impl Noise {
     fn of(measured: &Measured) -> Self {
-        let squares = |passes: &Vec<f64>| {
-            let mean = mean(passes);
-            passes.iter().map(|pass| (pass - mean).powi(2)).sum::<f64>()
-        };
         let df: usize = measured.values().map(|passes| passes.len().saturating_sub(1)).sum();
-        let variance = measured.values().map(squares).sum::<f64>() / df.max(1) as f64;
+        let variance = measured.values().map(|passes| squares(passes)).sum::<f64>() / df.max(1) as f64;
         Noise { variance, df: df as f64 }
     }
 }
@@ -272,8 +269,4 @@ impl Search<'_> {
 
 fn around(value: f64, half: f64) -> Estimate {
     Estimate { value, low: value - half, high: value + half }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }

@@ -3,6 +3,7 @@
 use crate::direction::Direction;
 use crate::experiment::{BlockData, WindowData};
 use rqps_model::Metric;
+use rqps_model::sample::mean;
 
 /// The scale of contrasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,22 +143,6 @@ fn votes(windows: &[WindowData], block: u32, arm: usize, base: usize) -> (Votes,
         }
     }
     (votes, arm_s.min(base_s))
-}
-
-/// Arithmetic mean; NaN if empty.
-pub(crate) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// Sum of squared deviations from the mean.
-pub(crate) fn squares(values: &[f64]) -> f64 {
-    let centre = mean(values);
-    values.iter().map(|value| (value - centre).powi(2)).sum()
-}
-
-/// Sample variance; NaN for fewer than two values.
-pub(crate) fn variance(values: &[f64]) -> f64 {
-    squares(values) / (values.len() as f64 - 1.0)
 }
 
 /// Mean of base's values.

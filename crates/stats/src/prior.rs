@@ -112,8 +112,8 @@ pub(crate) fn fit(samples: &[Sample], design_effect: f64) -> Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairs::variance;
     use crate::sim::Rng;
+    use rqps_model::sample::variance;
 
     /// Variances of `arms` contrasts with one base over `blocks` blocks; one test per name.
     fn draw<'a>(rng: &mut Rng, names: &'a [String], arms: usize, blocks: usize, df: f64) -> Vec<Sample<'a>> {

@@ -3,10 +3,11 @@
 //! A look uses only what had been measured by its own last block; later blocks of other tests are ignored. So
 //! a look's decision is reproduced however much is measured afterwards.
 
-use crate::pairs::{Pairs, Scale, variance};
+use crate::pairs::{Pairs, Scale};
 use crate::prior::{Sample, Spread, fit};
 use crate::rules::Rules;
 use crate::shared::{Contrasts, design_effect};
+use rqps_model::sample::variance;
 use rqps_model::{Events, Metric};
 use std::collections::{BTreeMap, BTreeSet};
 

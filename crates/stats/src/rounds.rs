@@ -6,7 +6,7 @@
 //! correlation: winsorized values (Tukey and McLaughlin 1963), averaged over batches (Conway 1963; Law and
 //! Kelton, Simulation Modeling and Analysis, 9.5.3).
 
-use crate::pairs::{mean, variance};
+use rqps_model::sample::{mean, variance};
 
 /// Share of the rounds that is trimmed at either end.
 const TRIMMED: f64 = 0.2;

@@ -1,7 +1,7 @@
 //! Properties of blocks that a mean does not show: outliers and clusters.
 
 use crate::distribution::t_two_sided;
-use crate::pairs::{mean, squares, variance};
+use rqps_model::sample::{mean, squares, variance};
 
 /// k for 95 % efficiency at the normal distribution is 1.345; Huber himself chose 1.5 (Huber 1964).
 const HUBER_K: f64 = 1.5;

@@ -1,7 +1,7 @@
 //! Whether a window is usable: change points in its series.
 
 use crate::cuts::cuts_back_from;
-use crate::pairs::{mean, variance};
+use rqps_model::sample::{mean, variance};
 
 /// Shortest stretch that counts as a level; a shorter one is a stall, not a state.
 const SEGMENT_MIN_S: usize = 5;
@@ -98,8 +98,8 @@ fn pelt(series: &[f64], penalty: f64) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairs::squares;
     use crate::sim::Rng;
+    use rqps_model::sample::squares;
 
     /// Rates around 5000 per second with autoregressive noise.
     fn noisy_rates(rng: &mut Rng, sd: f64, phi: f64, seconds: usize) -> Vec<f64> {

@@ -11,7 +11,8 @@ use rqps_stats::{BlockData, Experiment, Metric, TestData};
 use rqps_store::Run;
 
 use crate::data::{done_blocks, is_usable};
-use crate::estimates::{mean, variance};
+use crate::estimates::variance;
+use rqps_model::sample::mean;
 
 /// Counts and windows disagree if their ratios to base differ by more than this factor, beyond the noise of
 /// CPU time. Different instructions, faster execution, and time in the kernel change CPU time by less.

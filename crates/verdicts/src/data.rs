@@ -20,10 +20,10 @@ use rqps_stats::{BlockData, Experiment, Metric, MetricData, TestData};
 use rqps_store::{BlockStatus, Recorded, Role, Run, Window};
 
 use crate::error::Result;
-use crate::estimates::mean;
 use crate::pairing::{Figures, block_data};
 use crate::stalls;
 use crate::turns::Turns;
+use rqps_model::sample::mean;
 
 /// Metric that is above 0 if hardware counters shared a register, so that their values are too small.
 const MULTIPLEXED: &str = "server_perf_multiplexed";

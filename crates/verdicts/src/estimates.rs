@@ -4,6 +4,7 @@
 //! is taken to be that of the median test, or its own if that is larger: another program in one of its
 //! windows widens its interval.
 
+use rqps_model::sample;
 use rqps_stats::{BlockData, Experiment, Metric, TestData};
 
 /// Probability that the true ratio is outside of the interval on one side; 1 % on both.
@@ -30,7 +31,7 @@ pub fn estimates(experiment: &Experiment, metric: Metric, arm: usize) -> Vec<Est
     let df: usize = tests.iter().map(|(_, contrasts)| contrasts.len() - 1).sum();
     let errors = rqps_stats::t_upper(OUTSIDE, df as f64);
     let estimate = |(test, contrasts): (&TestData, Vec<f64>)| {
-        let mean = mean(&contrasts);
+        let mean = sample::mean(&contrasts);
         let own = variance(&contrasts).unwrap_or(0.0);
         let half = common.map(|common| errors * (common.max(own) / contrasts.len() as f64).sqrt());
         Estimate {
@@ -49,20 +50,9 @@ fn contrasts(test: &TestData, metric: Metric, (base, arm): (usize, usize)) -> Ve
     blocks.filter_map(contrast).collect()
 }
 
-/// The mean of one or more values.
-pub(crate) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// Sum of squared distances from the mean.
-pub(crate) fn squares(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum()
-}
-
 /// The sample variance; `None` for fewer than two values.
 pub(crate) fn variance(values: &[f64]) -> Option<f64> {
-    (values.len() > 1).then(|| squares(values) / (values.len() - 1) as f64)
+    (values.len() > 1).then(|| sample::variance(values))
 }
 
 /// The median, or the upper of the two middle values.

@@ -13,8 +13,8 @@ use rqps_store::Run;
 
 use crate::data::{base_of, done_blocks, figure_of, is_result};
 use crate::error::Result;
-use crate::estimates::{mean, squares};
 use crate::turns::Turns;
+use rqps_model::sample::{mean, median, squares};
 
 /// Standard deviations of the logarithm of the ratio of two windows by source, each the median over tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,15 +62,15 @@ fn noise_of(run: &Run, turns: &Turns, metric: Metric) -> Option<Noise> {
         components(&labelled.collect::<Vec<Contrasts>>())
     };
     let found: Vec<[Option<f64>; 3]> = tests.values().filter_map(of_test).collect();
-    let level = |at: usize| median(found.iter().filter_map(|one| one[at]).collect());
+    let level = |at: usize| median(&found.iter().filter_map(|one| one[at]).collect::<Vec<f64>>());
     let of_control = run.windows.iter().filter(|window| window.action.arm == run.arms[control].name);
-    let rounds = of_control.filter_map(|window| turns.rate_error(window)).collect();
+    let rounds: Vec<f64> = of_control.filter_map(|window| turns.rate_error(window)).collect();
     Some(Noise {
         tests: found.len(),
         load: level(0),
         start: level(1)?,
         window: level(2)?,
-        rounds: median(rounds).filter(|_| metric == Metric::Rate),
+        rounds: median(&rounds).filter(|_| metric == Metric::Rate),
     })
 }
 
@@ -134,16 +134,6 @@ fn components(blocks: &[Contrasts]) -> Option<[Option<f64>; 3]> {
     Some([sd((of_loads - of_starts) / blocks_per_load), sd(start), sd(window)])
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() % 2 {
-        _ if values.is_empty() => None,
-        0 => Some((values[middle - 1] + values[middle]) / 2.0),
-        _ => Some(values[middle]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,7 +155,8 @@ mod tests {
         let mut rng = Rng::new(7);
         let found: Vec<[Option<f64>; 3]> =
             (0..400).map(|_| components(&simulated(&mut rng, blocks, truth)).unwrap()).collect();
-        [0, 1, 2].map(|at| median(found.iter().filter_map(|one| one[at]).collect()).unwrap_or(0.0))
+        [0, 1, 2]
+            .map(|at| median(&found.iter().filter_map(|one| one[at]).collect::<Vec<f64>>()).unwrap_or(0.0))
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_stats::BlockData;
 
-use crate::estimates::mean;
+use rqps_model::sample::mean;
 
 /// An arm's figures in one block, by window number.
 pub(crate) type Figures = BTreeMap<u32, f64>;

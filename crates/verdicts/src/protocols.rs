@@ -6,8 +6,8 @@ use rqps_store::{Arm, Run};
 
 use crate::data::done_blocks;
 use crate::error::Result;
-use crate::estimates::mean;
 use crate::judged::RunVerdicts;
+use rqps_model::sample::mean;
 
 /// A change that is significant in the sequence and absent when every test starts from the same data.
 #[derive(Debug, Clone, PartialEq)]

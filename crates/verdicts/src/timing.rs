@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rqps_store::{BlockStatus, Run};
 
 use crate::data::is_result;
-use crate::estimates::mean;
+use rqps_model::sample::mean;
 
 /// Mean seconds of a block.
 #[derive(Debug, Clone, Default, PartialEq)]

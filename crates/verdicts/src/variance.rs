@@ -17,9 +17,10 @@ use rqps_store::{Recorded, Run, Window};
 
 use crate::data::{arm_index, done_blocks, is_result, is_usable};
 use crate::error::{Error, Result};
-use crate::estimates::{mean, upper_median};
+use crate::estimates::upper_median;
 use crate::latency::{self, quantile_us};
 use crate::stalls::threshold_us;
+use rqps_model::sample::mean;
 
 /// Shortest window with per-second figures: the last second is cut off, and the first differs from the
 /// others.

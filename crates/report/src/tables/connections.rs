@@ -7,6 +7,8 @@
 //! | `sum` | CPU seconds of all connections |
 //! | `dbms`, `test` | the variant and the test |
 
+use rqps_model::sample;
+
 use crate::comparison::{ComparedArm, Comparison, StepKind};
 use crate::document::{Cell, Column, Figure, Table};
 use crate::number;
@@ -18,7 +20,7 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     let figures: [Figure<'_, CpuSeconds<'_>>; 7] = [
         (Column::number("conns", "connections"), &|(all, ..)| some(all, |all| all.len() as f64, 0)),
         (Column::number("min", "min_s"), &|(all, ..)| Cell::fixed(number::min(all), 2)),
-        (Column::number("median", "median_s"), &|(all, ..)| Cell::fixed(number::median(all), 2)),
+        (Column::number("median", "median_s"), &|(all, ..)| Cell::fixed(sample::median(all), 2)),
         (Column::number("max", "max_s"), &|(all, ..)| Cell::fixed(number::max(all), 2)),
         (Column::number("sum", "sum_s"), &|(all, ..)| some(all, |all| all.iter().sum(), 2)),
         (Column::words("dbms"), &|(_, arm, _)| Cell::words(arm.label())),

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use rqps_model::sample;
 use rqps_stats::{Experiment, Metric};
 use rqps_store::counted;
 use rqps_verdicts::{Estimate, estimates};
@@ -17,7 +18,6 @@ use rqps_verdicts::{Estimate, estimates};
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::number;
 use crate::tables::disturbed;
 use crate::verdict_lines::{Judged, Line};
 
@@ -102,7 +102,7 @@ fn sentence(label: &str, what: &str, lines: &[Line<'_>], costs: &BTreeMap<String
         let names: Vec<&str> = found.map(|one| one.test.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
-    let median = number::median(&ratios).map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}"));
+    let median = sample::median(&ratios).map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}"));
     format!(
         "{label}: {what} per operation relative to base, median of {}: {median}. More expensive, beyond noise: {}; cheaper: {}.",
         counted(estimates.len(), "test"),

@@ -9,6 +9,8 @@
 //! | `dbms` | the variant |
 //! | `test` | the test; listed if its rounded rQPS is 0.95 or less, or 1.05 or more |
 
+use rqps_model::sample;
+
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::number;
@@ -53,7 +55,7 @@ fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
         let ratios: Vec<f64> = of_group.iter().filter_map(|step| pair.ranked_ratio(&step.name)).collect();
         let group = &*of_group[0].group.short;
-        parts.push(match number::median(&ratios) {
+        parts.push(match sample::median(&ratios) {
             Some(median) => {
                 let unit = match (parts.is_empty(), (number::points(median) - 100).abs()) {
                     (true, 1) => " point",

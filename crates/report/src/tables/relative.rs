@@ -7,6 +7,8 @@
 //!
 //! Below each group: `median`, `min` and `max` of the column over the tests of the group that have a value.
 
+use rqps_model::sample;
+
 use crate::background::MARK;
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep, numbered};
 use crate::document::{Cell, Column, Row, RowKind, Table, Tint};
@@ -77,7 +79,7 @@ fn cell(ratio: Option<f64>) -> Cell {
 type Statistic = fn(&[f64]) -> Option<f64>;
 
 const STATISTICS: [(&str, Statistic); 3] =
-    [("median", number::median), ("min", number::min), ("max", number::max)];
+    [("median", sample::median), ("min", number::min), ("max", number::max)];
 
 /// The rows `median`, `min` and `max` of a group: per pair, over its tests with a ranked ratio.
 fn summary(group: &str, pairs: &[Pair<'_>], steps: &[TestStep]) -> Vec<Row> {

@@ -1,8 +1,8 @@
 //! Levels over consecutive versions: means, cuts, and their distribution under the null.
 
 use crate::cuts::cuts_back_from;
-use crate::pairs::{mean, squares};
 use crate::sim::Rng;
+use rqps_model::sample::{mean, squares};
 
 /// Simulated nulls beyond the quantile: enough to estimate it within a tenth of its size.
 const TAIL_DRAWS: f64 = 30.0;

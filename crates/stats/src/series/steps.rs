@@ -3,10 +3,10 @@
 use super::levels::{Row, arrival_set, fit, null_penalty, segment, slope, squares_to};
 use crate::direction::Direction;
 use crate::distribution::t_upper;
-use crate::pairs::mean;
 use crate::prior::{self, Sample, Spread};
 use crate::sim::Rng;
 use rqps_model::Metric;
+use rqps_model::sample::mean;
 use std::collections::BTreeMap;
 
 /// Minimum number of versions for a series; fewer are compared with base.

@@ -78,7 +78,8 @@ mod tests {
     fn draws_have_their_moments() {
         let mut rng = Rng::new(1);
         let count = 100_000;
-        let moments = |draws: Vec<f64>| (crate::pairs::mean(&draws), crate::pairs::variance(&draws));
+        let moments =
+            |draws: Vec<f64>| (rqps_model::sample::mean(&draws), rqps_model::sample::variance(&draws));
         let (mean, variance) = moments(rng.normals(count));
         assert!(mean.abs() < 0.013 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
         for df in [1.0, 6.0, 40.5] {
