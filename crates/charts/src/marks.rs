@@ -3,6 +3,7 @@
 use crate::palette::Colours;
 use crate::scale::ratio_label;
 use crate::svg::number;
+use rqps_model::Digits;
 use std::borrow::Cow;
 
 /// Verdict on a ratio.
@@ -53,6 +54,9 @@ impl Mark {
     }
 }
 
+/// Most decimals of a ratio.
+const DECIMALS_MAX: usize = 4;
+
 /// A ratio to base with its interval and verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioPoint {
@@ -72,12 +76,20 @@ impl RatioPoint {
 
     /// `0.87 (0.85 to 0.89), worse`
     pub(crate) fn in_words(&self) -> String {
-        let ratio = ratio_label(self.ratio);
-        let word = self.mark.word();
-        match self.has_interval() {
-            true => format!("{ratio} ({} to {}), {word}", ratio_label(self.low), ratio_label(self.high)),
-            false => format!("{ratio}, {word}"),
+        let (ratio, word) = (self.figure(), self.mark.word());
+        match self.digits().interval().filter(|_| self.has_interval()) {
+            Some(interval) => format!("{ratio} ({interval}), {word}"),
+            None => format!("{ratio}, {word}"),
         }
+    }
+
+    /// The ratio with the digits that its interval supports, two decimals if there is none.
+    pub(crate) fn figure(&self) -> String {
+        if self.has_interval() { self.digits().text(self.ratio) } else { ratio_label(self.ratio) }
+    }
+
+    fn digits(&self) -> Digits {
+        Digits::of_ratio((self.low, self.high), DECIMALS_MAX)
     }
 
     /// The values that an axis must cover.

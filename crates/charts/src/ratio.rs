@@ -288,17 +288,8 @@ impl RatioChart {
             .titled(&title);
         if layout.has_figures {
             let x = layout.axis.place.1 + FIGURES;
-            svg.caption(x, y + SMALL * 0.36, "end").a("class", "figure").content(&figure(point.ratio));
+            svg.caption(x, y + SMALL * 0.36, "end").a("class", "figure").content(&point.figure());
         }
-    }
-}
-
-/// A ratio for the column of figures, with decimals aligned.
-fn figure(ratio: f64) -> String {
-    match ratio {
-        _ if (ratio - 1.0).abs() < 0.1 => format!("{ratio:.3}"),
-        _ if (0.01..100.0).contains(&ratio) => format!("{ratio:.2}"),
-        _ => ratio_label(ratio),
     }
 }
 

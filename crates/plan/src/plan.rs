@@ -240,7 +240,8 @@ pub struct Plan {
     /// pass is one replicate. Always 1 with [`Protocol::Isolated`].
     #[serde(skip_serializing_if = "is_one")]
     pub passes: u32,
-    /// Wall-clock time after which no further block begins; `None`: until every verdict is reached.
+    /// Wall-clock time after which no further block begins; `None`: until every verdict is reached or
+    /// `blocks_max` blocks are done.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_budget")]
     pub budget: Option<Duration>,
     /// The name of the arm that ratios are relative to. It also sets the fixed work of steps with [`StepDef::as_base`].

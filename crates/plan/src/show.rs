@@ -60,7 +60,7 @@ fn render_blocks(plan: &Plan) -> String {
     );
     let _ = match plan.budget {
         Some(budget) => writeln!(out, "budget {}", duration_text(budget.as_secs_f64())),
-        None => writeln!(out, "no budget: runs until every verdict is reached"),
+        None => writeln!(out, "no budget: ends when every verdict is reached or its blocks are done"),
     };
     out
 }

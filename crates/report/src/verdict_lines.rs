@@ -234,11 +234,13 @@ fn missed(run: &Run) -> BTreeMap<(usize, String), Background> {
 }
 
 impl<'a> Line<'a> {
-    /// Without the rate if it is not judged, unless it changed, and with these resources judged.
+    /// Without the rate if it is not judged, nor stalls, which are of the same windows, unless they changed, and with
+    /// these resources judged.
     pub fn judging(self, judges: impl Fn(&Verdict) -> bool) -> Self {
         let rate = self.rate.filter(|rate| judges(rate) || rate.class.is_change());
+        let stalls = self.stalls.filter(|stalls| rate.is_some() || stalls.class.is_change());
         let judged = self.resources.iter().copied().filter(|one| judges(one)).collect();
-        Self { rate, judged_resources: judged, ..self }
+        Self { rate, stalls, judged_resources: judged, ..self }
     }
 }
 
@@ -311,9 +313,12 @@ impl Line<'_> {
         format!("{}: {}", self.test, parts.join("; "))
     }
 
-    /// Set if the cost is the same but the CPU time is not shown to be.
+    /// Set if the cost is the same but the CPU time, without a verdict of its own here, is not shown to be.
     pub fn not_covered(&self) -> Option<String> {
         let cpu = self.resources.iter().find(|one| one.detector == Detector::Cpu)?;
+        if self.judged_resources.iter().any(|one| one.detector == Detector::Cpu) {
+            return None;
+        }
         let is_covered = cpu.class == Class::Same || self.cost.is_none_or(|cost| cost.class != Class::Same);
         let state = if cpu.class.is_change() { "changed" } else { "is inconclusive" };
         let change = words::signed_change(cpu).filter(|_| !is_covered)?;

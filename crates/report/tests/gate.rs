@@ -33,6 +33,18 @@ fn regressions_fail_the_gate_in_every_output() {
 }
 
 #[test]
+fn a_gate_shows_what_it_judges() {
+    let effects = vec![(2, "insert", 0.99, 1.03), (2, "point-query", 1.0, 0.97)];
+    let cpu = |arm| Extra { arm, test: "insert", what: Observed::Metric("server_cpu_us"), per_query: 100.0 };
+    let spec = Spec { effects, extra: [0, 1, 2].map(cpu).to_vec(), ..Spec::default() };
+    let rules = GateRules { fail_on: vec![Detector::Cost, Detector::Cpu], ..GateRules::default() };
+    let Gate { markdown, junit, json, .. } = at_gate(&spec, rules).unwrap();
+    assert!(markdown.contains("| CPU time | ratio |") && !markdown.contains("rQPS"), "{markdown}");
+    assert!(junit.contains("new.cpu") && !junit.contains("new.rate"), "{junit}");
+    assert!(json.contains("CPU time") && !json.contains("time per operation"), "{json}");
+}
+
+#[test]
 fn the_junit_file_is_well_formed() {
     let gate = at_gate(&mixed(), GateRules::default()).unwrap();
     let mut reader = quick_xml::Reader::from_str(&gate.junit);

@@ -1,6 +1,7 @@
 //! The gate as a list for benchmark-action's `customSmallerIsBetter`. Every value is a ratio to base in the
 //! same blocks, so a change of machine does not show as a step in their history.
 
+use rqps_model::Digits;
 use rqps_stats::{Metric, Verdict};
 use rqps_store::counted;
 use serde_json::{Value, json};
@@ -10,6 +11,9 @@ use crate::gate::ArmAtGate;
 use crate::render::json::pretty;
 use crate::verdict_lines::Judged;
 use crate::words;
+
+/// Most decimals of a range's ends.
+const DECIMALS_MAX: usize = 4;
 
 pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String> {
     let mut entries: Vec<Value> = Vec::new();
@@ -31,7 +35,10 @@ fn entry(arm: &str, test: &str, one: &Verdict, warnings: &[String]) -> Option<Va
         metric => (metric.measure().label, one.ratio, one.low, one.high),
     };
     let range = match low.is_finite() && high.is_finite() {
-        true => format!("{low:.4} to {high:.4}"),
+        true => {
+            let [_, low, high] = Digits::of_ratio((low, high), DECIMALS_MAX).all(value);
+            format!("{low} to {high}")
+        }
         false => String::new(),
     };
     let counted = format!("{}, {}", words::verdict(one), counted(one.blocks, "block"));

@@ -64,14 +64,13 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let judged = Judged::from_run(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
     let readings = [Reading::new(run)];
     let comparison = Comparison::new(&readings, None, &[])?;
+    let lines = |arm: usize| {
+        let lines = judged.lines(arm, |_| true).into_iter();
+        lines.map(|line| line.judging(|verdict| rules.requires(verdict))).collect()
+    };
     let at_gate = |arm: usize| ArmAtGate {
         arm,
-        lines: judged.lines(arm, |_| true),
-        headlines: judged
-            .lines(arm, |_| true)
-            .into_iter()
-            .map(|line| line.judging(|verdict| rules.requires(verdict)))
-            .collect(),
+        lines: lines(arm),
         warnings: comparison.warnings_on(&run.arms[arm], &run.arms[base]),
     };
     let arms: Vec<ArmAtGate<'_>> = judged.candidates().map(at_gate).collect();
@@ -100,9 +99,8 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
 struct ArmAtGate<'a> {
     /// Index in the run's arms.
     arm: usize,
-    lines: Vec<Line<'a>>,
     /// As the rules judge them.
-    headlines: Vec<Line<'a>>,
+    lines: Vec<Line<'a>>,
     warnings: Vec<String>,
 }
 

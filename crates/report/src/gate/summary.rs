@@ -56,9 +56,9 @@ pub(super) fn markdown(
         document.push(Block::Text(text));
     }
     let base = judged.label(comparison, judged.base);
-    for (at, ArmAtGate { arm, lines, headlines, warnings }) in arms.iter().enumerate() {
+    for (at, ArmAtGate { arm, lines, warnings }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);
-        document.extend(verdicts::opening(judged, headlines, (&label, &base), at == 0));
+        document.extend(verdicts::opening(judged, lines, (&label, &base), at == 0));
         let table = verdicts::table(judged, *arm, lines, &label, &base);
         let tables = std::iter::once(table).chain(verdicts::resources(lines, &label, &base));
         let tables: Vec<Block> =

@@ -5,7 +5,7 @@ use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::counted;
 
 use super::Page;
-use super::marks::{Mark, subject};
+use super::marks::{Mark, ratio, subject};
 use crate::comparison::Layout;
 use crate::document::Block;
 use crate::error::Result;
@@ -110,7 +110,7 @@ fn verdict_headline(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[L
         let marked = rates().filter(move |verdict| Mark::from(*verdict) == mark);
         let farthest = marked.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()));
         farthest
-            .map_or_else(String::new, |verdict| format!(" ({label}: {} {:.2})", verdict.test, verdict.ratio))
+            .map_or_else(String::new, |verdict| format!(" ({label}: {} {})", verdict.test, ratio(verdict)))
     };
     let (slower, faster) = (count(Mark::Worse), count(Mark::Better));
     let tests = rates().count();

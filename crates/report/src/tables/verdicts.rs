@@ -206,36 +206,56 @@ fn open_of_import(judged: &Judged<'_>, open: &[&Verdict], verdicts_are: &str, st
 }
 
 pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: &str, base: &str) -> Table {
-    let number = Column::number;
-    let columns = vec![
-        Column::words("test"),
-        Column::keyed_words("rate", "rate_verdict"),
-        number("rQPS", "rqps"),
-        number("from", "rqps_low"),
-        number("to", "rqps_high"),
-        number("blocks", "rate_blocks"),
-        number("detectable", "rate_could_show"),
-        Column::keyed_words("cost", "cost_verdict"),
-        number("cost/op", "cost_ratio"),
-        number("from", "cost_low"),
-        number("to", "cost_high"),
-        number("blocks", "cost_blocks"),
-        number("detectable", "cost_could_show"),
-        Column::keyed_words("of", "cost_of"),
-        Column::words("remarks"),
-    ];
+    let has_rates = has_rates(lines);
+    let resources: BTreeSet<Metric> =
+        lines.iter().flat_map(|line| &line.judged_resources).map(|one| one.metric).collect();
+    let mut columns = vec![Column::words("test")];
+    if has_rates {
+        columns.extend(figure_columns("rate", "rate", ("rQPS", "rqps"), "rqps"));
+    }
+    columns.extend(figure_columns("cost", "cost", ("cost/op", "cost_ratio"), "cost"));
+    columns.push(Column::keyed_words("of", "cost_of"));
+    for metric in &resources {
+        let key = metric.key();
+        let ratio_key = format!("{key}_ratio");
+        columns.extend(figure_columns(metric.measure().label, key, ("ratio", &ratio_key), key));
+    }
+    columns.push(Column::words("remarks"));
     let mut table = Table::new("verdicts", format!("Verdicts on {label}"), columns, 0);
     table.preamble.push(format!("Relative to: {base}"));
     for line in lines {
         let mut cells = vec![Cell::words(line.test)];
-        cells.extend(figures(line.rate, 3, judged.blocks_min()));
+        if has_rates {
+            cells.extend(figures(line.rate, 3, judged.blocks_min()));
+        }
         cells.extend(figures(line.cost, 4, judged.blocks_min()));
         cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
+        for metric in &resources {
+            let of_metric = line.judged_resources.iter().find(|one| one.metric == *metric);
+            cells.extend(figures(of_metric.copied(), 4, judged.blocks_min()));
+        }
         cells.push(Cell::words(remarks(judged, arm, line)));
         table.row_in(&line.group.title, cells);
     }
     table.footnotes = footnotes(&judged.verdicts, judged.run.meta.is_imported(), lines);
     table
+}
+
+/// False if nobody judges rates: then they are noise.
+fn has_rates(lines: &[Line<'_>]) -> bool {
+    lines.iter().any(|line| line.rate.is_some() || line.missed.is_some())
+}
+
+/// Columns of [`figures`]. `prefix` begins the keys of the ratio's interval.
+fn figure_columns(label: &str, key: &str, (ratio, ratio_key): (&str, &str), prefix: &str) -> [Column; 6] {
+    [
+        Column::keyed_words(label, &format!("{key}_verdict")),
+        Column::number(ratio, ratio_key),
+        Column::number("from", format!("{prefix}_low")),
+        Column::number("to", format!("{prefix}_high")),
+        Column::number("blocks", format!("{key}_blocks")),
+        Column::number("detectable", format!("{key}_could_show")),
+    ]
 }
 
 /// The other resources per operation that changed; None if none did.
@@ -254,8 +274,12 @@ pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<T
     ];
     let mut table = Table::new("resources", format!("Other resources per operation on {label}"), columns, 0);
     table.preamble.push(format!("Relative to: {base}"));
-    for (line, verdict) in lines.iter().flat_map(|line| line.changed_resources().map(move |one| (line, one)))
-    {
+    let others = |line: &&Line<'_>, one: &&Verdict| {
+        line.judged_resources.iter().all(|judged| judged.detector != one.detector)
+    };
+    for (line, verdict) in lines.iter().flat_map(|line| {
+        line.changed_resources().filter(move |one| others(&line, one)).map(move |one| (line, one))
+    }) {
         let mut cells = vec![Cell::words(line.test), Cell::words(verdict.metric.measure().label)];
         cells.extend(figures(Some(verdict), 4, 0));
         cells.push(Cell::words(words::remarks(verdict).join("; ")));
@@ -295,7 +319,7 @@ fn detectable(share: f64) -> String {
 
 fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
     let mut sentences: Vec<String> = line.missed.iter().map(|missed| missed.text.clone()).collect();
-    for verdict in line.verdicts() {
+    for verdict in line.judged() {
         let remaining = (verdict.class == Class::Inconclusive).then(|| judged.remaining(verdict)).flatten();
         let not_covered = (verdict.detector == Detector::Cost).then(|| line.not_covered()).flatten();
         let remarks: Vec<String> =
@@ -342,7 +366,10 @@ fn footnotes(verdicts: &RunVerdicts, is_imported: bool, lines: &[Line<'_>]) -> V
              established",
             looks.last().map_or("", String::as_str)
         ),
-        "rQPS: rate / base's rate. cost/op: cost per operation / base's, in the metric that `of` names and no other".to_owned(),
+        format!(
+            "{}cost/op: cost per operation / base's, in the metric that `of` names and no other",
+            if has_rates(lines) { "rQPS: rate / base's rate. " } else { "" }
+        ),
         "if few blocks just sufficed to detect a change, its ratio overstates it on average; the interval still holds"
             .to_owned(),
     ];

@@ -320,12 +320,18 @@ impl Upgrade<'_> {
             let verdict = |verdict: Option<&rqps_stats::Verdict>| {
                 verdict.map_or_else(Cell::missing, words::verdict_cell)
             };
+            let ratio = |verdict: Option<&rqps_stats::Verdict>, decimals_max: usize| {
+                verdict.map_or_else(Cell::missing, |one| {
+                    let [ratio, ..] = Cell::estimate((one.ratio, one.low, one.high), decimals_max);
+                    ratio
+                })
+            };
             let mut cells = vec![
                 Cell::words(line.test),
                 verdict(line.rate),
-                Cell::fixed(line.rate.map(|one| one.ratio), 3),
+                ratio(line.rate, 3),
                 verdict(line.cost),
-                Cell::fixed(line.cost.map(|one| one.ratio), 4),
+                ratio(line.cost, 4),
                 line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)),
             ];
             let percentiles = |of: EventLatency| [of.p50_us, of.p95_us, of.p99_us];
