@@ -4,7 +4,7 @@ use crate::args::{Cli, Verb};
 use crate::{EXIT_INTERRUPTED, Usage};
 use rqps_builds::Dirs;
 use rqps_model::did_you_mean;
-use rqps_report::Format;
+use rqps_report::{Format, Screen};
 use rqps_store::{RunFolder, RunSummary};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,11 @@ impl Context {
             stop,
             exit_immediately,
         })
+    }
+
+    /// Where text is shown.
+    pub fn screen(&self) -> Screen {
+        Screen { color: self.color, width: self.width }
     }
 
     /// Makes signals set `stop` instead of ending the program, for work that needs cleanup.

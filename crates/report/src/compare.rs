@@ -47,7 +47,7 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<String> {
     let names: Vec<String> = runs.iter().map(|run| run.folder.name()).collect();
     document.push(Block::Heading(1, format!("Runs {}", names.join(", "))));
     sections(&mut document, &comparison, &options.show)?;
-    render(&document, options.show.format, options.show.color)
+    render(&document, options.show.format, options.show.screen)
 }
 
 /// Turns differences into warnings; an error unless forced.
@@ -86,5 +86,5 @@ fn compare_protocols(one: &Run, other: &Run, options: &CompareOptions) -> Result
         document.push(Block::Heading(2, "Changes that only the sequence shows".to_owned()));
         document.push(state_dependent::block(isolated, sequence)?);
     }
-    render(&document, options.show.format, options.show.color)
+    render(&document, options.show.format, options.show.screen)
 }

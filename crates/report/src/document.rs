@@ -328,7 +328,7 @@ impl Cell {
     }
 }
 
-const MISSING: &str = "-";
+pub(crate) const MISSING: &str = "-";
 
 /// Colour of a cell, if the output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -18,7 +18,7 @@ use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
-use crate::format::Format;
+use crate::format::{Format, Screen};
 use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
@@ -28,7 +28,7 @@ use crate::verdict_lines::Judged;
 #[derive(Debug, Clone, Default)]
 pub struct ExplainOptions {
     pub format: Format,
-    pub color: bool,
+    pub screen: Screen,
     /// Tests; if empty, those that changed or are inconclusive.
     pub tests: Vec<String>,
     /// Names of arms; if empty, all but base and its control.
@@ -87,7 +87,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         )));
     }
     document.warn(&warnings);
-    render(&document, options.format, options.color)
+    render(&document, options.format, options.screen)
 }
 
 /// Whether an imported test has no other figures than rates on both arms, so that nothing could be found.

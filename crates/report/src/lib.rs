@@ -36,7 +36,7 @@ pub use comparable::Difference;
 pub use compare::{CompareOptions, compare};
 pub use error::{Error, Result};
 pub use explain::{ExplainOptions, explain_text};
-pub use format::Format;
+pub use format::{Format, Screen};
 pub use gate::{Gate, GateRules, Outcome, gate};
 pub use html::{
     ChartFile, JointPage, JointRow, SiteFile, SiteRun, chart_files, html_report, joint_page, site_pages,
@@ -44,6 +44,7 @@ pub use html::{
 };
 pub use markdown_report::{markdown_report, report};
 pub use number::significant;
+pub use render::wrapped;
 pub use section::Section;
 pub use series::{Series, SeriesLink};
 pub use show::{Options, show};

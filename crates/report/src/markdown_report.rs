@@ -7,7 +7,7 @@ use crate::comparison::{Comparison, Layout, StepKind};
 use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::explain;
-use crate::format::Format;
+use crate::format::{Format, Screen};
 use crate::number;
 use crate::reading::Reading;
 use crate::render::render;
@@ -19,14 +19,14 @@ use crate::tables::host;
 /// # Errors
 /// If the run cannot be read or judged.
 pub fn markdown_report(run: &Run) -> Result<String> {
-    report(run, Format::Markdown, false)
+    report(run, Format::Markdown, Screen::default())
 }
 
-/// Returns the report in any format; `color` applies to text only.
+/// Returns the report in any format; `screen` applies to text only.
 ///
 /// # Errors
 /// If the run cannot be read or judged.
-pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
+pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
     let readings = [Reading::new(run)];
     let comparison = Comparison::new(&readings, None, &[])?;
     let layout = comparison.layout();
@@ -115,7 +115,7 @@ pub fn report(run: &Run, format: Format, color: bool) -> Result<String> {
         .filter(|fold| !matches!(fold, Ok(Block::Fold(_, inner)) if inner.is_empty()))
         .collect();
     part("Details", details?);
-    render(&document, format, color)
+    render(&document, format, screen)
 }
 
 fn title(comparison: &Comparison<'_>) -> String {

@@ -5,7 +5,7 @@ use rqps_store::Run;
 use crate::comparison::Comparison;
 use crate::document::{Block, Document};
 use crate::error::Result;
-use crate::format::Format;
+use crate::format::{Format, Screen};
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
@@ -14,8 +14,7 @@ use crate::section::Section;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub format: Format,
-    /// Colours in text: red at 0.95 and below, green at 1.05 and above.
-    pub color: bool,
+    pub screen: Screen,
     /// Also show the tests that ran before any write.
     pub include_pre: bool,
     /// Name of the arm that others are relative to; the plan's base if None.
@@ -37,7 +36,7 @@ pub fn show(run: &Run, options: &Options) -> Result<String> {
     let mut document = Document::default();
     document.push(Block::Heading(1, title));
     sections(&mut document, &comparison, options)?;
-    render(&document, options.format, options.color)
+    render(&document, options.format, options.screen)
 }
 
 /// Adds the selected sections.

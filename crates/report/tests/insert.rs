@@ -9,8 +9,8 @@ mod shape;
 use builder::{INTERRUPTED, InsertSpec, build};
 use insta::assert_snapshot;
 use rqps_report::{
-    CompareOptions, ExplainOptions, Format, GateRules, Options, Outcome, Section, compare, explain_text,
-    gate, markdown_report, show,
+    CompareOptions, ExplainOptions, Format, GateRules, Options, Outcome, Screen, Section, compare,
+    explain_text, gate, markdown_report, show,
 };
 use rqps_store::{Run, RunFolder};
 
@@ -71,7 +71,12 @@ fn rates_in_each_format() {
 fn missed_rates_are_marked_and_not_ranked() {
     let temp = temp_run(&missed());
     let show_section = |section, format, color| {
-        let options = Options { sections: vec![section], format, color, ..Options::default() };
+        let options = Options {
+            sections: vec![section],
+            format,
+            screen: Screen { color, width: None },
+            ..Options::default()
+        };
         show(&temp.run, &options).unwrap()
     };
     for section in Section::ALL {
@@ -106,7 +111,7 @@ fn missed_rates_are_marked_and_not_ranked() {
 #[test]
 fn if_base_missed_its_rate_no_arm_is_ranked() {
     let spec = InsertSpec { missed: vec![(0, "qr500", 0.5)], ..InsertSpec::default() };
-    let text = shown(&spec, &[Section::Relative], |options| options.color = true);
+    let text = shown(&spec, &[Section::Relative], |options| options.screen.color = true);
     let marked = text.lines().filter(|line| line.contains("\x1b[90m!")).count();
     assert_eq!(marked, 2, "base and the arm compared with it: {text}");
 }

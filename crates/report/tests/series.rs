@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use insta::assert_snapshot;
-use rqps_report::{Format, Series, SeriesLink};
+use rqps_report::{Format, Screen, Series, SeriesLink};
 use rqps_store::RunFolder;
 use rqps_verdicts::testing::{Spec, write_run};
 
@@ -47,11 +47,11 @@ fn steps_are_named_with_their_version_and_counters_and_drift_is_no_step() {
     let (versions, links) = (names(&["12.22", "16.15", "17.0"]), links(results.path()));
     let skipped = [("14.99".to_owned(), "not published".to_owned())];
     let series = Series::new(&versions, &links, &skipped).unwrap();
-    let text = series.render(Format::Text, false).unwrap();
+    let text = series.render(Format::Text, Screen::default()).unwrap();
     assert!(text.contains("16.15 after 12.22: no change in 6 tests"), "{text}");
     assert!(text.contains("12.22 itself ran at 0.89 to 1.12 of its mean rate"), "{text}");
     assert_snapshot!("series_text", text);
-    assert_snapshot!("series_csv", series.render(Format::Csv, false).unwrap());
+    assert_snapshot!("series_csv", series.render(Format::Csv, Screen::default()).unwrap());
     let page = series.page();
     assert!(page.contains("href=\"link-2/report.html\"") && page.contains("<svg"), "{page}");
 }
@@ -63,7 +63,7 @@ fn links_of_other_versions_add_to_the_course_alone() {
     let mut links = links(results.path());
     links.push(link(results.path(), ["12.22", "12.22", "17.0"], vec![(1, "hot-points", 2.0, 0.5)], (3, 3)));
     let versions = names(&["12.22", "17.0"]);
-    let csv = Series::new(&versions, &links, &[]).unwrap().render(Format::Csv, false).unwrap();
+    let csv = Series::new(&versions, &links, &[]).unwrap().render(Format::Csv, Screen::default()).unwrap();
     let row = csv.lines().find(|line| line.contains("hot-points") && line.contains("17.0")).unwrap();
     assert!(row.contains("improvement"), "{row}");
     assert!(row.contains(",8,") || row.ends_with(",8"), "blocks of two links: {row}");
@@ -76,6 +76,6 @@ fn links_that_contradict_each_other_are_named() {
     let mut links = links(results.path());
     links[1] = link(results.path(), ["12.22", "16.15", "17.0"], vec![(0, "insert", 0.9, 1.0)], (8, 4));
     let versions = names(&["12.22", "16.15", "17.0"]);
-    let text = Series::new(&versions, &links, &[]).unwrap().render(Format::Text, false).unwrap();
+    let text = Series::new(&versions, &links, &[]).unwrap().render(Format::Text, Screen::default()).unwrap();
     assert!(text.contains("insert 16.15 rate"), "{text}");
 }

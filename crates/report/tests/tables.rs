@@ -9,7 +9,7 @@ use std::path::Path;
 
 use builder::{RunSpec, build};
 use insta::assert_snapshot;
-use rqps_report::{CompareOptions, Format, Options, Section, compare, markdown_report, report, show};
+use rqps_report::{CompareOptions, Format, Options, Screen, Section, compare, markdown_report, report, show};
 use rqps_store::{Run, RunFolder};
 
 fn run(results: &Path, spec: &RunSpec) -> Run {
@@ -64,7 +64,7 @@ fn relative_in_each_format() {
 
 #[test]
 fn colours_match_printed_values() {
-    let text = shown(&RunSpec::default(), &[Section::Relative], |options| options.color = true);
+    let text = shown(&RunSpec::default(), &[Section::Relative], |options| options.screen.color = true);
     for line in text.lines() {
         for field in line.split("  ").map(str::trim) {
             let Some((color, rest)) = field.strip_prefix("\x1b[3").and_then(|rest| rest.split_once('m'))
@@ -87,7 +87,7 @@ fn a_whole_report_as_markdown() {
     let run = run(results.path(), &spec);
     assert_snapshot!(timeless(&markdown_report(&run).unwrap(), &[&run]));
     for format in [Format::Text, Format::Csv, Format::Json] {
-        assert!(!report(&run, format, false).unwrap().is_empty());
+        assert!(!report(&run, format, Screen::default()).unwrap().is_empty());
     }
 }
 

@@ -3,9 +3,10 @@
 
 use insta::assert_snapshot;
 use rqps_model::Setting;
-use rqps_report::{ExplainOptions, Format, GateRules, Options, Section, explain_text, gate, show};
+use rqps_report::{ExplainOptions, Format, GateRules, Options, Screen, Section, explain_text, gate, show};
 use rqps_store::{Run, RunFolder};
 use rqps_verdicts::testing::{Spec, write_run};
+use std::collections::BTreeSet;
 
 fn run(results: &std::path::Path, spec: &Spec) -> Run {
     RunFolder::open(&write_run(results, spec).unwrap()).unwrap()
@@ -21,6 +22,26 @@ fn shown(spec: &Spec, sections: &[Section], format: Format) -> String {
 #[test]
 fn runs_with_blocks_show_verdicts_by_default() {
     assert_snapshot!("verdicts_text", shown(&Spec::mixed(), &[], Format::Text));
+}
+
+#[test]
+fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
+    let results = tempfile::tempdir().unwrap();
+    let run = run(results.path(), &Spec::mixed());
+    let at = |width| {
+        let screen = Screen { width, ..Screen::default() };
+        let sections = Section::ALL.to_vec();
+        show(&run, &Options { sections, screen, ..Options::default() }).unwrap()
+    };
+    let (narrow, wide) = (at(Some(80)), at(None));
+    let too_wide: Vec<&str> = narrow.lines().filter(|line| line.chars().count() > 80).collect();
+    assert_eq!(too_wide, [""; 0]);
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<BTreeSet<String>>();
+    let lost: Vec<String> = words(&wide).difference(&words(&narrow)).cloned().collect();
+    assert_eq!(lost, ["why"], "the name of a column without any text");
+    let verdicts = Options { screen: Screen { width: Some(80), ..Screen::default() }, ..Options::default() };
+    let text = show(&run, &verdicts).unwrap().replace(&run.folder.name(), "RUN");
+    assert_snapshot!("verdicts_at_80_columns", text);
 }
 
 #[test]

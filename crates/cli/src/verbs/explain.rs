@@ -11,7 +11,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(&context.run_path(&args.run)?)?;
     let options = ExplainOptions {
         format: context.format,
-        color: context.color,
+        screen: context.screen(),
         tests: args.tests.clone(),
         arms: args.arms.clone(),
         base: args.base.clone(),

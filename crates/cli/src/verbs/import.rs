@@ -26,7 +26,7 @@ pub fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     report_left_out(&left_out);
     let folder = rqps_import::write_run(&assembled, &context.results, &args.name)?;
     let run = RunFolder::open(&folder)?;
-    let options = Options { format: context.format, color: context.color, ..Options::default() };
+    let options = Options { format: context.format, screen: context.screen(), ..Options::default() };
     out::print_line(&rqps_report::show(&run, &options)?)?;
     out::message(&format!("imported into {}", folder.display()));
     Ok(ExitCode::SUCCESS)

@@ -4,7 +4,7 @@ use crate::args::{PlanArgs, PlanVerb};
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
-use crate::{Usage, human, out};
+use crate::{Usage, out};
 use rqps_model::{BuildSpec, Dbms, did_you_mean};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
@@ -70,7 +70,7 @@ fn show(context: &Context, name: &str, toml: bool) -> anyhow::Result<()> {
     }
     let schedule = schedule(&plan);
     if context.format != Format::Json {
-        return out::print_line(&human::wrapped(&render_schedule(&plan, &schedule), context.width));
+        return out::print_line(&rqps_report::wrapped(&render_schedule(&plan, &schedule), context.width));
     }
     let estimates = estimate(&schedule, &plan);
     let actions: Vec<_> = schedule

@@ -5,6 +5,7 @@ use crate::args::ReportArgs;
 use crate::context::Context;
 use crate::out;
 use anyhow::Context as _;
+use rqps_report::Screen;
 use rqps_store::{Run, RunFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +21,8 @@ pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.charts {
         return charts(&run, folder, args.png);
     }
-    let report = rqps_report::report(&run, context.format, context.color && args.output.is_none())?;
+    let screen = if args.output.is_none() { context.screen() } else { Screen::default() };
+    let report = rqps_report::report(&run, context.format, screen)?;
     match &args.output {
         Some(path) => write(path, &report),
         None => {

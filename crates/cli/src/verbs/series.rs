@@ -134,7 +134,7 @@ fn conclude(context: &Context, args: &SeriesArgs, journal: &Journal, found: &Fou
     }
     let links = read(journal, &found.known[0].version)?;
     let series = Series::new(&measured, &links, &found.skipped)?;
-    out::print_line(&series.render(context.format, context.color)?)?;
+    out::print_line(&series.render(context.format, context.screen())?)?;
     let page: PathBuf = args.html.clone().unwrap_or_else(|| journal.folder().join(PAGE));
     out::write_file(&page, series.page())?;
     out::message(&format!("runs        {}\npage        {}", journal.folder().display(), page.display()));

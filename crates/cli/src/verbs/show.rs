@@ -26,7 +26,7 @@ pub fn options(context: &Context, args: &SectionArgs) -> Options {
     };
     Options {
         format: context.format,
-        color: context.color,
+        screen: context.screen(),
         include_pre: args.pre,
         base: args.base.clone(),
         sections,

@@ -66,7 +66,7 @@ fn render(context: &Context, path: &Path) -> anyhow::Result<(String, String)> {
     let events = events(&run);
     if !events.is_empty() {
         lines.push(String::new());
-        lines.extend(events.iter().map(|line| human::wrapped(line, context.width)));
+        lines.extend(events.iter().map(|line| rqps_report::wrapped(line, context.width)));
     }
     Ok((state, lines.join("\n")))
 }

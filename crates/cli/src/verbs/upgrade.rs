@@ -8,7 +8,7 @@ use crate::{Usage, out};
 use anyhow::Context as _;
 use rqps_model::Dbms;
 use rqps_plan::Plan;
-use rqps_report::Format;
+use rqps_report::{Format, Screen};
 use rqps_servers::UnknownOption;
 use rqps_store::RunFolder;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,10 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     super::run::execute_then(context, execution, |folder| {
         let page = super::run::write_report(folder)?;
         let report = folder.join(FILE);
-        out::write_file(&report, rqps_report::upgrade(&RunFolder::open(folder)?, Format::Markdown, false)?)?;
+        out::write_file(
+            &report,
+            rqps_report::upgrade(&RunFolder::open(folder)?, Format::Markdown, Screen::default())?,
+        )?;
         print(context, folder)?;
         out::message(&format!("\nreport      {}", report.display()));
         out::message(&format!("page        {}", page.display()));
@@ -146,6 +149,6 @@ fn config_text(dbms: Dbms, text: &str, lines: &[String]) -> String {
 
 fn print(context: &Context, folder: &Path) -> anyhow::Result<()> {
     let run = RunFolder::open(folder)?;
-    out::print_line(&rqps_report::upgrade(&run, context.format, context.color)?)?;
+    out::print_line(&rqps_report::upgrade(&run, context.format, context.screen())?)?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use rqps_verdicts::version_rows;
 use crate::comparison::Comparison;
 use crate::document::{Block, Document, Table};
 use crate::error::Result;
-use crate::format::Format;
+use crate::format::{Format, Screen};
 use crate::gate::{ArmAtGate, GateRules, Outcome};
 use crate::render::render;
 use crate::tables::{arrivals, trust, verdicts};
@@ -73,5 +73,5 @@ pub(super) fn markdown(
         document.push(trust::items(judged));
     }
     document.warn(&warnings);
-    render(&document, Format::Markdown, false)
+    render(&document, Format::Markdown, Screen::default())
 }

@@ -5,17 +5,20 @@ pub(crate) mod html;
 pub(crate) mod json;
 mod markdown;
 mod text;
+mod wrap;
 
 use crate::document::{Document, Row, Table};
 use crate::error::Result;
-use crate::format::Format;
+use crate::format::{Format, Screen};
 use crate::tame::tame_document;
 
-/// Renders the document in `format`; `color` applies to [`Format::Text`] only.
-pub(crate) fn render(document: &Document, format: Format, color: bool) -> Result<String> {
+pub use wrap::wrapped;
+
+/// Renders the document in `format`; `screen` applies to [`Format::Text`] only.
+pub(crate) fn render(document: &Document, format: Format, screen: Screen) -> Result<String> {
     let document = &tame_document(document);
     match format {
-        Format::Text => Ok(text::render(document, color)),
+        Format::Text => Ok(text::render(document, screen)),
         Format::Markdown => Ok(markdown::render(document)),
         Format::Csv => csv::render(document),
         Format::Json => json::render(document),

@@ -1,7 +1,8 @@
 //! Aligned text: numbers right-aligned, labels last, two spaces between columns.
 
-use crate::document::{Align, Block, Cell, Column, Document, Row, Table, Tint};
-use crate::render::by_group;
+use crate::document::{Align, Block, Cell, Column, Document, MISSING, Row, Table, Tint};
+use crate::format::Screen;
+use crate::render::{by_group, wrapped};
 
 const RED: &str = "\x1b[31m";
 const GREEN: &str = "\x1b[32m";
@@ -10,53 +11,170 @@ const RESET: &str = "\x1b[0m";
 const GAP: &str = "  ";
 
 /// Renders the document as aligned text.
-pub(crate) fn render(document: &Document, color: bool) -> String {
-    let blocks: Vec<String> = document.blocks.iter().map(|block| render_block(block, color)).collect();
+pub(crate) fn render(document: &Document, screen: Screen) -> String {
+    let blocks: Vec<String> = document.blocks.iter().map(|block| render_block(block, screen)).collect();
     let mut text = blocks.join("\n\n");
     text.push('\n');
     text
 }
 
-fn render_block(block: &Block, color: bool) -> String {
+fn render_block(block: &Block, screen: Screen) -> String {
     match block {
         Block::Heading(level, heading) => {
             let line = if *level == 1 { "=" } else { "-" };
             format!("{heading}\n{}", line.repeat(heading.chars().count()))
         }
-        Block::Text(text) | Block::Alarm(text) => text.clone(),
-        Block::Items(items) => items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n"),
+        Block::Text(text) | Block::Alarm(text) => wrapped(text, screen.width),
+        Block::Items(items) => {
+            let items = items.iter().map(|item| wrapped(&format!("- {item}"), screen.width));
+            items.collect::<Vec<_>>().join("\n")
+        }
         Block::Code(code) => {
             code.trim_end().lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
         }
-        Block::Table(table) => render_table(table, color),
+        Block::Table(table) => render_table(table, screen),
         Block::Fold(summary, blocks) => {
-            let blocks: Vec<String> = blocks.iter().map(|block| render_block(block, color)).collect();
+            let blocks: Vec<String> = blocks.iter().map(|block| render_block(block, screen)).collect();
             format!("{summary}:\n\n{}", blocks.join("\n\n"))
         }
     }
 }
 
-fn render_table(table: &Table, color: bool) -> String {
+fn render_table(table: &Table, screen: Screen) -> String {
     let table = &*table.shown();
     let mut lines = vec![table.title.clone()];
     lines.extend(table.above());
     lines.extend(table.warnings().iter().map(|warning| format!("WARNING: {warning}")));
-    let widths: Vec<usize> =
-        table.columns.iter().enumerate().map(|(index, column)| width(table, index, column)).collect();
+    lines.iter_mut().for_each(|line| *line = wrapped(line, screen.width));
+    let parts = Parts::of(table, screen.width);
+    lines.extend(parts.constants());
     for (group, rows) in by_group(table) {
         if group.is_some() || lines.len() > 1 {
             lines.push(String::new());
         }
         lines.extend(group.map(str::to_owned));
-        let heads: Vec<Cell> = table.columns.iter().map(|column| Cell::words(&*column.name)).collect();
-        lines.push(line(table, &widths, &heads, false));
-        lines.extend(rows.into_iter().map(|row: &Row| line(table, &widths, &row.cells, color)));
+        for (at, part) in parts.columns.iter().enumerate() {
+            if at > 0 {
+                lines.push(String::new());
+            }
+            let heads: Vec<Cell> = table.columns.iter().map(|column| Cell::words(&*column.name)).collect();
+            lines.push(parts.line(part, &heads, false));
+            lines.extend(rows.iter().map(|row| parts.line(part, &row.cells, screen.color)));
+        }
+        lines.extend(parts.remarks(&rows).map(|remark| wrapped(&remark, screen.width)));
     }
     if !table.footnotes.is_empty() {
         lines.push(String::new());
-        lines.extend(table.footnotes.iter().cloned());
+        lines.extend(table.footnotes.iter().map(|footnote| wrapped(footnote, screen.width)));
     }
     lines.join("\n")
+}
+
+/// A table as it fits the terminal: one that is too wide is printed in parts, each with the columns that name the row,
+/// and what its last column says follows below.
+struct Parts<'a> {
+    table: &'a Table,
+    widths: Vec<usize>,
+    /// Indices of each part's columns.
+    columns: Vec<Vec<usize>>,
+    /// Columns that say the same in all rows, printed once above.
+    constants: Vec<usize>,
+    /// The column of sentences that does not fit.
+    remarks: Option<usize>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(table: &'a Table, width_max: Option<usize>) -> Self {
+        let count = table.columns.len();
+        let widths: Vec<usize> =
+            table.columns.iter().enumerate().map(|(index, column)| width(table, index, column)).collect();
+        let all: Vec<usize> = (0..count).collect();
+        let one = Self { table, widths, columns: vec![all], constants: Vec::new(), remarks: None };
+        let Some(width_max) = width_max.filter(|width_max| one.width_of(&one.columns[0]) > *width_max) else {
+            return one;
+        };
+        // The first column names the row, unless the last ones do.
+        let labels = if table.labels > 0 { count - table.labels..count } else { 0..1 };
+        let names: Vec<usize> =
+            labels.clone().filter(|index| *index + 1 == labels.end || !is_constant(table, *index)).collect();
+        let is_last_words = table.columns.last().is_some_and(|column| column.align == Align::Left);
+        let remarks = (table.labels == 0 && count > 2 && is_last_words).then_some(count - 1);
+        let rest = (0..count).filter(|index| !names.contains(index) && Some(*index) != remarks);
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for index in rest {
+            // A column of words, such as a verdict, begins what belongs together.
+            match groups.last_mut() {
+                Some(group) if table.columns[index].align == Align::Right => group.push(index),
+                _ => groups.push(vec![index]),
+            }
+        }
+        let (constants, groups): (Vec<_>, Vec<_>) = groups
+            .into_iter()
+            .partition(|group| matches!(group.as_slice(), [column] if is_constant(table, *column)));
+        let fits = |columns: &[usize]| one.width_of(&[columns, &names].concat()) <= width_max;
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        for group in groups {
+            let is_whole = fits(&group);
+            let pieces =
+                if is_whole { vec![group] } else { group.into_iter().map(|one| vec![one]).collect() };
+            for piece in pieces {
+                match parts.last_mut() {
+                    Some(part) if fits(&[part.as_slice(), &piece].concat()) => part.extend(piece),
+                    _ => parts.push(piece),
+                }
+            }
+        }
+        let named = |part: Vec<usize>| match table.labels {
+            0 => [names.clone(), part].concat(),
+            _ => [part, names.clone()].concat(),
+        };
+        if parts.is_empty() {
+            parts.push(Vec::new());
+        }
+        let columns = parts.into_iter().map(named).collect();
+        Self { columns, constants: constants.concat(), remarks, ..one }
+    }
+
+    fn constants(&self) -> impl Iterator<Item = String> {
+        let text = |index: &usize| {
+            let cell = self.table.rows.first().and_then(|row| row.cells.get(*index));
+            cell.map(|cell| format!("{} : {}", self.table.columns[*index].name, cell.text))
+        };
+        self.constants.iter().filter_map(text)
+    }
+
+    fn width_of(&self, columns: &[usize]) -> usize {
+        columns.iter().map(|index| self.widths[*index] + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
+    }
+
+    fn line(&self, part: &[usize], cells: &[Cell], color: bool) -> String {
+        let mut line = String::new();
+        for index in part {
+            let Some(cell) = cells.get(*index) else { continue };
+            let pad = " ".repeat(self.widths[*index].saturating_sub(cell.text.chars().count()));
+            let text = tinted(cell, color);
+            match self.table.columns[*index].align {
+                Align::Right => line.extend([&pad, &*text, GAP]),
+                Align::Left => line.extend([&*text, &pad, GAP]),
+            }
+        }
+        line.truncate(line.trim_end().len());
+        line
+    }
+
+    /// `point-query: rate: too noisy`, below the rows.
+    fn remarks(&self, rows: &'a [&Row]) -> impl Iterator<Item = String> {
+        let of_row = |index: usize| {
+            let name = &self.table.columns[index].name;
+            let texts = rows.iter().filter_map(move |row| Some((row.cells.first()?, row.cells.get(index)?)));
+            let said = texts.filter(|(_, remark)| !remark.text.is_empty() && remark.text != MISSING);
+            let lines: Vec<String> =
+                said.map(|(row, remark)| format!("- {}: {}", row.text, remark.text)).collect();
+            let head = (!lines.is_empty()).then(|| format!("\n{name}"));
+            head.into_iter().chain(lines)
+        };
+        self.remarks.into_iter().flat_map(of_row)
+    }
 }
 
 fn width(table: &Table, index: usize, column: &Column) -> usize {
@@ -65,18 +183,11 @@ fn width(table: &Table, index: usize, column: &Column) -> usize {
     cells.chain([column.name.chars().count()]).max().unwrap_or(0)
 }
 
-fn line(table: &Table, widths: &[usize], cells: &[Cell], color: bool) -> String {
-    let mut line = String::new();
-    for ((column, width), cell) in table.columns.iter().zip(widths).zip(cells) {
-        let pad = " ".repeat(width.saturating_sub(cell.text.chars().count()));
-        let text = tinted(cell, color);
-        match column.align {
-            Align::Right => line.extend([&pad, &*text, GAP]),
-            Align::Left => line.extend([&*text, &pad, GAP]),
-        }
-    }
-    line.truncate(line.trim_end().len());
-    line
+/// Whether a column of words says the same in all rows.
+fn is_constant(table: &Table, column: usize) -> bool {
+    let mut texts = table.rows.iter().map(|row| row.cells.get(column).map(|cell| &cell.text));
+    let first = texts.next();
+    table.columns[column].align == Align::Left && texts.all(|text| Some(text) == first)
 }
 
 fn tinted(cell: &Cell, color: bool) -> String {

@@ -15,7 +15,7 @@ use rqps_store::counted;
 use super::{Series, TestCourse};
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::Result;
-use crate::format::Format;
+use crate::format::{Format, Screen};
 use crate::render::render;
 use crate::tables::{arrivals, conditions};
 use crate::words;
@@ -28,7 +28,7 @@ impl Series<'_> {
     ///
     /// # Errors
     /// If the output cannot be produced.
-    pub fn render(&self, format: Format, color: bool) -> Result<String> {
+    pub fn render(&self, format: Format, screen: Screen) -> Result<String> {
         let mut document = Document::default();
         if format != Format::Csv {
             document.push(Block::Heading(1, self.title()));
@@ -42,7 +42,7 @@ impl Series<'_> {
             document.push(Block::Text("How far to trust these figures:".to_owned()));
             document.push(Block::Items(self.trust()));
         }
-        render(&document, format, color)
+        render(&document, format, screen)
     }
 
     /// What was measured, and warnings about builds.

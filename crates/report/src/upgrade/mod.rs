@@ -25,7 +25,7 @@ use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain::{is_reported, sentence};
-use crate::format::Format;
+use crate::format::{Format, Screen};
 use crate::reading::Reading;
 use crate::render::render;
 use crate::tables::{plans, trust, verdicts};
@@ -43,7 +43,7 @@ const LATENCIES: [((&str, &str), &str, &str); 3] = [
 ///
 /// # Errors
 /// If the run has no blocks, or cannot be read.
-pub fn upgrade(run: &Run, format: Format, color: bool) -> Result<String> {
+pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
     let readings = [Reading::new(run)];
     let comparison = Comparison::new(&readings, None, &[])?;
     let base = comparison.base_in(run);
@@ -60,7 +60,7 @@ pub fn upgrade(run: &Run, format: Format, color: bool) -> Result<String> {
     }
     document.push(Block::Text("How far to trust these verdicts:".to_owned()));
     document.push(trust::items(&judged));
-    render(&document, format, color)
+    render(&document, format, screen)
 }
 
 /// The report on one arm.
