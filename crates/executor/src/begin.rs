@@ -186,7 +186,16 @@ fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {
     if then.build_hash == now.hash {
         return Ok(());
     }
-    Err(Error::Changed { arm: then.name.clone(), then: then.build_hash.clone(), now: now.hash.clone() })
+    // A directory that is mounted in another way says so.
+    let described = |hash: &str, text: &str| match then.build_version_text == now.version_text {
+        true => hash.to_owned(),
+        false => format!("{hash}, {text},"),
+    };
+    Err(Error::Changed {
+        arm: then.name.clone(),
+        then: described(&then.build_hash, &then.build_version_text),
+        now: described(&now.hash, &now.version_text),
+    })
 }
 
 /// A driver of another version may send another workload.

@@ -53,7 +53,7 @@ pub fn waiting_commits(
     arm: usize,
     promise: CommitPromise,
 ) -> Result<Option<WaitingCommits>> {
-    if !is_durable(run, arm) {
+    if durable_logs(run, arm) == 0 {
         return Ok(None);
     }
     let windows = windows_of(run, test, arm);
@@ -69,15 +69,15 @@ pub fn waiting_commits(
     Ok((!is_refuted).then_some(WaitingCommits { log_syncs, ..found }))
 }
 
-/// Whether the commits of a test wait for the disk on one of two arms only, by the settings in effect.
-pub(crate) fn wait_on_the_first_only(run: &Run, test: &str, (first, second): (usize, usize)) -> bool {
+/// Whether the commits of a test wait for more logs on one of two arms than on the other, by the settings in effect.
+pub(crate) fn wait_more_on_the_first(run: &Run, test: &str, (first, second): (usize, usize)) -> bool {
     let mut sum = Sum::default();
     windows_of(run, test, first).into_iter().for_each(|window| sum.add(window));
-    is_durable(run, first) && !is_durable(run, second) && sum.writes()
+    durable_logs(run, first) > durable_logs(run, second) && sum.writes()
 }
 
-/// Whether the settings in effect make commits wait until their log is on the disk.
-fn is_durable(run: &Run, arm: usize) -> bool {
+/// How many logs the settings in effect make commits wait for until they are on the disk.
+fn durable_logs(run: &Run, arm: usize) -> u32 {
     let arm = &run.arms[arm];
     let value = |name: &str| {
         let known = arm.settings.iter().find(|setting| setting.name == name);
@@ -85,13 +85,14 @@ fn is_durable(run: &Run, arm: usize) -> bool {
     };
     let is = |name: &str, values: &[&str]| value(name).is_some_and(|value| values.contains(&&*value));
     match arm.dbms.as_str() {
-        "postgres" => is("fsync", &["on"]) && !is("synchronous_commit", &["off"]),
+        "postgres" => u32::from(is("fsync", &["on"]) && !is("synchronous_commit", &["off"])),
+        "mysql" | "mariadb" if is("innodb_flush_method", &["nosync"]) => 0,
         "mysql" | "mariadb" => {
             let of_redo = is("innodb_flush_log_at_trx_commit", &["1", "3"]);
             let of_binary_log = is("log_bin", &["on", "1"]) && is("sync_binlog", &["1"]);
-            (of_redo || of_binary_log) && !is("innodb_flush_method", &["nosync"])
+            u32::from(of_redo) + u32::from(of_binary_log)
         }
-        _ => false,
+        _ => 0,
     }
 }
 

@@ -3,7 +3,7 @@
 //! What affected the whole run (canaries, CPU frequency over all arms) is not a difference between arms and
 //! is covered by the remarks of verdicts.
 
-use crate::commits::wait_on_the_first_only;
+use crate::commits::wait_more_on_the_first;
 use crate::context::Context;
 use crate::decompose::{queued_us, time_per_op};
 use crate::entry::{Entry, Per, work};
@@ -62,12 +62,12 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let slower_first = if time.rose() { (cx.arm, cx.base) } else { (cx.base, cx.arm) };
-    let waits_alone = wait_on_the_first_only(cx.run, cx.test, slower_first);
+    let waits_more = wait_more_on_the_first(cx.run, cx.test, slower_first);
     let found = ENTRIES.iter().filter_map(|entry| Some((entry, entry.quantity(cx)?)));
     found
         .filter(|(entry, found)| {
             // A session that sleeps at each commit queues for a CPU at each, and leaves it to others meanwhile.
-            !(waits_alone && entry.cause == Cause::OtherLoad)
+            !(waits_more && entry.cause == Cause::OtherLoad)
                 && can_account(cx, entry.cause, &time)
                 && found.exceeds_noise()
                 && found.change().abs() >= entry.floor

@@ -31,8 +31,8 @@ mod words;
 
 use rqps_stats::{Class, Detector, Verdict};
 
-use rqps_model::Group;
-use rqps_store::{PlannedStep, Role, Run};
+use rqps_model::{Dbms, Group};
+use rqps_store::{Arm, PlannedStep, Role, Run};
 use rqps_verdicts::RunVerdicts;
 
 pub use commits::{promise_of, waiting_commits};
@@ -87,6 +87,12 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &ExplainRequest) 
 /// If the run cannot be read.
 pub fn differences(run: &Run, base: usize, arm: usize) -> Result<Vec<Difference>> {
     settings::differences(run, None, (base, arm))
+}
+
+/// What differs between two directories as arms, also of two runs; nothing where either is no directory.
+pub fn directory_differences(base: &Arm, arm: &Arm) -> Vec<Difference> {
+    let are_directories = [base, arm].iter().all(|one| one.dbms == Dbms::Directory.name());
+    if are_directories { settings::directory(base, arm) } else { Vec::new() }
 }
 
 /// How the states differ in which a test of a sequence starts on an arm and on base: dead rows, sizes, the history list

@@ -270,7 +270,7 @@ fn after_load(base: &Arm, arm: &Arm) -> Option<Difference> {
 }
 
 /// Differences between two directories: their file systems, mount options (only those that differ) and devices.
-fn directory(base: &Arm, arm: &Arm) -> Vec<Difference> {
+pub(crate) fn directory(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let value = |arm: &Arm, name: &str| {
         arm.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone())
     };

@@ -1,6 +1,7 @@
 //! Findings from the split of the time per operation alone: more or fewer instructions, slower or faster
 //! ones, more or less waiting.
 
+use crate::commits::wait_more_on_the_first;
 use crate::context::Context;
 use crate::decompose::{instructions_metric, is_counted_apart, off_cpu_per_op, time_per_op};
 use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
@@ -267,7 +268,13 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         evidence.push(Evidence::figure(name, cx.per_op("us"), &quantity_of(cx, part)));
         let change_us = part.change_us_per_op.abs();
         sentence.push_str(&format!("; {} us of it for {resource}", words::number(change_us)));
-        if change_us >= MOST * found.change().abs() {
+        let longer_first = if found.rose() { (cx.arm, cx.base) } else { (cx.base, cx.arm) };
+        // On a busy host whoever comes back from a sync queues for a CPU: without the syncs there would be no queue.
+        let is_after_syncs =
+            measured_cause == Cause::CpuQueue && wait_more_on_the_first(cx.run, cx.test, longer_first);
+        if is_after_syncs {
+            sentence.push_str(" after the syncs of their commits");
+        } else if change_us >= MOST * found.change().abs() {
             cause = measured_cause;
         }
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use rqps_explain::Explanation;
+use rqps_explain::{Cause, Explanation};
 use rqps_model::{HostFigure, HostQuantity};
 use rqps_verdicts::testing::{Observed, Spec};
 
@@ -67,4 +67,38 @@ fn commits_that_do_not_wait_are_not_shown() {
     assert_eq!(shown(&innodb("2", "0"), TEST), None);
     assert!(shown(&innodb("1", "0"), TEST).is_some());
     assert!(shown(&innodb("2", "1"), TEST).is_some(), "the binary log is synced");
+}
+
+/// On a busy host whoever comes back from a sync queues for a CPU. The syncs are the cause, not the queue.
+#[test]
+fn queueing_after_syncs_is_put_down_to_the_syncs() {
+    let times = [
+        common::figure(TEST, Observed::SessionCpuUs, 180.0, 200.0),
+        common::figure(TEST, Observed::Metric("client_cpu_us"), 40.0, 42.0),
+        common::figure(TEST, Observed::Metric("server_backends_queued_us"), 5.0, 2000.0),
+    ];
+    let queueing = |spec: Spec| Spec {
+        effects: vec![(2, TEST, 0.1, 1.0)],
+        extra: times.into_iter().flatten().chain(spec.extra).collect(),
+        block_sd: 0.01,
+        blocks: 5,
+        ..spec
+    };
+    let counted = common::figure(TEST, Observed::Counter("pg_stat_wal", "", "wal_sync"), 0.001, 1.0);
+    let spec = queueing(Spec { extra: counted.into(), ..postgres(disk(180.0)) });
+    let found = common::explained(&spec, TEST, 2);
+    assert_eq!(found.findings[0].cause, Cause::Fsync, "{:#?}", found.findings);
+    assert!(found.findings[0].sentence.contains("clients wait"), "{}", found.findings[0].sentence);
+    assert!(found.findings.iter().all(|one| one.cause != Cause::CpuQueue), "{:#?}", found.findings);
+    // One log more to wait for, whose syncs the server does not count.
+    let binary_log = |arm| vec![(arm, "innodb_flush_log_at_trx_commit", "1"), (arm, "log_bin", "ON")];
+    let settings = [binary_log(0), binary_log(2), vec![(0, "sync_binlog", "0"), (2, "sync_binlog", "1")]];
+    let spec = queueing(Spec { dbms: "mysql", settings: settings.concat(), ..postgres(disk(180.0)) });
+    let found = common::explained(&spec, TEST, 2);
+    let wait = common::finding(&found, Cause::Waiting).unwrap();
+    assert!(wait.sentence.contains("for a CPU after the syncs of their commits"), "{}", wait.sentence);
+    // Without a difference in what commits wait for, the queue is the cause.
+    let spec = queueing(Spec { settings: vec![], ..postgres(disk(180.0)) });
+    let found = common::explained(&spec, TEST, 2);
+    assert!(common::finding(&found, Cause::CpuQueue).is_some(), "{:#?}", found.findings);
 }

@@ -22,6 +22,7 @@ use crate::format::{Format, Screen};
 use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
+use crate::tables::certificate;
 use crate::verdict_lines::Judged;
 
 /// Options of [`explain_text`].
@@ -52,7 +53,11 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let mut found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
     let warnings = comparison.warnings();
     if options.format == Format::Json {
-        return explain_json::text(run, &found, &warnings);
+        let mut waiting = certificate::waiting(run, &comparison)?;
+        if let Some((_, all)) = &mut waiting {
+            all.retain(|one| options.tests.is_empty() || options.tests.contains(&one.test));
+        }
+        return explain_json::text(run, &found, waiting, &warnings);
     }
     let rates_only = take_out(&mut found, |one| has_rates_only(run, one));
     let unexplained = take_out(&mut found, |one| run.meta.is_imported() && is_unexplained(one));
@@ -71,6 +76,11 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
         document.extend(judged.as_ref().and_then(|judged| verdicts_of(judged, one)).map(Block::Text));
         document.extend(findings(run, &comparison, one));
+    }
+    if options.tests.is_empty() {
+        let has_line =
+            |test: &str| found.iter().filter(is_shown).any(|one| one.test == test && one.commits.is_some());
+        document.extend(certificate::commits(&comparison, |test| !has_line(test))?.block());
     }
     document.extend(differences(run, &comparison, &found));
     document.extend(notes(&found));

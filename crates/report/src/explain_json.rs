@@ -4,15 +4,38 @@ use rqps_explain::{
     Certainty, Commits, Decomposition, Difference, Evidence, Explanation, Finding, Part, WaitingCommits,
 };
 use rqps_store::Run;
+use rqps_verdicts::CommitPromise;
 use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::render::json::pretty;
+use crate::tables::certificate::Waiting;
 
-/// All explanations of a run as one object.
-pub(crate) fn text(run: &Run, found: &[Explanation], warnings: &[String]) -> Result<String> {
+/// All explanations of a run as one object, with the commits that wait for the disk, also those of unchanged tests.
+pub(crate) fn text(
+    run: &Run,
+    found: &[Explanation],
+    waiting: Option<(CommitPromise, Vec<Waiting<'_>>)>,
+    warnings: &[String],
+) -> Result<String> {
     let explanations: Vec<Value> = found.iter().map(|one| explanation(run, one)).collect();
-    pretty(&json!({ "run": run.folder.name(), "warnings": warnings, "explanations": explanations }))
+    let commits: Vec<Value> = waiting
+        .iter()
+        .flat_map(|(promise, all)| all.iter().map(move |one| (promise, one)))
+        .map(|(promise, one)| {
+            let mut object = did(&one.commits);
+            object["test"] = json!(one.test);
+            object["arm"] = json!(one.arm.name);
+            object["promised_per_s"] = json!(promise.per_s);
+            object
+        })
+        .collect();
+    pretty(&json!({
+        "run": run.folder.name(),
+        "warnings": warnings,
+        "explanations": explanations,
+        "commits": commits,
+    }))
 }
 
 fn explanation(run: &Run, one: &Explanation) -> Value {
@@ -48,14 +71,6 @@ fn finding(finding: &Finding) -> Value {
 }
 
 fn commits(one: &Commits) -> Value {
-    let did = |commits: &WaitingCommits| {
-        json!({
-            "sessions": commits.sessions,
-            "commits_per_s": commits.per_s,
-            "share_of_promised": commits.share,
-            "log_syncs_per_commit": commits.log_syncs,
-        })
-    };
     json!({
         "promised_per_s": one.promise.per_s,
         "promised_low_per_s": one.promise.low_per_s,
@@ -64,6 +79,15 @@ fn commits(one: &Commits) -> Value {
         "sync_us": one.promise.sync_us,
         "base": one.base.as_ref().map(did),
         "arm": one.arm.as_ref().map(did),
+    })
+}
+
+fn did(commits: &WaitingCommits) -> Value {
+    json!({
+        "sessions": commits.sessions,
+        "commits_per_s": commits.per_s,
+        "share_of_promised": commits.share,
+        "log_syncs_per_commit": commits.log_syncs,
     })
 }
 

@@ -1,7 +1,7 @@
 //! What a host's certificate means: plain answers, and what changed between two certificates.
 
-use rqps_model::{HostFigure, HostQuantity, words};
-use rqps_store::{Certificates, Run};
+use rqps_model::{Dbms, HostFigure, HostQuantity, words};
+use rqps_store::{Certificates, Role, Run};
 use serde::Serialize;
 
 /// Shares of CPU time above which windows that follow each other differ by more than what matters.
@@ -15,6 +15,8 @@ const WITHOUT_FLUSHES: [&str; 2] = ["nobarrier", "barrier=0"];
 /// more. Between these is no device.
 const CACHED_SYNC_US_MAX: f64 = 100.0;
 const DEVICE_SYNC_US_MIN: f64 = 400.0;
+/// On a busy host even the fastest of some slices with such a cache may take as long.
+const CACHED_SLICE_US_MAX: f64 = 200.0;
 /// Smallest change between two certificates: 2 % of a figure, 2 points of a share.
 const CHANGE_MIN: f64 = 0.02;
 const SHARE_CHANGE_MIN: f64 = 2.0;
@@ -103,16 +105,35 @@ pub struct HostAnswer {
 /// The mounted file system of the data, as far as it is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DataMount<'a> {
+    /// The directory.
+    pub place: Option<&'a str>,
     pub filesystem: Option<&'a str>,
+    pub device: Option<&'a str>,
     /// Separated by commas.
     pub options: Option<&'a str>,
 }
 
 impl<'a> DataMount<'a> {
-    /// That of a run.
+    /// That of a run: where it keeps data, or base's directory if directories are measured.
     pub fn of(run: &'a Run) -> Self {
-        let fact = |key: &str| run.host.iter().find(|fact| fact.key == key).map(|fact| fact.value.as_str());
-        Self { filesystem: fact("filesystem"), options: fact("mount_options") }
+        let base = run.arms.iter().find(|arm| arm.role == Role::Base && arm.dbms == Dbms::Directory.name());
+        if let Some(base) = base {
+            let fact = |key: &str| base.facts.iter().find(|fact| fact.name == key).map(|fact| &*fact.value);
+            return Self { place: Some(&base.build_origin), ..Self::from_facts(fact) };
+        }
+        let fact = |key: &str| run.host.iter().find(|fact| fact.key == key).map(|fact| &*fact.value);
+        Self { place: fact("directory"), ..Self::from_facts(fact) }
+    }
+
+    fn from_facts(fact: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let [filesystem, device, options] = ["filesystem", "device", "mount_options"].map(fact);
+        Self { place: None, filesystem, device, options }
+    }
+
+    /// `/data (ext4 on vda, relatime,rw)`; `None` if any of it is unknown.
+    pub fn described(&self) -> Option<String> {
+        let (filesystem, device) = (self.filesystem?, self.device?);
+        Some(format!("{} ({filesystem} on {device}, {})", self.place?, self.options?))
     }
 
     /// The option by which syncs do not reach the disk, if there is one.
@@ -257,10 +278,10 @@ impl Seen<'_> {
                      loss loses what is in it ({took}); mount it without this option"
                 ),
             ),
-            _ if low <= CACHED_SYNC_US_MAX && high >= DEVICE_SYNC_US_MIN => (
+            _ if low <= CACHED_SLICE_US_MAX && high >= DEVICE_SYNC_US_MIN => (
                 Answer::Unclear,
                 format!(
-                    "{took}, and {low:.0} to {high:.0} us in single slices: others use the disk, measure again when they do not"
+                    "{took}, and {low:.0} to {high:.0} us in single slices: others use the disk or the CPUs, measure again when they do not"
                 ),
             ),
             _ if us <= CACHED_SYNC_US_MAX => (
@@ -356,7 +377,7 @@ mod tests {
     }
 
     fn answers(figures: &[HostFigure], filesystem: &str) -> Vec<Answer> {
-        let mount = DataMount { filesystem: Some(filesystem), options: None };
+        let mount = DataMount { filesystem: Some(filesystem), ..DataMount::default() };
         host_answers(figures, mount, WindowOrder::CouldBeInTurns).iter().map(|answer| answer.answer).collect()
     }
 
@@ -372,6 +393,7 @@ mod tests {
             (4, figure(HostQuantity::Sync, 150.0, 200.0, 300.0), [Unclear, Yes, Yes, Yes]),
             (4, figure(HostQuantity::Sync, 500.0, 900.0, 1500.0), [No, Yes, Yes, Yes]),
             (4, figure(HostQuantity::Sync, 60.0, 80.0, 723.0), [Unclear, Yes, Yes, Yes]),
+            (4, figure(HostQuantity::Sync, 127.0, 2022.0, 5530.0), [Unclear, Yes, Yes, Yes]),
         ] {
             let mut figures = quiet();
             figures[index] = worse;
@@ -383,7 +405,8 @@ mod tests {
             assert_eq!(advised, [false, expected[3] == No, false], "{worse:?}");
         }
         assert_eq!(answers(&quiet(), "tmpfs")[0], No, "fast, but in memory");
-        let mount = DataMount { filesystem: Some("ext4"), options: Some("nobarrier,relatime,rw") };
+        let options = Some("nobarrier,relatime,rw");
+        let mount = DataMount { filesystem: Some("ext4"), options, ..DataMount::default() };
         let write_cache = &host_answers(&quiet(), mount, WindowOrder::CouldBeInTurns)[0];
         assert_eq!(write_cache.answer, No, "fast, as nothing is flushed");
         assert!(write_cache.text.contains("mounted with nobarrier"), "{}", write_cache.text);

@@ -153,6 +153,31 @@ fn a_format_is_taken_or_refused() {
     assert!(both.contains("--json and --format csv contradict each other"), "{both}");
 }
 
+/// The plain answers are in every format but CSV, and nothing is left of the directory that was made for the file.
+#[test]
+fn a_certificate_answers_in_every_format() {
+    let bench = Bench::new();
+    let made = |format: &str| bench.path().join(format!("made-{format}"));
+    let start = |format: &str| {
+        let mut command = bench.rqps(&["host", "--certify", "--format", format]);
+        command.env("RQPS_WORK", made(format).join("work"));
+        Running::of(command)
+    };
+    let [text, markdown, object] = ["text", "markdown", "json"].map(start);
+    let object = json(&object.end().expect(0).stdout);
+    assert_eq!(object["answers"].as_array().unwrap().len(), 4, "{object}");
+    assert!(object["commits"]["per_s"].as_f64().unwrap() > 0.0, "{object}");
+    assert_eq!(object["directory"], made("json").join("work").to_str().unwrap());
+    for (shown, item) in [(text, ""), (markdown, "- ")] {
+        let shown = shown.end().expect(0).stdout;
+        for start in ["write cache that survives power loss: ", "one client that waits", "the disk: that of "]
+        {
+            assert!(shown.contains(&format!("\n{item}{start}")), "{start}: {shown}");
+        }
+    }
+    assert!(["text", "markdown", "json"].iter().all(|format| !made(format).exists()));
+}
+
 #[test]
 fn exports_go_where_they_are_sent() {
     let bench = Bench::new();

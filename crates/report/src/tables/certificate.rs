@@ -11,12 +11,12 @@
 //! | `each/promised` | a connection's commits over what the disk promises one |
 //! | `syncs` | the server's syncs of its log per commit, where it counts them |
 
-use rqps_explain::{promise_of, waiting_commits};
+use rqps_explain::{Difference, WaitingCommits, directory_differences, promise_of, waiting_commits};
 use rqps_model::{HostFigure, HostQuantity};
-use rqps_store::Run;
-use rqps_verdicts::{DataMount, WindowOrder, host_answers, host_changes, host_doubt, pooled};
+use rqps_store::{Arm, Run};
+use rqps_verdicts::{CommitPromise, DataMount, WindowOrder, host_answers, host_changes, host_doubt, pooled};
 
-use crate::comparison::{Comparison, StepKind};
+use crate::comparison::{ComparedArm, Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::number;
@@ -29,20 +29,44 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     }
     let mut blocks = vec![Block::Table(table(&runs))];
     for run in &runs {
-        let answers = host_answers(&run.certificates.before, DataMount::of(run), WindowOrder::of(run));
+        let mount = DataMount::of(run);
+        let answers = host_answers(&run.certificates.before, mount, WindowOrder::of(run));
         let name = if runs.len() > 1 { format!(" ({})", run.folder.name()) } else { String::new() };
         let items =
             answers.iter().map(|one| format!("{}: {}, {}", one.question.title(), one.answer, one.text));
-        blocks.push(Block::Text(format!("The host before the run{name}:")));
+        let place = mount.described().map(|place| format!(", its disk that of {place}")).unwrap_or_default();
+        blocks.push(Block::Text(format!("The host before the run{name}{place}:")));
         blocks.push(Block::Items(items.collect()));
     }
-    blocks.extend(commits(comparison)?.block());
+    blocks.extend(commits(comparison, |_| true)?.block());
     Ok(blocks)
 }
 
+/// The commits of a test on an arm, if they wait for the disk.
+pub(crate) struct Waiting<'a> {
+    pub test: String,
+    pub arm: &'a Arm,
+    pub commits: WaitingCommits,
+}
+
+/// All commits of a run that wait for the disk, and what it promises; none without a certificate.
+pub(crate) fn waiting<'a>(
+    run: &'a Run,
+    comparison: &Comparison<'_>,
+) -> Result<Option<(CommitPromise, Vec<Waiting<'a>>)>> {
+    let Some(promise) = promise_of(run) else { return Ok(None) };
+    let mut all = Vec::new();
+    for step in comparison.steps(StepKind::Tests) {
+        for (index, arm) in run.arms.iter().enumerate() {
+            let found = waiting_commits(run, &step.name, index, promise)?;
+            all.extend(found.map(|commits| Waiting { test: step.name.clone(), arm, commits }));
+        }
+    }
+    Ok(Some((promise, all)))
+}
+
 /// Tests whose commits wait for the disk, beside what it promises a client.
-fn commits(comparison: &Comparison<'_>) -> Result<Table> {
-    let runs = comparison.runs();
+pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bool) -> Result<Table> {
     let mut columns: Vec<Column> = [
         ("commits/s", "commits_per_s"),
         ("sessions", "sessions"),
@@ -53,23 +77,21 @@ fn commits(comparison: &Comparison<'_>) -> Result<Table> {
     .into();
     columns.extend(["test", "arm"].map(Column::words));
     let mut table = Table::new("commits", "Commits that wait for the disk", columns, 2);
-    for run in runs {
-        let Some(promise) = promise_of(run) else { continue };
-        for step in comparison.steps(StepKind::Tests) {
-            for (index, arm) in run.arms.iter().enumerate() {
-                let Some(commits) = waiting_commits(run, &step.name, index, promise)? else { continue };
-                let shown = comparison.find(arm);
-                table.row(vec![
-                    Cell::rate(Some(commits.per_s)),
-                    Cell::count(commits.sessions.into()),
-                    Cell::fixed(Some(commits.share), 2),
-                    Cell::fixed(commits.log_syncs, 2),
-                    Cell::words(step.name.clone()),
-                    Cell::words(shown.map_or_else(|| arm.name.clone(), |arm| arm.label())),
-                ]);
-            }
+    for run in comparison.runs() {
+        let Some((promise, all)) = waiting(run, comparison)? else { continue };
+        let before = table.rows.len();
+        for Waiting { test, arm, commits } in all.into_iter().filter(|one| is_shown(&one.test)) {
+            let shown = comparison.find(arm);
+            table.row(vec![
+                Cell::rate(Some(commits.per_s)),
+                Cell::count(commits.sessions.into()),
+                Cell::fixed(Some(commits.share), 2),
+                Cell::fixed(commits.log_syncs, 2),
+                Cell::words(test),
+                Cell::words(shown.map_or_else(|| arm.name.clone(), |arm| arm.label())),
+            ]);
         }
-        if !table.rows.is_empty() {
+        if table.rows.len() > before {
             let [low, middle, high] = [promise.low_per_s, promise.per_s, promise.high_per_s]
                 .map(|per_s| number::significant(per_s, 3));
             table.footnotes.push(format!(
@@ -82,10 +104,12 @@ fn commits(comparison: &Comparison<'_>) -> Result<Table> {
     Ok(table)
 }
 
-/// What makes a run's rates doubtful, what changed during a run, and how the hosts of several runs differed.
+/// What differs between directories, what makes a run's rates doubtful, what changed during a run, and how the hosts of
+/// several runs differed.
 pub(crate) fn remarks(comparison: &Comparison<'_>) -> Vec<String> {
     let runs: Vec<&Run> = comparison.runs().into_iter().filter(|run| is_certified(run)).collect();
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> =
+        comparison.others().filter_map(|arm| directories(&comparison.base, arm)).collect();
     for run in &runs {
         let (name, certificates) = (run.folder.name(), &run.certificates);
         if let Some(doubt) = host_doubt(&certificates.before, WindowOrder::of(run)) {
@@ -107,6 +131,15 @@ pub(crate) fn remarks(comparison: &Comparison<'_>) -> Vec<String> {
         }
     }
     remarks
+}
+
+/// In what another directory differs from base's: `mount_options (noatime, base relatime)`.
+fn directories(base: &ComparedArm<'_>, other: &ComparedArm<'_>) -> Option<String> {
+    let value = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
+    let named = |one: Difference| format!("{} ({}, base {})", one.name, value(one.arm), value(one.base));
+    let found: Vec<String> = directory_differences(base.arm, other.arm).into_iter().map(named).collect();
+    let [base, other] = [base, other].map(|arm| arm.label());
+    (!found.is_empty()).then(|| format!("{other} differs from {base} in {}", found.join(", ")))
 }
 
 fn is_certified(run: &Run) -> bool {
