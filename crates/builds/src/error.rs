@@ -61,6 +61,12 @@ pub enum Error {
     #[error("`{program}` is version `{found}`, and {wanted} or later is needed: install a newer one")]
     OldProgram { program: String, found: String, wanted: String },
 
+    #[error(
+        "`{program} --version` did not answer within {seconds} s; make sure that `{program}` in PATH is the real one, and not \
+         on a disk or a network that hangs"
+    )]
+    SilentProgram { program: String, seconds: u64 },
+
     #[error("`{program}` is not in PATH; it is needed to {purpose}: install the package {package}")]
     NoProgram { program: String, package: &'static str, purpose: &'static str },
 

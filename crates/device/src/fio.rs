@@ -12,6 +12,9 @@ use rqps_workloads::sync_latency::Sync;
 /// The first with latencies of syncs and their histograms in its JSON.
 const VERSION_MIN: (u32, u32) = (3, 5);
 
+/// How long fio may take to say its version, which takes some milliseconds.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+
 /// The version of the installed fio, such as `3.33`.
 pub(crate) fn version() -> Result<String, BuildError> {
     let missing = || BuildError::NoProgram {
@@ -19,8 +22,12 @@ pub(crate) fn version() -> Result<String, BuildError> {
         package: "fio",
         purpose: "measure sync latency",
     };
-    let output = Command::new("fio").arg("--version").output().map_err(|_| missing())?;
-    let text = String::from_utf8_lossy(&output.stdout).trim().trim_start_matches("fio-").to_owned();
+    let mut command = Command::new("fio");
+    command.arg("--version");
+    let running = Running::start(command).map_err(|_| missing())?;
+    let silent = || BuildError::SilentProgram { program: "fio".to_owned(), seconds: ANSWER_MAX.as_secs() };
+    let output = running.output(ANSWER_MAX).ok_or_else(silent)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&output).trim().trim_start_matches("fio-").to_owned();
     match numbers(&text) {
         Some(version) if version >= VERSION_MIN => Ok(text),
         _ => {

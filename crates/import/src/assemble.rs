@@ -395,16 +395,26 @@ fn fill(known: &mut String, told: &Option<String>) {
 }
 
 /// What may differ between results of one test, which are not compared then: a value's name, and in words.
-const SETTINGS: [(&str, &str); 3] = [("scale", "scale"), ("mode", "query mode"), ("clients", "clients")];
+const SETTINGS: [(&str, &str); 3] = [("scale", "scale"), ("mode", "query mode"), (CLIENTS, "clients")];
+const CLIENTS: &str = "clients";
+/// What clients are called where they are jobs of fio.
+const JOBS: &str = "jobs";
 
 fn setting_name(key: &str) -> &'static str {
-    SETTINGS.iter().find(|(name, _)| *name == key).map_or("another setting", |(_, words)| words)
+    let names = SETTINGS.iter().chain(&[(JOBS, JOBS)]);
+    names.into_iter().find(|(name, _)| *name == key).map_or("another setting", |(_, words)| words)
+}
+
+/// The setting's name in a result's test.
+fn key_of(key: &'static str, found: &Found) -> &'static str {
+    let noun = found.measurement.work.as_ref().map(|work| work.unit.client_noun());
+    if key == CLIENTS && noun == Some("job") { JOBS } else { key }
 }
 
 /// The settings of each result in which results of its test differ.
 fn settings(found: &[Found]) -> Vec<Vec<(&'static str, String)>> {
     let of = |found: &Found, key: &str| match key {
-        "clients" => found.measurement.clients.map(|clients| clients.to_string()),
+        CLIENTS => found.measurement.clients.map(|clients| clients.to_string()),
         key => found.measurement.values.iter().find(|value| value.name == key)?.published.clone(),
     };
     let mut all = vec![Vec::new(); found.len()];
@@ -415,7 +425,7 @@ fn settings(found: &[Found]) -> Vec<Vec<(&'static str, String)>> {
         }
         for (settings, found) in all.iter_mut().zip(found) {
             if let (Some(value), true) = (of(found, key), values[&found.test.row()].len() > 1) {
-                settings.push((key, value));
+                settings.push((key_of(key, found), value));
             }
         }
     }

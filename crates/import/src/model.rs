@@ -9,6 +9,8 @@ use rqps_store::Histogram;
 pub static QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
 pub static TRANSACTIONS: Unit = Unit::new("transactions", "a transaction", "transaction", "transactions");
 pub static OPERATIONS: Unit = Unit::new("operations", "an operation", "operation", "operations");
+pub static WRITES: Unit = Unit::new("writes", "a write", "write", "writes");
+pub static REQUESTS: Unit = Unit::new("requests", "a request", "request", "requests");
 pub static EVENTS: Unit = Unit::new("events", "an event", "event", "events");
 pub static THOUSAND_ROWS: Unit = Unit::new("krows", "a thousand rows", "1000 rows", "thousand rows");
 pub static ROWS: Unit = Unit::new("rows", "a row", "row", "rows");

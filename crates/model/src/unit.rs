@@ -28,6 +28,11 @@ impl Unit {
         }
     }
 
+    /// What those are called that do such work at the same time, singular: fio has jobs.
+    pub fn client_noun(&self) -> &'static str {
+        if matches!(&*self.key, "writes" | "requests") { "job" } else { "client" }
+    }
+
     /// Whether rates in this unit are QPS, so that tables need no footnote about it.
     pub fn is_queries(&self) -> bool {
         self.key == "queries"

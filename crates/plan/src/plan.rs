@@ -170,6 +170,16 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
         1
     }
 
+    /// What a client is called, singular.
+    fn client_noun(&self) -> &'static str {
+        "client"
+    }
+
+    /// Fewest events of a window of blocks, unless they take too long: fewer say nothing about it.
+    fn window_events_min(&self) -> u64 {
+        1
+    }
+
     /// Memory limit of a server, page cache included.
     fn server_memory_bytes_max(&self) -> Option<u64> {
         None

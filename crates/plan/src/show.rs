@@ -30,7 +30,8 @@ pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
     let mut out = header(plan);
     push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
     out.push('\n');
-    push_table(&mut out, ["", "step of every arm", "clients", "until", "about"], &rows);
+    let clients = format!("{}s", plan.work.client_noun());
+    push_table(&mut out, ["", "step of every arm", &clients, "until", "about"], &rows);
     let arms = counted(plan.arms.len() as u64, "arm");
     let total = duration_text(seconds.iter().sum());
     let _ = writeln!(out, "\nabout {} per arm; {arms}: about {total}", duration_text(base_seconds));
@@ -68,10 +69,12 @@ fn render_blocks(plan: &Plan) -> String {
 fn header(plan: &Plan) -> String {
     let mut out = data_header(plan);
     let death = match plan.on_server_death {
-        OnServerDeath::NextArm => "the run continues with the next arm",
-        OnServerDeath::Stop => "the run ends",
+        // A directory has no server.
+        _ if plan.work.tables() == 0 => "",
+        OnServerDeath::NextArm => "; if a server dies, the run continues with the next arm",
+        OnServerDeath::Stop => "; if a server dies, the run ends",
     };
-    let _ = writeln!(out, "{}; if a server dies, {death}\n", plan.work.summary());
+    let _ = writeln!(out, "{}{death}\n", plan.work.summary());
     out
 }
 

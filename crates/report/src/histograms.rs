@@ -12,6 +12,16 @@ use crate::error::{Error, Result};
 /// Latencies in ns by kind of statement.
 pub(crate) type ByStatement = BTreeMap<String, Histogram<u64>>;
 
+/// Quantiles in tables, besides the maximum.
+pub(crate) const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
+/// How likely the largest of some latencies is not above a quantile that they are said to show.
+const ERROR_MAX: f64 = 0.025;
+
+/// Whether so many latencies show a quantile: the largest is above it with 97.5 % probability, so that they bound it.
+pub(crate) fn is_known(quantile: f64, count: u64) -> bool {
+    quantile.powf(count as f64) <= ERROR_MAX
+}
+
 /// Merges the latencies of windows. Omits kinds without a stored histogram, as in runs of older versions.
 ///
 /// # Errors

@@ -144,6 +144,11 @@ pub(crate) const ONE_RESULT: &str = "\
      distinguished from noise. Repeats of every arm, given to one import, become blocks; three or more give verdicts. \
      The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
 
+/// Reliability of one window of each test on a directory.
+pub(crate) const ONE_WINDOW: &str = "\
+     Every figure is from one window per test, and what others do on a disk changes its latency from one minute to the \
+     next. The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
+
 /// Reliability of a single pass.
 fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
     if run.meta.is_imported() {
@@ -151,6 +156,9 @@ fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
     }
     if layout == Layout::Consecutive {
         return vec![Block::Text(ONE_PASS_OF_CONSECUTIVE.to_owned())];
+    }
+    if run.meta.tables == 0 {
+        return vec![Block::Text(ONE_WINDOW.to_owned())];
     }
     let single = "Every figure is from a single pass: one server start and one window per test. There are no error bars. \
         Without repetition, a difference of a few percent cannot be distinguished from noise: published repetitions of \
@@ -185,7 +193,8 @@ fn legend(run: &Run, comparison: &Comparison<'_>) -> Vec<String> {
     let tests = comparison.steps(StepKind::Tests);
     for (unit, tests) in comparison.units(&tests).into_iter().filter(|(unit, _)| !unit.is_queries()) {
         let (tests, one, many) = (tests.join(", "), &unit.one, &unit.many);
-        lines.push(format!("for {tests} an operation is {one} (rates: {many} per second, all clients)"));
+        let noun = unit.client_noun();
+        lines.push(format!("for {tests} an operation is {one} (rates: {many} per second, all {noun}s)"));
     }
     lines
 }

@@ -2,6 +2,7 @@
 
 use rqps_model::{Digits, Measure};
 use rqps_stats::{Class, Metric, Tag, Verdict};
+use rqps_store::Run;
 use rqps_verdicts::{HostRemark, Remark, UnlikeData};
 
 use crate::document::{Cell, Tint};
@@ -17,6 +18,11 @@ pub(crate) fn dbms(name: &str) -> &str {
         "mariadb" => "MariaDB",
         other => other,
     }
+}
+
+/// What those are called who work at the same time in a run, singular.
+pub(crate) fn client_noun(run: &Run) -> &'static str {
+    run.windows.first().map_or("client", |window| window.result.unit.client_noun())
 }
 
 /// A verdict's name in tables, CSV and JSON: its class, or `mixed`.

@@ -36,6 +36,8 @@ const FILE_MB_DEFAULT: u64 = 1024;
 const SECONDS_DEFAULT: u64 = 300;
 /// Follows a test's name in that of a step with several jobs: `16k-fsync_jobs=8`.
 const JOBS_SUFFIX: &str = "_jobs=";
+/// Fewest writes of a window of blocks: the 95th percentile of fewer is not known.
+const WINDOW_EVENTS_MIN: u64 = 72;
 /// What the file grows by per second, for estimates.
 const FILL_MB_PER_SECOND: f64 = 300.0;
 
@@ -305,6 +307,14 @@ impl Workplan for SyncPlan {
 
     fn can_count_instructions(&self) -> bool {
         false
+    }
+
+    fn client_noun(&self) -> &'static str {
+        WRITES.client_noun()
+    }
+
+    fn window_events_min(&self) -> u64 {
+        WINDOW_EVENTS_MIN
     }
 
     fn estimate_seconds(&self, kind: &ActionKind) -> Option<f64> {

@@ -30,6 +30,8 @@ const SESSION_WARMUP_SHARE: f64 = 0.1;
 const SESSION_WARMUP_MIN: u64 = 10;
 /// Differs from the draws of measured windows and profiles.
 const PILOT_DRAWS: u32 = 1_000_000;
+/// Longest window by time that a benchmark's fewest events may take.
+const FEWEST_EVENTS_SECONDS_MAX: f64 = 10.0;
 /// Shortest window by time: a shorter one would count too few events.
 const PILOT_SECONDS_MIN: f64 = 0.2;
 
@@ -95,8 +97,10 @@ impl Blocks<'_> {
         let first = run(Limit::Time(Duration::from_secs_f64(seconds)), Warmup::Time(short), 0)?;
         let events_by_time = events(&first);
         let planned_events = self.setup.plan.options_of(&step.name).events;
-        let window_events = planned_events.unwrap_or(events_by_time).max(clients).div_ceil(clients) * clients;
         let rate = events_by_time as f64 / elapsed_s(&first).max(1e-3);
+        let fewest = self.setup.plan.work.window_events_min();
+        let fewest = fewest.min((rate * FEWEST_EVENTS_SECONDS_MAX) as u64).max(clients);
+        let window_events = planned_events.unwrap_or(events_by_time).max(fewest).div_ceil(clients) * clients;
         let cpu_us = first.metrics.get("server_cpu_us").copied().unwrap_or(seconds * 1e6);
         let cpu_us_per_event = cpu_us / events_by_time as f64;
         let mut best = first;

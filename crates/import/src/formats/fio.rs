@@ -6,8 +6,9 @@ use rqps_model::EndedBy;
 use serde_json::Value as Json;
 
 use crate::error::Broken;
+use crate::formats::fio_figures::{Figures, Latencies};
 use crate::lines::{Lines, whole};
-use crate::model::{Document, Measurement, OPERATIONS, Quirk, Value, Work, number};
+use crate::model::{Document, Measurement, Quirk, REQUESTS, Value, Work, number};
 
 /// Tests of a file.
 const TESTS_MAX: usize = 10_000;
@@ -19,6 +20,8 @@ pub struct FioTest {
     pub name: String,
     pub has_label: bool,
     pub jobs: Vec<Job>,
+    /// Of all its writes, if they have one size.
+    pub write_bytes: Option<f64>,
     pub line: u32,
 }
 
@@ -35,9 +38,24 @@ pub struct Job {
     /// As printed, with a space if it was padded, and microseconds.
     pub sync_avg: Option<(String, f64)>,
     pub latency_avg_us: Option<f64>,
+    pub writes: u64,
+    pub syncs: u64,
+    pub write_latencies: Latencies,
+    pub sync_latencies: Latencies,
+    /// The latencies that a list of percentiles is of, and microseconds in its unit.
+    list: Option<(bool, f64)>,
 }
 
 impl Job {
+    /// Where fio does not count them there is one after each write.
+    fn syncs(&self) -> u64 {
+        match self.sync_avg {
+            Some(_) if self.syncs == 0 => self.writes,
+            Some(_) => self.syncs,
+            None => 0,
+        }
+    }
+
     fn exact_iops(&self) -> f64 {
         if self.msec > 0 { self.total as f64 / (self.msec as f64 / 1e3) } else { self.iops_printed }
     }
@@ -79,8 +97,9 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
             }
             let name = line.split(':').next().unwrap_or_default().to_owned();
             let has_label = label.is_some();
-            let (name, line) = label.take().unwrap_or((name, at));
-            tests.push(FioTest { name, has_label, jobs: Vec::new(), line });
+            let (name, at) = label.take().unwrap_or((name, at));
+            let write_bytes = line.split_once("(W) ").and_then(|(_, rest)| size(rest.split(',').next()?));
+            tests.push(FioTest { name, has_label, jobs: Vec::new(), write_bytes, line: at });
         } else if line.starts_with("fio-") {
             tool = tool.or_else(|| Some(line.trim().replacen('-', " ", 1)));
         } else if line.contains(": (groupid=") {
@@ -118,7 +137,14 @@ impl Job {
             self.msec = self.msec.max(msec);
             let (value, unit) = bandwidth.ok_or_else(|| bad("bandwidth"))?;
             self.bandwidth = (self.bandwidth.0 + value, unit);
+        } else if let Some((kind, rest)) = trimmed.split_once(" percentiles (") {
+            self.list = microseconds(rest).map(|us| (kind == "sync", us));
+        } else if let Some(rest) = trimmed.strip_prefix('|') {
+            let Some((is_sync, us)) = self.list else { return Ok(()) };
+            let latencies = if is_sync { &mut self.sync_latencies } else { &mut self.write_latencies };
+            latencies.percentiles.extend(percentiles(rest).map(|(percent, value)| (percent, value * us)));
         } else if let Some(rest) = trimmed.strip_prefix("sync (").filter(|_| trimmed.contains("avg=")) {
+            self.sync_latencies.max_us = longest(rest);
             let printed = average(rest).ok_or_else(|| bad("average"))?;
             let us = number(&printed).ok_or_else(|| bad("average"))?
                 * microseconds(rest).ok_or_else(|| bad("unit"))?;
@@ -126,14 +152,44 @@ impl Job {
         } else if let Some(rest) = trimmed.strip_prefix("lat (").filter(|_| trimmed.contains("avg=")) {
             let us = average(rest).and_then(|printed| Some(number(&printed)? * microseconds(rest)?));
             self.latency_avg_us = us;
+            self.write_latencies.max_us = longest(rest);
         } else if let Some(rest) = trimmed.strip_prefix("issued rwts: total=") {
             let counts = rest.split(' ').next().unwrap_or_default().split(',');
             let counts: Option<Vec<u64>> = counts.map(|count| count.parse().ok()).collect();
             let counts = counts.filter(|counts| counts.len() == 4).ok_or_else(|| bad("counts"))?;
             self.total = counts[..3].iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
+            (self.writes, self.syncs) = (counts[1], counts[3]);
         }
         Ok(())
     }
+}
+
+/// The longest latency, microseconds: `usec): min=24, max=334, avg=…`.
+fn longest(text: &str) -> Option<f64> {
+    let max = text.split_once("max=")?.1.split(',').next()?;
+    Some(scaled(max.trim())? * microseconds(text)?)
+}
+
+/// `1.00th=[   27],  5.00th=[   28]`.
+fn percentiles(text: &str) -> impl Iterator<Item = (f64, f64)> {
+    text.split("],").filter_map(|one| {
+        let (percent, value) = one.split_once("th=[")?;
+        Some((number(percent)?, number(value.trim_end().trim_end_matches(']'))?))
+    })
+}
+
+/// The size of requests that all have one, in bytes: `16.0KiB-16.0KiB`.
+fn size(text: &str) -> Option<f64> {
+    let (least, most) = text.split_once('-')?;
+    let digits = least.find(|c: char| c.is_ascii_alphabetic())?;
+    let factor = match &least[digits..] {
+        "B" => 1.0,
+        "KiB" => 1024.0,
+        "MiB" => 1_048_576.0,
+        "GiB" => 1_073_741_824.0,
+        _ => return None,
+    };
+    (least == most).then(|| number(&least[..digits]).map(|size| size * factor))?
 }
 
 /// `43.4k`, `1083`, `1.2M`.
@@ -198,14 +254,31 @@ fn measurement(test: &FioTest) -> Measurement {
     let latencies: Vec<f64> = test.jobs.iter().filter_map(|job| job.latency_avg_us).collect();
     let latency = latencies.iter().sum::<f64>() / latencies.len().max(1) as f64;
     push("latency_avg_us", "us", (!latencies.is_empty()).then_some(latency), None);
-    Measurement {
+    let sum = |of: &dyn Fn(&Job) -> f64| test.jobs.iter().map(of).sum::<f64>();
+    let only_writes = test.jobs.iter().all(|job| job.writes == job.total);
+    let mut figures = Figures {
+        written_mb: test.write_bytes.map(|bytes| bytes * total as f64 / 1e6),
+        write_us: sum(&|job| job.latency_avg_us.unwrap_or(0.0) * job.writes as f64),
+        syncs: sum(&|job| job.syncs() as f64),
+        sync_us: sum(&|job| job.sync_avg.as_ref().map_or(0.0, |(_, us)| us * job.syncs() as f64)),
+        ..Figures::default()
+    };
+    for job in &test.jobs {
+        job.write_latencies.add_to(&mut figures.write_buckets, job.writes);
+        job.sync_latencies.add_to(&mut figures.sync_buckets, job.syncs());
+    }
+    let mut measured = Measurement {
         test: Some(test.name.clone()),
         clients: u32::try_from(test.jobs.len()).ok(),
-        work: Some(Work::in_time(&OPERATIONS, total as f64, msec.saturating_mul(1000))),
+        work: Some(Work::in_time(&REQUESTS, total as f64, msec.saturating_mul(1000))),
         values,
         line: test.line,
         ..Measurement::default()
+    };
+    if only_writes {
+        figures.add_to(&mut measured, total as f64);
     }
+    measured
 }
 
 /// The first JSON object; jobs of one name are one test.
@@ -226,7 +299,7 @@ fn parse_json(text: &str) -> Result<Document, Broken> {
     };
     let json = objects.next().ok_or_else(|| Broken::at(1, "no JSON object"))?.map_err(broken)?;
     let jobs = json["jobs"].as_array().ok_or_else(|| Broken::at(line, "no jobs in fio's JSON"))?;
-    let mut measurements: Vec<Measurement> = Vec::new();
+    let mut measurements: Vec<(Measurement, Figures)> = Vec::new();
     for job in jobs {
         let name = job["jobname"].as_str().unwrap_or("fio");
         if job["error"].as_i64().is_some_and(|error| error != 0) {
@@ -240,17 +313,20 @@ fn parse_json(text: &str) -> Result<Document, Broken> {
         if total <= 0.0 || msec == 0 {
             return Err(Broken::at(line, format!("job {name} has no requests")));
         }
-        let measured = match measurements.iter_mut().find(|one| one.test.as_deref() == Some(name)) {
-            Some(measured) => measured,
+        let place = match measurements.iter().position(|(one, _)| one.test.as_deref() == Some(name)) {
+            Some(place) => place,
             None => {
-                let options = &job["job options"];
-                let jobs = options["numjobs"].as_str().and_then(|n| n.parse().ok());
-                let work = Work { ended_by: EndedBy::Time, ..Work::in_time(&OPERATIONS, 0.0, 0) };
+                let options = [&job["job options"], &json["global options"]];
+                let jobs = options.iter().find_map(|all| all["numjobs"].as_str()?.parse().ok());
+                let work = Work { ended_by: EndedBy::Time, ..Work::in_time(&REQUESTS, 0.0, 0) };
                 let (test, work) = (Some(name.to_owned()), Some(work));
-                measurements.push(Measurement { test, work, clients: jobs, line, ..Measurement::default() });
-                measurements.last_mut().ok_or_else(|| Broken::at(line, "no job"))?
+                let measured = Measurement { test, work, clients: jobs, line, ..Measurement::default() };
+                measurements.push((measured, Figures { written_mb: Some(0.0), ..Figures::default() }));
+                measurements.len() - 1
             }
         };
+        let (measured, figures) = &mut measurements[place];
+        figures.add_json(job, total);
         if let Some(work) = &mut measured.work {
             work.operations += total;
             work.elapsed_us = work.elapsed_us.max(Some(msec.saturating_mul(1000)));
@@ -280,5 +356,13 @@ fn parse_json(text: &str) -> Result<Document, Broken> {
     }
     let tool = json["fio version"].as_str().map(|version| version.replacen('-', " ", 1));
     let measured_at_ms = json["timestamp_ms"].as_i64();
+    let with_figures = |(mut measured, figures): (Measurement, Figures)| {
+        let writes = measured.work.as_ref().map_or(0.0, |work| work.operations);
+        if figures.written_mb.is_some() {
+            figures.add_to(&mut measured, writes);
+        }
+        measured
+    };
+    let measurements = measurements.into_iter().map(with_figures).collect();
     Ok(Document { tool, measured_at_ms, measurements, ..Document::default() })
 }

@@ -4,6 +4,7 @@ pub mod arms_table;
 pub mod benchbase;
 pub mod db_bench;
 pub mod fio;
+pub mod fio_figures;
 pub mod fio_table;
 pub mod flamegraph;
 pub mod hammerdb;

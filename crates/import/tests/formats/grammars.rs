@@ -70,11 +70,34 @@ fn fio_as_text_and_as_json() {
     let found = only(Format::Fio, samples::FIO);
     assert_eq!((found.test.as_deref(), rate(&found)), (Some("fsync=1_16K"), 1203.4));
     assert_eq!(value(&found, "sync_avg_us"), Some(9.22));
+    assert_eq!((found.metrics["fio_syncs"], found.metrics["fio_sync_us"] / 12034.0), (12034.0, 9.22));
+    // 16 KiB each, of which the bandwidth has three digits.
+    assert!((found.metrics["fio_written_mb"] - 12034.0 * 0.016384).abs() < 1e-9, "{:?}", found.metrics);
+    let latency = |name: &str| found.histograms.iter().find(|one| one.statement == name).unwrap();
+    // 95 % took 17 us at most, and one in a hundred more than 75 us.
+    let sync = latency("fsync");
+    assert_eq!(
+        [sync.p50_us, sync.p95_us, sync.p99_us, sync.max_us].map(f64::round),
+        [11.0, 17.0, 75.0, 470.0]
+    );
+    assert_eq!((sync.count, sync.mean_us, latency("event").count), (12034, 9.22, 12034));
+    // Histograms keep three digits.
+    let write = latency("write");
+    assert!(
+        (write.p50_us / 27.52 - 1.0).abs() < 1e-3 && (write.max_us / 25098.0 - 1.0).abs() < 1e-3,
+        "{write:?}"
+    );
     let json = include_str!("../files/fio-3.33.normal+json.txt");
     let found = only(Format::Fio, json);
     // Two jobs of 873 and 684 writes in 2 s.
     assert_eq!((found.test.as_deref(), found.clients), (Some("sync_latency"), Some(2)));
     assert_eq!(found.work.as_ref().unwrap().operations, 1557.0);
+    assert!((found.metrics["fio_written_mb"] - 1557.0 * 0.016384).abs() < 1e-9, "{:?}", found.metrics);
+    assert!(
+        found.histograms.iter().any(|one| one.statement == "event" && one.count > 1500),
+        "{:?}",
+        found.metrics
+    );
 }
 
 #[test]

@@ -47,12 +47,16 @@ pub const DB_BENCH: &str = "ops_sec\tmb_sec\tc_wsecs\tc_csecs\ttest\tdate\tversi
 pub const DB_BENCH_LOG: &str = "RocksDB:    version 9.8.4\nreadrandom   :       3.456 micros/op 289351 ops/sec 10.000 seconds \
     2893510 operations;   32.0 MB/s\n";
 
-pub const FIO: &str = "O_DIRECT with fsync=1 for block size 16K\nsync_latency: (g=0): rw=randwrite, bs=(R) 16.0KiB-16.0KiB\n\
+pub const FIO: &str = "O_DIRECT with fsync=1 for block size 16K\nsync_latency: (g=0): rw=randwrite, bs=(R) 16.0KiB-16.0KiB, \
+    (W) 16.0KiB-16.0KiB, (T) 16.0KiB-16.0KiB, ioengine=psync, iodepth=1\n\
     fio-3.36\n\
     sync_latency: (groupid=0, jobs=1): err= 0: pid=1\n\
     \x20 write: IOPS=1.2k, BW=18.8MiB/s (19.7MB/s)(188MiB/10000msec); 0 zone resets\n\
     \x20    lat (usec): min=19, max=25098, avg=22.60, stdev= 9.78\n\
+    \x20   clat percentiles (nsec):\n\x20    | 50.00th=[27520], 99.99th=[  31500]\n\
     \x20   sync (usec): min=5, max=470, avg= 9.22, stdev=11.86\n\
+    \x20   sync percentiles (usec):\n\x20    |  1.00th=[    8], 50.00th=[   11],\n\
+    \x20    | 95.00th=[   17], 99.00th=[   75]\n\
     \x20    issued rwts: total=0,12034,0,12034 short=0,0,0,0 dropped=0,0,0,0\n\nRun status group 0 (all jobs):\n";
 
 pub const INSERT: &str = "ips\tqps\trps\tmaxop\ttag\n100\t0\t0.0\t0.004\t20m.pg131.cx5\n";

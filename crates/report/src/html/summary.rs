@@ -9,7 +9,7 @@ use super::marks::{Mark, ratio, subject};
 use crate::comparison::Layout;
 use crate::document::Block;
 use crate::error::Result;
-use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT};
+use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, ONE_WINDOW};
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
@@ -67,7 +67,7 @@ fn about(page: &Page<'_>) -> String {
         0 => String::new(),
         // The line of conditions has them all.
         clients if page.run.windows.iter().any(|window| window.result.clients != clients) => String::new(),
-        clients => format!(" with {}", counted(clients as usize, "client")),
+        clients => format!(" with {}", counted(clients as usize, words::client_noun(page.run))),
     };
     let machine = host("cpu_model").map(|cpu| format!(", on {cpu}{cpus}"));
     format!(
@@ -268,6 +268,8 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
             strong { "A single pass, without error bars. " }
             @if page.comparison.layout() == Layout::Consecutive {
                 (ONE_PASS_OF_CONSECUTIVE) " A plan with " code { "passes = 3" } " or more gives verdicts."
+            } @else if page.run.meta.tables == 0 {
+                (ONE_WINDOW) " The protocol " code { "isolated" } " gives verdicts."
             } @else {
                 "Every figure is from one server start and one window per test. Differences of a few percent cannot \
                  be distinguished from noise: published repetitions of the sysbench microbenchmarks differ by 1 to 2 % \

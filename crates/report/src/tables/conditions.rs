@@ -55,10 +55,10 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
         let clients: Vec<u32> = clients.collect();
         let method = meta.method.iter().filter(|setting| setting.name == "program");
         let by = method.map(|setting| setting.value.clone());
-        let clients = (!clients.is_empty()).then(|| numbers_of(clients.into_iter(), "client"));
+        let clients = (!clients.is_empty()).then(|| numbers_of(clients.into_iter(), words::client_noun(run)));
         return by.chain(clients).collect::<Vec<_>>().join(", ");
     }
-    let mut parts = vec![numbers_of(tests.map(|step| step.clients), "client")];
+    let mut parts = vec![numbers_of(tests.map(|step| step.clients), words::client_noun(run))];
     // A directory has neither tables nor a server.
     if meta.tables > 0 {
         parts.push(format!(

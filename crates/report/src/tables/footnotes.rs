@@ -64,7 +64,7 @@ pub(crate) fn of_rates(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<S
     let units = units.into_iter().filter(|(unit, _)| !unit.is_queries());
     let note = |(unit, tests): (&Unit, Vec<&str>)| {
         let tests = if is_one { "all tests".to_owned() } else { tests.join(", ") };
-        format!("{tests}: {} per second, all clients", unit.many)
+        format!("{tests}: {} per second, all {}s", unit.many, unit.client_noun())
     };
     units.map(note).collect()
 }

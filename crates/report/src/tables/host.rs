@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use rqps_store::Run;
 
 use crate::document::{Cell, Column, Table};
+use crate::words;
 
 /// The facts of a run's host.
 pub(crate) fn table(run: &Run) -> Table {
@@ -25,13 +26,13 @@ pub(crate) fn table(run: &Run) -> Table {
 
 /// The method of a run, one line per parameter.
 pub(crate) fn method(run: &Run) -> Vec<String> {
-    let meta = &run.meta;
+    let (meta, clients) = (&run.meta, format!("{}s", words::client_noun(run)));
     if meta.is_imported() {
         let mut lines = vec![
             format!("{}, by rqps {}", meta.workload_title, meta.program_version),
             "protocol: imported: what its files do not tell is missing".to_owned(),
         ];
-        lines.extend((meta.clients > 0).then(|| format!("clients: {}", meta.clients)));
+        lines.extend((meta.clients > 0).then(|| format!("{clients}: {}", meta.clients)));
         lines.extend(meta.method.iter().map(|setting| format!("{}: {}", setting.name, setting.value)));
         return lines;
     }
@@ -45,7 +46,7 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
     if meta.tables > 0 {
         lines.push(format!("tables: {} of {} rows, seed {}", meta.tables, meta.rows_per_table, meta.seed));
     }
-    lines.push(format!("clients: {}", meta.clients));
+    lines.push(format!("{clients}: {}", meta.clients));
     lines.push(format!("windows: {}", amounts(run)));
     lines.extend(meta.method.iter().map(|setting| format!("{}: {}", setting.name, setting.value)));
     lines

@@ -3,7 +3,7 @@
 //! | column | means |
 //! | --- | --- |
 //! | `count` | measured statements |
-//! | `p50`, `p95`, `p99`, `max`, `mean` | percentiles, maximum and mean, microseconds |
+//! | `p50`, `p95`, `p99`, `max`, `mean` | percentiles, maximum and mean, microseconds; empty where so few don't show it |
 //! | `from` | start of the interval: when the statement was sent, or (open loop) when it was due |
 //! | `dbms`, `statement` | the variant and the kind of statement |
 
@@ -12,7 +12,11 @@ use rqps_store::Histogram;
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::error::Result;
+use crate::histograms::{QUANTILES, is_known};
 use crate::tables::footnotes;
+
+/// Footnote of tables that lack percentiles.
+const TOO_FEW: &str = "no percentile where so few latencies do not show it";
 
 /// One table per test that has latencies.
 pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
@@ -30,19 +34,24 @@ fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> 
     // Stable: base first.
     rows.sort_by(|(a, _), (b, _)| (&a.statement, a.from.key()).cmp(&(&b.statement, b.from.key())));
     let micros = |us: f64| Cell::fixed(Some(us), 0);
+    let quantile =
+        |stored: &Histogram, share: f64, us: f64| Cell::fixed(is_known(share, stored.count).then_some(us), 0);
     let figures: [Figure<'_, Latencies<'_>>; 9] = [
         (Column::number("count", "count"), &|(stored, _)| Cell::count(stored.count)),
-        (Column::number("p50", "p50_us"), &|(stored, _)| micros(stored.p50_us)),
-        (Column::number("p95", "p95_us"), &|(stored, _)| micros(stored.p95_us)),
-        (Column::number("p99", "p99_us"), &|(stored, _)| micros(stored.p99_us)),
+        (Column::number("p50", "p50_us"), &|(stored, _)| quantile(stored, 0.5, stored.p50_us)),
+        (Column::number("p95", "p95_us"), &|(stored, _)| quantile(stored, 0.95, stored.p95_us)),
+        (Column::number("p99", "p99_us"), &|(stored, _)| quantile(stored, 0.99, stored.p99_us)),
         (Column::number("max", "max_us"), &|(stored, _)| micros(stored.max_us)),
         (Column::number("mean", "mean_us"), &|(stored, _)| micros(stored.mean_us)),
         (Column::words("from"), &|(stored, _)| Cell::words(stored.from.key())),
         (Column::words("dbms"), &|(_, arm)| Cell::words(arm.label())),
         (Column::words("statement"), &|(stored, _)| Cell::words(&*stored.statement)),
     ];
+    let is_known = |(stored, _): &Latencies<'_>| QUANTILES.iter().all(|share| is_known(*share, stored.count));
+    let left_out = (!rows.iter().all(is_known)).then(|| TOO_FEW.to_owned());
     let title = format!("Latency in microseconds: {}", step.name);
     let mut table = Table::of_figures("latency", title, &figures, 3, rows).about("test", &step.name);
     table.footnotes = footnotes::of_steps(comparison, std::slice::from_ref(step));
+    table.footnotes.extend(left_out);
     Ok((!table.rows.is_empty()).then_some(table))
 }

@@ -18,6 +18,7 @@ use rqps_store::Window;
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Cell, Column, Figure, Table, cells};
 use crate::tables::footnotes;
+use crate::words;
 
 /// One row per test and arm.
 pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
@@ -29,7 +30,7 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     };
     let noop = |window: &Window| Some(100.0 * window.noop_statements? as f64 / window.statements? as f64);
     let figures: [Figure<'_, Option<&Window>>; 9] = [
-        (Column::number("clients", "clients"), &|one| {
+        (Column::number(format!("{}s", words::client_noun(comparison.base.run)), "clients"), &|one| {
             // An imported result may not tell.
             count(one, |window| Some(u64::from(window.clients)).filter(|clients| *clients > 0))
         }),

@@ -6,17 +6,20 @@
 //! | `MB/s` | 10^6 bytes written per second |
 //! | `write` | mean latency of a write without its sync, microseconds |
 //! | `sync` | mean latency of a sync, over all jobs, microseconds; empty without syncs |
-//! | `p50`, `p95`, `p99`, `max` | of syncs, microseconds; of writes in tests without syncs |
+//! | `p50`, `p95`, `p99`, `max` | of syncs, microseconds; of writes in tests without syncs. Empty where too few were measured to know it |
 //! | `jobs` | jobs that write at the same time, all to one file |
 //! | `dbms`, `test` | the variant and the test |
 
 use hdrhistogram::Histogram;
+use rqps_store::counted;
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::error::Result;
-use crate::histograms::merged;
+use crate::histograms::{QUANTILES, is_known, merged};
 
+/// Rows that are named for having few latencies.
+const NAMED_MAX: usize = 4;
 /// Statement of the histogram that has what a test is about.
 const EVENT: &str = "event";
 
@@ -52,9 +55,10 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
     rows.sort_by_key(|row| row.position);
     let per = |total: f64, count: f64| (count > 0.0).then(|| total / count);
     let percentile = |row: &Row<'_>, share: f64| {
-        let us = |all: &Histogram<u64>| all.value_at_quantile(share) as f64 / 1e3;
-        Cell::rate(row.latencies.as_ref().map(us))
+        let known = row.latencies.as_ref().filter(|all| share == 1.0 || is_known(share, all.len()));
+        Cell::rate(known.map(|all| all.value_at_quantile(share) as f64 / 1e3))
     };
+    let too_few = too_few(&rows);
     let figures: [Figure<'_, Row<'_>>; 11] = [
         (Column::number("w/s", "writes_per_s"), &|row| {
             Cell::rate(per(row.totals.writes, row.totals.seconds))
@@ -75,7 +79,38 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
         (Column::words("test"), &|row| Cell::words(&*row.test)),
     ];
     let title = "Sync latency, microseconds";
-    Ok(Table::of_figures("syncs", title, &figures, 2, rows).block().into_iter().collect())
+    let mut table = Table::of_figures("syncs", title, &figures, 2, rows);
+    table.footnotes.extend(too_few);
+    Ok(table.block().into_iter().collect())
+}
+
+/// Rows whose percentiles are not all known, the fewest latencies first, with what helps.
+fn too_few(rows: &[Row<'_>]) -> Option<String> {
+    let count = |row: &&Row<'_>| row.latencies.as_ref().map_or(u64::MAX, Histogram::len);
+    let mut few: Vec<&Row<'_>> =
+        rows.iter().filter(|row| QUANTILES.iter().any(|share| !is_known(*share, count(row)))).collect();
+    few.sort_by_key(count);
+    let named = few.iter().take(NAMED_MAX).map(|row| {
+        let what = if row.totals.syncs > 0.0 { "sync" } else { "write" };
+        format!("{} in {} on {}", counted(count(row) as usize, what), row.test, row.arm.label())
+    });
+    let named: Vec<String> = named.collect();
+    let more = match few.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let needed = QUANTILES.map(|share| {
+        let count = (1..).find(|count| is_known(share, *count)).unwrap_or(u64::MAX);
+        format!("p{:.0} {count}", 100.0 * share)
+    });
+    (!few.is_empty()).then(|| {
+        format!(
+            "few latencies: {}{more}. Percentiles that so few don't show are left out (fewest: {}); measure longer, by `seconds` \
+             of a plan, or `window_seconds` of one of blocks",
+            named.join(", "),
+            needed.join(", ")
+        )
+    })
 }
 
 fn row<'a>(arm: ComparedArm<'a>, step: &TestStep) -> Result<Option<Row<'a>>> {
