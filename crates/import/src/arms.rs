@@ -140,7 +140,7 @@ impl Arms {
 }
 
 /// `18.1` is 18, 1; `18beta1` comes before all of 18.
-fn version_numbers(text: &str) -> Option<Vec<i64>> {
+pub fn version_numbers(text: &str) -> Option<Vec<i64>> {
     /// In the order of their releases.
     const BEFORE: [&str; 4] = ["devel", "alpha", "beta", "rc"];
     let mut numbers = Vec::new();

@@ -13,7 +13,7 @@ use crate::loaded::{LeftOut, Loaded, Why};
 use crate::model::{Measurement, Quirk};
 use crate::names::{TestName, in_published_order};
 use crate::paths::{arm_and_test_of, arm_of_path, clients_of, stem, test_of_path};
-use crate::placed::{Assembled, Found, Placed, Step};
+use crate::placed::{Assembled, Doubt, Found, Placed, Step};
 use crate::{complement, consistency, same};
 
 static TESTS: Group = Group::new(1, "tests", "tests", "tests");
@@ -136,6 +136,7 @@ impl Assembled {
             sources,
             repeats: 1,
             notes: tables.findings,
+            doubts: Vec::new(),
             left_out,
         };
         assembled.place(found, is_consecutive)?;
@@ -143,9 +144,19 @@ impl Assembled {
         assembled.add_beside(beside)?;
         assembled.expect_common_tests()?;
         assembled.count_metrics(choices.cpus);
-        let findings = consistency::examine(&assembled)?;
-        assembled.notes.extend(findings);
+        assembled.examine()?;
         Ok(assembled)
+    }
+
+    /// Adds what figures show, doubts first.
+    fn examine(&mut self) -> Result<()> {
+        let (doubts, findings) = consistency::examine(self)?;
+        let note = |one: &Doubt| (Some(one.arm), format!("{}: {}", self.steps[one.step].name, one.text));
+        let notes: Vec<_> = doubts.iter().map(note).collect();
+        self.notes.splice(0..0, notes);
+        self.notes.extend(findings);
+        self.doubts = doubts;
+        Ok(())
     }
 
     /// Makes steps of tests, and numbers repeats.

@@ -2,23 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_model::{Role, clipped};
+use rqps_model::clipped;
 
-use crate::derived;
 use crate::error::Result;
 use crate::model::{Quirk, median, number};
-use crate::placed::{Assembled, Findings, Placed};
+use crate::out_of_line::Table;
+use crate::placed::{Assembled, Doubt, Findings, Placed};
+use crate::{derived, printed_rate};
 
 /// Arms measured further apart than this were measured in different sessions.
 const SESSION_MS: i64 = 7 * 24 * 3600 * 1000;
-/// How far one version must be below both neighbours: three times the noise, and at least this.
-const DIP_MIN: f64 = 0.05;
-const DIP_NOISES: f64 = 3.0;
-/// The normal distribution's standard deviation over its median absolute deviation.
-const SD_PER_MAD: f64 = 1.4826;
-/// How many others must agree against base, and by how much they must differ from it.
-const OTHERS_MIN: usize = 4;
-const BASE_OFF_MIN: f64 = 0.10;
 /// CPU time of an operation that moved, while its rate and instructions did not.
 const CPU_MOVED: f64 = 0.15;
 const STEADY: f64 = 0.07;
@@ -27,21 +20,23 @@ const REPEATS_CHARS_MAX: usize = 600;
 /// A quirk that changes a figure by less is not worth a note.
 const QUIRK_MIN: f64 = 0.01;
 
-/// Examines results that are in their places.
+/// Examines results that are in their places. Doubts are about figures that should be checked before they are used.
 ///
 /// # Errors
 /// If figures of two arms are exchanged: then no comparison of them means anything.
-pub fn examine(assembled: &Assembled) -> Result<Findings> {
-    let mut findings = derived::examine(assembled)?;
+pub fn examine(assembled: &Assembled) -> Result<(Vec<Doubt>, Findings)> {
+    let of_derived = derived::examine(assembled)?;
     let table = Table::of(assembled);
-    findings.extend(table.base_is_off());
-    findings.extend(table.dips());
-    findings.extend(cpu_without_instructions(assembled));
-    findings.extend(sessions(assembled, &table));
+    let mut doubts = printed_rate::examine(assembled);
+    doubts.extend(table.base_is_off());
+    doubts.extend(of_derived);
+    doubts.extend(table.versions_off());
+    doubts.extend(cpu_without_instructions(assembled));
+    let mut findings = sessions(assembled, &table);
     findings.extend(one_after_the_other(assembled));
     findings.extend(unlike_repeats(assembled));
     findings.extend(quirks(assembled));
-    Ok(findings)
+    Ok((doubts, findings))
 }
 
 fn true_value(placed: &Placed, name: &str) -> Option<f64> {
@@ -54,113 +49,9 @@ fn any_value(placed: &Placed, name: &str) -> Option<f64> {
     value.value.or_else(|| number(value.published.as_deref()?))
 }
 
-/// Logarithms of rates by test and arm; the median of repeats.
-struct Table<'a> {
-    assembled: &'a Assembled,
-    /// Test, rate of each arm.
-    rows: Vec<(&'a str, Vec<Option<f64>>)>,
-}
-
-impl<'a> Table<'a> {
-    fn of(assembled: &'a Assembled) -> Self {
-        let mut rates: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
-        for placed in &assembled.results {
-            let rate = placed.measurement.work.as_ref().map(|work| work.per_second());
-            rates
-                .entry((placed.step, placed.arm))
-                .or_default()
-                .extend(rate.filter(|rate| *rate > 0.0).map(f64::ln));
-        }
-        let tests = assembled.steps.iter().enumerate().filter(|(_, step)| step.role == Role::Test);
-        let rows = tests.map(|(index, step)| {
-            let of_arm = |arm: usize| rates.get(&(index, arm)).and_then(|rates| median(rates));
-            (step.name.as_str(), (0..assembled.arms.len()).map(of_arm).collect())
-        });
-        Self { assembled, rows: rows.collect() }
-    }
-
-    fn name(&self, arm: usize) -> &str {
-        &self.assembled.arms[arm].name
-    }
-
-    /// Tests in which all others agree with one another and not with base.
-    fn base_is_off(&self) -> Findings {
-        let base = self.assembled.base;
-        let mut findings = Findings::new();
-        for (test, rates) in &self.rows {
-            let Some(of_base) = rates[base] else { continue };
-            let others = rates.iter().enumerate().filter(|(arm, _)| *arm != base);
-            let mut others: Vec<f64> =
-                others.filter_map(|(_, rate)| Some(rate.as_ref()? - of_base)).collect();
-            others.sort_by(f64::total_cmp);
-            let all = others.len();
-            // One version in ten may be out of line.
-            let others = &others[all / 10..all - all / 10];
-            let ([least, ..], [.., most], Some(middle)) = (others, others, median(others)) else { continue };
-            let is_one_side = *least > 0.0 || *most < 0.0;
-            if all >= OTHERS_MIN
-                && is_one_side
-                && middle.abs() > BASE_OFF_MIN
-                && most - least < middle.abs() / 3.0
-            {
-                let text = format!(
-                    "{test}: base is the odd one: {} of {all} others are {:.2} to {:.2} of it, and agree with one another",
-                    others.len(),
-                    least.exp(),
-                    most.exp()
-                );
-                findings.push((Some(base), text));
-            }
-        }
-        findings
-    }
-
-    /// Versions far below the one before and the one after.
-    fn dips(&self) -> Findings {
-        let mut findings = Findings::new();
-        if !self.is_series() {
-            return findings;
-        }
-        for (test, rates) in &self.rows {
-            let rates: Vec<(usize, f64)> =
-                rates.iter().enumerate().filter_map(|(arm, rate)| Some((arm, (*rate)?))).collect();
-            let steps: Vec<f64> = rates.windows(2).map(|pair| (pair[1].1 - pair[0].1).abs()).collect();
-            let Some(noise) = median(&steps).map(|step| step * SD_PER_MAD / std::f64::consts::SQRT_2) else {
-                continue;
-            };
-            for around in rates.windows(3) {
-                let [(_, before), (arm, own), (_, after)] = around else { continue };
-                let below = before.min(*after) - own;
-                if below > DIP_MIN && below > DIP_NOISES * noise {
-                    let text = format!(
-                        "{test}: below the versions before and after: {:.2} of the lower one, {:.0} times the noise",
-                        (-below).exp(),
-                        below / noise.max(1e-9)
-                    );
-                    findings.push((Some(*arm), text));
-                }
-            }
-        }
-        findings
-    }
-
-    /// Whether arms are versions of one DBMS in ascending order, at least five.
-    fn is_series(&self) -> bool {
-        let arms = &self.assembled.arms;
-        let version =
-            |text: &str| text.split('.').map(|part| part.parse::<u32>().ok()).collect::<Option<Vec<u32>>>();
-        let versions: Vec<Option<Vec<u32>>> = arms.iter().map(|arm| version(&arm.identity.version)).collect();
-        let is_one = arms
-            .iter()
-            .all(|arm| arm.identity.dbms == arms[0].identity.dbms && !arm.identity.dbms.is_empty());
-        let ascends = versions.windows(2).all(|pair| pair[0].is_some() && pair[0] <= pair[1]);
-        is_one && arms.len() >= 5 && ascends
-    }
-}
-
 /// CPU time per operation that moved against base, while rate and instructions per operation did not.
-fn cpu_without_instructions(assembled: &Assembled) -> Findings {
-    let mut findings = Findings::new();
+fn cpu_without_instructions(assembled: &Assembled) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
     let rate = |placed: &Placed| placed.measurement.work.as_ref().map(|work| work.per_second());
     let of_host = |placed: &Placed| {
         let percent = |name| any_value(placed, name);
@@ -186,14 +77,13 @@ fn cpu_without_instructions(assembled: &Assembled) -> Findings {
         let is_steady = |ratio: f64| (ratio - 1.0).abs() <= STEADY;
         if is_steady(rate) && is_steady(instructions) && (cpu - 1.0).abs() > CPU_MOVED {
             let text = format!(
-                "{}: the host was disturbed: CPU time per operation is {cpu:.2} of base's, its instructions {instructions:.2}, the \
-                 rate {rate:.2}",
-                assembled.steps[placed.step].name
+                "the host was disturbed: CPU time per operation is {cpu:.2} of base's, its instructions {instructions:.2}, the \
+                 rate {rate:.2}"
             );
-            findings.push((Some(placed.arm), text));
+            doubts.push(Doubt { arm: placed.arm, step: placed.step, repeat: Some(placed.repeat), text });
         }
     }
-    findings
+    doubts
 }
 
 /// Arms measured on other days than base, and how far builds moved that were measured in both sessions.
@@ -216,12 +106,11 @@ fn sessions(assembled: &Assembled, table: &Table<'_>) -> Findings {
             let is_same = arm.identity == again.identity && !arm.identity.version.is_empty();
             let apart = arm.measured_at_ms.zip(again.measured_at_ms).map(|(a, b)| a.abs_diff(b));
             let Some(apart) = apart.filter(|apart| is_same && *apart > SESSION_MS as u64) else { continue };
-            let shifts: Vec<f64> =
-                table.rows.iter().filter_map(|(_, rates)| Some(rates[second]? - rates[first]?)).collect();
+            let shifts = table.shifts(first, second);
             if let Some(shift) = median(&shifts) {
                 let text = format!(
                     "the same build as {}, {:.0} days apart: it moved by {:+.1} % at the median of {} tests, which is of the session",
-                    table.name(first),
+                    arms[first].name,
                     days(apart as i64),
                     (shift.exp() - 1.0) * 100.0,
                     shifts.len()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::model::{Printed, THOUSAND_ROWS, Value, median};
-use crate::placed::{Assembled, Findings, Placed};
+use crate::placed::{Assembled, Doubt, Placed};
 
 /// Rounding apart, a derived figure may differ by this share.
 const DERIVED: f64 = 0.001;
@@ -82,13 +82,14 @@ fn rate(placed: &Placed, of: Rate) -> Option<Printed> {
 ///
 /// # Errors
 /// If figures of two arms are exchanged: then no comparison of them means anything.
-pub fn examine(assembled: &Assembled) -> Result<Findings> {
-    let mut findings = Findings::new();
+pub fn examine(assembled: &Assembled) -> Result<Vec<Doubt>> {
+    let mut doubts = Vec::new();
     for placed in &assembled.results {
-        of_row(assembled, placed, &mut findings)?;
-        of_text(assembled, placed, &mut findings)?;
+        let texts = of_row(assembled, placed)?.into_iter().chain(of_text(assembled, placed)?);
+        let (arm, step, repeat) = (placed.arm, placed.step, Some(placed.repeat));
+        doubts.extend(texts.map(|text| Doubt { arm, step, repeat, text }));
     }
-    Ok(findings)
+    Ok(doubts)
 }
 
 /// A figure that is not what it is derived from.
@@ -135,9 +136,9 @@ impl Wrong {
 }
 
 /// Figures per operation of one result. If those that do not fit its rate all fit another arm's, they are of that arm.
-fn of_row(assembled: &Assembled, placed: &Placed, findings: &mut Findings) -> Result<()> {
+fn of_row(assembled: &Assembled, placed: &Placed) -> Result<Vec<String>> {
     let wrong: Vec<Wrong> = RELATIONS.iter().filter_map(|one| Wrong::of(assembled, placed, one)).collect();
-    let Some(first) = wrong.first() else { return Ok(()) };
+    let Some(first) = wrong.first() else { return Ok(Vec::new()) };
     let step = &assembled.steps[placed.step].name;
     let fits = |other: &&Placed| wrong.iter().all(|one| one.is_of(other));
     if let Some(other) = of_other_arms(assembled, placed).find(fits) {
@@ -153,11 +154,10 @@ fn of_row(assembled: &Assembled, placed: &Placed, findings: &mut Findings) -> Re
             ),
         });
     }
-    findings.extend(wrong.iter().map(|one| {
-        let path = &assembled.sources[one.source].path;
-        (Some(placed.arm), format!("{step}: {} ({path}, line {})", one.sentence(), one.line))
-    }));
-    Ok(())
+    let text = |one: &Wrong| {
+        format!("{} ({}, line {})", one.sentence(), assembled.sources[one.source].path, one.line)
+    };
+    Ok(wrong.iter().map(text).collect())
 }
 
 /// Results of other arms in the same step.
@@ -167,14 +167,14 @@ fn of_other_arms<'a>(assembled: &'a Assembled, placed: &Placed) -> impl Iterator
 }
 
 /// The rate that figures of a step name, against the one of the results that they are beside.
-fn of_text(assembled: &Assembled, placed: &Placed, findings: &mut Findings) -> Result<()> {
+fn of_text(assembled: &Assembled, placed: &Placed) -> Result<Option<String>> {
     let (Some((source, stated)), Some(rate)) = (value(placed, "metrics_rate"), rate(placed, Rate::OfStep))
     else {
-        return Ok(());
+        return Ok(None);
     };
     let own = rates_of_text(placed);
     if own.is_empty() || own.iter().any(|one| one.is(rate, DERIVED)) {
-        return Ok(());
+        return Ok(None);
     }
     let step = &assembled.steps[placed.step].name;
     let path = PathBuf::from(&assembled.sources[source].path);
@@ -192,20 +192,16 @@ fn of_text(assembled: &Assembled, placed: &Placed, findings: &mut Findings) -> R
         return Err(Error::Contradiction { path, line: stated.line, why });
     }
     // The unit of a scan's rate has been several.
-    if own.len() == 1 {
-        findings.push((
-            Some(placed.arm),
-            format!(
-                "{step}: the figures per operation are of a rate of {}, but {} has {} ({}, line {})",
-                rate.value,
-                assembled.sources[placed.source].path,
-                own[0].value,
-                path.display(),
-                stated.line
-            ),
-        ));
-    }
-    Ok(())
+    Ok((own.len() == 1).then(|| {
+        format!(
+            "the figures per operation are of a rate of {}, but {} has {} ({}, line {})",
+            rate.value,
+            assembled.sources[placed.source].path,
+            own[0].value,
+            path.display(),
+            stated.line
+        )
+    }))
 }
 
 /// The rate that a result has, as it may have been divided by. Of a scan: queries, thousand rows of one client or of

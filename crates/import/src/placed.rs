@@ -11,6 +11,17 @@ use crate::names::TestName;
 /// What was found: arm, text.
 pub type Findings = Vec<(Option<usize>, String)>;
 
+/// A figure that should be checked before it is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    pub arm: usize,
+    /// Index of its step.
+    pub step: usize,
+    /// `None`: in all repeats.
+    pub repeat: Option<u32>,
+    pub text: String,
+}
+
 /// Files as arms, steps and results.
 #[derive(Debug)]
 pub struct Assembled {
@@ -23,6 +34,8 @@ pub struct Assembled {
     pub repeats: u32,
     /// What to know about it: arm, text.
     pub notes: Vec<(Option<usize>, String)>,
+    /// What the notes begin with.
+    pub doubts: Vec<Doubt>,
     /// Tables of which nothing is in the run, since the results they were made of are.
     pub left_out: Vec<LeftOut>,
 }

@@ -168,6 +168,28 @@ pub struct Tables {
     pub findings: Findings,
 }
 
+/// Whether it is the same test on another arm, or another test on the same arm.
+fn is_in_line_with(row: &Found, other: &Found) -> bool {
+    (row.arm == other.arm) != (row.test.row() == other.test.row())
+}
+
+/// Of rows that have the figures of other results, one that was exchanged: the other's row has its figures in turn, or
+/// many rows are exchanged in one way. A single row may have another's digits by chance.
+fn exchanged<'a>(alike: &[(&'a Found, &'a Found)]) -> Option<(&'a Found, &'a Found)> {
+    let is_at = |one: &Found, other: &Found| one.arm == other.arm && one.test == other.test;
+    let is_mutual = |(row, result): &&(&Found, &Found)| {
+        alike.iter().any(|(other, back)| is_at(other, result) && is_at(back, row))
+    };
+    let mut ways: BTreeMap<(usize, usize), Vec<&(&Found, &Found)>> = BTreeMap::new();
+    for pair in alike {
+        ways.entry((pair.0.arm, pair.1.arm)).or_default().push(pair);
+    }
+    let has_many =
+        |pairs: &&Vec<&(&Found, &Found)>| digits(pairs.iter().map(|(row, _)| &row.measurement)) >= DIGITS_MIN;
+    let many = || Some(*ways.values().find(has_many)?.first()?);
+    alike.iter().find(is_mutual).or_else(many).copied()
+}
+
 /// Leaves out what tables have of results that are among the files themselves.
 ///
 /// # Errors
@@ -183,7 +205,9 @@ pub fn leave_out_tables(
         std::mem::take(found).into_iter().partition(|one| is_table[one.source]);
     let mut of_test: HashMap<(String, usize), Vec<&Found>> = HashMap::new();
     let mut of_name: HashMap<String, Vec<&Found>> = HashMap::new();
+    let mut of_arms: HashMap<usize, Vec<&Found>> = HashMap::new();
     for one in &results {
+        of_arms.entry(one.arm).or_default().push(one);
         of_test.entry((one.test.row(), one.arm)).or_default().push(one);
         of_name.entry(one.test.row()).or_default().push(one);
     }
@@ -200,30 +224,26 @@ pub fn leave_out_tables(
         let (same, others): (Vec<Found>, Vec<Found>) = rows
             .into_iter()
             .partition(|row| own(row).is_some_and(|all| all.iter().any(|one| is_of(row, one))));
-        let mut exchanged: BTreeMap<(usize, usize), Vec<(&Found, &Found)>> = BTreeMap::new();
-        for row in others.iter().filter(|row| own(row).is_some()) {
+        let wrong = { others.iter() }.filter(|row| own(row).is_some());
+        let alike = wrong.filter_map(|row| {
+            let is_other = |one: &&&Found| is_in_line_with(row, one) && is_of(row, one);
             let of_others = of_name.get(&row.test.row()).into_iter().flatten();
-            let other = { of_others }.find(|one| one.arm != row.arm && is_of(row, one));
-            if let Some(other) = other {
-                exchanged.entry((row.arm, other.arm)).or_default().push((row, other));
-            }
-        }
-        for ((arm, other), pairs) in exchanged {
-            if digits(pairs.iter().map(|(row, _)| &row.measurement)) >= DIGITS_MIN {
-                let (row, result) = pairs[0];
-                return Err(Error::Contradiction {
-                    path: PathBuf::from(&paths[source]),
-                    line: row.measurement.line.max(1),
-                    why: format!(
-                        "rows look exchanged: {} of {} has the figures of {} in {}, line {}",
-                        row.test.row(),
-                        arm_names[arm],
-                        arm_names[other],
-                        paths[result.source],
-                        result.measurement.line.max(1)
-                    ),
-                });
-            }
+            let of_arm = of_arms.get(&row.arm).into_iter().flatten();
+            Some((row, *of_others.chain(of_arm).find(is_other)?))
+        });
+        if let Some((row, result)) = exchanged(&alike.collect::<Vec<_>>()) {
+            return Err(Error::Contradiction {
+                path: PathBuf::from(&paths[source]),
+                line: row.measurement.line.max(1),
+                why: format!(
+                    "rows look exchanged: {} of {} has the figures of {} in {}, line {}",
+                    row.test.row(),
+                    arm_names[row.arm],
+                    if row.arm == result.arm { result.test.row() } else { arm_names[result.arm].clone() },
+                    paths[result.source],
+                    result.measurement.line.max(1)
+                ),
+            });
         }
         let contradicted = others.iter().filter(|row| own(row).is_some()).count();
         if same.len() <= contradicted {

@@ -13,7 +13,7 @@ use rqps_store::{
 
 use crate::arms::ImportedArm;
 use crate::error::{Error, Result};
-use crate::placed::{Assembled, Placed, Step};
+use crate::placed::{Assembled, Doubt, Placed, Step};
 
 /// Where a run is made until it is complete.
 const BESIDE: &str = ".import-";
@@ -208,6 +208,12 @@ fn write_results(writer: &mut RunWriter, folder: &Path, assembled: &Assembled) -
 
 fn record(assembled: &Assembled, placed: &Placed, seq: u32, kind: &str) -> ActionRecord {
     let now = now_ms();
+    let is_of = |doubt: &&Doubt| {
+        (doubt.arm, doubt.step) == (placed.arm, placed.step)
+            && doubt.repeat.is_none_or(|repeat| repeat == placed.repeat)
+    };
+    let doubts = assembled.doubts.iter().filter(is_of).map(|doubt| doubt.text.as_str());
+    let doubts: Vec<&str> = doubts.filter(|_| kind != PROFILE_KIND).collect();
     ActionRecord {
         seq,
         arm: assembled.arms[placed.arm].name.clone(),
@@ -217,7 +223,7 @@ fn record(assembled: &Assembled, placed: &Placed, seq: u32, kind: &str) -> Actio
         started_at_ms: now,
         finished_at_ms: now,
         outcome: Outcome::Done,
-        note: None,
+        note: (!doubts.is_empty()).then(|| doubts.join("; ")),
     }
 }
 

@@ -10,6 +10,9 @@ use crate::model::{Document, Measurement, TRANSACTIONS, Value, Work, number};
 
 /// The value with the number of pgbench's threads.
 pub const THREADS: &str = "threads";
+/// How long it was to run, and the rate that includes the time to connect.
+pub const DURATION: &str = "duration_s";
+pub const RATE_WITH_CONNECTIONS: &str = "transactions_with_connections_per_s";
 /// Statements kept per script.
 const STATEMENTS_MAX: usize = 1000;
 
@@ -108,7 +111,10 @@ impl Run {
             "query mode" => self.mode = Some(first.to_owned()),
             "number of clients" => self.measured.clients = u32::try_from(whole()?).ok(),
             "number of threads" => self.value(THREADS, "", first, at),
-            "duration" => self.duration_s = number(first),
+            "duration" => {
+                self.duration_s = number(first);
+                self.value(DURATION, "s", first, at);
+            }
             // `N`, or `N/M` of M transactions to be done.
             "number of transactions actually processed" => {
                 let done = first.split('/').next().unwrap_or_default();
@@ -149,8 +155,11 @@ impl Run {
     fn read_tps(&mut self, rest: &str, at: u32) -> Result<(), Broken> {
         let (rate, what) = rest.split_once(' ').unwrap_or((rest, ""));
         let rate = number(rate).ok_or_else(|| Broken::at(at, format!("tps: no number in {rest:?}")))?;
-        if what.contains("including connections establishing") && self.tps.is_some() {
-            return Ok(());
+        if what.contains("including connections establishing") {
+            self.value(RATE_WITH_CONNECTIONS, "1/s", &rate.to_string(), at);
+            if self.tps.is_some() {
+                return Ok(());
+            }
         }
         self.tps = Some((rate, at));
         Ok(())

@@ -1,0 +1,200 @@
+//! Rates that are out of line with all others of their test: base with all other arms, a version with the ones before
+//! and after it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rqps_model::Role;
+
+use crate::arms::version_numbers;
+use crate::model::median;
+use crate::placed::{Assembled, Doubt};
+
+/// How far one version must be from both neighbours: four times the noise, and at least this.
+const OFF_MIN: f64 = 0.05;
+const OFF_NOISES: f64 = 4.0;
+/// No rate is known better, so that no multiple of the noise is absurd.
+const NOISE_MIN: f64 = 0.001;
+/// Beside a version that is so much farther off, its neighbour is in line.
+const FARTHER: f64 = 3.0;
+/// The normal distribution's standard deviation over its median absolute deviation.
+const SD_PER_MAD: f64 = 1.4826;
+/// Versions that make a series, and tests that tell how far two versions are apart in all of them.
+const VERSIONS_MIN: usize = 5;
+const TESTS_MIN: usize = 5;
+/// How many others must agree against base, and by how much they must differ from it.
+const OTHERS_MIN: usize = 4;
+const BASE_OFF_MIN: f64 = 0.10;
+
+/// Logarithms of rates by test and arm; the median of repeats.
+pub struct Table<'a> {
+    assembled: &'a Assembled,
+    rows: Vec<Row>,
+}
+
+/// A test and its rate on each arm.
+struct Row {
+    step: usize,
+    rates: Vec<Option<f64>>,
+}
+
+impl<'a> Table<'a> {
+    pub fn of(assembled: &'a Assembled) -> Self {
+        let mut rates: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
+        for placed in &assembled.results {
+            let rate = placed.measurement.work.as_ref().map(|work| work.per_second());
+            rates
+                .entry((placed.step, placed.arm))
+                .or_default()
+                .extend(rate.filter(|rate| *rate > 0.0).map(f64::ln));
+        }
+        let tests = assembled.steps.iter().enumerate().filter(|(_, step)| step.role == Role::Test);
+        let rows = tests.map(|(step, _)| {
+            let of_arm = |arm: usize| rates.get(&(step, arm)).and_then(|rates| median(rates));
+            Row { step, rates: (0..assembled.arms.len()).map(of_arm).collect() }
+        });
+        Self { rows: rows.collect(), assembled }
+    }
+
+    /// How far an arm is from another in each test that both have.
+    pub fn shifts(&self, from: usize, to: usize) -> Vec<f64> {
+        self.rows.iter().filter_map(|row| Some(row.rates[to]? - row.rates[from]?)).collect()
+    }
+
+    /// Tests in which all others agree with one another and not with base.
+    pub fn base_is_off(&self) -> Vec<Doubt> {
+        self.rows.iter().filter_map(|row| self.base_off_in(row)).collect()
+    }
+
+    fn base_off_in(&self, row: &Row) -> Option<Doubt> {
+        let base = self.assembled.base;
+        let of_base = row.rates[base]?;
+        let others = row.rates.iter().enumerate().filter(|(arm, _)| *arm != base);
+        let mut others: Vec<f64> = others.filter_map(|(_, rate)| Some((*rate)? - of_base)).collect();
+        others.sort_by(f64::total_cmp);
+        let all = others.len();
+        // One version in ten may be out of line.
+        let others = &others[all / 10..all - all / 10];
+        let ([least, ..], [.., most], Some(middle)) = (others, others, median(others)) else { return None };
+        let is_one_side = *least > 0.0 || *most < 0.0;
+        let is_off = all >= OTHERS_MIN
+            && is_one_side
+            && middle.abs() > BASE_OFF_MIN
+            && most - least < middle.abs() / 3.0;
+        let text = || {
+            format!(
+                "base is the odd one: {} of {all} others are {:.2} to {:.2} of it, and agree with one another",
+                others.len(),
+                least.exp(),
+                most.exp()
+            )
+        };
+        is_off.then(|| Doubt { arm: base, step: row.step, repeat: None, text: text() })
+    }
+
+    /// Versions far above, or far below, the ones before and after.
+    pub fn versions_off(&self) -> Vec<Doubt> {
+        let order = self.versions();
+        let mut pairs = Pairs { table: self, known: HashMap::new() };
+        self.rows.iter().flat_map(|row| off_in(row, &order, &mut pairs)).collect()
+    }
+
+    /// Arms in the order of their versions, if all are of one DBMS and have one; empty if they are no series.
+    fn versions(&self) -> Vec<usize> {
+        let arms = &self.assembled.arms;
+        let versions: Option<Vec<Vec<i64>>> =
+            arms.iter().map(|arm| version_numbers(&arm.identity.version)).collect();
+        let is_one = arms
+            .iter()
+            .all(|arm| arm.identity.dbms == arms[0].identity.dbms && !arm.identity.dbms.is_empty());
+        let Some(versions) = versions.filter(|all| is_one && all.len() >= VERSIONS_MIN) else {
+            return Vec::new();
+        };
+        let mut order: Vec<usize> = (0..arms.len()).collect();
+        order.sort_by_key(|arm| &versions[*arm]);
+        order
+    }
+}
+
+/// What two neighbours differ by in all tests: what most moved by, and how far tests are from that. Releases differ in
+/// all tests, and the step to a new one would hide what is out of line.
+#[derive(Clone, Copy)]
+struct Pair {
+    usual: f64,
+    /// `None` with few tests.
+    noise: Option<f64>,
+}
+
+struct Pairs<'a> {
+    table: &'a Table<'a>,
+    known: HashMap<(usize, usize), Pair>,
+}
+
+impl Pairs<'_> {
+    fn of(&mut self, from: usize, to: usize) -> Pair {
+        *self.known.entry((from, to)).or_insert_with(|| {
+            let shifts = self.table.shifts(from, to);
+            let usual = median(&shifts).filter(|_| shifts.len() >= TESTS_MIN);
+            let spread = |usual: f64| {
+                median(&shifts.iter().map(|shift| (shift - usual).abs()).collect::<Vec<_>>()).map(noise_of)
+            };
+            Pair { usual: usual.unwrap_or(0.0), noise: usual.and_then(spread) }
+        })
+    }
+}
+
+/// The noise of a rate, of the median distance of two.
+fn noise_of(distance: f64) -> f64 {
+    distance * SD_PER_MAD / std::f64::consts::SQRT_2
+}
+
+/// A version that is off, the farther the larger; above is positive.
+struct Off {
+    at: usize,
+    by: f64,
+    noise: f64,
+}
+
+fn off_in(row: &Row, order: &[usize], pairs: &mut Pairs<'_>) -> Vec<Doubt> {
+    let rates: Vec<(usize, f64)> = order.iter().filter_map(|arm| Some((*arm, row.rates[*arm]?))).collect();
+    if rates.len() < VERSIONS_MIN {
+        return Vec::new();
+    }
+    let steps: Vec<f64> = rates.windows(2).map(|pair| pair[1].1 - pair[0].1).collect();
+    let usual: Vec<Pair> = rates.windows(2).map(|pair| pairs.of(pair[0].0, pair[1].0)).collect();
+    let own: Vec<f64> = steps.iter().zip(&usual).map(|(step, pair)| step - pair.usual).collect();
+    let mut all: Vec<Off> = Vec::new();
+    for at in 1..rates.len() - 1 {
+        let (before, after) = (at - 1, at);
+        let by = nearer(nearer(steps[before], -steps[after]), nearer(own[before], -own[after]));
+        let others = own.iter().enumerate().filter(|(step, _)| *step != before && *step != after);
+        let others: Vec<f64> = others.map(|(_, step)| step.abs()).collect();
+        let Some(of_row) = median(&others).map(noise_of) else { continue };
+        let (noise, noises) = match usual[before].noise.zip(usual[after].noise) {
+            // A test that is more restless than others of these versions.
+            Some((a, b)) => (a.max(b) * (of_row / a.max(b).max(NOISE_MIN)).max(1.0).sqrt(), OFF_NOISES),
+            // Few steps tell the noise only roughly.
+            None => (of_row, OFF_NOISES * (1.0 + 2.0 / others.len() as f64)),
+        };
+        if by.abs() > OFF_MIN && by.abs() > noises * noise {
+            all.push(Off { at, by, noise: noise.max(NOISE_MIN) });
+        }
+    }
+    let is_due_to =
+        |off: &Off, other: &Off| off.at.abs_diff(other.at) == 1 && other.by.abs() > FARTHER * off.by.abs();
+    let found = all.iter().filter(|off| !all.iter().any(|other| is_due_to(off, other)));
+    let doubt = |off: &Off| {
+        let (where_, which) = if off.by > 0.0 { ("above", "higher") } else { ("below", "lower") };
+        let text = format!(
+            "{where_} the versions before and after: {:.2} of the {which} one, {:.0} times the noise",
+            off.by.exp(),
+            off.by.abs() / off.noise
+        );
+        Doubt { arm: rates[off.at].0, step: row.step, repeat: None, text }
+    };
+    found.map(doubt).collect()
+}
+
+/// The smaller of two distances of one direction; 0 if they have two.
+fn nearer(one: f64, other: f64) -> f64 {
+    if one * other <= 0.0 { 0.0 } else { one.abs().min(other.abs()).copysign(one) }
+}

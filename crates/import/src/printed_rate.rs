@@ -1,0 +1,117 @@
+//! Rates that programs print beside what they counted and how long it took: each two tell the third. If they do not
+//! agree, one of them was damaged.
+
+use crate::formats::pgbench;
+use crate::model::{Printed, THOUSAND_ROWS, Value, Work};
+use crate::placed::{Assembled, Doubt, Placed};
+
+/// Rounding apart, a rate may differ by this share.
+const SHARE: f64 = 0.001;
+/// Of rates with three digits, and of their sum.
+const THREE_DIGITS: f64 = 0.01;
+/// A run of so many seconds takes that long but for these shares and seconds, until its last transactions end.
+const TIME_SHARE: f64 = 0.05;
+const LATER_S: f64 = 1.0;
+const LATER_LATENCIES: f64 = 20.0;
+
+/// What a rate counts.
+type Count = fn(&Work) -> Option<f64>;
+
+/// Rates by name, and what they count.
+const RATES: [(&str, Count); 3] = [
+    ("queries_per_s", |work| Some(work.operations)),
+    ("events_per_s", |work| Some(work.events? as f64)),
+    ("transactions_per_s", |work| Some(work.events? as f64)),
+];
+/// Half a unit of the last digit of such a rate, and of a time in seconds.
+const RATE_HALF: f64 = 0.005;
+const TIME_HALF_S: f64 = 0.000_05;
+
+/// Examines the rates of all results.
+pub fn examine(assembled: &Assembled) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    for placed in &assembled.results {
+        let checks = [of_count, of_three_digits, of_duration, of_latency];
+        let Some((text, line)) = checks.iter().find_map(|check| check(placed)) else { continue };
+        let path = &assembled.sources[placed.source].path;
+        let text = format!("{text} ({path}, line {line})");
+        doubts.push(Doubt { arm: placed.arm, step: placed.step, repeat: Some(placed.repeat), text });
+    }
+    doubts
+}
+
+fn value<'a>(placed: &'a Placed, name: &str) -> Option<&'a Value> {
+    let own = placed.values.iter().filter(|(source, _)| *source == placed.source);
+    own.map(|(_, value)| value).find(|value| value.name == name)
+}
+
+/// A rate that is not its count in its time: the sentence, and the line.
+fn of_count(placed: &Placed) -> Option<(String, u32)> {
+    let work = placed.measurement.work.as_ref().filter(|work| work.unit != THOUSAND_ROWS)?;
+    let seconds = work.elapsed_us.filter(|us| *us > 0)? as f64 / 1e6;
+    RATES.iter().find_map(|(name, count)| {
+        let (value, count) = (value(placed, name)?, count(work)?);
+        let printed = Printed { value: value.value?, half: RATE_HALF };
+        let rate = count / seconds;
+        let computed = Printed { value: rate, half: rate * TIME_HALF_S / seconds };
+        (!computed.is(printed, SHARE)).then(|| {
+            let text =
+                format!("{name} is {}, but {count} in {seconds} s are {rate:.2} per second", printed.value);
+            (text, value.line)
+        })
+    })
+}
+
+/// fio prints the sum of three digits, and what it counted.
+fn of_three_digits(placed: &Placed) -> Option<(String, u32)> {
+    let value = value(placed, "requests_per_s")?;
+    let printed = Printed::of(value.published.as_deref()?)?;
+    let jobs = f64::from(placed.measurement.clients.unwrap_or(1));
+    let computed = Printed { value: value.value?, half: RATE_HALF };
+    let is_same = computed.is(Printed { half: printed.half * jobs, ..printed }, THREE_DIGITS);
+    (!is_same).then(|| {
+        let text = format!(
+            "the rate is {}, but the requests issued are {:.0} per second",
+            printed.value, computed.value
+        );
+        (text, value.line)
+    })
+}
+
+/// pgbench tells no time but that it was to take: it is what its transactions took at their rate.
+fn of_duration(placed: &Placed) -> Option<(String, u32)> {
+    let number = |name: &str| value(placed, name)?.value;
+    let duration = value(placed, pgbench::DURATION)?;
+    let with_connections = value(placed, pgbench::RATE_WITH_CONNECTIONS);
+    let (rate, planned) =
+        (with_connections.or_else(|| value(placed, "transactions_per_s"))?, duration.value?);
+    let transactions = placed.measurement.work.as_ref()?.events?;
+    let took = transactions as f64 / rate.value.filter(|rate| *rate > 0.0)?;
+    let connecting = number("connection_ms").unwrap_or(0.0) / 1e3;
+    let latency = number("latency_avg_ms").unwrap_or(0.0) / 1e3;
+    let least = planned * (1.0 - TIME_SHARE) - connecting;
+    let most = planned * (1.0 + TIME_SHARE) + LATER_S + LATER_LATENCIES * latency;
+    (!(least..=most).contains(&took)).then(|| {
+        let text = format!(
+            "{transactions} transactions at {} per second take {took:.3} s, but the duration is {planned} s",
+            rate.value.unwrap_or_default()
+        );
+        (text, rate.line)
+    })
+}
+
+/// sysbench prints the sum of all latencies, and their mean.
+fn of_latency(placed: &Placed) -> Option<(String, u32)> {
+    let (mean, sum) = (value(placed, "latency_avg_ms")?, value(placed, "latency_sum_ms")?);
+    let of = |value: &Value| Printed::of(value.published.as_deref()?);
+    let (printed, total) = (of(mean)?, of(sum)?);
+    let events = placed.measurement.work.as_ref()?.events.filter(|events| *events > 0)? as f64;
+    let computed = Printed { value: total.value / events, half: total.half / events };
+    (!computed.is(printed, SHARE)).then(|| {
+        let text = format!(
+            "the mean latency is {} ms, but {} ms of {events} events are {:.3} ms each",
+            printed.value, total.value, computed.value
+        );
+        (text, mean.line)
+    })
+}

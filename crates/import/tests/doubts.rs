@@ -1,0 +1,256 @@
+//! Figures that contradict one another, or all others: named first, and none in what is right.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rqps_import::{Assembled, Choices, Error, files, load_all, write_run};
+
+fn assembled(paths: &[PathBuf]) -> Result<Assembled, Error> {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    Assembled::new(load_all(&files(&paths)?, None, true)?.0, &Choices::default())
+}
+
+/// `arm, test: text`.
+fn doubts(paths: &[PathBuf]) -> Vec<String> {
+    let assembled = assembled(paths).unwrap();
+    let text = |doubt: &rqps_import::Doubt| {
+        format!("{}, {}: {}", assembled.arms[doubt.arm].name, assembled.steps[doubt.step].name, doubt.text)
+    };
+    assembled.doubts.iter().map(text).collect()
+}
+
+fn of_text(name: &str, text: &str) -> Vec<String> {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join(name), text).unwrap();
+    doubts(&[dir.path().to_owned()])
+}
+
+fn sysbench(count: u64, rate: &str, sum_ms: &str) -> String {
+    format!(
+        "sysbench 1.0.20\n\nNumber of threads: 4\n\nThreads started!\n\nSQL statistics:\n    \
+         transactions: {} (400.00 per sec.)\n    \
+         queries: {count} ({rate} per sec.)\n    ignored errors: 0 (0.00 per sec.)\n\n\
+         General statistics:\n    total time: 10.0012s\n    total number of events: {}\n\n\
+         Latency (ms):\n min: 0.31\n avg: 10.00\n max: 31.00\n sum: {sum_ms}\n\n\
+         Threads fairness:\n    events (avg/stddev): 1000.0/1.0\n    execution time (avg/stddev): 10.0/0.00\n",
+        count / 20,
+        count / 20,
+    )
+}
+
+#[test]
+fn a_rate_is_held_against_its_count_and_time() {
+    let found = |text: &str| of_text("sb-1.txt", text);
+    assert_eq!(found(&sysbench(80_005, "7999.54", "40000.71")), [""; 0]);
+    let rate = found(&sysbench(80_005, "7874.54", "40000.71"));
+    assert!(
+        rate[0].contains("queries_per_s is 7874.54, but 80005 in 10.0012 s are 7999.54 per second"),
+        "{rate:?}"
+    );
+    assert!(rate[0].contains("sb-1.txt, line 9"), "{rate:?}");
+    let sum = found(&sysbench(80_005, "7999.54", "44000.71"));
+    assert!(
+        sum[0].contains("the mean latency is 10 ms, but 44000.71 ms of 4000 events are 11.000 ms each"),
+        "{sum:?}"
+    );
+}
+
+fn pgbench(transactions: u64, tps: &str, connecting_ms: &str) -> String {
+    format!(
+        "pgbench (15.18)\ntransaction type: <builtin: select only>\nscaling factor: 1\nquery mode: simple\n\
+         number of clients: 2\nnumber of threads: 1\nduration: 3 s\n\
+         number of transactions actually processed: {transactions}\n\
+         latency average = 0.496 ms\ninitial connection time = {connecting_ms} ms\n\
+         tps = {tps} (without initial connection time)\n"
+    )
+}
+
+#[test]
+fn transactions_of_pgbench_take_its_duration() {
+    let found = |text: &str| of_text("ro-1.txt", text);
+    assert_eq!(found(&pgbench(12_074, "4028.109142", "4.2")), [""; 0]);
+    // Connections of many clients take a part of the time.
+    assert_eq!(found(&pgbench(8_000, "4000.0", "900.0")), [""; 0]);
+    for damaged in [pgbench(5, "4028.109142", "4.2"), pgbench(120_740, "4028.109142", "4.2")] {
+        let found = found(&damaged);
+        assert!(
+            found[0].contains("transactions at 4028.109142 per second take")
+                && found[0].contains("but the duration is 3 s"),
+            "{found:?}"
+        );
+    }
+    // Without the time to connect again and again, the rate of old versions is far above that of the duration.
+    let with_connections = "transaction type: <builtin: select only>\nscaling factor: 1\nquery mode: simple\n\
+         number of clients: 1\nnumber of threads: 1\nduration: 3 s\nnumber of transactions actually processed: 900\n\
+         latency average = 3.333 ms\ntps = 300.000000 (including connections establishing)\n\
+         tps = 1800.000000 (excluding connections establishing)\n";
+    assert_eq!(found(with_connections), [""; 0]);
+}
+
+#[test]
+fn the_rate_of_fio_is_held_against_its_requests() {
+    let text = |iops: &str, writes: u64| {
+        format!(
+            "seq: (g=0): rw=write, bs=(R) 16.0KiB-16.0KiB, ioengine=psync, iodepth=1\nfio-3.33\n\
+             seq: (groupid=0, jobs=1): err= 0: pid=7\n  \
+             write: IOPS={iops}, BW=678MiB/s (711MB/s)(199GiB/10000msec)\n    \
+             lat (usec): min=10, max=99, avg=23.07, stdev=1.10\n     \
+             issued rwts: total=0,{writes},0,0 short=0,0,0,0\n\n\
+             Run status group 0 (all jobs):\n"
+        )
+    };
+    assert_eq!(of_text("seq.txt", &text("43.4k", 434_321)), [""; 0]);
+    let found = of_text("seq.txt", &text("43.4k", 834_321));
+    assert!(
+        found[0].contains("the rate is 43400, but the requests issued are 83432 per second"),
+        "{found:?}"
+    );
+}
+
+const VERSIONS: [&str; 8] = ["5651", "5744", "8043", "8044", "8406", "8407", "9400", "9500"];
+
+/// A published table of MySQL: tests lose a third with 8.0, some at once and some before. Each has some noise.
+fn table(dir: &Path, damaged: (usize, usize, f64)) -> PathBuf {
+    let names =
+        ["hot-points", "point-query", "read-only", "read-write", "scan", "update-index", "delete", "insert"];
+    let level = [
+        [100.0, 87.0, 66.0, 67.0, 66.5, 66.0, 65.5, 66.0],
+        [100.0, 88.0, 69.0, 68.5, 67.8, 66.8, 67.5, 65.3],
+        [100.0, 122.0, 100.0, 99.0, 101.0, 100.4, 102.0, 101.0],
+        [100.0, 94.0, 75.0, 74.2, 74.5, 73.2, 74.0, 73.0],
+        [100.0, 86.0, 68.3, 69.3, 68.8, 68.4, 69.2, 68.7],
+        [100.0, 120.0, 89.3, 88.3, 90.0, 87.0, 86.7, 93.3],
+        [100.0, 83.0, 60.0, 59.5, 59.4, 58.9, 58.9, 56.2],
+        [100.0, 81.0, 55.0, 54.9, 54.1, 53.6, 55.2, 51.6],
+    ];
+    let mut text = String::new();
+    for (number, version) in (1..).zip(VERSIONS) {
+        text.push_str(&format!("col-{number} : x.my{version}_rel_o2nofp.z12a_c8r32.pk1\n"));
+    }
+    text.push_str("\ncol-1\tcol-2\tcol-3\tcol-4\tcol-5\tcol-6\tcol-7\tcol-8\n");
+    for (test, name) in names.iter().enumerate() {
+        for (arm, rate) in level[test].iter().enumerate() {
+            let factor = if (test, arm) == (damaged.0, damaged.1) { damaged.2 } else { 1.0 };
+            text.push_str(&format!("{:.0}\t", rate * factor * (40.0 + 7.0 * test as f64)));
+        }
+        text.push_str(&format!("{name}_range=100\n"));
+    }
+    let path = dir.join("qps.abs.all.tsv");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn one_version_out_of_line_is_found_whatever_releases_differ_by() {
+    let dir = tempfile::tempdir().unwrap();
+    let found = |damaged| doubts(&[table(dir.path(), damaged)]);
+    assert_eq!(found((0, 0, 1.0)), [""; 0]);
+    let dip = found((5, 3, 0.8));
+    assert!(
+        dip.len() == 1
+            && dip[0].starts_with(
+                "mysql-8.0.44.z12a_c8r32, update-index: below the versions before and after: 0.80"
+            ),
+        "{dip:?}"
+    );
+    let peak = found((7, 3, 10.0));
+    assert!(
+        peak.len() == 1
+            && peak[0]
+                .starts_with("mysql-8.0.44.z12a_c8r32, insert: above the versions before and after: 9.9"),
+        "{peak:?}"
+    );
+}
+
+/// Versions in a CSV, the newest first, one of them a beta.
+#[test]
+fn versions_need_not_be_given_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rates.csv");
+    let text = |of_17: f64| {
+        let versions =
+            [("18beta1", 1004.0), ("17.2", of_17), ("16.6", 998.0), ("15.10", 1003.0), ("14.15", 1000.0)];
+        let rows = versions.map(|(version, rate)| format!("postgres-{version},read,1,{rate}\n"));
+        format!("arm,test,repeat,rate\n{}", rows.concat())
+    };
+    fs::write(&path, text(1001.0)).unwrap();
+    assert_eq!(doubts(std::slice::from_ref(&path)), [""; 0]);
+    fs::write(&path, text(851.0)).unwrap();
+    let found = doubts(&[path]);
+    assert!(
+        found[0].starts_with("postgres-17.2, read: below the versions before and after: 0.85"),
+        "{found:?}"
+    );
+}
+
+/// What makes a base doubtful comes before all other notes, and is with its results in the run.
+#[test]
+fn an_odd_base_is_told_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut text = "arm,test,repeat,rate\n".to_owned();
+    for (arm, version) in (0u32..).zip(["12.22", "13.18", "14.15", "15.10", "16.6"]) {
+        for repeat in 1..=3 {
+            let more = f64::from(repeat) + f64::from(arm);
+            let of_base = if arm == 0 { 300.0 } else { 0.0 };
+            text.push_str(&format!("postgres-{version},a,{repeat},{}\n", 1000.0 + more));
+            text.push_str(&format!("postgres-{version},b,{repeat},{}\n", 1000.0 + more + of_base));
+        }
+    }
+    fs::write(dir.path().join("rates.csv"), text).unwrap();
+    let assembled = assembled(&[dir.path().to_owned()]).unwrap();
+    let odd = "base is the odd one: 4 of 4 others are 0.77 to 0.77 of it";
+    assert!(assembled.notes[0].1.starts_with(&format!("b: {odd}")), "{:?}", assembled.notes);
+    let folder = write_run(&assembled, &dir.path().join("results"), "odd").unwrap();
+    let run = rqps_store::RunFolder::open(&folder).unwrap();
+    let noted =
+        run.actions.iter().filter(|action| action.note.as_ref().is_some_and(|note| note.starts_with(odd)));
+    let noted: Vec<(&str, &str)> = noted.map(|action| (action.arm.as_str(), action.step.as_str())).collect();
+    assert_eq!(noted, [("postgres-12.22", "b"); 3]);
+}
+
+/// Few digits tell an exchange if both rows have the other's.
+#[test]
+fn two_exchanged_rates_of_a_table_are_refused_beside_their_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let arms = ["x.my8406_rel_o2nofp.z12a_c8r32.pk1", "x.my8407_rel_o2nofp.z12a_c8r32.pk1"];
+    let rates = [[7999u32, 8121, 2960], [7912, 8040, 2968]];
+    for (arm, rates) in arms.iter().zip(rates) {
+        fs::create_dir_all(dir.path().join(arm)).unwrap();
+        for (test, rate) in ["delete", "insert", "scan-like"].iter().zip(rates) {
+            let text =
+                sysbench(u64::from(rate) * 10, &format!("{:.2}", f64::from(rate) * 10.0 / 10.0012), "1");
+            let name = format!("sb.o.{test}.range100.pk1.dop4");
+            fs::write(dir.path().join(arm).join(name), text).unwrap();
+        }
+    }
+    let printed = |rate: u32| (f64::from(rate) * 10.0 / 10.0012).round();
+    let table = |rows: &[[u32; 3]; 2]| {
+        let row = |at: usize, test: &str| {
+            format!("{}\t{}\t{test}_range=100\n", printed(rows[0][at]), printed(rows[1][at]))
+        };
+        let rows = row(0, "delete") + &row(1, "insert") + &row(2, "scan-like");
+        let heads = format!("col-1 : {}\ncol-2 : {}\n\ncol-1\tcol-2\n", arms[0], arms[1]);
+        fs::write(dir.path().join("qps.abs.tsv"), heads + &rows).unwrap();
+        assembled(&[dir.path().to_owned()])
+    };
+    assert!(table(&rates).is_ok());
+    let [old, new] = rates;
+    let of_arms = table(&[[new[0], old[1], old[2]], [old[0], new[1], new[2]]]).unwrap_err().to_string();
+    assert!(
+        of_arms.contains(
+            "rows look exchanged: delete_range=100 of mysql-8.4.6.z12a_c8r32 has the figures of mysql-8.4.7"
+        ),
+        "{of_arms}"
+    );
+    let of_tests = table(&[[old[1], old[0], old[2]], [new[1], new[0], new[2]]]).unwrap_err().to_string();
+    assert!(
+        of_tests
+            .contains("delete_range=100 of mysql-8.4.6.z12a_c8r32 has the figures of insert_range=100 in"),
+        "{of_tests}"
+    );
+    // One rate that is another's by chance, or a misprint.
+    let one = table(&[[new[0], old[1], old[2]], new]).unwrap();
+    assert!(one.notes.iter().any(|(_, text)| text.contains("has other figures than")), "{:?}", one.notes);
+}
