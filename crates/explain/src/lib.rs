@@ -91,8 +91,11 @@ pub fn differences(run: &Run, base: usize, arm: usize) -> Result<Vec<Difference>
 
 /// What differs between two directories as arms, also of two runs; nothing where either is no directory.
 pub fn directory_differences(base: &Arm, arm: &Arm) -> Vec<Difference> {
-    let are_directories = [base, arm].iter().all(|one| one.dbms == Dbms::Directory.name());
-    if are_directories { settings::directory(base, arm) } else { Vec::new() }
+    if is_directory(base) && is_directory(arm) { settings::directory(base, arm) } else { Vec::new() }
+}
+
+fn is_directory(arm: &Arm) -> bool {
+    arm.dbms == Dbms::Directory.name()
 }
 
 /// How the states differ in which a test of a sequence starts on an arm and on base: dead rows, sizes, the history list
@@ -199,7 +202,10 @@ fn findings(
     found.extend(syncs::findings(cx, differences));
     found.extend(waits::findings(cx)?);
     let mut remarks = remarks(cx);
-    found.extend(profile::finding(cx, &mut remarks)?);
+    // No program serves a directory that could be profiled or counted.
+    if !is_directory(cx.candidate()) {
+        found.extend(profile::finding(cx, &mut remarks)?);
+    }
     Ok((rank::ranked(cx, found, suspects), remarks))
 }
 
@@ -208,6 +214,7 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
     let one_pass = "one pass: only differences of 10 % or more are reported, and any of them may be noise; protocol \
                     \"isolated\" or `passes` measures the noise";
     let time_remark = match decompose::instructions_metric(cx.figures) {
+        _ if is_directory(cx.candidate()) => None,
         _ if cx.decomposition.is_none() => {
             Some("no CPU times per session, so the time per operation is not split")
         }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_model::{Dbms, LeftOut, ServerSetting, Setting};
+use rqps_model::{LeftOut, ServerSetting, Setting};
 use rqps_store::{Arm, Run};
 
 use crate::context::Context;
@@ -295,7 +295,7 @@ fn only_in(these: &BTreeSet<String>, others: &BTreeSet<String>, separator: &str)
 /// Differences in how the servers were built; for flags, only the words that differ.
 fn build(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let kind = DifferenceKind::Build;
-    if base.dbms == Dbms::Directory.name() {
+    if crate::is_directory(base) {
         return directory(base, arm);
     }
     let compiler = |arm: &Arm| {

@@ -77,6 +77,9 @@ pub fn begin_told(
     Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, results, version)?)
 }
 
+/// What measuring the host before and after a run takes.
+const CERTIFICATES_SECONDS: f64 = 10.0;
+
 /// Says how long the run takes and how much room it needs.
 fn announce_needs(plan: &Plan, needs: Needs) {
     let until = if plan.protocol == Protocol::Isolated { " until the first verdicts" } else { "" };
@@ -86,9 +89,10 @@ fn announce_needs(plan: &Plan, needs: Needs) {
             format!(", {} of cache ({} of memory)", human::bytes(bytes), human::bytes(needs.memory_bytes))
         }
     };
+    let seconds = needs.seconds + if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
     out::message(&format!(
         "needs       about {}{until}, {} {} ({} free){caches}",
-        duration_text(needs.seconds),
+        duration_text(seconds),
         human::bytes(needs.data_bytes),
         needs
             .place

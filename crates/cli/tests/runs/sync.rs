@@ -158,30 +158,32 @@ fn what_cannot_be_measured_is_refused_before_anything_is_written() {
     assert!(is_empty(dir.path()));
 }
 
-/// A bind mount of a directory has mount options of its own.
+/// A bind mount has mount options of its own: what is compared then, so that it is no reason to refuse the comparison.
 #[test]
 fn directories_that_are_mounted_otherwise_say_so() {
-    let (bench, dir) = (Bench::new(), on_disk());
-    let short = plan(&bench, dir.path(), "", "seconds = 1\nsteps = [\"16k-none\"]", &["a"]);
+    let (bench, parent) = (Bench::new(), on_disk());
+    let [dir, work] = ["dir", "work"].map(|name| parent.path().join(name));
+    [&dir, &work].into_iter().for_each(|path| fs::create_dir(path).unwrap());
+    let short = plan(&bench, &dir, "", "seconds = 1\nsteps = [\"16k-none\"]", &["a"]);
     let long = bench.path().join("long.toml");
     let text = fs::read_to_string(&short).unwrap();
     fs::write(&long, text.replace("name = \"t\"", "name = \"long\"").replace("seconds = 1", "seconds = 600"))
         .unwrap();
     let script = "
-        mount --bind \"$dir\" \"$dir\" && mount -o remount,bind,relatime \"$dir\" || exit 9
+        mount --bind \"$parent\" \"$parent\" && mount -o remount,bind,relatime \"$parent\" || exit 9
         \"$rqps\" run \"$short\" >/dev/null || exit 8
         \"$rqps\" run \"$long\" >/dev/null & pid=$!
         until ls -A \"$dir\" | grep -q .; do sleep 0.1; done
         kill -INT $pid; wait $pid
-        mount -o remount,bind,noatime \"$dir\" || exit 9
+        mount -o remount,bind,noatime \"$parent\" || exit 9
         \"$rqps\" resume && exit 7
         \"$rqps\" run \"$short\" >/dev/null || exit 8
         exec \"$rqps\" compare \"$RQPS_RESULTS\"/t-*";
     let rqps = bench.rqps(&[]);
     let mut shell = Command::new("unshare");
-    shell.args(["--mount", "sh", "-c", script]).env("rqps", rqps.get_program()).env("dir", dir.path());
+    shell.args(["--mount", "sh", "-c", script]).env("rqps", rqps.get_program()).env("dir", &dir);
     shell.env("short", &short).env("long", &long).env("RQPS_RESULTS", bench.results());
-    shell.env("RQPS_WORK", bench.work()).current_dir(bench.path());
+    shell.env("RQPS_WORK", &work).env("parent", parent.path()).current_dir(bench.path());
     let ended = Running::of(shell).end().expect(0);
     let refused = ended.stderr.lines().find(|line| line.contains("when the run began")).unwrap();
     let (then, now) = refused.split_once("when the run began").unwrap();

@@ -11,12 +11,12 @@
 //! | `each/promised` | a connection's commits over what the disk promises one |
 //! | `syncs` | the server's syncs of its log per commit, where it counts them |
 
-use rqps_explain::{Difference, WaitingCommits, directory_differences, promise_of, waiting_commits};
+use rqps_explain::{WaitingCommits, promise_of, waiting_commits};
 use rqps_model::{HostFigure, HostQuantity};
 use rqps_store::{Arm, Run};
 use rqps_verdicts::{CommitPromise, DataMount, WindowOrder, host_answers, host_changes, host_doubt, pooled};
 
-use crate::comparison::{ComparedArm, Comparison, StepKind};
+use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::number;
@@ -104,12 +104,10 @@ pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bo
     Ok(table)
 }
 
-/// What differs between directories, what makes a run's rates doubtful, what changed during a run, and how the hosts of
-/// several runs differed.
+/// What makes a run's rates doubtful, what changed during a run, and how the hosts of several runs differed.
 pub(crate) fn remarks(comparison: &Comparison<'_>) -> Vec<String> {
     let runs: Vec<&Run> = comparison.runs().into_iter().filter(|run| is_certified(run)).collect();
-    let mut remarks: Vec<String> =
-        comparison.others().filter_map(|arm| directories(&comparison.base, arm)).collect();
+    let mut remarks = Vec::new();
     for run in &runs {
         let (name, certificates) = (run.folder.name(), &run.certificates);
         if let Some(doubt) = host_doubt(&certificates.before, WindowOrder::of(run)) {
@@ -131,15 +129,6 @@ pub(crate) fn remarks(comparison: &Comparison<'_>) -> Vec<String> {
         }
     }
     remarks
-}
-
-/// In what another directory differs from base's: `mount_options (noatime, base relatime)`.
-fn directories(base: &ComparedArm<'_>, other: &ComparedArm<'_>) -> Option<String> {
-    let value = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
-    let named = |one: Difference| format!("{} ({}, base {})", one.name, value(one.arm), value(one.base));
-    let found: Vec<String> = directory_differences(base.arm, other.arm).into_iter().map(named).collect();
-    let [base, other] = [base, other].map(|arm| arm.label());
-    (!found.is_empty()).then(|| format!("{other} differs from {base} in {}", found.join(", ")))
 }
 
 fn is_certified(run: &Run) -> bool {

@@ -11,6 +11,7 @@
 //! | `dbms`, `test` | the variant and the test |
 
 use hdrhistogram::Histogram;
+use rqps_explain::{Difference, directory_differences};
 use rqps_store::counted;
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
@@ -80,8 +81,18 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
     ];
     let title = "Sync latency, microseconds";
     let mut table = Table::of_figures("syncs", title, &figures, 2, rows);
+    table.footnotes.extend(comparison.others().filter_map(|arm| differences(&comparison.base, arm)));
     table.footnotes.extend(too_few);
     Ok(table.block().into_iter().collect())
+}
+
+/// In what another directory differs from base's: `mount_options (noatime, base relatime)`.
+fn differences(base: &ComparedArm<'_>, other: &ComparedArm<'_>) -> Option<String> {
+    let value = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
+    let named = |one: Difference| format!("{} ({}, base {})", one.name, value(one.arm), value(one.base));
+    let found: Vec<String> = directory_differences(base.arm, other.arm).into_iter().map(named).collect();
+    let [base, other] = [base, other].map(|arm| arm.label());
+    (!found.is_empty()).then(|| format!("{other} differs from {base} in {}", found.join(", ")))
 }
 
 /// Rows whose percentiles are not all known, the fewest latencies first, with what helps.
