@@ -111,7 +111,7 @@ fn digits(verdict: &Verdict) -> Digits {
     Digits::of_ratio((verdict.low, verdict.high), decimals_max)
 }
 
-pub(super) fn ratio(verdict: &Verdict) -> String {
+fn ratio(verdict: &Verdict) -> String {
     match verdict.ratio {
         infinite if infinite.is_infinite() => "from none".to_owned(),
         finite if finite.is_finite() => digits(verdict).text(finite),

@@ -5,7 +5,7 @@ use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::counted;
 
 use super::Page;
-use super::marks::{Mark, ratio, subject};
+use super::marks::{Mark, subject};
 use crate::comparison::Layout;
 use crate::document::Block;
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, ONE_WINDOW};
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::tables::{conditions, host, trust};
+use crate::tables::{answer, conditions, host, trust};
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, changed};
 use crate::words;
 
@@ -102,44 +102,14 @@ fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     }
 }
 
-/// `pg18 against pg17: 3 of 32 tests are slower (worst: scan 0.873), 5 faster, 24 the same; …`.
-fn verdict_headline(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
-    let rates = || lines.iter().filter_map(|line| line.rate);
-    let count = |mark: Mark| rates().filter(|verdict| Mark::from(*verdict) == mark).count();
-    let farthest = |mark: Mark, label: &str| {
-        let marked = rates().filter(move |verdict| Mark::from(*verdict) == mark);
-        let farthest = marked.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()));
-        farthest
-            .map_or_else(String::new, |verdict| format!(" ({label}: {} {})", verdict.test, ratio(verdict)))
-    };
-    let (slower, faster) = (count(Mark::Worse), count(Mark::Better));
-    let tests = rates().count();
-    html! {
-        strong { (page.name(arm)) } " against " strong { (page.name(judged.base)) } ": "
-        (slower) " of " (tests) (if tests == 1 { " test" } else { " tests" })
-        (if slower == 1 { " is" } else { " are" }) " slower" (farthest(Mark::Worse, "worst")) ", "
-        (faster) " faster" (farthest(Mark::Better, "most")) ", "
-        (count(Mark::Same)) " the same"
-        @if count(Mark::Open) > 0 { ", " (count(Mark::Open)) " inconclusive" }
-        (costs(lines))
-        @if let Some(check) = &judged.verdicts.false_alarms {
-            "; A/A check: " (words::plural(check.alarms.len(), "false alarm")) " in " (check.verdicts)
-        }
-        "."
-    }
-}
-
-/// `; cost per operation is higher in 20, lower in 11`; empty if no cost changed.
-fn costs(lines: &[Line<'_>]) -> String {
-    let count = |mark: Mark| {
-        lines.iter().filter_map(|line| line.cost).filter(|verdict| Mark::from(*verdict) == mark).count()
-    };
-    match (count(Mark::Worse), count(Mark::Better)) {
-        (0, 0) => String::new(),
-        (more, 0) => format!("; cost per operation is higher in {more}"),
-        (0, less) => format!("; cost per operation is lower in {less}"),
-        (more, less) => format!("; cost per operation is higher in {more}, lower in {less}"),
-    }
+/// The answer in a sentence, as in all formats, and how base fared against itself.
+fn verdict_headline(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> String {
+    let answer = answer::text(page.name(arm), page.name(judged.base), lines);
+    let check = judged.verdicts.false_alarms.as_ref().map(|check| {
+        let alarms = words::plural(check.alarms.len(), "false alarm");
+        format!(" A/A check: {alarms} in {} verdicts.", check.verdicts)
+    });
+    answer + &check.unwrap_or_default()
 }
 
 fn capitalized(word: &str) -> String {

@@ -17,13 +17,27 @@ pub(crate) fn blocks(blocks: &[Block], level: u8) -> Markup {
 fn block(block: &Block, level: u8) -> Markup {
     match block {
         Block::Heading(depth, text) => heading(level.saturating_add(*depth).saturating_sub(1), text),
-        Block::Text(text) | Block::Alarm(text) => html! { p { (text) } },
-        Block::Items(items) => html! { ul { @for item in items { li { (item) } } } },
+        Block::Text(text) | Block::Alarm(text) => html! { p { (prose(text)) } },
+        Block::Items(items) => html! { ul { @for item in items { li { (prose(item)) } } } },
         Block::Code(code) => code_box(code, "text"),
         Block::Table(one) => table(one),
         Block::Fold(summary, inner) => html! {
             details { summary { (summary) } (blocks(inner, level)) }
         },
+    }
+}
+
+/// A sentence; what stands between backticks is code.
+fn prose(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    // A single backtick is one.
+    if parts.len().is_multiple_of(2) {
+        return html! { (text) };
+    }
+    html! {
+        @for (at, part) in parts.iter().enumerate() {
+            @if !at.is_multiple_of(2) { code { (part) } } @else { (part) }
+        }
     }
 }
 
@@ -69,7 +83,7 @@ fn table(table: &Table) -> Markup {
                 }
             }
             @if !table.footnotes.is_empty() {
-                ul.footnotes { @for note in &table.footnotes { li { (note) } } }
+                ul.footnotes { @for note in &table.footnotes { li { (prose(note)) } } }
             }
         }
     }
