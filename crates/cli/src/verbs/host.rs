@@ -7,7 +7,7 @@ use crate::progress::with_spinner;
 use crate::{EXIT_INTERRUPTED, out};
 use rqps_model::HostFigure;
 use rqps_probe::{HostFacts, certify};
-use rqps_report::{Format, significant};
+use rqps_report::{Format, significant, wrapped};
 use rqps_verdicts::{
     Answer, CommitPromise, DataMount, HostAnswer, WindowOrder, commit_promise, host_answers,
 };
@@ -105,19 +105,19 @@ fn print_certificate(context: &Context, facts: &HostFacts, figures: &[HostFigure
         // A table, and an object that has everything.
         Format::Csv | Format::Json => return Ok(()),
     };
-    out::print_line("")?;
-    for answer in &answers {
-        out::print_line(&format!("{item}{}", answer_line(context, answer)))?;
-    }
-    if let Some(promise) = promise {
-        out::print_line(&format!(
-            "{item}one client that waits for this disk at each commit can do {:.0} commits per second ({:.0} to {:.0} in \
-             single slices)",
+    let mut lines: Vec<String> = answers.iter().map(|answer| answer_line(context, answer)).collect();
+    lines.extend(promise.map(|promise| {
+        format!(
+            "one client that waits for this disk at each commit can do {:.0} commits per second ({:.0} to {:.0} in single \
+             slices)",
             promise.per_s, promise.low_per_s, promise.high_per_s
-        ))?;
-    }
+        )
+    }));
     let place = mount.described().unwrap_or_else(|| directory.to_string());
-    out::print_line(&format!("{item}the disk: that of {place}"))
+    lines.push(format!("the disk: that of {place}"));
+    let width = context.width.filter(|_| context.format == Format::Text);
+    out::print_line("")?;
+    lines.iter().try_for_each(|line| out::print_line(&wrapped(&format!("{item}{line}"), width)))
 }
 
 fn answer_line(context: &Context, HostAnswer { question, answer, text }: &HostAnswer) -> String {
