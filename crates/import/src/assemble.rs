@@ -353,6 +353,8 @@ impl Assembled {
                     ("host_system_percent", Some(all_us)) => ("host_system_us", mean / 100.0 * all_us),
                     ("host_cpu_percent", Some(all_us)) => ("host_busy_us", mean / 100.0 * all_us),
                     (name, _) => match name.strip_suffix("_per_s") {
+                        Some("disk_read_mb") => ("disk_read_kb", mean * 1024.0 * elapsed_us / 1e6),
+                        Some("disk_write_mb") => ("disk_write_kb", mean * 1024.0 * elapsed_us / 1e6),
                         Some(metric) if TOTALS.contains(&metric) => (metric, mean * elapsed_us / 1e6),
                         _ => continue,
                     },

@@ -45,8 +45,8 @@ const RELATIONS: [Relation; 11] = [
     relation("host_context_switches_per_s", "host_context_switches_per_op", 1.0, Rate::OfStep),
     relation("host_cpu_percent", "host_cpu_per_op", 1.0, Rate::OfStep),
     relation("disk_reads_per_s", "disk_reads_per_op", 1.0, Rate::OfStep),
-    relation("disk_read_kb_per_s", "disk_read_kb_per_op", 1024.0, Rate::OfStep),
-    relation("disk_write_kb_per_s", "disk_write_kb_per_op", 1024.0, Rate::OfStep),
+    relation("disk_read_mb_per_s", "disk_read_kb_per_op", 1024.0, Rate::OfStep),
+    relation("disk_write_mb_per_s", "disk_write_kb_per_op", 1024.0, Rate::OfStep),
     relation("rps", "rpq", 1.0, Rate::Operations),
     relation("rmbps", "rkbpq", 1024.0, Rate::Operations),
     relation("wps", "wpi", 1.0, Rate::Rows),
@@ -212,16 +212,19 @@ fn rates_of_text(placed: &Placed) -> Vec<Printed> {
     // sysbench prints two decimals, tables none.
     let is_table = |value: f64| printed.is_some_and(|printed| printed.value == value);
     let half = |value: f64| if is_table(value) { 0.5 } else { 0.005 };
-    let exact = text.value.map(|value| Printed { value, half: half(value) });
+    let exact = |value: f64| Printed { value, half: half(value) };
     let Some(work) = placed.measurement.work.as_ref().filter(|work| work.unit == THOUSAND_ROWS) else {
-        return exact.or(printed).into_iter().collect();
+        return text.value.map(exact).or(printed).into_iter().collect();
     };
     let rows = work.per_second();
     let table = value(placed, "table_size").and_then(|(_, size)| size.value).unwrap_or(0.0);
+    // Queries per second have two decimals, which go into the product.
+    let queries = Some(rows * 1e3 / table).filter(|queries| queries.is_finite());
+    let queries = queries.map(|queries| exact((queries * 100.0).round() / 100.0));
     let of_printed =
-        exact.map(|one| Printed { value: one.value * table / 1e3, half: one.half * table / 1e3 });
+        queries.map(|one| Printed { value: one.value * table / 1e3, half: one.half * table / 1e3 });
     let all = [rows, rows / 1e3].map(|value| Printed { value, half: value * DERIVED });
-    exact.into_iter().chain(printed).chain(of_printed).chain(all).collect()
+    queries.into_iter().chain(printed).chain(of_printed).chain(all).collect()
 }
 
 /// The CPUs of an arm's host that its rows tell, or those of all arms if it has few.

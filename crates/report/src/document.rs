@@ -138,12 +138,16 @@ impl Table {
         let is_known =
             |index: usize| self.rows.iter().any(|row| row.cells.get(index).is_some_and(Cell::is_known));
         let labels = self.columns.len() - self.labels;
+        let is_shown = |index: usize, column: &Column| {
+            !column.in_group && (!self.hides_unknown || index >= labels || is_known(index))
+        };
         let shown: Vec<bool> =
-            (0..self.columns.len()).map(|index| index >= labels || is_known(index)).collect();
-        if !self.hides_unknown || shown.iter().all(|shown| *shown) {
+            self.columns.iter().enumerate().map(|(index, column)| is_shown(index, column)).collect();
+        if shown.iter().all(|shown| *shown) {
             return Cow::Borrowed(self);
         }
         let mut table = self.clone();
+        table.labels = shown[labels..].iter().filter(|shown| **shown).count();
         let mut is_shown = shown.iter();
         table.columns.retain(|_| is_shown.next() == Some(&true));
         for row in &mut table.rows {
@@ -222,11 +226,13 @@ pub(crate) struct Column {
     /// heading.
     pub stands_for: Option<String>,
     pub align: Align,
+    /// Whether the heading of the row's group has it for readers; only CSV and JSON have the column.
+    pub in_group: bool,
 }
 
 impl Column {
     pub fn number(name: impl Into<String>, key: impl Into<String>) -> Self {
-        Self { name: name.into(), key: key.into(), stands_for: None, align: Align::Right }
+        Self { name: name.into(), key: key.into(), stands_for: None, align: Align::Right, in_group: false }
     }
 
     /// A column of figures named `col-1`, `col-2`… in text and Markdown; `index` counts from 0.
@@ -237,6 +243,11 @@ impl Column {
     /// A column of words with the same name in all formats.
     pub fn words(name: &str) -> Self {
         Self::keyed_words(name, name)
+    }
+
+    /// A column that readers have in the headings of groups.
+    pub fn in_group(self) -> Self {
+        Self { in_group: true, ..self }
     }
 
     /// A column of words with another name in CSV and JSON.

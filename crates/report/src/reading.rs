@@ -99,7 +99,7 @@ fn is_of(window: &Recorded<Window>, arm: &str, step: &str) -> bool {
 pub(crate) fn is_result(run: &Run, window: &Recorded<Window>) -> bool {
     match window.placement {
         Some(at) => window.valid() && is_done(run, at.block),
-        None => run.blocks.is_empty(),
+        None => run.blocks.is_empty() && window.valid(),
     }
 }
 
@@ -107,9 +107,34 @@ fn is_done(run: &Run, number: u32) -> bool {
     run.blocks.iter().any(|block| block.number == number && block.status == BlockStatus::Done)
 }
 
+/// Whether a window has a counterpart: of imports, arms may have unequal numbers of repeats, and rates would be of
+/// others than relative rates are. Base's counterpart is any other arm.
+fn pairing(run: &Run) -> impl Fn(&Recorded<Window>) -> bool {
+    let is_base = |name: &str| run.arms.iter().any(|arm| arm.name == name && arm.role == Role::Base);
+    let key = |window: &Recorded<Window>| Some((window.action.step.clone(), window.placement?.block));
+    let (base, others): (Vec<&Recorded<Window>>, Vec<&Recorded<Window>>) = run
+        .windows
+        .iter()
+        .filter(|window| run.meta.is_imported() && is_result(run, window))
+        .partition(|window| is_base(&window.action.arm));
+    let keys = |windows: &[&Recorded<Window>]| windows.iter().filter_map(|window| key(window)).collect();
+    let (of_base, of_others): (BTreeSet<_>, BTreeSet<_>) = (keys(&base), keys(&others));
+    let tests: BTreeSet<String> = of_base
+        .iter()
+        .filter(|(step, _)| of_others.iter().any(|(other, _)| other == step))
+        .map(|(step, _)| step.clone())
+        .collect();
+    move |window| {
+        let counterparts = if is_base(&window.action.arm) { &of_others } else { &of_base };
+        // A test of one arm only has no relative rates.
+        key(window).is_none_or(|key| !tests.contains(&key.0) || counterparts.contains(&key))
+    }
+}
+
 fn pool(run: &Run) -> Windows {
     let mut all: BTreeMap<(String, String), Vec<&Recorded<Window>>> = BTreeMap::new();
-    for window in run.windows.iter().filter(|window| is_result(run, window)) {
+    let is_paired = pairing(run);
+    for window in run.windows.iter().filter(|window| is_result(run, window) && is_paired(window)) {
         let key = (window.action.arm.clone(), window.action.step.clone());
         all.entry(key).or_default().push(window);
     }

@@ -1,17 +1,18 @@
 //! Verdicts on one arm, one line per test, for the table of verdicts, headlines and the gate's outputs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use rqps_model::Group;
 use rqps_stats::{Class, Detector, Tag, Verdict};
-use rqps_store::{Run, counted};
+use rqps_store::{Recorded, Run, Window, counted};
 use rqps_verdicts::{RunVerdicts, judge_run_relative_to, rules_of};
 
 use crate::background::Background;
 use crate::comparison::{ComparedArm, Comparison};
 use crate::error::Result;
 use crate::reading::is_result;
+use crate::tables::doubts;
 use crate::words;
 
 /// Ranks of headlines: first what became worse. Ranks below these are regressions of rate, cost and stalls,
@@ -109,7 +110,45 @@ impl<'a> Judged<'a> {
     pub fn remarks_on(&self, test: &str, arm: usize) -> Vec<String> {
         let unlike = self.unlike.get(&(arm, test.to_owned()));
         let unlike = unlike.map(|sentence| format!("unlike states: {sentence}"));
-        self.verdicts.remarks_on(test, arm).iter().map(words::remark).chain(unlike).collect()
+        let doubts = [arm, self.base].into_iter().flat_map(|arm| {
+            let name = &self.run.arms[arm].name;
+            doubts::on(self.run, test, name).into_iter().map(move |text| format!("check {name}: {text}"))
+        });
+        self.verdicts.remarks_on(test, arm).iter().map(words::remark).chain(unlike).chain(doubts).collect()
+    }
+
+    /// How often tests were repeated on each arm of an import, unless all were equally often:
+    /// `3 of new, 12 of old; a verdict takes those that an arm and base both have`.
+    pub fn uneven_repeats(&self) -> Option<String> {
+        if !self.run.meta.is_imported() {
+            return None;
+        }
+        let arms = self.run.arms.iter().map(|arm| {
+            let tests = self.verdicts.experiment.tests.iter();
+            let is_of = |window: &&Recorded<Window>, test: &str| {
+                window.action.arm == arm.name && window.action.step == test
+            };
+            let counts: BTreeSet<usize> = tests
+                .map(|test| self.run.windows.iter().filter(|window| is_of(window, &test.name)).count())
+                .filter(|count| *count > 0)
+                .collect();
+            (arm.name.as_str(), counts)
+        });
+        let arms: Vec<(&str, BTreeSet<usize>)> = arms.filter(|(_, counts)| !counts.is_empty()).collect();
+        let all: BTreeSet<usize> = arms.iter().flat_map(|(_, counts)| counts).copied().collect();
+        let of_arm = |(name, counts): &(&str, BTreeSet<usize>)| {
+            let least = counts.first().copied().unwrap_or(0);
+            match counts.last().copied().filter(|most| *most > least) {
+                Some(most) => format!("{least} to {most} of {name}"),
+                None => format!("{least} of {name}"),
+            }
+        };
+        (all.len() > 1).then(|| {
+            format!(
+                "{}; a verdict takes those that an arm and base both have, by their numbers",
+                arms.iter().map(of_arm).collect::<Vec<_>>().join(", ")
+            )
+        })
     }
 
     /// None if both the arm and base met the test's target rate of background writes.

@@ -38,7 +38,11 @@ fn files_of_pgbench_get_a_verdict_in_one_command() {
     assert!(ended.stdout.contains("REGRESSION select-only: 8.0 % slower"), "{}", ended.stdout);
     assert!(ended.stderr.contains("imported into"), "{}", ended.stderr);
     let ended = bench.call(&["show", "patch", "--published"]).expect(0);
-    assert!(ended.stdout.contains("0.400") && ended.stdout.contains("run-1.log:"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("0.400") && ended.stdout.contains("repeat 1: run-1.log"),
+        "{}",
+        ended.stdout
+    );
     // The gate judges it like a run of our own.
     let ended = bench.call(&["gate", "patch"]).expect(1);
     assert!(ended.stdout.contains("select-only"), "{}", ended.stdout);
@@ -46,6 +50,91 @@ fn files_of_pgbench_get_a_verdict_in_one_command() {
     bench.call(&["export", "patch", "--to", &results.join("../flat").display().to_string()]).expect(0);
     let ended = bench.call(&["resume", "patch"]).expect(2);
     assert!(ended.stderr.contains("imported"), "{}", ended.stderr);
+}
+
+/// No sentence says that all arms had the same number of repeats, and rates are of those that ratios are of.
+#[test]
+fn unequal_numbers_of_repeats_are_told_and_rates_agree_with_ratios() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.results()).unwrap();
+    let csv = bench.results().join("../rates.csv");
+    let mut rows = "arm,test,repeat,rate,unit\n".to_owned();
+    for (repeat, factor) in (1..).zip([1.0, 1.002, 0.999, 1.001, 0.998, 0.5]) {
+        rows.push_str(&format!("old,t,{repeat},{},tps\n", 1000.0 * factor));
+        if repeat < 4 {
+            rows.push_str(&format!("new,t,{repeat},{},tps\n", 1100.0 * factor + f64::from(repeat)));
+        }
+    }
+    fs::write(&csv, rows).unwrap();
+    bench.call(&["import", &csv.display().to_string(), "--name", "uneven"]).expect(0);
+    let ended = bench.call(&["report", "uneven"]).expect(0);
+    for part in ["repeats: 6 of old, 3 of new; a verdict takes those", "improvement t: 10.2 % faster"] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+    let ended = bench.call(&["show", "uneven", "--section", "absolute"]).expect(0);
+    assert!(ended.stdout.contains("1000") && ended.stdout.contains("1102"), "{}", ended.stdout);
+    let html = bench.results().join("../uneven.html");
+    bench.call(&["report", "uneven", "--html", &html.display().to_string()]).expect(0);
+    let page = fs::read_to_string(html).unwrap();
+    assert!(page.contains("Arms have unequal numbers of repeats: 6 of old, 3 of new"), "{page}");
+    assert!(!page.contains("measured on every arm in") && !page.contains("against itself (A/A)."), "{page}");
+}
+
+#[test]
+fn a_doubtful_base_comes_before_what_it_makes_of_others() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.results()).unwrap();
+    let csv = bench.results().join("../rates.csv");
+    let mut rows = "arm,test,repeat,rate,unit\n".to_owned();
+    for (arm, version) in (0..).zip(["12.22", "13.18", "14.15", "15.10", "16.6"]) {
+        for repeat in 1..=3 {
+            let rate = f64::from(1000 + arm + repeat) + if arm == 0 { 300.0 } else { 0.0 };
+            rows.push_str(&format!("postgres-{version}.x,t,{repeat},{rate},tps\n"));
+        }
+    }
+    fs::write(&csv, rows).unwrap();
+    let ended = bench.call(&["import", &csv.display().to_string(), "--name", "odd"]).expect(0);
+    let place = |text: &str, part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    let odd = "CHECK FIRST: t on postgres-12.22.x: base is the odd one: 4 of 4 others";
+    assert!(place(&ended.stdout, odd) < place(&ended.stdout, "slower"), "{}", ended.stdout);
+    let html = bench.results().join("../odd.html");
+    bench.call(&["report", "odd", "--html", &html.display().to_string()]).expect(0);
+    let page = fs::read_to_string(html).unwrap();
+    assert!(place(&page, odd) < place(&page, "1</td>").min(place(&page, " slower")), "{page}");
+}
+
+/// Figures that nobody published are shown, too, each beside what it was in the file, on 80 columns.
+#[test]
+fn figures_of_every_program_are_shown_in_their_units() {
+    let bench = Bench::new();
+    let dir = bench.results().join("../files");
+    fs::create_dir_all(&dir).unwrap();
+    let job = |us: f64| {
+        format!(
+            "O_DIRECT with fsync=1 for block size 16K\nseq: (g=0): rw=write, ioengine=psync\nfio-3.33\n\
+             seq: (groupid=0, jobs=1): err= 0: pid=7\n  \
+             write: IOPS=43.4k, BW=678MiB/s (711MB/s)(6780MiB/10000msec)\n    \
+             sync (usec): min=1, max=99, avg={us:5.2}, stdev=1.10\n     \
+             issued rwts: total=0,434321,0,434320 short=0,0,0,0\n\nRun status group 0 (all jobs):\n"
+        )
+    };
+    fs::write(dir.join("o.txt"), job(9.22)).unwrap();
+    bench.call(&["import", &dir.display().to_string(), "--name", "fio"]).expect(0);
+    let ended = bench.call(&["show", "fio", "--published"]).expect(0);
+    let row = |name: &str| ended.stdout.lines().find(|line| line.ends_with(name)).unwrap_or_default();
+    let words = |name: &str| row(name).split_whitespace().take(3).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words("requests_per_s"), ["43400", "43432.1", "1/s"], "{}", ended.stdout);
+    assert_eq!(words("bandwidth_mib_per_s"), ["646.6", "678.0", "MiB/s"], "{}", ended.stdout);
+    assert_eq!(words("sync_avg_us"), ["0.0", "9.22", "us"], "{}", ended.stdout);
+    assert!(row("sync_avg_us").contains("padded-number"), "{}", ended.stdout);
+
+    let log = "RocksDB:    version 9.8.4\nreadrandom   :       3.456 micros/op 289351 ops/sec 10.000 seconds \
+               2893511 operations;   32.0 MB/s\n";
+    fs::write(dir.join("o.txt"), log).unwrap();
+    bench.call(&["import", &dir.display().to_string(), "--name", "log"]).expect(0);
+    let ended = bench.call(&["show", "log", "--published"]).expect(0);
+    assert!(ended.stdout.contains("3.456") && ended.stdout.contains("usec_op"), "{}", ended.stdout);
+    assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{Checked, Computed, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
 use crate::formats::fio::{FioTest, parse_tests};
 use crate::formats::{Format, fio_table};
-use crate::model::{Quirk, number};
+use crate::model::Quirk;
 use crate::printf::fixed;
 
 pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
@@ -49,29 +49,15 @@ fn computed(test: &FioTest, is_last: bool) -> [Computed; 3] {
         let truth = (truth != published).then_some((truth, quirk));
         Computed { published, truth }
     };
-    let printed: f64 = test.jobs.iter().map(|job| job.iops_printed).sum();
-    let rate = with_truth(fixed(printed, 0), fixed(test.exact_iops(), 0), Quirk::ThreeDigits);
-    let bytes = |thousand: f64| -> f64 {
-        let factor = |unit: &str| match unit {
-            "KiB" => thousand,
-            "MiB" => thousand.powi(2),
-            "GiB" => thousand.powi(3),
-            _ => 1.0,
-        };
-        test.jobs.iter().map(|job| job.bandwidth.0 * factor(&job.bandwidth.1)).sum()
+    let rate = with_truth(fixed(test.printed_iops(), 0), fixed(test.exact_iops(), 0), Quirk::ThreeDigits);
+    let mib = |thousand: f64| fixed(test.mib_per_s(thousand), 1);
+    let bandwidth = with_truth(mib(1000.0), mib(1024.0), Quirk::Mebibytes);
+    let published = test.published_sync_us(is_last);
+    let quirk = if is_last && test.jobs.len() > 1 && !test.has_padded_sync() {
+        Quirk::SumOfJobs
+    } else {
+        Quirk::Padded
     };
-    let mib = |bytes: f64| fixed(bytes / 1_048_576.0, 1);
-    let bandwidth = with_truth(mib(bytes(1000.0)), mib(bytes(1024.0)), Quirk::Mebibytes);
-    // The script reads words: a padded number is one of its own, which it takes for 0.
-    let is_padded = |text: &str| text.starts_with(' ');
-    let read_as =
-        |(text, us): &(String, f64)| if is_padded(text) || number(text).is_none() { 0.0 } else { *us };
-    let syncs: Vec<&(String, f64)> = test.jobs.iter().filter_map(|job| job.sync_avg.as_ref()).collect();
-    let sum = syncs.iter().fold(0.0, |sum, sync| sum + read_as(sync));
-    let published = if is_last { sum } else { sum / test.jobs.len().max(1) as f64 };
-    let is_any_padded = syncs.iter().any(|(text, _)| is_padded(text));
-    let quirk =
-        if is_last && test.jobs.len() > 1 && !is_any_padded { Quirk::SumOfJobs } else { Quirk::Padded };
     let sync = with_truth(fixed(published, 1), fixed(test.sync_us(), 1), quirk);
     [rate, bandwidth, sync]
 }

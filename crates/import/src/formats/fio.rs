@@ -9,6 +9,7 @@ use crate::error::Broken;
 use crate::formats::fio_figures::{Figures, Latencies};
 use crate::lines::{Lines, whole};
 use crate::model::{Document, Measurement, Quirk, REQUESTS, Value, Work, number};
+use crate::printf::fixed;
 
 /// Tests of a file.
 const TESTS_MAX: usize = 10_000;
@@ -62,6 +63,36 @@ impl Job {
 }
 
 impl FioTest {
+    /// Sum of rates as printed.
+    pub fn printed_iops(&self) -> f64 {
+        self.jobs.iter().map(|job| job.iops_printed).sum()
+    }
+
+    /// MiB per second of all jobs, if a thousand of a unit are `thousand` of the one below it.
+    pub fn mib_per_s(&self, thousand: f64) -> f64 {
+        let factor = |unit: &str| match unit {
+            "KiB" => thousand,
+            "MiB" => thousand.powi(2),
+            "GiB" => thousand.powi(3),
+            _ => 1.0,
+        };
+        let bytes = |job: &Job| job.bandwidth.0 * factor(&job.bandwidth.1);
+        self.jobs.iter().map(bytes).sum::<f64>() / 1_048_576.0
+    }
+
+    /// The latency of syncs as it is published, microseconds. The script reads words: a padded number is one of its
+    /// own, which it takes for 0. Of a file's last test it prints the sum over jobs.
+    pub fn published_sync_us(&self, is_last: bool) -> f64 {
+        let read_as = |text: &str, us: f64| if is_padded(text) || number(text).is_none() { 0.0 } else { us };
+        let syncs = self.jobs.iter().filter_map(|job| job.sync_avg.as_ref());
+        let sum = syncs.fold(0.0, |sum, (text, us)| sum + read_as(text, *us));
+        if is_last { sum } else { sum / self.jobs.len().max(1) as f64 }
+    }
+
+    pub fn has_padded_sync(&self) -> bool {
+        self.jobs.iter().filter_map(|job| job.sync_avg.as_ref()).any(|(text, _)| is_padded(text))
+    }
+
     pub fn jobs_with_sync(&self) -> usize {
         self.jobs.iter().filter(|job| job.sync_avg.is_some()).count()
     }
@@ -77,6 +108,10 @@ impl FioTest {
         let count = self.jobs_with_sync().max(1) as f64;
         all.fold(0.0, |sum, us| sum + us) / count
     }
+}
+
+fn is_padded(text: &str) -> bool {
+    text.starts_with(' ')
 }
 
 pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), Broken> {
@@ -233,13 +268,19 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let (tool, tests) = parse_tests(text.as_bytes())?;
     let has_labels = tests.iter().any(|test| test.has_label);
     // Where tests have labels, a job before the first prepares the file.
-    let tests = tests.iter().filter(|test| test.has_label || !has_labels);
-    let measurements = tests.map(measurement).collect();
-    let quirks = vec![Quirk::ThreeDigits, Quirk::Mebibytes, Quirk::Padded, Quirk::SumOfJobs];
+    let tests: Vec<&FioTest> = tests.iter().filter(|test| test.has_label || !has_labels).collect();
+    let is_last = |index: usize| index + 1 == tests.len();
+    let measurements = tests.iter().enumerate().map(|(index, test)| measurement(test, is_last(index)));
+    let measurements = measurements.collect();
+    let mut quirks = vec![Quirk::ThreeDigits];
+    // Tables are made of tests with labels.
+    if has_labels {
+        quirks.extend([Quirk::Mebibytes, Quirk::Padded, Quirk::SumOfJobs]);
+    }
     Ok(Document { tool, quirks, measurements, ..Document::default() })
 }
 
-fn measurement(test: &FioTest) -> Measurement {
+fn measurement(test: &FioTest, is_last: bool) -> Measurement {
     let total: u64 = test.jobs.iter().fold(0, |sum, job| sum.saturating_add(job.total));
     let msec = test.jobs.iter().map(|job| job.msec).max().unwrap_or(0);
     let mut values = Vec::new();
@@ -248,9 +289,11 @@ fn measurement(test: &FioTest) -> Measurement {
             values.push(Value { name: name.into(), unit: unit.into(), value, published, line: test.line });
         }
     };
-    let printed: f64 = test.jobs.iter().map(|job| job.iops_printed).sum();
-    push("requests_per_s", "1/s", Some(test.exact_iops()), Some(crate::printf::fixed(printed, 0)));
-    push("sync_avg_us", "us", (test.jobs_with_sync() > 0).then(|| test.sync_us()), None);
+    push("requests_per_s", "1/s", Some(test.exact_iops()), Some(fixed(test.printed_iops(), 0)));
+    let published = |value: f64| test.has_label.then(|| fixed(value, 1));
+    push("bandwidth_mib_per_s", "MiB/s", Some(test.mib_per_s(1024.0)), published(test.mib_per_s(1000.0)));
+    let sync = (test.jobs_with_sync() > 0).then(|| test.sync_us());
+    push("sync_avg_us", "us", sync, published(test.published_sync_us(is_last)));
     let latencies: Vec<f64> = test.jobs.iter().filter_map(|job| job.latency_avg_us).collect();
     let latency = latencies.iter().sum::<f64>() / latencies.len().max(1) as f64;
     push("latency_avg_us", "us", (!latencies.is_empty()).then_some(latency), None);

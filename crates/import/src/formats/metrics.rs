@@ -89,11 +89,11 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             });
         }
     };
-    // The same quantity under the same name as from vmstat and iostat themselves.
+    // The same quantity under the same name as from vmstat and iostat themselves; but MB of 1024 kB.
     push("disk_reads_per_s", "1/s", "r/s", Some(1.0), 3);
-    push("disk_read_kb_per_s", "kB/s", "rMB/s", Some(1024.0), 3);
+    push("disk_read_mb_per_s", "MB/s", "rMB/s", Some(1.0), 3);
     push("disk_writes_per_s", "1/s", "w/s", Some(1.0), 3);
-    push("disk_write_kb_per_s", "kB/s", "wMB/s", Some(1024.0), 3);
+    push("disk_write_mb_per_s", "MB/s", "wMB/s", Some(1.0), 3);
     push("disk_reads_per_op", "1/o", "r/o", Some(1.0), 3);
     push("disk_read_kb_per_op", "kB/o", "rKB/o", Some(1.0), 3);
     push("disk_write_kb_per_op", "kB/o", "wKB/o", Some(1.0), 3);

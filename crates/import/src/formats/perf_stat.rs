@@ -74,12 +74,22 @@ fn counter(line: &str, at: u32) -> Option<Counter> {
 /// Counts per second. They belong to the process that served one client.
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let (counters, measured_at_ms) = parse_counters(input)?;
-    let values = counters.iter().map(|counter| Value {
-        name: format!("{}_per_s", counter.name).into(),
-        unit: "1/s".into(),
-        value: counter.count.map(|count| count / counter.seconds),
-        published: Some(counter.text.clone()),
-        line: counter.line,
+    let values = counters.iter().flat_map(|counter| {
+        let count = Value {
+            name: counter.name.clone().into(),
+            unit: format!("in {:.1} s", counter.seconds).into(),
+            value: counter.count,
+            published: Some(counter.text.clone()),
+            line: counter.line,
+        };
+        let rate = Value {
+            name: format!("{}_per_s", counter.name).into(),
+            unit: "1/s".into(),
+            value: counter.count.map(|count| count / counter.seconds),
+            published: None,
+            line: counter.line,
+        };
+        [count, rate]
     });
     let measurement = Measurement { values: values.collect(), line: 1, ..Measurement::default() };
     let tool = Some("perf stat".to_owned());

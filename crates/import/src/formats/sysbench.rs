@@ -307,6 +307,7 @@ pub fn as_scan(measured: &mut Measurement) -> Option<Quirk> {
     work.operations = work.queries? as f64 * rows / 1000.0;
     work.unit = THOUSAND_ROWS.clone();
     let rate = measured.values.iter_mut().find(|value| value.name == "queries_per_s")?;
+    (rate.unit, rate.value) = ("1000 rows/s".into(), Some(work.per_second()));
     rate.published = Some(crate::printf::fixed(published, 0));
     Some(Quirk::ScanOfOneClient)
 }

@@ -137,6 +137,11 @@ impl<'a> Page<'a> {
         Detector::ALL.into_iter().filter(is_shown).collect()
     }
 
+    /// Whether base was measured against itself.
+    fn has_control(&self) -> bool {
+        self.judged.as_ref().is_some_and(|judged| judged.verdicts.experiment.control.is_some())
+    }
+
     /// The metrics of the cost, in words.
     fn cost_metrics(&self) -> String {
         let verdicts = self.judged.iter().flat_map(|judged| judged.verdicts.on_candidates());
@@ -230,11 +235,43 @@ fn versions_figure(chart: &VersionChart) -> Markup {
     drawn_twice(&chart.title, chart.svg(Theme::Page), narrow.svg(Theme::Page))
 }
 
-/// A name that a narrow column may break after its punctuation, and only there if that is enough.
-fn breakable(name: &str) -> Markup {
+/// Fewest names that are shortened.
+const SHORTENED_MIN: usize = 3;
+
+/// Names of arms without what all have in common: of `postgres-17.2.x10a` and others that differ in their versions
+/// `17.2`; and what was left out, with `…` in place of the rest.
+fn short_names(names: &[&str]) -> (Vec<String>, Option<String>) {
+    let all = || names.iter().map(|name| (*name).to_owned()).collect();
+    let Some((first, others)) = names.split_first().filter(|_| names.len() >= SHORTENED_MIN) else {
+        return (all(), None);
+    };
+    let is_common = |part: &str, has: fn(&str, &str) -> bool| others.iter().all(|name| has(name, part));
+    // A version is not cut: parts before it end at a hyphen, those behind it begin with a letter.
+    let mut prefixes = first.match_indices(['-', ' ']).map(|(at, _)| &first[..=at]);
+    let prefix = prefixes.rfind(|part| is_common(part, |name, part| name.starts_with(part)));
+    let prefix = prefix.unwrap_or_default();
+    let is_word = |at: usize| first[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic());
+    let suffixes = first.match_indices(['.', '_', '-']).filter(|(at, _)| *at >= prefix.len() && is_word(*at));
+    let mut suffixes = suffixes.map(|(at, _)| &first[at..]);
+    let suffix = suffixes.find(|part| is_common(part, |name, part| name.ends_with(part))).unwrap_or_default();
+    let short: Vec<String> = names
+        .iter()
+        .map(|name| name.get(prefix.len()..name.len() - suffix.len()).unwrap_or_default().to_owned())
+        .collect();
+    match prefix.is_empty() && suffix.is_empty() || short.iter().any(String::is_empty) {
+        true => (all(), None),
+        false => (short, Some(format!("{prefix}…{suffix}"))),
+    }
+}
+
+/// A name that a narrow column may break after its punctuation, and only there if that is enough; not in a version.
+pub(crate) fn breakable(name: &str) -> Markup {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let parts: Vec<&str> = name.split_inclusive(['.', '_', '=', '/', ',', '-']).collect();
     html! {
-        @for (index, part) in name.split_inclusive(['.', '_', '=', '/', ',']).enumerate() {
-            @if index > 0 { wbr; }
+        @for (index, part) in parts.iter().enumerate() {
+            @let before = if index > 0 { parts[index - 1] } else { "." };
+            @if index > 0 && !(before.ends_with('.') && part.starts_with(is_digit)) { wbr; }
             (part)
         }
     }
@@ -255,7 +292,26 @@ fn anchor(test: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::anchor;
+    use super::{anchor, short_names};
+
+    #[test]
+    fn names_lose_what_all_have_in_common_but_no_part_of_a_version() {
+        let short = |names: &[&str]| short_names(names);
+        let cut = |left: &[&str], common: &str| {
+            (left.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), Some(common.to_owned()))
+        };
+        let versions = ["postgres-17.2.x10a_c8", "postgres-17.4.x10a_c8", "postgres-18.2.x10a_c8"];
+        assert_eq!(short(&versions), cut(&["17.2", "17.4", "18.2"], "postgres-….x10a_c8"));
+        assert_eq!(
+            short(&["pg-12.2.x", "pg-13.2.x", "pg-14.2.y"]),
+            cut(&["12.2.x", "13.2.x", "14.2.y"], "pg-…")
+        );
+        let names = ["old", "new", "old"];
+        assert_eq!(short(&names), (names.map(str::to_owned).to_vec(), None));
+        // Nothing would be left of one.
+        assert_eq!(short(&["a-", "a-b", "a-c"]).1, None);
+        assert_eq!(short(&["pg-17", "pg-18"]).1, None);
+    }
 
     #[test]
     fn anchors_are_safe_in_links() {

@@ -2,12 +2,13 @@
 //! filtered by change and link to their test.
 
 use maud::{Markup, html};
+use rqps_model::Unit;
 use rqps_stats::{Detector, Verdict};
 use rqps_store::counted;
 
 use super::Page;
-use super::breakable;
 use super::marks::{Mark, figure, interval, subject};
+use super::{breakable, short_names};
 use crate::background::MARK;
 use crate::comparison::{Layout, TestStep};
 use crate::document::Block;
@@ -98,17 +99,18 @@ fn verdict_table(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     let with_notes = page.candidates().len() == 1;
     let detectors = headlines(page);
     let width = 1 + detectors.len() * arms.len() + usize::from(with_notes);
+    let (names, common) = short_names(&arms.iter().map(|arm| page.name(*arm)).collect::<Vec<_>>());
     html! {
         div.scroll tabindex="0" role="group" aria-label="Verdicts of all tests" {
             table.sortable.verdict-table {
-                caption { "Verdicts relative to " (page.comparison.base.arm.name) }
+                caption { "Verdicts relative to " (page.comparison.base.arm.name) (in_common(common)) }
                 thead {
                     @if arms.len() > 1 {
                         tr {
                             td {}
-                            @for arm in &arms {
-                                th colspan=(detectors.len()) scope="colgroup" {
-                                    (page.name(*arm)) @if Some(*arm) == control { " (A/A control)" }
+                            @for (arm, name) in arms.iter().zip(&names) {
+                                th colspan=(detectors.len()) scope="colgroup" title=(page.name(*arm)) {
+                                    (breakable(name)) @if Some(*arm) == control { " (A/A control)" }
                                 }
                             }
                             @if with_notes { td {} }
@@ -202,19 +204,34 @@ fn note(page: &Page<'_>, judged: &Judged<'_>, arm: usize, step: &TestStep) -> St
         .join(". ")
 }
 
+/// What the names of columns leave out.
+fn in_common(common: Option<String>) -> Markup {
+    html! { @if let Some(common) = common { span.preamble { " (arms: " (common) ")" } } }
+}
+
 fn rate_table(page: &Page<'_>) -> Markup {
     let arms = page.candidates();
+    let units = page.comparison.units(&page.steps);
+    let unit = match units.as_slice() {
+        [(unit, _)] => format!("{}/s", unit.many),
+        // The cells name theirs.
+        _ => "per second".to_owned(),
+    };
+    let (names, common) = short_names(&arms.iter().map(|arm| page.name(*arm)).collect::<Vec<_>>());
     html! {
         div.scroll tabindex="0" role="group" aria-label="Relative rates of all tests" {
             table.sortable.verdict-table {
                 caption {
                     @if arms.is_empty() { "Rates" } @else { "Rate relative to " (page.comparison.base.arm.name) }
+                    (in_common(common))
                 }
                 thead {
                     tr {
                         th scope="col" { "test" }
-                        @for arm in &arms { th.num scope="col" { (page.name(*arm)) } }
-                        th.num scope="col" { (page.comparison.base.arm.name) ", operations/s" }
+                        @for (arm, name) in arms.iter().zip(&names) {
+                            th.num scope="col" title=(page.name(*arm)) { (breakable(name)) }
+                        }
+                        th.num scope="col" { (breakable(&page.comparison.base.arm.name)) ", " (unit) }
                     }
                 }
                 @for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
@@ -224,7 +241,10 @@ fn rate_table(page: &Page<'_>) -> Markup {
                                 span { (of_group[0].group.title) }
                             }
                         }
-                        @for step in of_group { (rate_row(page, &arms, step)) }
+                        @for step in of_group {
+                            @let own = units.iter().find(|(_, steps)| steps.contains(&step.name.as_str()));
+                            (rate_row(page, &arms, step, own.filter(|_| units.len() > 1).map(|(unit, _)| *unit)))
+                        }
                     }
                 }
             }
@@ -232,7 +252,7 @@ fn rate_table(page: &Page<'_>) -> Markup {
     }
 }
 
-fn rate_row(page: &Page<'_>, arms: &[usize], step: &TestStep) -> Markup {
+fn rate_row(page: &Page<'_>, arms: &[usize], step: &TestStep, unit: Option<&Unit>) -> Markup {
     let pairs = arms.iter().map(|arm| page.pair(*arm));
     let ratios: Vec<(Option<f64>, bool)> =
         pairs.map(|pair| (pair.ratio(&step.name), pair.missed(&step.name))).collect();
@@ -255,7 +275,10 @@ fn rate_row(page: &Page<'_>, arms: &[usize], step: &TestStep) -> Markup {
                     }
                 }
             }
-            td.num data-sort=[base] { (base.map_or_else(|| "-".to_owned(), number::rate)) }
+            td.num data-sort=[base] {
+                (base.map_or_else(|| "-".to_owned(), number::rate))
+                @if let Some(unit) = unit.filter(|_| base.is_some()) { " " (unit.many) }
+            }
         }
     }
 }

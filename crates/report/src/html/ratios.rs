@@ -23,8 +23,10 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
                 p.legend {
                     "Logarithmic; at 1.0 the variant equals " strong { (page.comparison.base.arm.name) } ". "
                     @if page.judged.is_some() {
-                        "Whiskers are the confidence intervals of the verdicts. The band covers the largest deviation in the \
-                        group when base is measured against itself (A/A)."
+                        "Whiskers are the confidence intervals of the verdicts."
+                        @if page.has_control() {
+                            " The band covers the largest deviation in the group when base is measured against itself (A/A)."
+                        }
                     } @else { "A single pass has no intervals." }
                 }
                 @for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {

@@ -13,7 +13,7 @@ use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, ONE_WINDOW};
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::tables::{answer, conditions, host, trust};
+use crate::tables::{answer, conditions, doubts, host, trust};
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, changed};
 use crate::words;
 
@@ -86,6 +86,7 @@ fn about(page: &Page<'_>) -> String {
 fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     let trust = trust::lines(judged);
     html! {
+        @if let Some(doubts) = doubts::sentence(judged.run) { p.callout.alarm { (doubts) } }
         @for arm in judged.candidates() {
             @let lines = judged.lines(arm, |_| true);
             div.verdict-of {
@@ -218,9 +219,13 @@ fn reliability(judged: &Judged<'_>) -> String {
             " {open} verdicts are inconclusive: neither a change nor its absence could be established."
         ),
     };
-    let each = if judged.run.meta.is_imported() { "a repeat each" } else { "each after a restart" };
+    let measured = match (judged.run.meta.is_imported(), judged.uneven_repeats()) {
+        (true, Some(repeats)) => format!("Arms have unequal numbers of repeats: {repeats}"),
+        (true, None) => format!("Every test was measured on every arm in {done}, a repeat each"),
+        (false, _) => format!("Every test was measured on every arm in {done}, each after a restart"),
+    };
     format!(
-        "Every test was measured on every arm in {done}, {each}. If nothing changed, at most {alpha} of tests \
+        "{measured}. If nothing changed, at most {alpha} of tests \
          are called slower or faster by mistake.{shown}{open}"
     )
 }
@@ -231,8 +236,8 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
     let (disturbed, texts): (Vec<Block>, Vec<Block>) =
         texts.partition(|block| matches!(block, Block::Alarm(_)));
     Ok(html! {
-        @for arm in page.candidates() { (rate_headline(page, arm)) }
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
+        @for arm in page.candidates() { (rate_headline(page, arm)) }
         @if page.candidates().is_empty() {
         } @else if page.run.meta.is_imported() { p.callout { (ONE_RESULT) } } @else { p.callout {
             strong { "A single pass, without error bars. " }

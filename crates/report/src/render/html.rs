@@ -4,6 +4,7 @@
 use maud::{Markup, html};
 
 use crate::document::{Align, Block, Cell, Column, Row, RowKind, Table, Tint};
+use crate::html::breakable;
 use crate::render::by_group;
 
 /// HTML's deepest heading level.
@@ -97,7 +98,7 @@ fn order(table: &Table) -> Vec<usize> {
 
 fn head(column: &Column) -> Markup {
     let name = if column.stands_for.is_some() { &column.key } else { &column.name };
-    html! { th.num[column.align == Align::Right] scope="col" { (name) } }
+    html! { th.num[column.align == Align::Right] scope="col" { (breakable(name)) } }
 }
 
 fn row(table: &Table, order: &[usize], row: &Row) -> Markup {

@@ -21,7 +21,7 @@ pub(crate) fn text(label: &str, base: &str, lines: &[Line<'_>]) -> String {
         false => format!(" Rate: {}.", rate.list(("slower", "faster"))),
     };
     let costs = match cost.is_empty() {
-        true => " Cost per operation: not measured.".to_owned(),
+        true => " Cost per operation: not judged.".to_owned(),
         false => format!(" Cost per operation ({metric}): {}.", cost.list(("more", "less"))),
     };
     let first = if rate.changed() {

@@ -1,5 +1,5 @@
-//! The headline: disturbances, each variant's median per group, and the tests at 0.95 or below, or 1.05 or
-//! above.
+//! The headline: what to check first, disturbances, each variant's median per group, and the tests at 0.95 or below,
+//! or 1.05 or above.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -15,7 +15,7 @@ use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::number;
 use crate::per_op::{CPU, Cost, PerOp, SERVER_CPU};
-use crate::tables::{conditions, disturbed};
+use crate::tables::{conditions, disturbed, doubts};
 
 /// Maximum rows of the table of far tests.
 const ROWS_MAX: usize = 40;
@@ -29,8 +29,8 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
             comparison.base.label()
         ))];
     }
-    let mut blocks: Vec<Block> =
-        disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm).collect();
+    let mut blocks: Vec<Block> = comparison.runs().into_iter().flat_map(doubts::blocks).collect();
+    blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));
     blocks.push(Block::Items(comparison.pairs().map(|pair| sentence(&pair, &steps)).collect()));
     blocks.extend(conditions::blocks(comparison.base.run, comparison.base_in(comparison.base.run)));
     blocks.extend(far_tests(comparison, &steps).block());

@@ -1,4 +1,4 @@
-//! Latency by kind of statement, in microseconds.
+//! Latency by kind of statement, in microseconds, over all windows of a test.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -12,6 +12,7 @@ use rqps_store::Histogram;
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::error::Result;
+use crate::histograms;
 use crate::histograms::{QUANTILES, is_known};
 use crate::tables::footnotes;
 
@@ -27,9 +28,8 @@ fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> 
     type Latencies<'a> = (Histogram, ComparedArm<'a>);
     let mut rows: Vec<Latencies<'_>> = Vec::new();
     for arm in comparison.base_first() {
-        if let Some(window) = arm.first_window(&step.name) {
-            rows.extend(arm.run.histograms(window.action.seq)?.into_iter().map(|stored| (stored, arm)));
-        }
+        let pooled = histograms::pooled(arm.run, arm.all_windows(&step.name))?;
+        rows.extend(pooled.into_iter().map(|stored| (stored, arm)));
     }
     // Stable: base first.
     rows.sort_by(|(a, _), (b, _)| (&a.statement, a.from.key()).cmp(&(&b.statement, b.from.key())));

@@ -13,6 +13,7 @@ pub(crate) mod consecutive;
 pub(crate) mod costs;
 pub(crate) mod counters;
 pub(crate) mod disturbed;
+pub(crate) mod doubts;
 pub(crate) mod evidence;
 pub(crate) mod fingerprints;
 pub(crate) mod footnotes;

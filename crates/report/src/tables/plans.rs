@@ -23,7 +23,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
         !arm.run.meta.is_imported()
             || steps.iter().any(|step| plans(arm, step).is_ok_and(|plans| !plans.is_empty()))
     };
-    let has_plans = comparison.arms.iter().any(is_planned);
+    let has_plans = is_planned(&comparison.base) && comparison.others().any(is_planned);
     if blocks.is_empty() && has_plans {
         let is_one_kind =
             comparison.others().all(|compared| of_one_kind(&comparison.base.arm.dbms, &compared.arm.dbms));

@@ -166,6 +166,9 @@ fn blocks(judged: &Judged<'_>) -> String {
             format!("{void} void (interrupted, or disturbed by the host; see section blocks), not used")
         }
     };
+    if let Some(repeats) = judged.uneven_repeats() {
+        return format!("repeats: {repeats}");
+    }
     let mut text = format!("blocks: {done} done, {void}; {definition}");
     let seconds = judged
         .verdicts

@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::tables::{answer, conditions, trust};
+use crate::tables::{answer, conditions, doubts, trust};
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE, changed};
 use crate::words;
 
@@ -78,15 +78,17 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
     comparison.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
 }
 
-/// What reports on an arm begin with: the answer, for the first arm what was measured with and what has no result,
-/// changes, and what is inconclusive.
+/// What reports on an arm begin with: what to check first, the answer, for the first arm what was measured with and
+/// what has no result, changes, and what is inconclusive.
 pub(crate) fn opening(
     judged: &Judged<'_>,
     lines: &[Line<'_>],
     (label, base): (&str, &str),
     is_first: bool,
 ) -> Vec<Block> {
-    let mut blocks = vec![Block::Text(answer::text(label, base, lines))];
+    let doubts = if is_first { doubts::blocks(judged.run) } else { Vec::new() };
+    let mut blocks: Vec<Block> =
+        doubts.into_iter().chain([Block::Text(answer::text(label, base, lines))]).collect();
     if is_first {
         blocks.extend(conditions::blocks(judged.run, judged.base));
     }

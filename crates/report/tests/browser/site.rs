@@ -83,6 +83,10 @@ fn a_site_has_no_errors_requests_or_accessibility_violations_and_every_link_work
                 browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth");
             let wide = browser.value(crate::TOO_WIDE);
             assert_eq!(overflow, json!(0), "{} scrolls horizontally at {width}: {wide}", file.display());
+            let hidden = browser.value(
+                "[...document.querySelectorAll('.names td')].filter((one) => one.getBoundingClientRect().right > innerWidth).length",
+            );
+            assert!(width > 390 || hidden == json!(0), "{hidden} cells of {} lie outside", file.display());
             let cut = browser.value(
                 "[...document.querySelectorAll('figure:not(.flame)')].filter((one) => one.scrollWidth > one.clientWidth).length",
             );

@@ -4,13 +4,13 @@
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep};
 use crate::document::Block;
 use crate::number;
-use crate::tables::disturbed;
+use crate::tables::{disturbed, doubts};
 
 /// A sentence per disturbance and per system.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     let steps = comparison.steps(StepKind::Tests);
-    let mut blocks: Vec<Block> =
-        disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm).collect();
+    let mut blocks: Vec<Block> = comparison.runs().into_iter().flat_map(doubts::blocks).collect();
+    blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));
     let sentences: Vec<String> = comparison.pairs().map(|pair| sentence(&pair, &steps)).collect();
     blocks.push(match sentences.is_empty() {
         true => Block::Text(format!("There is no other arm to compare {} with.", comparison.base.label())),
