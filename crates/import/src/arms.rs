@@ -60,7 +60,20 @@ pub struct ImportedArm {
     pub identity: Identity,
     /// Whether the user named it.
     pub is_given: bool,
+    /// Whether the files name it, or a directory whose name tells DBMS and version.
+    pub is_told: bool,
     pub measured_at_ms: Option<i64>,
+}
+
+impl ImportedArm {
+    /// Takes what rules and its raw name say of it, if they do.
+    pub fn identify(&mut self, rules: &[ArmRule]) {
+        let rule = rules.iter().find(|rule| rule.pattern.matches(&self.raw));
+        let of_name = || Some(version_of_release(&self.raw)).filter(|told| !told.version.is_empty());
+        if let Some(identity) = rule.map(|rule| rule.identity.clone()).or_else(of_name) {
+            self.identity = identity;
+        }
+    }
 }
 
 /// Arms by their raw names, in order of appearance.
@@ -92,6 +105,7 @@ impl Arms {
             origin,
             identity,
             is_given: false,
+            is_told: ArmName::parse(raw).is_some(),
             measured_at_ms: None,
         });
         self.all.len() - 1
@@ -122,7 +136,6 @@ impl Arms {
         for (place, arm) in order.into_iter().enumerate() {
             places[arm] = place;
         }
-        self.by_raw.values_mut().for_each(|arm| *arm = places[*arm]);
         places
     }
 

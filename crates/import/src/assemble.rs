@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use rqps_model::{Group, Unit, clipped, natural};
-use rqps_store::Source;
 
-use crate::arms::{ArmRule, Arms, ImportedArm};
+use crate::arms::{ArmRule, ImportedArm};
 use crate::error::{BelongsNowhere, Error, Place, Result};
-use crate::formats::{Format, ibench, sysbench};
+use crate::formats::ibench;
+use crate::gather::{Gathered, has_several_arms};
 use crate::loaded::{LeftOut, Loaded, Why};
 use crate::model::{Measurement, Quirk};
 use crate::names::{TestName, in_published_order};
-use crate::paths::{arm_and_test_of, arm_of_path, clients_of, stem, test_of_path};
-use crate::placed::{Assembled, Doubt, Found, Placed, Step};
-use crate::{complement, consistency, same};
+use crate::paths::stem;
+use crate::placed::{Assembled, Doubt, Findings, Found, Placed, Step};
+use crate::settings::{Case, setting_name};
+use crate::{complement, consistency, same, unlike};
 
 static TESTS: Group = Group::new(1, "tests", "tests", "tests");
 static INSERTS: Group = Group::consecutive(1, "insert", "inserts");
@@ -59,63 +60,22 @@ impl Assembled {
     /// If there are no rates, figures belong to no result, or base is no arm.
     pub fn new(mut loaded: Vec<Loaded>, choices: &Choices) -> Result<Self> {
         complement::join(&mut loaded)?;
-        let mut sources: Vec<Source> = loaded.iter().map(source).collect();
-        let mut arms = Arms::default();
-        let (mut found, mut beside, mut dates) = (Vec::new(), Vec::new(), Vec::new());
         let is_consecutive = loaded.iter().any(|one| one.document.is_consecutive);
-        let formats: BTreeSet<&str> = loaded.iter().map(|one| one.format.key()).collect();
         let is_table: Vec<bool> = loaded.iter().map(|one| one.document.is_table).collect();
         let has_several: Vec<bool> =
             loaded.iter().map(|one| has_several_arms(&one.document.measurements)).collect();
         let is_named = loaded.iter().any(|one| one.given.arm.is_some());
-        for (index, one) in loaded.into_iter().enumerate() {
-            let path = one.given.path.clone();
-            let directory = path.parent().unwrap_or(Path::new(""));
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let of_svg = (one.format == Format::Flamegraph).then(|| arm_and_test_of(&name)).flatten();
-            let arm_of_name = || of_svg.as_ref().map(|(arm, _)| arm.clone());
-            let of_path = one.given.arm.clone().or_else(arm_of_name).or_else(|| arm_of_path(directory));
-            let of_file = TestName::of_file(&name).map(|(_, test)| test);
-            let of_file = of_file.or_else(|| of_svg.map(|(_, test)| TestName::of_row(&test)));
-            if let (Some(at), true) = (one.document.measured_at_ms, one.document.measurements.is_empty()) {
-                dates.push((of_path.clone(), at));
-            }
-            if let Some(given) = &one.given.arm {
-                is_one_arm(&path, given, &one.document.measurements)?;
-            }
-            for mut measurement in one.document.measurements {
-                let raw = one.given.arm.clone().or(measurement.arm.clone()).or(of_path.clone());
-                let arm = arms.at(raw.as_deref().unwrap_or("results"), directory, &choices.arms);
-                let known = &mut arms.all[arm];
-                known.is_given |= one.given.arm.is_some();
-                known.measured_at_ms = known.measured_at_ms.or(one.document.measured_at_ms);
-                fill(&mut known.identity.dbms, &measurement.dbms);
-                fill(&mut known.identity.version, &measurement.version);
-                let of_name = || TestName::of_row(&test_of_path(&path, one.format));
-                let row = measurement.test.as_deref().map(TestName::of_row);
-                let test = of_file.clone().or(row).unwrap_or_else(of_name);
-                measurement.clients = measurement.clients.or_else(|| clients_of(&path));
-                if one.format == Format::Sysbench && test.is_scan() {
-                    let quirk = sysbench::as_scan(&mut measurement);
-                    sources[index].quirks.extend(quirk.map(|quirk| quirk.key().to_owned()));
-                }
-                let into = if measurement.work.is_some() { &mut found } else { &mut beside };
-                into.push(Found { arm, test, measurement, source: index });
-            }
-        }
-        if found.is_empty() {
-            return Err(Error::NoResults { formats: formats.into_iter().collect() });
-        }
-        for (raw, at) in dates {
-            if let Some(arm) = raw.and_then(|raw| arms.all.iter_mut().find(|arm| arm.raw == raw)) {
-                arm.measured_at_ms = Some(at);
-            }
-        }
+        let within: Vec<PathBuf> = loaded.iter().map(|one| one.given.within().to_owned()).collect();
+        let Gathered { sources, mut arms, mut found, mut beside } = Gathered::of(loaded, &choices.arms)?;
         arms.expect_use_of(&choices.arms)?;
         arms.name();
         let names: Vec<String> = arms.all.iter().map(|arm| arm.name.clone()).collect();
         let paths: Vec<String> = sources.iter().map(|source| source.path.clone()).collect();
         let mut tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
+        let split = unlike::split(&mut arms, &mut found, &mut beside, (&sources, &within), &choices.arms)?;
+        tables.findings.iter_mut().for_each(|(arm, _)| *arm = arm.map(|arm| split.first[arm]));
+        tables.findings.extend(split.notes);
+        Gathered::identify(&mut arms, &found);
         // Who names arms, or gives a file with several, has put them in order.
         let is_left_out = |source: &usize| tables.left_out.contains(source);
         let is_in_order = (0..paths.len()).any(|source| has_several[source] && !is_left_out(&source));
@@ -145,6 +105,8 @@ impl Assembled {
         assembled.expect_common_tests()?;
         assembled.count_metrics(choices.cpus);
         assembled.examine()?;
+        let below = assembled.below_goodput();
+        assembled.notes.extend(below);
         Ok(assembled)
     }
 
@@ -161,23 +123,18 @@ impl Assembled {
 
     /// Makes steps of tests, and numbers repeats.
     fn place(&mut self, found: Vec<Found>, is_consecutive: bool) -> Result<()> {
-        let bare: Vec<String> = found.iter().map(|found| found.test.row()).collect();
-        let settings = settings(&found);
-        let with_settings =
-            found.iter().zip(&settings).map(|(found, settings)| with_settings(&found.test, settings));
-        let names: Vec<TestName> = with_settings.collect();
-        let is_published = names.iter().all(|name| name.range.is_some());
-        let first: HashMap<&TestName, usize> =
-            names.iter().enumerate().rev().map(|(at, name)| (name, at)).collect();
-        let mut tests: Vec<&TestName> = Vec::new();
+        let cases = Case::of_all(&found);
+        let is_published = cases.iter().all(|case| case.name.range.is_some());
         let mut known = HashSet::new();
-        tests.extend(names.iter().filter(|name| known.insert(*name)));
+        let mut distinct: Vec<&Case> = cases.iter().filter(|case| known.insert(*case)).collect();
         if is_published {
-            tests.sort_by(|a, b| in_published_order(a, b));
+            distinct.sort_by(|a, b| {
+                in_published_order(&a.name, &b.name).then_with(|| natural(&a.step(), &b.step()))
+            });
         } else if is_consecutive {
-            tests.sort_by_key(|test| ibench::position(&test.test));
+            distinct.sort_by_key(|case| ibench::position(&case.name.test));
         } else {
-            tests.sort_by(|a, b| natural(&a.test, &b.test));
+            distinct.sort_by(|a, b| natural(&a.step(), &b.step()));
         }
         let group = |test: &TestName| match (is_published, is_consecutive) {
             (true, _) => test.group(),
@@ -185,26 +142,25 @@ impl Assembled {
             (false, true) => &BESIDE_WRITES,
             (false, false) => &TESTS,
         };
-        self.steps = tests
-            .iter()
-            .map(|test| Step {
-                name: test.step(),
-                test: test.of_test(),
-                row: test.row(),
-                bare: bare[first[test]].clone(),
-                settings: settings[first[test]].clone(),
-                group: group(test).clone(),
-                role: test.role(),
-                writes: test.writes(),
-                clients: 0,
-            })
-            .collect();
-        let places: HashMap<&TestName, usize> =
-            tests.iter().enumerate().map(|(step, test)| (*test, step)).collect();
+        let step = |case: &&Case| Step {
+            name: case.step(),
+            test: case.test(),
+            row: case.row(),
+            bare: case.name.row(),
+            settings: case.settings.clone(),
+            group: group(&case.name).clone(),
+            role: case.name.role(),
+            writes: case.name.writes(),
+            clients: 0,
+        };
+        self.steps = distinct.iter().map(step).collect();
+        let places: HashMap<&Case, usize> =
+            distinct.iter().enumerate().map(|(step, case)| (*case, step)).collect();
         let mut numbers: BTreeMap<(usize, usize), Numbers> = BTreeMap::new();
         let mut units: BTreeMap<usize, (Unit, Place)> = BTreeMap::new();
-        for (found, name) in found.into_iter().zip(&names) {
-            let Some(step) = places.get(name).copied() else { continue };
+        let mut given = BTreeMap::new();
+        for (found, case) in found.into_iter().zip(&cases) {
+            let Some(step) = places.get(case).copied() else { continue };
             let (source, mut measurement) = (found.source, found.measurement);
             if let Some(work) = &measurement.work {
                 let path = PathBuf::from(&self.sources[source].path);
@@ -212,7 +168,7 @@ impl Assembled {
                 match units.get(&step) {
                     Some((unit, first)) if *unit != work.unit => {
                         return Err(Error::Units {
-                            test: name.row(),
+                            test: case.row(),
                             places: Box::new([first.clone(), place()]),
                             unit: unit.many.to_string(),
                             other_unit: work.unit.many.to_string(),
@@ -222,7 +178,12 @@ impl Assembled {
                     None => drop(units.insert(step, (work.unit.clone(), place()))),
                 }
             }
-            let repeat = numbers.entry((found.arm, step)).or_default().next(source, measurement.repeat);
+            let repeat = match found.repeat {
+                Some(repeat) => {
+                    self.given_repeat((found.arm, step, repeat), &measurement, source, &mut given)?
+                }
+                None => numbers.entry((found.arm, step)).or_default().next(source, measurement.repeat),
+            };
             self.steps[step].clients = self.steps[step].clients.max(measurement.clients.unwrap_or(0));
             let values =
                 std::mem::take(&mut measurement.values).into_iter().map(|value| (source, value)).collect();
@@ -237,6 +198,51 @@ impl Assembled {
         self.repeats = self.repeats.max(numbers.len() as u32);
         self.results.sort_by_key(|result| (result.repeat, result.step, result.arm));
         Ok(())
+    }
+
+    /// The number of the repeat that a file was given as.
+    ///
+    /// # Errors
+    /// If another result of the arm and test was given as the same repeat.
+    fn given_repeat(
+        &self,
+        at: (usize, usize, u32),
+        measurement: &Measurement,
+        source: usize,
+        given: &mut BTreeMap<(usize, usize, u32), Place>,
+    ) -> Result<u32> {
+        let path = PathBuf::from(&self.sources[source].path);
+        let second = Place { path, line: measurement.line.max(1) };
+        let (arm, step, repeat) = at;
+        match given.insert(at, second.clone()) {
+            None => Ok(repeat),
+            Some(first) => Err(Error::RepeatTwice {
+                first,
+                second,
+                test: self.steps[step].name.clone(),
+                arm: self.arms[arm].name.clone(),
+            }),
+        }
+    }
+
+    /// Rates that are not the printed ones, which are below what they are the sum of.
+    fn below_goodput(&self) -> Findings {
+        let has_quirk = |one: &&Placed| {
+            self.sources[one.source].quirks.iter().any(|key| key == Quirk::BelowGoodput.key())
+        };
+        let text = |one: &Placed| {
+            let printed =
+                |name| one.values.iter().find(|(_, value)| value.name == name)?.1.published.as_deref();
+            Some(format!(
+                "{}: throughput {} is below goodput {} in {}; the rate was computed anew from requests and time: {:.1} per second",
+                self.steps[one.step].name,
+                printed("throughput")?,
+                printed("goodput")?,
+                self.sources[one.source].path,
+                one.measurement.work.as_ref()?.per_second()
+            ))
+        };
+        self.results.iter().filter(has_quirk).filter_map(|one| Some((Some(one.arm), text(one)?))).collect()
     }
 
     /// # Errors
@@ -300,9 +306,14 @@ impl Assembled {
             let own = source(one.source);
             let is_beside = |path: &Path| path.parent() == own.parent();
             let beside = || of_test().filter(|(_, result)| is_beside(source(result.source)));
+            // A name that fits one result alone tells whose it is, whatever that result's file says of its test.
+            let is_alike = |path: &Path| is_beside(path) && stem(path) == stem(own);
+            let mut alike =
+                self.results.iter().enumerate().filter(|(_, result)| is_alike(source(result.source)));
+            let alike = alike.next().filter(|_| alike.next().is_none());
             let only = || Some(of_arm().next()?.0).filter(|_| of_arm().count() == 1);
-            let place = of_test()
-                .find(|(_, result)| stem(source(result.source)) == stem(own))
+            let place = alike
+                .or_else(|| of_test().find(|(_, result)| stem(source(result.source)) == stem(own)))
                 .or_else(|| beside().next().filter(|_| beside().count() == 1))
                 .or_else(|| of_test().find(|(_, result)| result.repeat == repeat))
                 .map(|(index, _)| index)
@@ -367,92 +378,6 @@ impl Assembled {
 
 const TOTALS: [&str; 5] =
     ["host_context_switches", "disk_reads", "disk_read_kb", "disk_writes", "disk_write_kb"];
-
-fn source(one: &Loaded) -> Source {
-    Source {
-        path: one.given.path.to_string_lossy().into_owned(),
-        sha256: one.sha256.clone(),
-        bytes: one.bytes,
-        format: one.format.key().to_owned(),
-        tool: one.document.tool.clone(),
-        quirks: one.document.quirks.iter().map(|quirk: &Quirk| quirk.key().to_owned()).collect(),
-        measured_at_ms: one.document.measured_at_ms,
-    }
-}
-
-/// # Errors
-/// If the file has several arms, which would all be called `given`.
-fn is_one_arm(path: &Path, given: &str, measurements: &[Measurement]) -> Result<()> {
-    if !has_several_arms(measurements) {
-        return Ok(());
-    }
-    let mut arms: Vec<&str> = Vec::new();
-    for arm in measurements.iter().filter_map(|one| one.arm.as_deref()) {
-        if !arms.contains(&arm) {
-            arms.push(arm);
-        }
-    }
-    Err(Error::NamesArms { path: path.to_owned(), arms: arms.join(", "), given: given.to_owned() })
-}
-
-fn has_several_arms(measurements: &[Measurement]) -> bool {
-    let mut arms = measurements.iter().filter_map(|one| one.arm.as_ref());
-    let first = arms.next();
-    arms.any(|arm| Some(arm) != first)
-}
-
-fn fill(known: &mut String, told: &Option<String>) {
-    if let (true, Some(told)) = (known.is_empty(), told) {
-        *known = told.clone();
-    }
-}
-
-/// What may differ between results of one test, which are not compared then: a value's name, and in words.
-const SETTINGS: [(&str, &str); 3] = [("scale", "scale"), ("mode", "query mode"), (CLIENTS, "clients")];
-const CLIENTS: &str = "clients";
-/// What clients are called where they are jobs of fio.
-const JOBS: &str = "jobs";
-
-fn setting_name(key: &str) -> &'static str {
-    let names = SETTINGS.iter().chain(&[(JOBS, JOBS)]);
-    names.into_iter().find(|(name, _)| *name == key).map_or("another setting", |(_, words)| words)
-}
-
-/// The setting's name in a result's test.
-fn key_of(key: &'static str, found: &Found) -> &'static str {
-    let noun = found.measurement.work.as_ref().map(|work| work.unit.client_noun());
-    if key == CLIENTS && noun == Some("job") { JOBS } else { key }
-}
-
-/// The settings of each result in which results of its test differ.
-fn settings(found: &[Found]) -> Vec<Vec<(&'static str, String)>> {
-    let of = |found: &Found, key: &str| match key {
-        CLIENTS => found.measurement.clients.map(|clients| clients.to_string()),
-        key => found.measurement.values.iter().find(|value| value.name == key)?.published.clone(),
-    };
-    let mut all = vec![Vec::new(); found.len()];
-    for (key, _) in SETTINGS {
-        let mut values: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
-        for found in found {
-            values.entry(found.test.row()).or_default().insert(of(found, key));
-        }
-        for (settings, found) in all.iter_mut().zip(found) {
-            if let (Some(value), true) = (of(found, key), values[&found.test.row()].len() > 1) {
-                settings.push((key_of(key, found), value));
-            }
-        }
-    }
-    all
-}
-
-/// The name of a test with its settings: `select-only_mode=prepared`.
-fn with_settings(test: &TestName, settings: &[(&str, String)]) -> TestName {
-    let mut name = test.clone();
-    for (key, value) in settings {
-        name.test.push_str(&format!("_{key}={value}"));
-    }
-    name
-}
 
 fn base(arms: &[ImportedArm], name: Option<&str>) -> Result<usize> {
     let Some(name) = name else { return Ok(0) };

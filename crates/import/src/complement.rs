@@ -62,6 +62,10 @@ pub fn join(loaded: &mut [Loaded]) -> Result<()> {
         if let Some(at) = found {
             *texts[at].has(is_log) = true;
             add(loaded, file, texts[at])?;
+        } else if let Some(text) =
+            texts.iter().find(|text| is_log && arm(&loaded[text.file]) == arm(&loaded[file]))
+        {
+            return Err(of_no_run(loaded, file, text));
         }
     }
     Ok(())
@@ -134,6 +138,24 @@ fn expect_all_threads(loaded: &[Loaded], file: usize, text: &Text) -> Result<()>
         return Err(Error::ThreadMissing { missing, beside: first.clone() });
     }
     Ok(())
+}
+
+/// A log beside final texts of which none is of its run: what it lacks, nobody can tell.
+fn of_no_run(loaded: &[Loaded], file: usize, text: &Text) -> Error {
+    let log = &loaded[file].document.measurements[0];
+    Error::Contradiction {
+        path: loaded[file].given.path.clone(),
+        line: 1,
+        why: format!(
+            "its {} transactions in {:.1} s are those of none of the runs whose final text is beside it, such as {} with {} in \
+             {:.1} s: the log is cut off, or the text of its run is missing; give both or leave it out",
+            logged(log),
+            us(log) as f64 / 1e6,
+            loaded[text.file].given.path.display(),
+            transactions(run(loaded, text)),
+            us(run(loaded, text)) as f64 / 1e6
+        ),
+    }
 }
 
 fn is_thread_of(path: &Path, first: &Path) -> bool {

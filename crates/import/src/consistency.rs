@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_model::clipped;
-
 use crate::error::Result;
 use crate::model::{Quirk, median, number};
 use crate::out_of_line::Table;
@@ -15,8 +13,6 @@ const SESSION_MS: i64 = 7 * 24 * 3600 * 1000;
 /// CPU time of an operation that moved, while its rate and instructions did not.
 const CPU_MOVED: f64 = 0.15;
 const STEADY: f64 = 0.07;
-/// Of the note on repeats of unlike names.
-const REPEATS_CHARS_MAX: usize = 600;
 /// A quirk that changes a figure by less is not worth a note.
 const QUIRK_MIN: f64 = 0.01;
 
@@ -34,7 +30,6 @@ pub fn examine(assembled: &Assembled) -> Result<(Vec<Doubt>, Findings)> {
     doubts.extend(cpu_without_instructions(assembled));
     let mut findings = sessions(assembled, &table);
     findings.extend(one_after_the_other(assembled));
-    findings.extend(unlike_repeats(assembled));
     findings.extend(quirks(assembled));
     Ok((doubts, findings))
 }
@@ -146,29 +141,6 @@ fn one_after_the_other(assembled: &Assembled) -> Findings {
         })
     };
     arms.filter_map(note).collect()
-}
-
-/// Repeats from files of one directory whose names differ in more than numbers: they may be of several arms.
-fn unlike_repeats(assembled: &Assembled) -> Findings {
-    let mut of_test: BTreeMap<(usize, usize), BTreeMap<String, &str>> = BTreeMap::new();
-    for placed in assembled.results.iter().filter(|placed| !assembled.arms[placed.arm].is_given) {
-        let path = assembled.sources[placed.source].path.as_str();
-        let name = path.rsplit('/').next().unwrap_or(path).replace(|c: char| c.is_ascii_digit(), "");
-        of_test.entry((placed.arm, placed.step)).or_default().insert(name, path);
-    }
-    let directory = |path: &str| path.rsplit_once('/').map(|(directory, _)| directory.to_owned());
-    let is_in_one = |names: &BTreeMap<String, &str>| {
-        names.values().map(|path| directory(path)).collect::<BTreeSet<_>>().len() == 1
-    };
-    let unlike = of_test.into_values().filter(|names| names.len() > 1 && is_in_one(names));
-    let paths: BTreeSet<Vec<&str>> = unlike.map(|names| names.into_values().collect()).collect();
-    let Some(paths) = paths.into_iter().max_by_key(Vec::len) else { return Findings::new() };
-    let text = format!(
-        "files of one directory with unlike names are taken for repeats; if they are not, import them apart, or give each as \
-         ARM=PATH: {}",
-        paths.join(", ")
-    );
-    vec![(None, clipped(&text, REPEATS_CHARS_MAX))]
 }
 
 /// Quirks that make a published figure differ from the measured one by more than 1 %.

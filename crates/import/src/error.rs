@@ -29,6 +29,8 @@ pub enum Error {
     /// The file breaks off or breaks its format.
     #[error("{}, line {line}: {why}", path.display())]
     Broken { path: PathBuf, line: u32, why: String },
+    #[error("{}: not a file: write what a pipe or a device gives into one, and import that", .0.display())]
+    NotAFile(PathBuf),
     #[error("{}: larger than {} MB: split it", path.display(), limit >> 20)]
     TooLarge { path: PathBuf, limit: u64 },
     #[error("{} and {}: the same content twice; give each result once", first.display(), second.display())]
@@ -40,6 +42,29 @@ pub enum Error {
     /// Two files have a result in common.
     #[error("{first} and {second}: the same result of {test} on {arm} twice; give each result once")]
     ResultTwice { first: Place, second: Place, test: String, arm: String },
+    /// Results of one arm and test that were given as one repeat.
+    #[error(
+        "{first} and {second}: two results of {test} on {arm} in one --repeat; give each repeat a --repeat of its own"
+    )]
+    RepeatTwice { first: Place, second: Place, test: String, arm: String },
+    /// An arm that was named has results of several versions.
+    #[error(
+        "{arm}: {} in {}, but {} in {}: these are no repeats of one arm; give each version a name of its own, \
+         such as {}=PATH", releases[0].0, releases[0].1, releases[1].0, releases[1].1, releases[1].0
+    )]
+    SeveralReleases { arm: String, releases: Box<[(String, Place); 2]> },
+    /// Results of one arm and test that other programs or hosts measured.
+    #[error(
+        "{test} on {arm}: {} in {}, but {} in {}: these are no repeats of one another; give each as ARM=PATH, under one name \
+         if they are repeats all the same", origins[0].0, origins[0].1.display(), origins[1].0, origins[1].1.display()
+    )]
+    OtherOrigin { test: String, arm: String, origins: Box<[(String, PathBuf); 2]> },
+    /// Figures beside results of an arm that became several.
+    #[error(
+        "{}: {arm} has the results {parts}, and of which of them these figures are cannot be told: name the file as its result, or \
+         give it as ARM=PATH", path.display()
+    )]
+    OfWhichArm { path: PathBuf, arm: String, parts: String },
     #[error("{} is missing: beside {}, it is the log of one of pgbench's threads, which only together are a result; give all \
              logs of the run", missing.display(), beside.display())]
     ThreadMissing { missing: PathBuf, beside: PathBuf },
@@ -188,6 +213,14 @@ pub struct Broken {
 impl Broken {
     pub fn at(line: u32, why: impl Into<String>) -> Self {
         Self { line, why: why.into(), is_derived: false }
+    }
+
+    /// A mistake in JSON that begins in line `first`; its own line is said once.
+    pub fn json(error: &serde_json::Error, first: u32) -> Self {
+        let text = error.to_string();
+        let why = text.split_once(" at line ").map_or(text.as_str(), |(why, _)| why);
+        let cut = if error.is_eof() { ": the file is cut off" } else { "" };
+        Self::at(first + (error.line() as u32).saturating_sub(1), format!("JSON: {why}{cut}"))
     }
 
     /// A table that is computed from results.

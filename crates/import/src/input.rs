@@ -15,8 +15,9 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Broken, Error, NotUnderstood, Result};
 use crate::formats::{Format, pgbench, plausible, unread};
 use crate::lines::{FILE_BYTES_MAX, decompressed};
-use crate::loaded::{Given, LeftOut, Loaded, Why};
+use crate::loaded::{Given, LeftOut, Loaded, Repeat, Why};
 use crate::model::Document;
+use crate::paths::is_standard_error;
 use crate::same;
 
 /// How much of a file tells its format.
@@ -50,10 +51,30 @@ pub fn files(arguments: &[impl AsRef<OsStr>]) -> Result<Vec<Given>> {
             return Err(Error::NoFiles(argument.into_owned()));
         }
         found.sort_by(|a, b| natural(&a.to_string_lossy(), &b.to_string_lossy()));
-        all.extend(found.into_iter().map(|path| Given { path, arm: arm.clone() }));
+        all.extend(found.into_iter().map(|path| Given { path, arm: arm.clone(), repeat: None }));
         if all.len() > FILES_MAX {
             return Err(Error::NoFiles(format!("{argument} alone: there are more than {FILES_MAX} files")));
         }
+    }
+    Ok(all)
+}
+
+/// The files of paths that are each one repeat of all arms, in their order.
+///
+/// # Errors
+/// If a path names nothing.
+pub fn repeats(paths: &[PathBuf]) -> Result<Vec<Given>> {
+    let mut all = Vec::new();
+    for (number, root) in (1..).zip(paths) {
+        expect_target(root)?;
+        if !root.exists() {
+            return Err(Error::NothingMatches(root.display().to_string()));
+        }
+        let mut found = files(&[root])?;
+        for given in &mut found {
+            given.repeat = Some(Repeat { number, root: root.clone() });
+        }
+        all.extend(found);
     }
     Ok(all)
 }
@@ -153,6 +174,10 @@ pub(crate) struct Opened {
 
 impl Opened {
     pub fn open(path: &Path) -> Result<Self> {
+        // Opening a pipe would wait until somebody writes into it.
+        if !fs::metadata(path).map_err(Error::read(path))?.is_file() {
+            return Err(Error::NotAFile(path.to_owned()));
+        }
         let input = File::open(path).map_err(Error::read(path))?;
         let length = input.metadata().map_err(Error::read(path))?.len();
         if length > FILE_BYTES_MAX {
@@ -180,6 +205,11 @@ impl Opened {
                 Err(Error::Ambiguous { path: path.to_owned(), candidates: several.join(" or ") })
             }
         }
+    }
+
+    /// Whether it is what a program wrote to its standard error, and that is no message.
+    fn is_quiet(&self, path: &Path) -> bool {
+        is_standard_error(path) && unread::is_quiet(&self.head)
     }
 
     pub fn not_understood(&self, path: &Path) -> NotUnderstood {
@@ -216,6 +246,8 @@ pub type LoadedFiles = (Vec<Loaded>, Vec<LeftOut>);
 struct Gathered {
     all: Vec<Loaded>,
     unknown: Vec<NotUnderstood>,
+    /// Standard errors without a message.
+    quiet: Vec<PathBuf>,
     /// Tables that were computed from results.
     derived: Vec<(PathBuf, Broken)>,
 }
@@ -229,7 +261,7 @@ pub fn load_all(files: &[Given], format: Option<Format>, skip_unknown: bool) -> 
     for group in with_threads(files) {
         gathered.load(&group, format)?;
     }
-    let Gathered { mut all, unknown, derived } = gathered;
+    let Gathered { mut all, unknown, quiet, derived } = gathered;
     if !(unknown.is_empty() || skip_unknown) {
         return Err(Error::unknown(unknown));
     }
@@ -250,8 +282,9 @@ pub fn load_all(files: &[Given], format: Option<Format>, skip_unknown: bool) -> 
     let copies = same::unnamed_copies(&all);
     derived.extend(copies.iter().rev().map(|at| all.remove(*at).given.path));
     let unknown = unknown.into_iter().map(|one| LeftOut { path: one.path, why: Why::NotUnderstood });
+    let quiet = quiet.into_iter().map(|path| LeftOut { path, why: Why::Quiet });
     let derived = derived.into_iter().map(|path| LeftOut { path, why: Why::Derived });
-    Ok((all, unknown.chain(derived).collect()))
+    Ok((all, unknown.chain(quiet).chain(derived).collect()))
 }
 
 /// Files that may be the logs of a pgbench's threads, or one file.
@@ -313,7 +346,10 @@ impl Gathered {
             None => opened.format(path)?,
         };
         let Some(found) = found else {
-            self.unknown.push(opened.not_understood(path));
+            match opened.is_quiet(path) {
+                true => self.quiet.push(path.clone()),
+                false => self.unknown.push(opened.not_understood(path)),
+            }
             return others.iter().try_for_each(|other| self.load(&Group::one(other), format));
         };
         let Some(threads) = pgbench::Threads::of(found) else {

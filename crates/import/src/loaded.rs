@@ -1,6 +1,6 @@
 //! Files that are read, and those that are left out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::formats::Format;
 use crate::model::Document;
@@ -10,6 +10,29 @@ use crate::model::Document;
 pub struct Given {
     pub path: PathBuf,
     pub arm: Option<String>,
+    /// The repeat that it was given as.
+    pub repeat: Option<Repeat>,
+}
+
+/// A path that was given as one repeat of all arms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeat {
+    /// From 1.
+    pub number: u32,
+    pub root: PathBuf,
+}
+
+impl Given {
+    /// The path, without that of the repeat: what only says which repeat it is.
+    pub fn within(&self) -> &Path {
+        let within = self.repeat.as_ref().and_then(|repeat| self.path.strip_prefix(&repeat.root).ok());
+        match within {
+            Some(within) if within.as_os_str().is_empty() => {
+                self.path.file_name().map_or(&*self.path, Path::new)
+            }
+            within => within.unwrap_or(&self.path),
+        }
+    }
 }
 
 /// A file, read.
@@ -32,6 +55,8 @@ pub struct LeftOut {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     NotUnderstood,
+    /// A standard error without a message.
+    Quiet,
     /// It was computed from results that are among the files.
     Derived,
 }

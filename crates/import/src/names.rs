@@ -83,10 +83,9 @@ pub struct TestName {
 impl TestName {
     /// Parses a row's name: `scan.warm_range=100`, or without a range.
     pub fn of_row(row: &str) -> Self {
-        let (name, range) = match row.split_once("_range=") {
-            Some((name, range)) => (name, range.parse().ok()),
-            None => (row, None),
-        };
+        let with_range =
+            row.split_once("_range=").and_then(|(name, range)| Some((name, range.parse().ok()?)));
+        let (name, range) = with_range.map_or((row, None), |(name, range)| (name, Some(range)));
         match name.rsplit_once('.') {
             Some((test, phase)) if PHASES.contains(&phase) => {
                 Self { test: test.to_owned(), phase: phase.to_owned(), range }
@@ -120,17 +119,9 @@ impl TestName {
         format!("{}{phase}{range}", self.test)
     }
 
-    /// The test's name in rqps.
-    pub fn of_test(&self) -> String {
-        match self.range.filter(|_| WITH_RANGES.contains(&self.test.as_str())) {
-            Some(range) => format!("{}_range={range}", self.test),
-            None => self.test.clone(),
-        }
-    }
-
-    /// The step's name in rqps.
-    pub fn step(&self) -> String {
-        if self.phase.is_empty() { self.of_test() } else { format!("{}.{}", self.of_test(), self.phase) }
+    /// Whether rqps' own tests have the range in their names.
+    pub fn has_ranges(&self) -> bool {
+        WITH_RANGES.contains(&self.test.as_str())
     }
 
     pub fn role(&self) -> Role {
@@ -206,9 +197,11 @@ mod tests {
     fn rows_and_files_name_the_same_step() {
         let (kind, file) = TestName::of_file("sb.o.range-notcovered-si.pre.range100.pk1.dop40.gz").unwrap();
         let row = TestName::of_row("range-notcovered-si.pre_range=100");
-        assert_eq!((kind.as_str(), &file, file.step().as_str()), ("o", &row, "range-notcovered-si.pre"));
+        assert_eq!((kind.as_str(), &file), ("o", &row));
         assert_eq!(TestName::of_file("sb.perf.hw.delete.range100.pk1.1").unwrap().0, "perf.hw");
-        assert_eq!(TestName::of_row("read-only_range=10").step(), "read-only_range=10");
+        assert_eq!(TestName::of_row("read-only_range=10").range, Some(10));
+        // Not a number: then it is a part of the name, or two tests would be one.
+        assert_eq!(TestName::of_row("lookup_range=small").row(), "lookup_range=small");
         assert_eq!(file.row(), "range-notcovered-si.pre_range=100");
         assert_eq!(TestName::of_file("sb.o.pgvac"), None);
     }

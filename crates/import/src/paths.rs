@@ -18,6 +18,12 @@ pub fn clients_of(path: &Path) -> Option<u32> {
     name.split('.').find_map(|part| part.strip_prefix("dop")?.parse().ok())
 }
 
+/// Whether a file is called as what a program wrote to its standard error: `run-1.err`, `stderr.txt`.
+pub fn is_standard_error(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    name.split(['.', '-', '_']).any(|part| ["err", "stderr", "error", "errors"].contains(&part))
+}
+
 /// Endings of files that say nothing about the test.
 fn is_ending(end: &str) -> bool {
     let known = ["gz", "txt", "log", "out", "err", "csv", "json", "tsv", "progress"];

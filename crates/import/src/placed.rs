@@ -74,6 +74,10 @@ pub struct Placed {
 /// A measurement on its way to its place.
 pub struct Found {
     pub arm: usize,
+    /// What tells it from others of its arm that are no repeats of it.
+    pub part: String,
+    /// Number of the repeat that its file was given as.
+    pub repeat: Option<u32>,
     pub test: TestName,
     pub measurement: Measurement,
     pub source: usize,

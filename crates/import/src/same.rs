@@ -1,13 +1,16 @@
 //! Results that are given more than once: copies of a file, rows cut from another file, and tables beside the results
 //! they were made of.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::PathBuf;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Place, Result};
 use crate::formats::Format;
 use crate::formats::rates_table::is_unnamed;
+use crate::lines::{Lines, decompressed};
 use crate::loaded::Loaded;
 use crate::model::{Document, Measurement, Printed, Value};
 use crate::placed::{Assembled, Findings, Found, Placed};
@@ -18,13 +21,47 @@ const DIGITS_MIN: usize = 9;
 /// # Errors
 /// If two files have the same figures, whatever their spaces and line ends.
 pub fn expect_no_copies(loaded: &[Loaded]) -> Result<()> {
-    let mut seen = HashMap::new();
+    let mut seen: HashMap<_, Vec<&Path>> = HashMap::new();
     for one in loaded.iter().filter(|one| digits(&one.document.measurements) >= DIGITS_MIN) {
-        if let Some(first) = seen.insert((one.format, hash(&one.document)), &one.given.path) {
-            return Err(Error::Twice { first: first.clone(), second: one.given.path.clone() });
+        let path = &one.given.path;
+        let alike = seen.entry((one.format, hash(&one.document))).or_default();
+        for first in alike.iter() {
+            // Of other lines the same sums can come.
+            if is_same_text(first, path)? {
+                return Err(Error::Twice { first: first.to_path_buf(), second: path.clone() });
+            }
         }
+        alike.push(path);
     }
     Ok(())
+}
+
+/// Whether two files have the same words in the same lines; true if they are no text.
+fn is_same_text(first: &Path, second: &Path) -> Result<bool> {
+    let open = |path: &Path| -> Result<_> {
+        let file = File::open(path).map_err(Error::read(path))?;
+        Ok(Lines::new(decompressed(BufReader::new(file)).map_err(Error::read(path))?))
+    };
+    let (mut first, mut second) = (open(first)?, open(second)?);
+    loop {
+        let next = |lines: &mut Lines<_>| loop {
+            match lines.next() {
+                Ok(Some(line)) => match line.split_whitespace().collect::<Vec<_>>().join(" ") {
+                    words if words.is_empty() => {}
+                    words => break Some(Some(words)),
+                },
+                Ok(None) => break Some(None),
+                Err(_) => break None,
+            }
+        };
+        let (Some(one), Some(other)) = (next(&mut first), next(&mut second)) else { return Ok(true) };
+        if one != other {
+            return Ok(false);
+        }
+        if one.is_none() {
+            return Ok(true);
+        }
+    }
 }
 
 /// Tables of rates without names of columns that are copies of tables with names.
@@ -190,6 +227,23 @@ fn exchanged<'a>(alike: &[(&'a Found, &'a Found)]) -> Option<(&'a Found, &'a Fou
     alike.iter().find(is_mutual).or_else(many).copied()
 }
 
+/// Gives rows without a range the one that all results of their test have: tables leave it out where it is the only one.
+fn add_ranges(rows: &mut [Found], results: &[Found]) {
+    let name = |one: &Found| (one.test.test.clone(), one.test.phase.clone());
+    let mut ranges: HashMap<(String, String), BTreeSet<u32>> = HashMap::new();
+    for one in results {
+        ranges.entry(name(one)).or_default().extend(one.test.range);
+    }
+    let with_range: HashSet<_> =
+        rows.iter().filter(|row| row.test.range.is_some()).map(|row| (row.source, name(row))).collect();
+    for row in rows.iter_mut().filter(|row| row.test.range.is_none()) {
+        let known = ranges.get(&name(row)).filter(|all| all.len() == 1);
+        if !with_range.contains(&(row.source, name(row))) {
+            row.test.range = known.and_then(|all| all.first().copied());
+        }
+    }
+}
+
 /// Leaves out what tables have of results that are among the files themselves.
 ///
 /// # Errors
@@ -201,8 +255,9 @@ pub fn leave_out_tables(
     arm_names: &[String],
 ) -> Result<Tables> {
     let mut tables = Tables::default();
-    let (rows, results): (Vec<Found>, Vec<Found>) =
+    let (mut rows, results): (Vec<Found>, Vec<Found>) =
         std::mem::take(found).into_iter().partition(|one| is_table[one.source]);
+    add_ranges(&mut rows, &results);
     let mut of_test: HashMap<(String, usize), Vec<&Found>> = HashMap::new();
     let mut of_name: HashMap<String, Vec<&Found>> = HashMap::new();
     let mut of_arms: HashMap<usize, Vec<&Found>> = HashMap::new();
@@ -251,8 +306,14 @@ pub fn leave_out_tables(
             kept.extend(others);
             continue;
         }
+        let clients =
+            { same.iter() }.flat_map(|row| own(row).into_iter().flatten().filter(|one| is_of(row, one)));
+        let clients: BTreeSet<Option<u32>> = clients.map(|result| result.measurement.clients).collect();
+        let of_all = clients.first().copied().flatten().filter(|_| clients.len() == 1);
         let count = others.len();
-        for row in others {
+        for mut row in others {
+            // A table does not say how many clients its rows had; the results that it has tell it of all of them.
+            row.measurement.clients = row.measurement.clients.or(of_all);
             match own(&row).and_then(|all| all.first()) {
                 Some(result) => tables.findings.push((
                     Some(row.arm),

@@ -199,6 +199,7 @@ fn counted_step(dir: &Path, arm: &str, rate: f64, cpu: f64, instructions: u64) {
          total number of events: {:.0}\n    time elapsed: 100.0s
     avg: 0.10
     sum: 100.00
+    execution time (avg/stddev): 100.0/0.00
 ",
         rate * 100.0,
         rate * 100.0

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::Natural;
+
 /// A group of tests. It is stored with the run, so readers need not know the benchmark. Groups with equal keys are
 /// equal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,9 +42,10 @@ impl Group {
         group
     }
 
-    /// The sort key of a step: its group, then its position in the plan if the group is consecutive, else its name.
+    /// The sort key of a step: its group, then its position in the plan if the group is consecutive, else its name,
+    /// numbers in it by their size.
     pub fn order<'a>(&'a self, name: &'a str, position: u32) -> impl Ord + use<'a> {
-        (self.position, &*self.key, if self.consecutive { position } else { 0 }, name)
+        (self.position, &*self.key, if self.consecutive { position } else { 0 }, Natural(name))
     }
 }
 

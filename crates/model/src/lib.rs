@@ -31,5 +31,5 @@ pub use observed::{
 pub use server::{LeftOut, QueryPlan, START_WARNING, ServerSetting, Setting};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
-pub use text::{clipped, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of};
+pub use text::{Natural, clipped, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of};
 pub use unit::Unit;

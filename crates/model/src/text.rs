@@ -103,6 +103,22 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
+/// A text that sorts as people count; those of one number, written differently, by their characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Natural<'a>(pub &'a str);
+
+impl Ord for Natural<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        natural(self.0, other.0).then_with(|| self.0.cmp(other.0))
+    }
+}
+
+impl PartialOrd for Natural<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +128,7 @@ mod tests {
         let mut names = ["run10.log", "run2.log", "run02b", "run1.log", "a"];
         names.sort_by(|a, b| natural(a, b));
         assert_eq!(names, ["a", "run1.log", "run2.log", "run02b", "run10.log"]);
+        assert!(Natural("run2") < Natural("run10") && Natural("run2") != Natural("run02"));
     }
 
     #[test]

@@ -16,8 +16,11 @@ Examples:
 pub struct ImportArgs {
     /// Files, directories, or patterns; ARM=PATH names the arm, else the directory does. Files of the same arm and test
     /// are repeats, and repeats become blocks
-    #[arg(required = true, value_name = "[ARM=]PATH")]
+    #[arg(required_unless_present = "repeats", value_name = "[ARM=]PATH")]
     pub paths: Vec<OsString>,
+    /// Files or directories that are one repeat of all arms; again for each further repeat
+    #[arg(long = "repeat", value_name = "PATH", conflicts_with = "check")]
+    pub repeats: Vec<PathBuf>,
     /// Recompute this published table from the files instead; exit code 1 if a cell differs
     #[arg(long, value_name = "TABLE")]
     pub check: Option<PathBuf>,

@@ -13,7 +13,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<ExitCode> {
-    let files = rqps_import::files(&args.paths)?;
+    let mut files = rqps_import::files(&args.paths)?;
+    files.extend(rqps_import::repeats(&args.repeats)?);
     if let Some(table) = &args.check {
         let reading = if args.without_quirks { Reading::True } else { Reading::Published };
         let checked = rqps_import::check(table, &files, args.device.as_deref(), reading, args.skip_unknown)?;
@@ -39,6 +40,7 @@ const NAMES_CHARS_MAX: usize = 300;
 fn report_left_out(files: &[LeftOut]) {
     for (why, text) in [
         (Why::NotUnderstood, "not understood"),
+        (Why::Quiet, "standard errors without a message"),
         (Why::Derived, "derived from results that are imported (--check recomputes such tables)"),
     ] {
         let paths: Vec<String> =

@@ -41,7 +41,13 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
     if checked.cells == 0 {
         return Err(Error::Missing {
             what: format!("results of the columns of {}", path.display()),
-            remedy: "give the directories that its columns name, or the table of absolute rates".to_owned(),
+            remedy: match table.columns.is_empty() {
+                true => {
+                    "its columns have no names, so that only a table of absolute rates in the same order fits"
+                }
+                false => "give the directories that its columns name, or the table of absolute rates",
+            }
+            .to_owned(),
         });
     }
     let has_row = |row: &str| table.rows.iter().any(|one| one.test == row);

@@ -8,10 +8,27 @@ use crate::error::Broken;
 use crate::lines::whole;
 use crate::model::{Document, Measurement, Quirk, TRANSACTIONS, Value, Work};
 
+const GOODPUT: &str = "Goodput (requests/second)";
+
+/// Keys that stand before the rates, which a file that is cut off may lack.
+const KEYS: [&str; 3] = ["\"Benchmark Type\"", "\"DBMS Version\"", "\"Throughput (requests/second)\""];
+
+/// Whether a line is one of a summary.
+pub fn is_line(line: &str) -> bool {
+    KEYS.iter().any(|key| line.contains(key))
+}
+
+/// `14.2` of `PostgreSQL 14.2 on x86_64`, and `8.0.36` of `8.0.36-0ubuntu0.22.04.1`: what begins with a digit.
+fn version_in(text: &str) -> Option<String> {
+    let words = text.split_whitespace().map(|word| word.trim_start_matches('v'));
+    let word = { words }.find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let end = word.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.')).unwrap_or(word.len());
+    Some(word[..end].to_owned())
+}
+
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let text = whole(input)?;
-    let json: Json =
-        serde_json::from_str(&text).map_err(|error| Broken::at(error.line() as u32, error.to_string()))?;
+    let json: Json = serde_json::from_str(&text).map_err(|error| Broken::json(&error, 1))?;
     let line_of = |key: &str| {
         let before = text.find(&format!("\"{key}\"")).map_or("", |at| &text[..at]);
         before.bytes().filter(|byte| *byte == b'\n').count() as u32 + 1
@@ -23,7 +40,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let required =
         |key: &str| figure(key).ok_or_else(|| Broken::at(line_of(key), format!("no figure {key:?}")));
     let throughput_key = "Throughput (requests/second)";
-    let (throughput, goodput) = (required(throughput_key)?, figure("Goodput (requests/second)"));
+    let (throughput, goodput) = (required(throughput_key)?, figure(GOODPUT));
     let elapsed_us = figure("Elapsed Time (nanoseconds)").map(|ns| (ns / 1e3) as u64).filter(|us| *us > 0);
     let requests = figure("Measured Requests");
     let line = line_of(throughput_key);
@@ -43,14 +60,14 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         (Some(us), _) => Work::in_time(&TRANSACTIONS, throughput * us as f64 / 1e6, us),
         _ => Work::rate(&TRANSACTIONS, throughput),
     };
-    let value = |name: &str, unit: &'static str, value: Option<f64>| Value {
-        name: name.to_owned().into(),
-        unit: unit.into(),
-        value,
-        published: value.map(|value| value.to_string()),
-        line,
+    let value = |name: &'static str, unit: &'static str, value: Option<f64>, json: &Json| {
+        let published = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
+        Value { name: name.into(), unit: unit.into(), value, published: value.map(|_| published), line }
     };
-    let mut values = vec![value("throughput", "1/s", Some(throughput)), value("goodput", "1/s", goodput)];
+    let mut values = vec![
+        value("throughput", "1/s", Some(work.per_second()), &json[throughput_key]),
+        value("goodput", "1/s", goodput, &json[GOODPUT]),
+    ];
     for (name, key) in [
         ("latency_p50_us", "Median Latency (microseconds)"),
         ("latency_p95_us", "95th Percentile Latency (microseconds)"),
@@ -58,15 +75,15 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         ("latency_max_us", "Maximum Latency (microseconds)"),
         ("latency_avg_us", "Average Latency (microseconds)"),
     ] {
-        values.push(value(name, "us", json["Latency Distribution"][key].as_f64()));
+        let latency = &json["Latency Distribution"][key];
+        values.push(value(name, "us", latency.as_f64(), latency));
     }
     values.extend(words("scalefactor").map(|scale| Value::words("scale", scale, line_of("scalefactor"))));
     values.retain(|value| value.value.is_some() || value.published.is_some());
     let dbms = words("DBMS Type").map(|dbms| dbms.to_lowercase().replace("postgresql", "postgres"));
     let measurement = Measurement {
         dbms,
-        version: words("DBMS Version")
-            .map(|version| version.split(' ').next().unwrap_or_default().to_owned()),
+        version: words("DBMS Version").and_then(|text| version_in(&text)),
         test: words("Benchmark Type").map(|test| test.to_lowercase()),
         clients: figure("terminals").map(|clients| clients as u32),
         work: Some(work),

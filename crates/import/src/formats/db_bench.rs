@@ -184,6 +184,8 @@ pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
                 let work = Work::in_time(&OPERATIONS, operations, ((seconds * 1e6) as u64).max(1));
                 Work { ended_by: EndedBy::Time, events: Some(operations as u64), ..work }
             }
+            // A long compaction is 0 operations per second, rounded.
+            _ if rate == 0.0 => continue,
             _ => Work::rate(&OPERATIONS, rate),
         };
         let latency = before("micros/op").map(|us| Value {

@@ -337,9 +337,7 @@ fn parse_json(text: &str) -> Result<Document, Broken> {
         .map_or((0, 1), |(index, (at, _))| (at, index as u32 + 1));
     let rest = text.get(start..).unwrap_or_default();
     let mut objects = serde_json::Deserializer::from_str(rest).into_iter::<Json>();
-    let broken = |error: serde_json::Error| {
-        Broken::at(line + error.line().saturating_sub(1) as u32, error.to_string())
-    };
+    let broken = |error: serde_json::Error| Broken::json(&error, line);
     let json = objects.next().ok_or_else(|| Broken::at(1, "no JSON object"))?.map_err(broken)?;
     let jobs = json["jobs"].as_array().ok_or_else(|| Broken::at(line, "no jobs in fio's JSON"))?;
     let mut measurements: Vec<(Measurement, Figures)> = Vec::new();

@@ -160,28 +160,57 @@ pub fn parse_jobs(input: impl Read) -> Result<Document, Broken> {
     })
 }
 
+/// What a job printed.
+#[derive(Default)]
+struct Job {
+    id: String,
+    users: Option<u32>,
+    results: Vec<TestResult>,
+}
+
 fn jobs(connection: &Connection) -> rusqlite::Result<Document> {
     let mut document = Document { tool: Some("HammerDB".to_owned()), ..Document::default() };
     let mut select = connection.prepare("SELECT jobid, output FROM JOBOUTPUT ORDER BY jobid, rowid")?;
     let lines = select.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
-    let (mut job, mut users) = (String::new(), None);
+    let mut jobs: Vec<Job> = Vec::new();
     for line in lines {
         let (id, output) = line?;
-        if id != job {
-            (job, users) = (id, None);
+        if jobs.last().is_none_or(|job| job.id != id) {
+            jobs.push(Job { id, ..Job::default() });
         }
+        let Some(job) = jobs.last_mut() else { continue };
         for text in output.lines() {
-            users = virtual_users(text).or(users);
-            if let Some(found) = result(text) {
-                let mut measured = measurement(&found, users, 1);
-                measured.values.push(Value::words("job", job.clone(), 1));
-                measured.values.extend(timings(connection, &job)?);
-                measured.series.extend(counts(connection, &job)?);
-                document.measurements.push(measured);
-            }
+            // Virtual users are separate processes: their lines may come in any order.
+            job.users = virtual_users(text).or(job.users);
+            job.results.extend(result(text));
+        }
+    }
+    for job in &jobs {
+        for found in &job.results {
+            let mut measured = measurement(found, job.users, 1);
+            measured.values.push(Value::words("job", job.id.clone(), 1));
+            measured.values.extend(warehouses(connection, &job.id)?);
+            measured.values.extend(timings(connection, &job.id)?);
+            measured.series.extend(counts(connection, &job.id)?);
+            document.measurements.push(measured);
         }
     }
     Ok(document)
+}
+
+/// The size of the database that a job worked on, of its dict: `tpcc {pg_count_ware 100 …}`.
+fn warehouses(connection: &Connection, job: &str) -> rusqlite::Result<Option<Value>> {
+    if !has_table(connection, "JOBMAIN")? {
+        return Ok(None);
+    }
+    let mut select = connection.prepare("SELECT jobdict FROM JOBMAIN WHERE jobid = ?1")?;
+    let mut dicts = select.query_map([job], |row| row.get::<_, Option<String>>(0))?;
+    let dict = dicts.next().transpose()?.flatten().unwrap_or_default();
+    let mut words =
+        dict.split(|c: char| c.is_whitespace() || "{}".contains(c)).filter(|word| !word.is_empty());
+    let count = words.find(|word| word.ends_with("count_ware")).and_then(|_| words.next());
+    let count = count.filter(|count| count.parse::<u32>().is_ok());
+    Ok(count.map(|count| Value::number("warehouses", "", count, 1)))
 }
 
 fn has_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {

@@ -14,6 +14,7 @@ pub mod joined;
 pub mod metrics;
 pub mod perf_stat;
 pub mod pgbench;
+pub mod rate_unit;
 pub mod rates_csv;
 pub mod rates_table;
 pub mod sysbench;
@@ -131,11 +132,14 @@ impl Format {
                 lines.iter().any(|line| line.contains("\"fio version\"") || line.contains(": (g=0): rw="))
             }
             Self::FioTable => fio_table::is_row(first),
-            Self::Hammerdb => lines.iter().any(|line| line.contains("TEST RESULT : System achieved")),
+            Self::Hammerdb => {
+                first.starts_with("HammerDB CLI v")
+                    || lines.iter().any(|line| line.contains("TEST RESULT : System achieved"))
+            }
             Self::HammerdbJobs => false,
             Self::HammerdbCsv => hammerdb::is_row(first),
             Self::InsertBenchmark => lines.iter().take(3).any(|line| ibench::is_header(line)),
-            Self::Benchbase => lines.iter().any(|line| line.contains("\"Throughput (requests/second)\"")),
+            Self::Benchbase => lines.iter().any(|line| benchbase::is_line(line)),
             Self::Ycsb => any("[OVERALL], ") || lines.iter().any(|line| line.contains(" - Takes(s): ")),
             Self::PerfStat => lines.iter().any(|line| line.contains("Performance counter stats for")),
             Self::PerfValues => joined::is_value(first),
@@ -205,6 +209,9 @@ pub fn plausible(document: Document) -> Result<Document, Broken> {
                 measurement.line.max(1),
                 "its rate is no number that a program can reach",
             ));
+        }
+        if rate == Some(0.0) {
+            return Err(Broken::at(measurement.line.max(1), "its rate is 0: leave out what did not run"));
         }
     }
     Ok(document)

@@ -3,15 +3,11 @@
 use std::collections::HashMap;
 use std::io::Read;
 
-use csv::StringRecord;
-use rqps_model::Unit;
-
 use crate::error::Broken;
+use crate::formats::rate_unit;
 use crate::lines::whole;
-use crate::model::{
-    Document, EVENTS, Measurement, OPERATIONS, QUERIES, ROWS, THOUSAND_ROWS, TRANSACTIONS, Value, Work,
-    number,
-};
+use crate::model::{Document, Measurement, Value, Work, number};
+use csv::StringRecord;
 
 const COLUMNS: [&str; 4] = ["arm", "test", "repeat", "rate"];
 
@@ -91,9 +87,8 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         let number =
             number.ok_or_else(|| Broken::at(line, format!("repeat: {repeat:?} is not a number from 1")))?;
         let unit = unit_at.and_then(|at| record.get(at)).filter(|unit| !unit.is_empty());
-        if let Some(unit) = unit.filter(|unit| crate::model::number(unit).is_some()) {
-            return Err(Broken::at(line, format!("unit: {unit:?} is a number")));
-        }
+        let per = rate_unit::parse(unit.unwrap_or("queries"))
+            .map_err(|why| Broken::at(line, format!("unit: {:?} {why}", unit.unwrap_or_default())))?;
         let (arm, test) = (cell(0)?, cell(1)?);
         if let Some(before) = known.insert([arm, test, repeat].map(str::to_owned), line) {
             let why = format!("{test} on {arm}, repeat {repeat}, is in line {before} already");
@@ -103,8 +98,8 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             arm: Some(arm.to_owned()),
             test: Some(test.to_owned()),
             repeat: Some(number),
-            work: Some(Work::rate(&unit_of(unit.unwrap_or("queries")), rate)),
-            values: vec![Value::number("rate", "1/s", &record[places[3]], line)],
+            work: Some(Work::rate(&per.unit, rate / per.seconds)),
+            values: vec![Value::number("rate", per.symbol, &record[places[3]], line)],
             line,
             ..Measurement::default()
         });
@@ -131,27 +126,5 @@ impl Place<'_> {
         self.line += bytes[from..to].iter().filter(|byte| **byte == b'\n').count() as u32;
         self.byte = to;
         self.line
-    }
-}
-
-/// A known unit, or one of that name.
-fn unit_of(name: &str) -> Unit {
-    // Rates are per second, as in the names of these.
-    let name = match name.strip_suffix("/s").unwrap_or(name) {
-        "tps" => TRANSACTIONS.key.as_ref(),
-        "qps" => QUERIES.key.as_ref(),
-        "ops" | "iops" => OPERATIONS.key.as_ref(),
-        name => name,
-    };
-    let known = [&QUERIES, &TRANSACTIONS, &OPERATIONS, &EVENTS, &ROWS, &THOUSAND_ROWS];
-    if let Some(unit) = known.into_iter().find(|unit| unit.key == name) {
-        return unit.clone();
-    }
-    let (name, per) = (name.to_owned(), name.strip_suffix('s').unwrap_or(name).to_owned());
-    Unit {
-        key: name.clone().into(),
-        one: format!("one of {name}").into(),
-        per: per.into(),
-        many: name.into(),
     }
 }

@@ -24,6 +24,7 @@ struct Run {
     events_per_s: Option<f64>,
     queries: Option<(u64, f64, u32)>,
     elapsed_s: Option<f64>,
+    is_whole: bool,
     buckets: Buckets,
     statement: String,
     qps: Vec<f64>,
@@ -146,7 +147,12 @@ impl Run {
             }
             "total number of events" => self.events = Some(whole()?),
             "min" | "avg" | "max" | "sum" if self.events.is_some() => {
-                self.measured.values.push(Value::number(format!("latency_{key}_ms"), "ms", rest, at));
+                self.latency(format!("latency_{key}_ms"), key, rest, at)?;
+            }
+            // The last lines of a run.
+            "execution time (avg/stddev)" => {
+                self.is_whole =
+                    rest.split_once('/').is_some_and(|(a, b)| number(a).is_some() && number(b).is_some());
             }
             "percentile stats" => {}
             key => {
@@ -155,15 +161,18 @@ impl Run {
                     .find_map(|end| key.strip_suffix(end))
                     .filter(|text| number(text).is_some())
                 {
-                    self.measured.values.push(Value::number(
-                        format!("latency_p{percentile}_ms"),
-                        "ms",
-                        rest,
-                        at,
-                    ));
+                    self.latency(format!("latency_p{percentile}_ms"), key, rest, at)?;
                 }
             }
         }
+        Ok(())
+    }
+
+    fn latency(&mut self, name: String, key: &str, text: &str, at: u32) -> Result<(), Broken> {
+        if number(text).is_none() {
+            return Err(Broken::at(at, format!("{key}: no number in {text:?}: the file is cut off")));
+        }
+        self.measured.values.push(Value::number(name, "ms", text, at));
         Ok(())
     }
 
@@ -242,6 +251,9 @@ fn finish(run: Option<Run>, line: u32, document: &mut Document) -> Result<(), Br
     let elapsed_s = run.elapsed_s.ok_or_else(|| missing("total time"))?;
     if !run.measured.values.iter().any(|value| value.name == "latency_avg_ms") {
         return Err(missing("avg"));
+    }
+    if !run.is_whole {
+        return Err(missing("execution time (avg/stddev)"));
     }
     let elapsed_us = (elapsed_s * 1e6).round() as u64;
     let options = &run.options;

@@ -35,6 +35,14 @@ pub fn why(head: &[u8]) -> String {
     format!("its first line is {shown:?}")
 }
 
+/// Whether there is no message in it: nothing, or that pgbench begins.
+pub fn is_quiet(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    text.lines()
+        .map(str::trim)
+        .all(|line| ["", "starting vacuum...end.", "vacuuming...", "end."].contains(&line))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

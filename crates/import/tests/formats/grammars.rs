@@ -37,8 +37,24 @@ fn benchbase_with_more_goodput_than_throughput_is_computed_anew() {
     let found = only(Format::Benchbase, samples::BENCHBASE);
     assert_eq!((rate(&found), found.version.as_deref(), found.clients), (1000.0, Some("16.1"), Some(8)));
     assert_eq!(value(&found, "latency_p99_us"), Some(12_000.0));
-    let wrong = samples::BENCHBASE.replace("(requests/second)\": 1000.0", "(requests/second)\": 497.7");
-    assert_eq!(rate(&only(Format::Benchbase, &wrong)), 1000.0);
+    let wrong = samples::BENCHBASE.replace("(requests/second)\": 1000.0", "(requests/second)\": 497.70");
+    let found = only(Format::Benchbase, &wrong);
+    let throughput = found.values.iter().find(|value| value.name == "throughput").unwrap();
+    assert_eq!((rate(&found), throughput.value), (1000.0, Some(1000.0)));
+    assert_eq!(throughput.published.as_deref(), Some("497.7"));
+}
+
+#[test]
+fn versions_of_benchbase_are_what_begins_with_a_digit() {
+    for (text, version) in [
+        ("PostgreSQL 14.2 on x86_64-pc-linux-gnu, compiled by gcc 10.2", "14.2"),
+        ("PostgreSQL 19beta1 on x86_64", "19beta1"),
+        ("8.0.36-0ubuntu0.22.04.1", "8.0.36"),
+        ("CockroachDB CCL v23.1.11 (x86_64)", "23.1.11"),
+    ] {
+        let found = only(Format::Benchbase, &samples::BENCHBASE.replace("16.1 (Debian 16.1-1)", text));
+        assert_eq!(found.version.as_deref(), Some(version), "{text}");
+    }
 }
 
 #[test]

@@ -22,8 +22,8 @@ fn database() -> Vec<u8> {
              INSERT INTO JOBMAIN VALUES ('A', 'PostgreSQL', 'TPC-C', '{tpcc {pg_count_ware 1}}', '2026-01-01'),
                 ('B', 'PostgreSQL', 'TPC-C', '{tpcc {pg_count_ware 1}}', '2026-01-01');
              INSERT INTO JOBOUTPUT VALUES ('A', 1, 'SCHEMA COMPLETE'),
-                ('B', 0, '2 Active Virtual Users configured'),
-                ('B', 0, 'TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM');
+                ('B', 0, 'TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM'),
+                ('B', 1, '2 Active Virtual Users configured');
              INSERT INTO JOBTCOUNT VALUES ('B', 90000, 'PostgreSQL tpm', '1'), ('B', 98000, 'PostgreSQL tpm', '2');
              INSERT INTO JOBTIMING VALUES
                 ('B', 2, 'NEWORD', 100, 1, 2.0, 9, 200, 8.0, 5.0, 2, 1, 50, 0, 400),
@@ -44,7 +44,7 @@ fn jobs_with_a_result_are_found() {
         |name: &str| found[0].values.iter().find(|value| value.name == name).and_then(|value| value.value);
     assert_eq!(found[0].work.as_ref().map(Work::per_second), Some(42_332.0 / 60.0));
     assert_eq!((value("nopm"), value("tpm"), found[0].clients), (Some(42_332.0), Some(97_427.0), Some(2)));
-    assert_eq!(found[0].series[0].values, [90_000.0, 98_000.0]);
+    assert_eq!((value("warehouses"), &*found[0].series[0].values), (Some(1.0), &[90_000.0, 98_000.0][..]));
     // Over the calls of both virtual users.
     assert_eq!(value("neword_latency_avg_ms"), Some(3.5));
     assert_eq!(found[0].dbms.as_deref(), Some("postgres"));

@@ -232,11 +232,8 @@ fn finish(run: Run, line: u32, document: &mut Document) -> Result<(), Broken> {
             let work = Work::in_time(&TRANSACTIONS, transactions as f64, elapsed_us.max(1));
             (Work { events: Some(transactions), errors: run.failed, ended_by, ..work }, at)
         }
-        (Some((tps, at)), Some(transactions)) => {
-            let elapsed_us = run.duration_s.map(|s| (s * 1e6) as u64).filter(|us| *us > 0);
-            let elapsed_us =
-                elapsed_us.ok_or_else(|| Broken::at(at, format!("a rate of {tps} without a duration")))?;
-            (Work::in_time(&TRANSACTIONS, transactions as f64, elapsed_us), at)
+        (Some((_, at)), Some(_)) => {
+            return Err(Broken::at(at, "its rate is 0: leave out what did not run"));
         }
         // Progress in a file of its own: all that is known of a run.
         (None, None) if run.script.is_none() => {

@@ -1,0 +1,133 @@
+//! What files hold, each measurement with the arm and the test that it or its path tells.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rqps_store::Source;
+
+use crate::arms::{ArmRule, Arms};
+use crate::error::{Error, Result};
+use crate::formats::{Format, sysbench};
+use crate::loaded::Loaded;
+use crate::model::{Measurement, Quirk};
+use crate::names::TestName;
+use crate::paths::{arm_and_test_of, arm_of_path, clients_of, test_of_path};
+use crate::placed::Found;
+
+/// Measurements on their way to their places.
+#[derive(Default)]
+pub struct Gathered {
+    pub sources: Vec<Source>,
+    pub arms: Arms,
+    /// Results.
+    pub found: Vec<Found>,
+    /// Figures that belong to results.
+    pub beside: Vec<Found>,
+}
+
+impl Gathered {
+    /// # Errors
+    /// If there are no rates, or a file of several arms was given as one.
+    pub fn of(loaded: Vec<Loaded>, rules: &[ArmRule]) -> Result<Self> {
+        let formats: BTreeSet<&str> = loaded.iter().map(|one| one.format.key()).collect();
+        let mut gathered = Self { sources: loaded.iter().map(source).collect(), ..Self::default() };
+        let mut dates: Vec<(String, i64)> = Vec::new();
+        for (index, one) in loaded.into_iter().enumerate() {
+            dates.extend(gathered.add(index, one, rules)?);
+        }
+        if gathered.found.is_empty() {
+            return Err(Error::NoResults { formats: formats.into_iter().collect() });
+        }
+        for (raw, at) in dates {
+            if let Some(arm) = gathered.arms.all.iter_mut().find(|arm| arm.raw == raw) {
+                arm.measured_at_ms = Some(at);
+            }
+        }
+        Ok(gathered)
+    }
+
+    /// Adds what a file holds. Returns the arm and the date of one that has no other figures.
+    fn add(&mut self, index: usize, one: Loaded, rules: &[ArmRule]) -> Result<Option<(String, i64)>> {
+        let path = &one.given.path;
+        let directory = one.given.within().parent().unwrap_or(Path::new(""));
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let of_svg = (one.format == Format::Flamegraph).then(|| arm_and_test_of(&name)).flatten();
+        let arm_of_name = || of_svg.as_ref().map(|(arm, _)| arm.clone());
+        let of_path = one.given.arm.clone().or_else(arm_of_name).or_else(|| arm_of_path(directory));
+        let of_file = TestName::of_file(&name).map(|(_, test)| test);
+        let of_file = of_file.or_else(|| of_svg.as_ref().map(|(_, test)| TestName::of_row(test)));
+        if let Some(given) = &one.given.arm {
+            is_one_arm(path, given, &one.document.measurements)?;
+        }
+        let date = of_path.clone().zip(one.document.measured_at_ms);
+        let date = date.filter(|_| one.document.measurements.is_empty());
+        for mut measurement in one.document.measurements {
+            let raw = one.given.arm.clone().or(measurement.arm.clone()).or(of_path.clone());
+            let arm = self.arms.at(raw.as_deref().unwrap_or("results"), directory, rules);
+            let known = &mut self.arms.all[arm];
+            known.is_given |= one.given.arm.is_some();
+            known.is_told |= measurement.arm.is_some() || of_svg.is_some();
+            known.measured_at_ms = known.measured_at_ms.or(one.document.measured_at_ms);
+            let of_name = || TestName::of_row(&test_of_path(path, one.format));
+            let row = measurement.test.as_deref().map(TestName::of_row);
+            let test = of_file.clone().or(row).unwrap_or_else(of_name);
+            measurement.clients = measurement.clients.or_else(|| clients_of(path));
+            if one.format == Format::Sysbench && test.is_scan() {
+                let quirk = sysbench::as_scan(&mut measurement);
+                self.sources[index].quirks.extend(quirk.map(|quirk| quirk.key().to_owned()));
+            }
+            let into = if measurement.work.is_some() { &mut self.found } else { &mut self.beside };
+            let repeat = one.given.repeat.as_ref().map(|repeat| repeat.number);
+            into.push(Found { arm, part: String::new(), repeat, test, measurement, source: index });
+        }
+        Ok(date)
+    }
+
+    /// Fills in what files tell of their arms, where names do not.
+    pub fn identify(arms: &mut Arms, found: &[Found]) {
+        for one in found {
+            let identity = &mut arms.all[one.arm].identity;
+            fill(&mut identity.dbms, &one.measurement.dbms);
+            fill(&mut identity.version, &one.measurement.version);
+        }
+    }
+}
+
+fn source(one: &Loaded) -> Source {
+    Source {
+        path: one.given.path.to_string_lossy().into_owned(),
+        sha256: one.sha256.clone(),
+        bytes: one.bytes,
+        format: one.format.key().to_owned(),
+        tool: one.document.tool.clone(),
+        quirks: one.document.quirks.iter().map(|quirk: &Quirk| quirk.key().to_owned()).collect(),
+        measured_at_ms: one.document.measured_at_ms,
+    }
+}
+
+/// # Errors
+/// If the file has several arms, which would all be called `given`.
+fn is_one_arm(path: &Path, given: &str, measurements: &[Measurement]) -> Result<()> {
+    if !has_several_arms(measurements) {
+        return Ok(());
+    }
+    let mut arms: Vec<&str> = Vec::new();
+    for arm in measurements.iter().filter_map(|one| one.arm.as_deref()) {
+        if !arms.contains(&arm) {
+            arms.push(arm);
+        }
+    }
+    Err(Error::NamesArms { path: path.to_owned(), arms: arms.join(", "), given: given.to_owned() })
+}
+
+pub fn has_several_arms(measurements: &[Measurement]) -> bool {
+    let mut arms = measurements.iter().filter_map(|one| one.arm.as_ref());
+    let first = arms.next();
+    arms.any(|arm| Some(arm) != first)
+}
+
+fn fill(known: &mut String, told: &Option<String>) {
+    if let (true, Some(told)) = (known.is_empty(), told) {
+        *known = told.clone();
+    }
+}

@@ -1,0 +1,272 @@
+//! Which paths name repeats of one result, and what tells the others apart.
+//!
+//! Paths are alike if they differ in numbers of repeats, dates, or numbers of processes only: `a/ro-1.txt` and
+//! `a/ro-2.txt`, but not `a/ro-old.txt` and `a/ro-new.txt`, nor `14/ro/1.txt` and `15/ro/1.txt`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::paths::stem;
+
+/// Words that say that the number after them is that of a repeat.
+const REPEATS: [&str; 11] =
+    ["run", "runs", "rep", "repeat", "iteration", "iter", "round", "trial", "pass", "again", "rerun"];
+/// Numbers of so many digits are times or processes.
+const LONG: usize = 5;
+
+/// A piece of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    /// A word; repeats' words are empty.
+    Text(String),
+    Number {
+        digits: String,
+        /// Whether it counts repeats wherever it stands: at the end of the file's name, as long as a time, or after a
+        /// word for repeats.
+        is_free: bool,
+        /// Whether it may, if it counts from 0 or 1.
+        may_count: bool,
+    },
+}
+
+/// The classes of paths, in their order: paths of one class are alike.
+pub fn classes(paths: &[&Path]) -> Vec<String> {
+    let pieces: Vec<Vec<Piece>> = paths.iter().map(|path| pieces(path)).collect();
+    let shape = |pieces: &[Piece]| -> String {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Number { .. } => "#".to_owned(),
+        };
+        pieces.iter().map(text).collect()
+    };
+    let mut of_shape: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, pieces) in pieces.iter().enumerate() {
+        of_shape.entry(shape(pieces)).or_default().push(index);
+    }
+    let mut classes = vec![String::new(); paths.len()];
+    for members in of_shape.values() {
+        // The numbers in the same place of all.
+        let mut values: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+        for member in members {
+            for (at, piece) in pieces[*member].iter().enumerate() {
+                if let Piece::Number { digits, .. } = piece {
+                    values.entry(at).or_default().insert(digits);
+                }
+            }
+        }
+        for member in members {
+            for (at, piece) in pieces[*member].iter().enumerate() {
+                match piece {
+                    Piece::Text(text) => classes[*member].push_str(text),
+                    Piece::Number { is_free: true, .. } => {}
+                    Piece::Number { may_count: true, .. }
+                        if values[&at].len() > 1 && counts(&values[&at]) => {}
+                    Piece::Number { digits, .. } => classes[*member].push_str(digits),
+                }
+            }
+        }
+    }
+    // Without what only stands around the numbers of repeats.
+    let parts = |class: &String| -> Vec<String> { class.split('/').map(trimmed).collect() };
+    classes
+        .iter()
+        .map(|class| parts(class).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
+        .collect()
+}
+
+/// 1, 2, 3 or 0, 1, 2.
+fn counts(values: &BTreeSet<&str>) -> bool {
+    let mut numbers: Vec<u32> = values.iter().filter_map(|value| value.parse().ok()).collect();
+    numbers.sort_unstable();
+    numbers.len() == values.len()
+        && numbers.first().is_some_and(|first| *first <= 1)
+        && numbers.array_windows().all(|[one, next]| one + 1 == *next)
+}
+
+fn pieces(path: &Path) -> Vec<Piece> {
+    let directory = path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
+    let (directory, stem) = (without_dates(&directory), without_dates(&stem(path)));
+    let mut pieces = Vec::new();
+    for component in directory.split('/').filter(|component| !component.is_empty()) {
+        let is_number = component.bytes().all(|byte| byte.is_ascii_digit());
+        add(component, is_number, &mut pieces);
+        pieces.push(Piece::Text("/".to_owned()));
+    }
+    add(&stem, true, &mut pieces);
+    let last = pieces.iter_mut().rev().find(|piece| !matches!(piece, Piece::Text(text) if is_blank(text)));
+    if let Some(Piece::Number { is_free, .. }) = last {
+        *is_free = true;
+    }
+    pieces
+}
+
+fn is_separator(c: char) -> bool {
+    !c.is_alphanumeric()
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(is_separator)
+}
+
+/// Adds the words and numbers of a component, or of a file's name.
+fn add(text: &str, may_count: bool, pieces: &mut Vec<Piece>) {
+    let mut rest = text;
+    let mut word = String::new();
+    while let Some(first) = rest.chars().next() {
+        let is_digit = first.is_ascii_digit();
+        let kind = |c: char| (c.is_ascii_digit(), is_separator(c));
+        let end = rest.find(|c: char| kind(c) != kind(first)).unwrap_or(rest.len());
+        let (own, after) = rest.split_at(end);
+        rest = after;
+        if is_digit {
+            let of_repeat = is_of_repeats(&word);
+            let is_free = own.len() >= LONG || of_repeat;
+            pieces.push(Piece::Number { digits: own.to_owned(), is_free, may_count });
+        } else if is_separator(first) {
+            pieces.push(Piece::Text(own.to_owned()));
+        } else {
+            word = own.to_lowercase();
+            let text = if is_of_repeats(&word) { String::new() } else { own.to_owned() };
+            pieces.push(Piece::Text(text));
+        }
+    }
+}
+
+fn is_of_repeats(word: &str) -> bool {
+    REPEATS.contains(&word)
+}
+
+/// Without dates and times such as `2025-11-08`, `20251108T1405` and `2025-11-08_14:05:31`.
+fn without_dates(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let digits = |at: usize, count: usize| {
+        let part = bytes.get(at..at + count)?;
+        part.iter().all(u8::is_ascii_digit).then(|| &text[at..at + count])
+    };
+    let separator = |at: usize| usize::from(bytes.get(at).is_some_and(|byte| b"-_.:T ".contains(byte)));
+    let date = |at: usize| {
+        let year = digits(at, 4).filter(|year| year.starts_with("20") || year.starts_with("19"))?;
+        let month_at = at + year.len() + separator(at + 4);
+        let month = digits(month_at, 2).filter(|month| (1..=12).contains(&month.parse().unwrap_or(0)))?;
+        let day_at = month_at + month.len() + separator(month_at + 2);
+        digits(day_at, 2).filter(|day| (1..=31).contains(&day.parse().unwrap_or(0)))?;
+        let mut end = day_at + 2;
+        // Hours, minutes, seconds.
+        for _ in 0..3 {
+            let next = end + separator(end);
+            if digits(next, 2).is_none() || digits(next, 3).is_some() && digits(next, 4).is_none() {
+                break;
+            }
+            end = next + 2;
+        }
+        Some(end)
+    };
+    let (mut kept, mut at) = (String::new(), 0);
+    while let Some(c) = text[at..].chars().next() {
+        let is_start = at == 0 || !bytes[at - 1].is_ascii_digit();
+        match date(at).filter(|end| is_start && !bytes.get(*end).is_some_and(u8::is_ascii_digit)) {
+            Some(end) => at = end,
+            None => {
+                kept.push(c);
+                at += c.len_utf8();
+            }
+        }
+    }
+    kept
+}
+
+/// What tells each class from the others, in words of it: `hetz` of `fio/o.ext4.hetz`. Unlike for unlike classes.
+pub fn names(classes: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let words: Vec<(&String, Vec<&str>)> = classes.iter().map(|class| (class, words(class))).collect();
+    let is_common = |word: &&str| words.iter().all(|(_, others)| others.contains(word));
+    let names = words.iter().map(|(class, words)| {
+        let own: Vec<&str> = words.iter().copied().filter(|word| !is_common(word)).collect();
+        ((*class).clone(), own.join("."))
+    });
+    let names: BTreeMap<String, String> = names.collect();
+    let distinct: BTreeSet<&String> = names.values().filter(|name| !name.is_empty()).collect();
+    if distinct.len() == names.len() {
+        return names;
+    }
+    let last = |class: &String| class.rsplit('/').find(|part| !part.is_empty()).unwrap_or(class).to_owned();
+    let of_files: BTreeMap<String, String> =
+        classes.iter().map(|class| (class.clone(), trimmed(&last(class)))).collect();
+    let distinct: BTreeSet<&String> = of_files.values().collect();
+    match distinct.len() == of_files.len() {
+        true => of_files,
+        false => classes.iter().map(|class| (class.clone(), trimmed(class))).collect(),
+    }
+}
+
+fn trimmed(text: &str) -> String {
+    text.trim_matches(is_separator).to_owned()
+}
+
+/// Words of a class; a point between two digits is a part of a number.
+pub fn words(class: &str) -> Vec<&str> {
+    let bytes = class.as_bytes();
+    let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    let is_decimal = |at: usize| is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
+    let mut all = Vec::new();
+    let mut start = 0;
+    for (at, c) in class.char_indices() {
+        if is_separator(c) && !(c == '.' && is_decimal(at)) {
+            all.push(&class[start..at]);
+            start = at + c.len_utf8();
+        }
+    }
+    all.push(&class[start..]);
+    all.retain(|word| !word.is_empty());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(paths: &[&str]) -> Vec<String> {
+        let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
+        let classes = classes(&paths);
+        let names = names(&classes.iter().cloned().collect());
+        classes.iter().map(|class| names[class].clone()).collect()
+    }
+
+    #[test]
+    fn numbers_of_repeats_dates_and_processes_tell_nothing() {
+        for paths in [
+            &["a/ro-1.txt", "a/ro-2.txt", "a/ro-5.txt"][..],
+            &["a/ro-10.txt", "a/ro-20.txt"],
+            &["a/run1/ro.txt", "a/run7/ro.txt"],
+            &["a/1/ro.txt", "a/2/ro.txt"],
+            &["a/ro.txt", "a/ro-rerun.txt"],
+            &["a/1-ro.txt", "a/2-ro.txt", "a/3-ro.txt"],
+            &["a/2025-11-08/ro.txt", "a/2025-11-15/ro.txt"],
+            &["a/ro-20251108T1405.txt", "a/ro-20251109T0912.txt"],
+            &["a/2025-11-08_14:05:31-ro.txt", "a/2025-11-15_09:12:00-ro.txt"],
+            &["a/pgbench_log.4711", "a/pgbench_log.48110"],
+            &["a/lg1.3587", "a/lg2.3657", "a/lg3.3735"],
+            &["a/ro-1.txt", "a/ro-1.log.gz"],
+        ] {
+            let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
+            let found = classes(&paths);
+            assert!(found.iter().all(|class| *class == found[0]), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn other_words_and_numbers_tell_arms() {
+        for (paths, expected) in [
+            (&["a/old.txt", "a/new.txt"][..], &["old", "new"][..]),
+            (&["fio/o.ext4.hetz.secs300.1.gz", "fio/o.xfs.gcpL.secs300.1.gz"], &["ext4.hetz", "xfs.gcpL"]),
+            (&["sum.byrx.txt", "sum.iobuf.txt"], &["byrx", "iobuf"]),
+            (&["14/ro/1.txt", "15/ro/1.txt"], &["14", "15"]),
+            (&["8.0/ro/1.txt", "8.4/ro/1.txt"], &["8.0", "8.4"]),
+            (&["host1/ro/1.txt", "host2/ro/1.txt"], &["host1", "host2"]),
+            (&["a/ro-4k-1.txt", "a/ro-8k-1.txt"], &["4k", "8k"]),
+            (&["a/ro.txt", "a/ro-fast.txt"], &["ro", "ro-fast"]),
+            (&["a-1/x/f.txt", "b-1/x/f.txt", "b-2/x/f.txt"], &["a.1", "b.1", "b.2"]),
+        ] {
+            assert_eq!(named(paths), expected, "{paths:?}");
+        }
+    }
+}

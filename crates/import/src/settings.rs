@@ -1,0 +1,96 @@
+//! What tells results of one test apart: its range, and the settings it ran with. Results that differ in these are
+//! different tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::names::TestName;
+use crate::placed::Found;
+
+/// What may differ between results of one test, which are not compared then: a value's name, and in words.
+const SETTINGS: [(&str, &str); 4] =
+    [("scale", "scale"), ("warehouses", "warehouses"), ("mode", "query mode"), (CLIENTS, "clients")];
+const CLIENTS: &str = "clients";
+/// What clients are called where they are jobs of fio.
+const JOBS: &str = "jobs";
+
+pub fn setting_name(key: &str) -> &'static str {
+    let names = SETTINGS.iter().chain(&[(JOBS, JOBS)]);
+    names.into_iter().find(|(name, _)| *name == key).map_or("another setting", |(_, words)| words)
+}
+
+/// The setting's name in a result's test.
+fn key_of(key: &'static str, found: &Found) -> &'static str {
+    let noun = found.measurement.work.as_ref().map(|work| work.unit.client_noun());
+    if key == CLIENTS && noun == Some("job") { JOBS } else { key }
+}
+
+/// A test in the settings it ran with.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Case {
+    pub name: TestName,
+    /// Whether the range is a part of the name: there are others, or rqps' own test has it.
+    shows_range: bool,
+    /// Settings in which results of the test differ.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+impl Case {
+    /// The case of each result.
+    pub fn of_all(found: &[Found]) -> Vec<Self> {
+        let mut ranges: BTreeMap<&str, BTreeSet<Option<u32>>> = BTreeMap::new();
+        for one in found {
+            ranges.entry(&one.test.test).or_default().insert(one.test.range);
+        }
+        let shows_range =
+            |name: &TestName| name.has_ranges() || ranges.get(&*name.test).is_some_and(|all| all.len() > 1);
+        let cases = found.iter().zip(settings(found)).map(|(one, settings)| Self {
+            name: one.test.clone(),
+            shows_range: shows_range(&one.test),
+            settings,
+        });
+        cases.collect()
+    }
+
+    fn suffix(&self) -> String {
+        self.settings.iter().map(|(key, value)| format!("_{key}={value}")).collect()
+    }
+
+    /// The test's name in rqps: `read-only_range=10_clients=8`.
+    pub fn test(&self) -> String {
+        let range = self.name.range.filter(|_| self.shows_range);
+        let range = range.map(|range| format!("_range={range}")).unwrap_or_default();
+        format!("{}{range}{}", self.name.test, self.suffix())
+    }
+
+    /// The step's name in rqps.
+    pub fn step(&self) -> String {
+        let phase = if self.name.phase.is_empty() { String::new() } else { format!(".{}", self.name.phase) };
+        format!("{}{phase}", self.test())
+    }
+
+    /// The name in published tables, which has the range always.
+    pub fn row(&self) -> String {
+        format!("{}{}", self.name.row(), self.suffix())
+    }
+}
+
+/// The settings of each result in which results of its test differ. One that a file does not tell is no difference.
+fn settings(found: &[Found]) -> Vec<Vec<(&'static str, String)>> {
+    let of = |found: &Found, key: &str| match key {
+        CLIENTS => found.measurement.clients.map(|clients| clients.to_string()),
+        key => found.measurement.values.iter().find(|value| value.name == key)?.published.clone(),
+    };
+    let mut all = vec![Vec::new(); found.len()];
+    for (key, _) in SETTINGS {
+        let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for found in found {
+            known.entry(found.test.row()).or_default().extend(of(found, key));
+        }
+        for (settings, found) in all.iter_mut().zip(found) {
+            if let (Some(value), true) = (of(found, key), known[&found.test.row()].len() > 1) {
+                settings.push((key_of(key, found), value));
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,167 @@
+//! Results of one test in other settings are other tests, and never repeats.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
+use std::fs;
+use std::path::Path;
+
+use rqps_import::{Assembled, Choices, Error, files, load_all};
+
+fn import(dir: &Path) -> Result<Assembled, Error> {
+    let (loaded, _) = load_all(&files(&[dir])?, None, false)?;
+    Assembled::new(loaded, &Choices::default())
+}
+
+/// The step, arm and rate of each result.
+fn rates(assembled: &Assembled) -> Vec<(&str, &str, f64)> {
+    let results = assembled.results.iter().map(|one| {
+        let rate = one.measurement.work.as_ref().unwrap().per_second().round();
+        (assembled.steps[one.step].name.as_str(), assembled.arms[one.arm].name.as_str(), rate)
+    });
+    results.collect()
+}
+
+fn sysbench(clients: u32, rate: f64) -> String {
+    format!(
+        "sysbench 1.1.0\n\nNumber of threads: {clients}\n\nThreads started!\n\n    queries:  {:.0} ({rate:.2} per sec.)\n\
+         total number of events: {:.0}\n    time elapsed: 100.0s\n    avg: 0.10\n    sum: 100.00\n\
+         execution time (avg/stddev): 100.0/0.00\n",
+        rate * 100.0,
+        rate * 100.0
+    )
+}
+
+const OLD: &str = "x.pg174_o2nofp.x10a_c8r32.pk1";
+const NEW: &str = "x.pg181_o2nofp.x10a_c8r32.pk1";
+
+fn write(dir: &Path, name: &str, text: &str) {
+    let path = dir.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// One of rqps' own tests with ranges, and one that has none in rqps.
+#[test]
+fn each_range_and_number_of_clients_is_a_test() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut rate = 1000.0;
+    let mut expected = Vec::new();
+    for test in ["hot-points", "random-points"] {
+        for range in [10, 100] {
+            for clients in [1, 8, 16] {
+                for (arm, directory) in [("postgres-17.4.x10a_c8r32", OLD), ("postgres-18.1.x10a_c8r32", NEW)]
+                {
+                    let name = format!("{directory}/sb.o.{test}.range{range}.pk1.dop{clients}");
+                    write(dir.path(), &name, &sysbench(clients, rate));
+                    expected.push((format!("{test}_range={range}_clients={clients}"), arm, rate));
+                    rate += 100.0;
+                }
+            }
+        }
+    }
+    let assembled = import(dir.path()).unwrap();
+    let expected: Vec<_> = expected.iter().map(|(step, arm, rate)| (step.as_str(), *arm, *rate)).collect();
+    let mut found = rates(&assembled);
+    found.sort_by(|(_, _, a), (_, _, b)| a.total_cmp(b));
+    assert_eq!(found, expected);
+    assert_eq!((assembled.repeats, assembled.steps.len()), (1, 12));
+}
+
+#[test]
+fn names_that_only_look_like_ranges_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = ["lookup", "lookup_range=10", "lookup_range=small", "lookup_range=large"];
+    let rows: Vec<String> = rows.iter().zip(1..).map(|(test, rate)| format!("a,{test},1,{rate}")).collect();
+    write(dir.path(), "rates.csv", &format!("arm,test,repeat,rate\n{}\n", rows.join("\n")));
+    let assembled = import(dir.path()).unwrap();
+    let names: Vec<&str> = rates(&assembled).into_iter().map(|(step, ..)| step).collect();
+    assert_eq!(names, ["lookup", "lookup_range=10", "lookup_range=large", "lookup_range=small"]);
+}
+
+/// Tables tell neither clients nor, if they are edited, the only range.
+#[test]
+fn a_table_belongs_to_the_tests_of_its_sources() {
+    let third = "x.pg190_o2nofp.x10a_c8r32.pk1";
+    let head = format!("col-1 : {OLD}\ncol-2 : {NEW}\ncol-3 : {third}\n\ncol-1\tcol-2\tcol-3\n");
+    let dir = tempfile::tempdir().unwrap();
+    for (test, rate) in [("random-points", 1000.0), ("point-query", 5000.0)] {
+        write(dir.path(), &format!("{OLD}/sb.o.{test}.range100.pk1.dop8"), &sysbench(8, rate));
+        write(dir.path(), &format!("{NEW}/sb.o.{test}.range100.pk1.dop8"), &sysbench(8, rate + 10.0));
+    }
+    let rows = "1000\t1010\t1020\trandom-points_range=100\n5000\t5010\t5020\tpoint-query\n";
+    write(dir.path(), "qps.abs.tsv", &format!("{head}{rows}"));
+    let steps = |assembled: &Assembled| -> Vec<String> {
+        assembled.steps.iter().map(|step| step.name.clone()).collect()
+    };
+    let assembled = import(dir.path()).unwrap();
+    assert_eq!(steps(&assembled), ["point-query", "random-points_range=100"]);
+    assert_eq!((assembled.repeats, assembled.results.len()), (1, 6));
+    // Of results with other numbers of clients, those that the table has tell its own.
+    for (arm, rate) in [(OLD, 700.0), (NEW, 710.0)] {
+        write(dir.path(), &format!("{arm}/sb.o.point-query.range100.pk1.dop1"), &sysbench(1, rate));
+    }
+    let assembled = import(dir.path()).unwrap();
+    assert_eq!(
+        steps(&assembled),
+        ["point-query_clients=1", "point-query_clients=8", "random-points_range=100"]
+    );
+    let third = rates(&assembled).into_iter().filter(|(_, arm, _)| arm.contains("19.0"));
+    let third: Vec<&str> = third.map(|(step, ..)| step).collect();
+    assert_eq!(third, ["point-query_clients=8", "random-points_range=100"]);
+}
+
+const PGBENCH: &str = "transaction type: <builtin: select only>\nscaling factor: 10\nquery mode: simple\n\
+    number of clients: 2\nnumber of threads: 1\nduration: 10 s\nnumber of transactions actually processed: 10000\n\
+    latency average = 2.000 ms\ntps = 1000.000000 (without initial connection time)\n";
+const VMSTAT: &str = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n \
+    r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n\
+    44  0 104680 4028592 623968 122687096   10    9  3166  4073    0    0 16 10 72  2  0\n\
+    41  0 104680 6147752 623968 122687328    0    0    12   224 13301 5486 51 45  4  0  0\n";
+
+/// pgbench names the test by itself; what was measured beside it has only the file's name.
+#[test]
+fn figures_of_the_host_belong_to_the_result_of_their_name() {
+    let dir = tempfile::tempdir().unwrap();
+    for number in [1, 2] {
+        let text = PGBENCH.replace("1000.000000", &format!("100{number}.000000"));
+        write(dir.path(), &format!("ro-{number}.txt"), &text);
+    }
+    write(dir.path(), "ro-2.vmstat", VMSTAT);
+    let assembled = import(dir.path()).unwrap();
+    let with_cpu = assembled.results.iter().filter(|one| {
+        one.values.iter().any(|(_, value)| value.name == "host_user_percent" && value.value == Some(51.0))
+    });
+    assert_eq!(with_cpu.map(|one| one.repeat).collect::<Vec<_>>(), [2]);
+}
+
+/// Sums that are alike by chance: the lines differ.
+#[test]
+fn figures_of_the_host_may_be_alike() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = VMSTAT.replace("4028592", "4028593");
+    for (number, vmstat) in [(1, VMSTAT), (2, &other)] {
+        let text = PGBENCH.replace("1000.000000", &format!("100{number}.000000"));
+        write(dir.path(), &format!("ro-{number}.txt"), &text);
+        write(dir.path(), &format!("ro-{number}.vmstat"), vmstat);
+    }
+    assert_eq!(import(dir.path()).unwrap().repeats, 2);
+    write(dir.path(), "ro-2.vmstat", &VMSTAT.replace('\n', "\r\n"));
+    let error = import(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("the same content twice"), "{error}");
+}
+
+#[test]
+fn rates_of_a_csv_are_per_second_and_no_times() {
+    let dir = tempfile::tempdir().unwrap();
+    let csv = |unit: &str| format!("arm,test,repeat,rate,unit\na,x,1,120,{unit}\n");
+    write(dir.path(), "rates.csv", &csv("ms"));
+    let error = import(dir.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("rates.csv, line 2: unit: \"ms\" is a time") && error.contains("1 / time"),
+        "{error}"
+    );
+    write(dir.path(), "rates.csv", &csv("TPM"));
+    let assembled = import(dir.path()).unwrap();
+    assert_eq!(rates(&assembled)[0].2, 2.0);
+    assert_eq!(assembled.results[0].values[0].1.unit, "1/min");
+}

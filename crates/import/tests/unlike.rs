@@ -1,0 +1,194 @@
+//! Results that are no repeats of one another become arms, or end the import; repeats stay repeats.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rqps_import::{Assembled, Choices, Error, files, load_all, repeats};
+
+/// The final text of pgbench.
+fn pgbench(tps: f64, server: &str) -> String {
+    format!(
+        "pgbench (16.3, server {server})\ntransaction type: <builtin: select only>\nscaling factor: 10\nquery mode: simple\n\
+         number of clients: 2\nnumber of threads: 1\nduration: 10 s\nnumber of transactions actually processed: {:.0}\n\
+         latency average = 2.000 ms\ntps = {tps:.6} (without initial connection time)\n",
+        tps * 10.0
+    )
+}
+
+/// Writes texts of pgbench of different rates, the first with 1000 transactions per second.
+fn write(dir: &Path, texts: &[(&str, &str)]) {
+    for ((name, server), number) in texts.iter().zip(0..) {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, pgbench(1000.0 + f64::from(number), server)).unwrap();
+    }
+}
+
+fn import(arguments: &[String]) -> Result<Assembled, Error> {
+    Assembled::new(load_all(&files(arguments)?, None, false)?.0, &Choices::default())
+}
+
+/// Arm, repeat, and transactions per second above 1000.
+fn rates(assembled: &Assembled) -> Vec<(&str, u32, u32)> {
+    let rate = |one: &rqps_import::Measurement| one.work.as_ref().unwrap().per_second().round() as u32 - 1000;
+    let results = assembled.results.iter();
+    let mut rates: Vec<_> = results
+        .map(|one| (assembled.arms[one.arm].name.as_str(), one.repeat, rate(&one.measurement)))
+        .collect();
+    rates.sort_unstable();
+    rates
+}
+
+fn of_texts(texts: &[(&str, &str)]) -> Result<Assembled, Error> {
+    let dir = tempfile::tempdir().unwrap();
+    write(&dir.path().join("all"), texts);
+    import(&[dir.path().join("all").display().to_string()])
+}
+
+#[test]
+fn files_of_other_names_are_arms() {
+    for (texts, expected) in [
+        (
+            &["ro/old-1.txt", "ro/old-2.txt", "ro/new-1.txt"][..],
+            &[("new", 1, 2), ("old", 1, 0), ("old", 2, 1)][..],
+        ),
+        (&["14/ro/1.txt", "15/ro/1.txt"], &[("14", 1, 0), ("15", 1, 1)]),
+        // Directories of repeats.
+        (
+            &["base/1/ro.txt", "base/2/ro.txt", "head/1/ro.txt"],
+            &[("base", 1, 0), ("base", 2, 1), ("head", 1, 2)],
+        ),
+        (&["a/run-1.txt", "a/run-2.txt", "b/run-1.txt"], &[("a", 1, 0), ("a", 2, 1), ("b", 1, 2)]),
+        (&["base/1/ro.txt", "head/2/ro.txt"], &[("base", 1, 0), ("head", 1, 1)]),
+        (&["1/old.txt", "1/new.txt", "2/old.txt"], &[("new", 1, 1), ("old", 1, 0), ("old", 2, 2)]),
+        // Both in each of two directories.
+        (&["a/x.txt", "a/y.txt", "b/x.txt"], &[("a.x", 1, 0), ("a.y", 1, 1), ("b", 1, 2)]),
+    ] {
+        let texts: Vec<(&str, &str)> = texts.iter().map(|name| (*name, "16.3")).collect();
+        let assembled = of_texts(&texts).unwrap();
+        assert_eq!(rates(&assembled), expected, "{texts:?}");
+        let is_noted = assembled.notes.iter().any(|(_, note)| note.contains("arms of their own"));
+        assert_eq!(is_noted, !texts[0].0.starts_with("a/run"), "{texts:?}");
+    }
+}
+
+#[test]
+fn who_names_an_arm_says_what_is_a_repeat() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("monday.txt", "16.3"), ("friday.txt", "16.3")]);
+    let assembled = import(&[format!("ro={}/*.txt", dir.path().display())]).unwrap();
+    assert_eq!((rates(&assembled), assembled.notes.len()), (vec![("ro", 1, 1), ("ro", 2, 0)], 0));
+}
+
+#[test]
+fn other_versions_are_arms() {
+    let assembled = of_texts(&[("run-1.txt", "15.1"), ("run-2.txt", "14.2"), ("run-3.txt", "14.2")]).unwrap();
+    let arms: Vec<(&str, &str)> =
+        assembled.arms.iter().map(|arm| (arm.name.as_str(), arm.identity.version.as_str())).collect();
+    assert_eq!(arms, [("postgres-14.2", "14.2"), ("postgres-15.1", "15.1")]);
+    assert_eq!(
+        rates(&assembled),
+        [("postgres-14.2", 1, 1), ("postgres-14.2", 2, 2), ("postgres-15.1", 1, 0)]
+    );
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("run-1.txt", "14.2"), ("run-2.txt", "15.1")]);
+    let error = import(&[format!("old={}", dir.path().display())]).unwrap_err().to_string();
+    for part in
+        ["old: postgres-14.2 in ", "run-1.txt, line ", "postgres-15.1 in ", "such as postgres-15.1=PATH"]
+    {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+/// Names alike, but the file says that the program or the host was another one.
+#[test]
+fn other_programs_and_hosts_are_no_repeats() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = |client: &str, tps: f64| pgbench(tps, "14.2").replace("16.3", client);
+    fs::write(dir.path().join("run-1.txt"), text("16.3", 1000.0)).unwrap();
+    fs::write(dir.path().join("run-2.txt"), text("17.0", 1001.0)).unwrap();
+    let path = dir.path().display();
+    let error = import(&[path.to_string()]).unwrap_err().to_string();
+    for part in ["select-only on ", "pgbench 16.3 in ", "run-1.txt, but pgbench 17.0 in ", "as ARM=PATH"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert_eq!(import(&[format!("a={path}")]).unwrap().repeats, 2);
+}
+
+/// Rows of a table name their arms, but not on which host they were measured.
+#[test]
+fn tables_of_other_names_have_arms_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = |rates: [u32; 2]| {
+        format!(
+            "ops_sec\tmb_sec\ttest\tdate\tversion\tgithash\n{}\t4.0\tfillseq\t2025-12-22T22:23:46\t9.8.4\tabc\n\
+             {}\t4.0\tfillseq\t2025-12-22T22:23:46\t10.1.3\tdef\n",
+            rates[0], rates[1]
+        )
+    };
+    for (name, rates) in [("sum.byrx.txt", [1001, 1002]), ("sum.iobuf.txt", [1003, 1004])] {
+        fs::write(dir.path().join(name), table(rates)).unwrap();
+    }
+    let assembled = import(&[dir.path().display().to_string()]).unwrap();
+    let names: Vec<&str> = assembled.arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["rocksdb-9.8.4.byrx", "rocksdb-9.8.4.iobuf", "rocksdb-10.1.3.byrx", "rocksdb-10.1.3.iobuf"]
+    );
+    // Said to be repeats.
+    let paths = ["sum.byrx.txt", "sum.iobuf.txt"].map(|name| dir.path().join(name));
+    let loaded = load_all(&repeats(&paths).unwrap(), None, false).unwrap().0;
+    let assembled = Assembled::new(loaded, &Choices::default()).unwrap();
+    let expected = [
+        ("rocksdb-10.1.3", 1, 2),
+        ("rocksdb-10.1.3", 2, 4),
+        ("rocksdb-9.8.4", 1, 1),
+        ("rocksdb-9.8.4", 2, 3),
+    ];
+    assert_eq!(rates(&assembled), expected);
+}
+
+/// A repeat that lacks an arm does not move the later ones.
+#[test]
+fn repeats_that_are_given_keep_their_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let texts = ["mon/old/x.txt", "mon/new/x.txt", "tue/old/x.txt", "wed/old/x.txt", "wed/new/x.txt"];
+    write(dir.path(), &texts.map(|name| (name, "16.3")));
+    let of = |days: &[&str]| {
+        let paths: Vec<PathBuf> = days.iter().map(|day| dir.path().join(day)).collect();
+        Assembled::new(load_all(&repeats(&paths)?, None, false)?.0, &Choices::default())
+    };
+    let expected = [("new", 1, 1), ("new", 3, 4), ("old", 1, 0), ("old", 2, 2), ("old", 3, 3)];
+    assert_eq!(rates(&of(&["mon", "tue", "wed"]).unwrap()), expected);
+    write(dir.path(), &[("mon/old/x-2.txt", "16.3")]);
+    fs::write(dir.path().join("mon/old/x-2.txt"), pgbench(1009.0, "16.3")).unwrap();
+    let error = of(&["mon", "tue"]).unwrap_err().to_string();
+    assert!(error.contains("two results of select-only on old in one --repeat"), "{error}");
+    assert!(repeats(&[dir.path().join("thu")]).unwrap_err().to_string().contains("thu` matches no file"));
+}
+
+/// Figures of the host go with the result of their name, or with the arm whose words their path has.
+#[test]
+fn figures_beside_results_follow_their_arm() {
+    let dir = tempfile::tempdir().unwrap();
+    let all = dir.path().join("all");
+    write(&all, &[("old-ro.txt", "16.3"), ("new-ro.txt", "16.3")]);
+    let vmstat = "procs ---cpu---\n r  b  cs us sy id\n 1  0  5  9  9 82\n 1  0  7 40 10 50\n";
+    let of_arm = |name: &str| -> Result<Vec<String>, Error> {
+        fs::write(all.join(name), vmstat).unwrap();
+        let assembled = import(&[dir.path().display().to_string()]);
+        fs::remove_file(all.join(name)).unwrap();
+        let assembled = assembled?;
+        let with_cpu = assembled
+            .results
+            .iter()
+            .filter(|one| one.values.iter().any(|(_, value)| value.name == "host_user_percent"));
+        Ok(with_cpu.map(|one| assembled.arms[one.arm].name.clone()).collect())
+    };
+    assert_eq!(of_arm("new-ro.vmstat").unwrap(), ["new"]);
+    assert_eq!(of_arm("vmstat.old").unwrap(), ["old"]);
+    let error = of_arm("host.vmstat").unwrap_err().to_string();
+    assert!(error.contains("host.vmstat: all has the results new, old"), "{error}");
+}
