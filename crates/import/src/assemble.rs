@@ -17,7 +17,7 @@ use crate::placed::{Assembled, Doubt, Findings, Found, Placed, Step};
 use crate::settings::{Case, setting_name};
 use crate::{complement, consistency, same, unlike};
 
-static TESTS: Group = Group::new(1, "tests", "tests", "tests");
+static TESTS: Group = Group::new(1, "tests", "tests", "");
 static INSERTS: Group = Group::consecutive(1, "insert", "inserts");
 static BESIDE_WRITES: Group = Group::consecutive(2, "background", "queries beside writes");
 

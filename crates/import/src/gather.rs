@@ -7,7 +7,7 @@ use rqps_store::Source;
 
 use crate::arms::{ArmRule, Arms};
 use crate::error::{Error, Result};
-use crate::formats::{Format, sysbench};
+use crate::formats::{Format, rates_table, sysbench};
 use crate::loaded::Loaded;
 use crate::model::{Measurement, Quirk};
 use crate::names::TestName;
@@ -75,6 +75,11 @@ impl Gathered {
             if one.format == Format::Sysbench && test.is_scan() {
                 let quirk = sysbench::as_scan(&mut measurement);
                 self.sources[index].quirks.extend(quirk.map(|quirk| quirk.key().to_owned()));
+            }
+            if one.format == Format::RatesTable && test.is_scan() {
+                let quirk = rates_table::as_scan(&mut measurement).key().to_owned();
+                let quirks = &mut self.sources[index].quirks;
+                quirks.extend((!quirks.contains(&quirk)).then_some(quirk));
             }
             let into = if measurement.work.is_some() { &mut self.found } else { &mut self.beside };
             let repeat = one.given.repeat.as_ref().map(|repeat| repeat.number);

@@ -24,9 +24,19 @@ enum Piece {
         /// Whether it counts repeats wherever it stands: at the end of the file's name, as long as a time, or after a
         /// word for repeats.
         is_free: bool,
-        /// Whether it may, if it counts from 0 or 1.
-        may_count: bool,
+        place: Place,
     },
+}
+
+/// Where a number stands: whether it counts repeats if it counts from 0 or 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A directory that is called so: it does, together with all such directories.
+    Directory,
+    /// In the name of a directory: it does not.
+    InDirectory,
+    /// In the name of a file: it does, together with those in the same place.
+    InFile,
 }
 
 /// The classes of paths, in their order: paths of one class are alike.
@@ -43,6 +53,12 @@ pub fn classes(paths: &[&Path]) -> Vec<String> {
     for (index, pieces) in pieces.iter().enumerate() {
         of_shape.entry(shape(pieces)).or_default().push(index);
     }
+    let directories: Vec<BTreeSet<&str>> =
+        pieces.iter().map(|pieces| numbers_of_directories(pieces)).collect();
+    // Those that all paths have are no repeats'.
+    let is_in_all = |digits: &&str| directories.iter().all(|all| all.contains(digits));
+    let are_counted =
+        counts(&directories.iter().flatten().copied().filter(|digits| !is_in_all(digits)).collect());
     let mut classes = vec![String::new(); paths.len()];
     for members in of_shape.values() {
         // The numbers in the same place of all.
@@ -59,8 +75,8 @@ pub fn classes(paths: &[&Path]) -> Vec<String> {
                 match piece {
                     Piece::Text(text) => classes[*member].push_str(text),
                     Piece::Number { is_free: true, .. } => {}
-                    Piece::Number { may_count: true, .. }
-                        if values[&at].len() > 1 && counts(&values[&at]) => {}
+                    Piece::Number { place: Place::Directory, .. } if are_counted => {}
+                    Piece::Number { place: Place::InFile, .. } if counts(&values[&at]) => {}
                     Piece::Number { digits, .. } => classes[*member].push_str(digits),
                 }
             }
@@ -72,6 +88,14 @@ pub fn classes(paths: &[&Path]) -> Vec<String> {
         .iter()
         .map(|class| parts(class).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
         .collect()
+}
+
+fn numbers_of_directories<'a>(pieces: &'a [Piece]) -> BTreeSet<&'a str> {
+    let digits = |piece: &'a Piece| match piece {
+        Piece::Number { digits, place: Place::Directory, .. } => Some(digits.as_str()),
+        _ => None,
+    };
+    pieces.iter().filter_map(digits).collect()
 }
 
 /// 1, 2, 3 or 0, 1, 2.
@@ -89,10 +113,10 @@ fn pieces(path: &Path) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for component in directory.split('/').filter(|component| !component.is_empty()) {
         let is_number = component.bytes().all(|byte| byte.is_ascii_digit());
-        add(component, is_number, &mut pieces);
+        add(component, if is_number { Place::Directory } else { Place::InDirectory }, &mut pieces);
         pieces.push(Piece::Text("/".to_owned()));
     }
-    add(&stem, true, &mut pieces);
+    add(&stem, Place::InFile, &mut pieces);
     let last = pieces.iter_mut().rev().find(|piece| !matches!(piece, Piece::Text(text) if is_blank(text)));
     if let Some(Piece::Number { is_free, .. }) = last {
         *is_free = true;
@@ -109,7 +133,7 @@ fn is_blank(text: &str) -> bool {
 }
 
 /// Adds the words and numbers of a component, or of a file's name.
-fn add(text: &str, may_count: bool, pieces: &mut Vec<Piece>) {
+fn add(text: &str, place: Place, pieces: &mut Vec<Piece>) {
     let mut rest = text;
     let mut word = String::new();
     while let Some(first) = rest.chars().next() {
@@ -121,7 +145,7 @@ fn add(text: &str, may_count: bool, pieces: &mut Vec<Piece>) {
         if is_digit {
             let of_repeat = is_of_repeats(&word);
             let is_free = own.len() >= LONG || of_repeat;
-            pieces.push(Piece::Number { digits: own.to_owned(), is_free, may_count });
+            pieces.push(Piece::Number { digits: own.to_owned(), is_free, place });
         } else if is_separator(first) {
             pieces.push(Piece::Text(own.to_owned()));
         } else {
@@ -134,6 +158,17 @@ fn add(text: &str, may_count: bool, pieces: &mut Vec<Piece>) {
 
 fn is_of_repeats(word: &str) -> bool {
     REPEATS.contains(&word)
+}
+
+/// Whether a directory's name may be that of a repeat: `1`, `run-2`, `v3`, `2025-11-08`.
+pub fn is_repeat_label(name: &str) -> bool {
+    if is_blank(&without_dates(name)) {
+        return true;
+    }
+    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = word.len() < name.len();
+    let word = word.trim_end_matches(is_separator).to_lowercase();
+    is_numbered && (["", "r", "v"].contains(&word.as_str()) || is_of_repeats(&word))
 }
 
 /// Without dates and times such as `2025-11-08`, `20251108T1405` and `2025-11-08_14:05:31`.
@@ -175,12 +210,20 @@ fn without_dates(text: &str) -> String {
     kept
 }
 
-/// What tells each class from the others, in words of it: `hetz` of `fio/o.ext4.hetz`. Unlike for unlike classes.
+/// What tells each class from the others, in directories and words of the file's name: `hetz` of `fio/o.ext4.hetz`.
+/// Unlike for unlike classes.
 pub fn names(classes: &BTreeSet<String>) -> BTreeMap<String, String> {
-    let words: Vec<(&String, Vec<&str>)> = classes.iter().map(|class| (class, words(class))).collect();
-    let is_common = |word: &&str| words.iter().all(|(_, others)| others.contains(word));
-    let names = words.iter().map(|(class, words)| {
-        let own: Vec<&str> = words.iter().copied().filter(|word| !is_common(word)).collect();
+    let parts = |class: &str| -> (Vec<String>, Vec<String>) {
+        let (directories, name) = class.rsplit_once('/').unwrap_or(("", class));
+        let owned = |all: Vec<&str>| all.into_iter().map(str::to_owned).collect();
+        (owned(directories.split('/').collect()), owned(words(name)))
+    };
+    let parts: Vec<_> = classes.iter().map(|class| (class, parts(class))).collect();
+    let is_common =
+        |word: &&String| parts.iter().all(|(_, (one, other))| one.contains(word) || other.contains(word));
+    let names = parts.iter().map(|(class, (directories, words))| {
+        let own: Vec<&str> =
+            directories.iter().chain(words).filter(|word| !is_common(word)).map(String::as_str).collect();
         ((*class).clone(), own.join("."))
     });
     let names: BTreeMap<String, String> = names.collect();
@@ -238,6 +281,7 @@ mod tests {
             &["a/ro-10.txt", "a/ro-20.txt"],
             &["a/run1/ro.txt", "a/run7/ro.txt"],
             &["a/1/ro.txt", "a/2/ro.txt"],
+            &["7/a/1/ro.txt", "7/a/2/ro.txt", "7/a/3/ro-rerun-1.txt"],
             &["a/ro.txt", "a/ro-rerun.txt"],
             &["a/1-ro.txt", "a/2-ro.txt", "a/3-ro.txt"],
             &["a/2025-11-08/ro.txt", "a/2025-11-15/ro.txt"],
@@ -254,17 +298,29 @@ mod tests {
     }
 
     #[test]
+    fn directories_of_repeats() {
+        for name in ["1", "02", "run-2", "run_3", "v3", "Rep7", "2025-11-08", "20251108T1405"] {
+            assert!(is_repeat_label(name), "{name}");
+        }
+        for name in ["ro", "pg16", "run", "14.2", "x2025-11-08"] {
+            assert!(!is_repeat_label(name), "{name}");
+        }
+    }
+
+    #[test]
     fn other_words_and_numbers_tell_arms() {
         for (paths, expected) in [
             (&["a/old.txt", "a/new.txt"][..], &["old", "new"][..]),
             (&["fio/o.ext4.hetz.secs300.1.gz", "fio/o.xfs.gcpL.secs300.1.gz"], &["ext4.hetz", "xfs.gcpL"]),
             (&["sum.byrx.txt", "sum.iobuf.txt"], &["byrx", "iobuf"]),
             (&["14/ro/1.txt", "15/ro/1.txt"], &["14", "15"]),
+            (&["base/1/x.txt", "head/2/x.txt"], &["base", "head"]),
+            (&["host-a/ro/1.txt", "host-b/ro/1.txt"], &["host-a", "host-b"]),
             (&["8.0/ro/1.txt", "8.4/ro/1.txt"], &["8.0", "8.4"]),
             (&["host1/ro/1.txt", "host2/ro/1.txt"], &["host1", "host2"]),
             (&["a/ro-4k-1.txt", "a/ro-8k-1.txt"], &["4k", "8k"]),
             (&["a/ro.txt", "a/ro-fast.txt"], &["ro", "ro-fast"]),
-            (&["a-1/x/f.txt", "b-1/x/f.txt", "b-2/x/f.txt"], &["a.1", "b.1", "b.2"]),
+            (&["a-1/x/f.txt", "b-1/x/f.txt", "b-2/x/f.txt"], &["a-1", "b-1", "b-2"]),
         ] {
             assert_eq!(named(paths), expected, "{paths:?}");
         }

@@ -314,6 +314,10 @@ pub fn leave_out_tables(
         for mut row in others {
             // A table does not say how many clients its rows had; the results that it has tell it of all of them.
             row.measurement.clients = row.measurement.clients.or(of_all);
+            if let (Some(work), Some(clients), true) = (&mut row.measurement.work, of_all, row.test.is_scan())
+            {
+                work.operations *= f64::from(clients);
+            }
             match own(&row).and_then(|all| all.first()) {
                 Some(result) => tables.findings.push((
                     Some(row.arm),

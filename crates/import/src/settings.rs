@@ -7,8 +7,29 @@ use crate::names::TestName;
 use crate::placed::Found;
 
 /// What may differ between results of one test, which are not compared then: a value's name, and in words.
-const SETTINGS: [(&str, &str); 4] =
-    [("scale", "scale"), ("warehouses", "warehouses"), ("mode", "query mode"), (CLIENTS, "clients")];
+const SETTINGS: [(&str, &str); 21] = [
+    ("scale", "scale"),
+    ("warehouses", "warehouses"),
+    ("tables", "tables"),
+    ("table_size", "table size"),
+    ("records", "records"),
+    ("entries", "entries"),
+    ("key_bytes", "key size"),
+    ("value_bytes", "value size"),
+    ("compression", "compression"),
+    ("workload", "workload"),
+    ("rand_type", "distribution"),
+    ("mode", "query mode"),
+    ("isolation", "isolation level"),
+    ("rw", "access pattern"),
+    ("bs", "block size"),
+    ("ioengine", "I/O engine"),
+    ("iodepth", "I/O depth"),
+    ("direct", "direct I/O"),
+    ("fsync", "fsync"),
+    ("fdatasync", "fdatasync"),
+    (CLIENTS, "clients"),
+];
 const CLIENTS: &str = "clients";
 /// What clients are called where they are jobs of fio.
 const JOBS: &str = "jobs";

@@ -9,7 +9,7 @@ use rqps_store::Source;
 
 use crate::arms::{ArmRule, Arms, ImportedArm};
 use crate::error::{Error, Place, Result};
-use crate::path_classes::{classes, names, words};
+use crate::path_classes::{classes, is_repeat_label, names, words};
 use crate::paths::stem;
 use crate::placed::{Findings, Found};
 use crate::settings::Case;
@@ -136,14 +136,20 @@ fn of_names<'a>(
         }
     }
     let mut parts: BTreeMap<Key, String> = BTreeMap::new();
-    for ((arm, release, _), sources) in of_test.iter().filter(|(_, sources)| sources.len() > 1) {
+    let mut class_of: BTreeMap<(usize, &str, usize), String> = BTreeMap::new();
+    for ((arm, release), sources) in &of_arm {
         let paths: Vec<&Path> = sources.iter().map(|source| path(*source)).collect();
-        let classes = classes(&paths);
-        let distinct: BTreeSet<String> = classes.iter().cloned().collect();
+        let classes = sources.iter().zip(classes(&paths));
+        class_of.extend(classes.map(|(source, class)| ((*arm, *release, *source), class)));
+    }
+    for ((arm, release, _), sources) in &of_test {
+        let class = |source: usize| class_of[&(*arm, *release, source)].clone();
+        let distinct: BTreeSet<String> = sources.iter().map(|source| class(*source)).collect();
         if distinct.len() > 1 {
             let names = names(&distinct);
-            for (source, class) in sources.iter().zip(&classes) {
-                parts.entry((*arm, (*release).to_owned(), *source)).or_insert_with(|| names[class].clone());
+            for source in sources {
+                let name = || names[&class(*source)].clone();
+                parts.entry((*arm, (*release).to_owned(), *source)).or_insert_with(name);
             }
         }
     }
@@ -271,14 +277,9 @@ fn made(arms: &mut Arms, found: &[Found], sources: &[Source], rules: &[ArmRule])
     Made { places, first, notes }
 }
 
-/// Whether an arm is a directory that may be a repeat's: `1`, `run-2`, `v3`.
+/// Whether an arm is a directory that may be a repeat's.
 fn is_repeat(arm: &ImportedArm) -> bool {
-    let name = arm.raw.as_str();
-    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let word = word.trim_end_matches(['-', '_', '.']).to_lowercase();
-    let labels = ["", "run", "rep", "repeat", "iteration", "iter", "round", "trial", "pass", "r", "v"];
-    let is_label = name.ends_with(|c: char| c.is_ascii_digit()) && labels.contains(&word.as_str());
-    is_label && !(arm.is_told || arm.is_given)
+    is_repeat_label(&arm.raw) && !(arm.is_told || arm.is_given)
 }
 
 /// The program that measured a result, if its version is known.

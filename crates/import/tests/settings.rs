@@ -110,6 +110,36 @@ fn a_table_belongs_to_the_tests_of_its_sources() {
     assert_eq!(third, ["point-query_clients=8", "random-points_range=100"]);
 }
 
+/// The published rate of `scan` is thousand rows of one client.
+#[test]
+fn scans_of_a_table_are_in_the_unit_of_its_sources() {
+    let third = "x.pg190_o2nofp.x10a_c8r32.pk1";
+    let dir = tempfile::tempdir().unwrap();
+    let scan = |queries: u32| {
+        let command = "sysbench --table-size=1000000 --threads=8 scan.lua run\n";
+        let text = sysbench(8, f64::from(queries) / 100.0);
+        // Eight clients, each with so many scans in 100 s.
+        format!(
+            "{command}{}",
+            text.replace("avg: 0.10", &format!("avg: {:.2}", 8.0 * 100_000.0 / f64::from(queries)))
+        )
+    };
+    for (arm, queries) in [(OLD, 400), (NEW, 500)] {
+        write(dir.path(), &format!("{arm}/sb.o.scan.range100.pk1.dop8"), &scan(queries));
+        write(
+            dir.path(),
+            &format!("{arm}/sb.o.point-query.range100.pk1.dop8"),
+            &sysbench(8, f64::from(queries) * 10.0),
+        );
+    }
+    let head = format!("col-1 : {OLD}\ncol-2 : {NEW}\ncol-3 : {third}\n\ncol-1\tcol-2\tcol-3\n");
+    let rows = "500\t625\t750\tscan_range=100\n4000\t5000\t6000\tpoint-query_range=100\n";
+    write(dir.path(), "qps.abs.tsv", &format!("{head}{rows}"));
+    let assembled = import(dir.path()).unwrap();
+    let scans = rates(&assembled).into_iter().filter(|(step, ..)| *step == "scan");
+    assert_eq!(scans.map(|(_, _, rate)| rate).collect::<Vec<_>>(), [4000.0, 5000.0, 6000.0]);
+}
+
 const PGBENCH: &str = "transaction type: <builtin: select only>\nscaling factor: 10\nquery mode: simple\n\
     number of clients: 2\nnumber of threads: 1\nduration: 10 s\nnumber of transactions actually processed: 10000\n\
     latency average = 2.000 ms\ntps = 1000.000000 (without initial connection time)\n";
@@ -164,4 +194,87 @@ fn rates_of_a_csv_are_per_second_and_no_times() {
     let assembled = import(dir.path()).unwrap();
     assert_eq!(rates(&assembled)[0].2, 2.0);
     assert_eq!(assembled.results[0].values[0].1.unit, "1/min");
+}
+
+/// What files tell of how a test ran: where it differs, the tests are others.
+#[test]
+fn options_of_programs_are_settings() {
+    let fio = |options: &str, total: u32| {
+        format!(
+            "sync: (g=0): rw={options}\nfio-3.36\nsync: (groupid=0, jobs=1): err= 0: pid=1\n\
+             \x20 write: IOPS=1.2k, BW=18.8MiB/s (19.7MB/s)(188MiB/10000msec); 0 zone resets\n\
+             \x20    issued rwts: total=0,{total},0,0 short=0,0,0,0 dropped=0,0,0,0\n\nRun status group 0 (all jobs):\n"
+        )
+    };
+    let sizes =
+        |size: &str| format!("write, bs=(R) {size}-{size}, (W) {size}-{size}, ioengine=psync, iodepth=1");
+    let json = |size: &str, total: u32| {
+        format!(
+            "{{\"fio version\": \"fio-3.36\",\n\"global options\": {{\"rw\": \"write\", \"ioengine\": \"psync\", \"iodepth\": \
+             \"1\"}}, \"jobs\": [{{\"jobname\": \"sync\", \"job options\": {{\"bs\": \"{size}\"}}, \"write\": \
+             {{\"total_ios\": {total}, \"runtime\": 10000}}}}]}}\n"
+        )
+    };
+    let db_bench = |values: u32, rate: u32| {
+        format!(
+            "RocksDB:    version 9.8.4\nCPU:        8 * Some CPU\nKeys:       16 bytes each (+ 0 bytes user-defined timestamp)\n\
+             Values:     {values} bytes each ({values} bytes after compression)\nEntries:    1000\n\
+             readrandom   :       3.456 micros/op {rate} ops/sec 10.000 seconds {rate}0 operations;   32.0 MB/s\n"
+        )
+    };
+    let ycsb = |workload: &str, rate: u32| {
+        format!(
+            "Command line: -t -P workloads/{workload} -p recordcount=1000 -threads 8\n[OVERALL], RunTime(ms), 10000\n\
+             [OVERALL], Throughput(ops/sec), {rate}\n[READ], Operations, {rate}0\n[READ], Return=OK, {rate}0\n"
+        )
+    };
+    for (name, texts, expected) in [
+        (
+            "fio",
+            [fio(&sizes("16.0KiB"), 12_000), fio(&sizes("4096B"), 13_000), fio(&sizes("16.0KiB"), 12_100)],
+            ["sync_bs=4096", "sync_bs=16384"],
+        ),
+        // The same in text and JSON.
+        (
+            "mixed",
+            [fio(&sizes("16.0KiB"), 12_000), json("4k", 13_000), json("16k", 12_100)],
+            ["sync_bs=4096", "sync_bs=16384"],
+        ),
+        (
+            "db",
+            [db_bench(100, 289), db_bench(400, 290), db_bench(100, 291)],
+            ["readrandom_value_bytes=100", "readrandom_value_bytes=400"],
+        ),
+        (
+            "ycsb",
+            [ycsb("workloada", 100), ycsb("workloadc", 200), ycsb("workloada", 110)],
+            ["run_workload=workloada", "run_workload=workloadc"],
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        for (text, number) in texts.iter().zip(1..) {
+            write(dir.path(), &format!("{name}/run-{number}.txt"), text);
+        }
+        let assembled = import(dir.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let steps: Vec<&str> = assembled.steps.iter().map(|step| step.name.as_str()).collect();
+        let expected =
+            expected.map(|step| step.replace("run_", if name == "ycsb" { "ycsb_" } else { "run_" }));
+        assert_eq!(steps, expected, "{name}");
+        assert_eq!((assembled.arms.len(), assembled.repeats), (1, 2), "{name}");
+    }
+}
+
+/// Repeats of one arm on another host.
+#[test]
+fn another_cpu_is_another_host() {
+    let dir = tempfile::tempdir().unwrap();
+    for (number, cpu) in [(1, "8 * Some CPU"), (2, "16 * Other CPU")] {
+        let text = format!(
+            "RocksDB:    version 9.8.4\nCPU:        {cpu}\n\
+             readrandom   :       3.456 micros/op 28{number} ops/sec 10.000 seconds 28{number}0 operations;   32.0 MB/s\n"
+        );
+        write(dir.path(), &format!("run-{number}.txt"), &text);
+    }
+    let error = import(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("8 * Some CPU in ") && error.contains("but 16 * Other CPU in "), "{error}");
 }

@@ -63,6 +63,11 @@ fn files_of_other_names_are_arms() {
         (&["a/run-1.txt", "a/run-2.txt", "b/run-1.txt"], &[("a", 1, 0), ("a", 2, 1), ("b", 1, 2)]),
         (&["base/1/ro.txt", "head/2/ro.txt"], &[("base", 1, 0), ("head", 1, 1)]),
         (&["1/old.txt", "1/new.txt", "2/old.txt"], &[("new", 1, 1), ("old", 1, 0), ("old", 2, 2)]),
+        (
+            &["pg16/2026-11-01/ro.txt", "pg16/2026-11-08/ro.txt", "pg17/2026-11-02/ro.txt"],
+            &[("pg16", 1, 0), ("pg16", 2, 1), ("pg17", 1, 2)],
+        ),
+        (&["x/t_0.txt", "x/t_1.txt", "x/t_2.summary.txt"], &[("x", 1, 0), ("x", 2, 1), ("x", 3, 2)]),
         // Both in each of two directories.
         (&["a/x.txt", "a/y.txt", "b/x.txt"], &[("a.x", 1, 0), ("a.y", 1, 1), ("b", 1, 2)]),
     ] {
@@ -70,7 +75,8 @@ fn files_of_other_names_are_arms() {
         let assembled = of_texts(&texts).unwrap();
         assert_eq!(rates(&assembled), expected, "{texts:?}");
         let is_noted = assembled.notes.iter().any(|(_, note)| note.contains("arms of their own"));
-        assert_eq!(is_noted, !texts[0].0.starts_with("a/run"), "{texts:?}");
+        let is_split = !texts[0].0.starts_with("a/run") && !texts[0].0.starts_with("x/");
+        assert_eq!(is_noted, is_split, "{texts:?}");
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Group {
     pub key: Cow<'static, str>,
     /// Heading of a table: `point queries`.
     pub title: Cow<'static, str>,
-    /// Name in a sentence: `range with aggregation`.
+    /// Name in a sentence: `range with aggregation`; empty for the only group of imported tests.
     pub short: Cow<'static, str>,
     /// Position among the benchmark's groups, from 1.
     pub position: u32,

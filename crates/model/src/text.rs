@@ -57,12 +57,16 @@ pub fn grouped(number: u64, separator: char) -> String {
     out
 }
 
-/// Different numbers of a thing, sorted: `1 client`, `1, 8, 32 clients`.
+/// Different numbers of a thing, sorted: `1 client`, `1, 8 and 32 clients`.
 pub fn numbers_of(numbers: impl Iterator<Item = u32>, thing: &str) -> String {
     let numbers = numbers.collect::<BTreeSet<u32>>();
     let plural = if numbers.len() == 1 && numbers.contains(&1) { "" } else { "s" };
     let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
-    format!("{} {thing}{plural}", texts.join(", "))
+    let numbers = match &texts[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        all => all.concat(),
+    };
+    format!("{numbers} {thing}{plural}")
 }
 
 /// Replaces every character but ASCII letters, digits, `.` and `_` by `-`.

@@ -16,6 +16,7 @@ pub(crate) fn dbms(name: &str) -> &str {
         "postgres" => "PostgreSQL",
         "mysql" => "MySQL",
         "mariadb" => "MariaDB",
+        "rocksdb" => "RocksDB",
         other => other,
     }
 }

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/010.sql"),
     include_str!("schema/011.sql"),
     include_str!("schema/012.sql"),
+    include_str!("schema/013.sql"),
 ];
 
 /// The flat views of the newest version.

@@ -8,7 +8,7 @@ use rqps_export::{Error, Format, Options, export, print, table};
 use rqps_store::RunFolder;
 use rqps_verdicts::testing::Spec;
 
-use crate::run::write_run;
+use crate::run::{write_imported, write_run};
 
 fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).unwrap().flatten();
@@ -74,6 +74,27 @@ fn a_table_can_be_printed_as_text() {
     assert!(printed("canaries", Format::Csv).unwrap().starts_with("run,block,moment"));
     assert!(matches!(printed("host", Format::Parquet), Err(Error::NotText)));
     assert!(table("window").unwrap_err().to_string().contains("variance, windows, counts"));
+}
+
+#[test]
+fn imported_runs_have_their_sources_and_figures() {
+    let results = tempfile::tempdir().unwrap();
+    let run = [RunFolder::open(&write_imported(results.path(), "imported")).unwrap()];
+    let name = run[0].folder.name();
+    let rows = |table_name: &str| -> Vec<String> {
+        let mut out = Vec::new();
+        print(&run, table(table_name).unwrap(), Format::Csv, &mut out).unwrap();
+        String::from_utf8(out).unwrap().lines().skip(1).map(str::to_owned).collect()
+    };
+    let hash = "ab".repeat(32);
+    let source = format!(
+        "{name},0,results/run-1.txt,{hash},700,pgbench,,\"[\"\"three-digits\"\"]\",2023-11-14T22:13:20.000Z"
+    );
+    assert_eq!(rows("sources"), [source]);
+    let place = format!("{name},0,old,point-query,point-query,point,,,true");
+    assert_eq!(rows("imported_values"), [format!("{place},0,latency_avg_ms,ms,2.5,2.50,0,14")]);
+    let steps = rows("steps");
+    assert!(steps[0].contains(",point-query,point,,"), "{steps:?}");
 }
 
 #[test]

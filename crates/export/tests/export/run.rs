@@ -57,6 +57,38 @@ pub fn write_run(results: &Path, name: &str) -> PathBuf {
     folder.path().to_owned()
 }
 
+/// Writes a run that was imported from one file, and returns its folder.
+pub fn write_imported(results: &Path, name: &str) -> PathBuf {
+    let folder = RunFolder::create(results, name).unwrap();
+    let mut writer = RunFolder::open_for_writing(folder.path()).unwrap();
+    let meta = Meta { protocol: IMPORTED.into(), ..meta(name) };
+    let step = PlannedStep { clients: 0, ..steps().remove(0) };
+    let old = arm("old", Role::Base, "17.7");
+    writer.begin_run("plan = 1\n", &meta, &[step], std::slice::from_ref(&old), &[]).unwrap();
+    let source = Source {
+        path: "results/run-1.txt".into(),
+        sha256: "ab".repeat(32),
+        bytes: 700,
+        format: "pgbench".into(),
+        tool: None,
+        quirks: vec!["three-digits".into()],
+        measured_at_ms: Some(1_700_000_000_000),
+    };
+    let value = ImportedValue {
+        name: "latency_avg_ms".into(),
+        unit: "ms".into(),
+        value: Some(2.5),
+        published: Some("2.50".into()),
+        source: 0,
+        line: 14,
+    };
+    let action = defaults::record(0, "old", "measure", TESTS[0].0);
+    let observation = window(&old, TESTS[0].0, &TESTS[0]);
+    writer.write_imported(&[source], &[ImportedResult { action, observation, values: vec![value] }]).unwrap();
+    writer.set_status(Status::Complete, None).unwrap();
+    folder.path().to_owned()
+}
+
 fn window(arm: &Arm, step: &str, test: &(&str, &str, u64)) -> Observation {
     let (name, group, per_second) = *test;
     let is_new = arm.role == Role::Candidate;

@@ -78,7 +78,10 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         let latency = &json["Latency Distribution"][key];
         values.push(value(name, "us", latency.as_f64(), latency));
     }
-    values.extend(words("scalefactor").map(|scale| Value::words("scale", scale, line_of("scalefactor"))));
+    for (name, key) in [("scale", "scalefactor"), ("isolation", "isolation")] {
+        let text = json[key].as_str().map_or_else(|| json[key].to_string(), str::to_owned);
+        values.extend((!json[key].is_null()).then(|| Value::words(name, text, line_of(key))));
+    }
     values.retain(|value| value.value.is_some() || value.published.is_some());
     let dbms = words("DBMS Type").map(|dbms| dbms.to_lowercase().replace("postgresql", "postgres"));
     let measurement = Measurement {

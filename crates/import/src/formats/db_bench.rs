@@ -155,14 +155,35 @@ fn cell(row: &Row, name: &str) -> Option<f64> {
     number(&row.cells.iter().find(|(column, _)| column == name)?.1)
 }
 
+/// What db_bench prints of its data and its host before results: `Values:     400 bytes each (…)`.
+fn setting(line: &str, at: u32) -> Option<Value> {
+    let (key, rest) = line.split_once(':')?;
+    let first = rest.split_whitespace().next()?;
+    let name = match key {
+        "CPU" => return Some(Value::words("cpu", rest.trim(), at)),
+        "Keys" => "key_bytes",
+        "Values" => "value_bytes",
+        "Entries" => "entries",
+        "Compression" => "compression",
+        _ => return None,
+    };
+    Some(Value::words(name, first, at))
+}
+
 /// `readrandom   :       3.456 micros/op 289351 ops/sec 10.000 seconds 2893511 operations;   32.0 MB/s`
 pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
     let mut lines = Lines::new(input);
     let mut document = Document { tool: Some("db_bench".to_owned()), ..Document::default() };
     let (mut release, mut threads): (Option<String>, Option<u32>) = (None, None);
+    let mut settings: Vec<Value> = Vec::new();
     loop {
         let at = lines.number() + 1;
         let Some(line) = lines.next()? else { break };
+        if let Some(setting) = setting(line, at) {
+            settings.retain(|known| known.name != setting.name);
+            settings.push(setting);
+            continue;
+        }
         if let Some(rest) = line.strip_prefix("RocksDB:") {
             release = rest.trim().strip_prefix("version ").map(str::to_owned);
             continue;
@@ -201,7 +222,7 @@ pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
             test: Some(test.trim().to_owned()),
             clients: threads,
             work: Some(work),
-            values: latency.into_iter().collect(),
+            values: latency.into_iter().chain(settings.iter().cloned()).collect(),
             line: at,
             ..Measurement::default()
         });

@@ -24,6 +24,8 @@ pub struct FioTest {
     /// Of all its writes, if they have one size.
     pub write_bytes: Option<f64>,
     pub line: u32,
+    /// How it reads and writes, of its definition.
+    pub settings: Vec<(&'static str, String)>,
 }
 
 /// Figures of a job, as printed and exact.
@@ -134,7 +136,8 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
             let has_label = label.is_some();
             let (name, at) = label.take().unwrap_or((name, at));
             let write_bytes = line.split_once("(W) ").and_then(|(_, rest)| size(rest.split(',').next()?));
-            tests.push(FioTest { name, has_label, jobs: Vec::new(), write_bytes, line: at });
+            let settings = settings(line);
+            tests.push(FioTest { name, has_label, jobs: Vec::new(), write_bytes, line: at, settings });
         } else if line.starts_with("fio-") {
             tool = tool.or_else(|| Some(line.trim().replacen('-', " ", 1)));
         } else if line.contains(": (groupid=") {
@@ -156,6 +159,37 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
         return Err(Broken::at(lines.number().max(1), "no test of fio in it"));
     }
     Ok((tool, tests))
+}
+
+/// `sync: (g=0): rw=randwrite, bs=(R) 16.0KiB-16.0KiB, (W) 16.0KiB-16.0KiB, ioengine=psync, iodepth=1`
+fn settings(line: &str) -> Vec<(&'static str, String)> {
+    let after = |key: &str| line.split_once(key).map(|(_, rest)| rest);
+    let word = |key: &str| after(key).and_then(|rest| rest.split([',', ' ']).next()).map(str::to_owned);
+    let sizes = after(" bs=").and_then(|rest| rest.split(", ioengine").next()).map(block_size);
+    [("rw", word(" rw=")), ("bs", sizes), ("ioengine", word(" ioengine=")), ("iodepth", word(" iodepth="))]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+/// The bytes of `16k`, or of `(R) 16.0KiB-16.0KiB, (W) 16.0KiB-16.0KiB` if all are the same; else the text.
+fn block_size(text: &str) -> String {
+    let bytes = |word: &str| -> Option<u64> {
+        let end = word.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(word.len());
+        let factor: u64 = match word[end..].to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
+            "" => 1,
+            "k" => 1 << 10,
+            "m" => 1 << 20,
+            _ => return None,
+        };
+        Some((number(&word[..end])? * factor as f64) as u64)
+    };
+    let words = text.split([' ', ',', '-']).filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let sizes: Vec<Option<u64>> = words.map(bytes).collect();
+    match sizes.first() {
+        Some(Some(first)) if sizes.iter().all(|size| *size == Some(*first)) => first.to_string(),
+        _ => text.trim().to_owned(),
+    }
 }
 
 impl Job {
@@ -310,6 +344,7 @@ fn measurement(test: &FioTest, is_last: bool) -> Measurement {
         job.write_latencies.add_to(&mut figures.write_buckets, job.writes);
         job.sync_latencies.add_to(&mut figures.sync_buckets, job.syncs());
     }
+    values.extend(test.settings.iter().map(|(name, value)| Value::words(*name, value, test.line)));
     let mut measured = Measurement {
         test: Some(test.name.clone()),
         clients: u32::try_from(test.jobs.len()).ok(),
@@ -322,6 +357,17 @@ fn measurement(test: &FioTest, is_last: bool) -> Measurement {
         figures.add_to(&mut measured, total as f64);
     }
     measured
+}
+
+/// Options of a job, which go before those of all.
+fn settings_of_json(options: [&Json; 2], line: u32) -> Vec<Value> {
+    let option = |name: &str| options.into_iter().find_map(|all| all[name].as_str());
+    let sizes = option("bs").or_else(|| option("blocksize")).map(block_size);
+    let words = |name| option(name).map(str::to_owned);
+    let others =
+        ["rw", "ioengine", "iodepth", "direct", "fsync", "fdatasync"].map(|name| (name, words(name)));
+    let all = others.into_iter().chain([("bs", sizes)]);
+    all.filter_map(|(name, value)| Some(Value::words(name, value?, line))).collect()
 }
 
 /// The first JSON object; jobs of one name are one test.
@@ -361,7 +407,9 @@ fn parse_json(text: &str) -> Result<Document, Broken> {
                 let jobs = options.iter().find_map(|all| all["numjobs"].as_str()?.parse().ok());
                 let work = Work { ended_by: EndedBy::Time, ..Work::in_time(&REQUESTS, 0.0, 0) };
                 let (test, work) = (Some(name.to_owned()), Some(work));
-                let measured = Measurement { test, work, clients: jobs, line, ..Measurement::default() };
+                let values = settings_of_json(options, line);
+                let measured =
+                    Measurement { test, work, clients: jobs, line, values, ..Measurement::default() };
                 measurements.push((measured, Figures { written_mb: Some(0.0), ..Figures::default() }));
                 measurements.len() - 1
             }
@@ -372,7 +420,7 @@ fn parse_json(text: &str) -> Result<Document, Broken> {
             work.operations += total;
             work.elapsed_us = work.elapsed_us.max(Some(msec.saturating_mul(1000)));
         }
-        let number = measured.values.len();
+        let number = measured.values.iter().filter(|value| value.unit == "us").count();
         let mut push = |name: String, ns: Option<f64>| {
             let value = ns.map(|ns| ns / 1e3);
             measured.values.extend(value.map(|us| Value {

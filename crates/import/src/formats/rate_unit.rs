@@ -126,8 +126,9 @@ fn words(text: &str) -> Vec<String> {
 /// A known unit, or one of that name.
 fn named(name: &str) -> Unit {
     let lower = name.to_lowercase();
-    let is_called =
-        |unit: &&&Unit| [&unit.key, &unit.per, &unit.many].into_iter().any(|known| *known == lower);
+    let is_called = |unit: &&&Unit| {
+        unit.key == lower.replace(' ', "") || [&unit.per, &unit.many].into_iter().any(|known| *known == lower)
+    };
     if let Some(unit) = KNOWN.iter().find(is_called) {
         return (*unit).clone();
     }
@@ -154,7 +155,7 @@ mod tests {
             ("QPS", "queries", 1.0),
             ("Rows per second", "rows", 1.0),
             ("rows/s", "rows", 1.0),
-            ("krows", "thousand rows", 1.0),
+            ("k rows", "thousand rows", 1.0),
             ("thousand rows/sec", "thousand rows", 1.0),
             ("Transactions/min", "transactions", 60.0),
             ("NOPM", "new orders", 60.0),

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::error::Broken;
 use crate::lines::Lines;
-use crate::model::{Document, Measurement, QUERIES, Value, Work, number};
+use crate::model::{Document, Measurement, QUERIES, Quirk, THOUSAND_ROWS, Value, Work, number};
 
 /// Columns of a table: more is no table.
 const COLUMNS_MAX: usize = 256;
@@ -98,6 +98,14 @@ fn add(table: &mut RatesTable, test: String, cells: Vec<String>, line: u32) -> R
     }
     table.rows.push(Row { test, cells, line });
     Ok(())
+}
+
+/// Makes a result of a full scan of a row: its rate counts thousand rows, of one client.
+pub fn as_scan(measured: &mut Measurement) -> Quirk {
+    if let Some(work) = &mut measured.work {
+        work.unit = THOUSAND_ROWS.clone();
+    }
+    Quirk::ScanOfOneClient
 }
 
 /// A table of absolute rates as measurements.

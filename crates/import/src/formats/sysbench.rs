@@ -41,6 +41,7 @@ struct Options {
     warmup_s: Option<u64>,
     threads: Option<u32>,
     cpus: Option<u32>,
+    rand_type: Option<String>,
 }
 
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
@@ -87,10 +88,10 @@ impl Options {
             self.cpus = cpus.trim().parse().ok();
             return;
         }
-        let option = |name: &str| {
-            let word = line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-            word.and_then(|word| word.parse::<u64>().ok())
-        };
+        let word =
+            |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        let option = |name: &str| word(name).and_then(|word| word.parse::<u64>().ok());
+        self.rand_type = word("--rand-type").map(str::to_owned).or(self.rand_type.take());
         self.table_size = option("--table-size").or(self.table_size);
         self.tables = option("--tables").or(self.tables);
         self.time_s = option("--time").or(self.time_s);
@@ -294,6 +295,7 @@ fn finish(run: Option<Run>, line: u32, document: &mut Document) -> Result<(), Br
         let value = value.map(|value| Value::number(name, "", &value.to_string(), 1));
         measured.values.extend(value);
     }
+    measured.values.extend(options.rand_type.clone().map(|text| Value::words("rand_type", text, 1)));
     measured.metrics.extend(options.cpus.map(|cpus| ("cpus".to_owned(), f64::from(cpus))));
     for (name, unit, values) in
         [("queries", "queries", run.qps), ("events", "events", run.tps), ("latency", "ms", run.p95)]

@@ -47,11 +47,8 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             run.taken.insert(kind.trim().to_owned(), taken);
         } else if line.starts_with('[') {
             run.read(line, at)?;
-        } else if let Some(threads) =
-            line.split_once("-threads ").or_else(|| line.split_once("\"threadcount\"=\""))
-        {
-            let digits: String = threads.1.chars().take_while(char::is_ascii_digit).collect();
-            run.measured.clients = digits.parse().ok().or(run.measured.clients);
+        } else {
+            run.read_command(line, at);
         }
     }
     let last = lines.number().max(1);
@@ -76,7 +73,27 @@ fn taken(rest: &str, line: u32) -> Option<Taken> {
     })
 }
 
+/// What follows one of the words, up to a space or a quote.
+fn after<'a>(line: &'a str, words: &[&str]) -> Option<&'a str> {
+    let (_, rest) = words.iter().find_map(|word| line.split_once(word))?;
+    rest.split([' ', '"']).next().filter(|value| !value.is_empty())
+}
+
 impl Run {
+    /// The command line, or properties: `"threadcount"="8"`.
+    fn read_command(&mut self, line: &str, at: u32) {
+        let threads = after(line, &["-threads ", "-p threadcount=", "\"threadcount\"=\""]);
+        self.measured.clients = threads.and_then(|threads| threads.parse().ok()).or(self.measured.clients);
+        let workload = after(line, &["-P "]).map(|path| path.rsplit('/').next().unwrap_or(path));
+        let records = after(line, &["-p recordcount=", "\"recordcount\"=\""]);
+        for (name, value) in [("workload", workload), ("records", records)] {
+            let is_known = self.measured.values.iter().any(|known| known.name == name);
+            self.measured
+                .values
+                .extend(value.filter(|_| !is_known).map(|value| Value::words(name, value, at)));
+        }
+    }
+
     /// `[READ], 99thPercentileLatency(us), 310`
     fn read(&mut self, line: &str, at: u32) -> Result<(), Broken> {
         let parts: Vec<&str> = line.split(',').map(str::trim).collect();

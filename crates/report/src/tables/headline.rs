@@ -54,7 +54,11 @@ fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     let mut parts = Vec::new();
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
         let ratios: Vec<f64> = of_group.iter().filter_map(|step| pair.ranked_ratio(&step.name)).collect();
-        let group = &*of_group[0].group.short;
+        // Imported tests may have no groups but one of all.
+        let group = match &*of_group[0].group.short {
+            "" => String::new(),
+            short => format!("{short} "),
+        };
         parts.push(match sample::median(&ratios) {
             Some(median) => {
                 let unit = match (parts.is_empty(), (number::points(median) - 100).abs()) {
@@ -62,9 +66,9 @@ fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
                     (true, _) => " points",
                     (false, _) => "",
                 };
-                format!("{group} {median:.2} ({}{unit})", number::points_change(median))
+                format!("{group}{median:.2} ({}{unit})", number::points_change(median))
             }
-            None => format!("{group} -"),
+            None => format!("{group}-"),
         });
     }
     parts.join(", ")

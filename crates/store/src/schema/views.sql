@@ -77,7 +77,9 @@ CREATE VIEW flat_settings AS
      ORDER BY s.arm_id, s.kind_at, s.at, s.name;
 
 CREATE VIEW flat_steps AS
-    SELECT position, name AS step, kind, test, test_group, clients, amount FROM steps ORDER BY position;
+    SELECT position, name AS step, kind, test, test_group, nullif(clients, 0) AS clients, amount
+      FROM steps
+     ORDER BY position;
 
 CREATE VIEW flat_windows AS
     SELECT p.*, l.slot, w.position, nullif(w.clients, 0) AS clients,
@@ -264,3 +266,14 @@ CREATE VIEW flat_notes AS
            m.name AS arm, n.text
       FROM notes n LEFT JOIN arms m ON m.id = n.arm_id
      ORDER BY n.id;
+
+CREATE VIEW flat_sources AS
+    SELECT id AS source, path, sha256, bytes, format, tool, quirks,
+           strftime('%Y-%m-%dT%H:%M:%fZ', measured_at_ms / 1000.0, 'unixepoch') AS measured_at
+      FROM sources
+     ORDER BY id;
+
+CREATE VIEW flat_imported_values AS
+    SELECT p.*, v.position, v.name, v.unit, v.value, v.published, v.source_id AS source, v.line
+      FROM imported_values v JOIN flat_places p ON p.seq = v.seq
+     ORDER BY v.seq, v.position;

@@ -1,0 +1,2 @@
+-- Version 13: the flat views have the sources and the figures of imported runs, and NULL for numbers of clients that
+-- those do not tell.
