@@ -56,7 +56,7 @@ pub enum Error {
     /// Results of one arm and test that other programs or hosts measured.
     #[error(
         "{test} on {arm}: {} in {}, but {} in {}: these are no repeats of one another; give each as ARM=PATH, under one name \
-         if they are repeats all the same", origins[0].0, origins[0].1.display(), origins[1].0, origins[1].1.display()
+         if they are repeats all the same, or each repeat of all arms as --repeat PATH", origins[0].0, origins[0].1.display(), origins[1].0, origins[1].1.display()
     )]
     OtherOrigin { test: String, arm: String, origins: Box<[(String, PathBuf); 2]> },
     /// Figures beside results of an arm that became several.

@@ -227,7 +227,7 @@ fn exchanged<'a>(alike: &[(&'a Found, &'a Found)]) -> Option<(&'a Found, &'a Fou
     alike.iter().find(is_mutual).or_else(many).copied()
 }
 
-/// Gives rows without a range the one that all results of their test have: tables leave it out where it is the only one.
+/// Gives rows without a range the one that all results of their test have: tables leave it out if it is the only one.
 fn add_ranges(rows: &mut [Found], results: &[Found]) {
     let name = |one: &Found| (one.test.test.clone(), one.test.phase.clone());
     let mut ranges: HashMap<(String, String), BTreeSet<u32>> = HashMap::new();

@@ -1,5 +1,5 @@
-//! Results of one arm and test that are no repeats: of other versions, or from files whose names differ in more than the
-//! number of the repeat. They become arms of their own, named by what tells them apart.
+//! Results of one arm and test that are no repeats: of other versions, or from files whose names differ in more than
+//! the number of the repeat. They become arms of their own, named by what tells them apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -226,10 +226,14 @@ fn made(arms: &mut Arms, found: &[Found], sources: &[Source], rules: &[ArmRule])
             keys.push((arm, ""));
         }
     }
-    let short = |(arm, part): (usize, &str)| match (part.is_empty(), old[arm].is_told) {
-        (true, _) => old[arm].name.clone(),
-        (false, false) => part.to_owned(),
-        (false, true) => format!("{}.{part}", old[arm].name),
+    let others =
+        { 0..old.len() }.filter(|arm| found.iter().any(|one| one.arm == *arm) && !is_repeat(&old[*arm]));
+    let has_others = others.count() > 1;
+    // The directory says nothing if there is no other.
+    let short = |(arm, part): (usize, &str)| match part.is_empty() {
+        true => old[arm].name.clone(),
+        false if is_repeat(&old[arm]) || !(old[arm].is_told || has_others) => part.to_owned(),
+        false => format!("{}.{part}", old[arm].name),
     };
     let is_unique = |key: (usize, &str)| {
         keys.iter().filter(|other| short(**other) == short(key)).count() == 1

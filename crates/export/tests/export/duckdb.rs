@@ -9,9 +9,9 @@ use rqps_store::RunFolder;
 use rqps_verdicts::testing::{self, Spec};
 use serde_json::Value;
 
-use crate::run::write_run;
+use crate::run::{write_imported, write_run};
 
-/// Two runs in all formats: one with details, one with blocks and verdicts.
+/// Three runs in all formats: one with details, one with blocks and verdicts, and one that was imported.
 pub struct Exported {
     pub dir: tempfile::TempDir,
 }
@@ -20,7 +20,11 @@ impl Exported {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let spec = Spec::mixed();
-        let paths = [write_run(dir.path(), "details"), testing::write_run(dir.path(), &spec).unwrap()];
+        let paths = [
+            write_run(dir.path(), "details"),
+            testing::write_run(dir.path(), &spec).unwrap(),
+            write_imported(dir.path(), "imported"),
+        ];
         let runs: Vec<_> = paths.iter().map(|path| RunFolder::open(path).unwrap()).collect();
         let options = Options {
             tables: ALL.iter().collect(),

@@ -83,7 +83,7 @@ pub fn write_imported(results: &Path, name: &str) -> PathBuf {
         line: 14,
     };
     let action = defaults::record(0, "old", "measure", TESTS[0].0);
-    let observation = window(&old, TESTS[0].0, &TESTS[0]);
+    let observation = Observation::new(window(&old, TESTS[0].0, &TESTS[0]).measured);
     writer.write_imported(&[source], &[ImportedResult { action, observation, values: vec![value] }]).unwrap();
     writer.set_status(Status::Complete, None).unwrap();
     folder.path().to_owned()

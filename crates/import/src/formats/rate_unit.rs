@@ -1,5 +1,5 @@
-//! Units of rates as people write them: `QPS`, `rows/s`, `transactions per minute`. What is no rate is refused: of times
-//! and sizes less is better, and every verdict would be inverted.
+//! Units of rates as people write them: `QPS`, `rows/s`, `transactions per minute`. What is no rate is refused: of
+//! times less is better, and every verdict would be inverted.
 
 use rqps_model::Unit;
 
