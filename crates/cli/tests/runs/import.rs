@@ -103,6 +103,20 @@ fn a_doubtful_base_comes_before_what_it_makes_of_others() {
     assert!(place(&page, odd) < place(&page, "1</td>").min(place(&page, " slower")), "{page}");
 }
 
+#[test]
+fn a_doubt_about_the_only_arm_is_told() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.results()).unwrap();
+    let path = bench.results().join("../ro-1.txt");
+    fs::write(&path, pgbench(10_000.0).replace("processed: 600000", "processed: 60000")).unwrap();
+    let ended = bench.call(&["import", &path.display().to_string()]).expect(0);
+    assert!(
+        ended.stdout.contains("CHECK FIRST: select-only on results: 60000 transactions"),
+        "{}",
+        ended.stdout
+    );
+}
+
 /// Figures that nobody published are shown, too, each beside what it was in the file, on 80 columns.
 #[test]
 fn figures_of_every_program_are_shown_in_their_units() {

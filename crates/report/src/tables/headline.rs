@@ -23,13 +23,12 @@ const ROWS_MAX: usize = 40;
 /// A sentence per variant, and the table of far tests.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     let steps = comparison.steps(StepKind::Tests);
-    if comparison.others().next().is_none() {
-        return vec![Block::Text(format!(
-            "There is no other arm to compare {} with.",
-            comparison.base.label()
-        ))];
-    }
     let mut blocks: Vec<Block> = comparison.runs().into_iter().flat_map(doubts::blocks).collect();
+    if comparison.others().next().is_none() {
+        let alone = format!("There is no other arm to compare {} with.", comparison.base.label());
+        blocks.push(Block::Text(alone));
+        return blocks;
+    }
     blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));
     blocks.push(Block::Items(comparison.pairs().map(|pair| sentence(&pair, &steps)).collect()));
     blocks.extend(conditions::blocks(comparison.base.run, comparison.base_in(comparison.base.run)));
