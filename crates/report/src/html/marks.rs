@@ -66,17 +66,13 @@ impl Mark {
         }
     }
 
-    /// The verdict in words, depending on the detector.
+    /// The verdict in words, beside its detector's subject.
     pub fn word(self, detector: Detector) -> &'static str {
         match (self, detector) {
             (Self::Worse, Detector::Rate) => "slower",
             (Self::Better, Detector::Rate) => "faster",
-            (Self::Worse, Detector::Cost) => "costs more",
-            (Self::Better, Detector::Cost) => "costs less",
-            (Self::Worse, Detector::Stalls) => "stalls more",
-            (Self::Better, Detector::Stalls) => "stalls less",
-            (Self::Worse, _) => "uses more",
-            (Self::Better, _) => "uses less",
+            (Self::Worse, _) => "more",
+            (Self::Better, _) => "less",
             (Self::Mixed, _) => "mixed",
             (Self::Same, _) => "the same",
             (Self::Open, _) => "inconclusive",
