@@ -2,6 +2,7 @@
 
 use crate::args::{Cli, Verb};
 use crate::{EXIT_INTERRUPTED, Usage};
+use anyhow::Context as _;
 use rqps_builds::Dirs;
 use rqps_model::did_you_mean;
 use rqps_report::{Format, Screen};
@@ -67,6 +68,13 @@ impl Context {
     /// Makes signals end the program again.
     pub fn release_signals(&self) {
         self.exit_immediately.store(true, Ordering::Relaxed);
+    }
+
+    /// The results directory, made if it does not exist.
+    pub fn made_results(&self) -> anyhow::Result<&Path> {
+        std::fs::create_dir_all(&self.results)
+            .with_context(|| format!("creating the results directory {}", self.results.display()))?;
+        Ok(&self.results)
     }
 
     /// Rejects formats that the verb's output does not support.

@@ -146,6 +146,9 @@ impl RunProgress for Progress {
         self.draw("");
     }
 
+    /// The share and the stages say as much.
+    fn blocks(&mut self, _done: u32, _most: u32) {}
+
     fn note(&mut self, text: &str) {
         self.line(&format!("note: {text}"));
     }

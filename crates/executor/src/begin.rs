@@ -230,7 +230,12 @@ fn pin_configs(plan: &Plan, ingredients: &[Ingredients], folder: &RunFolder) -> 
     for (arm, Ingredients { config, .. }) in plan.arms.iter().zip(ingredients) {
         let path = folder.path().join(pinned_config(&arm.name));
         let dir = path.parent().unwrap_or(&path);
-        let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, &config.text));
+        // Not what it is in: a run that was deleted meanwhile stays so.
+        let made = match std::fs::create_dir(dir) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        };
+        let written = made.and_then(|()| std::fs::write(&path, &config.text));
         written.map_err(|source| Error::File { action: "write", path: path.clone(), source })?;
     }
     Ok(())

@@ -12,6 +12,8 @@ pub trait Progress {
     fn stage(&mut self, text: &str);
     /// The share of such a run that is done, from 0 to 1, and the estimated seconds left.
     fn overall(&mut self, share: f64, seconds_left: Option<f64>);
+    /// Blocks that count so far, and the most that the run may measure.
+    fn blocks(&mut self, done: u32, most: u32);
     /// Something the user should know.
     fn note(&mut self, text: &str);
 }

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::collect::keep;
 use crate::error::{Error, Result};
-use crate::folder::{Fleet, read_json};
+use crate::files::{read_json, write_synced};
+use crate::folder::Fleet;
 use crate::slurm::this_host;
 use crate::spec::Task;
 
@@ -60,7 +61,13 @@ impl<'f> Claim<'f> {
         stop: &AtomicBool,
     ) -> Result<Claimed<'f>> {
         let folder = fleet.task_folder(task);
-        std::fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+        match std::fs::create_dir(&folder) {
+            // Not what it is in: a fleet that was deleted stays so.
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(Error::file("create", &folder)(error));
+            }
+            _ => {}
+        }
         let path = folder.join("lock");
         let options = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let lock = options.map_err(Error::file("open", &path))?;
@@ -144,14 +151,4 @@ impl<'f> Claim<'f> {
 fn begun(run: &Path) -> Begun {
     let name = run.file_name().unwrap_or(run.as_os_str());
     Begun { run: name.to_string_lossy().into_owned(), host: this_host() }
-}
-
-/// Replaces a file as a whole.
-pub(crate) fn write_synced(path: &Path, value: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_vec(value).map_err(|error| Error::file("write", path)(error.into()))?;
-    let partial = path.with_extension("new");
-    let written = File::create(&partial)
-        .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&partial, path));
-    written.map_err(Error::file("write", path))
 }

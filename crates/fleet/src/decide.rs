@@ -160,7 +160,7 @@ mod tests {
 
     fn job(id: &str, state: &str, reason: &str) -> Job {
         let [id, name, state, nodes, reason] = [id, "rqps-x-0001.1-1", state, "", reason].map(str::to_owned);
-        Job { id, name, state, nodes, reason }
+        Job { id, name, state, nodes, seconds: 0, reason }
     }
 
     fn submitting(at_ms: i64, number: usize) -> Event {
@@ -221,6 +221,7 @@ mod tests {
         let spec = Spec {
             format: 1,
             id: "x".to_owned(),
+            folder: std::path::PathBuf::new(),
             plan: String::new(),
             place: crate::spec::Place::Local,
             groups: vec![vec!["a".to_owned(), "d".to_owned()], vec!["b".to_owned()], vec!["c".to_owned()]],

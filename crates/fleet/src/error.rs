@@ -12,6 +12,23 @@ pub enum Error {
     File { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("{} is not a fleet's folder (no fleet.json in it): `rqps fleet run` prints the folder it makes", path.display())]
     NotAFleet { path: PathBuf },
+    #[error(
+        "there is no {}: if the fleet's folder was moved, give its new path; if it was deleted, its jobs end by \
+         themselves, or now by `scancel` (`squeue --me` lists them: rqps-…)",
+        path.display()
+    )]
+    NoFolder { path: PathBuf },
+    #[error(
+        "this fleet was moved from {}: jobs submitted there cannot record results. `rqps fleet resume {}` ends them and \
+         submits what is not done",
+        from.display(), path.display()
+    )]
+    Moved { path: PathBuf, from: PathBuf },
+    #[error(
+        "{} is a copy of {}, where jobs record their results: use that one, or delete it to go on with the copy",
+        path.display(), of.display()
+    )]
+    Copied { path: PathBuf, of: PathBuf },
     #[error("{}: {why}", path.display())]
     Unreadable { path: PathBuf, why: String },
     #[error("{} has no task {task}: `rqps fleet status` lists them", path.display())]
@@ -60,6 +77,9 @@ impl Error {
         matches!(
             self,
             Error::NotAFleet { .. }
+                | Error::NoFolder { .. }
+                | Error::Moved { .. }
+                | Error::Copied { .. }
                 | Error::NoTask { .. }
                 | Error::BadPath { .. }
                 | Error::NoPartition { .. }

@@ -3,10 +3,10 @@
 //! | path | what |
 //! | --- | --- |
 //! | `fleet.json` | the tasks and their hosts, written last when the fleet is made |
-//! | `plan.toml`, `pieces/` | the plan, and the plans of its pieces |
+//! | `pieces/` | the plan (`plan.toml`), the plans of its pieces, and the files that these name |
 //! | `rqps` | the program that hosts run |
 //! | `journal` | what was submitted |
-//! | `tasks/TASK/` | the runs of a task, its lock, the figures of its result (`figures.json`, see `collect/figures.rs`) |
+//! | `tasks/TASK/` | the runs of a task, its lock, the figures of its result (`figures.json`, see `collect/figures.rs`), how far it is (`progress.json`) |
 //! | `done/TASK.json` | which run is the task's result, on which host |
 //! | `failures/TASK.txt` | why it failed, one line each time |
 //! | `output/TASK.txt` | what its jobs printed |
@@ -17,22 +17,23 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rqps_store::now_ms;
-use serde::de::DeserializeOwned;
 
 use crate::claim::Begun;
 use crate::decide::{FAILURES_MAX, History, State, Traces, by_task, decide, is_superfluous};
 use crate::error::{Error, Result};
+use crate::files::read_json;
 use crate::journal::{Event, Journal};
+use crate::place::{Placed, SPEC, placed, present_cache, write_spec};
 use crate::script::{OUTPUT, PROGRAM, script};
 use crate::slurm::{Job, Slurm, this_host};
 use crate::spec::{FORMAT, Place, Spec, Task};
 
-const SPEC: &str = "fleet.json";
 const JOURNAL: &str = "journal";
 const DONE: &str = "done";
 const FAILURES: &str = "failures";
 const TASKS: &str = "tasks";
-const PIECES: &str = "pieces";
+/// Where the plans of pieces are, and what they name.
+pub const PIECES: &str = "pieces";
 /// Jobs that are recorded before they are submitted, at a time: a sync for each would take longer than Slurm does.
 const RECORDED_AT_ONCE: usize = 50;
 /// What a job needs at least to record a result or a failure.
@@ -82,18 +83,14 @@ impl Fleet {
             fs::create_dir_all(&path).map_err(Error::file("create", &path))?;
         }
         let write = |path: PathBuf, text: &str| fs::write(&path, text).map_err(Error::file("write", &path));
-        write(folder.join("plan.toml"), plan)?;
+        write(folder.join(PIECES).join("plan.toml"), plan)?;
         for (at, piece) in pieces.iter().enumerate() {
             write(piece_path(folder, at as u32 + 1), piece)?;
         }
         let copy = folder.join(PROGRAM);
         fs::copy(program, &copy).map_err(Error::file("copy the program to", &copy))?;
-        let path = folder.join(SPEC);
-        let text =
-            serde_json::to_string_pretty(&spec).map_err(|error| Error::file("write", &path)(error.into()))?;
-        let partial = folder.join("fleet.new");
-        write(partial.clone(), &text)?;
-        fs::rename(&partial, &path).map_err(Error::file("write", &path))?;
+        let spec = Spec { folder: folder.to_owned(), ..spec };
+        write_spec(folder, &spec)?;
         Ok(Self { folder: folder.to_owned(), spec })
     }
 
@@ -102,7 +99,7 @@ impl Fleet {
     /// # Errors
     /// If it is none, or of another version.
     pub fn open(folder: &Path) -> Result<Self> {
-        let folder = fs::canonicalize(folder).map_err(|_| Error::NotAFleet { path: folder.to_owned() })?;
+        let folder = fs::canonicalize(folder).map_err(|_| Error::NoFolder { path: folder.to_owned() })?;
         let path = folder.join(SPEC);
         if !path.is_file() {
             return Err(Error::NotAFleet { path: folder });
@@ -113,7 +110,22 @@ impl Fleet {
                 format!("format {}, this rqps knows {FORMAT}: use the rqps in that folder", spec.format);
             return Err(Error::Unreadable { path, why });
         }
+        let spec = Spec { cache: present_cache(&folder, spec.cache), ..spec };
         Ok(Self { folder, spec })
+    }
+
+    /// The fleets in a results directory that can be read.
+    pub fn list(results: &Path) -> Vec<Self> {
+        let entries = fs::read_dir(results).into_iter().flatten().flatten();
+        entries.filter_map(|entry| Self::open(&entry.path()).ok()).collect()
+    }
+
+    /// When it was planned, milliseconds since 1970 (UTC); 0 if unknown.
+    pub fn created_at_ms(&self) -> i64 {
+        let written =
+            fs::metadata(self.folder.join(PIECES).join("plan.toml")).and_then(|file| file.modified());
+        let since = written.ok().and_then(|written| written.duration_since(std::time::UNIX_EPOCH).ok());
+        since.map_or(0, |since| since.as_millis() as i64)
     }
 
     /// Itself, if it is the fleet whose job this is.
@@ -176,15 +188,17 @@ impl Fleet {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The last line that the task's jobs printed; `None` if they printed nothing.
-    pub fn last_words(&self, task: &Task) -> Option<String> {
-        let mut file = File::open(self.folder.join(OUTPUT).join(format!("{}.txt", task.id))).ok()?;
+    /// The last line that the task's jobs printed, and the file that has all; `None` if they printed nothing.
+    pub fn last_words(&self, task: &Task) -> Option<(String, PathBuf)> {
+        let path = self.folder.join(OUTPUT).join(format!("{}.txt", task.id));
+        let mut file = File::open(&path).ok()?;
         let length = file.metadata().ok()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(WORDS_MAX))).ok()?;
         let mut end = Vec::new();
         file.take(WORDS_MAX).read_to_end(&mut end).ok()?;
         let end = String::from_utf8_lossy(&end);
-        end.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+        let last = end.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+        Some((last.to_owned(), path))
     }
 
     fn names(&self, directory: &str, end: &str) -> Result<BTreeSet<String>> {
@@ -203,9 +217,35 @@ impl Fleet {
         let jobs = self.jobs()?;
         let mut pass = self.states(&history, &jobs, now_ms())?;
         if !pass.is_over() {
-            pass.refused = self.check_room().err().map(|error| error.to_string());
+            let is_here = if self.spec.place == Place::Local { Ok(()) } else { self.check_place() };
+            pass.refused = is_here.and_then(|()| self.check_room()).err().map(|error| error.to_string());
         }
         Ok(pass)
+    }
+
+    /// An error unless jobs find the folder.
+    fn check_place(&self) -> Result<()> {
+        let path = self.folder.clone();
+        match placed(&self.folder, &self.spec)? {
+            Placed::Here => Ok(()),
+            Placed::Moved(from) => Err(Error::Moved { path, from }),
+            Placed::Copied(of) => Err(Error::Copied { path, of }),
+        }
+    }
+
+    /// Records that the folder is here now, after ending jobs that look for it elsewhere. Returns whether it was moved.
+    fn adopt(&self, jobs: &[Job]) -> Result<bool> {
+        match self.check_place() {
+            Ok(()) => return Ok(false),
+            Err(Error::Moved { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let ids: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
+        if !ids.is_empty() {
+            Slurm.cancel(&ids)?;
+        }
+        write_spec(&self.folder, &Spec { folder: self.folder.clone(), ..self.spec.clone() })?;
+        Ok(true)
     }
 
     /// What Slurm has of this fleet. When all is done that is of no interest, so it need not answer.
@@ -215,8 +255,22 @@ impl Fleet {
                 Err(_) if self.done()?.len() >= self.spec.tasks.len() => Ok(Vec::new()),
                 jobs => jobs,
             },
-            Place::Local => Ok(Vec::new()),
+            Place::Local => Ok(self.local_jobs()),
         }
+    }
+
+    /// Of a fleet without Slurm: the task that a process is working on.
+    fn local_jobs(&self) -> Vec<Job> {
+        let begun = |task: &&Task| self.reached(task).is_some() && !self.is_done(task);
+        let job = |task: &Task| Job {
+            id: String::new(),
+            name: format!("{}1", self.spec.job_prefix(&task.id)),
+            state: "RUNNING".to_owned(),
+            nodes: this_host(),
+            seconds: self.reached(task).map_or(0, |one| (now_ms() - one.began_at_ms).max(0) as u64 / 1_000),
+            reason: String::new(),
+        };
+        self.spec.tasks.iter().filter(begun).filter(|task| self.is_claimed(task)).map(job).collect()
     }
 
     /// Whether results can be written: a job in a full folder cannot even say why it fails.
@@ -260,9 +314,15 @@ impl Fleet {
     /// If the folder cannot be written or Slurm does not answer; then the next pass finds what became of it.
     pub fn pass(&self, again: bool) -> Result<Pass> {
         let Place::Slurm { partition } = &self.spec.place else { return self.look() };
+        if !again {
+            self.check_place()?;
+        }
         let _lock = self.lock()?;
         let mut journal = Journal::open(&self.folder.join(JOURNAL))?;
-        let jobs = self.jobs()?;
+        let mut jobs = self.jobs()?;
+        if again && self.adopt(&jobs)? {
+            jobs.clear();
+        }
         if again && !journal.events.is_empty() {
             self.forgive()?;
             journal.append(vec![Event::Resumed { at_ms: now_ms() }])?;
@@ -322,6 +382,7 @@ impl Fleet {
                             name: name.clone(),
                             state: "PENDING".to_owned(),
                             nodes: String::new(),
+                            seconds: 0,
                             reason: String::new(),
                         });
                         pass.states.insert(task.id.clone(), state);
@@ -375,11 +436,17 @@ impl Fleet {
         Ok(ids.len())
     }
 
-    /// Lets tasks that were given up be tried again.
+    /// Before the tasks run on this host: the folder is here now, and what was given up is tried again.
     ///
     /// # Errors
-    /// If the folder cannot be written.
-    pub fn forgive(&self) -> Result<()> {
+    /// If the folder is gone or cannot be written.
+    pub fn prepare_here(&self) -> Result<()> {
+        self.adopt(&[])?;
+        self.forgive()
+    }
+
+    /// Lets tasks that were given up be tried again.
+    fn forgive(&self) -> Result<()> {
         for task in self.spec.tasks.iter().filter(|task| self.failures(task).len() >= FAILURES_MAX) {
             let path = self.failures_path(task);
             fs::remove_file(&path).map_err(Error::file("remove", &path))?;
@@ -389,6 +456,9 @@ impl Fleet {
 
     /// One process at a time submits.
     fn lock(&self) -> Result<File> {
+        if !self.folder.join(SPEC).is_file() {
+            return Err(Error::NoFolder { path: self.folder.clone() });
+        }
         let path = self.folder.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path);
         let file = file.map_err(Error::file("open", &path))?;
@@ -416,10 +486,4 @@ fn is_full(kind: ErrorKind) -> bool {
 
 fn piece_path(folder: &Path, piece: u32) -> PathBuf {
     folder.join(PIECES).join(format!("{piece:04}.toml"))
-}
-
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = fs::read(path).map_err(Error::file("read", path))?;
-    serde_json::from_slice(&text)
-        .map_err(|error| Error::Unreadable { path: path.to_owned(), why: error.to_string() })
 }

@@ -7,8 +7,8 @@ use rqps_model::natural;
 
 use crate::error::{Error, Result};
 
-/// Fields of a job: id, name, state, nodes, reason. `|` is in none of them.
-const JOB_FORMAT: &str = "%i|%j|%T|%N|%r";
+/// Fields of a job: id, name, state, nodes, time used, reason. `|` is in none of them.
+const JOB_FORMAT: &str = "%i|%j|%T|%N|%M|%r";
 /// States of nodes that can take jobs, now or when their jobs end.
 const UP: [&str; 5] = ["idle", "allocated", "mixed", "completing", "reserved"];
 /// Jobs that one call of `scancel` names: its arguments are limited.
@@ -22,6 +22,8 @@ pub struct Job {
     /// `PENDING`, `RUNNING`, …
     pub state: String,
     pub nodes: String,
+    /// How long it has run.
+    pub seconds: u64,
     /// Why it does not run.
     pub reason: String,
 }
@@ -33,10 +35,25 @@ impl Job {
     }
 
     fn parse(line: &str) -> Option<Self> {
-        let mut fields = line.splitn(5, '|').map(str::to_owned);
+        let mut fields = line.splitn(6, '|').map(str::to_owned);
         let mut next = || fields.next();
-        Some(Self { id: next()?, name: next()?, state: next()?, nodes: next()?, reason: next()? })
+        Some(Self {
+            id: next()?,
+            name: next()?,
+            state: next()?,
+            nodes: next()?,
+            seconds: seconds_of(&next()?),
+            reason: next()?,
+        })
     }
+}
+
+/// Of `2-03:04:05`, `3:04:05` or `4:05`; 0 if Slurm does not know.
+fn seconds_of(time: &str) -> u64 {
+    let (days, clock) = time.split_once('-').unwrap_or(("0", time));
+    let parts = clock.split(':').map(str::parse::<u64>);
+    let seconds = parts.into_iter().try_fold(0, |sum, part| part.map(|part| sum * 60 + part));
+    days.parse::<u64>().ok().zip(seconds.ok()).map_or(0, |(days, seconds)| days * 86_400 + seconds)
 }
 
 /// The Slurm that this host's programs speak to.
@@ -135,10 +152,11 @@ mod tests {
 
     #[test]
     fn lines_of_squeue_are_jobs() {
-        let job = Job::parse("12|rqps-ab-0001.2-1|RUNNING|node2|None").unwrap();
+        let job = Job::parse("12|rqps-ab-0001.2-1|RUNNING|node2|1-02:00:03|None").unwrap();
+        assert_eq!(job.seconds, 26 * 3_600 + 3);
         assert!(job.is_running() && job.nodes == "node2" && job.name == "rqps-ab-0001.2-1");
-        let held = Job::parse("13|x|PENDING||(launch failed, requeued held)").unwrap();
-        assert!(!held.is_running() && held.reason.contains("held"));
+        let held = Job::parse("13|x|PENDING||INVALID|(launch failed, requeued held)").unwrap();
+        assert!(held.seconds == 0 && !held.is_running() && held.reason.contains("held"));
         assert_eq!(Job::parse("slurm_load_jobs error"), None);
     }
 

@@ -14,6 +14,9 @@ pub struct Spec {
     pub format: u32,
     /// Distinguishes its jobs from those of other fleets.
     pub id: String,
+    /// Where it was when jobs were last submitted.
+    #[serde(default)]
+    pub folder: PathBuf,
     /// The plan's name.
     pub plan: String,
     pub place: Place,

@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,10 @@ use rqps_stats::Detector;
 use rqps_verdicts::testing::{self, Spec as MadeUp};
 
 const REPLICAS: usize = 5;
+/// Made-up results of a candidate.
+const SEEDS: usize = 3;
 
-/// The plan of the made-up results: base, its control and one candidate.
+/// A plan of so many arms: base and candidates.
 fn plan(arms: usize) -> Plan {
     let mut text =
         "protocol = \"isolated\"\nbudget = \"300h\"\nbase = \"old\"\n[workload]\nrows = 1_000\n".to_owned();
@@ -33,24 +35,25 @@ fn plan(arms: usize) -> Plan {
     Plan::parse(&text, "test", &PlanContext::trusting(rqps_workloads::BENCHMARKS)).unwrap().plan
 }
 
-fn spec(tasks: Vec<Task>, hosts: &[String]) -> Spec {
+fn spec(tasks: Vec<Task>, hosts: &[String], candidates: &[&'static str]) -> Spec {
     Spec {
         format: FORMAT,
         id: "0".to_owned(),
+        folder: PathBuf::new(),
         plan: "t".to_owned(),
         place: Place::Local,
         groups: replicas_of(hosts, REPLICAS),
         outside: Vec::new(),
         cache: "/".into(),
         program_sha256: String::new(),
-        arms: ["old", "control", "new"].map(str::to_owned).to_vec(),
+        arms: ["old", "control"].iter().chain(candidates).map(|arm| (*arm).to_owned()).collect(),
         builds: BTreeMap::new(),
         files: BTreeMap::new(),
         tasks,
     }
 }
 
-/// Copies a made-up run as a task's result on a host.
+/// Makes a made-up run a task's result on a host. Its files are linked: ten thousand copies would fill memory.
 fn publish(fleet: &Fleet, task: &Task, run: &Path, host: &str) {
     let Claimed::Mine(claim) = Claim::take(fleet, task, Duration::ZERO, &AtomicBool::new(false)).unwrap()
     else {
@@ -59,7 +62,7 @@ fn publish(fleet: &Fleet, task: &Task, run: &Path, host: &str) {
     let folder = claim.runs().join("run");
     std::fs::create_dir(&folder).unwrap();
     for file in ["run.db", "plan.toml"] {
-        std::fs::copy(run.join(file), folder.join(file)).unwrap();
+        std::fs::hard_link(run.join(file), folder.join(file)).unwrap();
     }
     assert!(claim.publish(&folder, host).unwrap());
     assert!(!claim.publish(&folder, "elsewhere").unwrap(), "a second result");
@@ -88,23 +91,29 @@ fn many_tasks_are_planned_and_joined_soon() {
             pieces.iter().zip(1..).map(move |(piece, number)| Task::new(number, replica, piece.seconds))
         })
         .collect();
-    let fleet =
-        Fleet::create(&dir.path().join("fleet"), spec(tasks, &hosts), "", &texts, Path::new("/bin/true"));
-    let fleet = fleet.unwrap();
+    let candidates: Vec<&'static str> = (1..=if count > 1_000 { 61 } else { 3 })
+        .map(|number| -> &'static str { Box::leak(format!("a{number}").into_boxed_str()) })
+        .collect();
+    let spec = spec(tasks, &hosts, &candidates);
+    let fleet = Fleet::create(&dir.path().join("fleet"), spec, "", &texts, Path::new("/bin/true")).unwrap();
     let planned = begin.elapsed();
     let tasks = &fleet.spec.tasks;
     assert!(tasks.len() >= count * 9 / 10, "{} tasks", tasks.len());
 
-    // Every host has other ones of these results; the candidate is 10 % slower on all hosts.
-    let made_up: Vec<_> = (0..if count > 1_000 { 23 } else { 7 })
-        .map(|seed| {
-            let effects = testing::TESTS.map(|(test, ..)| (2, test, 0.9, 1.1)).to_vec();
-            testing::write_run(dir.path(), &MadeUp { seed, blocks: 3, effects, ..MadeUp::default() }).unwrap()
-        })
-        .collect();
+    // A piece has one candidate, as cutting makes them, which is 10 % slower on all hosts.
+    let made_up = |(at, candidate): (usize, &'static str)| {
+        let effects = testing::TESTS.map(|(test, ..)| (2, test, 0.9, 1.1)).to_vec();
+        let arms = vec![("old", "17.7"), ("control", "17.7"), (candidate, "18.1")];
+        let seed = at as u64;
+        testing::write_run(dir.path(), &MadeUp { seed, blocks: 3, effects, arms, ..MadeUp::default() })
+            .unwrap()
+    };
+    let made_up: Vec<PathBuf> =
+        candidates.iter().flat_map(|one| [*one; SEEDS]).enumerate().map(made_up).collect();
     for (at, task) in tasks.iter().enumerate() {
         let group = &fleet.spec.groups[task.replica as usize - 1];
-        publish(&fleet, task, &made_up[at % made_up.len()], &group[at % group.len()]);
+        let candidate = task.piece as usize % candidates.len();
+        publish(&fleet, task, &made_up[candidate * SEEDS + at % SEEDS], &group[at % group.len()]);
     }
     let begin = Instant::now();
     let pass = fleet.look().unwrap();
@@ -121,7 +130,7 @@ fn many_tasks_are_planned_and_joined_soon() {
         collected.hosts.len()
     );
     let rates = || collected.judged.joint.iter().filter(|joint| joint.verdict.detector == Detector::Rate);
-    assert_eq!(rates().count(), testing::TESTS.len());
+    assert_eq!(rates().count(), testing::TESTS.len() * candidates.len());
     assert!(rates().all(|joint| joint.verdict.class.is_regression()), "a rate that is 10 % lower everywhere");
     if cfg!(not(debug_assertions)) {
         // Other load takes time, but adds less to CPU time.
@@ -145,6 +154,8 @@ fn many_tasks_are_planned_and_joined_soon() {
         ratios(&again).iter().zip(ratios(&collected)).all(|(one, other)| (one / other - 1.0).abs() < 1e-12)
     );
     // And it does not count for a run that was changed since.
-    std::fs::write(fleet.task_folder(&tasks[40]).join("run/run.db"), "no database").unwrap();
+    let run = fleet.task_folder(&tasks[40]).join("run/run.db");
+    std::fs::remove_file(&run).unwrap();
+    std::fs::write(&run, "no database").unwrap();
     collect(&fleet).unwrap_err();
 }

@@ -21,8 +21,12 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Opens `<dir>/<name>.log` for a program to append to.
+    /// Opens `<dir>/<name>.log` for a program to append to. Makes the directory and the one above it; what both are in,
+    /// the run's folder, was deleted or moved if it is not there, and stays so.
     pub fn open(dir: &Path, name: &str) -> Result<(Log, File)> {
+        if let Some(run) = dir.ancestors().nth(2).filter(|run| !run.as_os_str().is_empty()) {
+            run.metadata().map_err(Error::file("find", run))?;
+        }
         create_open_dir(dir)?;
         let path = dir.join(format!("{name}.log"));
         let file = OpenOptions::new()

@@ -8,7 +8,7 @@ use crate::adjust::{benjamini_hochberg, false_coverage_error};
 use crate::experiment::{BlockData, Experiment, InvalidData, MetricData, TestData};
 use crate::figures::Case;
 use crate::pairs::Pairs;
-use crate::priors::{Priors, Source};
+use crate::priors::{Pool, Priors, Source};
 use crate::rules::Rules;
 use crate::verdict::{Judgement, Tag, Verdict};
 use rqps_model::{Detector, Metric};
@@ -41,11 +41,20 @@ struct Draft<'a> {
 /// # Errors
 /// Returns an error if the data or the rules are inconsistent.
 pub fn judge(experiment: &Experiment, rules: &Rules) -> Result<Judgement, InvalidData> {
+    judge_pooled(experiment, rules, Pool::Blocks)
+}
+
+/// The same, with the noise of other tests pooled in this way.
+pub(crate) fn judge_pooled(
+    experiment: &Experiment,
+    rules: &Rules,
+    pool: Pool,
+) -> Result<Judgement, InvalidData> {
     experiment.check()?;
     rules.check()?;
     let compared = compare(experiment);
     let sources: Vec<Source> = compared.iter().flat_map(sources_of).collect();
-    let priors = Priors::fit(&sources, rules);
+    let priors = Priors::fit(&sources, rules, pool);
     let mut drafts: Vec<Draft> = Vec::new();
     for test in &experiment.tests {
         let metrics: Vec<&Compared> = compared.iter().filter(|one| one.test.name == test.name).collect();
@@ -121,7 +130,7 @@ fn drafts_of<'a>(
             metric: one.metric,
             pairs,
             control: experiment.control.and_then(|control| one.pairs_of(control)),
-            spreads: priors.of(one.metric, &one.test.group, pairs),
+            spreads: priors.of(one.metric, &one.test.group, arm, pairs),
             rules,
         };
         Some(Draft { verdict: case.judge(), case })

@@ -17,6 +17,7 @@ mod distribution;
 mod exact;
 mod experiment;
 mod figures;
+mod host_share;
 mod hosts;
 mod judge;
 mod looks;

@@ -8,11 +8,15 @@
 use crate::direction::Direction;
 use crate::distribution::{t_two_sided, t_upper};
 use crate::exact::{self, Exact, ROUNDING, chance};
+use crate::host_share::HostShare;
 use crate::pairs::{Pairs, Scale, Votes};
 use crate::prior::Spread;
 use crate::rules::Look;
 use crate::signs;
 use rqps_model::sample::{mean, variance};
+
+/// Of the logarithm of a p value that is found by search: 0.1 %.
+const P_PRECISION: f64 = 1e-3;
 
 /// Mean contrast with its estimated error.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +27,7 @@ pub(crate) struct Estimate {
     pub(crate) variance: f64,
     pub(crate) moderated: f64,
     pub(crate) df: f64,
+    shared: HostShare,
 }
 
 impl Estimate {
@@ -34,7 +39,7 @@ impl Estimate {
             1 => spread.moderate(0.0, 0.0),
             _ => spread.moderate(variance, blocks as f64 - 1.0),
         };
-        Estimate { blocks, mean: mean(contrasts), variance, moderated, df }
+        Estimate { blocks, mean: mean(contrasts), variance, moderated, df, shared: spread.shared }
     }
 
     /// Standard error of the mean.
@@ -44,11 +49,36 @@ impl Estimate {
 
     /// Half width of an interval that misses on either side with probability `tail`.
     pub(crate) fn half_width(&self, tail: f64) -> f64 {
-        t_upper(tail, self.df) * self.error()
+        self.quantile(tail) * self.error()
+    }
+
+    /// Standard errors that are exceeded on either side with probability `tail`.
+    fn quantile(&self, tail: f64) -> f64 {
+        let HostShare { share, df } = self.shared;
+        let rest = t_upper(tail, self.df);
+        if share == 0.0 {
+            return rest;
+        }
+        (share * t_upper(tail, df).powi(2) + (1.0 - share) * rest.powi(2)).sqrt()
     }
 
     fn p(&self) -> f64 {
-        if self.mean == 0.0 { 1.0 } else { t_two_sided(self.mean / self.error(), self.df) }
+        if self.mean == 0.0 {
+            return 1.0;
+        }
+        let t = self.mean / self.error();
+        let rest = t_two_sided(t, self.df);
+        if self.shared.share == 0.0 {
+            return rest;
+        }
+        // Between the values of the two parts; by halving the interval of its logarithm.
+        let shared = t_two_sided(t, self.shared.df);
+        let (mut low, mut high) = (rest.min(shared).max(f64::MIN_POSITIVE).ln(), rest.max(shared).ln());
+        while high - low > P_PRECISION {
+            let middle = (low + high) / 2.0;
+            if self.quantile(middle.exp() / 2.0) > t.abs() { low = middle } else { high = middle }
+        }
+        high.exp().min(1.0)
     }
 }
 

@@ -132,7 +132,14 @@ fn predictions_follow_the_formula() {
     let question = question(&rules);
     let at = |mean: f64, block_sd: f64| {
         let spread = Spread { variance: block_sd * block_sd, df: f64::INFINITY, ..Spread::UNKNOWN };
-        let now = Estimate { blocks: 3, mean, variance: f64::NAN, moderated: spread.variance, df: spread.df };
+        let now = Estimate {
+            blocks: 3,
+            mean,
+            variance: f64::NAN,
+            moderated: spread.variance,
+            df: spread.df,
+            shared: spread.shared,
+        };
         predict(&now, &spread, Scale::Log, &question).unwrap()
     };
     // Normal quantiles: 2.432 for 0.0075, 0.842 for 0.2: (3.274 s / 0.0198)² is 2.2 for 0.9 %, 4.62 for 1.3 %.
@@ -166,4 +173,19 @@ fn decisions_are_kept_and_disagreement_is_marked() {
     same.extend([0.09, 0.09]);
     let left = walk(&same, &spreads, &question);
     assert!(left.within && left.disagree, "{left:?}");
+}
+
+/// The p value is the error whose interval ends at 0, also if tests have something in common.
+#[test]
+fn p_and_interval_agree_over_hosts() {
+    let spread =
+        Spread { shared: HostShare { share: 0.3, df: 2.0 }, variance: 1e-4, df: 12.0, ..Spread::UNKNOWN };
+    for mean in [0.005, 0.03, 0.2] {
+        let estimate = Estimate::of(&[mean - 0.01, mean, mean + 0.01], &spread);
+        let p = estimate.p();
+        assert!((estimate.half_width(p / 2.0) / mean - 1.0).abs() < 1e-2, "{mean}: {p}");
+        // Wider than if nothing were shared, and narrower than if all were.
+        let of = |share| Estimate { shared: HostShare { share, df: 2.0 }, ..estimate }.half_width(0.001);
+        assert!(of(0.0) < of(0.3) && of(0.3) < of(1.0));
+    }
 }

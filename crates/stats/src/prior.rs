@@ -17,6 +17,7 @@
 //! those of the equivalent number of independent tests, and fewer than three independent tests give no prior.
 
 use crate::distribution::{mean_ln_chi_square, trigamma, trigamma_inverse};
+use crate::host_share::HostShare;
 use std::collections::BTreeMap;
 
 /// Minimum number of tests for a prior.
@@ -46,11 +47,14 @@ pub(crate) struct Spread {
     pub(crate) df: f64,
     /// Degrees of freedom of all samples together: the maximum for a moderated variance.
     pub(crate) df_pooled: f64,
+    /// Over hosts: what tests have in common.
+    pub(crate) shared: HostShare,
 }
 
 impl Spread {
     /// Nothing is known: variances are not moderated.
-    pub(crate) const UNKNOWN: Spread = Spread { tests: 0, variance: 0.0, df: 0.0, df_pooled: f64::INFINITY };
+    pub(crate) const UNKNOWN: Spread =
+        Spread { tests: 0, variance: 0.0, df: 0.0, df_pooled: f64::INFINITY, shared: HostShare::NONE };
 
     /// The moderated variance and its degrees of freedom.
     pub(crate) fn moderate(&self, variance: f64, df: f64) -> (f64, f64) {
@@ -106,6 +110,7 @@ pub(crate) fn fit(samples: &[Sample], design_effect: f64) -> Spread {
         variance: (mean + mean_ln_chi_square(df)).exp(),
         df,
         df_pooled: all.iter().map(|sample| sample.df).sum::<f64>() / design_effect,
+        shared: HostShare::NONE,
     }
 }
 
@@ -180,7 +185,7 @@ mod tests {
         let two = [sample("a", 1.0), sample("b", 2.0), sample("c", 0.0), sample("a", 1.5)];
         assert_eq!(fit(&two, 1.0), Spread::UNKNOWN);
         assert_eq!(Spread::UNKNOWN.moderate(2.5, 4.0), (2.5, 4.0));
-        let spread = Spread { tests: 9, variance: 1.0, df: 6.0, df_pooled: 8.0 };
+        let spread = Spread { tests: 9, variance: 1.0, df: 6.0, df_pooled: 8.0, shared: HostShare::NONE };
         let (moderated, df) = spread.moderate(2.0, 4.0);
         assert!((moderated - 1.4).abs() < 1e-12, "(6 * 1 + 4 * 2) / 10");
         assert!((df - 8.0).abs() < 1e-12, "no more than all samples have together");

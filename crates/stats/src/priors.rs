@@ -3,6 +3,7 @@
 //! A look uses only what had been measured by its own last block; later blocks of other tests are ignored. So
 //! a look's decision is reproduced however much is measured afterwards.
 
+use crate::host_share::{HostShare, host_shares};
 use crate::pairs::{Pairs, Scale};
 use crate::prior::{Sample, Spread, fit};
 use crate::rules::Rules;
@@ -14,10 +15,22 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Minimum number of tests for a group's own fit; smaller groups use the fit over all groups.
 const GROUP_TESTS_MIN: usize = 8;
 
+/// What is pooled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pool {
+    /// All arms, and only what had been measured by the last block of a look.
+    Blocks,
+    /// Each arm apart, and everything: hosts have no order, and one arm may vary from host to host where another does
+    /// not. The control never does, since it is base.
+    Hosts,
+}
+
 /// What a fit was based on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Moment {
     metric: Metric,
+    /// `None`: all arms.
+    arm: Option<usize>,
     /// Index of the look in the rules.
     look: usize,
     /// The last block that was used.
@@ -30,6 +43,9 @@ struct Moment {
 pub(crate) struct Priors {
     fitted: BTreeMap<Moment, Spread>,
     looks: Vec<usize>,
+    pool: Pool,
+    /// Over hosts: what tests have in common, by metric, arm and hosts.
+    shares: BTreeMap<(Metric, usize), BTreeMap<Vec<u32>, HostShare>>,
 }
 
 /// The pairs of one metric, arm and test.
@@ -42,48 +58,71 @@ pub(crate) struct Source<'a> {
     pub(crate) pairs: &'a Pairs,
 }
 
-/// The number of a look's last block if the test has reached it; otherwise unlimited.
-fn until(pairs: &Pairs, blocks: usize) -> u32 {
-    blocks.checked_sub(1).and_then(|last| pairs.0.get(last)).map_or(u32::MAX, |pair| pair.block)
+impl Pool {
+    /// The arm that an arm's spread is fitted to; `None` is all of them.
+    fn arm(self, arm: usize) -> Option<usize> {
+        (self == Pool::Hosts).then_some(arm)
+    }
+
+    /// The number of a look's last block if the test has reached it and order counts; otherwise unlimited.
+    fn until(self, pairs: &Pairs, blocks: usize) -> u32 {
+        let last = blocks.checked_sub(1).filter(|_| self == Pool::Blocks);
+        last.and_then(|last| pairs.0.get(last)).map_or(u32::MAX, |pair| pair.block)
+    }
 }
 
 impl Priors {
-    pub(crate) fn fit(sources: &[Source], rules: &Rules) -> Priors {
+    pub(crate) fn fit(sources: &[Source], rules: &Rules, pool: Pool) -> Priors {
         let looks: Vec<usize> = rules.looks.iter().map(|look| look.blocks).collect();
-        let mut fitted = BTreeMap::new();
+        let (mut fitted, mut shares) = (BTreeMap::new(), BTreeMap::new());
         for metric in Metric::ALL.into_iter().filter(|metric| metric.measure().events != Events::Rare) {
-            let own: Vec<&Source> = sources.iter().filter(|source| source.metric == metric).collect();
-            let groups: BTreeSet<&str> = own.iter().map(|one| one.group).collect();
-            let is_reached = |blocks: usize| own.iter().any(|one| one.pairs.len() >= blocks);
-            // Figures below the first look use its spread.
-            let wanted = looks.iter().enumerate();
-            for (look, blocks) in wanted.filter(|(look, blocks)| *look == 0 || is_reached(**blocks)) {
-                let moments: BTreeSet<u32> = own.iter().map(|one| until(one.pairs, *blocks)).collect();
-                for until in moments {
-                    for group in groups.iter().map(|group| Some(*group)).chain([None]) {
-                        let spread = fit_group(&own, group, *blocks, until);
-                        if group.is_none() || spread.tests >= GROUP_TESTS_MIN {
-                            let group = group.map(str::to_owned);
-                            fitted.insert(Moment { metric, look, until, group }, spread);
-                        }
+            let of_metric = || sources.iter().filter(|source| source.metric == metric);
+            let arms: BTreeSet<Option<usize>> = of_metric().map(|one| pool.arm(one.arm)).collect();
+            for arm in arms {
+                let own: Vec<&Source> = of_metric().filter(|one| pool.arm(one.arm) == arm).collect();
+                if let Some(arm) = arm {
+                    shares
+                        .insert((metric, arm), host_shares(&all_contrasts(&own, None, usize::MAX, u32::MAX)));
+                }
+                let is_reached = |blocks: usize| own.iter().any(|one| one.pairs.len() >= blocks);
+                // Figures below the first look use its spread.
+                let wanted = looks.iter().enumerate();
+                for (look, blocks) in wanted.filter(|(look, blocks)| *look == 0 || is_reached(**blocks)) {
+                    let moments: BTreeSet<u32> =
+                        own.iter().map(|one| pool.until(one.pairs, *blocks)).collect();
+                    for until in moments {
+                        let moment = Moment { metric, arm, look, until, group: None };
+                        fitted.extend(fit_groups(&own, *blocks, moment));
                     }
                 }
             }
         }
-        Priors { fitted, looks }
+        Priors { fitted, looks, pool, shares }
     }
 
     /// One spread per look. On the linear scale variances are not comparable, so nothing is known.
-    pub(crate) fn of(&self, metric: Metric, group: &str, pairs: &Pairs) -> Vec<Spread> {
+    pub(crate) fn of(&self, metric: Metric, group: &str, arm: usize, pairs: &Pairs) -> Vec<Spread> {
         let at = |(look, blocks): (usize, &usize)| {
             if pairs.scale(*blocks) == Scale::Linear {
                 return Spread::UNKNOWN;
             }
-            let until = until(pairs, *blocks);
-            let fitted = |group| self.fitted.get(&Moment { metric, look, until, group });
-            fitted(Some(group.to_owned())).or_else(|| fitted(None)).copied().unwrap_or(Spread::UNKNOWN)
+            let (of_arm, until) = (self.pool.arm(arm), self.pool.until(pairs, *blocks));
+            let fitted = |group| self.fitted.get(&Moment { metric, arm: of_arm, look, until, group });
+            let spread = fitted(Some(group.to_owned())).or_else(|| fitted(None)).copied();
+            Spread { shared: self.share(metric, arm, pairs), ..spread.unwrap_or(Spread::UNKNOWN) }
         };
         self.looks.iter().enumerate().map(at).collect()
+    }
+}
+
+impl Priors {
+    fn share(&self, metric: Metric, arm: usize, pairs: &Pairs) -> HostShare {
+        if self.pool == Pool::Blocks {
+            return HostShare::NONE;
+        }
+        let hosts: Vec<u32> = pairs.0.iter().map(|pair| pair.block).collect();
+        let known = self.shares.get(&(metric, arm)).and_then(|shares| shares.get(&hosts));
+        known.copied().unwrap_or_else(|| HostShare::alone(hosts.len()))
     }
 }
 
@@ -94,17 +133,39 @@ fn contrasts_of<'a>(source: &Source<'a>, blocks_max: usize, until: u32) -> Optio
     Some(Contrasts { starts: source.starts, test: source.test, arm: source.arm, by_block })
 }
 
-fn fit_group<'a>(own: &[&Source<'a>], group: Option<&str>, blocks: usize, until: u32) -> Spread {
+/// Over all groups, and of each group with enough tests.
+fn fit_groups(own: &[&Source], blocks: usize, moment: Moment) -> Vec<(Moment, Spread)> {
+    let groups: BTreeSet<&str> = own.iter().map(|one| one.group).collect();
+    let of_group = |group: &str| {
+        let moment = Moment { group: Some(group.to_owned()), ..moment.clone() };
+        let spread = fit_group(own, blocks, &moment);
+        (spread.tests >= GROUP_TESTS_MIN).then_some((moment, spread))
+    };
+    let mut fitted: Vec<(Moment, Spread)> = groups.into_iter().filter_map(of_group).collect();
+    let spread = fit_group(own, blocks, &moment);
+    fitted.push((moment, spread));
+    fitted
+}
+
+fn all_contrasts<'a>(
+    own: &[&Source<'a>],
+    group: Option<&str>,
+    blocks: usize,
+    until: u32,
+) -> Vec<Contrasts<'a>> {
     let is_selected = |other: &str| group.is_none_or(|group| group == other);
-    let contrasts: Vec<Contrasts<'a>> = own
-        .iter()
-        .filter(|one| is_selected(one.group))
-        .filter_map(|one| contrasts_of(one, blocks, until))
-        .collect();
+    let selected = own.iter().filter(|one| is_selected(one.group));
+    selected.filter_map(|one| contrasts_of(one, blocks, until)).collect()
+}
+
+fn fit_group<'a>(own: &[&Source<'a>], blocks: usize, moment: &Moment) -> Spread {
+    let contrasts = all_contrasts(own, moment.group.as_deref(), blocks, moment.until);
     let sample = |one: &Contrasts<'a>| {
         let values: Vec<f64> = one.by_block.iter().map(|(_, value)| *value).collect();
         Sample { test: one.test, variance: variance(&values), df: values.len() as f64 - 1.0 }
     };
     let samples: Vec<Sample> = contrasts.iter().map(sample).collect();
-    fit(&samples, design_effect(&contrasts))
+    // What tests over hosts have in common is a part of its own (`host_share`).
+    let effect = if moment.arm.is_some() { 1.0 } else { design_effect(&contrasts) };
+    fit(&samples, effect)
 }

@@ -23,10 +23,16 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Creates a folder `<name>-YYYYMMDD-HHMMSS` (UTC) in `results_dir`, with `-2`, `-3`… appended if it exists.
+    /// Creates a folder `<name>-YYYYMMDD-HHMMSS` (UTC) in `results_dir`, with `-2`, `-3`… appended if it exists. Also
+    /// `results_dir`, but not what that is in: what was deleted meanwhile stays so.
     pub fn create(results_dir: &Path, name: &str) -> Result<Self> {
         check_name(name)?;
-        fs::create_dir_all(results_dir).map_err(Error::io("create", results_dir))?;
+        match fs::create_dir(results_dir) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(Error::io("create", results_dir)(error));
+            }
+            _ => {}
+        }
         let stem = format!("{name}-{}", stamp(now_ms()));
         let path = make_unique(results_dir, &stem)?;
         for subfolder in ["logs", "profiles"] {

@@ -2,17 +2,15 @@
 
 mod collect;
 mod plan;
+mod progress;
+mod status;
 mod work;
 
 use crate::args::{FleetArg, FleetArgs, FleetVerb};
 use crate::context::Context;
-use crate::listing::{Cell, Column, Listing, Tint};
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, out};
-use rqps_fleet::{Fleet, Pass, Place, State, Task};
-use rqps_plan::estimate::duration_text;
-use rqps_report::Format;
+use rqps_fleet::{Fleet, Pass, Place, State};
 use rqps_store::counted;
-use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -22,13 +20,11 @@ use std::time::{Duration, Instant};
 /// How often Slurm is asked.
 const PAUSE: Duration = Duration::from_secs(15);
 const STOP_CHECK: Duration = Duration::from_millis(200);
-/// Tasks that `status` lists as text.
-const LISTED_MAX: usize = 40;
 
 pub fn run(context: &Context, args: &FleetArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
         FleetVerb::Run(args) => plan::run(context, args),
-        FleetVerb::Status(arg) => status(context, &open(context, arg)?),
+        FleetVerb::Status(arg) => status::run(context, &open(context, arg)?),
         FleetVerb::Watch(arg) => watch(context, &open(context, arg)?),
         FleetVerb::Cancel(arg) => {
             let fleet = open(context, arg)?;
@@ -74,7 +70,7 @@ fn submit(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
 
 /// Runs all open tasks here, one after the other.
 fn run_here(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
-    fleet.forgive()?;
+    fleet.prepare_here()?;
     let mut failed = 0;
     for task in fleet.spec.tasks.iter().filter(|task| !fleet.is_done(task)) {
         out::message(&format!("\ntask {}", task.id));
@@ -111,11 +107,13 @@ fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
             said = text;
         }
     };
+    let mut running = status::Running::default();
     loop {
         match fleet.pass(false) {
             Ok(pass) => {
                 let refused = pass.refused.iter().map(|why| format!("\nrqps: {why}"));
                 say(summary(&pass) + &refused.collect::<String>());
+                running.tell(fleet, &pass);
                 if pass.is_over() {
                     let failed = pass.count(|state| *state == State::Failed);
                     let place = shown(&fleet.folder);
@@ -130,6 +128,7 @@ fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
                 }
             }
             // A controller that restarts, a folder that is full: jobs go on meanwhile.
+            Err(error) if error.is_usage() => return Err(error.into()),
             Err(error) => say(format!("rqps: {error}; asking again every {} s", PAUSE.as_secs())),
         }
         let until = Instant::now() + PAUSE;
@@ -140,112 +139,6 @@ fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
             sleep(STOP_CHECK);
         }
     }
-}
-
-fn status(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
-    context.require_format(&[Format::Text, Format::Json], "status is not a table")?;
-    let pass = fleet.look()?;
-    if context.format == Format::Json {
-        let tasks: Vec<Value> = fleet.spec.tasks.iter().map(|task| as_json(fleet, task, &pass)).collect();
-        let value = json!({
-            "fleet": fleet.folder, "plan": fleet.spec.plan, "hosts": fleet.spec.groups,
-            "cancelled": pass.is_cancelled, "refused": pass.refused, "tasks": tasks,
-        });
-        out::print_line(&serde_json::to_string_pretty(&value)?)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    out::print_line(&format!("{}: {}", shown(&fleet.folder), summary(&pass)))?;
-    if let Some(why) = &pass.refused {
-        out::print_line(why)?;
-    }
-    let mut listing = Listing::new(vec![
-        Column::text("task"),
-        Column::text("state"),
-        Column::text("job"),
-        Column::text("host"),
-        Column::text("estimate"),
-        Column::elastic("note"),
-    ]);
-    let open = |task: &&Task| pass.states.get(&task.id).is_some_and(|state| *state != State::Done);
-    let tasks: Vec<&Task> = fleet.spec.tasks.iter().filter(open).collect();
-    for task in tasks.iter().take(LISTED_MAX) {
-        let Some(state) = pass.states.get(&task.id) else { continue };
-        let (job, host) = match state {
-            State::Queued(job) => (job.id.clone(), job.nodes.clone()),
-            _ => (String::new(), String::new()),
-        };
-        let tint = match state {
-            State::Failed => Some(Tint::Red),
-            State::Queued(job) if job.is_running() => Some(Tint::Green),
-            _ => None,
-        };
-        listing.row(vec![
-            task.id.as_str().into(),
-            Cell::from(word(state)).tinted(tint),
-            job.into(),
-            host.into(),
-            duration_text(task.seconds as f64).into(),
-            note(fleet, task, state).into(),
-        ]);
-    }
-    if !tasks.is_empty() {
-        out::print_line(&listing.text(context.width, context.color))?;
-    }
-    if tasks.len() > LISTED_MAX {
-        out::print_line(&format!("and {} more; --json has all", tasks.len() - LISTED_MAX))?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn word(state: &State) -> String {
-    match state {
-        State::Done => "done".to_owned(),
-        State::Queued(job) => job.state.to_lowercase(),
-        State::Failed => "failed".to_owned(),
-        State::Cancelled => "cancelled".to_owned(),
-        State::Waiting | State::Due(_) => "not submitted".to_owned(),
-    }
-}
-
-fn note(fleet: &Fleet, task: &Task, state: &State) -> String {
-    match state {
-        State::Queued(job) if job.is_running() => String::new(),
-        State::Queued(job) => job.reason.clone(),
-        State::Failed | State::Waiting | State::Due(2..) => why_not_done(fleet, task),
-        State::Done | State::Cancelled | State::Due(_) => String::new(),
-    }
-}
-
-/// The last failure; of jobs that ended without a word, what is known of them.
-fn why_not_done(fleet: &Fleet, task: &Task) -> String {
-    if let Some(failure) = fleet.failures(task).pop() {
-        return failure;
-    }
-    match fleet.last_words(task) {
-        Some(words) => format!("its last job ended without a result, and printed last: {words}"),
-        None => format!(
-            "its last job left neither result nor output: either `rqps fleet` was killed before Slurm had it, or its host does not \
-             see {} under this path, as a shared folder (the log of slurmd there says more)",
-            fleet.folder.display()
-        ),
-    }
-}
-
-fn as_json(fleet: &Fleet, task: &Task, pass: &Pass) -> Value {
-    let state = pass.states.get(&task.id);
-    let job = state.and_then(|state| match state {
-        State::Queued(job) => {
-            Some(json!({ "id": job.id, "name": job.name, "host": job.nodes, "reason": job.reason }))
-        }
-        _ => None,
-    });
-    let result = fleet.is_done(task).then(|| fleet.result(task).ok()).flatten();
-    json!({
-        "id": task.id, "state": state.map(word), "job": job, "seconds_estimated": task.seconds,
-        "host": result.as_ref().map(|result| result.host.clone()),
-        "run": result.map(|result| fleet.task_folder(task).join(result.run)),
-        "failures": fleet.failures(task), "note": state.map(|state| note(fleet, task, state)),
-    })
 }
 
 /// `12 tasks: 5 done, 4 running, 3 pending`.

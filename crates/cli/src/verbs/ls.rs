@@ -1,9 +1,10 @@
-//! `ls`: list runs, newest last.
+//! `ls`: list runs and fleets, newest last.
 
 use crate::args::LsArgs;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::{human, out};
+use rqps_fleet::Fleet;
 use rqps_store::{Run, RunFolder, RunSummary, Status};
 use rqps_verdicts::Tally;
 use serde_json::{Value, json};
@@ -20,13 +21,21 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
     if let Some(part) = &args.name {
         runs.retain(|run| run.folder.name().contains(part));
     }
-    let newest = args.newest.map_or(runs.len(), usize::from).min(runs.len());
-    let runs = runs.split_off(runs.len() - newest);
-    if runs.is_empty() {
+    let mut fleets = Fleet::list(&context.results);
+    if let Some(part) = &args.name {
+        fleets.retain(|fleet| name_of(fleet).contains(part));
+    }
+    let mut found: Vec<(i64, Found)> =
+        runs.into_iter().map(|run| (run.created_at_ms, Found::Run(run))).collect();
+    found.extend(fleets.into_iter().map(|fleet| (fleet.created_at_ms(), Found::Fleet(fleet))));
+    found.sort_by_key(|(created_at_ms, _)| *created_at_ms);
+    let newest = args.newest.map_or(found.len(), usize::from).min(found.len());
+    let found = found.split_off(found.len() - newest);
+    if found.is_empty() {
         let which = args.name.as_ref().map(|part| format!(" with `{part}` in its name")).unwrap_or_default();
         out::message(&format!("no run{which} in {}", context.results.display()));
     }
-    let rows: Vec<Row> = runs.iter().map(Row::new).collect();
+    let rows: Vec<Row> = found.iter().map(|(created_at_ms, found)| Row::new(*created_at_ms, found)).collect();
     let mut listing = Listing::new(vec![
         Column::text("run"),
         Column::text("started (UTC)").optional(1),
@@ -45,15 +54,49 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What a results directory has.
+enum Found {
+    Run(RunSummary),
+    Fleet(Fleet),
+}
+
 /// A row of the list.
-struct Row<'a> {
+enum Row<'a> {
+    Run(RunRow<'a>),
+    Fleet(FleetRow<'a>),
+}
+
+impl<'a> Row<'a> {
+    fn new(created_at_ms: i64, found: &'a Found) -> Self {
+        match found {
+            Found::Run(run) => Row::Run(RunRow::new(run)),
+            Found::Fleet(fleet) => Row::Fleet(FleetRow::new(created_at_ms, fleet)),
+        }
+    }
+
+    fn cells(&self, now_ms: i64) -> Vec<Cell> {
+        match self {
+            Row::Run(run) => run.cells(now_ms),
+            Row::Fleet(fleet) => fleet.cells(now_ms),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Row::Run(run) => run.json(),
+            Row::Fleet(fleet) => fleet.json(),
+        }
+    }
+}
+
+struct RunRow<'a> {
     summary: &'a RunSummary,
     compared: String,
     tally: Option<Tally>,
     bytes: u64,
 }
 
-impl<'a> Row<'a> {
+impl<'a> RunRow<'a> {
     fn new(summary: &'a RunSummary) -> Self {
         let run = RunFolder::open(summary.folder.path()).ok();
         Self {
@@ -104,6 +147,7 @@ impl<'a> Row<'a> {
             })
         });
         json!({
+            "kind": "run",
             "name": run.folder.name(),
             "path": run.folder.path(),
             "state": state(run),
@@ -117,6 +161,59 @@ impl<'a> Row<'a> {
             "problem": run.problem,
         })
     }
+}
+
+/// A fleet; its tasks' runs are in its folder, and `fleet` shows them.
+struct FleetRow<'a> {
+    fleet: &'a Fleet,
+    created_at_ms: i64,
+    tasks_done: usize,
+    bytes: u64,
+}
+
+impl<'a> FleetRow<'a> {
+    fn new(created_at_ms: i64, fleet: &'a Fleet) -> Self {
+        let tasks_done = fleet.done().map_or(0, |done| done.len());
+        Self { fleet, created_at_ms, tasks_done, bytes: size_of(&fleet.folder, FOLDER_DEPTH_MAX) }
+    }
+
+    fn state(&self) -> &'static str {
+        if self.tasks_done < self.fleet.spec.tasks.len() { "open" } else { "complete" }
+    }
+
+    fn cells(&self, now_ms: i64) -> Vec<Cell> {
+        let (name, state) = (name_of(self.fleet), self.state());
+        let is_open = state == "open";
+        let next = format!("rqps fleet {} {name}", if is_open { "status" } else { "collect" });
+        vec![
+            name.into(),
+            Cell::with_exact(human::utc_minute(self.created_at_ms), human::utc(self.created_at_ms)),
+            human::age(self.created_at_ms, now_ms).into(),
+            Cell::from(state).tinted(is_open.then_some(Tint::Yellow)),
+            format!("{}/{} tasks", self.tasks_done, self.fleet.spec.tasks.len()).into(),
+            Cell::with_exact(human::bytes(self.bytes), self.bytes),
+            few(self.fleet.spec.arms.clone()).into(),
+            next.into(),
+        ]
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "kind": "fleet",
+            "name": name_of(self.fleet),
+            "path": self.fleet.folder,
+            "state": self.state(),
+            "created_at_ms": self.created_at_ms,
+            "variants": self.fleet.spec.arms,
+            "tasks_done": self.tasks_done,
+            "tasks_total": self.fleet.spec.tasks.len(),
+            "bytes": self.bytes,
+        })
+    }
+}
+
+fn name_of(fleet: &Fleet) -> String {
+    fleet.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The run's state: without a live rqps process a run is not running, whatever its database says.

@@ -37,7 +37,7 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
 
 /// Gets the builds of a plan and creates its run folder.
 pub fn begin(context: &Context, plan: Plan) -> anyhow::Result<Execution> {
-    begin_in(context, plan, &context.results)
+    begin_in(context, plan, context.made_results()?)
 }
 
 /// The same in another results directory.

@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         let config = adapted.path.display().to_string();
         plan.arms.iter_mut().filter(|arm| arm.name == NEW).for_each(|arm| arm.config.clone_from(&config));
     }
-    let execution = super::run::begin_told(context, plan, &context.results, &told)?;
+    let execution = super::run::begin_told(context, plan, context.made_results()?, &told)?;
     drop(adapted);
     super::run::execute_then(context, execution, |folder| {
         let page = super::run::write_report(folder)?;

@@ -77,7 +77,7 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
         serde_json::from_str::<Value>(&status).unwrap_or_default()
     };
     // Asking rqps again and again would take the CPU that the jobs need.
-    let done = || fs::read_dir(bench.results().join("fleet-t-1/done")).map_or(0, Iterator::count);
+    let done = || fs::read_dir(bench.results().join("fleet-t-2/done")).map_or(0, Iterator::count);
     let run = ["run", &plan, "--partition", "bench", "--hosts"];
 
     let (code, _, why) = fleet(&["run", &plan, "--partition", "none", "--hosts", "2"]);
@@ -86,6 +86,11 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
     assert!(code == Some(2) && why.contains("has 2 hosts up, but --hosts is 3"), "{why}");
     let (_, scripts, _) = fleet(&[&run[..], &["2", "--dry-run"]].concat());
     assert!(scripts.matches("--exclusive").count() == 2 && scripts.contains("--exclude=node2"), "{scripts}");
+    let (_, planned, _) = fleet(&[&run[..], &["2", "--dry-run", "--json"]].concat());
+    let planned: Value = serde_json::from_str(&planned).unwrap();
+    let first = &planned["tasks"][0];
+    let is_script = |script: &str| script.starts_with("#!/bin/sh") && script.contains("--exclude=node2");
+    assert!(first["hosts"][0] == "node1" && is_script(first["script"].as_str().unwrap()), "{planned:#}");
     assert!(!bench.results().exists(), "a dry run leaves nothing");
 
     let (code, _, why) = fleet(&[&run[..], &["2"]].concat());
@@ -109,18 +114,32 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
     wait_for("the end of all jobs", || cluster.ask("squeue", &["-h"]).is_empty().then_some(()));
     let (code, _, why) = fleet(&["watch", "fleet-t-1"]);
     assert!(code == Some(0) && why.contains("2 cancelled"), "{why}");
+    // Jobs look for the folder where it was. They neither bring it back nor go on without it.
     let (code, _, why) = fleet(&["resume", "fleet-t-1"]);
     assert_eq!(code, Some(0), "{why}");
     let (_, _, why) = fleet(&["resume", "fleet-t-1"]);
     assert!(why.contains("submitted 0 tasks"), "what is on its way is not submitted twice: {why}");
-    wait_for("both results", || (done() == 2).then_some(()));
-    cluster.tool("kill", &["controller"]);
-    let (code, status, _) = fleet(&["status", "fleet-t-1"]);
-    assert!(code == Some(0) && status.contains("2 tasks: 2 done"), "{status}");
+    let (first, moved) = (bench.results().join("fleet-t-1"), bench.results().join("fleet-t-2"));
+    wait_for("a job that measures", || first.join("tasks/0001.1/begun.json").exists().then_some(()));
+    fs::rename(&first, &moved).unwrap();
     let (code, _, why) = fleet(&["watch", "fleet-t-1"]);
+    assert!(code == Some(2) && why.contains("there is no fleet-t-1"), "{why}");
+    let (code, status, _) = fleet(&["status", "fleet-t-2"]);
+    assert!(code == Some(0) && status.contains("moved from"), "{status}");
+    let (code, _, why) = fleet(&["watch", "fleet-t-2"]);
+    assert!(code == Some(2) && why.contains("rqps fleet resume"), "{why}");
+    let (code, _, why) = fleet(&["resume", "fleet-t-2"]);
+    assert!(code == Some(0) && why.contains("submitted 2 tasks"), "{why}");
+    wait_for("both results", || (done() == 2).then_some(()));
+    let left = Command::new("find").arg(&first).output().unwrap().stdout;
+    assert!(left.is_empty(), "a job brought the old folder back: {}", String::from_utf8_lossy(&left));
+    cluster.tool("kill", &["controller"]);
+    let (code, status, _) = fleet(&["status", "fleet-t-2"]);
+    assert!(code == Some(0) && status.contains("2 tasks: 2 done"), "{status}");
+    let (code, _, why) = fleet(&["watch", "fleet-t-2"]);
     assert!(code == Some(0) && why.contains("2 tasks: 2 done"), "{why}");
 
-    let (code, joint, why) = fleet(&["collect", "fleet-t-1", "--json"]);
+    let (code, joint, why) = fleet(&["collect", "fleet-t-2", "--json"]);
     assert_eq!(code, Some(0), "{why}");
     let joint: Value = serde_json::from_str(&joint).unwrap();
     let hosts: Vec<&Value> = joint["hosts"].as_array().unwrap().iter().map(|host| &host["name"]).collect();
@@ -149,6 +168,9 @@ fn the_same_tasks_run_here_without_slurm() {
     assert!(ended.stderr.contains("before the third block in 1 of 1 piece"), "{}", ended.stderr);
     assert!(ended.stderr.contains("nothing was measured on two hosts"), "{}", ended.stderr);
     assert!(ended.stdout.contains("1 of 1 task ended before the third block"), "{}", ended.stdout);
+    let listed = bench.call(&["ls"]).expect(0);
+    assert!(listed.stdout.contains("fleet-t-1") && listed.stdout.contains("1/1 tasks"), "{}", listed.stdout);
+    assert_eq!(listed.stdout.lines().count(), 2, "runs of tasks are the fleet's: {}", listed.stdout);
     let again = bench.call(&["fleet", "resume", "fleet-t-1"]).expect(0);
     assert!(!again.stderr.contains("task 0001.1"), "done tasks are not repeated: {}", again.stderr);
     assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0, "data directories are left");

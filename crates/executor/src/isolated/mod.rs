@@ -106,6 +106,8 @@ impl Blocks<'_> {
                 self.budget.map(|whole| Budget { whole, left: whole.saturating_sub(start.elapsed()) });
             let next = next::next(&self.setup.plan, &run, budget, &|arm| self.given_up.contains_key(&arm))?;
             self.record_progress(next.share, next.seconds_left, control)?;
+            let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+            control.progress.blocks(done as u32, self.setup.plan.blocks().blocks_max);
             control.check()?;
             let tests = match next.what {
                 Next::Stop(Stop { why, short_text }) => {

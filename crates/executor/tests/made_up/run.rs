@@ -172,5 +172,7 @@ impl Progress for Listener {
 
     fn overall(&mut self, _share: f64, _seconds_left: Option<f64>) {}
 
+    fn blocks(&mut self, _done: u32, _most: u32) {}
+
     fn note(&mut self, _text: &str) {}
 }

@@ -13,9 +13,9 @@ use rqps_verdicts::{experiment, has_blocks, rules_of};
 use serde::{Deserialize, Serialize};
 
 use super::{Doubts, facts};
-use crate::claim::write_synced;
 use crate::error::{Error, Result};
-use crate::folder::{Fleet, read_json};
+use crate::files::{read_json, write_synced};
+use crate::folder::Fleet;
 use crate::spec::Task;
 
 /// Increment when something else is taken from runs.

@@ -24,7 +24,7 @@ pub fn run(context: &Context, fleet: &Fleet, html: Option<&Option<PathBuf>>) -> 
     let collected = collect(fleet)?;
     let rows: Vec<&Joint> = collected.judged.joint.iter().filter(|joint| is_shown(joint)).collect();
     let listing = table(&collected, &rows);
-    let warnings = warnings(&collected, &rows);
+    let warnings = warnings(fleet, &collected, &rows);
     match context.format {
         Format::Text | Format::Markdown => {
             let is_text = context.format == Format::Text;
@@ -37,8 +37,9 @@ pub fn run(context: &Context, fleet: &Fleet, html: Option<&Option<PathBuf>>) -> 
                 out::print_line("")?;
             }
             let bullet = if is_text { "" } else { "- " };
+            let width = context.width.filter(|_| is_text);
             for warning in &warnings {
-                out::print_line(&format!("{bullet}warning: {warning}"))?;
+                out::print_line(&rqps_report::wrapped(&format!("{bullet}warning: {warning}"), width))?;
             }
             out::print_line("")?;
         }
@@ -50,6 +51,15 @@ pub fn run(context: &Context, fleet: &Fleet, html: Option<&Option<PathBuf>>) -> 
         Format::Json => {}
     }
     listing.print(context, || Ok(as_json(fleet, &collected, &warnings)))?;
+    // On a terminal, the table has no room for all that there is to say of these.
+    if let Some(width) = context.width.filter(|_| context.format == Format::Text) {
+        for joint in rows.iter().filter(|joint| joint.agreement.is_broken()) {
+            let (test, arm) = (&joint.verdict.test, arm_name(&collected, joint));
+            let text = format!("{test}, {arm}, {}: {}", joint.verdict.metric, on_hosts(&collected, joint));
+            out::print_line("")?;
+            out::print_line(&rqps_report::wrapped(&text, Some(width)))?;
+        }
+    }
     if context.format == Format::Text && rows.is_empty() {
         out::message(
             "nothing was measured on two hosts, so there is nothing to join; each run has its own tables",
@@ -115,7 +125,7 @@ fn check(host: &HostResult, judged: &OnHost) -> String {
 }
 
 /// What the runs' own reports warn of, a sentence for each host and kind, and rows of too few hosts.
-fn warnings(collected: &Collected, rows: &[&Joint]) -> Vec<String> {
+fn warnings(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> Vec<String> {
     let mut warnings = Vec::new();
     let few = rows.iter().filter(|joint| joint.hosts.len() < HOSTS_MIN).count();
     if few > 0 {
@@ -130,7 +140,8 @@ fn warnings(collected: &Collected, rows: &[&Joint]) -> Vec<String> {
         if let Some(fewest) = doubts.short.iter().map(|(_, blocks)| blocks).min() {
             warnings.push(format!(
                 "{name}: {} ended before the third block, the first for verdicts (the shortest with {}); a larger \
-                 budget gives them, or `rqps resume RUN --more 30m` on that host",
+                 budget gives them, or `rqps resume RUN --more 30m` on that host (`rqps fleet status --json` names \
+                 runs)",
                 of_tasks(doubts.short.len()),
                 counted(*fewest, "block")
             ));
@@ -151,7 +162,10 @@ fn warnings(collected: &Collected, rows: &[&Joint]) -> Vec<String> {
                 0 => String::new(),
                 others => format!("; {} more had such noise", counted(others, "task")),
             };
-            warnings.push(format!("{name}: {texts} (task {task}{more})"));
+            let place = shown(&fleet.folder.join("tasks").join(task));
+            warnings.push(format!(
+                "{name}: {texts} (task {task}: `rqps --results {place} show last --section blocks`{more})"
+            ));
         }
         if let Some(doubt) = &doubts.certificate {
             warnings.push(format!("{name}: {doubt}"));
@@ -187,15 +201,15 @@ fn table(collected: &Collected, rows: &[&Joint]) -> Listing {
         Column::text("of"),
         Column::text("verdict"),
         Column::number("ratio"),
-        Column::number("from"),
-        Column::number("to"),
-        Column::number("hosts"),
+        Column::number("from").optional(2),
+        Column::number("to").optional(3),
+        Column::number("hosts").optional(1),
         Column::elastic("on hosts"),
     ]);
     for joint in rows {
         let verdict = &joint.verdict;
         let disagree = joint.agreement.is_broken();
-        let arm = collected.arms.get(verdict.arm).map(String::as_str).unwrap_or_default();
+        let arm = arm_name(collected, joint);
         // Of hosts that disagree there is no average.
         let figures = Digits::of_ratio((verdict.low, verdict.high), 4).all(verdict.ratio);
         let mut values = [verdict.ratio, verdict.low, verdict.high].into_iter();
@@ -216,6 +230,10 @@ fn table(collected: &Collected, rows: &[&Joint]) -> Listing {
         ]);
     }
     listing
+}
+
+fn arm_name<'c>(collected: &'c Collected, joint: &Joint) -> &'c str {
+    collected.arms.get(joint.verdict.arm).map(String::as_str).unwrap_or_default()
 }
 
 fn word(joint: &Joint) -> &'static str {

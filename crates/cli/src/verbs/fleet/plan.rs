@@ -11,16 +11,18 @@ use anyhow::Context as _;
 use rqps_builds::{Dirs, sha256_hex};
 use rqps_executor::{Ingredients, Needs};
 use rqps_fleet::{
-    Error, Fleet, Piece, Place, Slurm, Spec, Task, check_path, cut, pieces_for, replicas_of, script,
+    Error, Fleet, PIECES, Piece, Place, Slurm, Spec, Task, check_path, cut, pieces_for, replicas_of, script,
     this_host,
 };
 use rqps_model::BuildSource;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, Protocol};
+use rqps_report::Format;
 use rqps_servers::is_file;
 use rqps_stats::HOSTS_MIN;
 use rqps_store::{counted, now_ms};
 use rqps_workloads::sql::SqlPlan;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,6 +52,7 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     let spec = Spec {
         format: rqps_fleet::FORMAT,
         id: id(&folder),
+        folder: folder.clone(),
         plan: plan.name.clone(),
         place,
         groups,
@@ -64,7 +67,7 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     announce(&spec, &pieces);
     warn_of_nothing_to_join(&plan);
     if args.dry_run {
-        return print_scripts(&spec, &folder);
+        return print_scripts(context, &spec, &folder, &pieces);
     }
     let dirs = Dirs { cache: spec.cache.clone(), work: context.dirs.work.clone() };
     let what = format!("getting the builds of {}", counted(plan.arms.len(), "arm"));
@@ -98,7 +101,7 @@ fn make(
     let dump = copy_dump(plan, folder)?;
     let text = |plan: &Plan| -> anyhow::Result<String> {
         let text = with_dump(plan, dump.as_deref())?;
-        check_plan(&text, "the plan of a piece")?;
+        check_plan(&text, &folder.join(PIECES).join("piece").to_string_lossy())?;
         Ok(text)
     };
     let texts = pieces.iter().map(|piece| text(&piece.plan)).collect::<anyhow::Result<Vec<String>>>()?;
@@ -162,7 +165,7 @@ fn free_folder(context: &Context, name: &str) -> anyhow::Result<PathBuf> {
 
 /// Makes the folder: another call of the same moment gets the next number.
 fn claim_folder(context: &Context, name: &str) -> anyhow::Result<PathBuf> {
-    fs::create_dir_all(&context.results)?;
+    context.made_results()?;
     loop {
         let folder = free_folder(context, name)?;
         match fs::create_dir(&folder) {
@@ -185,7 +188,8 @@ fn cache(context: &Context, place: &Place) -> anyhow::Result<PathBuf> {
 }
 
 /// Exact versions, finished builds and copies of files, so that all hosts and all jobs have the same. Returns the
-/// hashes of those copies that nothing else checks, by path in the folder.
+/// hashes of those copies that nothing else checks, by path in the folder. The plan names copies relative to its
+/// pieces, so that the folder can be moved.
 fn pin(
     plan: &mut Plan,
     ingredients: &[Ingredients],
@@ -201,6 +205,7 @@ fn pin(
         if is_file(&arm.config) {
             let from = PathBuf::from(&arm.config);
             let to = Path::new("configs").join(&arm.name).join(from.file_name().unwrap_or(from.as_os_str()));
+            let in_fleet = Path::new(PIECES).join(&to);
             // What it includes of its own is not beside the copy. What is shipped each host has, and fits to itself.
             let text = match config.includes_shipped {
                 true => {
@@ -208,9 +213,9 @@ fn pin(
                 }
                 false => config.text.clone(),
             };
-            write(&folder.join(&to), text.as_bytes())?;
-            arm.config = folder.join(&to).to_string_lossy().into_owned();
-            files.insert(to, sha256_hex(text.as_bytes()));
+            write(&folder.join(&in_fleet), text.as_bytes())?;
+            arm.config = to.to_string_lossy().into_owned();
+            files.insert(in_fleet, sha256_hex(text.as_bytes()));
         }
     }
     Ok(files)
@@ -226,13 +231,14 @@ fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
 /// Copies the dump that a plan of own SQL loads. Each load compares its hash with the plan's.
 fn copy_dump(plan: &Plan, folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     let Some(dump) = plan.work.of::<SqlPlan>().and_then(SqlPlan::dump) else { return Ok(None) };
-    let copy = folder.join("data").join(dump.path.file_name().unwrap_or(dump.path.as_os_str()));
+    let relative = Path::new("data").join(dump.path.file_name().unwrap_or(dump.path.as_os_str()));
+    let copy = folder.join(PIECES).join(&relative);
     write(&copy, &[])?;
     fs::copy(&dump.path, &copy).with_context(|| format!("copying {}", dump.path.display()))?;
-    Ok(Some(copy))
+    Ok(Some(relative))
 }
 
-/// The plan as a file, with its dump at another place.
+/// The plan as a file, with its dump at another place, relative to it.
 fn with_dump(plan: &Plan, dump: Option<&Path>) -> anyhow::Result<String> {
     let text = plan.to_toml()?;
     let Some(dump) = dump else { return Ok(text) };
@@ -261,15 +267,37 @@ fn announce(spec: &Spec, pieces: &[Piece]) {
     }
 }
 
-fn print_scripts(spec: &Spec, folder: &Path) -> anyhow::Result<ExitCode> {
-    let Place::Slurm { partition } = &spec.place else {
-        let tasks: Vec<&str> = spec.tasks.iter().map(|task| task.id.as_str()).collect();
-        out::print_line(&tasks.join("\n"))?;
-        return Ok(ExitCode::SUCCESS);
+fn print_scripts(
+    context: &Context,
+    spec: &Spec,
+    folder: &Path,
+    pieces: &[Piece],
+) -> anyhow::Result<ExitCode> {
+    context.require_format(&[Format::Text, Format::Json], "scripts are not a table")?;
+    let script_of = |task: &Task| match &spec.place {
+        Place::Slurm { partition } => {
+            let name = format!("{}1", spec.job_prefix(&task.id));
+            Some(script(spec, folder, task, (&name, partition), &spec.excluded(task)))
+        }
+        Place::Local => None,
     };
+    if context.format == Format::Json {
+        let as_json = |task: &Task| {
+            let plan = pieces.get(task.piece as usize - 1).map(|piece| &piece.plan);
+            let arms = plan.map(|plan| plan.arms.iter().map(|arm| &arm.name).collect::<Vec<_>>());
+            json!({
+                "id": task.id, "piece": task.piece, "hosts": spec.groups.get(task.replica as usize - 1),
+                "tests": plan.map(|plan| &plan.workload.steps), "arms": arms, "seconds_estimated": task.seconds,
+                "limit_minutes": task.limit_minutes, "script": script_of(task),
+            })
+        };
+        let tasks: Vec<Value> = spec.tasks.iter().map(as_json).collect();
+        let value = json!({ "fleet": folder, "plan": spec.plan, "hosts": spec.groups, "tasks": tasks });
+        out::print_line(&serde_json::to_string_pretty(&value)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     for task in &spec.tasks {
-        let name = format!("{}1", spec.job_prefix(&task.id));
-        out::print_line(&script(spec, folder, task, (&name, partition), &spec.excluded(task)))?;
+        out::print_line(&script_of(task).unwrap_or_else(|| task.id.clone()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,9 +1,10 @@
 //! What a job does: it claims its task, resumes the run that this host began or begins one, and publishes the result.
 
+use super::progress::Recorded;
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::kit::KIT;
-use crate::verbs::run::{begin_in, measure};
+use crate::verbs::run::begin_in;
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, exit_code, out};
 use anyhow::Context as _;
 use rqps_builds::sha256_hex;
@@ -119,7 +120,10 @@ fn measured(
 ) -> anyhow::Result<()> {
     let folder = execution.folder();
     context.catch_signals();
-    let finish = measure(context, &mut execution);
+    out::message(&format!("run folder {}", folder.display()));
+    let mut progress = Recorded::new(&execution, claim, &context.stop);
+    let finish = execution.run(&mut progress, &context.stop);
+    progress.finish();
     drop(execution);
     context.release_signals();
     match finish? {
