@@ -67,7 +67,9 @@ pub enum Error {
     )]
     SilentProgram { program: String, seconds: u64 },
 
-    #[error("`{program}` is not in PATH; it is needed to {purpose}: install the package {package}")]
+    #[error(
+        "`{program}` is not in PATH; it is needed to {purpose}: install it, on Debian with `apt-get install {package}`"
+    )]
     NoProgram { program: String, package: &'static str, purpose: &'static str },
 
     #[error("the built-in recipes of {dbms} are invalid: {reason}; please report this")]

@@ -9,6 +9,8 @@ use rqps_plan::estimate::{estimate, load_seconds};
 use rqps_plan::isolated::{LOADS, block_seconds};
 use rqps_plan::{Plan, Protocol, schedule};
 use rqps_servers::HostLimits;
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Blocks until the first verdicts.
@@ -22,7 +24,8 @@ pub struct Needs {
     /// Tables with their indexes, of all data directories that exist at the same time; without logs.
     pub data_bytes: u64,
     pub disk_free_bytes: u64,
-    /// The directory that is measured, if it is not rqps' own that has them; of several the one with least free space.
+    /// The directory that is measured, if it is not rqps' own that has them; of several the one with least free space
+    /// for each arm.
     pub place: Option<PathBuf>,
     /// Caches of all servers that run at the same time, as far as configs give them.
     pub cache_bytes: u64,
@@ -32,18 +35,20 @@ pub struct Needs {
 impl Needs {
     pub fn of(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Self {
         let places = ingredients.iter().filter_map(|one| one.system.place(&one.build));
-        let free = |place: &Path| HostLimits::of(place).disk_free_bytes;
-        let place = places.min_by_key(|place| free(place));
-        let host = HostLimits::of(place.unwrap_or(&dirs.work));
+        let place =
+            tightest(places.collect(), |place| (device(place), HostLimits::of(place).disk_free_bytes));
+        let host = HostLimits::of(place.map_or(&dirs.work, |(place, _)| place));
         let rows = plan.work.rows_total();
+        // Of measured directories, those of one file system.
+        let resident_here = place.map_or_else(|| resident(plan), |(_, arms)| arms.min(resident(plan)));
         let (copies, seconds) = match plan.protocol {
-            Protocol::Sequence => (resident(plan), estimate(&schedule(plan), plan).iter().sum()),
+            Protocol::Sequence => (resident_here, estimate(&schedule(plan), plan).iter().sum()),
             Protocol::Isolated => {
                 let loads = distinct_loads(plan, ingredients) * u64::from(LOADS);
                 let blocks_s = FIRST_LOOK * block_seconds(plan, plan.workload.steps.len());
                 // What is measured in a place of its own is not copied.
                 let copies = if place.is_some() { 0 } else { loads };
-                (copies + resident(plan), loads as f64 * load_seconds(plan) + blocks_s)
+                (copies + resident_here, loads as f64 * load_seconds(plan) + blocks_s)
             }
         };
         let caches =
@@ -54,7 +59,7 @@ impl Needs {
             seconds,
             data_bytes: copies.saturating_mul(rows).saturating_mul(plan.work.row_bytes()),
             disk_free_bytes: host.disk_free_bytes,
-            place: place.map(Path::to_owned),
+            place: place.map(|(place, _)| place.to_owned()),
             cache_bytes: caches
                 .iter()
                 .take(resident(plan) as usize)
@@ -98,9 +103,40 @@ impl Needs {
     }
 }
 
+/// Of the directories that arms measure, one on the file system with the least free space for each arm there, and the
+/// number of these arms. `facts` are a directory's file system and its free bytes.
+fn tightest(places: Vec<&Path>, facts: impl Fn(&Path) -> (Option<u64>, u64)) -> Option<(&Path, u64)> {
+    let mut by_device: BTreeMap<Option<u64>, (&Path, u64, u64)> = BTreeMap::new();
+    for place in places {
+        let (device, free_bytes) = facts(place);
+        by_device.entry(device).or_insert((place, 0, free_bytes)).1 += 1;
+    }
+    let tightest = by_device.into_values().min_by_key(|(_, arms, free_bytes)| free_bytes / arms);
+    tightest.map(|(place, arms, _)| (place, arms))
+}
+
+/// The number of the file system that has `place`, or would have it.
+fn device(place: &Path) -> Option<u64> {
+    place.ancestors().find_map(|existing| std::fs::metadata(existing).ok()).map(|meta| meta.dev())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn directories_of_one_file_system_share_its_space() {
+        let facts = |place: &Path| match place.starts_with("/large") {
+            true => (Some(1), 100),
+            false => (Some(2), 60),
+        };
+        let of = |places: &[&'static str]| -> Option<(&'static Path, u64)> {
+            tightest(places.iter().copied().map(Path::new).collect(), facts)
+        };
+        assert_eq!(of(&["/large/a", "/small"]), Some((Path::new("/small"), 1)));
+        assert_eq!(of(&["/large/a", "/small", "/large/b"]), Some((Path::new("/large/a"), 2)));
+        assert_eq!(of(&[]), None);
+    }
 
     #[test]
     fn what_the_host_lacks_is_named() {

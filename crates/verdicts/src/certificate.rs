@@ -297,6 +297,13 @@ impl Seen<'_> {
                     "{took}, more than with a write cache that survives power loss, less than to reach flash"
                 ),
             ),
+            // A sync that waits for a CPU takes as long as one that waits for the medium.
+            _ if self.own_cpus().is_some_and(|own| own.answer == Answer::No) => (
+                Answer::Unclear,
+                format!(
+                    "{took}, for which busy CPUs are reason enough: measure again when other programs do not use them"
+                ),
+            ),
             _ => (
                 Answer::No,
                 format!(

@@ -108,8 +108,8 @@ fn print_certificate(context: &Context, facts: &HostFacts, figures: &[HostFigure
     let mut lines: Vec<String> = answers.iter().map(|answer| answer_line(context, answer)).collect();
     lines.extend(promise.map(|promise| {
         format!(
-            "one client that waits for this disk at each commit can do {:.0} commits per second ({:.0} to {:.0} in single \
-             slices)",
+            "one client that waits for this disk at each commit can do at most {:.0} commits per second ({:.0} to {:.0} by \
+             the slowest and the fastest slices)",
             promise.per_s, promise.low_per_s, promise.high_per_s
         )
     }));

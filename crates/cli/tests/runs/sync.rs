@@ -150,11 +150,11 @@ fn what_cannot_be_measured_is_refused_before_anything_is_written() {
     let mut without_fio = bench.rqps(&["run", &plan(&bench, dir.path(), "", "", &["a"])]);
     without_fio.env("PATH", bench.path());
     let words = Running::of(without_fio).end().expect(3).stderr;
-    assert!(words.contains("`fio` is not in PATH") && words.contains("package fio"), "{words}");
+    assert!(words.contains("`fio` is not in PATH") && words.contains("apt-get install fio"), "{words}");
     let mut checked = bench.rqps(&["plan", "check", &plan(&bench, dir.path(), "", "", &["a"])]);
     checked.env("PATH", bench.path());
     let words = Running::of(checked).end().expect(0).stderr;
-    assert!(words.contains("does not run on this host") && words.contains("package fio"), "{words}");
+    assert!(words.contains("does not run on this host") && words.contains("apt-get install fio"), "{words}");
     assert!(is_empty(dir.path()));
 }
 

@@ -95,8 +95,8 @@ pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bo
             let [low, middle, high] = [promise.low_per_s, promise.per_s, promise.high_per_s]
                 .map(|per_s| number::significant(per_s, 3));
             table.footnotes.push(format!(
-                "{}: promised is what one client can do at the disk's latency before and after the run: {middle} commits per \
-                 second, {low} to {high} in single slices, each of 16 KiB and an fdatasync",
+                "{}: promised is the most that one client can do at the disk's latency before and after the run: {middle} \
+                 commits per second, {low} to {high} by the slowest and the fastest slices, each of 16 KiB and an fdatasync",
                 run.folder.name()
             ));
         }
