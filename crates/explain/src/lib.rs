@@ -31,7 +31,7 @@ mod words;
 
 use rqps_stats::{Class, Detector, Verdict};
 
-use rqps_model::{Dbms, Group};
+use rqps_model::Group;
 use rqps_store::{Arm, PlannedStep, Role, Run};
 use rqps_verdicts::RunVerdicts;
 
@@ -91,11 +91,7 @@ pub fn differences(run: &Run, base: usize, arm: usize) -> Result<Vec<Difference>
 
 /// What differs between two directories as arms, also of two runs; nothing where either is no directory.
 pub fn directory_differences(base: &Arm, arm: &Arm) -> Vec<Difference> {
-    if is_directory(base) && is_directory(arm) { settings::directory(base, arm) } else { Vec::new() }
-}
-
-fn is_directory(arm: &Arm) -> bool {
-    arm.dbms == Dbms::Directory.name()
+    if base.is_directory() && arm.is_directory() { settings::directory(base, arm) } else { Vec::new() }
 }
 
 /// How the states differ in which a test of a sequence starts on an arm and on base: dead rows, sizes, the history list
@@ -203,7 +199,7 @@ fn findings(
     found.extend(waits::findings(cx)?);
     let mut remarks = remarks(cx);
     // No program serves a directory that could be profiled or counted.
-    if !is_directory(cx.candidate()) {
+    if !cx.candidate().is_directory() {
         found.extend(profile::finding(cx, &mut remarks)?);
     }
     Ok((rank::ranked(cx, found, suspects), remarks))
@@ -214,7 +210,7 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
     let one_pass = "one pass: only differences of 10 % or more are reported, and any of them may be noise; protocol \
                     \"isolated\" or `passes` measures the noise";
     let time_remark = match decompose::instructions_metric(cx.figures) {
-        _ if is_directory(cx.candidate()) => None,
+        _ if cx.candidate().is_directory() => None,
         _ if cx.decomposition.is_none() => {
             Some("no CPU times per session, so the time per operation is not split")
         }

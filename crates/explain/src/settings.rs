@@ -271,9 +271,7 @@ fn after_load(base: &Arm, arm: &Arm) -> Option<Difference> {
 
 /// Differences between two directories: their file systems, mount options (only those that differ) and devices.
 pub(crate) fn directory(base: &Arm, arm: &Arm) -> Vec<Difference> {
-    let value = |arm: &Arm, name: &str| {
-        arm.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone())
-    };
+    let value = |arm: &Arm, name: &str| arm.fact(name).map(str::to_owned);
     let names: BTreeSet<&String> = base.facts.iter().chain(&arm.facts).map(|fact| &fact.name).collect();
     let difference = |name: &String| {
         let (mut before, mut after) = (value(base, name), value(arm, name));
@@ -295,7 +293,7 @@ fn only_in(these: &BTreeSet<String>, others: &BTreeSet<String>, separator: &str)
 /// Differences in how the servers were built; for flags, only the words that differ.
 fn build(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let kind = DifferenceKind::Build;
-    if crate::is_directory(base) {
+    if base.is_directory() {
         return directory(base, arm);
     }
     let compiler = |arm: &Arm| {

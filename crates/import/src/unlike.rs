@@ -38,7 +38,8 @@ pub fn split(
 ) -> Result<Split> {
     let path = |source: usize| paths[source].as_path();
     let releases = releases(&arms.all, found, sources)?;
-    let by_name = of_names(&arms.all, found, &releases, path);
+    let cases = Case::of_all(found);
+    let by_name = of_names(&arms.all, (found, &cases), &releases, path);
     let parts: Vec<String> = found
         .iter()
         .zip(&releases)
@@ -60,7 +61,7 @@ pub fn split(
     for one in found.iter_mut().chain(beside) {
         one.arm = place(one).unwrap_or(split.first[one.arm]);
     }
-    expect_one_origin(&arms.all, found, sources)?;
+    expect_one_origin(&arms.all, (found, &cases), sources)?;
     Ok(Split { first: split.first, notes: split.notes })
 }
 
@@ -119,14 +120,13 @@ fn together(arm: usize, arms: &[ImportedArm]) -> usize {
 /// What tells files apart that have results of the same arm and test, but names that are not those of repeats.
 fn of_names<'a>(
     arms: &[ImportedArm],
-    found: &[Found],
+    (found, cases): (&[Found], &[Case]),
     releases: &[String],
     path: impl Fn(usize) -> &'a Path,
 ) -> BTreeMap<Key, String> {
-    let cases = Case::of_all(found);
     let mut of_test: BTreeMap<(usize, &str, String), BTreeSet<usize>> = BTreeMap::new();
     let mut of_arm: BTreeMap<(usize, &str), BTreeSet<usize>> = BTreeMap::new();
-    for ((one, case), release) in found.iter().zip(&cases).zip(releases) {
+    for ((one, case), release) in found.iter().zip(cases).zip(releases) {
         // Who names arms, or numbers repeats, has said what is a repeat.
         let is_numbered = one.repeat.is_some() && arms[one.arm].is_told || one.measurement.repeat.is_some();
         if !(arms[one.arm].is_given || is_numbered) {
@@ -301,11 +301,14 @@ fn cpu(one: &Found, _: &[Source]) -> Option<String> {
 
 /// # Errors
 /// If results of one arm and test come from other programs or hosts, and nobody said that they are repeats.
-fn expect_one_origin(arms: &[ImportedArm], found: &[Found], sources: &[Source]) -> Result<()> {
-    let cases = Case::of_all(found);
+fn expect_one_origin(
+    arms: &[ImportedArm],
+    (found, cases): (&[Found], &[Case]),
+    sources: &[Source],
+) -> Result<()> {
     for origin in [tool, cpus, cpu] {
         let mut known: BTreeMap<(usize, String), (String, usize)> = BTreeMap::new();
-        for (one, case) in found.iter().zip(&cases) {
+        for (one, case) in found.iter().zip(cases) {
             let is_said = arms[one.arm].is_given || one.measurement.repeat.is_some() || one.repeat.is_some();
             let Some(own) = origin(one, sources).filter(|_| !is_said) else { continue };
             let (first, source) =

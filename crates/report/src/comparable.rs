@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use rqps_model::Dbms;
 use rqps_store::{Arm, PlannedStep, Role, Run, counted};
 
 /// A parameter in which two runs differ.
@@ -88,11 +87,7 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
     let results = meta.is_imported().then(|| ("results".to_owned(), meta.workload_title.clone()));
     let method = meta.method.iter().filter(|setting| !(meta.is_imported() && setting.name == "format"));
     // Of directories the kernel, the file system and its mount options are what is compared.
-    let is_measured = |key: &str| {
-        base.is_some_and(|arm| {
-            arm.dbms == Dbms::Directory.name() && arm.facts.iter().any(|fact| fact.name == key)
-        })
-    };
+    let is_measured = |key: &str| base.is_some_and(|arm| arm.is_directory() && arm.fact(key).is_some());
     let host = run.host.iter().filter(|fact| fact.comparable && !is_measured(&fact.key));
     fixed
         .into_iter()

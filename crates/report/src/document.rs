@@ -329,7 +329,7 @@ impl Cell {
         Self::number(count as f64, count.to_string())
     }
 
-    fn is_known(&self) -> bool {
+    pub fn is_known(&self) -> bool {
         !(self.is_missing() || self.text.is_empty())
     }
 
@@ -339,7 +339,7 @@ impl Cell {
     }
 }
 
-pub(crate) const MISSING: &str = "-";
+const MISSING: &str = "-";
 
 /// Colour of a cell, if the output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_model::{Events, Metric};
+use rqps_model::{Events, Metric, sample};
 use statrs::function::beta::beta_reg;
 
 use crate::distribution::t_two_sided;
@@ -275,5 +275,5 @@ fn as_block(host: u32, data: &MetricData, arms: usize, base: usize) -> Option<Bl
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    (!values.is_empty()).then(|| sample::mean(values))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::text_enum::text_enum;
-use rqps_model::{LeftOut, ServerSetting, Setting};
+use rqps_model::{Dbms, LeftOut, ServerSetting, Setting};
 
 text_enum! {
     /// An arm's place in the experiment.
@@ -54,6 +54,16 @@ pub struct Arm {
 }
 
 impl Arm {
+    /// Whether it is a directory that is measured itself, without a server.
+    pub fn is_directory(&self) -> bool {
+        self.dbms == Dbms::Directory.name()
+    }
+
+    /// What the server, or the host of a directory, tells of it by this name.
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        self.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+    }
+
     /// The variant's label, `dbms-version.config`: `postgres-18.1.x10b_c8r32`. Imported arms may lack parts of it; the
     /// arm's name if they lack all.
     pub fn variant(&self) -> String {

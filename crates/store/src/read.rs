@@ -73,6 +73,11 @@ impl Run {
         self.steps.iter().find(|step| step.name == name)
     }
 
+    /// What is recorded of the host by this key.
+    pub fn host_fact(&self, key: &str) -> Option<&str> {
+        self.host.iter().find(|fact| fact.key == key).map(|fact| fact.value.as_str())
+    }
+
     pub(crate) fn open(folder: RunFolder) -> Result<Self> {
         let path = folder.db_path();
         let mut connection = open_read_only(&path).map_err(Error::sql(&path))?;

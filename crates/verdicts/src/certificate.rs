@@ -1,6 +1,6 @@
 //! What a host's certificate means: plain answers, and what changed between two certificates.
 
-use rqps_model::{Dbms, HostFigure, HostQuantity, words};
+use rqps_model::{HostFigure, HostQuantity, words};
 use rqps_store::{Certificates, Role, Run};
 use serde::Serialize;
 
@@ -116,13 +116,11 @@ pub struct DataMount<'a> {
 impl<'a> DataMount<'a> {
     /// That of a run: where it keeps data, or base's directory if directories are measured.
     pub fn of(run: &'a Run) -> Self {
-        let base = run.arms.iter().find(|arm| arm.role == Role::Base && arm.dbms == Dbms::Directory.name());
+        let base = run.arms.iter().find(|arm| arm.role == Role::Base && arm.is_directory());
         if let Some(base) = base {
-            let fact = |key: &str| base.facts.iter().find(|fact| fact.name == key).map(|fact| &*fact.value);
-            return Self { place: Some(&base.build_origin), ..Self::from_facts(fact) };
+            return Self { place: Some(&base.build_origin), ..Self::from_facts(|name| base.fact(name)) };
         }
-        let fact = |key: &str| run.host.iter().find(|fact| fact.key == key).map(|fact| &*fact.value);
-        Self { place: fact("directory"), ..Self::from_facts(fact) }
+        Self { place: run.host_fact("directory"), ..Self::from_facts(|key| run.host_fact(key)) }
     }
 
     fn from_facts(fact: impl Fn(&str) -> Option<&'a str>) -> Self {

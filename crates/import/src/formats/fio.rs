@@ -135,7 +135,10 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
             let name = line.split(':').next().unwrap_or_default().to_owned();
             let has_label = label.is_some();
             let (name, at) = label.take().unwrap_or((name, at));
-            let write_bytes = line.split_once("(W) ").and_then(|(_, rest)| size(rest.split(',').next()?));
+            let of_writes =
+                line.split_once("(W) ").and_then(|(_, rest)| rest.split(',').next()?.split_once('-'));
+            let write_bytes =
+                of_writes.filter(|(least, most)| least == most).and_then(|(least, _)| size(least));
             let settings = settings(line);
             tests.push(FioTest { name, has_label, jobs: Vec::new(), write_bytes, line: at, settings });
         } else if line.starts_with("fio-") {
@@ -174,18 +177,8 @@ fn settings(line: &str) -> Vec<(&'static str, String)> {
 
 /// The bytes of `16k`, or of `(R) 16.0KiB-16.0KiB, (W) 16.0KiB-16.0KiB` if all are the same; else the text.
 fn block_size(text: &str) -> String {
-    let bytes = |word: &str| -> Option<u64> {
-        let end = word.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(word.len());
-        let factor: u64 = match word[end..].to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
-            "" => 1,
-            "k" => 1 << 10,
-            "m" => 1 << 20,
-            _ => return None,
-        };
-        Some((number(&word[..end])? * factor as f64) as u64)
-    };
     let words = text.split([' ', ',', '-']).filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    let sizes: Vec<Option<u64>> = words.map(bytes).collect();
+    let sizes: Vec<Option<u64>> = words.map(|word| Some(size(word)? as u64)).collect();
     match sizes.first() {
         Some(Some(first)) if sizes.iter().all(|size| *size == Some(*first)) => first.to_string(),
         _ => text.trim().to_owned(),
@@ -247,18 +240,17 @@ fn percentiles(text: &str) -> impl Iterator<Item = (f64, f64)> {
     })
 }
 
-/// The size of requests that all have one, in bytes: `16.0KiB-16.0KiB`.
+/// Bytes: `4096`, `16k`, `16.0KiB`.
 fn size(text: &str) -> Option<f64> {
-    let (least, most) = text.split_once('-')?;
-    let digits = least.find(|c: char| c.is_ascii_alphabetic())?;
-    let factor = match &least[digits..] {
-        "B" => 1.0,
-        "KiB" => 1024.0,
-        "MiB" => 1_048_576.0,
-        "GiB" => 1_073_741_824.0,
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let factor = match text[end..].to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
+        "" => 1.0,
+        "k" => 1024.0,
+        "m" => 1_048_576.0,
+        "g" => 1_073_741_824.0,
         _ => return None,
     };
-    (least == most).then(|| number(&least[..digits]).map(|size| size * factor))?
+    Some(number(&text[..end])? * factor)
 }
 
 /// `43.4k`, `1083`, `1.2M`.

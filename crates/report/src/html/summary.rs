@@ -61,7 +61,7 @@ pub(super) fn title(page: &Page<'_>) -> String {
 
 fn about(page: &Page<'_>) -> String {
     let meta = &page.run.meta;
-    let host = |key: &str| page.run.host.iter().find(|fact| fact.key == key).map(|fact| fact.value.as_str());
+    let host = |key: &str| page.run.host_fact(key);
     let cpus = host("cpus_online").map(|cpus| format!(" ({cpus} CPUs)")).unwrap_or_default();
     let clients = match meta.clients {
         0 => String::new(),

@@ -1,6 +1,6 @@
 //! Aligned text: numbers right-aligned, labels last, two spaces between columns.
 
-use crate::document::{Align, Block, Cell, Column, Document, MISSING, Row, Table, Tint};
+use crate::document::{Align, Block, Cell, Column, Document, Row, Table, Tint};
 use crate::format::Screen;
 use crate::render::{by_group, wrapped};
 
@@ -48,6 +48,7 @@ fn render_table(table: &Table, screen: Screen) -> String {
     lines.iter_mut().for_each(|line| *line = wrapped(line, screen.width));
     let parts = Parts::of(table, screen.width);
     lines.extend(parts.constants());
+    let heads: Vec<Cell> = table.columns.iter().map(|column| Cell::words(&*column.name)).collect();
     for (group, rows) in by_group(table) {
         if group.is_some() || lines.len() > 1 {
             lines.push(String::new());
@@ -57,7 +58,6 @@ fn render_table(table: &Table, screen: Screen) -> String {
             if at > 0 {
                 lines.push(String::new());
             }
-            let heads: Vec<Cell> = table.columns.iter().map(|column| Cell::words(&*column.name)).collect();
             lines.push(parts.line(part, &heads, false));
             lines.extend(rows.iter().map(|row| parts.line(part, &row.cells, screen.color)));
         }
@@ -167,7 +167,7 @@ impl<'a> Parts<'a> {
         let of_row = |index: usize| {
             let name = &self.table.columns[index].name;
             let texts = rows.iter().filter_map(move |row| Some((row.cells.first()?, row.cells.get(index)?)));
-            let said = texts.filter(|(_, remark)| !remark.text.is_empty() && remark.text != MISSING);
+            let said = texts.filter(|(_, remark)| !remark.text.is_empty() && remark.is_known());
             let lines: Vec<String> =
                 said.map(|(row, remark)| format!("- {}: {}", row.text, remark.text)).collect();
             let head = (!lines.is_empty()).then(|| format!("\n{name}"));
