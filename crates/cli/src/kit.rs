@@ -14,6 +14,7 @@ pub static KIT: Kit = Kit {
         drivers::INSERT_CLIENTS,
         drivers::SQL_CLIENTS,
         rocksdb::CLIENTS,
+        rocksdb::DB_BENCH,
         drivers::TPROC_C_CLIENTS,
         drivers::HAMMERDB,
         device::FIO,

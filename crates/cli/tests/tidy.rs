@@ -203,7 +203,8 @@ fn only_its_own_files_ask_which_benchmark_system_or_driver_it_is() {
         "is_queue",
         "run_queue",
     ];
-    let of_executor = ["rqps_workloads", "crate::sql", "Dbms::", "Driver::Sysbench", "Driver::HammerDb"];
+    let of_executor =
+        ["rqps_workloads", "crate::sql", "Dbms::", "Driver::Sysbench", "Driver::HammerDb", "Driver::DbBench"];
     let mut found = Vec::new();
     for source in sources().iter().filter(|source| source.path.contains("/src/")) {
         if NAMES_A_BENCHMARK.iter().any(|path| source.path.starts_with(path)) || is_test(&source.path) {

@@ -62,6 +62,7 @@ pub fn begin(
     }
     let driver = kit.driver(&plan)?;
     let driver_text = driver.described()?;
+    ingredients.iter().try_for_each(|one| driver.check_build(&one.build))?;
     pin_versions(&mut plan, &ingredients);
     dirs.create_work()?;
     let host = kit.host.facts(&dirs.work)?;
@@ -175,6 +176,7 @@ fn reopened(
         .collect::<Result<Vec<_>>>()?;
     let driver = kit.driver(&plan)?;
     same_driver(run, driver.described()?)?;
+    ingredients.iter().try_for_each(|one| driver.check_build(&one.build))?;
     if !other_host {
         same_host(run, kit.host, dirs)?;
     }

@@ -6,6 +6,7 @@ use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
 use crate::system::Admin;
+use rqps_builds::Build;
 use rqps_driver::{Member, Observer, SliceSpec, StepError, StepResult};
 use rqps_model::{FixedWork, Limit, Metrics, Pacer, Unit, Warmup};
 use rqps_plan::{Plan, StepDef, Workplan};
@@ -29,6 +30,14 @@ pub trait Driver: Sync {
     /// If its program is not installed.
     fn described(&self) -> Result<Option<String>> {
         Ok(None)
+    }
+
+    /// Whether it can drive this build.
+    ///
+    /// # Errors
+    /// If the build lacks what the driver runs.
+    fn check_build(&self, _build: &Build) -> Result<()> {
+        Ok(())
     }
 
     /// Whether windows of several arms can run interleaved, in turns of some milliseconds. If true,

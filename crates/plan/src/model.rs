@@ -177,6 +177,8 @@ words! {
         Sysbench = "sysbench",
         /// The installed HammerDB.
         HammerDb = "hammerdb",
+        /// The db_bench of each build.
+        DbBench = "db_bench",
     }
 }
 

@@ -101,6 +101,7 @@ fn data_header(plan: &Plan) -> String {
         Driver::Rqps => "",
         Driver::Sysbench => " by sysbench",
         Driver::HammerDb => " by HammerDB",
+        Driver::DbBench => " by db_bench",
     };
     // A directory has neither tables nor connections.
     if plan.work.tables() > 0 {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use procfs::process::{Process, Task};
 
 use crate::error::{Error, Result};
+use crate::host::tick_us;
 use crate::process::{CpuCost, ServerIo, TaskKey, process_cpu_ns};
 
 /// One reading of a process and its threads.
@@ -20,6 +21,8 @@ pub(crate) struct ThreadsSnapshot {
     cpu_ns: u64,
     user_ticks: u64,
     system_ticks: u64,
+    /// Of ended children: user and system.
+    waited_ticks: [u64; 2],
 }
 
 /// Cumulative counters of one live thread.
@@ -74,21 +77,24 @@ impl ThreadsSnapshot {
             cpu_ns: process_cpu_ns(pid).ok_or_else(gone)?,
             user_ticks: stat.utime,
             system_ticks: stat.stime,
+            waited_ticks: [stat.cutime, stat.cstime].map(|ticks| ticks.max(0) as u64),
         })
     }
 
     /// CPU of the whole process since `before`, including ended threads: by its clock, but at least the sum of its
-    /// threads.
+    /// threads; and, in ticks, of children that have ended.
     pub(crate) fn cpu_since(&self, before: &Self) -> CpuCost {
         let clock_us = self.cpu_ns.saturating_sub(before.cpu_ns) / 1000;
+        let waited = |at: usize| self.waited_ticks[at].saturating_sub(before.waited_ticks[at]);
+        let (waited_user, waited_system) = (waited(0), waited(1));
         CpuCost::split(
-            clock_us.max(self.live_since_us(before)),
-            self.user_ticks.saturating_sub(before.user_ticks),
-            self.system_ticks.saturating_sub(before.system_ticks),
+            clock_us.max(self.live_since_us(before)) + (waited_user + waited_system) * tick_us(),
+            self.user_ticks.saturating_sub(before.user_ticks) + waited_user,
+            self.system_ticks.saturating_sub(before.system_ticks) + waited_system,
         )
     }
 
-    /// CPU since `before` of threads that have ended, microseconds.
+    /// CPU since `before` of threads and children that have ended, microseconds.
     pub(crate) fn ended_since_us(&self, before: &Self) -> u64 {
         self.cpu_since(before).cpu_us - self.live_since_us(before)
     }

@@ -4,7 +4,7 @@ use crate::database::Database;
 use crate::error::Result;
 use crate::protocol::{Counter, Shape};
 
-const TICKERS: &str = "tickers";
+pub(crate) const TICKERS: &str = "tickers";
 const HISTOGRAMS: &str = "histograms";
 const STATS: &str = "rocksdb.stats";
 
@@ -35,6 +35,11 @@ pub(crate) fn read(database: &Database) -> Result<Vec<Counter>> {
         counters.extend(parse_stats(&text));
     }
     Ok(counters)
+}
+
+/// All counters in what db_bench prints: its statistics, and `rocksdb.stats`.
+pub(crate) fn parse(text: &str) -> Vec<Counter> {
+    text.lines().flat_map(parse_statistic).chain(parse_stats(text)).collect()
 }
 
 fn counter(group: &str, name: String, value: f64) -> Counter {

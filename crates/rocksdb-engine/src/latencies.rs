@@ -46,16 +46,25 @@ fn failed(error: &dyn std::fmt::Display) -> Error {
     Error::Misuse(format!("cannot add up latencies: {error}"))
 }
 
+/// A histogram of nanoseconds.
+pub(crate) fn empty() -> Result<Histogram<u64>> {
+    Histogram::new_with_bounds(1, NS_MAX, DIGITS).map_err(|error| failed(&error))
+}
+
 /// The latencies of all clients in HdrHistogram's V2 encoding.
 pub(crate) fn encoded<'a>(each: impl Iterator<Item = &'a Latencies>) -> Result<Vec<u8>> {
-    use hdrhistogram::serialization::{Serializer, V2Serializer};
-    let sum = Histogram::<u64>::new_with_bounds(1, NS_MAX, DIGITS);
-    let mut sum = sum.map_err(|error| failed(&error))?;
+    let mut sum = empty()?;
     for latencies in each {
         latencies.add_to(&mut sum)?;
     }
+    serialized(&sum)
+}
+
+/// A histogram in HdrHistogram's V2 encoding.
+pub(crate) fn serialized(histogram: &Histogram<u64>) -> Result<Vec<u8>> {
+    use hdrhistogram::serialization::{Serializer, V2Serializer};
     let mut bytes = Vec::new();
-    V2Serializer::new().serialize(&sum, &mut bytes).map_err(|error| failed(&error))?;
+    V2Serializer::new().serialize(histogram, &mut bytes).map_err(|error| failed(&error))?;
     Ok(bytes)
 }
 
@@ -70,7 +79,7 @@ mod tests {
             for ns in [value - 1, value, value + 1, value + value / 3] {
                 let mut one = Latencies::new();
                 one.record(ns);
-                let mut sum = Histogram::<u64>::new_with_bounds(1, NS_MAX, DIGITS).unwrap();
+                let mut sum = empty().unwrap();
                 one.add_to(&mut sum).unwrap();
                 let (found, ns) = (sum.max() as f64, ns.min(NS_MAX) as f64);
                 assert_eq!(sum.len(), 1);

@@ -13,6 +13,7 @@ mod entries;
 mod error;
 mod gate;
 mod latencies;
+mod program;
 pub mod protocol;
 mod serve;
 mod window;

@@ -2,6 +2,7 @@
 //! request after the other; a window is a conversation of its own.
 
 use std::io::{BufRead, Write};
+use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,8 @@ pub enum Request {
     Flush,
     /// Whether level 0 is compacted as soon as it has a file.
     CompactLevel0(bool),
+    /// Whether the db_bench at this path is of the library's release.
+    CheckProgram(PathBuf),
     /// Runs a window: an [`Event`] follows, and so on.
     Run(RunSpec),
     /// During a window: continue after [`Event::Opens`] or [`Event::Closed`].
@@ -142,6 +145,8 @@ pub enum End {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSpec {
     pub open: OpenOptions,
+    /// The db_bench that works instead of client threads. It has no warm-up.
+    pub program: Option<PathBuf>,
     pub work: Work,
     pub clients: u32,
     /// Number of keys in the database.
@@ -161,7 +166,8 @@ pub struct RunSpec {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// All clients are warm and wait for [`Request::Go`]; kernel ids of their threads, then of the background writer.
+    /// All clients are warm and wait for [`Request::Go`]; kernel ids of their threads, then of the background writer;
+    /// none of a program.
     Opens(Vec<u32>),
     Progress {
         phase: Phase,

@@ -3,7 +3,7 @@
 use std::io::BufReader;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use crate::counters;
 use crate::database::Database;
 use crate::describe;
 use crate::error::{Error, Result};
-use crate::protocol::{Event, OpenOptions, Reply, Request, RunSpec, receive, send};
+use crate::program::{self, Files};
+use crate::protocol::{Counter, Event, OpenOptions, Reply, Request, RunResult, RunSpec, receive, send};
 use crate::window::{self, Lead};
 
 /// Option that decides how many files of level 0 start a compaction.
@@ -23,13 +24,17 @@ const LEVEL0_TRIGGER: &str = "level0_file_num_compaction_trigger";
 /// Its default in RocksDB.
 const LEVEL0_TRIGGER_DEFAULT: &str = "4";
 
+const CLOSED: &str = "the database is closed: it could not be reopened";
+
 pub(crate) struct Engine {
     api: &'static Api,
     path: PathBuf,
     /// The options of the config.
     options: String,
-    /// `None` only while it is reopened, or if that failed.
+    /// `None` only while it is reopened, or if that failed, and while a program works on it.
     database: RwLock<Option<Opened>>,
+    /// The counters at the end of a program's window, until the database is open again.
+    of_program: Mutex<Option<Vec<Counter>>>,
 }
 
 struct Opened {
@@ -48,6 +53,7 @@ impl Engine {
             path: path.to_path_buf(),
             options: options.to_owned(),
             database: RwLock::new(Some(Opened { database, how })),
+            of_program: Mutex::default(),
         });
         let mut signals = Signals::new([SIGTERM]).map_err(Error::io("wait for signals"))?;
         let listener =
@@ -105,10 +111,17 @@ impl Engine {
         self.database.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn of_program(&self) -> MutexGuard<'_, Option<Vec<Counter>>> {
+        self.of_program.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn answer(&self, request: Request) -> Result<Reply> {
         let guard = self.read();
         let Some(Opened { database, how }) = guard.as_ref() else {
-            return Err(Error::Misuse("the database is closed: it could not be reopened".to_owned()));
+            return match (request, self.of_program().as_ref()) {
+                (Request::Counters, Some(counters)) => Ok(Reply::Counters(counters.clone())),
+                _ => Err(Error::Misuse(CLOSED.to_owned())),
+            };
         };
         Ok(match request {
             Request::Property(name) => Reply::Text(
@@ -138,6 +151,10 @@ impl Engine {
                 database.set_option(LEVEL0_TRIGGER, if at_once { "1" } else { usual })?;
                 Reply::Done
             }
+            Request::CheckProgram(program) => {
+                program::check_version(&program, &describe::newest_options(database.path())?)?;
+                Reply::Done
+            }
             Request::Run(_) | Request::Go | Request::Cancel => Reply::Done,
         })
     }
@@ -152,15 +169,36 @@ impl Engine {
 
     fn window(&self, spec: &RunSpec, lead: &mut dyn Lead) -> Result<Event> {
         self.reopen(spec.open)?;
+        if let Some(program) = &spec.program {
+            let result = self.window_of(program, spec, lead);
+            *self.of_program() = None;
+            self.reopen(OpenOptions { fills: false, ..spec.open })?;
+            return Ok(Event::Result(Box::new(result?)));
+        }
         let result = match self.read().as_ref() {
             Some(opened) => window::run(&opened.database, spec, lead),
-            None => Err(Error::Misuse("the database is closed".to_owned())),
+            None => Err(Error::Misuse(CLOSED.to_owned())),
         };
         if spec.open.fills {
             // What is in memtables only is written when the database is closed.
             self.reopen(OpenOptions { fills: false, ..spec.open })?;
         }
         Ok(Event::Result(Box::new(result?)))
+    }
+
+    /// A window of db_bench, for which the database is closed.
+    fn window_of(&self, program: &Path, spec: &RunSpec, lead: &mut dyn Lead) -> Result<RunResult> {
+        let options = describe::newest_options(&self.path)?;
+        lead.say(&Event::Opens(Vec::new()))?;
+        lead.wait_for_go()?;
+        drop(self.write().take());
+        let directory = self.path.parent().unwrap_or(&self.path);
+        let files = Files { database: &self.path, directory, options: &options, configured: &self.options };
+        let (result, counters) = program::run(program, &files, spec, lead)?;
+        *self.of_program() = Some(counters);
+        lead.say(&Event::Closed)?;
+        lead.wait_for_go()?;
+        Ok(result)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Whether an engine process really reads its tables with O_DIRECT: by the flags of its open files, not by its options.
+//! Whether an engine process really reads its tables with O_DIRECT: by the flags of its open files, not by its options;
+//! and what else only a running db_bench shows.
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +13,32 @@ const O_DIRECT: u32 =
 pub(crate) struct OpenTables {
     pub all: u64,
     pub direct: u64,
+}
+
+/// What was seen of a db_bench while it worked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OfProgram {
+    pub tables: OpenTables,
+    /// The most memory that it had, kB.
+    pub memory_kb: u64,
+}
+
+impl OfProgram {
+    /// Looks at the children of the engine process.
+    pub fn look(&mut self, engine: u32) {
+        let tasks = fs::read_dir(format!("/proc/{engine}/task")).into_iter().flatten().flatten();
+        let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        for pid in children.flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()) {
+            let open = pid.parse().map(OpenTables::of).unwrap_or_default();
+            if open.all > self.tables.all {
+                self.tables = open;
+            }
+            let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            let memory = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kb = memory.and_then(|text| text.split_whitespace().next()?.parse().ok());
+            self.memory_kb = self.memory_kb.max(kb.unwrap_or(0));
+        }
+    }
 }
 
 impl OpenTables {

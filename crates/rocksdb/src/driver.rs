@@ -1,6 +1,10 @@
-//! Driver of db_bench's steps with threads in the engine process.
+//! Drivers of db_bench's steps: threads in the engine process, and the build's own db_bench as its child.
 
+use std::path::PathBuf;
 use std::time::Instant;
+
+use rqps_builds::Build;
+use rqps_builds::rocksdb::program_of;
 
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_executor::{
@@ -9,27 +13,46 @@ use rqps_executor::{
 };
 use rqps_model::random::name_word;
 use rqps_model::{EndedBy, Limit, Warmup};
-use rqps_plan::{Benchmark, Plan};
-use rqps_rocksdb_engine::protocol::{End, OpenOptions, RunSpec, Shape, Work};
+use rqps_plan::{Benchmark, Driver as Program, Plan};
+use rqps_rocksdb_engine::protocol::{End, OpenOptions, Request, RunSpec, Shape, Work};
 use rqps_store::Load;
 use rqps_workloads::db_bench::{
     DbBench, DbBenchPlan, ENTRIES_PER_SCAN, KEY_BYTES, Kind, OPERATIONS, test_by_name,
 };
 
 use crate::connection::Connection;
-use crate::direct::OpenTables;
+use crate::direct::{OfProgram, OpenTables};
 use crate::metrics::{Changes, of_shape};
 use crate::system::RocksdbAddress;
 use crate::window::Lead;
 
 /// rqps' own clients.
-pub static CLIENTS: &dyn Driver = &Clients;
+pub static CLIENTS: &dyn Driver = &Clients(Program::Rqps);
 
-struct Clients;
+/// The db_bench of each build.
+pub static DB_BENCH: &dyn Driver = &Clients(Program::DbBench);
+
+struct Clients(Program);
 
 impl Driver for Clients {
     fn id(&self) -> &'static str {
-        "rqps"
+        self.0.key()
+    }
+
+    fn described(&self) -> Result<Option<String>> {
+        Ok((self.0 == Program::DbBench).then(|| "db_bench of each build".to_owned()))
+    }
+
+    fn check_build(&self, build: &Build) -> Result<()> {
+        if self.0 != Program::DbBench || program_of(build).is_some() {
+            return Ok(());
+        }
+        Err(Error::Builds(rqps_builds::Error::NotABuild {
+            path: build.root.clone(),
+            reason: "it has no bin/db_bench, which driver = \"db_bench\" needs; name a directory with lib/librocksdb.so \
+                     and the db_bench of the same release as bin/db_bench, or a build that `rqps build rocksdb` compiled"
+                .to_owned(),
+        }))
     }
 
     fn benchmark(&self) -> &'static str {
@@ -45,6 +68,11 @@ impl Driver for Clients {
         _control: &mut RunControl<'_>,
     ) -> Result<Loaded> {
         let start = Instant::now();
+        if let Some(program) = self.program(arm)? {
+            let doing = "looking at db_bench";
+            let asked = connect(arm, doing)?.ask(&Request::CheckProgram(program), doing);
+            asked.map_err(failed(arm, doing))?;
+        }
         shape_of(arm, "looking at the new database")?;
         let load = Load { tables: 1, rows: 0, load_us: start.elapsed().as_micros() as u64, index_us: 0 };
         Ok(Loaded { load, summary: "an empty database: fillseq fills it".to_owned() })
@@ -61,12 +89,27 @@ impl Driver for Clients {
         arm: &ActiveArm,
         _admin: &mut dyn Admin,
     ) -> Result<Box<dyn Window + 'a>> {
-        let spec =
-            spec(&job).ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
+        let spec = spec(&job, self.program(arm)?)
+            .ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
         let before = shape_of(arm, "reading the state before a step")?;
         let ended_by = if job.limit.time().is_some() { EndedBy::Time } else { EndedBy::Work };
         let connection = connect(arm, "preparing a step")?;
-        Ok(Box::new(DbBenchWindow { spec, ended_by, connection: Some(connection), before }))
+        let seen = OfProgram::default();
+        Ok(Box::new(DbBenchWindow {
+            spec,
+            ended_by,
+            connection: Some(connection),
+            before,
+            address: address(arm)?,
+            seen,
+        }))
+    }
+}
+
+impl Clients {
+    /// The program that works in windows on this arm; `None` if clients of rqps do.
+    fn program(&self, arm: &ActiveArm) -> Result<Option<PathBuf>> {
+        Ok(if self.0 == Program::DbBench { address(arm)?.program } else { None })
     }
 }
 
@@ -89,7 +132,7 @@ fn shape_of(arm: &ActiveArm, doing: &str) -> Result<Shape> {
 }
 
 /// What an engine process is to run; `None` for a step of another benchmark.
-fn spec(job: &Job<'_>) -> Option<RunSpec> {
+fn spec(job: &Job<'_>, program: Option<PathBuf>) -> Option<RunSpec> {
     let options = &job.plan.work.of::<DbBenchPlan>()?.options;
     let test = test_by_name(&job.step.test)?;
     let clients = job.step.clients;
@@ -101,6 +144,7 @@ fn spec(job: &Job<'_>) -> Option<RunSpec> {
     };
     Some(RunSpec {
         open: OpenOptions { statistics: options.statistics, fills: test.kind == Kind::FillSequential },
+        program,
         work: match test.kind {
             Kind::FillSequential => Work::FillSequential,
             Kind::Overwrite => Work::Overwrite,
@@ -140,16 +184,20 @@ struct DbBenchWindow {
     /// `None` once it runs.
     connection: Option<Connection>,
     before: Shape,
+    address: RocksdbAddress,
+    /// What was seen of a program.
+    seen: OfProgram,
 }
 
 impl Window for DbBenchWindow {
     fn watch_options(&self) -> WatchOptions {
-        WatchOptions { has_tail: false, progress: (1.0, &OPERATIONS), debt: true }
+        WatchOptions { has_tail: false, progress: (1.0, &OPERATIONS), debt: self.spec.program.is_none() }
     }
 
     fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {
         let connection = self.connection.take().ok_or(StepError::Cancelled)?;
-        Lead { spec: &self.spec, ended_by: self.ended_by, connection, observer }.run()
+        let (pid, seen) = (self.address.pid, &mut self.seen);
+        Lead { spec: &self.spec, ended_by: self.ended_by, connection, observer, pid, seen }.run()
     }
 
     fn finish(self: Box<Self>, arm: &ActiveArm, findings: &StepFindings) -> Result<Finished> {
@@ -158,11 +206,17 @@ impl Window for DbBenchWindow {
         let mut metrics = of_shape(&self.before, "before");
         metrics.extend(of_shape(&after, "after"));
         metrics.extend(Changes::of(&findings.counters).metrics());
-        let address = address(arm)?;
-        let open = OpenTables::of(address.pid);
+        let open = match self.spec.program {
+            Some(_) => self.seen.tables,
+            None => OpenTables::of(self.address.pid),
+        };
+        if self.seen.memory_kb > 0 {
+            // The probe saw the engine process, which has closed the database.
+            metrics.insert("server_proportional_kb".to_owned(), self.seen.memory_kb as f64);
+        }
         metrics.insert("open_tables".to_owned(), open.all as f64);
         metrics.insert("open_tables_direct".to_owned(), open.direct as f64);
-        let not_direct = (address.reads_directly && open.direct < open.all).then(|| {
+        let not_direct = (self.address.reads_directly && open.direct < open.all).then(|| {
             format!(
                 "the config has use_direct_reads, but {} of {} open tables are without O_DIRECT",
                 open.all - open.direct,

@@ -1,4 +1,5 @@
-//! RocksDB as a system under test, and the driver of db_bench's steps in the engine process.
+//! RocksDB as a system under test, and the drivers of db_bench's steps: client threads in the engine process, and the
+//! build's own db_bench.
 //!
 //! [`system`] starts engine processes and speaks with them by [`connection`]; [`driver`] runs steps: [`window`] leads
 //! one through its phases, [`metrics`] computes its figures.
@@ -12,5 +13,5 @@ mod settle;
 mod system;
 mod window;
 
-pub use driver::CLIENTS;
+pub use driver::{CLIENTS, DB_BENCH};
 pub use system::ROCKSDB;

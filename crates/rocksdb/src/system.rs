@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use rqps_builds::rocksdb::program_of;
 use rqps_builds::{Build, CpuSet, Dirs, Watch, resolve_watched};
 use rqps_executor::{
     Address, Admin, Debt, Handle, Instance, Look, Result, ServerResult, SessionResult, SettleTick, System,
@@ -85,7 +86,8 @@ impl System for Rocksdb {
         let reads_directly = spec.config.options.iter().any(|(name, value)| {
             name == "use_direct_reads" && matches!(value.as_str(), "true" | "1") && !left_out(name)
         });
-        let address = RocksdbAddress { socket, pid: server.pid(), reads_directly };
+        let program = program_of(&spec.build);
+        let address = RocksdbAddress { socket, pid: server.pid(), reads_directly, program };
         Ok(Box::new(RocksdbInstance { server, address, configured }))
     }
 
@@ -121,6 +123,8 @@ pub(crate) struct RocksdbAddress {
     pub pid: u32,
     /// Whether its config asks for O_DIRECT.
     pub reads_directly: bool,
+    /// Its build's own db_bench.
+    pub program: Option<PathBuf>,
 }
 
 struct RocksdbInstance {

@@ -11,6 +11,7 @@ use rqps_rocksdb_engine::protocol::{Event, Phase, Request, RunResult, RunSpec};
 use rqps_wire::Error as Wire;
 
 use crate::connection::Connection;
+use crate::direct::OfProgram;
 
 /// A cancelled engine process that still works after this time is stopped.
 const CANCEL_MAX: Duration = Duration::from_secs(3);
@@ -26,6 +27,10 @@ pub(crate) struct Lead<'a> {
     pub ended_by: EndedBy,
     pub connection: Connection,
     pub observer: &'a mut dyn Observer,
+    /// The engine process.
+    pub pid: u32,
+    /// What is seen of a program.
+    pub seen: &'a mut OfProgram,
 }
 
 impl Lead<'_> {
@@ -46,6 +51,9 @@ impl Lead<'_> {
                         Phase::Window => "measure",
                     };
                     self.observer.progress(phase, elapsed_s, operations);
+                    if self.spec.program.is_some() {
+                        self.seen.look(self.pid);
+                    }
                 }
                 Some(Event::Closed) => {
                     self.observer.window_closes();

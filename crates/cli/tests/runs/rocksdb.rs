@@ -2,6 +2,7 @@
 //! damaged database, a disk that is full, and what cannot be run.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use rqps_store::{Recorded, Run, Window};
@@ -105,6 +106,68 @@ fn all_steps_run_on_the_oldest_and_the_newest_release() {
     assert!(shown.contains("LSM tree: readww") && shown.contains("w-amp"), "{shown}");
 }
 
+/// A directory with Debian's RocksDB as a build: its library and, if asked, its db_bench.
+fn debians(bench: &Bench, name: &str, with_program: bool) -> String {
+    let dir = bench.path().join(name);
+    for place in ["lib", "bin"] {
+        fs::create_dir_all(dir.join(place)).unwrap();
+    }
+    symlink("/usr/lib/x86_64-linux-gnu/librocksdb.so.7.8", dir.join("lib/librocksdb.so")).unwrap();
+    if with_program {
+        symlink("/usr/bin/db_bench", dir.join("bin/db_bench")).unwrap();
+    }
+    format!("rocksdb:{}", dir.display())
+}
+
+#[test]
+fn a_build_s_own_db_bench_runs_the_steps_and_its_output_is_their_result() {
+    let bench = Bench::new();
+    let steps = [
+        "fillseq",
+        "settle",
+        "overwritesome",
+        "revrangeww",
+        "fwdrange",
+        "readww",
+        "multireadrandom",
+        "overwrite",
+    ];
+    let workload = format!("clients = 2\ndriver = \"db_bench\"\nsteps = {steps:?}");
+    let without = plan(&bench, &workload, "", &[&debians(&bench, "bare", false)]);
+    let refused = bench.call(&["run", without.to_str().unwrap()]).expect(2).stderr;
+    assert!(refused.contains("has no bin/db_bench") && refused.contains("rqps build rocksdb"), "{refused}");
+
+    let build = debians(&bench, "whole", true);
+    let plan = plan(&bench, &workload, "", &[&build]);
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let run = bench.run();
+    assert_eq!(run.windows.len(), 7);
+    let driver = run.meta.method.iter().find(|setting| setting.name == "driver").unwrap();
+    assert_eq!(driver.value, "db_bench of each build");
+    for recorded in &run.windows {
+        let (step, result) = (&recorded.action.step, &recorded.result);
+        let metric = |name: &str| recorded.metric(name).unwrap_or_else(|| panic!("{step} has no {name}"));
+        assert!(recorded.valid() && result.events > Some(0), "{step}: {:?}", recorded.action);
+        let latencies = run.histograms(recorded.action.seq).unwrap();
+        assert_eq!(latencies.first().map(|latency| latency.count), result.events, "{step}");
+        // The process is the engine's child, and its work the engine's.
+        let cpu_share = metric("server_cpu_us") / result.elapsed_us as f64;
+        assert!(cpu_share > 0.2, "{step}: {cpu_share}");
+        let writes = metric("ingested_bytes");
+        match step.as_str() {
+            "fillseq" => assert!((430.0..445.0).contains(&(writes / KEYS as f64)), "{writes}"),
+            "overwritesome" => assert_eq!(result.events, Some(KEYS / 10)),
+            "revrangeww" | "readww" => assert!(metric("background_bytes_per_s") > 1e5),
+            _ => {}
+        }
+        if step != "fillseq" {
+            assert!(metric("lsm_bytes_before") > 5e6, "{step}");
+        }
+    }
+    let shown = bench.call(&["report"]).expect(0).stdout;
+    assert!(shown.contains("driven by db_bench of each build"), "{shown}");
+}
+
 /// The engine process of the arm that is being measured.
 fn engine(bench: &Bench) -> Option<u32> {
     let processes = bench.processes();
@@ -137,6 +200,23 @@ fn a_killed_engine_process_ends_its_arm_and_resume_completes_the_run() {
     bench.expect_no_process();
     bench.call(&["resume"]).expect(0);
     bench.expect_complete(1);
+}
+
+#[test]
+fn db_bench_ends_with_the_engine_process_that_started_it() {
+    let bench = Bench::new();
+    let workload = format!("driver = \"db_bench\"\n{STEPS}\n[test.readrandom]\nseconds = 60");
+    let plan = plan(&bench, &workload, "", &[&debians(&bench, "whole", true)]);
+    let running = bench.start(&["run", plan.to_str().unwrap()]);
+    let program = || {
+        let processes = bench.processes();
+        processes.into_iter().find(|(_, arguments)| arguments.contains("--benchmarks=readrandom"))
+    };
+    wait_for("db_bench", program);
+    send(wait_for("the engine process", || engine(&bench)), Signal::KILL);
+    let ended = running.end().expect(3);
+    assert!(ended.stderr.contains("the server died in step readrandom"), "{}", ended.stderr);
+    bench.expect_no_process();
 }
 
 #[test]

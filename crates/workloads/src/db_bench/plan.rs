@@ -107,7 +107,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let settle = workload.integer("settle_seconds_max", limits::SETTLE_SECONDS);
     let shared_keys = Workload {
         clients: workload.integer("clients", limits::CLIENTS).map_or(1, |found| found.value as u32),
-        driver: shared::driver(workload, problems, &[Driver::Rqps]),
+        driver: shared::driver(workload, problems, &[Driver::Rqps, Driver::DbBench]),
         transport: read_transport(workload, problems),
         settle_seconds_max: settle.map_or(settle_default, |found| found.value as u32),
         steps: steps.unwrap_or_else(|| SEQUENCE.map(str::to_owned).to_vec()),
@@ -117,7 +117,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         .choice("write_work", &[("as-base", WriteWork::AsBase), ("time", WriteWork::Time)])
         .unwrap_or(WriteWork::Time);
     let warmup = shared::warmup(workload, problems).unwrap_or(Warmup::Time(Duration::ZERO));
-    check_warmup(workload, problems, warmup);
+    check_warmup(workload, problems, warmup, shared_keys.driver);
     BenchmarkParts {
         workload: shared_keys,
         tests,
@@ -135,10 +135,13 @@ fn read_transport(workload: &Section<'_>, problems: &Problems<'_>) -> Transport 
     Transport::Unix
 }
 
-fn check_warmup(workload: &Section<'_>, problems: &Problems<'_>, warmup: Warmup) {
+fn check_warmup(workload: &Section<'_>, problems: &Problems<'_>, warmup: Warmup, driver: Driver) {
+    let key = "warmup_seconds";
+    let error = |what, remedy| problems.error(&workload.key_at(key), workload.place_of(key), what, remedy);
     if warmup == Warmup::Detect {
-        let (key, remedy) = ("warmup_seconds", "Write a number of seconds.");
-        problems.error(&workload.key_at(key), workload.place_of(key), "must be a number here", remedy);
+        error("must be a number here", "Write a number of seconds.");
+    } else if driver == Driver::DbBench && warmup != Warmup::Time(Duration::ZERO) {
+        error("db_bench has no warm-up", "Remove it, or write driver = \"rqps\".");
     }
 }
 
