@@ -113,7 +113,10 @@ impl Assembled {
     /// Adds what figures show, doubts first.
     fn examine(&mut self) -> Result<()> {
         let (doubts, findings) = consistency::examine(self)?;
-        let note = |one: &Doubt| (Some(one.arm), format!("{}: {}", self.steps[one.step].name, one.text));
+        let note = |one: &Doubt| match one.steps[..] {
+            [step] => (Some(one.arm), format!("{}: {}", self.steps[step].name, one.text)),
+            _ => (Some(one.arm), one.text.clone()),
+        };
         let notes: Vec<_> = doubts.iter().map(note).collect();
         self.notes.splice(0..0, notes);
         self.notes.extend(findings);

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rqps_model::clipped;
+
 use crate::error::Result;
+use crate::formats::rates_csv::GIVEN_RATE;
 use crate::model::{Quirk, median, number};
 use crate::out_of_line::Table;
 use crate::placed::{Assembled, Doubt, Findings, Placed};
@@ -13,6 +16,8 @@ const SESSION_MS: i64 = 7 * 24 * 3600 * 1000;
 /// CPU time of an operation that moved, while its rate and instructions did not.
 const CPU_MOVED: f64 = 0.15;
 const STEADY: f64 = 0.07;
+/// Of tests that a note names.
+const NAMES_CHARS_MAX: usize = 300;
 /// A quirk that changes a figure by less is not worth a note.
 const QUIRK_MIN: f64 = 0.01;
 
@@ -23,15 +28,56 @@ const QUIRK_MIN: f64 = 0.01;
 pub fn examine(assembled: &Assembled) -> Result<(Vec<Doubt>, Findings)> {
     let of_derived = derived::examine(assembled)?;
     let table = Table::of(assembled);
-    let mut doubts = printed_rate::examine(assembled);
+    let mut doubts = schedules(assembled);
+    doubts.extend(printed_rate::examine(assembled));
     doubts.extend(table.base_is_off());
     doubts.extend(of_derived);
     doubts.extend(table.versions_off());
     doubts.extend(cpu_without_instructions(assembled));
     let mut findings = sessions(assembled, &table);
     findings.extend(one_after_the_other(assembled));
+    findings.extend(periods(assembled));
     findings.extend(quirks(assembled));
     Ok((doubts, findings))
+}
+
+/// Rates that an option of the program set.
+fn schedules(assembled: &Assembled) -> Vec<Doubt> {
+    let mut of_arm: BTreeMap<(usize, &str), BTreeSet<usize>> = BTreeMap::new();
+    for placed in &assembled.results {
+        if let Some(option) = placed.measurement.schedule {
+            of_arm.entry((placed.arm, option)).or_default().insert(placed.step);
+        }
+    }
+    let doubt = |((arm, option), steps): ((usize, &str), BTreeSet<usize>)| {
+        let text = format!(
+            "the rate was set by {option}: it is that schedule, not what the server can do, so there is no verdict on it; \
+             compare latencies, or measure without that option"
+        );
+        Doubt { arm, steps: steps.into_iter().collect(), repeat: None, text }
+    };
+    of_arm.into_iter().map(doubt).collect()
+}
+
+/// Rates that a table gives per minute or hour.
+fn periods(assembled: &Assembled) -> Findings {
+    let mut of_period: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for placed in &assembled.results {
+        for (_, value) in placed.values.iter().filter(|(_, value)| value.name == GIVEN_RATE) {
+            let period = match value.unit.as_ref() {
+                "1/min" => "minute",
+                "1/h" => "hour",
+                _ => continue,
+            };
+            of_period.entry(period).or_default().insert(placed.step);
+        }
+    }
+    let note = |(period, steps): (&str, BTreeSet<usize>)| {
+        let names: Vec<&str> = steps.iter().map(|step| assembled.steps[*step].name.as_str()).collect();
+        let names = clipped(&names.join(", "), NAMES_CHARS_MAX);
+        (None, format!("rates that the file gives per {period} are shown per second: {names}"))
+    };
+    of_period.into_iter().map(note).collect()
 }
 
 fn true_value(placed: &Placed, name: &str) -> Option<f64> {
@@ -75,7 +121,12 @@ fn cpu_without_instructions(assembled: &Assembled) -> Vec<Doubt> {
                 "the host was disturbed: CPU time per operation is {cpu:.2} of base's, its instructions {instructions:.2}, the \
                  rate {rate:.2}"
             );
-            doubts.push(Doubt { arm: placed.arm, step: placed.step, repeat: Some(placed.repeat), text });
+            doubts.push(Doubt {
+                arm: placed.arm,
+                steps: vec![placed.step],
+                repeat: Some(placed.repeat),
+                text,
+            });
         }
     }
     doubts

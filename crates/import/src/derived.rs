@@ -86,8 +86,8 @@ pub fn examine(assembled: &Assembled) -> Result<Vec<Doubt>> {
     let mut doubts = Vec::new();
     for placed in &assembled.results {
         let texts = of_row(assembled, placed)?.into_iter().chain(of_text(assembled, placed)?);
-        let (arm, step, repeat) = (placed.arm, placed.step, Some(placed.repeat));
-        doubts.extend(texts.map(|text| Doubt { arm, step, repeat, text }));
+        let (arm, repeat) = (placed.arm, Some(placed.repeat));
+        doubts.extend(texts.map(|text| Doubt { arm, steps: vec![placed.step], repeat, text }));
     }
     Ok(doubts)
 }

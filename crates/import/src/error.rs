@@ -215,6 +215,14 @@ impl Broken {
         Self { line, why: why.into(), is_derived: false }
     }
 
+    /// A line that does not end, so that its last figure may have lost digits.
+    pub fn cut_off(line: u32) -> Self {
+        Self::at(
+            line,
+            "it breaks off in this line: import the whole file, or end the line if nothing is missing",
+        )
+    }
+
     /// A mistake in JSON that begins in line `first`; its own line is said once.
     pub fn json(error: &serde_json::Error, first: u32) -> Self {
         let text = error.to_string();

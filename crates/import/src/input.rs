@@ -279,7 +279,7 @@ pub fn load_all(files: &[Given], format: Option<Format>, skip_unknown: bool) -> 
         }
     }
     same::expect_no_copies(&all)?;
-    let copies = same::unnamed_copies(&all);
+    let copies = same::unnamed_copies(&all)?;
     derived.extend(copies.iter().rev().map(|at| all.remove(*at).given.path));
     let unknown = unknown.into_iter().map(|one| LeftOut { path: one.path, why: Why::NotUnderstood });
     let quiet = quiet.into_iter().map(|path| LeftOut { path, why: Why::Quiet });

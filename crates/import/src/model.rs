@@ -83,6 +83,8 @@ pub struct Measurement {
     pub retries: BTreeMap<String, u64>,
     /// Folded stacks.
     pub stacks: Option<String>,
+    /// The option that set the rate, which tells nothing of the server then.
+    pub schedule: Option<&'static str>,
     /// Line of the rate, from 1.
     pub line: u32,
 }

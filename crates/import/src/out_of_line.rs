@@ -88,30 +88,99 @@ impl<'a> Table<'a> {
                 most.exp()
             )
         };
-        is_off.then(|| Doubt { arm: base, step: row.step, repeat: None, text: text() })
+        is_off.then(|| Doubt { arm: base, steps: vec![row.step], repeat: None, text: text() })
     }
 
-    /// Versions far above, or far below, the ones before and after.
+    /// Versions far above, or far below, the ones before and after: most tests alike, or single ones.
     pub fn versions_off(&self) -> Vec<Doubt> {
-        let order = self.versions();
         let mut pairs = Pairs { table: self, known: HashMap::new() };
-        self.rows.iter().flat_map(|row| off_in(row, &order, &mut pairs)).collect()
+        let within = self.of_one_version();
+        let mut doubts = Vec::new();
+        for (order, judged) in self.series() {
+            doubts.extend(self.off_in_most_tests(&order, &judged));
+            let in_row = |row| off_in(row, (&order, &judged), &within, &mut pairs);
+            doubts.extend(self.rows.iter().flat_map(in_row));
+        }
+        doubts
     }
 
-    /// Arms in the order of their versions, if all are of one DBMS and have one; empty if they are no series.
-    fn versions(&self) -> Vec<usize> {
+    /// Arms in the order of their versions, each with those that are judged there; none if arms are no series. Configs
+    /// of a version are not before and after one another: a series has one arm of each version, of the same config
+    /// where there is one.
+    fn series(&self) -> BTreeMap<Vec<usize>, Vec<usize>> {
         let arms = &self.assembled.arms;
-        let versions: Option<Vec<Vec<i64>>> =
-            arms.iter().map(|arm| version_numbers(&arm.identity.version)).collect();
         let is_one = arms
             .iter()
             .all(|arm| arm.identity.dbms == arms[0].identity.dbms && !arm.identity.dbms.is_empty());
-        let Some(versions) = versions.filter(|all| is_one && all.len() >= VERSIONS_MIN) else {
-            return Vec::new();
-        };
-        let mut order: Vec<usize> = (0..arms.len()).collect();
-        order.sort_by_key(|arm| &versions[*arm]);
-        order
+        let mut of_version: BTreeMap<Vec<i64>, Vec<usize>> = BTreeMap::new();
+        for (index, arm) in arms.iter().enumerate() {
+            let Some(version) = version_numbers(&arm.identity.version) else { return BTreeMap::new() };
+            of_version.entry(version).or_default().push(index);
+        }
+        let mut series: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+        if !is_one || of_version.len() < VERSIONS_MIN {
+            return series;
+        }
+        for own in 0..arms.len() {
+            let of_series = |all: &Vec<usize>| {
+                let is_alike = |arm: &&usize| arms[**arm].identity.config == arms[own].identity.config;
+                if all.contains(&own) { own } else { all.iter().find(is_alike).copied().unwrap_or(all[0]) }
+            };
+            series.entry(of_version.values().map(of_series).collect()).or_default().push(own);
+        }
+        series
+    }
+
+    /// Pairs of arms of one version, whose distances are noise or those of configs.
+    fn of_one_version(&self) -> Vec<(usize, usize)> {
+        let mut last: BTreeMap<&str, usize> = BTreeMap::new();
+        let arms = self.assembled.arms.iter().enumerate();
+        arms.filter_map(|(index, arm)| Some((last.insert(&arm.identity.version, index)?, index))).collect()
+    }
+
+    /// Versions on which most tests are far above, or far below, both neighbours. What most tests moved by is taken out
+    /// of each of them, so that no test tells it.
+    fn off_in_most_tests(&self, order: &[usize], judged: &[usize]) -> Vec<Doubt> {
+        let steps: Vec<Option<f64>> =
+            order.windows(2).map(|pair| median(&self.shifts(pair[0], pair[1]))).collect();
+        let mut doubts = Vec::new();
+        for (at, [before, own, after]) in
+            order.array_windows().enumerate().filter(|(_, [_, own, _])| judged.contains(own))
+        {
+            let distances = |row: &Row| {
+                let rate = row.rates[*own]?;
+                Some((row.step, rate - row.rates[*before]?, rate - row.rates[*after]?))
+            };
+            let tests: Vec<(usize, f64, f64)> = self.rows.iter().filter_map(distances).collect();
+            let middle =
+                |of: fn(&(usize, f64, f64)) -> f64| median(&tests.iter().map(of).collect::<Vec<_>>());
+            let (Some(from_before), Some(from_after)) = (middle(|one| one.1), middle(|one| one.2)) else {
+                continue;
+            };
+            let by = nearer(from_before, from_after);
+            // An upgrade may have moved all tests for good.
+            let others = steps.iter().enumerate().filter(|(step, _)| ![at, at + 1].contains(step));
+            let mut others: Vec<f64> = others.filter_map(|(_, step)| Some(step.as_ref()?.abs())).collect();
+            others.sort_by(f64::total_cmp);
+            let Some(usual) = others.get(others.len().saturating_sub(1) / 2) else { continue };
+            let is_alike = |(_, before, after): &&(usize, f64, f64)| nearer(*before, *after) / by > 0.5;
+            let alike: Vec<usize> = tests.iter().filter(is_alike).map(|(step, ..)| *step).collect();
+            let is_off = by.abs() > OFF_MIN && by.abs() > OFF_NOISES * noise_of(*usual);
+            if is_off && tests.len() >= TESTS_MIN && 2 * alike.len() > tests.len() {
+                let (where_, name) = (direction(by).0, |arm: usize| &self.assembled.arms[arm].name);
+                let text = format!(
+                    "{where_} the versions before and after in {} of {} tests: {:.2} of {}, {:.2} of {} (median)",
+                    alike.len(),
+                    tests.len(),
+                    from_before.exp(),
+                    name(*before),
+                    from_after.exp(),
+                    name(*after)
+                );
+                doubts.push(Doubt { arm: *own, steps: alike, repeat: None, text });
+            }
+        }
+        doubts
     }
 }
 
@@ -154,7 +223,12 @@ struct Off {
     noise: f64,
 }
 
-fn off_in(row: &Row, order: &[usize], pairs: &mut Pairs<'_>) -> Vec<Doubt> {
+fn off_in(
+    row: &Row,
+    (order, judged): (&[usize], &[usize]),
+    within: &[(usize, usize)],
+    pairs: &mut Pairs<'_>,
+) -> Vec<Doubt> {
     let rates: Vec<(usize, f64)> = order.iter().filter_map(|arm| Some((*arm, row.rates[*arm]?))).collect();
     if rates.len() < VERSIONS_MIN {
         return Vec::new();
@@ -162,12 +236,15 @@ fn off_in(row: &Row, order: &[usize], pairs: &mut Pairs<'_>) -> Vec<Doubt> {
     let steps: Vec<f64> = rates.windows(2).map(|pair| pair[1].1 - pair[0].1).collect();
     let usual: Vec<Pair> = rates.windows(2).map(|pair| pairs.of(pair[0].0, pair[1].0)).collect();
     let own: Vec<f64> = steps.iter().zip(&usual).map(|(step, pair)| step - pair.usual).collect();
+    let mut step =
+        |(from, to): &(usize, usize)| Some(row.rates[*to]? - row.rates[*from]? - pairs.of(*from, *to).usual);
+    let within: Vec<f64> = within.iter().filter_map(&mut step).map(f64::abs).collect();
     let mut all: Vec<Off> = Vec::new();
     for at in 1..rates.len() - 1 {
         let (before, after) = (at - 1, at);
         let by = nearer(nearer(steps[before], -steps[after]), nearer(own[before], -own[after]));
         let others = own.iter().enumerate().filter(|(step, _)| *step != before && *step != after);
-        let others: Vec<f64> = others.map(|(_, step)| step.abs()).collect();
+        let others: Vec<f64> = others.map(|(_, step)| step.abs()).chain(within.iter().copied()).collect();
         let Some(of_row) = median(&others).map(noise_of) else { continue };
         let (noise, noises) = match usual[before].noise.zip(usual[after].noise) {
             // A test that is more restless than others of these versions.
@@ -181,17 +258,24 @@ fn off_in(row: &Row, order: &[usize], pairs: &mut Pairs<'_>) -> Vec<Doubt> {
     }
     let is_due_to =
         |off: &Off, other: &Off| off.at.abs_diff(other.at) == 1 && other.by.abs() > FARTHER * off.by.abs();
-    let found = all.iter().filter(|off| !all.iter().any(|other| is_due_to(off, other)));
+    let found = all
+        .iter()
+        .filter(|off| judged.contains(&rates[off.at].0) && !all.iter().any(|other| is_due_to(off, other)));
     let doubt = |off: &Off| {
-        let (where_, which) = if off.by > 0.0 { ("above", "higher") } else { ("below", "lower") };
+        let (where_, which) = direction(off.by);
         let text = format!(
             "{where_} the versions before and after: {:.2} of the {which} one, {:.0} times the noise",
             off.by.exp(),
             off.by.abs() / off.noise
         );
-        Doubt { arm: rates[off.at].0, step: row.step, repeat: None, text }
+        Doubt { arm: rates[off.at].0, steps: vec![row.step], repeat: None, text }
     };
     found.map(doubt).collect()
+}
+
+/// Where it is off, and which of its neighbours is the nearer one.
+fn direction(by: f64) -> (&'static str, &'static str) {
+    if by > 0.0 { ("above", "higher") } else { ("below", "lower") }
 }
 
 /// The smaller of two distances of one direction; 0 if they have two.

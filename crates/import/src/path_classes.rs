@@ -11,6 +11,8 @@ use crate::paths::stem;
 /// Words that say that the number after them is that of a repeat.
 const REPEATS: [&str; 11] =
     ["run", "runs", "rep", "repeat", "iteration", "iter", "round", "trial", "pass", "again", "rerun"];
+/// Letters before the number of a directory of repeats.
+const REPEAT_LETTERS: [char; 4] = ['v', 'V', 'r', 'R'];
 /// Numbers of so many digits are times or processes.
 const LONG: usize = 5;
 
@@ -31,7 +33,7 @@ enum Piece {
 /// Where a number stands: whether it counts repeats if it counts from 0 or 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// A directory that is called so: it does, together with all such directories.
+    /// A directory that is called so, or `v1`, `r1`: it does, together with all such directories.
     Directory,
     /// In the name of a directory: it does not.
     InDirectory,
@@ -112,7 +114,8 @@ fn pieces(path: &Path) -> Vec<Piece> {
     let (directory, stem) = (without_dates(&directory), without_dates(&stem(path)));
     let mut pieces = Vec::new();
     for component in directory.split('/').filter(|component| !component.is_empty()) {
-        let is_number = component.bytes().all(|byte| byte.is_ascii_digit());
+        let number = component.strip_prefix(REPEAT_LETTERS).unwrap_or(component);
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         add(component, if is_number { Place::Directory } else { Place::InDirectory }, &mut pieces);
         pieces.push(Piece::Text("/".to_owned()));
     }
@@ -281,6 +284,7 @@ mod tests {
             &["a/ro-10.txt", "a/ro-20.txt"],
             &["a/run1/ro.txt", "a/run7/ro.txt"],
             &["a/1/ro.txt", "a/2/ro.txt"],
+            &["a/v1/ro.txt", "a/v2/ro.txt"],
             &["7/a/1/ro.txt", "7/a/2/ro.txt", "7/a/3/ro-rerun-1.txt"],
             &["a/ro.txt", "a/ro-rerun.txt"],
             &["a/1-ro.txt", "a/2-ro.txt", "a/3-ro.txt"],
@@ -314,6 +318,7 @@ mod tests {
             (&["fio/o.ext4.hetz.secs300.1.gz", "fio/o.xfs.gcpL.secs300.1.gz"], &["ext4.hetz", "xfs.gcpL"]),
             (&["sum.byrx.txt", "sum.iobuf.txt"], &["byrx", "iobuf"]),
             (&["14/ro/1.txt", "15/ro/1.txt"], &["14", "15"]),
+            (&["v14/ro.txt", "v15/ro.txt"], &["v14", "v15"]),
             (&["base/1/x.txt", "head/2/x.txt"], &["base", "head"]),
             (&["host-a/ro/1.txt", "host-b/ro/1.txt"], &["host-a", "host-b"]),
             (&["8.0/ro/1.txt", "8.4/ro/1.txt"], &["8.0", "8.4"]),

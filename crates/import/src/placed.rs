@@ -15,8 +15,8 @@ pub type Findings = Vec<(Option<usize>, String)>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubt {
     pub arm: usize,
-    /// Index of its step.
-    pub step: usize,
+    /// Indexes of its steps: of one, or of most on that arm.
+    pub steps: Vec<usize>,
     /// `None`: in all repeats.
     pub repeat: Option<u32>,
     pub text: String,

@@ -35,7 +35,7 @@ pub fn examine(assembled: &Assembled) -> Vec<Doubt> {
         let Some((text, line)) = checks.iter().find_map(|check| check(placed)) else { continue };
         let path = &assembled.sources[placed.source].path;
         let text = format!("{text} ({path}, line {line})");
-        doubts.push(Doubt { arm: placed.arm, step: placed.step, repeat: Some(placed.repeat), text });
+        doubts.push(Doubt { arm: placed.arm, steps: vec![placed.step], repeat: Some(placed.repeat), text });
     }
     doubts
 }

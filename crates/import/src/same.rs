@@ -65,18 +65,56 @@ fn is_same_text(first: &Path, second: &Path) -> Result<bool> {
 }
 
 /// Tables of rates without names of columns that are copies of tables with names.
-pub fn unnamed_copies(loaded: &[Loaded]) -> Vec<usize> {
-    let rates = |one: &Loaded| -> Vec<(Option<String>, Option<String>)> {
-        let published = |one: &Measurement| one.values.first().and_then(|value| value.published.clone());
-        one.document.measurements.iter().map(|one| (one.test.clone(), published(one))).collect()
-    };
-    let is_named =
-        |one: &&Loaded| one.document.measurements.iter().all(|one| !is_unnamed(one.arm.as_deref()));
-    let tables = || loaded.iter().filter(|one| one.format == Format::RatesTable);
-    let named: HashSet<Vec<_>> = tables().filter(is_named).map(rates).collect();
-    let is_copy =
-        |one: &Loaded| one.format == Format::RatesTable && !is_named(&one) && named.contains(&rates(one));
-    (0..loaded.len()).filter(|at| is_copy(&loaded[*at])).collect()
+///
+/// # Errors
+/// If a copy has a few figures that are others.
+pub fn unnamed_copies(loaded: &[Loaded]) -> Result<Vec<usize>> {
+    let is_named = |one: &Loaded| one.document.measurements.iter().all(|one| !is_unnamed(one.arm.as_deref()));
+    let (named, unnamed): (Vec<usize>, Vec<usize>) = { 0..loaded.len() }
+        .filter(|at| loaded[*at].format == Format::RatesTable)
+        .partition(|at| is_named(&loaded[*at]));
+    let mut copies = Vec::new();
+    for copy in unnamed {
+        let unlike = |of: &usize| unlike_cells(&loaded[*of], &loaded[copy]).map(|cells| (*of, cells));
+        let Some((of, cells)) = named.iter().filter_map(unlike).min_by_key(|(_, cells)| cells.len()) else {
+            continue;
+        };
+        if let Some((own, other)) = cells.first() {
+            let text = |one: &Measurement| {
+                one.values.first().and_then(|value| value.published.clone()).unwrap_or_default()
+            };
+            return Err(Error::Contradiction {
+                path: loaded[of].given.path.clone(),
+                line: own.line.max(1),
+                why: format!(
+                    "{} of {} is {}, but {} in {}, line {}: two copies of one table, {} of whose figures are others; correct \
+                     one of them, or leave it out",
+                    own.test.as_deref().unwrap_or_default(),
+                    own.arm.as_deref().unwrap_or_default(),
+                    text(own),
+                    text(other),
+                    loaded[copy].given.path.display(),
+                    other.line.max(1),
+                    cells.len()
+                ),
+            });
+        }
+        copies.push(copy);
+    }
+    Ok(copies)
+}
+
+/// The cells in which two tables of the same rows differ; `None` if most do, so that neither is a copy.
+fn unlike_cells<'a>(one: &'a Loaded, other: &'a Loaded) -> Option<Vec<(&'a Measurement, &'a Measurement)>> {
+    let (one, other) = (&one.document.measurements, &other.document.measurements);
+    let is_same_row = |(one, other): (&Measurement, &Measurement)| one.test == other.test;
+    if one.len() != other.len() || !one.iter().zip(other).all(is_same_row) {
+        return None;
+    }
+    let published = |one: &'a Measurement| one.values.first().and_then(|value| value.published.as_deref());
+    let cells: Vec<_> =
+        { one.iter().zip(other) }.filter(|(one, other)| published(one) != published(other)).collect();
+    (2 * cells.len() < one.len()).then_some(cells)
 }
 
 /// Of all that a document says, but not of where it says so.
@@ -136,6 +174,16 @@ fn agree<'a>(
         are_same = Some(true);
     }
     are_same
+}
+
+/// The first figure that two rows print differently.
+fn unlike<'a>(row: &'a Measurement, result: &'a Measurement) -> Option<(&'a str, String)> {
+    row.values.iter().find_map(|own| {
+        let other = result.values.iter().find(|other| other.name == own.name)?;
+        let text = other.published.clone().or_else(|| Some(other.value?.to_string()))?;
+        let (printed, of_result) = (own.published.as_deref()?, Printed::of(&text)?);
+        (!Printed::of(printed)?.is(of_result, 0.0)).then_some((printed, text))
+    })
 }
 
 /// # Errors
@@ -244,6 +292,33 @@ fn add_ranges(rows: &mut [Found], results: &[Found]) {
     }
 }
 
+fn look_exchanged(row: &Found, result: &Found, arm_names: &[String], paths: &[String]) -> Error {
+    let of = if row.arm == result.arm { result.test.row() } else { arm_names[result.arm].clone() };
+    Error::Contradiction {
+        path: PathBuf::from(&paths[row.source]),
+        line: row.measurement.line.max(1),
+        why: format!(
+            "rows look exchanged: {} of {} has the figures of {of} in {}, line {}",
+            row.test.row(),
+            arm_names[row.arm],
+            paths[result.source],
+            result.measurement.line.max(1)
+        ),
+    }
+}
+
+/// `scan of old is 2968, but 3012 in old/scan.txt, line 9`
+fn differs((row, result): (&Found, &Found), arm_names: &[String], paths: &[String]) -> Option<String> {
+    let (printed, measured) = unlike(&row.measurement, &result.measurement)?;
+    Some(format!(
+        "{} of {} is {printed}, but {measured} in {}, line {}",
+        row.test.row(),
+        arm_names[row.arm],
+        paths[result.source],
+        result.measurement.line.max(1)
+    ))
+}
+
 /// Leaves out what tables have of results that are among the files themselves.
 ///
 /// # Errors
@@ -287,53 +362,49 @@ pub fn leave_out_tables(
             Some((row, *of_others.chain(of_arm).find(is_other)?))
         });
         if let Some((row, result)) = exchanged(&alike.collect::<Vec<_>>()) {
-            return Err(Error::Contradiction {
-                path: PathBuf::from(&paths[source]),
-                line: row.measurement.line.max(1),
-                why: format!(
-                    "rows look exchanged: {} of {} has the figures of {} in {}, line {}",
-                    row.test.row(),
-                    arm_names[row.arm],
-                    if row.arm == result.arm { result.test.row() } else { arm_names[result.arm].clone() },
-                    paths[result.source],
-                    result.measurement.line.max(1)
-                ),
-            });
+            return Err(look_exchanged(row, result, arm_names, paths));
         }
-        let contradicted = others.iter().filter(|row| own(row).is_some()).count();
-        if same.len() <= contradicted {
+        let contradicted: Vec<(&Found, &Found)> =
+            { others.iter() }.filter_map(|row| Some((row, *own(row)?.first()?))).collect();
+        let texts = || {
+            let differs = |(row, result)| Some((row, differs((row, result), arm_names, paths)?));
+            contradicted.iter().copied().filter_map(differs)
+        };
+        if same.len() <= contradicted.len() {
+            if let Some((row, text)) = texts().next() {
+                let (wrong, all) = (contradicted.len(), contradicted.len() + same.len());
+                return Err(Error::Contradiction {
+                    path: PathBuf::from(&paths[source]),
+                    line: row.measurement.line.max(1),
+                    why: format!(
+                        "{text}; {wrong} of {all} figures that it has in common with results are others: correct the table, or \
+                         leave it out"
+                    ),
+                });
+            }
             kept.extend(same);
             kept.extend(others);
             continue;
         }
+        tables.findings.extend(texts().map(|(row, text)| {
+            let place = format!("{}, line {}", paths[source], row.measurement.line.max(1));
+            (Some(row.arm), format!("{place}: {text}; the latter was taken"))
+        }));
         let clients =
             { same.iter() }.flat_map(|row| own(row).into_iter().flatten().filter(|one| is_of(row, one)));
         let clients: BTreeSet<Option<u32>> = clients.map(|result| result.measurement.clients).collect();
         let of_all = clients.first().copied().flatten().filter(|_| clients.len() == 1);
-        let count = others.len();
-        for mut row in others {
+        if contradicted.len() == others.len() {
+            tables.left_out.push(source);
+        }
+        for mut row in others.into_iter().filter(|row| own(row).is_none()) {
             // A table does not say how many clients its rows had; the results that it has tell it of all of them.
             row.measurement.clients = row.measurement.clients.or(of_all);
             if let (Some(work), Some(clients), true) = (&mut row.measurement.work, of_all, row.test.is_scan())
             {
                 work.operations *= f64::from(clients);
             }
-            match own(&row).and_then(|all| all.first()) {
-                Some(result) => tables.findings.push((
-                    Some(row.arm),
-                    format!(
-                        "{}: {}, line {}, has other figures than {}; the latter's were taken",
-                        row.test.row(),
-                        paths[source],
-                        row.measurement.line.max(1),
-                        paths[result.source]
-                    ),
-                )),
-                None => kept.push(row),
-            }
-        }
-        if count == contradicted {
-            tables.left_out.push(source);
+            kept.push(row);
         }
     }
     found.extend(results);

@@ -39,7 +39,7 @@ pub fn split(
     let path = |source: usize| paths[source].as_path();
     let releases = releases(&arms.all, found, sources)?;
     let cases = Case::of_all(found);
-    let by_name = of_names(&arms.all, (found, &cases), &releases, path);
+    let (by_name, repeats) = of_names(&arms.all, (found, &cases), &releases, path);
     let parts: Vec<String> = found
         .iter()
         .zip(&releases)
@@ -56,7 +56,7 @@ pub fn split(
     for (one, part) in found.iter_mut().zip(parts) {
         one.part = part;
     }
-    let split = made(arms, found, sources, rules);
+    let split = made(arms, found, (sources, paths), rules, &repeats);
     let place = |one: &Found| split.places.get(&(one.arm, one.part.clone())).copied();
     for one in found.iter_mut().chain(beside) {
         one.arm = place(one).unwrap_or(split.first[one.arm]);
@@ -113,17 +113,23 @@ fn releases(arms: &[ImportedArm], found: &[Found], sources: &[Source]) -> Result
 /// Arm, release and source. All directories of repeats are one arm.
 type Key = (usize, String, usize);
 
+/// Instead of the number of an arm.
+const TOGETHER: usize = usize::MAX;
+
 fn together(arm: usize, arms: &[ImportedArm]) -> usize {
-    if is_repeat(&arms[arm]) { usize::MAX } else { arm }
+    if is_repeat(&arms[arm]) { TOGETHER } else { arm }
 }
 
-/// What tells files apart that have results of the same arm and test, but names that are not those of repeats.
+/// What tells files apart that have results of the same arm and test, but names that are not those of repeats; and arms
+/// that are directories of repeats of one another.
 fn of_names<'a>(
     arms: &[ImportedArm],
     (found, cases): (&[Found], &[Case]),
     releases: &[String],
     path: impl Fn(usize) -> &'a Path,
-) -> BTreeMap<Key, String> {
+) -> (BTreeMap<Key, String>, BTreeSet<usize>) {
+    let arm_of: BTreeMap<usize, usize> = found.iter().map(|one| (one.source, one.arm)).collect();
+    let mut repeats = BTreeSet::new();
     let mut of_test: BTreeMap<(usize, &str, String), BTreeSet<usize>> = BTreeMap::new();
     let mut of_arm: BTreeMap<(usize, &str), BTreeSet<usize>> = BTreeMap::new();
     for ((one, case), release) in found.iter().zip(cases).zip(releases) {
@@ -145,6 +151,10 @@ fn of_names<'a>(
     for ((arm, release, _), sources) in &of_test {
         let class = |source: usize| class_of[&(*arm, *release, source)].clone();
         let distinct: BTreeSet<String> = sources.iter().map(|source| class(*source)).collect();
+        let of_sources: BTreeSet<usize> = sources.iter().map(|source| arm_of[source]).collect();
+        if *arm == TOGETHER && distinct.len() == 1 && of_sources.len() > 1 {
+            repeats.extend(of_sources);
+        }
         if distinct.len() > 1 {
             let names = names(&distinct);
             for source in sources {
@@ -164,7 +174,7 @@ fn of_names<'a>(
             }
         }
     }
-    parts
+    (parts, repeats)
 }
 
 /// The only one of the parts whose words a path has.
@@ -212,7 +222,13 @@ struct Made {
 }
 
 /// Puts new arms in the place of those that are several.
-fn made(arms: &mut Arms, found: &[Found], sources: &[Source], rules: &[ArmRule]) -> Made {
+fn made(
+    arms: &mut Arms,
+    found: &[Found],
+    (sources, paths): (&[Source], &[PathBuf]),
+    rules: &[ArmRule],
+    repeats: &BTreeSet<usize>,
+) -> Made {
     let old = std::mem::take(&mut arms.all);
     let mut keys: Vec<(usize, &str)> = Vec::new();
     for (arm, _) in old.iter().enumerate() {
@@ -230,7 +246,10 @@ fn made(arms: &mut Arms, found: &[Found], sources: &[Source], rules: &[ArmRule])
         { 0..old.len() }.filter(|arm| found.iter().any(|one| one.arm == *arm) && !is_repeat(&old[*arm]));
     let has_others = others.count() > 1;
     // The directory says nothing if there is no other.
+    let of_repeats = name_of_repeats(found, paths, repeats);
+    let is_one_of_repeats = |(arm, part): (usize, &str)| part.is_empty() && repeats.contains(&arm);
     let short = |(arm, part): (usize, &str)| match part.is_empty() {
+        true if repeats.contains(&arm) => of_repeats.clone(),
         true => old[arm].name.clone(),
         false if is_repeat(&old[arm]) || !(old[arm].is_told || has_others) => part.to_owned(),
         false => format!("{}.{part}", old[arm].name),
@@ -238,6 +257,7 @@ fn made(arms: &mut Arms, found: &[Found], sources: &[Source], rules: &[ArmRule])
     let is_unique = |key: (usize, &str)| {
         keys.iter().filter(|other| short(**other) == short(key)).count() == 1
             || is_repeat(&old[key.0]) && !key.1.is_empty()
+            || is_one_of_repeats(key)
     };
     let name = |key: (usize, &str)| match key.1.is_empty() || is_unique(key) {
         true => short(key),
@@ -252,6 +272,9 @@ fn made(arms: &mut Arms, found: &[Found], sources: &[Source], rules: &[ArmRule])
         let known = arms.all.iter().position(|known: &ImportedArm| known.name == name);
         let place = known.unwrap_or_else(|| {
             let mut new = old[arm].clone();
+            if is_one_of_repeats(*key) {
+                (new.raw, new.name) = (name.clone(), name.clone());
+            }
             if !part.is_empty() {
                 let at = of_part.clone().find_map(|source| source.measured_at_ms);
                 new.measured_at_ms = at.or(new.measured_at_ms);
@@ -270,6 +293,14 @@ fn made(arms: &mut Arms, found: &[Found], sources: &[Source], rules: &[ArmRule])
         places.insert((arm, part.to_owned()), place);
     }
     let mut notes = Findings::new();
+    if keys.iter().any(|key| is_one_of_repeats(*key)) {
+        let names: Vec<&str> = repeats.iter().map(|arm| old[*arm].name.as_str()).collect();
+        let text = format!(
+            "the directories {} are repeats of one another; if they are arms, give each as ARM=PATH",
+            names.join(", ")
+        );
+        notes.push((None, clipped(&text, NOTE_CHARS_MAX)));
+    }
     if !made.is_empty() {
         let text = format!(
             "results of other versions, or from files whose names differ in more than the number of a repeat, are arms of \
@@ -279,6 +310,18 @@ fn made(arms: &mut Arms, found: &[Found], sources: &[Source], rules: &[ArmRule])
         notes.push((None, clipped(&text, NOTE_CHARS_MAX)));
     }
     Made { places, first, notes }
+}
+
+/// The directory that those of repeats are in, if they have one.
+fn name_of_repeats(found: &[Found], paths: &[PathBuf], repeats: &BTreeSet<usize>) -> String {
+    let above = |one: &Found| {
+        let name = paths[one.source].parent()?.parent()?.file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    };
+    let of_repeats = found.iter().filter(|one| repeats.contains(&one.arm));
+    let names: BTreeSet<Option<String>> = of_repeats.map(above).collect();
+    let only = names.into_iter().collect::<Option<Vec<_>>>().filter(|names| names.len() == 1);
+    only.and_then(|names| names.into_iter().next()).unwrap_or_else(|| "results".to_owned())
 }
 
 /// Whether an arm is a directory that may be a repeat's.

@@ -1,6 +1,6 @@
 //! Writes an import as a run folder: complete under its name, or not at all.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +10,8 @@ use rqps_store::{
     Observation, Outcome, PROFILE_KIND, Placement, PlannedStep, Profile, Role, RunFolder, RunWriter, Status,
     Window, now_ms,
 };
+
+use tempfile::TempDir;
 
 use crate::arms::ImportedArm;
 use crate::error::{Error, Result};
@@ -30,8 +32,7 @@ const NO_PLAN: &str = "# Imported: results of other programs, which no plan of r
 pub fn write_run(assembled: &Assembled, results: &Path, name: &str) -> Result<PathBuf> {
     fs::create_dir_all(results).map_err(Error::read(results))?;
     // Made beside its final place: what is left of a killed import is hidden, and no run.
-    delete_left(results);
-    let beside = tempfile::Builder::new().prefix(BESIDE).tempdir_in(results).map_err(Error::read(results))?;
+    let (beside, _in_work) = directory_beside(results).map_err(Error::read(results))?;
     let folder = RunFolder::create(beside.path(), name)?;
     let mut writer = RunFolder::open_for_writing(folder.path())?;
     begin(&mut writer, assembled, name)?;
@@ -44,12 +45,27 @@ pub fn write_run(assembled: &Assembled, results: &Path, name: &str) -> Result<Pa
     into_place(folder.path(), results)
 }
 
-/// Deletes what killed imports have left.
-fn delete_left(results: &Path) {
+/// Makes a hidden directory, locked as long as the file is open, and deletes those that killed imports have left.
+fn directory_beside(results: &Path) -> std::io::Result<(TempDir, Option<File>)> {
+    // Another import must not see the new one before it is locked.
+    let all = File::open(results)?;
+    let is_alone = all.lock().is_ok();
+    delete_left(results, is_alone);
+    let beside = tempfile::Builder::new().prefix(BESIDE).tempdir_in(results)?;
+    // Where locks are not supported, age decides.
+    let in_work = File::open(beside.path()).ok().filter(|directory| directory.try_lock().is_ok());
+    Ok((beside, in_work))
+}
+
+/// Deletes what killed imports have left: what nobody holds a lock on, or is too old for an import.
+fn delete_left(results: &Path, is_alone: bool) {
+    let is_free = |entry: &fs::DirEntry| {
+        is_alone && File::open(entry.path()).is_ok_and(|directory| directory.try_lock().is_ok())
+    };
     let age = |entry: &fs::DirEntry| entry.metadata().ok()?.modified().ok()?.elapsed().ok();
     for entry in fs::read_dir(results).into_iter().flatten().flatten() {
         let is_import = entry.file_name().to_string_lossy().starts_with(BESIDE);
-        if is_import && age(&entry).is_some_and(|age| age > LEFT_AFTER) {
+        if is_import && (is_free(&entry) || age(&entry).is_some_and(|age| age > LEFT_AFTER)) {
             // Another import may do so, too.
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -183,8 +199,12 @@ fn write_results(writer: &mut RunWriter, folder: &Path, assembled: &Assembled) -
     let mut results = Vec::new();
     for placed in &assembled.results {
         let seq = results.len() as u32;
-        let placement =
-            has_blocks.then(|| Placement { block: placed.repeat, window: 1, slot: placed.arm as u32 + 1 });
+        // Nothing is judged that is in no block.
+        let placement = (has_blocks && placed.measurement.schedule.is_none()).then(|| Placement {
+            block: placed.repeat,
+            window: 1,
+            slot: placed.arm as u32 + 1,
+        });
         let observation = observation(assembled, placed, placement);
         let values = placed.values.iter().map(|(source, value)| ImportedValue {
             name: value.name.to_string(),
@@ -209,7 +229,8 @@ fn write_results(writer: &mut RunWriter, folder: &Path, assembled: &Assembled) -
 fn record(assembled: &Assembled, placed: &Placed, seq: u32, kind: &str) -> ActionRecord {
     let now = now_ms();
     let is_of = |doubt: &&Doubt| {
-        (doubt.arm, doubt.step) == (placed.arm, placed.step)
+        doubt.arm == placed.arm
+            && doubt.steps.contains(&placed.step)
             && doubt.repeat.is_none_or(|repeat| repeat == placed.repeat)
     };
     let doubts = assembled.doubts.iter().filter(is_of).map(|doubt| doubt.text.as_str());

@@ -101,3 +101,77 @@ fn a_pipe_is_refused_and_not_waited_for() {
     let error = load_all(&files(&[&pipe]).unwrap(), None, false).unwrap_err().to_string();
     assert!(error.contains("pipe: not a file"), "{error}");
 }
+
+/// A file that breaks off in a figure has another figure.
+#[test]
+fn a_figure_that_is_cut_off_is_none() {
+    let pgbench = own("pgbench-15.out.txt");
+    let at = pgbench.find("tps = ").unwrap() + "tps = ".len();
+    let rate = pgbench[at..].find(' ').unwrap();
+    for cut in [1, 4, rate, rate + 9] {
+        let error = refused("run.txt", &pgbench[..at + cut]);
+        assert!(error.contains("run.txt, line ") && error.contains("breaks off in this line"), "{error}");
+    }
+    let old = "transaction type: <builtin: select only>\nscaling factor: 1\nquery mode: simple\n\
+               number of clients: 1\nnumber of threads: 1\nduration: 3 s\n\
+               number of transactions actually processed: 900\nlatency average = 3.333 ms\n\
+               tps = 290.000000 (including connections establishing)\n";
+    assert!(refused("old.txt", old).contains("ends without `tps = `"));
+    let progress = own("pgbench-15.progress.txt");
+    let line = progress.trim_end().rfind('\n').unwrap() + 1;
+    for part in [" tps", "lat ", "stddev "] {
+        let at = line + progress[line..].find(part).unwrap();
+        let error = refused("run.err", &progress[..at + part.len() + if part == " tps" { 0 } else { 2 }]);
+        assert!(error.contains("run.err, line "), "{error}");
+    }
+    for (name, whole, cuts) in [
+        ("lg.1", own("pgbench-15.rate.log"), &[1, 2, 5, 12][..]),
+        ("ag.1", own("pgbench-15.aggregate.log"), &[1, 3]),
+        ("ycsb.txt", "[OVERALL], RunTime(ms), 10000\n[OVERALL], Throughput(ops/sec), 1234.5\n".to_owned(), &[1, 4, 7]),
+        ("nopm.csv", "pg1222,33781\npg181,33705\n".to_owned(), &[1, 3]),
+        ("rates.csv", "arm,test,repeat,rate\nold,t,1,1000\nnew,t,1,1100\n".to_owned(), &[1, 2]),
+        (
+            "db.log",
+            "RocksDB:    version 9.8.4\nreadrandom   :  3.456 micros/op 289351 ops/sec 10.000 seconds 2893510 operations;\n".to_owned(),
+            &[2, 20, 30],
+        ),
+    ] {
+        for cut in cuts {
+            let error = refused(name, &whole[..whole.len() - cut]);
+            assert!(error.contains(&format!("{name}, line ")) && error.contains("breaks off in this line"), "{error}");
+        }
+    }
+    // Complete, but for the end of the last line.
+    for (name, whole) in [
+        ("run.txt", pgbench.trim_end().to_owned()),
+        ("rates.csv", "arm,test,repeat,rate,unit\nold,t,1,1000,tps\nnew,t,1,1100,tps".to_owned()),
+        (
+            "db.log",
+            "readrandom   :  3.456 micros/op 289351 ops/sec 10.000 seconds 2893510 operations;".to_owned(),
+        ),
+        (
+            "ycsb.txt",
+            "[OVERALL], Throughput(ops/sec), 1234.5\n[READ], Operations, 12345\n[READ], Return=OK, 12345"
+                .to_owned(),
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(name), whole).unwrap();
+        assert!(!import(dir.path()).unwrap().0.results.is_empty(), "{name}");
+    }
+}
+
+/// What a killed import has left goes with the next one; what another one is at work on stays.
+#[test]
+fn leftovers_of_killed_imports_are_deleted_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("run.txt"), own("pgbench-15.out.txt")).unwrap();
+    let assembled = import(dir.path()).unwrap().0;
+    let results = dir.path().join("results");
+    let left = ["left", "busy"].map(|name| results.join(format!(".import-{name}")));
+    left.iter().for_each(|left| fs::create_dir_all(left.join("run")).unwrap());
+    let busy = fs::File::open(&left[1]).unwrap();
+    busy.lock().unwrap();
+    rqps_import::write_run(&assembled, &results, "run").unwrap();
+    assert_eq!(left.map(|left| left.exists()), [false, true]);
+}

@@ -16,7 +16,8 @@ fn assembled(paths: &[PathBuf]) -> Result<Assembled, Error> {
 fn doubts(paths: &[PathBuf]) -> Vec<String> {
     let assembled = assembled(paths).unwrap();
     let text = |doubt: &rqps_import::Doubt| {
-        format!("{}, {}: {}", assembled.arms[doubt.arm].name, assembled.steps[doubt.step].name, doubt.text)
+        let steps: Vec<&str> = doubt.steps.iter().map(|step| &*assembled.steps[*step].name).collect();
+        format!("{}, {}: {}", assembled.arms[doubt.arm].name, steps.join(" "), doubt.text)
     };
     assembled.doubts.iter().map(text).collect()
 }
@@ -252,5 +253,154 @@ fn two_exchanged_rates_of_a_table_are_refused_beside_their_results() {
     );
     // One rate that is another's by chance, or a misprint.
     let one = table(&[[new[0], old[1], old[2]], new]).unwrap();
-    assert!(one.notes.iter().any(|(_, text)| text.contains("has other figures than")), "{:?}", one.notes);
+    let figures = "qps.abs.tsv, line 5: delete_range=100 of mysql-8.4.6.z12a_c8r32 is 7911, but 7998 in ";
+    assert!(one.notes.iter().any(|(_, text)| text.contains(figures)), "{:?}", one.notes);
+}
+
+/// Tests of versions, with `factor` on one of them in all but the last `spared` tests, and `after` on all later ones.
+fn versions(
+    dir: &Path,
+    versions: &[&str],
+    (at, factor, spared): (usize, f64, usize),
+    after: f64,
+) -> Vec<String> {
+    let mut text = "arm,test,repeat,rate\n".to_owned();
+    for test in 0..8usize {
+        for (number, version) in versions.iter().enumerate() {
+            let own = if number == at && test + spared < 8 { factor } else { 1.0 };
+            let later = if number > at { after } else { 1.0 };
+            let noise = 1.0 + ((test * 7 + number * 5) % 11) as f64 * 0.002;
+            text.push_str(&format!("postgres-{version},t{test},1,{:.1}\n", 1000.0 * own * later * noise));
+        }
+    }
+    let path = dir.join("rates.csv");
+    fs::write(&path, text).unwrap();
+    doubts(&[path])
+}
+
+/// What most tests moved by tells nothing of each of them, but of the version.
+#[test]
+fn a_version_on_which_all_tests_are_out_of_line_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let found = |damage, after| {
+        versions(dir.path(), &["13.1", "14.1", "15.1", "16.1", "17.1", "18.1"], damage, after)
+    };
+    assert_eq!(found((2, 1.0, 0), 1.0), [""; 0]);
+    let all = "t0 t1 t2 t3 t4 t5 t6 t7";
+    for (factor, spared, expected) in [
+        (
+            10.0,
+            0,
+            format!("postgres-15.1, {all}: above the versions before and after in 8 of 8 tests: 10.10 of"),
+        ),
+        (
+            0.8,
+            0,
+            format!(
+                "postgres-15.1, {all}: below the versions before and after in 8 of 8 tests: 0.81 of postgres-14.1, 0.80 of"
+            ),
+        ),
+        (
+            10.0,
+            2,
+            "postgres-15.1, t0 t1 t2 t3 t4 t5: above the versions before and after in 6 of 8 tests: "
+                .to_owned(),
+        ),
+    ] {
+        let found = found((2, factor, spared), 1.0);
+        assert!(found.len() == 1 && found[0].starts_with(&expected), "{expected}: {found:?}");
+    }
+    // What made all tests faster, and stays, is no mistake.
+    assert_eq!(found((2, 1.5, 0), 1.5), [""; 0]);
+    assert_eq!(found((4, 0.8, 0), 0.8), [""; 0]);
+}
+
+/// Configs of one version are not before and after one another.
+#[test]
+fn configs_of_a_version_are_no_versions() {
+    let dir = tempfile::tempdir().unwrap();
+    let all = ["13.1", "14.1", "15.1", "16.1", "17.1"]
+        .map(|version| format!("x.pg{}_o2.x10a_c8r32.pk1", version.replace('.', "")));
+    let table = |arms: &[String], rates: &[u32]| {
+        let heads: String = (1..).zip(arms).map(|(number, arm)| format!("col-{number} : {arm}\n")).collect();
+        let cells: Vec<String> = rates.iter().map(u32::to_string).collect();
+        let path = dir.path().join("qps.abs.tsv");
+        fs::write(&path, format!("{heads}\n{}\tupdate_range=100\n", cells.join("\t"))).unwrap();
+        doubts(&[path])
+    };
+    let more = ["b", "c", "d"].map(|config| format!("x.pg181_o2.x10{config}_c8r32.pk1"));
+    let arms = [&all[..], &more].concat();
+    assert_eq!(table(&arms, &[1000, 1001, 999, 1002, 1000, 1001, 850, 1002]), [""; 0]);
+    let found = table(&arms, &[1000, 1001, 999, 850, 1000, 1001, 850, 1002]);
+    assert!(found.len() == 1 && found[0].starts_with("postgres-16.1.x10a"), "{found:?}");
+}
+
+/// pgbench with `-R` measures its own schedule.
+#[test]
+fn a_rate_that_an_option_set_has_a_warning_and_no_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+    let text = fs::read_to_string(own.join("pgbench-15.rate.out.txt")).unwrap();
+    for (arm, repeat) in [("old", 1), ("old", 2), ("new", 1), ("new", 2)] {
+        fs::create_dir_all(dir.path().join("all").join(arm)).unwrap();
+        let text = text.replace(
+            "tps = 53.141309",
+            &format!("tps = 53.1{}{repeat}", arm.len() + arm.find('o').unwrap_or(5)),
+        );
+        fs::write(dir.path().join(format!("all/{arm}/{repeat}.txt")), text).unwrap();
+    }
+    let assembled = assembled(&[dir.path().join("all")]).unwrap();
+    let warning = "the rate was set by pgbench's option -R";
+    assert!(
+        assembled.notes[0].1.contains(warning) && assembled.notes[1].1.contains(warning),
+        "{:?}",
+        assembled.notes
+    );
+    let folder = write_run(&assembled, &dir.path().join("results"), "rate").unwrap();
+    let run = rqps_store::RunFolder::open(&folder).unwrap();
+    assert_eq!((run.windows.len(), run.windows.iter().filter(|one| one.placement.is_some()).count()), (4, 0));
+    let log = fs::read_to_string(own.join("pgbench-15.rate.log")).unwrap();
+    assert!(of_text("lg.1", &log)[0].contains(warning));
+    let progress = fs::read_to_string(own.join("pgbench-15.rate.progress.txt")).unwrap();
+    assert!(of_text("run.err", &progress)[0].contains(warning));
+    let unlimited = fs::read_to_string(own.join("pgbench-15.out.txt")).unwrap();
+    assert_eq!(of_text("run.txt", &unlimited), [""; 0]);
+}
+
+/// A copy of a table as CSV has no names of arms, and one wrong cell made it eight new ones.
+#[test]
+fn a_damaged_cell_of_a_table_is_named_with_both_figures() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = |cell: u32| {
+        let heads = "col-1 : x.my8406_o2.z12a.pk1\ncol-2 : x.my8407_o2.z12a.pk1\n\n";
+        fs::write(
+            dir.path().join("qps.abs.tsv"),
+            format!("{heads}1001\t1002\ta_range=1\n{cell}\t1004\tb_range=1\n"),
+        )
+        .unwrap();
+        assembled(&[dir.path().to_owned()])
+    };
+    let copy = "a_range=1,1001,1002\nb_range=1,1003,1004\n";
+    fs::write(dir.path().join("qps.abs.csv"), copy).unwrap();
+    assert_eq!(table(1003).unwrap().arms.len(), 2);
+    let error = table(10_030).unwrap_err().to_string();
+    for part in [
+        "qps.abs.tsv, line 5: b_range=1 of x.my8406_o2.z12a.pk1 is 10030, but 1003 in ",
+        "qps.abs.csv, line 2",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    // The only row beside its result.
+    fs::remove_file(dir.path().join("qps.abs.csv")).unwrap();
+    let arm = dir.path().join("x.my8406_o2.z12a.pk1");
+    fs::create_dir_all(&arm).unwrap();
+    fs::write(arm.join("sb.o.b.range1.pk1.dop4"), sysbench(80_005, "7999.54", "40000.71")).unwrap();
+    let error = table(79_995).unwrap_err().to_string();
+    for part in [
+        "qps.abs.tsv, line 5: b_range=1 of mysql-8.4.6.z12a is 79995, but 8000 in ",
+        "dop4, line ",
+        "1 of 1 figures",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
 }

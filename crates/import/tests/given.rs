@@ -337,3 +337,12 @@ fn links_to_nothing_and_names_that_are_no_text() {
         assert!(error.ends_with("a/link.txt: a link to gone.txt, which does not exist"), "{error}");
     }
 }
+
+#[test]
+fn rates_per_minute_are_told_to_be_shown_per_second() {
+    let csv = b"arm,test,repeat,rate,unit\nold,a,1,60000,tpm\nnew,a,1,66000,tpm\nold,b,1,100,tps\nnew,b,1,110,tps\n";
+    let assembled = import(&[("", csv)], &[]).unwrap();
+    assert_eq!(rates(&assembled)[0].2, 1000.0);
+    let note = "rates that the file gives per minute are shown per second: a";
+    assert!(assembled.notes.iter().any(|(_, text)| text == note), "{:?}", assembled.notes);
+}

@@ -68,6 +68,10 @@ fn files_of_other_names_are_arms() {
             &[("pg16", 1, 0), ("pg16", 2, 1), ("pg17", 1, 2)],
         ),
         (&["x/t_0.txt", "x/t_1.txt", "x/t_2.summary.txt"], &[("x", 1, 0), ("x", 2, 1), ("x", 3, 2)]),
+        (
+            &["base/v1/ro.txt", "base/v2/ro.txt", "head/v1/ro.txt"],
+            &[("base", 1, 0), ("base", 2, 1), ("head", 1, 2)],
+        ),
         // Both in each of two directories.
         (&["a/x.txt", "a/y.txt", "b/x.txt"], &[("a.x", 1, 0), ("a.y", 1, 1), ("b", 1, 2)]),
     ] {
@@ -197,4 +201,15 @@ fn figures_beside_results_follow_their_arm() {
     assert_eq!(of_arm("vmstat.old").unwrap(), ["old"]);
     let error = of_arm("host.vmstat").unwrap_err().to_string();
     assert!(error.contains("host.vmstat: all has the results new, old"), "{error}");
+}
+
+/// Directories that are called as repeats, of one arm.
+#[test]
+fn directories_of_repeats_are_one_arm() {
+    for texts in [["v1/ro.txt", "v2/ro.txt"], ["1/ro.txt", "2/ro.txt"], ["run-1/ro.txt", "run-2/ro.txt"]] {
+        let assembled = of_texts(&texts.map(|name| (name, "16.3"))).unwrap();
+        assert_eq!(rates(&assembled), [("all", 1, 0), ("all", 2, 1)], "{texts:?}");
+        let note = "are repeats of one another; if they are arms";
+        assert!(assembled.notes.iter().any(|(_, text)| text.contains(note)), "{:?}", assembled.notes);
+    }
 }

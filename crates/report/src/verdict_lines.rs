@@ -226,7 +226,8 @@ impl<'a> Judged<'a> {
 
     /// How much more measuring an inconclusive verdict needs: `12 more blocks, about 25 min`.
     pub fn remaining(&self, verdict: &Verdict) -> Option<String> {
-        let blocks = RunVerdicts::blocks_to_resolve(verdict)?;
+        let blocks =
+            RunVerdicts::blocks_to_resolve(verdict).filter(|_| !RunVerdicts::has_one_ratio(verdict))?;
         let seconds = self.verdicts.seconds_to_resolve(verdict)?;
         if self.run.meta.is_imported() {
             return Some(if blocks == 1 {

@@ -3,7 +3,7 @@
 use rqps_model::{Digits, Measure};
 use rqps_stats::{Class, Metric, Tag, Verdict};
 use rqps_store::Run;
-use rqps_verdicts::{HostRemark, Remark, UnlikeData};
+use rqps_verdicts::{HostRemark, Remark, RunVerdicts, UnlikeData};
 
 use crate::document::{Cell, Tint};
 
@@ -151,6 +151,12 @@ pub(crate) fn budget(seconds: f64) -> String {
 /// Remarks on a verdict, each a few words.
 pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
     let mut remarks = Vec::new();
+    if RunVerdicts::has_one_ratio(verdict) {
+        remarks.push(
+            "its repeats have one and the same ratio to the last digit, so they are not independent"
+                .to_owned(),
+        );
+    }
     if let Class::Regression { proven: false } | Class::Improvement { proven: false } = verdict.class {
         remarks.push(format!("may be smaller than the {} that matters", percent(verdict.mei)));
     }

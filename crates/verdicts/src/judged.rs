@@ -69,6 +69,9 @@ pub fn has_blocks(run: &Run) -> bool {
     !run.blocks.is_empty()
 }
 
+/// Ratios that vary by less are one: what is left is the rounding of floating-point numbers.
+const ONE_RATIO_SD_MAX: f64 = 1e-9;
+
 /// Judges a run by `rules`.
 ///
 /// # Errors
@@ -153,6 +156,11 @@ impl RunVerdicts {
             return None;
         }
         verdict.blocks_to_resolve
+    }
+
+    /// Whether all blocks of a rate have one ratio, which independent measurements never have.
+    pub fn has_one_ratio(verdict: &Verdict) -> bool {
+        verdict.detector == Detector::Rate && verdict.blocks > 1 && verdict.block_sd < ONE_RATIO_SD_MAX
     }
 
     /// Seconds until this verdict is probably reached if its test is measured alone. `None` as in

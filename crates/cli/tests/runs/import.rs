@@ -80,6 +80,24 @@ fn unequal_numbers_of_repeats_are_told_and_rates_agree_with_ratios() {
     assert!(!page.contains("measured on every arm in") && !page.contains("against itself (A/A)."), "{page}");
 }
 
+/// Ratios without any variation have an interval of one point: no measurement has those, and more of them tell nothing.
+#[test]
+fn repeats_that_are_equal_to_the_last_digit_are_not_independent() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.results()).unwrap();
+    let csv = bench.results().join("../rates.csv");
+    let rows: String =
+        (1..=3).map(|repeat| format!("old,t,{repeat},1000,tps\nnew,t,{repeat},1100,tps\n")).collect();
+    fs::write(&csv, format!("arm,test,repeat,rate,unit\n{rows}")).unwrap();
+    let ended = bench.call(&["import", &csv.display().to_string(), "--name", "equal"]).expect(0);
+    assert!(
+        ended.stdout.contains("The repeats of 1 have one and the same ratio to the last digit"),
+        "{}",
+        ended.stdout
+    );
+    assert!(!ended.stdout.contains("more repeat"), "{}", ended.stdout);
+}
+
 #[test]
 fn a_doubtful_base_comes_before_what_it_makes_of_others() {
     let bench = Bench::new();

@@ -194,6 +194,10 @@ pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
         let Some((test, rest)) = line.split_once(" : ").filter(|(_, rest)| rest.contains("micros/op")) else {
             continue;
         };
+        // `ops/sec;` until 7, and `operations;`.
+        if !rest.contains(';') {
+            return Err(Broken::cut_off(at));
+        }
         let words: Vec<&str> = rest.split_whitespace().collect();
         let before = |unit: &str| {
             let at = words.iter().position(|word| word.trim_end_matches(';') == unit)?;

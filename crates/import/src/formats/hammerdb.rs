@@ -107,7 +107,7 @@ pub fn parse_rows(input: impl Read) -> Result<Vec<CsvRow>, Broken> {
     let mut rows = Vec::new();
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         if line.trim().is_empty() {
             continue;
         }

@@ -44,7 +44,7 @@ pub fn parse_blocks(input: impl Read) -> Result<Vec<Block>, Broken> {
     let (mut blocks, mut step, mut group): (Vec<Block>, Option<String>, usize) = (Vec::new(), None, 0);
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         if line.trim().is_empty() {
             continue;
         }

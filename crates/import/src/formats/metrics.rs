@@ -49,7 +49,7 @@ pub fn parse_step(input: impl Read) -> Result<StepMetrics, Broken> {
     let mut lines = Lines::new(input);
     let mut tables: Vec<Vec<String>> = Vec::new();
     let mut header: Option<Vec<String>> = None;
-    while let Some(line) = { lines.next()?.map(str::to_owned) } {
+    while let Some(line) = { lines.next_whole()?.map(str::to_owned) } {
         let at = lines.number();
         let cells: Vec<String> = line.split('\t').map(|cell| cell.trim().to_owned()).collect();
         if cells.first().is_some_and(|cell| cell == "samp") {

@@ -100,7 +100,7 @@ pub fn parse(text: &str) -> Result<RateUnit, String> {
         }
     };
     if words.is_empty() {
-        return Err("does not say what is counted, such as queries per second".to_owned());
+        return Err("does not say what is counted, such as transactions per minute".to_owned());
     }
     let symbol =
         PERIODS.iter().find(|(seconds, ..)| *seconds == period).map_or("1/s", |(_, symbol, _)| symbol);
@@ -111,6 +111,9 @@ pub fn parse(text: &str) -> Result<RateUnit, String> {
 /// `rows` and `s` of `rows/s`, `rows per s` and `rows_per_s`.
 fn parts(text: &str) -> (&str, Option<String>) {
     let lower = text.to_ascii_lowercase();
+    if let Some(period) = lower.trim_start().strip_prefix("per ") {
+        return ("", Some(period.trim().to_owned()));
+    }
     let found = ["/", " per ", "_per_"].iter().filter_map(|sign| Some((lower.find(sign)?, sign.len()))).min();
     match found {
         Some((at, length)) => (&text[..at], Some(lower[at + length..].trim().to_owned())),
@@ -184,6 +187,7 @@ mod tests {
             ("rows per second per second", "is per second per second"),
             ("%", "is a ratio"),
             ("/s", "does not say what is counted"),
+            ("per minute", "does not say what is counted"),
             ("5", "is a number"),
         ] {
             let found = parse(text).unwrap_err();

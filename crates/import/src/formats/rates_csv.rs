@@ -11,6 +11,9 @@ use csv::StringRecord;
 
 const COLUMNS: [&str; 4] = ["arm", "test", "repeat", "rate"];
 
+/// The value with the rate as the file has it.
+pub const GIVEN_RATE: &str = "rate";
+
 /// What parts columns: a spreadsheet takes semicolons where a comma is decimal.
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
@@ -77,6 +80,9 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             let cell = record.get(places[index]).filter(|cell| !cell.is_empty());
             cell.ok_or_else(|| Broken::at(line, format!("no {}", COLUMNS[index])))
         };
+        if record.len() == places[3] + 1 && record.position().is_some_and(|at| !has_end(&text, at.byte())) {
+            return Err(Broken::cut_off(line));
+        }
         let rate = number(cell(3)?)
             .ok_or_else(|| Broken::at(line, format!("rate: {:?} is not a rate", &record[places[3]])))?;
         if rate == 0.0 {
@@ -99,7 +105,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             test: Some(test.to_owned()),
             repeat: Some(number),
             work: Some(Work::rate(&per.unit, rate / per.seconds)),
-            values: vec![Value::number("rate", per.symbol, &record[places[3]], line)],
+            values: vec![Value::number(GIVEN_RATE, per.symbol, &record[places[3]], line)],
             line,
             ..Measurement::default()
         });
@@ -108,6 +114,14 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         return Err(Broken::at(1, "a header without rows"));
     }
     Ok(Document { measurements, ..Document::default() })
+}
+
+/// Whether a line end follows this byte.
+fn has_end(text: &str, byte: u64) -> bool {
+    text.bytes()
+        .skip(byte as usize)
+        .skip_while(|byte| matches!(byte, b'\n' | b'\r'))
+        .any(|byte| byte == b'\n')
 }
 
 /// Counts lines up to where records begin.

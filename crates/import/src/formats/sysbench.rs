@@ -10,6 +10,8 @@ use crate::lines::Lines;
 use crate::model::{Document, EVENTS, Measurement, QUERIES, Quirk, THOUSAND_ROWS, Value, Work, number};
 
 /// Plans kept per file: there is one for each statement and table.
+/// What sets a rate.
+const SCHEDULE: &str = "sysbench's option --rate";
 const PLANS_MAX: usize = 64;
 const PLAN_BYTES_MAX: usize = 20_000;
 
@@ -109,6 +111,9 @@ impl Run {
             self.started = line.starts_with("Threads started!");
             if let Some(threads) = line.strip_prefix("Number of threads: ") {
                 self.options.threads = threads.trim().parse().ok();
+            }
+            if line.starts_with("Target transaction rate: ") {
+                self.measured.schedule = Some(SCHEDULE);
             }
             self.read_plan(line);
             return Ok(());

@@ -9,6 +9,8 @@ use crate::model::{Document, Measurement, OPERATIONS, Value, Work, number};
 
 /// How far the throughput may be from operations over run time: operations that failed are counted differently.
 const THROUGHPUT_ERROR_MAX: f64 = 0.2;
+/// What sets a rate.
+const SCHEDULE: &str = "YCSB's option -target";
 /// Operations that a file may name.
 const KINDS_MAX: usize = 100;
 
@@ -37,7 +39,10 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let mut run = Run::default();
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some((line, has_end)) = lines.next_with_end()? else { break };
+        if !has_end && !is_whole(line) {
+            return Err(Broken::cut_off(at));
+        }
         if let Some((kind, rest)) = line.split_once(" - Takes(s): ") {
             if run.taken.len() >= KINDS_MAX {
                 return Err(Broken::at(at, "more than 100 kinds of operations"));
@@ -53,6 +58,19 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     }
     let last = lines.number().max(1);
     run.finish(last)
+}
+
+/// Whether a line without its end has all figures that count: those of go-ycsb that come after them may be cut.
+fn is_whole(line: &str) -> bool {
+    let is_after = || {
+        let last = line.rsplit(", ").next().unwrap_or_default();
+        let is_figure = ["Count", "OPS", "Avg(us)", "99th(us)"].iter().any(|key| last.starts_with(key));
+        line.contains(", 99th(us): ") && !is_figure
+    };
+    match line.contains(" - Takes(s): ") {
+        true => is_after(),
+        false => !line.starts_with('[') || line.contains(", Return="),
+    }
 }
 
 /// `10.0, Count: 93210, OPS: 9321.2, Avg(us): 105, …, 99th(us): 310, …`
@@ -84,6 +102,9 @@ impl Run {
     fn read_command(&mut self, line: &str, at: u32) {
         let threads = after(line, &["-threads ", "-p threadcount=", "\"threadcount\"=\""]);
         self.measured.clients = threads.and_then(|threads| threads.parse().ok()).or(self.measured.clients);
+        let target = after(line, &["-target ", "-p target=", "\"target\"=\""]).and_then(number);
+        self.measured.schedule =
+            target.filter(|rate| *rate > 0.0).map(|_| SCHEDULE).or(self.measured.schedule);
         let workload = after(line, &["-P "]).map(|path| path.rsplit('/').next().unwrap_or(path));
         let records = after(line, &["-p recordcount=", "\"recordcount\"=\""]);
         for (name, value) in [("workload", workload), ("records", records)] {

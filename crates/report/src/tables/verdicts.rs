@@ -199,10 +199,26 @@ fn open_of_import(judged: &Judged<'_>, open: &[&Verdict], verdicts_are: &str, st
             "{verdicts_are} inconclusive: a verdict takes {least} repeats of every arm, and there are {done}."
         );
     }
-    let repeats = open.iter().filter_map(|verdict| RunVerdicts::blocks_to_resolve(verdict)).max();
-    let them = if open.len() == 1 { "it" } else { "them" };
-    let more = repeats.map(|repeats| {
-        format!(" {} more of every arm would probably decide {them}.", counted(repeats, "repeat"))
+    let equal = open.iter().filter(|verdict| RunVerdicts::has_one_ratio(verdict)).count();
+    let to_resolve = |verdict: &&Verdict| {
+        RunVerdicts::blocks_to_resolve(verdict).filter(|_| !RunVerdicts::has_one_ratio(verdict))
+    };
+    let needed: Vec<usize> = open.iter().filter_map(to_resolve).collect();
+    let them = match (open.len(), needed.len()) {
+        (1, _) => "it",
+        (all, needed) if all == needed => "them",
+        (_, 1) => "the other",
+        _ => "the others",
+    };
+    let state = match equal {
+        0 => state,
+        equal => format!(
+            "{state} The repeats of {equal} have one and the same ratio to the last digit: they are not independent."
+        ),
+    };
+    let more = needed.iter().max().map(|repeats| {
+        let repeats = counted(*repeats, "more repeat");
+        format!(" {repeats} of every arm would probably decide {them}.")
     });
     state + &more.unwrap_or_default()
 }

@@ -7,6 +7,7 @@ use rqps_model::Series;
 
 use crate::error::Broken;
 use crate::formats::Format;
+use crate::formats::pgbench::text::SCHEDULE;
 use crate::histogram::Buckets;
 use crate::lines::Lines;
 use crate::model::{Document, Measurement, TRANSACTIONS, Value, Work};
@@ -16,6 +17,8 @@ const SECONDS_MAX: i64 = 10_000_000;
 
 /// Transactions of a client on average from which on none has done nothing.
 const DONE_BY_EACH: u64 = 10;
+/// A seventh field that is more is no number of retries, but microseconds behind schedule.
+const TRIES_MAX: i64 = 1000;
 /// The value with the transactions of a whole log.
 pub const LOGGED: &str = "logged_transactions";
 
@@ -29,6 +32,7 @@ pub struct Log {
     clients: BTreeSet<i64>,
     failed: BTreeMap<String, u64>,
     seconds: BTreeMap<i64, u64>,
+    is_scheduled: bool,
 }
 
 impl Log {
@@ -37,7 +41,7 @@ impl Log {
         let mut lines = Lines::new(input);
         loop {
             let at = lines.number() + 1;
-            let Some(line) = lines.next()? else { return Ok(()) };
+            let Some(line) = lines.next_whole()? else { return Ok(()) };
             let words: Vec<&str> = line.split_whitespace().collect();
             let whole = |index: usize| -> Result<i64, Broken> {
                 let word = words
@@ -47,6 +51,8 @@ impl Log {
             };
             let ended_us = whole(4)?.saturating_mul(1_000_000).saturating_add(whole(5)?);
             self.clients.insert(whole(0)?);
+            let last = words.get(6).and_then(|word| word.parse().ok()).unwrap_or(0);
+            self.is_scheduled |= words.len() > 7 || last > TRIES_MAX;
             match words.get(2).copied().unwrap_or_default() {
                 reason if reason.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
                     *self.failed.entry(reason.to_owned()).or_default() += 1;
@@ -76,6 +82,7 @@ impl Log {
             series: series(&self.seconds),
             histograms: self.latencies.histogram("event").into_iter().collect(),
             retries: self.failed,
+            schedule: self.is_scheduled.then_some(SCHEDULE),
             line: 1,
             ..Measurement::default()
         };
@@ -113,6 +120,7 @@ pub struct Aggregate {
     intervals: BTreeMap<i64, Interval>,
     least_us: f64,
     greatest_us: f64,
+    is_scheduled: bool,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -123,7 +131,7 @@ struct Interval {
 
 impl Default for Aggregate {
     fn default() -> Self {
-        Self { intervals: BTreeMap::new(), least_us: f64::INFINITY, greatest_us: 0.0 }
+        Self { intervals: BTreeMap::new(), least_us: f64::INFINITY, greatest_us: 0.0, is_scheduled: false }
     }
 }
 
@@ -135,7 +143,7 @@ impl Aggregate {
         let mut before = None;
         loop {
             let at = lines.number() + 1;
-            let Some(line) = lines.next()? else { return Ok(()) };
+            let Some(line) = lines.next_whole()? else { return Ok(()) };
             let words: Vec<&str> = line.split_whitespace().collect();
             let field = |index: usize| -> Result<f64, Broken> {
                 let word = words
@@ -156,6 +164,8 @@ impl Aggregate {
             interval.sum_us += field(2)?;
             self.least_us = self.least_us.min(field(4)?);
             self.greatest_us = self.greatest_us.max(field(5)?);
+            // What transactions waited for their turn.
+            self.is_scheduled |= words.len() > 6 && field(6)? > 0.0;
         }
     }
 
@@ -194,6 +204,7 @@ impl Aggregate {
                 Value::number(LOGGED, "", &logged.to_string(), 1),
             ],
             series: if length_s == 1.0 { vec![series] } else { Vec::new() },
+            schedule: self.is_scheduled.then_some(SCHEDULE),
             line: 1,
             ..Measurement::default()
         };

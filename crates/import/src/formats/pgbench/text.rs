@@ -13,6 +13,9 @@ pub const THREADS: &str = "threads";
 /// How long it was to run, and the rate that includes the time to connect.
 pub const DURATION: &str = "duration_s";
 pub const RATE_WITH_CONNECTIONS: &str = "transactions_with_connections_per_s";
+/// What transactions waited for their turn, and what made them wait.
+const SCHEDULE_LAG: &str = "schedule_lag_avg_ms";
+pub const SCHEDULE: &str = "pgbench's option -R";
 /// Statements kept per script.
 const STATEMENTS_MAX: usize = 1000;
 
@@ -53,7 +56,10 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let mut run = Run::default();
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some((line, has_end)) = lines.next_with_end()? else { break };
+        if !has_end && !is_whole(line) {
+            return Err(Broken::cut_off(at));
+        }
         if is_start(line) && run.tps.is_some() {
             finish(std::mem::take(&mut run), at, &mut document)?;
         }
@@ -63,6 +69,11 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         finish(run, lines.number().max(1), &mut document)?;
     }
     Ok(document)
+}
+
+/// Whether a line has all of its last figure, which a word, a parenthesis or a statement follows.
+fn is_whole(line: &str) -> bool {
+    line.is_empty() || line.ends_with(|c: char| c.is_alphabetic() || ");".contains(c))
 }
 
 /// The first line of a run: a banner since 14, else the start of the vacuum, progress, or the first figure.
@@ -126,6 +137,12 @@ impl Run {
                 let retries = whole()?;
                 self.measured.retries.extend((retries > 0).then(|| ("retries".to_owned(), retries)));
             }
+            // `avg 0.609 (max 8.973) ms`
+            "rate limit schedule lag" => {
+                let lag = rest.split_whitespace().nth(1).unwrap_or_default();
+                self.value(SCHEDULE_LAG, "ms", lag, at);
+                self.measured.schedule = Some(SCHEDULE);
+            }
             "latency average" => self.value("latency_avg_ms", "ms", first, at),
             "latency stddev" => self.value("latency_sd_ms", "ms", first, at),
             "initial connection time" => self.value("connection_ms", "ms", first, at),
@@ -151,15 +168,16 @@ impl Run {
         self.server = Some(version(server));
     }
 
-    /// The rate without the time to connect, of which there are one or two lines until 13.
+    /// The rate without the time to connect; until 13 the one with it comes before.
     fn read_tps(&mut self, rest: &str, at: u32) -> Result<(), Broken> {
         let (rate, what) = rest.split_once(' ').unwrap_or((rest, ""));
         let rate = number(rate).ok_or_else(|| Broken::at(at, format!("tps: no number in {rest:?}")))?;
+        if !(what.starts_with('(') && what.trim_end().ends_with(')')) {
+            return Err(Broken::cut_off(at));
+        }
         if what.contains("including connections establishing") {
             self.value(RATE_WITH_CONNECTIONS, "1/s", &rate.to_string(), at);
-            if self.tps.is_some() {
-                return Ok(());
-            }
+            return Ok(());
         }
         self.tps = Some((rate, at));
         Ok(())
@@ -174,8 +192,14 @@ impl Run {
         let (Some(at_s), Some(tps)) = (first("s"), first("tps")) else {
             return Err(Broken::at(at, format!("progress without time and tps: {text:?}")));
         };
-        let latency = parts.find_map(|part| part.strip_prefix("lat ")?.split_whitespace().next());
-        self.progress.push(Progress { at_s, tps, latency_ms: latency.and_then(number) });
+        let latency = parts.find_map(|part| part.strip_prefix("lat "));
+        let Some((latency, _)) = latency.and_then(|text| text.split_once(' ')) else {
+            return Err(Broken::cut_off(at));
+        };
+        if parts.any(|part| part.starts_with("lag ")) {
+            self.measured.schedule = Some(SCHEDULE);
+        }
+        self.progress.push(Progress { at_s, tps, latency_ms: number(latency) });
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use crate::comparison::{ComparedArm, TestStep};
 use crate::error::Result;
 use crate::number;
 use crate::reading::Reading;
-use crate::tables::{answer, arrivals, headline as rates_headline};
+use crate::tables::{answer, arrivals, doubts, headline as rates_headline};
 use crate::verdict_lines::changed;
 use crate::words;
 
@@ -32,6 +32,8 @@ pub struct SiteRun {
     pub(super) updated_at_ms: i64,
     /// Why its results are not final: `running`, `interrupted`, `failed`. None if it is complete.
     pub(super) unfinished: Option<&'static str>,
+    /// Whether figures of it should be checked before they are used.
+    pub(super) is_doubtful: bool,
     pub(super) workload_title: String,
     /// What was compared with what.
     pub(super) title: String,
@@ -213,6 +215,7 @@ fn facts(page: &Page<'_>, stem: &str) -> SiteRun {
         created_at_ms: run.meta.created_at_ms,
         updated_at_ms: run.status.changed_at_ms.max(run.meta.created_at_ms),
         unfinished: unfinished(run),
+        is_doubtful: doubts::any(run),
         workload_title: run.meta.workload_title.clone(),
         title: summary::title(page),
         versions,

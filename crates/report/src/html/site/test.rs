@@ -170,7 +170,10 @@ fn link(run: &SiteRun) -> Markup {
 
 /// Says that a run's results are not final.
 pub(super) fn unfinished(run: &SiteRun) -> Markup {
-    html! { @if let Some(state) = run.unfinished { " " strong.unfinished { (state) } } }
+    html! {
+        @if let Some(state) = run.unfinished { " " strong.unfinished { (state) } }
+        @if run.is_doubtful { " " strong.unfinished { "check first" } }
+    }
 }
 
 fn day(run: &SiteRun) -> String {
