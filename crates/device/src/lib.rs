@@ -8,6 +8,7 @@ mod driver;
 mod file;
 mod fio;
 mod output;
+mod reservation;
 mod system;
 
 pub use driver::FIO;

@@ -1,12 +1,14 @@
 //! A directory as a system under test.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rqps_builds::{Build, CpuSet, Dirs, Watch, check_known};
 use rqps_executor::{
-    Address, Admin, Debt, Handle, Instance, Look, Result, ServerResult, SessionResult, SettleTick, System,
+    Address, Admin, Debt, Error, Handle, Instance, Look, Result, ServerResult, SessionResult, SettleTick,
+    System,
 };
 use rqps_model::random::name_word;
 use rqps_model::{BuildSource, BuildSpec, Counter, Dbms, Settle};
@@ -16,6 +18,7 @@ use rqps_servers::{Applied, Config, Error as ServerError, HostLimits, HowCopied,
 use rqps_wire::{Error as WireError, Table};
 
 use crate::driver::Target;
+use crate::reservation::{self, Refused};
 
 /// Directories.
 pub static DIRECTORY: &dyn System = &Directory;
@@ -138,6 +141,15 @@ impl System for Directory {
 
     fn place<'b>(&self, build: &'b Build) -> Option<&'b Path> {
         Some(&build.root)
+    }
+
+    fn reserve(&self, build: &Build) -> Result<Option<File>> {
+        let place = || build.root.clone();
+        match reservation::take(&build.root) {
+            Ok(file) => Ok(file),
+            Err(Refused::Held(holder)) => Err(Error::Reserved { place: place(), holder }),
+            Err(Refused::Io(source)) => Err(Error::File { action: "lock", path: place(), source }),
+        }
     }
 
     fn session_is_a_process(&self) -> bool {

@@ -15,6 +15,7 @@ use rqps_plan::{Arm, Plan, PlanContext, ProfileAfter, Protocol};
 use rqps_probe::profile::Perf;
 use rqps_servers::HostLimits;
 use rqps_store::{Run, RunFolder, RunWriter, Status};
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -63,6 +64,7 @@ pub fn begin(
     let driver = kit.driver(&plan)?;
     let driver_text = driver.described()?;
     ingredients.iter().try_for_each(|one| driver.check_build(&one.build))?;
+    let reserved = reserve(&ingredients)?;
     pin_versions(&mut plan, &ingredients);
     dirs.create_work()?;
     let host = kit.host.facts(&dirs.work)?;
@@ -84,7 +86,10 @@ pub fn begin(
     inputs::keep(&folder, &files)?;
     writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host)?;
     let place = Place::of(dirs, writer.folder());
-    Ok(Execution::new(Setup { plan, driver, ingredients, place, host: kit.host }, writer))
+    Ok(Execution::new(
+        Setup { plan, driver, ingredients, place, host: kit.host, _reserved: reserved },
+        writer,
+    ))
 }
 
 /// Options of [`resume`].
@@ -174,6 +179,7 @@ fn reopened(
             Ok(Ingredients { build, config, system })
         })
         .collect::<Result<Vec<_>>>()?;
+    let reserved = reserve(&ingredients)?;
     let driver = kit.driver(&plan)?;
     same_driver(run, driver.described()?)?;
     ingredients.iter().try_for_each(|one| driver.check_build(&one.build))?;
@@ -181,7 +187,16 @@ fn reopened(
         same_host(run, kit.host, dirs)?;
     }
     let place = Place::of(dirs, writer.folder());
-    Ok(Execution::new(Setup { plan, driver, ingredients, place, host: kit.host }, writer))
+    Ok(Execution::new(
+        Setup { plan, driver, ingredients, place, host: kit.host, _reserved: reserved },
+        writer,
+    ))
+}
+
+/// Reserves what is measured for the life of this run.
+fn reserve(ingredients: &[Ingredients]) -> Result<Vec<File>> {
+    let each = ingredients.iter().map(|arm| arm.system.reserve(&arm.build));
+    each.filter_map(Result::transpose).collect()
 }
 
 fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {

@@ -42,6 +42,9 @@ impl Execution {
 
     fn window_order(&self) -> WindowOrder {
         let plan = self.plan();
+        if self.measures_places() {
+            return WindowOrder::OfDirectories;
+        }
         let mut steps = plan.workload.steps.iter().filter_map(|name| plan.step(name));
         let can = plan.work.has_independent_tests() && steps.all(|step| self.driver().takes_turns(&step));
         match (can, plan.protocol) {

@@ -93,6 +93,16 @@ pub enum Error {
         "{path} is a symbolic link, and rqps creates none: nothing was deleted; delete the link yourself"
     )]
     DataLink { path: PathBuf },
+    /// Another process measures the same thing.
+    #[error(
+        "{place} is reserved by {holder}: two that measure one directory would measure each other; wait for its end, or \
+         name another directory"
+    )]
+    Reserved {
+        place: PathBuf,
+        /// The process, and its run if it is known.
+        holder: String,
+    },
     /// Ctrl-C or SIGTERM.
     #[error("interrupted")]
     Interrupted,

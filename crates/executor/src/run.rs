@@ -103,6 +103,11 @@ impl Execution {
         self.setup.host.certificate(own_place.unwrap_or_else(|| self.setup.place.work()))
     }
 
+    /// Whether the arms are places for files, not servers.
+    pub(crate) fn measures_places(&self) -> bool {
+        self.setup.ingredients.iter().any(|one| one.system.place(&one.build).is_some())
+    }
+
     pub(crate) fn driver(&self) -> &dyn Driver {
         self.setup.driver
     }

@@ -5,6 +5,7 @@ use crate::driver::Driver;
 use crate::kit::Host;
 use crate::place::Place;
 use rqps_plan::Plan;
+use std::fs::File;
 
 pub(crate) struct Setup {
     pub plan: Plan,
@@ -13,4 +14,6 @@ pub(crate) struct Setup {
     pub ingredients: Vec<Ingredients>,
     pub place: Place,
     pub host: &'static dyn Host,
+    /// What is measured is reserved until these are closed.
+    pub _reserved: Vec<File>,
 }

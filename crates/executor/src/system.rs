@@ -13,6 +13,7 @@ use rqps_probe::{FlushProcedure, WorkIn};
 use rqps_servers::{Applied, Config, HostLimits, HowCopied, ServerSpec, UnknownOption};
 use rqps_wire::{Error as Wire, Table};
 use std::any::Any;
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -80,6 +81,15 @@ pub trait System: Sync {
     /// Where its files are, if not in the data directory.
     fn place<'b>(&self, _build: &'b Build) -> Option<&'b Path> {
         None
+    }
+
+    /// Reserves the build for this process until the file is closed, where two that measure it would disturb each
+    /// other. `None` if they would not, or if this process has it already.
+    ///
+    /// # Errors
+    /// If another process has it.
+    fn reserve(&self, _build: &Build) -> Result<Option<File>> {
+        Ok(None)
     }
 
     /// Whether a process of its own serves each session. If false, a thread does.

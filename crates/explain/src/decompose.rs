@@ -255,7 +255,9 @@ const BESIDE: [(&str, &str, &str, f64); 5] = [
         1.0,
     ),
     ("kB read from storage", "kB", "server_read_bytes", 1024.0),
-    ("kB written to storage", "kB", "server_write_bytes", 1024.0),
+    // Not `server_write_bytes`: the kernel counts a page as written when it is changed in its cache, and with large
+    // folios a hundred times what reaches the disk.
+    ("kB written to the host's disks, by all programs", "kB", "disk_write_kb", 1.0),
 ];
 /// Less than this per operation is chance.
 const BESIDE_MIN: f64 = 0.001;
@@ -321,6 +323,15 @@ mod tests {
             prop_assert!((sum - split.change_us_per_op()).abs() < 1e-6);
             prop_assert!(split.parts.iter().all(adds_up), "{:?}", split.parts);
         }
+    }
+
+    #[test]
+    fn bytes_written_are_those_that_reached_the_disks() {
+        // A kernel with large folios, whose process counter says 1,041 kB of an insert.
+        let values = [("server_write_bytes", 1041.0 * 1024.0), ("disk_write_kb", 10.6)];
+        let totals = Some(Totals::made(1.0, values.map(|(name, value)| (name.to_owned(), value)).into()));
+        let found = beside(&Figures::made(vec![[totals.clone(), totals, None]]));
+        assert_eq!(found.iter().filter_map(|one| one.arm).collect::<Vec<_>>(), [10.6]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a host's certificate means: plain answers, and what changed between two certificates.
 
 use rqps_model::{HostFigure, HostQuantity, words};
-use rqps_store::{Certificates, Role, Run};
+use rqps_store::{Arm, Certificates, Role, Run};
 use serde::Serialize;
 
 /// Shares of CPU time above which windows that follow each other differ by more than what matters.
@@ -33,11 +33,16 @@ pub enum WindowOrder {
     /// One after the other; with protocol `isolated` they would be in turns.
     CouldBeInTurns,
     OneAfterTheOther,
+    /// Windows of directories: what is measured is how long a disk takes, not how fast a CPU is.
+    OfDirectories,
 }
 
 impl WindowOrder {
     /// Those of a run that has begun.
     pub fn of(run: &Run) -> Self {
+        if run.arms.iter().any(Arm::is_directory) {
+            return Self::OfDirectories;
+        }
         let in_turns = run.meta.protocol == ISOLATED && run.works.iter().all(|work| work.slice_events > 0);
         // Whether those of a sequence could be in turns is not recorded.
         if in_turns { Self::InTurns } else { Self::OneAfterTheOther }
@@ -55,6 +60,9 @@ impl WindowOrder {
             }
             Self::OneAfterTheOther => {
                 "Rates of windows that follow each other can't be judged now: wait for a quiet host"
+            }
+            Self::OfDirectories => {
+                "Writes and syncs that wait for a CPU look like a slow disk: measure again when the host is quiet"
             }
         }
     }
@@ -150,8 +158,11 @@ pub fn host_answers(figures: &[HostFigure], mount: DataMount<'_>, windows: Windo
 
 /// What is wrong with a host for a run, and what helps, as a complement of "the host is"; `None` if nothing is.
 pub fn host_doubt(figures: &[HostFigure], windows: WindowOrder) -> Option<String> {
-    let doubts = Seen(figures).doubts();
-    let is = if windows == WindowOrder::InTurns { "not quiet" } else { "not fit for judging rates" };
+    let doubts = Seen(figures).doubts(windows);
+    let is = match windows {
+        WindowOrder::InTurns | WindowOrder::OfDirectories => "not quiet",
+        WindowOrder::CouldBeInTurns | WindowOrder::OneAfterTheOther => "not fit for judging rates",
+    };
     (!doubts.is_empty()).then(|| format!("{is}: {}. {}", doubts.join("; "), windows.remedy()))
 }
 
@@ -346,15 +357,19 @@ impl Seen<'_> {
         Some(HostAnswer { question: HostQuestion::OwnCpus, answer, text: took })
     }
 
-    /// What speaks against comparing windows that follow each other.
-    fn doubts(&self) -> Vec<String> {
-        let answers = [self.own_cpus(), self.steady_frequency()].into_iter().flatten();
+    /// What speaks against comparing windows. A disk does not wait for a CPU's frequency.
+    fn doubts(&self, windows: WindowOrder) -> Vec<String> {
+        let frequency = (windows != WindowOrder::OfDirectories).then(|| self.steady_frequency()).flatten();
+        let answers = [self.own_cpus(), frequency].into_iter().flatten();
         answers.filter(|one| one.answer == Answer::No).map(|one| one.text).collect()
     }
 
     fn comparable_rates(&self, windows: WindowOrder) -> Option<HostAnswer> {
         self.steady_frequency().and(self.own_cpus())?;
-        let (answer, text) = match self.doubts().len() {
+        let (answer, text) = match self.doubts(windows).len() {
+            1 if windows == WindowOrder::OfDirectories => {
+                (Answer::No, format!("because the CPUs are not its own. {}", windows.remedy()))
+            }
             0 => (Answer::Yes, "nothing speaks against it".to_owned()),
             1 => (Answer::No, format!("because of the \"no\" above. {}", windows.remedy())),
             _ => (Answer::No, format!("because of both \"no\" above. {}", windows.remedy())),

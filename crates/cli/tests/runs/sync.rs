@@ -104,6 +104,25 @@ fn directories_are_compared_in_blocks() {
     assert!(shown.contains("writes per second, all jobs") && !shown.contains("client"), "{shown}");
 }
 
+/// Its file is not there between blocks.
+#[test]
+fn a_directory_belongs_to_one_run_until_its_end() {
+    let (bench, dir) = (Bench::new(), on_disk());
+    let top = "protocol = \"isolated\"\n[isolated]\nwindow_seconds = 0.1";
+    let steps = "steps = [\"16k-none\"]";
+    let mut first = bench.start(&["run", &plan(&bench, dir.path(), top, steps, &["a", "b"])]);
+    // Before any file is filled.
+    first.expect_line(&["run folder"]);
+    let folder = fs::read_dir(bench.results()).unwrap().next().unwrap().unwrap().file_name();
+    let short = plan(&bench, dir.path(), "", "seconds = 1\nsteps = [\"16k-none\"]", &["a"]);
+    let words = bench.call(&["run", &short]).expect(3).stderr;
+    assert!(words.contains("is reserved by process") && words.contains(folder.to_str().unwrap()), "{words}");
+    assert_eq!(fs::read_dir(bench.results()).unwrap().count(), 1, "no folder of a run that never began");
+    first.kill();
+    wait_for("the removal of a file", || is_empty(dir.path()).then_some(()));
+    bench.call(&["run", &short]).expect(0);
+}
+
 #[test]
 fn what_cannot_be_measured_is_refused_before_anything_is_written() {
     let (bench, dir) = (Bench::new(), on_disk());

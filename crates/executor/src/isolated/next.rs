@@ -157,7 +157,8 @@ fn undecided(
     }
     if needs.is_empty() {
         let inconclusive = counted(open.len(), "verdict");
-        let last_look = verdicts.rules.looks.last().map_or(0, |look| look.blocks);
+        // The rules of a run end at its own `blocks_max`.
+        let last_look = Rules::default().looks.last().map_or(0, |look| look.blocks);
         if blocks_max < last_look {
             let why =
                 format!("{state}; the other {} need more blocks than blocks_max = {blocks_max}", open.len());

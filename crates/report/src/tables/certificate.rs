@@ -38,6 +38,18 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         blocks.push(Block::Text(format!("The host before the run{name}{place}:")));
         blocks.push(Block::Items(items.collect()));
     }
+    let first = runs[0];
+    for other in &runs[1..] {
+        let differences = differences(first, other);
+        let [a, b] = [first, other].map(|run| run.folder.name());
+        blocks.push(Block::Text(match differences.is_empty() {
+            true => format!(
+                "The hosts of {a} and {b} do not differ beyond noise: slices of each figure, before and after, overlap."
+            ),
+            false => format!("The hosts of {a} and {b} differ beyond noise; slices of all other figures overlap:"),
+        }));
+        blocks.extend((!differences.is_empty()).then_some(Block::Items(differences)));
+    }
     blocks.extend(commits(comparison, |_| true)?.block());
     Ok(blocks)
 }
@@ -119,16 +131,17 @@ pub(crate) fn remarks(comparison: &Comparison<'_>) -> Vec<String> {
         );
     }
     if let [first, others @ ..] = runs.as_slice() {
-        let of_first = pooled(&first.certificates);
-        for other in others {
-            let changes = host_changes(&of_first, &pooled(&other.certificates)).into_iter();
-            let names = [first, other].map(|run| format!("in {}", run.folder.name()));
-            remarks.extend(
-                changes.map(|change| format!("the hosts differed: {}", change.text(&names[0], &names[1]))),
-            );
-        }
+        let all = others.iter().flat_map(|other| differences(first, other));
+        remarks.extend(all.map(|difference| format!("the hosts differed: {difference}")));
     }
     remarks
+}
+
+/// What differs between the hosts of two runs by more than all slices of either, with the figures.
+fn differences(first: &Run, other: &Run) -> Vec<String> {
+    let changes = host_changes(&pooled(&first.certificates), &pooled(&other.certificates));
+    let names = [first, other].map(|run| format!("in {}", run.folder.name()));
+    changes.into_iter().map(|change| change.text(&names[0], &names[1])).collect()
 }
 
 fn is_certified(run: &Run) -> bool {

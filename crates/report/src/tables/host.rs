@@ -6,9 +6,9 @@
 //! | `value` | its value |
 //! | `compared` | `yes`: runs that differ in it are not comparable |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_store::Run;
+use rqps_store::{Arm, Run};
 
 use crate::document::{Cell, Column, Table};
 use crate::words;
@@ -41,12 +41,12 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
             "workload: {}, revision {}, run by rqps {}",
             meta.workload_title, meta.workload_revision, meta.program_version
         ),
-        format!("protocol: {}", protocol(&meta.protocol)),
+        format!("protocol: {}", protocol(run)),
     ];
     if meta.tables > 0 {
         lines.push(format!("tables: {} of {} rows, seed {}", meta.tables, meta.rows_per_table, meta.seed));
     }
-    lines.push(format!("{clients}: {}", meta.clients));
+    lines.push(format!("{clients}: {}", counts_of_clients(run)));
     lines.push(format!("windows: {}", amounts(run)));
     lines.extend(meta.method.iter().map(|setting| format!("{}: {}", setting.name, setting.value)));
     lines
@@ -58,8 +58,18 @@ pub(crate) fn driven_by(run: &Run) -> String {
     driver.map(|driver| format!(", driven by {}", driver.value)).unwrap_or_default()
 }
 
-fn protocol(name: &str) -> String {
-    match name {
+/// `8`, or of tests that differ in it `1, 8`.
+fn counts_of_clients(run: &Run) -> String {
+    let counts: BTreeSet<u32> = run.windows.iter().map(|window| window.result.clients).collect();
+    let counts = if counts.is_empty() { BTreeSet::from([run.meta.clients]) } else { counts };
+    counts.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn protocol(run: &Run) -> String {
+    let are_directories = run.arms.iter().any(Arm::is_directory);
+    match &*run.meta.protocol {
+        "sequence" if are_directories => "sequence: the tests run in a fixed order".to_owned(),
+        "isolated" if are_directories => "isolated: in every block each arm fills a file of its own".to_owned(),
         "sequence" => {
             "sequence: the tests run in a fixed order, each on the state that earlier tests left"
                 .to_owned()

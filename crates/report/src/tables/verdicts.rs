@@ -21,7 +21,7 @@
 //! | `verdict` | `regression`: more of it; `improvement`: less; `mixed`: while the cost moved the other way |
 //! | `ratio`, `from`, `to` | the candidate's use per operation divided by base's, and its interval |
 
-use rqps_stats::{Class, Detector, Metric, Rules, Tag, Verdict};
+use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
 use rqps_store::counted;
 use rqps_verdicts::{RunVerdicts, WindowOrder, host_doubt};
 use std::collections::BTreeSet;
@@ -161,6 +161,10 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         1 => format!("{verdicts_are} inconclusive; 1 of them is too noisy."),
         noisy => format!("{verdicts_are} inconclusive; {noisy} of them are too noisy."),
     };
+    let state = match few_blocks(&open, looks).filter(|_| is_limited) {
+        Some(why) => format!("{state} {why}"),
+        None => state,
+    };
     let state = match not_quiet(judged, lines, open.len()) {
         Some(why) => format!("{state} {why}"),
         None => state,
@@ -182,6 +186,22 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         (false, true) => Some(format!("{state} More passes would probably decide them.")),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
+}
+
+/// Why a rate that differs much stays open in the few blocks that a plan allows.
+fn few_blocks(open: &[&Verdict], looks: &[Look]) -> Option<String> {
+    let is_rate = |verdict: &&&Verdict| verdict.detector == Detector::Rate;
+    let suspects = open.iter().filter(is_rate).filter(|verdict| verdict.tags.contains(&Tag::Suspect));
+    let most = suspects.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))?;
+    // The smallest loss of rate that would have been detected, as a factor in either direction.
+    let factor = 1.0 / (1.0 - most.mde80);
+    let blocks = looks.last()?.blocks;
+    let text = format!(
+        "{} is at {:.2} of base's rate, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably \
+         only from a factor of {:.1} on. Allow more blocks.",
+        most.test, most.ratio, factor
+    );
+    factor.is_finite().then_some(text)
 }
 
 /// Why most verdicts are `open`, if the host was not quiet.
