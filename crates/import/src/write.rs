@@ -7,8 +7,8 @@ use std::time::Duration;
 use rqps_model::{Metrics, Setting};
 use rqps_store::{
     ActionRecord, Arm, Block, BlockArm, BlockStatus, IMPORTED, ImportedResult, ImportedValue, Measured, Meta,
-    Observation, Outcome, PROFILE_KIND, Placement, PlannedStep, Profile, Role, RunFolder, RunWriter, Status,
-    Window, now_ms,
+    Observation, Outcome, PROFILE_KIND, Placement, PlannedStep, Profile, RATE_WAS_SET, Role, RunFolder,
+    RunWriter, Status, Window, now_ms,
 };
 
 use tempfile::TempDir;
@@ -199,12 +199,8 @@ fn write_results(writer: &mut RunWriter, folder: &Path, assembled: &Assembled) -
     let mut results = Vec::new();
     for placed in &assembled.results {
         let seq = results.len() as u32;
-        // Nothing is judged that is in no block.
-        let placement = (has_blocks && placed.measurement.schedule.is_none()).then(|| Placement {
-            block: placed.repeat,
-            window: 1,
-            slot: placed.arm as u32 + 1,
-        });
+        let placement =
+            has_blocks.then(|| Placement { block: placed.repeat, window: 1, slot: placed.arm as u32 + 1 });
         let observation = observation(assembled, placed, placement);
         let values = placed.values.iter().map(|(source, value)| ImportedValue {
             name: value.name.to_string(),
@@ -275,7 +271,9 @@ fn observation(assembled: &Assembled, placed: &Placed, placement: Option<Placeme
         errors: work.and_then(|work| work.errors),
         retries: measurement.retries.clone(),
     };
-    let metrics: Metrics = measurement.metrics.iter().map(|(name, value)| (name.clone(), *value)).collect();
+    let was_set = measurement.schedule.map(|_| (RATE_WAS_SET.to_owned(), 1.0));
+    let metrics = measurement.metrics.iter().map(|(name, value)| (name.clone(), *value));
+    let metrics: Metrics = metrics.chain(was_set).collect();
     Observation {
         placement,
         metrics,

@@ -144,6 +144,7 @@ fn a_figure_that_is_cut_off_is_none() {
     // Complete, but for the end of the last line.
     for (name, whole) in [
         ("run.txt", pgbench.trim_end().to_owned()),
+        ("rate.txt", own("pgbench-15.rate.out.txt").trim_end().to_owned()),
         ("rates.csv", "arm,test,repeat,rate,unit\nold,t,1,1000,tps\nnew,t,1,1100,tps".to_owned()),
         (
             "db.log",

@@ -12,7 +12,7 @@
 use rqps_explain::{
     Decomposition, Evidence, ExplainRequest, Explanation, Finding, Part, PartName, Word, explain,
 };
-use rqps_store::{Run, counted};
+use rqps_store::{RATE_WAS_SET, Run, counted};
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Document, Table};
@@ -105,7 +105,8 @@ fn has_rates_only(run: &Run, one: &Explanation) -> bool {
     let has_figures = |arm: usize| {
         let windows = run.windows.iter().filter(|window| window.action.arm == run.arms[arm].name);
         let mut of_test = windows.filter(|window| window.action.step == one.test);
-        of_test.any(|window| window.metrics.keys().any(|name| name != "cpus"))
+        of_test
+            .any(|window| window.metrics.keys().any(|name| !["cpus", RATE_WAS_SET].contains(&name.as_str())))
     };
     run.meta.is_imported() && one.findings.is_empty() && !(has_figures(one.base) && has_figures(one.arm))
 }

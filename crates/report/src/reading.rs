@@ -9,16 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::{EndedBy, Metrics};
 use rqps_stats::Detector;
-use rqps_store::{BlockStatus, Recorded, Role, Run, Window};
+use rqps_store::{BlockStatus, RATE_WAS_SET, Recorded, Role, Run, Window};
 
 /// Metrics that are states, not totals: pooled by maximum.
-const STATES: [&str; 6] = [
+const STATES: [&str; 7] = [
     "cpus",
     "server_processes",
     "server_private_kb",
     "server_shared_max_kb",
     "server_proportional_kb",
     "server_perf_multiplexed",
+    RATE_WAS_SET,
 ];
 /// Pooled by minimum: a window that missed its target is not compensated by another.
 const SMALLEST: &str = "background_kept";

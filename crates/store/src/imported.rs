@@ -12,6 +12,10 @@ use crate::read_rows::{count, json as from_json, rows};
 use crate::write_observation::{insert_observation, json};
 use crate::writer::{RunWriter, insert_action};
 
+/// Metric of an imported window that is above 0 if an option of its program set the rate, which tells nothing of the
+/// server then.
+pub const RATE_WAS_SET: &str = "rate_was_set";
+
 /// A file that results were read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {

@@ -38,7 +38,7 @@ pub use counted::counted;
 pub use error::{Error, Result};
 pub use flat::Cell;
 pub use folder::{RunFolder, now_ms};
-pub use imported::{ImportedResult, ImportedValue, Source};
+pub use imported::{ImportedResult, ImportedValue, RATE_WAS_SET, Source};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
 pub use lock::RunProgress;
 pub use meta::{Certificates, Fact, IMPORTED, Meta, PlannedStep};

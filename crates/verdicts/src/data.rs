@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use rqps_model::{self as model, EndedBy};
 use rqps_stats::{BlockData, Experiment, Metric, MetricData, TestData};
-use rqps_store::{BlockStatus, Recorded, Role, Run, Window};
+use rqps_store::{BlockStatus, RATE_WAS_SET, Recorded, Role, Run, Window};
 
 use crate::error::Result;
 use crate::pairing::{Figures, block_data};
@@ -182,7 +182,8 @@ pub(crate) fn figure(window: &Recorded<Window>, metric: Metric) -> Option<f64> {
         return None;
     }
     if metric == Metric::Rate {
-        return window.result.rate().filter(|rate| *rate > 0.0);
+        let was_set = window.metric(RATE_WAS_SET).is_some_and(|set| set > 0.0);
+        return window.result.rate().filter(|rate| *rate > 0.0 && !was_set);
     }
     let is_multiplexed = || window.metric(MULTIPLEXED).is_some_and(|shared| shared > 0.0);
     if metric == Metric::Instructions && is_multiplexed() {

@@ -80,6 +80,30 @@ fn unequal_numbers_of_repeats_are_told_and_rates_agree_with_ratios() {
     assert!(!page.contains("measured on every arm in") && !page.contains("against itself (A/A)."), "{page}");
 }
 
+/// A rate that `-R` set is no result, but latencies are.
+#[test]
+fn a_rate_that_was_set_has_no_verdict() {
+    let bench = Bench::new();
+    let arms = ["old", "new"].map(|arm| bench.results().join("..").join(arm));
+    for (arm, mean) in arms.iter().zip([1_000.0, 900.0]) {
+        write(arm, mean, [1.0, 1.004, 0.997, 1.002, 0.999]);
+        for file in fs::read_dir(arm).unwrap().map(|entry| entry.unwrap().path()) {
+            let lag = "rate limit schedule lag: avg 0.609 (max 8.973) ms\ninitial";
+            fs::write(&file, fs::read_to_string(&file).unwrap().replacen("initial", lag, 1)).unwrap();
+        }
+    }
+    let [old, new] = arms.map(|arm| arm.display().to_string());
+    let ended = bench.call(&["import", &old, &new, "--name", "set"]).expect(0);
+    assert!(
+        ended.stdout.contains("CHECK FIRST: select-only on old: the rate was set by"),
+        "{}",
+        ended.stdout
+    );
+    assert!(ended.stdout.contains("Rate: not judged"), "{}", ended.stdout);
+    let ended = bench.call(&["show", "set", "--published"]).expect(0);
+    assert!(ended.stdout.contains("latency_avg_ms"), "{}", ended.stdout);
+}
+
 /// Ratios without any variation have an interval of one point: no measurement has those, and more of them tell nothing.
 #[test]
 fn repeats_that_are_equal_to_the_last_digit_are_not_independent() {
@@ -119,6 +143,15 @@ fn a_doubtful_base_comes_before_what_it_makes_of_others() {
     bench.call(&["report", "odd", "--html", &html.display().to_string()]).expect(0);
     let page = fs::read_to_string(html).unwrap();
     assert!(place(&page, odd) < place(&page, "1</td>").min(place(&page, " slower")), "{page}");
+    // The list of runs says so, too.
+    let site = bench.results().join("../site");
+    bench.call(&["site", &site.display().to_string()]).expect(0);
+    let index = fs::read_to_string(site.join("index.html")).unwrap();
+    assert_eq!(
+        index.matches(">check first</strong>").count(),
+        2,
+        "the run, and the rate of its test: {index}"
+    );
 }
 
 #[test]

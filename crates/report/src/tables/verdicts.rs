@@ -22,7 +22,6 @@
 //! | `ratio`, `from`, `to` | the candidate's use per operation divided by base's, and its interval |
 
 use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
-use rqps_store::counted;
 use rqps_verdicts::{RunVerdicts, WindowOrder, host_doubt};
 use std::collections::BTreeSet;
 
@@ -237,8 +236,8 @@ fn open_of_import(judged: &Judged<'_>, open: &[&Verdict], verdicts_are: &str, st
         ),
     };
     let more = needed.iter().max().map(|repeats| {
-        let repeats = counted(*repeats, "more repeat");
-        format!(" {repeats} of every arm would probably decide {them}.")
+        let more = if *repeats == 1 { "1 more repeat".to_owned() } else { format!("{repeats} more repeats") };
+        format!(" {more} of every arm would probably decide {them}.")
     });
     state + &more.unwrap_or_default()
 }

@@ -87,6 +87,12 @@ fn a_site_has_no_errors_requests_or_accessibility_violations_and_every_link_work
                 "[...document.querySelectorAll('.names td')].filter((one) => one.getBoundingClientRect().right > innerWidth).length",
             );
             assert!(width > 390 || hidden == json!(0), "{hidden} cells of {} lie outside", file.display());
+            // A note has room beside the column that stays in place.
+            let notes = browser.value(
+                "[...document.querySelectorAll('td.why')].filter((one) => one.getBoundingClientRect().width + one.parentNode
+                 .firstElementChild.getBoundingClientRect().width > one.closest('.scroll').clientWidth).length",
+            );
+            assert!(width > 390 || notes == json!(0), "{notes} notes of {} are cut", file.display());
             let cut = browser.value(
                 "[...document.querySelectorAll('figure:not(.flame)')].filter((one) => one.scrollWidth > one.clientWidth).length",
             );
