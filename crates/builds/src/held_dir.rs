@@ -131,6 +131,24 @@ impl HeldDir {
         Ok(File::from(file.map_err(|error| file_error("create", &self.path.join(name), error))?))
     }
 
+    /// Moves a file to another directory, under the same name, and opens it for writing, if it belongs to
+    /// `owner` and has no other name: else whoever planted it would have another file overwritten. `None` if
+    /// there is no such file.
+    pub fn hand_over(&self, name: &Path, to: &HeldDir, owner: u32) -> Option<File> {
+        let is_plain = |stat: &Stat| {
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            kind == FileType::RegularFile && stat.st_uid == owner && stat.st_nlink == 1
+        };
+        statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok().filter(is_plain)?;
+        renameat(&self.fd, name, &to.fd, name).ok()?;
+        let opened = openat(&to.fd, name, FILE_FLAGS | OFlags::WRONLY, Mode::empty()).ok();
+        let opened = opened.filter(|file| fstat(file).is_ok_and(|stat| is_plain(&stat)));
+        if opened.is_none() {
+            let _ = unlinkat(&to.fd, name, AtFlags::empty());
+        }
+        opened.map(File::from)
+    }
+
     /// Writes a new file and renames it to `name`; never writes into an existing file.
     pub fn write(&self, name: &Path, content: &[u8], owner: Option<&ServerUser>) -> Result<()> {
         let mut new = OsString::from(".new-");

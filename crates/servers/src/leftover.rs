@@ -105,22 +105,36 @@ impl DataDir {
     /// Removes the data directory and everything next to it except the lock. Refuses what rqps did not
     /// create.
     pub fn remove(&self) -> Result<()> {
-        for path in [self.path.clone(), self.staging()] {
-            let Ok(meta) = fs::symlink_metadata(&path) else { continue };
-            if !meta.is_dir() {
-                return Err(Error::NotOurs { path });
-            }
-            if !holds_marker_alone(&path)? && read_marker(&path).is_none() {
-                return Err(Error::NotOurs { path });
-            }
-            if path == self.staging() {
-                kill_creators(&path);
-            }
-            remove_marker_last(&path)?;
+        if is_ours(&self.path)? {
+            remove_marker_last(&self.path)?;
+        }
+        self.remove_all_but_data().map(drop)
+    }
+
+    /// Removes what lies around the data directory, and returns whether there is one.
+    ///
+    /// # Errors
+    /// As [`DataDir::remove`].
+    pub fn remove_all_but_data(&self) -> Result<bool> {
+        let has_data = is_ours(&self.path)?;
+        let staging = self.staging();
+        if is_ours(&staging)? {
+            kill_creators(&staging);
+            remove_marker_last(&staging)?;
         }
         self.clear_record();
-        remove_private(&self.password_path())
+        remove_private(&self.password_path())?;
+        Ok(has_data)
     }
+}
+
+/// Whether there is a directory; refuses one that rqps did not make.
+fn is_ours(path: &Path) -> Result<bool> {
+    let Ok(meta) = fs::symlink_metadata(path) else { return Ok(false) };
+    if !meta.is_dir() || (!holds_marker_alone(path)? && read_marker(path).is_none()) {
+        return Err(Error::NotOurs { path: path.to_path_buf() });
+    }
+    Ok(true)
 }
 
 /// Whether a directory is empty or has only a marker, possibly half written.

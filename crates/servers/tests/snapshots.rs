@@ -54,7 +54,22 @@ fn a_restored_directory_is_identical_and_starts_elsewhere() {
     assert!(blocks_bytes < 1 << 20, "the hole was filled: {blocks_bytes} bytes");
 
     let other = dir.path().join("side-b");
-    for _ in 0..2 {
+    let secret = dir.path().join("secret");
+    fs::write(&secret, "secret").unwrap();
+    for round in 0..3 {
+        if round == 2 {
+            // What the server's user could leave in the directory that is replaced.
+            for place in ["global/pg_control", "PG_VERSION", "base/1/PG_VERSION"] {
+                fs::remove_file(other.join(place)).unwrap();
+            }
+            fs::hard_link(&secret, other.join("global/pg_control")).unwrap();
+            symlink(&secret, other.join("PG_VERSION")).unwrap();
+            fs::create_dir(other.join("base/1/PG_VERSION")).unwrap();
+            File::create(other.join("base/stray")).unwrap();
+            let sparse = File::options().write(true).open(other.join("base/sparse")).unwrap();
+            sparse.write_all_at(&[7; 4096], 1 << 20).unwrap();
+            sparse.set_len(80 << 20).unwrap();
+        }
         restore(&kept, &other, &NEVER).unwrap();
         assert!(before == state_of(&other), "the restored directory differs from the snapshot");
         spec.data_dir = other.clone();
@@ -63,6 +78,7 @@ fn a_restored_directory_is_identical_and_starts_elsewhere() {
         server.stop().unwrap();
     }
     assert!(before == state_of(&kept), "the snapshot was changed");
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
     remove_data_dir(&kept).unwrap();
 }
 
