@@ -68,6 +68,11 @@ pub enum Error {
     SilentProgram { program: String, seconds: u64 },
 
     #[error(
+        "`{program}` in PATH does not run: {reason}; install it again, or put another one before it in PATH"
+    )]
+    BrokenProgram { program: String, reason: String },
+
+    #[error(
         "`{program}` is not in PATH; it is needed to {purpose}: install it, on Debian with `apt-get install {package}`"
     )]
     NoProgram { program: String, package: &'static str, purpose: &'static str },

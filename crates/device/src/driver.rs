@@ -15,7 +15,6 @@ use rqps_model::random::Stream;
 use rqps_model::{EndedBy, FixedWork, Limit, Metrics, Warmup};
 use rqps_plan::{Benchmark, Driver as Program, Plan};
 use rqps_store::Load;
-use rqps_wire::Error as WireError;
 use rqps_workloads::expect::Answers;
 use rqps_workloads::sync_latency::{self, Sync, SyncLatency, SyncPlan, SyncTest, WRITES};
 
@@ -51,6 +50,17 @@ impl Target {
         self.path.parent().unwrap_or(&self.path)
     }
 
+    /// Says how much the file needs, and how much was free before it was filled.
+    fn lacks_room(&self, bytes: u64, free: u64) -> String {
+        let mib = |bytes: u64| bytes >> 20;
+        format!(
+            "No space left on device: {} MiB are needed in {}, {} MiB were free; lower file_mb",
+            mib(bytes.saturating_add(SPARE_BYTES)),
+            self.directory().display(),
+            mib(free)
+        )
+    }
+
     /// Fills the file unless it is there. `look` returns false to give up.
     fn fill(&self, bytes: u64, look: &mut dyn FnMut(f64) -> bool) -> std::result::Result<(), StepError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,30 +77,29 @@ impl Target {
         }
         let free = free_bytes(self.directory()).map_err(broken)?;
         if free < bytes.saturating_add(SPARE_BYTES) {
-            let mib = |bytes: u64| bytes >> 20;
-            let words = format!(
-                "No space left on device: {} MiB are needed in {}, {} are free; lower file_mb",
-                mib(bytes.saturating_add(SPARE_BYTES)),
-                self.directory().display(),
-                mib(free)
-            );
-            return Err(failed("filling the file", words));
+            return Err(failed("filling the file", self.lacks_room(bytes, free)));
         }
         let own = OwnFile::promise(&self.path).map_err(broken)?;
         let start = Instant::now();
-        let running = run(fio::fill(own.path(), bytes), "filling the file", &mut |running| {
+        let filled = run(fio::fill(own.path(), bytes), "filling the file", &mut |running| {
             let _ = running;
             look(start.elapsed().as_secs_f64())
-        })?;
-        drop(running);
+        });
+        // Something else used up the space meanwhile: nothing was free any more when fio failed.
+        let filled = filled.map_err(|error| match (error, free_bytes(self.directory())) {
+            (StepError::Program { doing, message }, Ok(left)) if left < SPARE_BYTES => {
+                failed(doing, format!("{}; {message}", self.lacks_room(bytes, free)))
+            }
+            (error, _) => error,
+        });
+        filled?;
         *file = Some(own);
         Ok(())
     }
 }
 
 fn failed(doing: &'static str, message: String) -> StepError {
-    let source = WireError::Refused { engine: "fio", message, request: doing.to_owned() };
-    StepError::Client { client: 0, clients: 1, doing, source: Box::new(source) }
+    StepError::Program { doing, message }
 }
 
 /// Runs fio to its end and returns its figures. `look` is called several times a second and returns false to give up.
@@ -114,11 +123,12 @@ fn run(
 
 /// The figures of a run whose output has ended.
 fn finished(running: Running, output: &[u8], doing: &'static str) -> std::result::Result<Figures, StepError> {
+    let ran = running.text().to_owned();
     let words = running.end().map_err(|error| failed(doing, error.to_string()))?;
     match (output::parse(output), words) {
         (Ok(figures), None) => Ok(figures),
-        (Err(problem), None) => Err(failed(doing, problem)),
-        (_, Some(words)) => Err(failed(doing, words)),
+        (Err(problem), None) => Err(failed(doing, format!("{problem}; run was `{ran}`"))),
+        (_, Some(words)) => Err(failed(doing, format!("{words}; run was `{ran}`"))),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The installed fio: its version, and a run of it.
 
+use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -24,9 +25,15 @@ pub(crate) fn version() -> Result<String, BuildError> {
     };
     let mut command = Command::new("fio");
     command.arg("--version");
-    let running = Running::start(command).map_err(|_| missing())?;
+    let running = Running::start(command).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => missing(),
+        _ => BuildError::BrokenProgram { program: "fio".to_owned(), reason: error.to_string() },
+    })?;
     let silent = || BuildError::SilentProgram { program: "fio".to_owned(), seconds: ANSWER_MAX.as_secs() };
     let output = running.output(ANSWER_MAX).ok_or_else(silent)?.unwrap_or_default();
+    if let Some(reason) = running.end().unwrap_or_default() {
+        return Err(BuildError::BrokenProgram { program: "fio".to_owned(), reason });
+    }
     let text = String::from_utf8_lossy(&output).trim().trim_start_matches("fio-").to_owned();
     match numbers(&text) {
         Some(version) if version >= VERSION_MIN => Ok(text),
@@ -110,13 +117,17 @@ fn fio(file: &Path, bytes: u64) -> Command {
 /// A fio that runs; killed when dropped.
 pub(crate) struct Running {
     child: Child,
+    /// Program and arguments, for messages.
+    text: String,
     output: Receiver<io::Result<Vec<u8>>>,
 }
 
 impl Running {
     pub fn start(mut command: Command) -> io::Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn()?;
+        let words: Vec<_> = [command.get_program()].into_iter().chain(command.get_args()).collect();
+        let text = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let mut child = command.spawn().map_err(|error| named(error, command.get_program()))?;
         let (sender, output) = channel();
         if let Some(mut stdout) = child.stdout.take() {
             std::thread::spawn(move || {
@@ -125,7 +136,12 @@ impl Running {
                 let _received = sender.send(read);
             });
         }
-        Ok(Self { child, output })
+        Ok(Self { child, text, output })
+    }
+
+    /// What was run.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Waits a while for the end of its output; `None` while it runs.
@@ -145,9 +161,14 @@ impl Running {
         }
         let status = self.child.wait()?;
         let words = words.trim().replace('\n', "; ");
-        let words = if words.is_empty() { status.to_string() } else { words };
+        let words = if words.is_empty() { format!("it ended without a message ({status})") } else { words };
         Ok((!status.success()).then_some(words))
     }
+}
+
+/// The error of a start, with the program.
+fn named(error: io::Error, program: &OsStr) -> io::Error {
+    io::Error::new(error.kind(), format!("`{}`: {error}", program.to_string_lossy()))
 }
 
 impl Drop for Running {

@@ -67,8 +67,10 @@ pub(crate) struct Figures {
 pub(crate) fn parse(bytes: &[u8]) -> Result<Figures, String> {
     let text = String::from_utf8_lossy(bytes);
     let json = text.find('{').map_or("", |start| &text[start..]);
-    let output: Output =
-        serde_json::from_str(json).map_err(|error| format!("its output is not read: {error}"))?;
+    let output: Output = serde_json::from_str(json).map_err(|error| match text.trim().is_empty() {
+        true => "fio ended without any output".to_owned(),
+        false => format!("fio's output is not the JSON that it was asked for ({error})"),
+    })?;
     if let Some(failed) = output.jobs.iter().find(|job| job.error != 0) {
         return Err(std::io::Error::from_raw_os_error(failed.error).to_string());
     }
@@ -133,6 +135,6 @@ mod tests {
             "\"error\": 28, \"write\": {\"io_bytes\": 1",
         );
         assert!(parse(failed.as_bytes()).unwrap_err().contains("No space left on device"));
-        assert!(parse(b"fio: no").unwrap_err().contains("not read"));
+        assert!(parse(b"fio: no").unwrap_err().contains("not the JSON"));
     }
 }

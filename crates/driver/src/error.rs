@@ -16,6 +16,9 @@ pub enum StepError {
     /// A client thread panicked: a bug.
     #[error("client {0} panicked; please report this with the message above")]
     Panicked(u32),
+    /// A program that runs the step failed.
+    #[error("{doing}: {message}")]
+    Program { doing: &'static str, message: String },
     #[error(transparent)]
     Sysbench(#[from] crate::sysbench::error::Error),
     #[error(transparent)]

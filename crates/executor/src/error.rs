@@ -334,6 +334,9 @@ impl Error {
             }
             Self::Step { source: rqps_driver::StepError::HammerDb(error), .. }
             | Self::HammerDbBuild { source: error, .. } => error.words().is_some_and(mentions_full_disk),
+            Self::Step { source: rqps_driver::StepError::Program { message, .. }, .. } => {
+                mentions_full_disk(message)
+            }
             _ => match self.wire() {
                 Some(Wire::Db { message, detail, .. }) => {
                     mentions_full_disk(message) || detail.as_deref().is_some_and(mentions_full_disk)

@@ -13,7 +13,8 @@ use rqps_verdicts::{CommitPromise, commit_promise, pooled};
 use crate::error::Result;
 use crate::figures::windows_of;
 use crate::foreground::Foreground;
-use crate::model::{Commits, WaitingCommits};
+use crate::model::{Commits, Decomposition, Part, PartName, WaitingCommits};
+use crate::time::find_part;
 use crate::words;
 
 /// Bytes of log from which on a commit has written something.
@@ -173,8 +174,9 @@ fn log_syncs(run: &Run, test: &str, arm: usize) -> Result<Option<f64>> {
 }
 
 impl Commits {
-    /// Sentences for a report: what the disk promises, and what each arm did.
-    pub fn text(&self, base: &str, arm: &str) -> String {
+    /// Sentences for a report: what the disk promises, what each arm did, and where the parts of the time have the
+    /// wait.
+    pub fn text(&self, base: &str, arm: &str, split: Option<&Decomposition>) -> String {
         let promise = &self.promise;
         let arms = [(base, &self.base), (arm, &self.arm)];
         let did = arms.iter().filter_map(|(name, commits)| Some(commits.as_ref()?.text(name)));
@@ -189,8 +191,9 @@ impl Commits {
             false => "",
         };
         format!(
-            "Commits wait for the disk. At the disk's latency before and after the run one client can do at most {} per \
+            "Commits wait for the disk.{} At the disk's latency before and after the run one client can do at most {} per \
              second, {} to {} by the slowest and the fastest slices{unsteady}: {} us to write 16 KiB, {} us for fdatasync. {}.{}",
+            split.and_then(|split| self.where_waited(split)).unwrap_or_default(),
             words::number(promise.per_s),
             words::number(promise.low_per_s),
             words::number(promise.high_per_s),
@@ -199,6 +202,27 @@ impl Commits {
             did.collect::<Vec<_>>().join("; "),
             if is_above { above } else { "" },
         )
+    }
+}
+
+impl Commits {
+    /// Which parts of the time per operation above have the wait for the disk, and which the wait for a CPU after it.
+    fn where_waited(&self, split: &Decomposition) -> Option<String> {
+        let of = |name| find_part(&split.parts, &[PartName::Waiting, name]);
+        let us = |part: &Part| match self.arm.is_some() {
+            true => part.arm_us_per_op.max(part.base_us_per_op),
+            false => part.base_us_per_op,
+        };
+        let (for_log, rest) = (of(PartName::ForLog).filter(|part| us(part) > 0.0), of(PartName::Unexplained));
+        let part = for_log.or(rest)?;
+        let queue = of(PartName::ForCpu).filter(|part| us(part) > 0.0);
+        let queue = queue.map(|_| {
+            format!(
+                ", and \"{}\" is how long sessions and clients then waited for a free CPU, on which other programs were",
+                PartName::ForCpu
+            )
+        });
+        Some(format!(" That wait is in \"{}\" of the parts above{}.", part.name, queue.unwrap_or_default()))
     }
 }
 
@@ -219,5 +243,47 @@ impl WaitingCommits {
         let syncs =
             self.log_syncs.map(|syncs| format!(", with {} syncs of the log per commit", words::count(syncs)));
         format!("{did}, {share}{}", syncs.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_for_the_disk_has_its_part_of_the_time() {
+        let part = |name, us: f64, of| Part {
+            name,
+            base_us_per_op: us,
+            arm_us_per_op: us,
+            change_us_per_op: 0.0,
+            low: f64::NAN,
+            high: f64::NAN,
+            of,
+        };
+        let split = |of: Vec<Part>| Decomposition {
+            clients: 1,
+            base_us_per_op: 867.0,
+            arm_us_per_op: 867.0,
+            low: f64::NAN,
+            high: f64::NAN,
+            parts: vec![part(PartName::Waiting, 558.0, of)],
+            unexplained_us_per_op: 0.0,
+            background: None,
+            beside: Vec::new(),
+        };
+        let promise =
+            CommitPromise { write_us: 20.0, sync_us: 180.0, per_s: 5e3, low_per_s: 4e3, high_per_s: 6e3 };
+        let commits = Commits { promise, base: None, arm: None };
+        let cpu = part(PartName::ForCpu, 270.0, Vec::new());
+        let unknown = part(PartName::Unexplained, 288.0, Vec::new());
+        let text = commits.text("old", "new", Some(&split(vec![cpu.clone(), unknown.clone()])));
+        assert!(
+            text.contains("That wait is in \"unexplained\"") && text.contains("\"for a CPU\" is"),
+            "{text}"
+        );
+        let measured = part(PartName::ForLog, 288.0, Vec::new());
+        let text = commits.text("old", "new", Some(&split(vec![measured, unknown])));
+        assert!(text.contains("That wait is in \"for the log\"") && !text.contains("for a CPU"), "{text}");
     }
 }

@@ -16,7 +16,7 @@ fn disk(sync_us: f64) -> Vec<HostFigure> {
 }
 
 fn text(found: &Explanation) -> Option<String> {
-    found.commits.as_ref().map(|commits| commits.text("old", "new"))
+    found.commits.as_ref().map(|commits| commits.text("old", "new", found.decomposition.as_ref()))
 }
 
 /// Base commits asynchronously, the arm waits.

@@ -1,5 +1,11 @@
 //! What a host can do, as measured around a run.
 
+use crate::Digits;
+
+/// More digits of a figure are never known.
+const FIGURE_DIGITS: f64 = 4.0;
+const SHARE_DECIMALS: f64 = 1.0;
+
 crate::words! {
     /// A figure of a host's certificate. The word ends with its unit.
     HostQuantity {
@@ -96,8 +102,31 @@ impl HostFigure {
         Some(Self { quantity, value, low, high })
     }
 
+    /// How it and its slices are printed: no finer than the slices agree, with four digits at most.
+    pub fn digits(&self) -> Digits {
+        let decimals = match self.quantity.is_share() {
+            true => SHARE_DECIMALS,
+            false => FIGURE_DIGITS - 1.0 - self.value.abs().max(f64::MIN_POSITIVE).log10().floor(),
+        };
+        Digits::of_difference((self.low, self.high), decimals.clamp(0.0, FIGURE_DIGITS) as usize)
+    }
+
     /// How far the slices lie apart, relative to the median.
     pub fn spread(&self) -> f64 {
         (self.high - self.low) / self.value.max(f64::MIN_POSITIVE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_printed_no_finer_than_its_slices_agree() {
+        let text =
+            |quantity, value, low, high| HostFigure { quantity, value, low, high }.digits().text(value);
+        assert_eq!(text(HostQuantity::OneCore, 264.5, 173.2, 372.8), "264", "of 173 to 373");
+        assert_eq!(text(HostQuantity::Sync, 0.7842, 0.783, 0.785), "0.7842");
+        assert_eq!(text(HostQuantity::Steal, 0.0, 0.0, 0.0), "0.0");
     }
 }

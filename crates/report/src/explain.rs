@@ -231,9 +231,10 @@ fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Bl
     }
     blocks.extend(one.decomposition.as_ref().map(|split| Block::Table(parts(run, one, split))));
     let commits = one.commits.as_ref();
-    blocks.extend(
-        commits.map(|found| Block::Text(found.text(&run.arms[one.base].name, &run.arms[one.arm].name))),
-    );
+    blocks.extend(commits.map(|found| {
+        let [base, arm] = [one.base, one.arm].map(|arm| &*run.arms[arm].name);
+        Block::Text(found.text(base, arm, one.decomposition.as_ref()))
+    }));
     for figure in one.findings.iter().flat_map(|finding| &finding.evidence) {
         let text = figure.text.as_ref().filter(|text| text.contains('\n'));
         blocks.extend(text.map(|text| Block::Fold(figure.what.clone(), vec![Block::Code(text.clone())])));

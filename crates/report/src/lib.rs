@@ -43,7 +43,6 @@ pub use html::{
     site_run, site_stems,
 };
 pub use markdown_report::{markdown_report, report};
-pub use number::significant;
 pub use render::wrapped;
 pub use section::Section;
 pub use series::{Series, SeriesLink};

@@ -2,7 +2,7 @@
 
 use rqps_model::{Digits, Measure};
 use rqps_stats::{Class, Metric, Tag, Verdict};
-use rqps_store::Run;
+use rqps_store::{Arm, Run};
 use rqps_verdicts::{HostRemark, Remark, RunVerdicts, UnlikeData};
 
 use crate::document::{Cell, Tint};
@@ -24,6 +24,11 @@ pub(crate) fn dbms(name: &str) -> &str {
 /// What those are called who work at the same time in a run, singular.
 pub(crate) fn client_noun(run: &Run) -> &'static str {
     run.windows.first().map_or("client", |window| window.result.unit.client_noun())
+}
+
+/// Whether a run measures directories, which have no servers, configs, statements or query plans.
+pub(crate) fn are_directories(run: &Run) -> bool {
+    run.arms.iter().any(Arm::is_directory)
 }
 
 /// A verdict's name in tables, CSV and JSON: its class, or `mixed`.

@@ -136,9 +136,13 @@ impl<'a> DataMount<'a> {
         Self { place: None, filesystem, device, options }
     }
 
-    /// `/data (ext4 on vda, relatime,rw)`; `None` if any of it is unknown.
+    /// `/data (ext4 on vda, relatime,rw)`, or `/dev/shm (tmpfs, in memory)`; `None` if any of it is unknown.
     pub fn described(&self) -> Option<String> {
-        let (filesystem, device) = (self.filesystem?, self.device?);
+        let filesystem = self.filesystem?;
+        if IN_MEMORY.contains(&filesystem) {
+            return Some(format!("{} ({filesystem}, in memory)", self.place?));
+        }
+        let device = self.device?;
         Some(format!("{} ({filesystem} on {device}, {})", self.place?, self.options?))
     }
 

@@ -7,7 +7,7 @@ use crate::progress::with_spinner;
 use crate::{EXIT_INTERRUPTED, out};
 use rqps_model::HostFigure;
 use rqps_probe::{HostFacts, certify};
-use rqps_report::{Format, significant, wrapped};
+use rqps_report::{Format, wrapped};
 use rqps_verdicts::{
     Answer, CommitPromise, DataMount, HostAnswer, WindowOrder, commit_promise, host_answers,
 };
@@ -75,7 +75,7 @@ fn print_certificate(context: &Context, facts: &HostFacts, figures: &[HostFigure
     let mut listing = Listing::new(columns.into_iter().chain(["unit", "figure"].map(Column::text)).collect());
     for figure in figures {
         let [value, low, high] = [figure.value, figure.low, figure.high]
-            .map(|value| Cell::with_exact(significant(value, 4), value));
+            .map(|value| Cell::with_exact(figure.digits().text(value), value));
         listing.row(vec![value, low, high, figure.quantity.unit().into(), figure.quantity.title().into()]);
     }
     listing.print(context, || {

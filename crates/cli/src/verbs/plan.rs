@@ -4,7 +4,7 @@ use crate::args::{PlanArgs, PlanVerb};
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
-use crate::{Usage, out};
+use crate::{EXIT_FAILED, Usage, out};
 use rqps_model::{BuildSpec, Dbms, did_you_mean};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
-        PlanVerb::Check { plan } => check(context, plan)?,
+        PlanVerb::Check { plan } => return check(context, plan),
         PlanVerb::Show { plan, toml } => show(context, plan, *toml)?,
         PlanVerb::Ls => list(context)?,
         PlanVerb::Print { plan } => {
@@ -37,25 +37,27 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(context: &Context, name: &str) -> anyhow::Result<()> {
+fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
     let plan = read_plan(name)?;
-    // The plan may be for another host.
-    if let Err(error) = KIT.driver(&plan)?.described() {
+    // The plan may be for another host, so it has no mistake.
+    let unfit = KIT.driver(&plan)?.described().err();
+    if let Some(error) = &unfit {
         out::message(&format!("warning: it does not run on this host: {error}"));
     }
     let (arms, steps) = (plan.arms.len(), plan.steps().len());
     match context.format {
         Format::Json => {
             let value = json!({ "plan": name, "arms": arms, "steps": steps });
-            out::print_line(&serde_json::to_string_pretty(&value)?)
+            out::print_line(&serde_json::to_string_pretty(&value)?)?;
         }
         _ => out::print_line(&format!(
             "{name}: no mistakes; {}, {} each",
             counted(arms, "arm"),
             counted(steps, "step")
-        )),
+        ))?,
     }
+    Ok(if unfit.is_some() { ExitCode::from(EXIT_FAILED) } else { ExitCode::SUCCESS })
 }
 
 fn show(context: &Context, name: &str, toml: bool) -> anyhow::Result<()> {

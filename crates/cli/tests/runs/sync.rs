@@ -52,6 +52,14 @@ fn fio_measures_and_its_file_is_gone_after_a_kill_and_at_the_end() {
     for column in ["w/s", "MB/s", "sync", "jobs"] {
         assert!(ended.stdout.contains(column), "{}", ended.stdout);
     }
+    // A directory has no server, no config and no statements.
+    let page = fs::read_to_string(bench.folder().join("report.html")).unwrap();
+    for words in
+        ["query plans", " as used on ", "Cost per operation", "Server counters", "No options left out"]
+    {
+        assert!(!page.contains(words), "{words}");
+    }
+    assert!(page.contains("jobs: 1, 2") && !page.contains("Rates of windows"), "what was measured");
     let run = bench.run();
     assert_eq!(run.status.status, Status::Complete);
     let steps = ["16k-none_jobs=1", "16k-fdatasync_jobs=1", "16k-none_jobs=2", "16k-fdatasync_jobs=2"];
@@ -86,7 +94,12 @@ fn directories_are_compared_in_blocks() {
     let (bench, dir) = (Bench::new(), on_disk());
     let top = "protocol = \"isolated\"\nbase = \"a\"\n[isolated]\nwindow_seconds = 0.1\nwindows = 1\nblocks_max = 3";
     let plan = plan(&bench, dir.path(), top, "steps = [\"16k-fdatasync\"]", &["a", "b"]);
-    bench.call(&["run", &plan]).expect(0);
+    let ended = bench.call(&["run", &plan]).expect(0);
+    assert!(
+        !ended.stderr.contains("more blocks would not decide"),
+        "the plan allows no more: {}",
+        ended.stderr
+    );
     assert!(is_empty(dir.path()));
     let run = bench.run();
     // A busy host voids some.
@@ -102,6 +115,9 @@ fn directories_are_compared_in_blocks() {
     let few = events[0] * 3 < 368;
     assert_eq!(shown.contains("few latencies: ") && shown.contains("p99 368"), few, "{shown}");
     assert!(shown.contains("writes per second, all jobs") && !shown.contains("client"), "{shown}");
+    for words in ["restarts", "server start", "Cost per operation", "cost/op", "Rates of windows"] {
+        assert!(!shown.contains(words), "{words}: {shown}");
+    }
 }
 
 /// Its file is not there between blocks.
@@ -165,6 +181,28 @@ fn what_cannot_be_measured_is_refused_before_anything_is_written() {
     silent_fio.env("PATH", format!("{}:/usr/bin:/bin", bench.path().display()));
     let words = Running::of(silent_fio).end().expect(3).stderr;
     assert!(words.contains("`fio --version` did not answer within 5 s"), "{words}");
+    // One that is no program, one without JSON, and one that says nothing at all.
+    let on_path = |script: &str, code: i32| {
+        fs::write(bench.path().join("fio"), script).unwrap();
+        let mut rqps = bench.rqps(&["run", &plan(&bench, dir.path(), "", "seconds = 1", &["a"])]);
+        rqps.env("PATH", format!("{}:/usr/bin:/bin", bench.path().display()));
+        Running::of(rqps).end().expect(code).stderr
+    };
+    let broken = on_path("\0\0\0", 3);
+    assert!(broken.contains("`fio` in PATH does not run") && !broken.contains("apt-get"), "{broken}");
+    let versioned = "#!/bin/sh\n[ $1 = --version ] && echo fio-3.33 && exit\n";
+    let no_json = on_path(&format!("{versioned}echo 'bad format json+' >&2; exit 1\n"), 3);
+    assert_eq!(
+        no_json.matches("filling the file").count(),
+        no_json.matches("bad format json+").count(),
+        "{no_json}"
+    );
+    assert!(no_json.contains("filling the file: bad format json+; run was `setpriv"), "{no_json}");
+    let silent = on_path(&format!("{versioned}exit 0\n"), 3);
+    assert!(
+        silent.contains("without any output; run was `setpriv") && silent.contains("--rw=write"),
+        "{silent}"
+    );
     fs::remove_file(bench.path().join("fio")).unwrap();
     let mut without_fio = bench.rqps(&["run", &plan(&bench, dir.path(), "", "", &["a"])]);
     without_fio.env("PATH", bench.path());
@@ -172,7 +210,7 @@ fn what_cannot_be_measured_is_refused_before_anything_is_written() {
     assert!(words.contains("`fio` is not in PATH") && words.contains("apt-get install fio"), "{words}");
     let mut checked = bench.rqps(&["plan", "check", &plan(&bench, dir.path(), "", "", &["a"])]);
     checked.env("PATH", bench.path());
-    let words = Running::of(checked).end().expect(0).stderr;
+    let words = Running::of(checked).end().expect(3).stderr;
     assert!(words.contains("does not run on this host") && words.contains("apt-get install fio"), "{words}");
     assert!(is_empty(dir.path()));
 }

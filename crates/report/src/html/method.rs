@@ -10,6 +10,10 @@ use crate::render::html as blocks;
 use crate::render::html::code_box;
 use crate::section::Section;
 use crate::tables::host;
+use crate::words;
+
+/// Prefix of facts about how a program was built.
+const COMPILER: &str = "family.";
 
 /// Terms of this page; GLOSSARY.md has all of them.
 const WORDS: [(&str, &str); 14] = [
@@ -54,7 +58,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
                 @if !remarks.is_empty() { h3 { "Remarks" } (blocks::blocks(&remarks, 3)) }
             } @else { (conditions(page, &remarks)?) }
             h3 { "Glossary" }
-            dl.words { @for (word, means) in words(page) { dt { (word) } dd { (means) } } }
+            dl.words { @for (word, means) in glossary(page) { dt { (word) } dd { (means) } } }
         }
     })
 }
@@ -64,9 +68,11 @@ fn conditions(page: &Page<'_>, remarks: &[Block]) -> Result<Markup> {
     let tables = |sections: &[Section]| -> Result<Markup> { Ok(blocks::blocks(&page.blocks(sections)?, 3)) };
     Ok(html! {
             (configs(page))
-            @let options = page.blocks(&[Section::LeftOut])?;
-            (blocks::blocks(&options[..1], 3))
-            details { summary { "Options set by rqps" } (blocks::blocks(&options[1..], 3)) }
+            @if !words::are_directories(page.run) {
+                @let options = page.blocks(&[Section::LeftOut])?;
+                (blocks::blocks(&options[..1], 3))
+                details { summary { "Options set by rqps" } (blocks::blocks(&options[1..], 3)) }
+            }
             (settings(page))
             h3 { "Host" }
             (tables(&[Section::Certificate])?)
@@ -74,7 +80,9 @@ fn conditions(page: &Page<'_>, remarks: &[Block]) -> Result<Markup> {
             @if !page.run.blocks.is_empty() {
                 details { summary { "Blocks, with canaries" } (tables(&[Section::Blocks])?) }
             }
-            details { summary { "Loads and settles" } (tables(&[Section::Loads, Section::Settles])?) }
+            @if !words::are_directories(page.run) {
+                details { summary { "Loads and settles" } (tables(&[Section::Loads, Section::Settles])?) }
+            }
             @if !remarks.is_empty() {
                 h3 { "Problems during the run" }
                 (blocks::blocks(remarks, 3))
@@ -85,11 +93,16 @@ fn conditions(page: &Page<'_>, remarks: &[Block]) -> Result<Markup> {
 }
 
 /// Words that the page uses.
-fn words(page: &Page<'_>) -> Vec<(&'static str, &'static str)> {
+fn glossary(page: &Page<'_>) -> Vec<(&'static str, &'static str)> {
     let is_imported = page.run.meta.is_imported();
     let of_own_runs = ["block", "window", "control", "canary", "void"];
     let shown = WORDS.into_iter().filter(|(word, _)| !(is_imported && of_own_runs.contains(word)));
     shown.chain(is_imported.then_some(("block", "one repeat of every arm, as imported"))).collect()
+}
+
+/// Whether a fact tells how a program was built.
+fn is_of_compiler(fact: &str) -> bool {
+    fact.starts_with(COMPILER)
 }
 
 /// Configs as used, each with its arms.
@@ -106,15 +119,19 @@ fn configs(page: &Page<'_>) -> Markup {
     html! {
         @for (arms, arm) in configs {
             details {
-                summary { "Config " (arm.config_name) " as used on " (arms.join(", ")) }
-                (code_box(&arm.config_text, &format!("Config of {}", arms.join(", "))))
+                @if arm.is_directory() {
+                    summary { "Directory of " (arms.join(", ")) }
+                } @else {
+                    summary { "Config " (arm.config_name) " as used on " (arms.join(", ")) }
+                    (code_box(&arm.config_text, &format!("Config of {}", arms.join(", "))))
+                }
                 @if !arm.env.is_empty() {
                     ul { @for (name, value) in &arm.env { li { code { (name) "=" (value) } } } }
                 }
                 @if !arm.after_load.is_empty() {
                     (code_box(&arm.after_load.join("\n"), "Statements after the load"))
                 }
-                @for fact in &arm.facts { p.fact { strong { (fact.name) } ": " code { (fact.value) } } }
+                @for fact in arm.facts.iter().filter(|fact| !(arm.is_directory() && is_of_compiler(&fact.name))) { p.fact { strong { (fact.name) } ": " code { (fact.value) } } }
             }
         }
     }

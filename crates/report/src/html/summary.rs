@@ -105,7 +105,7 @@ fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
 
 /// The answer in a sentence, as in all formats, and how base fared against itself.
 fn verdict_headline(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> String {
-    let answer = answer::text(page.name(arm), page.name(judged.base), lines);
+    let answer = answer::text(page.run, page.name(arm), page.name(judged.base), lines);
     let check = judged.verdicts.false_alarms.as_ref().map(|check| {
         let alarms = words::plural(check.alarms.len(), "false alarm");
         format!(" A/A check: {alarms} in {} verdicts.", check.verdicts)
@@ -222,6 +222,9 @@ fn reliability(judged: &Judged<'_>) -> String {
     let measured = match (judged.run.meta.is_imported(), judged.uneven_repeats()) {
         (true, Some(repeats)) => format!("Arms have unequal numbers of repeats: {repeats}"),
         (true, None) => format!("Every test was measured on every arm in {done}, a repeat each"),
+        (false, _) if words::are_directories(judged.run) => {
+            format!("Every test was measured in every directory in {done}, each time with a new file")
+        }
         (false, _) => format!("Every test was measured on every arm in {done}, each after a restart"),
     };
     format!(

@@ -1,15 +1,17 @@
 //! The answer in a sentence or two, before everything else: `new is slower than old in 2 of 32 tests, …`.
 
 use rqps_stats::{Detector, Metric, Verdict};
+use rqps_store::Run;
 use rqps_verdicts::Tally;
 
 use crate::verdict_lines::Line;
+use crate::words;
 
 /// Up to one in this many tests may be inconclusive where the cost is said not to have changed.
 const FEW: usize = 8;
 
-/// Whether `label` got worse or better than `base`, in how many tests.
-pub(crate) fn text(label: &str, base: &str, lines: &[Line<'_>]) -> String {
+/// Whether `label` got worse or better than `base`, in how many tests of a run.
+pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let all: Vec<&Verdict> = lines.iter().flat_map(Line::all).collect();
     let of = |detector| Answer::of(all.iter().copied().filter(|verdict| verdict.detector == detector));
     let (rate, cost) = (of(Detector::Rate), of(Detector::Cost));
@@ -21,6 +23,7 @@ pub(crate) fn text(label: &str, base: &str, lines: &[Line<'_>]) -> String {
         false => format!(" Rate: {}.", rate.list(("slower", "faster"))),
     };
     let costs = match cost.is_empty() {
+        true if words::are_directories(run) => String::new(),
         true => " Cost per operation: not judged.".to_owned(),
         false => format!(" Cost per operation ({metric}): {}.", cost.list(("more", "less"))),
     };

@@ -184,7 +184,9 @@ fn table(runs: &[&Run]) -> Table {
 }
 
 fn figure_cells(figure: Option<HostFigure>) -> [Cell; 3] {
-    let cell = |value: Option<f64>| Cell::printed(value, |value| number::significant(value, 4));
+    let cell = |value: Option<f64>| {
+        Cell::printed(value, |value| figure.map_or_else(String::new, |one| one.digits().text(value)))
+    };
     [figure.map(|one| one.value), figure.map(|one| one.low), figure.map(|one| one.high)].map(cell)
 }
 

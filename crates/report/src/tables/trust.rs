@@ -47,6 +47,7 @@ fn noise(judged: &Judged<'_>) -> Option<String> {
     let (start, window) = (words::percent(found.start), words::percent(found.window));
     let starts = match found.load {
         Some(load) => format!("{} between loads, {start} between server starts", words::percent(load)),
+        None if words::are_directories(judged.run) => format!("{start} between blocks, each with new files"),
         None => format!("{start} between server starts, each with another load"),
     };
     Some(format!(
@@ -157,6 +158,9 @@ fn blocks(judged: &Judged<'_>) -> String {
             format!("a block is one repeat of every arm, as imported{}", used(judged))
         }
         ("sequence", _) => "a block is a pass over all tests on freshly loaded data".to_owned(),
+        _ if words::are_directories(judged.run) => {
+            "a block measures every directory with a new file".to_owned()
+        }
         (_, "") => "a block restarts every server".to_owned(),
         (_, means) => format!("a block restarts every server from the same data, restored by {means}"),
     };

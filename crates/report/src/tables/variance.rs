@@ -15,6 +15,7 @@
 use std::rc::Rc;
 
 use rqps_stats::Detector;
+use rqps_store::Run;
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
@@ -76,7 +77,8 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
             table.row_in(&step.group.title, cells(figures, &arm, step));
         }
     }
-    table.footnotes = notes(&by_run.iter().flat_map(|(_, figures)| &figures.rows).collect::<Vec<_>>());
+    table.footnotes =
+        notes(comparison.base.run, &by_run.iter().flat_map(|(_, figures)| &figures.rows).collect::<Vec<_>>());
     table.footnotes.extend(footnotes::of_steps(comparison, &steps));
     Ok(table.block().into_iter().collect())
 }
@@ -119,12 +121,15 @@ fn verdict(figures: &Figures<'_>, arm: Option<usize>, test: &str) -> Cell {
     verdict.map_or_else(Cell::missing, words::verdict_cell)
 }
 
-fn notes(rows: &[&VarianceRow]) -> Vec<String> {
-    let mut notes = vec![
+fn notes(run: &Run, rows: &[&VarianceRow]) -> Vec<String> {
+    let events = match words::are_directories(run) {
+        true => "syncs, or of writes where none follows,",
+        false => "events, from sending to the complete response,",
+    };
+    let mut notes = vec![format!(
         "stalls: events that took more than 20 times base's median and 20 ms; lost: time beyond that. Latencies are of \
-         events, from sending to the complete response, over all windows; their ratios have no interval"
-            .to_owned(),
-    ];
+         {events} over all windows; their ratios have no interval"
+    )];
     if rows.iter().any(|row| row.per_second.is_none()) {
         notes.push(format!("per-second rates need a window of at least {} s", rqps_verdicts::SECONDS_MIN));
     }

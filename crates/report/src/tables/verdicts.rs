@@ -87,7 +87,7 @@ pub(crate) fn opening(
 ) -> Vec<Block> {
     let doubts = if is_first { doubts::blocks(judged.run) } else { Vec::new() };
     let mut blocks: Vec<Block> =
-        doubts.into_iter().chain([Block::Text(answer::text(label, base, lines))]).collect();
+        doubts.into_iter().chain([Block::Text(answer::text(judged.run, label, base, lines))]).collect();
     if is_first {
         blocks.extend(conditions::blocks(judged.run, judged.base));
     }
@@ -244,14 +244,17 @@ fn open_of_import(judged: &Judged<'_>, open: &[&Verdict], verdicts_are: &str, st
 
 pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: &str, base: &str) -> Table {
     let has_rates = has_rates(lines);
+    let has_costs = !words::are_directories(judged.run);
     let resources: BTreeSet<Metric> =
         lines.iter().flat_map(|line| &line.judged_resources).map(|one| one.metric).collect();
     let mut columns = vec![Column::words("test")];
     if has_rates {
         columns.extend(figure_columns("rate", "rate", ("rQPS", "rqps"), "rqps"));
     }
-    columns.extend(figure_columns("cost", "cost", ("cost/op", "cost_ratio"), "cost"));
-    columns.push(Column::keyed_words("of", "cost_of"));
+    if has_costs {
+        columns.extend(figure_columns("cost", "cost", ("cost/op", "cost_ratio"), "cost"));
+        columns.push(Column::keyed_words("of", "cost_of"));
+    }
     for metric in &resources {
         let key = metric.key();
         let ratio_key = format!("{key}_ratio");
@@ -265,8 +268,10 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
         if has_rates {
             cells.extend(figures(line.rate, 3, judged.blocks_min()));
         }
-        cells.extend(figures(line.cost, 4, judged.blocks_min()));
-        cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
+        if has_costs {
+            cells.extend(figures(line.cost, 4, judged.blocks_min()));
+            cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
+        }
         for metric in &resources {
             let of_metric = line.judged_resources.iter().find(|one| one.metric == *metric);
             cells.extend(figures(of_metric.copied(), 4, judged.blocks_min()));
@@ -274,7 +279,7 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
         cells.push(Cell::words(remarks(judged, arm, line)));
         table.row_in(&line.group.title, cells);
     }
-    table.footnotes = footnotes(&judged.verdicts, judged.run.meta.is_imported(), lines);
+    table.footnotes = footnotes(judged, lines);
     table
 }
 
@@ -377,7 +382,9 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
 }
 
 /// The meaning of columns, and the rules of the verdicts.
-fn footnotes(verdicts: &RunVerdicts, is_imported: bool, lines: &[Line<'_>]) -> Vec<String> {
+fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
+    let (verdicts, is_imported) = (&judged.verdicts, judged.run.meta.is_imported());
+    let has_costs = !words::are_directories(judged.run);
     let rules = &verdicts.rules;
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
     let mut footnotes = vec![
@@ -394,19 +401,27 @@ fn footnotes(verdicts: &RunVerdicts, is_imported: bool, lines: &[Line<'_>]) -> V
         ),
         format!("from, to: confidence interval of the ratio, {}, valid over all looks", confidences(lines)),
         format!(
-            "detectable: the smallest slowdown, or rise of cost, that this many blocks would have detected with 80 % \
-             probability. blocks: {}; only these count as samples",
-            if is_imported { "repeats, as imported" } else { "restarts of every server from the same data" }
+            "detectable: the smallest slowdown{} that this many blocks would have detected with 80 % probability. blocks: {}; \
+             only these count as samples",
+            if has_costs { ", or rise of cost," } else { "" },
+            match (is_imported, words::are_directories(judged.run)) {
+                (true, _) => "repeats, as imported",
+                (_, true) => "every directory with a new file",
+                (_, false) => "restarts of every server from the same data",
+            }
         ),
         format!(
             "too noisy: even {} blocks, the maximum, would probably not decide it. suspect: a change is likely but not \
              established",
             looks.last().map_or("", String::as_str)
         ),
-        format!(
-            "{}cost/op: cost per operation / base's, in the metric that `of` names and no other",
-            if has_rates(lines) { "rQPS: rate / base's rate. " } else { "" }
-        ),
+        match has_costs {
+            true => format!(
+                "{}cost/op: cost per operation / base's, in the metric that `of` names and no other",
+                if has_rates(lines) { "rQPS: rate / base's rate. " } else { "" }
+            ),
+            false => "rQPS: rate / base's rate".to_owned(),
+        },
         "if few blocks just sufficed to detect a change, its ratio overstates it on average; the interval still holds"
             .to_owned(),
     ];

@@ -146,7 +146,8 @@ fn run_page(page: &Page<'_>) -> Result<String> {
         footer: html! {
             p {
                 "Run folder " code { (name) } ", written by rqps " (page.run.meta.program_version) ". Series over time, \
-                latencies, query plans and causes of each test are in its full report: "
+                latencies" @if !words::are_directories(page.run) { ", query plans" } " and causes of each test are in its full \
+                report: "
                 code { "rqps report " (name) " --html" } "."
             }
         },
@@ -187,7 +188,7 @@ fn facts(page: &Page<'_>, stem: &str) -> SiteRun {
         for arm in judged.candidates() {
             let label = judged.label(&page.comparison, arm);
             let lines = judged.lines(arm, |_| true);
-            sentences.push(answer::text(&label, &base, &lines));
+            sentences.push(answer::text(run, &label, &base, &lines));
             for verdict in lines.iter().filter_map(|line| line.rate) {
                 let mark = Mark::from(verdict);
                 counts.iter_mut().filter(|(one, _)| *one == mark).for_each(|(_, count)| *count += 1);
