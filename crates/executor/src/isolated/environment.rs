@@ -14,6 +14,8 @@ const EARLIER_MIN: usize = 6;
 const OUTSIDE_MAX: [(&str, f64); 2] = [("spin_ns", 0.05), ("memory_ns", 0.25)];
 /// CPU time that the hypervisor may give to others, as a share of the time that was wanted.
 const STOLEN_MAX: f64 = 0.10;
+/// Less than this, in microseconds, is a matter of chance: the kernel counts stolen time in ticks, of 10 ms each.
+const STOLEN_MIN_US: f64 = 50_000.0;
 /// At most this share of blocks is voided because of the host. On a host that is never quiet, reports say so
 /// instead.
 const VOID_SHARE_MAX: f64 = 0.25;
@@ -45,6 +47,9 @@ fn stolen_share(run: &Run, number: u32) -> f64 {
         || run.windows.iter().filter(|window| window.placement.is_some_and(|at| at.block == number));
     let sum = |name: &str| windows().filter_map(|window| window.metric(name)).sum::<f64>();
     let stolen = sum("host_steal_us");
+    if stolen < STOLEN_MIN_US {
+        return 0.0;
+    }
     stolen / (stolen + sum("host_user_us") + sum("host_system_us")).max(1.0)
 }
 

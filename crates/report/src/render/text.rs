@@ -138,7 +138,7 @@ impl<'a> Parts<'a> {
     fn constants(&self) -> impl Iterator<Item = String> {
         let text = |index: &usize| {
             let cell = self.table.rows.first().and_then(|row| row.cells.get(*index));
-            cell.map(|cell| format!("{} : {}", self.table.columns[*index].name, cell.text))
+            cell.map(|cell| format!("{}: {}", self.table.columns[*index].name, cell.text))
         };
         self.constants.iter().filter_map(text)
     }
@@ -162,14 +162,21 @@ impl<'a> Parts<'a> {
         line
     }
 
-    /// `point-query: rate: too noisy`, below the rows.
+    /// `point-query, scan: rate: too noisy`, below the rows: each remark once, with the rows that it is about.
     fn remarks(&self, rows: &'a [&Row]) -> impl Iterator<Item = String> {
         let of_row = |index: usize| {
             let name = &self.table.columns[index].name;
             let texts = rows.iter().filter_map(move |row| Some((row.cells.first()?, row.cells.get(index)?)));
             let said = texts.filter(|(_, remark)| !remark.text.is_empty() && remark.is_known());
-            let lines: Vec<String> =
-                said.map(|(row, remark)| format!("- {}: {}", row.text, remark.text)).collect();
+            let mut each: Vec<(&str, Vec<&str>)> = Vec::new();
+            for (row, remark) in said {
+                match each.iter_mut().find(|(text, _)| *text == remark.text) {
+                    Some((_, names)) => names.push(&row.text),
+                    None => each.push((&remark.text, vec![&row.text])),
+                }
+            }
+            let line = |(text, names): &(&str, Vec<&str>)| format!("- {}: {text}", names.join(", "));
+            let lines: Vec<String> = each.iter().map(line).collect();
             let head = (!lines.is_empty()).then(|| format!("\n{name}"));
             head.into_iter().chain(lines)
         };
