@@ -16,6 +16,8 @@ const SESSION_MS: i64 = 7 * 24 * 3600 * 1000;
 /// CPU time of an operation that moved, while its rate and instructions did not.
 const CPU_MOVED: f64 = 0.15;
 const STEADY: f64 = 0.07;
+/// Share of failed operations that is worth a doubt.
+const FAILED_MIN: f64 = 0.01;
 /// Of tests that a note names.
 const NAMES_CHARS_MAX: usize = 300;
 /// A quirk that changes a figure by less is not worth a note.
@@ -29,6 +31,7 @@ pub fn examine(assembled: &Assembled) -> Result<(Vec<Doubt>, Findings)> {
     let of_derived = derived::examine(assembled)?;
     let table = Table::of(assembled);
     let mut doubts = schedules(assembled);
+    doubts.extend(failures(assembled));
     doubts.extend(printed_rate::examine(assembled));
     doubts.extend(table.base_is_off());
     doubts.extend(of_derived);
@@ -53,6 +56,30 @@ fn schedules(assembled: &Assembled) -> Vec<Doubt> {
         let text = format!(
             "the rate was set by {option}: it is that schedule, not what the server can do, so there is no verdict on it; \
              compare latencies, or measure without that option"
+        );
+        Doubt { arm, steps: steps.into_iter().collect(), repeat: None, text }
+    };
+    of_arm.into_iter().map(doubt).collect()
+}
+
+/// Rates of servers that failed at part of the work.
+fn failures(assembled: &Assembled) -> Vec<Doubt> {
+    let mut of_arm: BTreeMap<usize, (f64, BTreeSet<usize>)> = BTreeMap::new();
+    for placed in &assembled.results {
+        let Some(work) = &placed.measurement.work else { continue };
+        let done = work.events.map_or(work.operations, |events| events as f64);
+        let failed = work.errors.unwrap_or(0) as f64;
+        let share = failed / (failed + done);
+        if work.elapsed_us.is_some() && share >= FAILED_MIN {
+            let (most, steps) = of_arm.entry(placed.arm).or_default();
+            *most = most.max(share);
+            steps.insert(placed.step);
+        }
+    }
+    let doubt = |(arm, (most, steps)): (usize, (f64, BTreeSet<usize>))| {
+        let text = format!(
+            "up to {:.0} % of what was asked for failed; the rate counts what succeeded, and failing may be quicker than the work",
+            most * 100.0
         );
         Doubt { arm, steps: steps.into_iter().collect(), repeat: None, text }
     };

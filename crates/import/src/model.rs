@@ -191,14 +191,40 @@ impl Printed {
     }
 }
 
-/// A non-negative number as programs print it, with a decimal point or comma; spaces around it are ignored.
+/// A non-negative number as programs print it, with a decimal point or comma; spaces around it are ignored. `None` also
+/// if the comma may be one of thousands.
 pub fn number(text: &str) -> Option<f64> {
     let text = text.trim();
+    if has_thousands(text) {
+        return None;
+    }
     let value: f64 = match text.contains(',') && !text.contains('.') {
         true => text.replace(',', ".").parse().ok()?,
         false => text.parse().ok()?,
     };
     (value.is_finite() && value >= 0.0).then_some(value)
+}
+
+/// Whether a comma may be one of thousands: `4,533`, but neither `0,533` nor `4533,1`.
+fn has_thousands(text: &str) -> bool {
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once(',').is_some_and(|(before, after)| {
+        (1..=3).contains(&before.len())
+            && !before.starts_with('0')
+            && after.len() == 3
+            && is_digits(before)
+            && is_digits(after)
+    })
+}
+
+/// Why a text is no number, after `what` it is not.
+pub fn no_number(text: &str, what: &str) -> String {
+    match has_thousands(text.trim()) {
+        true => format!(
+            "the comma of {text:?} may be one of thousands or of decimals: write it without comma, or with a point"
+        ),
+        false => format!("{text:?} is not {what}"),
+    }
 }
 
 /// The median of the finite values.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rqps_model::Role;
 
-use crate::arms::version_numbers;
+use crate::arms::{Identity, version_numbers};
 use crate::model::median;
 use crate::placed::{Assembled, Doubt};
 
@@ -121,12 +121,24 @@ impl<'a> Table<'a> {
         if !is_one || of_version.len() < VERSIONS_MIN {
             return series;
         }
+        // What names of files tell follows the version: `9.8.4.byrx`.
+        let config = |arm: usize| {
+            let Identity { version, config, .. } = &arms[arm].identity;
+            (config, version.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
+        };
+        // Enough versions have the config to be a series of their own.
+        let is_series = |arm: usize| {
+            let has_config = |all: &&Vec<usize>| all.iter().any(|other| config(*other) == config(arm));
+            of_version.values().filter(has_config).count() >= VERSIONS_MIN
+        };
         for own in 0..arms.len() {
-            let of_series = |all: &Vec<usize>| {
-                let is_alike = |arm: &&usize| arms[**arm].identity.config == arms[own].identity.config;
-                if all.contains(&own) { own } else { all.iter().find(is_alike).copied().unwrap_or(all[0]) }
+            // Some name a config after its version: where a version lacks this one, such an arm stands for it.
+            let of_series = |all: &Vec<usize>| match all.iter().find(|arm| config(**arm) == config(own)) {
+                _ if all.contains(&own) => Some(own),
+                Some(alike) => Some(*alike),
+                None => all.iter().copied().find(|arm| !is_series(*arm)),
             };
-            series.entry(of_version.values().map(of_series).collect()).or_default().push(own);
+            series.entry(of_version.values().filter_map(of_series).collect()).or_default().push(own);
         }
         series
     }

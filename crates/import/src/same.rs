@@ -70,7 +70,7 @@ fn is_same_text(first: &Path, second: &Path) -> Result<bool> {
 /// If a copy has a few figures that are others.
 pub fn unnamed_copies(loaded: &[Loaded]) -> Result<Vec<usize>> {
     let is_named = |one: &Loaded| one.document.measurements.iter().all(|one| !is_unnamed(one.arm.as_deref()));
-    let (named, unnamed): (Vec<usize>, Vec<usize>) = { 0..loaded.len() }
+    let (named, unnamed): (Vec<usize>, Vec<usize>) = (0..loaded.len())
         .filter(|at| loaded[*at].format == Format::RatesTable)
         .partition(|at| is_named(&loaded[*at]));
     let mut copies = Vec::new();
@@ -113,7 +113,7 @@ fn unlike_cells<'a>(one: &'a Loaded, other: &'a Loaded) -> Option<Vec<(&'a Measu
     }
     let published = |one: &'a Measurement| one.values.first().and_then(|value| value.published.as_deref());
     let cells: Vec<_> =
-        { one.iter().zip(other) }.filter(|(one, other)| published(one) != published(other)).collect();
+        one.iter().zip(other).filter(|(one, other)| published(one) != published(other)).collect();
     (2 * cells.len() < one.len()).then_some(cells)
 }
 
@@ -354,7 +354,7 @@ pub fn leave_out_tables(
         let (same, others): (Vec<Found>, Vec<Found>) = rows
             .into_iter()
             .partition(|row| own(row).is_some_and(|all| all.iter().any(|one| is_of(row, one))));
-        let wrong = { others.iter() }.filter(|row| own(row).is_some());
+        let wrong = others.iter().filter(|row| own(row).is_some());
         let alike = wrong.filter_map(|row| {
             let is_other = |one: &&&Found| is_in_line_with(row, one) && is_of(row, one);
             let of_others = of_name.get(&row.test.row()).into_iter().flatten();
@@ -365,7 +365,7 @@ pub fn leave_out_tables(
             return Err(look_exchanged(row, result, arm_names, paths));
         }
         let contradicted: Vec<(&Found, &Found)> =
-            { others.iter() }.filter_map(|row| Some((row, *own(row)?.first()?))).collect();
+            others.iter().filter_map(|row| Some((row, *own(row)?.first()?))).collect();
         let texts = || {
             let differs = |(row, result)| Some((row, differs((row, result), arm_names, paths)?));
             contradicted.iter().copied().filter_map(differs)

@@ -243,7 +243,7 @@ fn made(
         }
     }
     let others =
-        { 0..old.len() }.filter(|arm| found.iter().any(|one| one.arm == *arm) && !is_repeat(&old[*arm]));
+        (0..old.len()).filter(|arm| found.iter().any(|one| one.arm == *arm) && !is_repeat(&old[*arm]));
     let has_others = others.count() > 1;
     // The directory says nothing if there is no other.
     let of_repeats = name_of_repeats(found, paths, repeats);

@@ -40,6 +40,30 @@ fn a_text_of_sysbench_that_is_cut_off_anywhere() {
 }
 
 #[test]
+fn a_row_that_a_table_has_twice_is_no_second_repeat() {
+    let error = refused("qps.abs.tsv", "col-1 : x.a.x1\ncol-2 : x.b.x1\n\n100\t110\tscan\n100\t110\tscan\n");
+    assert!(error.contains("qps.abs.tsv, line 5: scan has a row in line 4 already"), "{error}");
+}
+
+#[test]
+fn a_comma_of_thousands_is_no_decimal_comma() {
+    let row = |rate: &str| format!("arm;test;repeat;rate;unit\nold;t;1;{rate};tps\n");
+    let error = refused("rates.csv", &row("4,533"));
+    assert!(
+        error.contains("rates.csv, line 2") && error.contains("\"4,533\" may be one of thousands"),
+        "{error}"
+    );
+    for (text, rate) in [("4533,25", 4533.25), ("0,533", 0.533), ("45,3", 45.3), ("1234,567", 1234.567)] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("rates.csv"), row(text)).unwrap();
+        let work = import(dir.path()).unwrap().0.results[0].measurement.work.clone().unwrap();
+        assert!((work.per_second() - rate).abs() < 1e-9, "{text}");
+    }
+    let error = refused("qps.abs.tsv", "col-1 : x.a.x1\n\n4,533\tscan\n");
+    assert!(error.contains("may be one of thousands"), "{error}");
+}
+
+#[test]
 fn json_that_is_cut_off_names_one_line() {
     let fio = own("fio-3.33.normal+json.txt");
     let cut: String = fio.lines().take(100).map(|line| format!("{line}\n")).collect();

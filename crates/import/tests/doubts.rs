@@ -335,6 +335,53 @@ fn configs_of_a_version_are_no_versions() {
     assert!(found.len() == 1 && found[0].starts_with("postgres-16.1.x10a"), "{found:?}");
 }
 
+/// A server that refuses a part of the work is quickly done with it.
+#[test]
+fn operations_that_failed_are_told() {
+    let ycsb = |failed: &str| {
+        format!(
+            "[OVERALL], RunTime(ms), 10000\n[OVERALL], Throughput(ops/sec), 10000.0\n[READ], Operations, 50000\n\
+             [READ], Return=OK, 50000\n[UPDATE], Operations, 40000\n{failed}"
+        )
+    };
+    let apart = "[UPDATE], Return=ERROR, 10000\n[UPDATE-FAILED], Operations, 10000\n";
+    let share = "up to 10 % of what was asked for failed";
+    let found = of_text("run.txt", &ycsb(apart));
+    assert!(found.len() == 1 && found[0].contains(share), "{found:?}");
+    let among = ycsb("[UPDATE], Return=ERROR, 10000\n").replace("Operations, 40000", "Operations, 50000");
+    assert!(of_text("run.txt", &among)[0].contains(share));
+    let ignored = sysbench(80_005, "7999.54", "40000.71").replace("errors: 0", "errors: 500");
+    assert!(of_text("sb.txt", &ignored)[0].contains("up to 11 %"));
+    let failed = pgbench(12_074, "4028.109142", "4.2")
+        .replace("latency", "number of failed transactions: 5000 (29.282%)\nlatency");
+    assert!(of_text("ro-1.txt", &failed)[0].contains("up to 29 %"));
+    let few = pgbench(12_074, "4028.109142", "4.2")
+        .replace("latency", "number of failed transactions: 12 (0.099%)\nlatency");
+    assert_eq!(of_text("ro-1.txt", &few), [""; 0]);
+}
+
+/// Versions are compared within a config that has enough of them.
+#[test]
+fn a_config_is_a_series_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    for (number, (version, config)) in ["130", "140", "150", "160", "170"]
+        .iter()
+        .flat_map(|one| [(one, "a"), (one, "b")])
+        .skip(1)
+        .enumerate()
+    {
+        text.push_str(&format!("col-{} : x.pg{version}_o2.x10{config}_c8r32.pk1\n", number + 1));
+    }
+    let rates = [200, 1000, 201, 1002, 199, 999, 200, 1001, 201].map(|rate| rate.to_string()).join("\t");
+    for test in ["point-query", "update-one", "scan", "insert", "delete"] {
+        text.push_str(&format!("{rates}\t{test}\n"));
+    }
+    let path = dir.path().join("qps.abs.tsv");
+    fs::write(&path, text).unwrap();
+    assert_eq!(doubts(&[path]), [""; 0]);
+}
+
 /// pgbench with `-R` measures its own schedule.
 #[test]
 fn a_rate_that_an_option_set_has_a_warning_and_no_verdict() {

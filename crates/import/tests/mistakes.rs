@@ -249,6 +249,11 @@ fn one_version_of_rocksdb_dips_and_its_base_is_odd() {
             );
         }
     }
+    // Beside one another, each is compared with its own versions.
+    let both =
+        assembled(&["byrx", "iobuf"].map(|rows| root.join(format!("db_bench/sum.{rows}.txt")))).unwrap();
+    let arms: Vec<&str> = both.doubts.iter().map(|doubt| &*both.arms[doubt.arm].name).collect();
+    assert_eq!(arms, ["rocksdb-10.6.2.iobuf", "rocksdb-10.6.2.iobuf", "rocksdb-10.7.6.iobuf"]);
 }
 
 #[test]

@@ -70,7 +70,7 @@ pub fn has_blocks(run: &Run) -> bool {
 }
 
 /// Ratios that vary by less are one: what is left is the rounding of floating-point numbers.
-const ONE_RATIO_SD_MAX: f64 = 1e-9;
+pub(crate) const ONE_RATIO_SD_MAX: f64 = 1e-9;
 
 /// Judges a run by `rules`.
 ///
@@ -103,8 +103,17 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
             remove_counts(test, Some(parted.arm).filter(|arm| Some(*arm) != experiment.control));
         }
     }
-    let judgement = rqps_stats::judge(&experiment, rules)
+    let mut judgement = rqps_stats::judge(&experiment, rules)
         .map_err(|source| Error::InvalidData { run: run.folder.name(), source })?;
+    // Copies of one repeat are no evidence for equality either.
+    let is_of_copies = |verdict: &&mut Verdict| {
+        run.meta.is_imported() && verdict.class == Class::Same && RunVerdicts::has_one_ratio(verdict)
+    };
+    judgement
+        .verdicts
+        .iter_mut()
+        .filter(is_of_copies)
+        .for_each(|verdict| verdict.class = Class::Inconclusive);
     let (blocks_done, blocks_void) = (done_blocks(run).len(), remarks::void_blocks(run));
     Ok(RunVerdicts {
         source,

@@ -6,7 +6,7 @@ use rqps_stats::series::{Arrival, SeriesData, SeriesRules, TestSteps, arrivals, 
 use rqps_stats::{Direction, Metric, MetricData, TestData};
 use rqps_store::Run;
 
-use crate::judged::RunVerdicts;
+use crate::judged::{ONE_RATIO_SD_MAX, RunVerdicts};
 
 /// Fewest versions of a row.
 const VERSIONS_MIN: usize = 3;
@@ -61,13 +61,18 @@ pub fn version_rows(run: &Run, verdicts: &RunVerdicts) -> Vec<VersionRow> {
     rows.into_iter()
         .map(|mut arms| {
             arms.sort_by_key(|arm| version_key(&run.arms[*arm].build_version));
-            row(arms, verdicts)
+            row(run, arms, verdicts)
         })
         .collect()
 }
 
-fn row(arms: Vec<usize>, verdicts: &RunVerdicts) -> VersionRow {
+fn row(run: &Run, arms: Vec<usize>, verdicts: &RunVerdicts) -> VersionRow {
     let series_rules = SeriesRules::default();
+    // Fewer blocks than a verdict takes, or copies of one repeat, show no noise.
+    let blocks_min = verdicts.rules.looks.first().map_or(0, |look| look.blocks);
+    let has_noise = |blocks: &[Vec<Option<f64>>]| {
+        blocks.len() >= blocks_min && !(run.meta.is_imported() && are_copies(blocks))
+    };
     // Finding steps assumes normal noise, which stall factors don't have.
     let of_test = |test: &TestData| SeriesData {
         test: test.name.clone(),
@@ -76,7 +81,7 @@ fn row(arms: Vec<usize>, verdicts: &RunVerdicts) -> VersionRow {
             .iter()
             .filter(|data| data.metric != Metric::StallFactor)
             .map(|data| (data.metric, along(data, &arms)))
-            .filter(varies)
+            .filter(|data| varies(data) && has_noise(&data.1))
             .collect(),
     };
     let data: Vec<SeriesData> = verdicts.experiment.tests.iter().map(of_test).collect();
@@ -101,6 +106,19 @@ fn along(data: &MetricData, arms: &[usize]) -> Vec<Vec<Option<f64>>> {
 /// error rate.
 fn varies((_, blocks): &(Metric, Vec<Vec<Option<f64>>>)) -> bool {
     blocks.iter().any(|block| block.windows(2).any(|pair| pair[0] != pair[1]))
+}
+
+/// Whether all blocks have the same ratios of versions, which independent measurements never have.
+fn are_copies(blocks: &[Vec<Option<f64>>]) -> bool {
+    let ratios = |block: &[Option<f64>]| -> Vec<Option<f64>> {
+        block.windows(2).map(|pair| Some(pair[1]? - pair[0]?)).collect()
+    };
+    let is_one = |(one, other): (&Option<f64>, &Option<f64>)| match (one, other) {
+        (Some(one), Some(other)) => (one - other).abs() < ONE_RATIO_SD_MAX,
+        (one, other) => one == other,
+    };
+    let all: Vec<_> = blocks.iter().map(|block| ratios(block)).collect();
+    all.windows(2).all(|pair| pair[0].iter().zip(&pair[1]).all(is_one))
 }
 
 /// Sort key that compares numbers as numbers: 9.6 is before 10, and 18beta1 before 18.0.

@@ -120,6 +120,23 @@ fn repeats_that_are_equal_to_the_last_digit_are_not_independent() {
         ended.stdout
     );
     assert!(!ended.stdout.contains("more repeat"), "{}", ended.stdout);
+
+    // Nor do copies show that rates are the same, or in which version one changed.
+    let mut copies = "arm,test,repeat,rate,unit\n".to_owned();
+    for repeat in 1..=5 {
+        for (version, rate) in
+            [("14.1", 1000), ("15.1", 1001), ("16.1", 1100), ("17.1", 1101), ("18.1", 1100)]
+        {
+            copies.push_str(&format!("postgres-{version}.x,t,{repeat},{rate},tps\n"));
+        }
+    }
+    fs::write(&csv, copies).unwrap();
+    let ended = bench.call(&["import", &csv.display().to_string(), "--name", "copies"]).expect(0);
+    let shown = bench.call(&["show", "last", "--section", "verdicts,arrivals"]).expect(0).stdout;
+    assert!(shown.contains("no change that matters was established"), "{shown}");
+    let same =
+        shown.lines().find(|line| line.starts_with("t ") && line.split_whitespace().nth(1) == Some("same"));
+    assert_eq!(same, None, "{}{shown}", ended.stdout);
 }
 
 #[test]

@@ -20,8 +20,8 @@ pub fn is_line(line: &str) -> bool {
 
 /// `14.2` of `PostgreSQL 14.2 on x86_64`, and `8.0.36` of `8.0.36-0ubuntu0.22.04.1`: what begins with a digit.
 fn version_in(text: &str) -> Option<String> {
-    let words = text.split_whitespace().map(|word| word.trim_start_matches('v'));
-    let word = { words }.find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let mut words = text.split_whitespace().map(|word| word.trim_start_matches('v'));
+    let word = words.find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let end = word.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.')).unwrap_or(word.len());
     Some(word[..end].to_owned())
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 use crate::error::Broken;
 use crate::formats::rate_unit;
 use crate::lines::whole;
-use crate::model::{Document, Measurement, Value, Work, number};
+use crate::model::{Document, Measurement, Value, Work, no_number, number};
 use csv::StringRecord;
 
 const COLUMNS: [&str; 4] = ["arm", "test", "repeat", "rate"];
@@ -84,7 +84,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             return Err(Broken::cut_off(line));
         }
         let rate = number(cell(3)?)
-            .ok_or_else(|| Broken::at(line, format!("rate: {:?} is not a rate", &record[places[3]])))?;
+            .ok_or_else(|| Broken::at(line, format!("rate: {}", no_number(&record[places[3]], "a rate"))))?;
         if rate == 0.0 {
             return Err(Broken::at(line, "rate: 0: leave out what did not run"));
         }

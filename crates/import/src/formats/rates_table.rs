@@ -1,10 +1,11 @@
 //! Published tables of rates: a column for each arm, a row for each test, as text with tabs or as CSV.
 
+use std::collections::HashMap;
 use std::io::Read;
 
 use crate::error::Broken;
 use crate::lines::Lines;
-use crate::model::{Document, Measurement, QUERIES, Quirk, THOUSAND_ROWS, Value, Work, number};
+use crate::model::{Document, Measurement, QUERIES, Quirk, THOUSAND_ROWS, Value, Work, no_number, number};
 
 /// Columns of a table: more is no table.
 const COLUMNS_MAX: usize = 256;
@@ -37,6 +38,7 @@ pub struct Row {
 pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
     let mut lines = Lines::new(input);
     let mut table = RatesTable::default();
+    let mut lines_of_tests: HashMap<String, u32> = HashMap::new();
     loop {
         let at = lines.number() + 1;
         let Some((line, has_end)) = lines.next_with_end()? else { break };
@@ -64,6 +66,12 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
             let test = cells.next().unwrap_or_default();
             add(&mut table, test, cells.collect(), at)?;
         }
+        if let Some(row) = table.rows.last().filter(|row| row.line == at)
+            && let Some(before) = lines_of_tests.insert(row.test.clone(), at)
+        {
+            let why = format!("{} has a row in line {before} already: leave out one of them", row.test);
+            return Err(Broken::at(at, why));
+        }
     }
     if table.rows.is_empty() {
         return Err(Broken::at(lines.number().max(1), "a table without rows"));
@@ -90,7 +98,7 @@ fn add(table: &mut RatesTable, test: String, cells: Vec<String>, line: u32) -> R
     }
     if let Some(cell) = cells.iter().find(|cell| number(cell).is_none() && !cell.is_empty() && *cell != "inf")
     {
-        return Err(Broken::at(line, format!("{cell:?} is not a number")));
+        return Err(Broken::at(line, no_number(cell, "a number")));
     }
     let columns = if table.columns.is_empty() {
         table.rows.first().map_or(cells.len(), |row| row.cells.len())

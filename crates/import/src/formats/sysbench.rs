@@ -9,9 +9,9 @@ use crate::histogram::Buckets;
 use crate::lines::Lines;
 use crate::model::{Document, EVENTS, Measurement, QUERIES, Quirk, THOUSAND_ROWS, Value, Work, number};
 
-/// Plans kept per file: there is one for each statement and table.
 /// What sets a rate.
 const SCHEDULE: &str = "sysbench's option --rate";
+/// Plans kept per file: there is one for each statement and table.
 const PLANS_MAX: usize = 64;
 const PLAN_BYTES_MAX: usize = 20_000;
 

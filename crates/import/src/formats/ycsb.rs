@@ -11,6 +11,8 @@ use crate::model::{Document, Measurement, OPERATIONS, Value, Work, number};
 const THROUGHPUT_ERROR_MAX: f64 = 0.2;
 /// What sets a rate.
 const SCHEDULE: &str = "YCSB's option -target";
+/// The end of the name of operations that failed.
+const FAILED: &str = "-FAILED";
 /// Operations that a file may name.
 const KINDS_MAX: usize = 100;
 
@@ -21,6 +23,9 @@ struct Run {
     run_ms: Option<f64>,
     throughput: Option<(f64, u32)>,
     operations: f64,
+    /// Operations that failed: counted apart, and by what they returned.
+    failed: f64,
+    refused: f64,
     /// Of go-ycsb, which repeats all lines every few seconds: the last of each operation.
     taken: BTreeMap<String, Taken>,
 }
@@ -130,7 +135,11 @@ impl Run {
             ("OVERALL", "Throughput(ops/sec)") => self.throughput = Some((figure()?, at)),
             ("OVERALL", what) if what.starts_with("RunTime(ms)") => self.run_ms = Some(figure()?),
             ("OVERALL" | "CLEANUP", _) => {}
+            (kind, "Operations") if kind.ends_with(FAILED) => self.failed += figure()?,
             (kind, "Operations") if !kind.starts_with("TOTAL") => self.operations += figure()?,
+            (_, outcome) if outcome.starts_with("Return=") && outcome != "Return=OK" => {
+                self.refused += figure()?;
+            }
             (kind, what) => {
                 let name = match what.split('(').next().unwrap_or_default() {
                     "AverageLatency" => "avg",
@@ -153,9 +162,10 @@ impl Run {
         let is_go = !self.taken.is_empty();
         let work = match (self.throughput, self.run_ms) {
             (Some((rate, at)), Some(ms)) if ms > 0.0 && self.operations > 0.0 => {
-                let of_time = self.operations / ms * 1e3;
+                // Its throughput counts operations that failed.
+                let of_time = (self.operations + self.failed) / ms * 1e3;
                 if (rate / of_time - 1.0).abs() > THROUGHPUT_ERROR_MAX {
-                    let operations = self.operations;
+                    let operations = self.operations + self.failed;
                     return Err(Broken::at(
                         at,
                         format!(
@@ -164,7 +174,10 @@ impl Run {
                     ));
                 }
                 self.measured.line = at;
-                Work::in_time(&OPERATIONS, self.operations, (ms * 1e3) as u64)
+                // Releases that do not count them apart have them among the others.
+                let done = if self.failed > 0.0 { self.operations } else { self.operations - self.refused };
+                let errors = Some(self.failed.max(self.refused) as u64);
+                Work { errors, ..Work::in_time(&OPERATIONS, done.max(0.0), (ms * 1e3) as u64) }
             }
             (Some((rate, at)), _) => {
                 self.measured.line = at;
@@ -182,7 +195,10 @@ impl Run {
     fn of_go(&mut self) -> Result<Work, Broken> {
         let is_total = |kind: &str| kind == "TOTAL";
         let total = self.taken.get("TOTAL");
-        let kinds = self.taken.iter().filter(|(kind, _)| !is_total(kind) && !kind.ends_with("_ERROR"));
+        let is_error = |kind: &str| kind.ends_with("_ERROR");
+        let kinds = self.taken.iter().filter(|(kind, _)| !is_total(kind) && !is_error(kind));
+        let of_errors = self.taken.iter().filter(|(kind, _)| is_error(kind));
+        let errors = Some(of_errors.map(|(_, one)| one.count).sum::<f64>() as u64);
         let (mut rate, mut count, mut seconds) = (0.0, 0.0, 0f64);
         for (_, one) in kinds.clone() {
             (rate, count, seconds) = (rate + one.rate, count + one.count, seconds.max(one.seconds));
@@ -209,7 +225,7 @@ impl Run {
             0 => {
                 Err(Broken::at(self.measured.line.max(1), format!("{rate} operations per second in no time")))
             }
-            us => Ok(Work::in_time(&OPERATIONS, count, us)),
+            us => Ok(Work { errors, ..Work::in_time(&OPERATIONS, count, us) }),
         }
     }
 }
