@@ -81,8 +81,7 @@ impl Target {
         }
         let own = OwnFile::promise(&self.path).map_err(broken)?;
         let start = Instant::now();
-        let filled = run(fio::fill(own.path(), bytes), "filling the file", &mut |running| {
-            let _ = running;
+        let filled = run(fio::fill(own.path(), bytes), "filling the file", &mut |_| {
             look(start.elapsed().as_secs_f64())
         });
         // Something else used up the space meanwhile: nothing was free any more when fio failed.

@@ -3,6 +3,7 @@
 use crate::anew::lacks_results;
 use crate::arm::{Ingredients, record};
 use crate::describe::{DRIVER, meta, steps};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::inputs;
 use crate::kit::{Host, Kit};
@@ -63,8 +64,7 @@ pub fn begin(
     }
     let driver = kit.driver(&plan)?;
     let driver_text = driver.described()?;
-    ingredients.iter().try_for_each(|one| driver.check_build(&one.build))?;
-    let reserved = reserve(&ingredients)?;
+    let reserved = claim(driver, &ingredients)?;
     pin_versions(&mut plan, &ingredients);
     dirs.create_work()?;
     let host = kit.host.facts(&dirs.work)?;
@@ -179,10 +179,9 @@ fn reopened(
             Ok(Ingredients { build, config, system })
         })
         .collect::<Result<Vec<_>>>()?;
-    let reserved = reserve(&ingredients)?;
     let driver = kit.driver(&plan)?;
     same_driver(run, driver.described()?)?;
-    ingredients.iter().try_for_each(|one| driver.check_build(&one.build))?;
+    let reserved = claim(driver, &ingredients)?;
     if !other_host {
         same_host(run, kit.host, dirs)?;
     }
@@ -193,8 +192,9 @@ fn reopened(
     ))
 }
 
-/// Reserves what is measured for the life of this run.
-fn reserve(ingredients: &[Ingredients]) -> Result<Vec<File>> {
+/// Checks that the driver can drive all builds, and reserves what is measured for the life of this run.
+fn claim(driver: &dyn Driver, ingredients: &[Ingredients]) -> Result<Vec<File>> {
+    ingredients.iter().try_for_each(|one| driver.check_build(&one.build))?;
     let each = ingredients.iter().map(|arm| arm.system.reserve(&arm.build));
     each.filter_map(Result::transpose).collect()
 }

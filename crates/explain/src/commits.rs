@@ -203,9 +203,7 @@ impl Commits {
             if is_above { above } else { "" },
         )
     }
-}
 
-impl Commits {
     /// Which parts of the time per operation above have the wait for the disk, and which the wait for a CPU after it.
     fn where_waited(&self, split: &Decomposition) -> Option<String> {
         let of = |name| find_part(&split.parts, &[PartName::Waiting, name]);

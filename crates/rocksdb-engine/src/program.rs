@@ -17,7 +17,9 @@ use crate::counters::{self, TICKERS};
 use crate::describe::{block_cache, version_in};
 use crate::error::{Error, Result};
 use crate::latencies;
-use crate::protocol::{Background, Counter, End, KEYS_PER_MULTI_GET, Phase, RunResult, RunSpec, Work};
+use crate::protocol::{
+    Background, Counter, End, KEYS_PER_MULTI_GET, Phase, RunResult, RunSpec, Work, shares,
+};
 use crate::window::Lead;
 
 /// How often progress is reported and a cancellation looked for.
@@ -74,7 +76,7 @@ pub(crate) fn run(
     spec: &RunSpec,
     lead: &mut dyn Lead,
 ) -> Result<(RunResult, Vec<Counter>)> {
-    let (name, arguments) = arguments(files, spec)?;
+    let (name, arguments) = arguments(files, spec);
     fs::write(files.options_path(), files.options)
         .map_err(Error::io(format!("write {}", files.options_path().display())))?;
     let (out, errors) = (files.directory.join("db_bench.out"), files.directory.join("db_bench.err"));
@@ -135,7 +137,7 @@ fn last_words(out: &str, errors: &str) -> String {
 }
 
 /// The name of the benchmark, and the command line.
-fn arguments(files: &Files<'_>, spec: &RunSpec) -> Result<(&'static str, Vec<String>)> {
+fn arguments(files: &Files<'_>, spec: &RunSpec) -> (&'static str, Vec<String>) {
     let is_beside_writer = spec.background_bytes_per_s.is_some();
     let name = match (spec.work, is_beside_writer) {
         (Work::FillSequential, _) => "fillseq",
@@ -194,7 +196,7 @@ fn arguments(files: &Files<'_>, spec: &RunSpec) -> Result<(&'static str, Vec<Str
             all.push(format!("--{flag}={}", each.iter().max().copied().unwrap_or(1).max(1)));
         }
     }
-    Ok((name, all))
+    (name, all)
 }
 
 /// Operations of each second, as in the report file: `secs_elapsed,interval_qps`.
@@ -240,7 +242,7 @@ impl Printed {
     }
 
     fn result(&self, spec: &RunSpec, counters: &[Counter], report: &str) -> Result<RunResult> {
-        let clients = u64::from(spec.clients.max(1));
+        let clients = spec.clients.max(1) as usize;
         // It counts the keys of a batch.
         let each = if spec.work == Work::MultiGet { KEYS_PER_MULTI_GET as u64 } else { 1 };
         let operations = self.operations / each;
@@ -248,7 +250,6 @@ impl Printed {
             Work::Scan { entries, .. } => operations * u64::from(entries),
             _ => operations * each,
         };
-        let share = |client: u64| operations / clients + u64::from(client < operations % clients);
         let entry_bytes = (spec.key_bytes + spec.value_bytes) as u64;
         let written = counters.iter().find(|one| one.group == TICKERS && one.name == "number.keys.written");
         let background = written.filter(|_| spec.background_bytes_per_s.is_some()).map(|written| {
@@ -257,9 +258,9 @@ impl Printed {
         });
         Ok(RunResult {
             warmup_s: 0.0,
-            warmup_operations: vec![0; clients as usize],
-            operations: (0..clients).map(share).collect(),
-            elapsed_s: vec![self.seconds; clients as usize],
+            warmup_operations: vec![0; clients],
+            operations: shares(operations, spec.clients),
+            elapsed_s: vec![self.seconds; clients],
             bytes: (self.mb_per_s * BYTES_PER_MB * self.seconds) as u64,
             entries,
             missing: self.found.map_or(0, |(found, asked)| asked.saturating_sub(found)),
@@ -367,7 +368,7 @@ rocksdb.number.keys.read COUNT : 2000
             options: "",
             configured: "write_buffer_size=1;block_based_table_factory={block_cache={capacity=64M;num_shard_bits=4}};",
         };
-        let (name, all) = arguments(&files, &spec(Work::Overwrite)).unwrap();
+        let (name, all) = arguments(&files, &spec(Work::Overwrite));
         assert_eq!(name, "overwrite");
         for argument in
             ["--cache_size=67108864", "--cache_numshardbits=4", "--writes=7", "--use_existing_db=1"]

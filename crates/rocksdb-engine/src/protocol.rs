@@ -219,6 +219,12 @@ pub struct Background {
     pub elapsed_s: f64,
 }
 
+/// Splits operations among clients.
+pub fn shares(operations: u64, clients: u32) -> Vec<u64> {
+    let clients = u64::from(clients.max(1));
+    (0..clients).map(|client| operations / clients + u64::from(client < operations % clients)).collect()
+}
+
 /// Writes one line.
 pub fn send(stream: &mut impl Write, message: &impl Serialize) -> Result<()> {
     let mut line = serde_json::to_vec(message).map_err(|error| Error::io("write")(error.into()))?;
@@ -239,4 +245,15 @@ pub fn receive<T: DeserializeOwned>(stream: &mut impl BufRead) -> Result<T> {
         Err(error) => return Err(Error::io("read")(error)),
     }
     serde_json::from_slice(&line).map_err(|error| Error::io("understand a message")(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shares;
+
+    #[test]
+    fn operations_are_split_without_a_rest() {
+        assert_eq!(shares(10, 3), [4, 3, 3]);
+        assert_eq!(shares(2, 4), [1, 1, 0, 0]);
+    }
 }

@@ -14,7 +14,7 @@ use rqps_executor::{
 use rqps_model::random::name_word;
 use rqps_model::{EndedBy, Limit, Warmup};
 use rqps_plan::{Benchmark, Driver as Program, Plan};
-use rqps_rocksdb_engine::protocol::{End, OpenOptions, Request, RunSpec, Shape, Work};
+use rqps_rocksdb_engine::protocol::{End, OpenOptions, Request, RunSpec, Shape, Work, shares};
 use rqps_store::Load;
 use rqps_workloads::db_bench::{
     DbBench, DbBenchPlan, ENTRIES_PER_SCAN, KEY_BYTES, Kind, OPERATIONS, test_by_name,
@@ -172,12 +172,6 @@ fn warm_up(warmup: Warmup) -> End {
     }
 }
 
-/// Splits operations among clients.
-fn shares(operations: u64, clients: u32) -> Vec<u64> {
-    let clients = u64::from(clients.max(1));
-    (0..clients).map(|client| operations / clients + u64::from(client < operations % clients)).collect()
-}
-
 struct DbBenchWindow {
     spec: RunSpec,
     ended_by: EndedBy,
@@ -244,16 +238,5 @@ fn background(result: &StepResult) -> String {
         }
         (Some(achieved), _) => format!(" beside {:.2} MB/s of puts", achieved / 1e6),
         _ => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shares;
-
-    #[test]
-    fn operations_are_split_without_a_rest() {
-        assert_eq!(shares(10, 3), [4, 3, 3]);
-        assert_eq!(shares(2, 4), [1, 1, 0, 0]);
     }
 }

@@ -50,21 +50,31 @@ fn window<'a>(run: &'a Run, arm: &str, step: &str) -> &'a Recorded<Window> {
     run.windows.iter().find(of).unwrap_or_else(|| panic!("no window of {step} on {arm}"))
 }
 
+/// All kinds of steps.
+const ALL_STEPS: [&str; 9] = [
+    "fillseq",
+    "settle",
+    "overwritesome",
+    "settle",
+    "revrangeww",
+    "fwdrange",
+    "readww",
+    "multireadrandom",
+    "overwrite",
+];
+
+/// Asserts that a window is valid, and that all its operations have a latency.
+fn expect_result(run: &Run, recorded: &Recorded<Window>) {
+    let (step, result) = (&recorded.action.step, &recorded.result);
+    assert!(recorded.valid() && result.events > Some(0), "{step}: {:?}", recorded.action);
+    let latencies = run.histograms(recorded.action.seq).unwrap();
+    assert_eq!(latencies.first().map(|latency| latency.count), result.events, "{step}");
+}
+
 #[test]
 fn all_steps_run_on_the_oldest_and_the_newest_release() {
     let bench = Bench::new();
-    let steps = [
-        "fillseq",
-        "settle",
-        "overwritesome",
-        "settle",
-        "revrangeww",
-        "fwdrange",
-        "readww",
-        "multireadrandom",
-        "overwrite",
-    ];
-    let workload = format!("clients = 2\nwrite_work = \"as-base\"\nsteps = {steps:?}");
+    let workload = format!("clients = 2\nwrite_work = \"as-base\"\nsteps = {ALL_STEPS:?}");
     let plan = plan(&bench, &workload, "", &["rocksdb-5.18.4", "rocksdb-10.10.1"]);
     bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();
@@ -72,9 +82,7 @@ fn all_steps_run_on_the_oldest_and_the_newest_release() {
     for recorded in &run.windows {
         let (step, result) = (&recorded.action.step, &recorded.result);
         let metric = |name: &str| recorded.metric(name).unwrap_or_else(|| panic!("{step} has no {name}"));
-        assert!(recorded.valid() && result.events > Some(0), "{step}: {:?}", recorded.action);
-        let latencies = run.histograms(recorded.action.seq).unwrap();
-        assert_eq!(latencies.first().map(|latency| latency.count), result.events, "{step}");
+        expect_result(&run, recorded);
         assert!(metric("lsm_bytes_after") > 5e6 && metric("engine_bytes") > 0.0);
         assert!(metric("server_cpu_us") > 0.0 && metric("client_cpu_us") < metric("server_cpu_us"), "{step}");
         let entries = result.rows.unwrap() as f64 / result.operations;
@@ -122,17 +130,7 @@ fn debians(bench: &Bench, name: &str, with_program: bool) -> String {
 #[test]
 fn a_build_s_own_db_bench_runs_the_steps_and_its_output_is_their_result() {
     let bench = Bench::new();
-    let steps = [
-        "fillseq",
-        "settle",
-        "overwritesome",
-        "revrangeww",
-        "fwdrange",
-        "readww",
-        "multireadrandom",
-        "overwrite",
-    ];
-    let workload = format!("clients = 2\ndriver = \"db_bench\"\nsteps = {steps:?}");
+    let workload = format!("clients = 2\ndriver = \"db_bench\"\nsteps = {ALL_STEPS:?}");
     let without = plan(&bench, &workload, "", &[&debians(&bench, "bare", false)]);
     let refused = bench.call(&["run", without.to_str().unwrap()]).expect(2).stderr;
     assert!(refused.contains("has no bin/db_bench") && refused.contains("rqps build rocksdb"), "{refused}");
@@ -147,9 +145,7 @@ fn a_build_s_own_db_bench_runs_the_steps_and_its_output_is_their_result() {
     for recorded in &run.windows {
         let (step, result) = (&recorded.action.step, &recorded.result);
         let metric = |name: &str| recorded.metric(name).unwrap_or_else(|| panic!("{step} has no {name}"));
-        assert!(recorded.valid() && result.events > Some(0), "{step}: {:?}", recorded.action);
-        let latencies = run.histograms(recorded.action.seq).unwrap();
-        assert_eq!(latencies.first().map(|latency| latency.count), result.events, "{step}");
+        expect_result(&run, recorded);
         // The process is the engine's child, and its work the engine's.
         let cpu_share = metric("server_cpu_us") / result.elapsed_us as f64;
         assert!(cpu_share > 0.2, "{step}: {cpu_share}");

@@ -56,7 +56,7 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
         } else if line.contains('\t') {
             let mut cells: Vec<String> = line.split('\t').map(|cell| cell.trim().to_owned()).collect();
             let test = cells.pop().unwrap_or_default();
-            add(&mut table, test, cells, at)?;
+            add(&mut table, &mut lines_of_tests, test, cells, at)?;
         } else {
             // Names come first, figures last.
             if !has_end {
@@ -64,13 +64,7 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
             }
             let mut cells = line.split(',').map(|cell| cell.trim().to_owned());
             let test = cells.next().unwrap_or_default();
-            add(&mut table, test, cells.collect(), at)?;
-        }
-        if let Some(row) = table.rows.last().filter(|row| row.line == at)
-            && let Some(before) = lines_of_tests.insert(row.test.clone(), at)
-        {
-            let why = format!("{} has a row in line {before} already: leave out one of them", row.test);
-            return Err(Broken::at(at, why));
+            add(&mut table, &mut lines_of_tests, test, cells.collect(), at)?;
         }
     }
     if table.rows.is_empty() {
@@ -92,7 +86,13 @@ fn is_heading(line: &str) -> bool {
         || line.ends_with("\ttest")
 }
 
-fn add(table: &mut RatesTable, test: String, cells: Vec<String>, line: u32) -> Result<(), Broken> {
+fn add(
+    table: &mut RatesTable,
+    lines_of_tests: &mut HashMap<String, u32>,
+    test: String,
+    cells: Vec<String>,
+    line: u32,
+) -> Result<(), Broken> {
     if test.is_empty() || number(&test).is_some() {
         return Err(Broken::at(line, "a row of figures without the name of a test"));
     }
@@ -107,6 +107,10 @@ fn add(table: &mut RatesTable, test: String, cells: Vec<String>, line: u32) -> R
     };
     if cells.len() != columns || cells.is_empty() {
         return Err(Broken::at(line, format!("{} figures in {columns} columns", cells.len())));
+    }
+    if let Some(before) = lines_of_tests.insert(test.clone(), line) {
+        let why = format!("{test} has a row in line {before} already: leave out one of them");
+        return Err(Broken::at(line, why));
     }
     table.rows.push(Row { test, cells, line });
     Ok(())

@@ -100,11 +100,6 @@ fn glossary(page: &Page<'_>) -> Vec<(&'static str, &'static str)> {
     shown.chain(is_imported.then_some(("block", "one repeat of every arm, as imported"))).collect()
 }
 
-/// Whether a fact tells how a program was built.
-fn is_of_compiler(fact: &str) -> bool {
-    fact.starts_with(COMPILER)
-}
-
 /// Configs as used, each with its arms.
 fn configs(page: &Page<'_>) -> Markup {
     let mut configs: Vec<(Vec<String>, &Arm)> = Vec::new();
@@ -131,7 +126,9 @@ fn configs(page: &Page<'_>) -> Markup {
                 @if !arm.after_load.is_empty() {
                     (code_box(&arm.after_load.join("\n"), "Statements after the load"))
                 }
-                @for fact in arm.facts.iter().filter(|fact| !(arm.is_directory() && is_of_compiler(&fact.name))) { p.fact { strong { (fact.name) } ": " code { (fact.value) } } }
+                @for fact in arm.facts.iter().filter(|fact| !(arm.is_directory() && fact.name.starts_with(COMPILER))) {
+                    p.fact { strong { (fact.name) } ": " code { (fact.value) } }
+                }
             }
         }
     }

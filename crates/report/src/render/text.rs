@@ -167,7 +167,7 @@ impl<'a> Parts<'a> {
         let of_row = |index: usize| {
             let name = &self.table.columns[index].name;
             let texts = rows.iter().filter_map(move |row| Some((row.cells.first()?, row.cells.get(index)?)));
-            let said = texts.filter(|(_, remark)| !remark.text.is_empty() && remark.is_known());
+            let said = texts.filter(|(_, remark)| remark.is_known());
             let mut each: Vec<(&str, Vec<&str>)> = Vec::new();
             for (row, remark) in said {
                 match each.iter_mut().find(|(text, _)| *text == remark.text) {
