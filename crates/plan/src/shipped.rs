@@ -10,7 +10,7 @@ pub struct ShippedPlan {
 }
 
 impl ShippedPlan {
-    /// The first line of its opening comment.
+    /// The first line of its opening comment: a sentence.
     pub fn summary(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
     }

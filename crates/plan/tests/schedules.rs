@@ -25,6 +25,7 @@ fn every_shipped_plan_is_valid_and_named_after_its_file() {
         let plan = parse(shipped.text);
         assert_eq!(plan.name, shipped.name);
         assert_eq!(parse(&plan.to_toml().unwrap()), plan);
+        assert!(shipped.summary().ends_with(['.', '?']), "no sentence: {}", shipped.summary());
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// A cluster in a directory, stopped when the test ends.
 struct Cluster {
@@ -38,8 +39,29 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!(
+                "{}{}",
+                self.ask("sinfo", &["-N", "-o", "%N %T %E"]),
+                self.ask("squeue", &["-o", "%i %j %T %r"])
+            );
+            println!("{}", fs::read_to_string(self.dir.join("controller.log")).unwrap_or_default());
+        }
         self.tool("stop", &[]);
     }
+}
+
+/// Waits, and resumes the fleet each minute: Slurm holds a job that it could not launch in time, and a host under load
+/// lets that happen.
+fn resuming_until(what: &str, resume: impl Fn(), is_so: impl Fn() -> bool) {
+    let mut resumed = Instant::now();
+    wait_for(what, || {
+        if resumed.elapsed() > Duration::from_secs(60) {
+            resume();
+            resumed = Instant::now();
+        }
+        is_so().then_some(())
+    });
 }
 
 /// Two configs of one version, which shares its loads: the second reads a whole table for each row.
@@ -120,7 +142,8 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
     let (_, _, why) = fleet(&["resume", "fleet-t-1"]);
     assert!(why.contains("submitted 0 tasks"), "what is on its way is not submitted twice: {why}");
     let (first, moved) = (bench.results().join("fleet-t-1"), bench.results().join("fleet-t-2"));
-    wait_for("a job that measures", || first.join("tasks/0001.1/begun.json").exists().then_some(()));
+    let begun = first.join("tasks/0001.1/begun.json");
+    resuming_until("a job that measures", || drop(fleet(&["resume", "fleet-t-1"])), || begun.exists());
     fs::rename(&first, &moved).unwrap();
     let (code, _, why) = fleet(&["watch", "fleet-t-1"]);
     assert!(code == Some(2) && why.contains("there is no fleet-t-1"), "{why}");
@@ -130,7 +153,7 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
     assert!(code == Some(2) && why.contains("rqps fleet resume"), "{why}");
     let (code, _, why) = fleet(&["resume", "fleet-t-2"]);
     assert!(code == Some(0) && why.contains("submitted 2 tasks"), "{why}");
-    wait_for("both results", || (done() == 2).then_some(()));
+    resuming_until("both results", || drop(fleet(&["resume", "fleet-t-2"])), || done() == 2);
     let left = Command::new("find").arg(&first).output().unwrap().stdout;
     assert!(left.is_empty(), "a job brought the old folder back: {}", String::from_utf8_lossy(&left));
     cluster.tool("kill", &["controller"]);

@@ -94,10 +94,28 @@ fn conditions(page: &Page<'_>, remarks: &[Block]) -> Result<Markup> {
 
 /// Words that the page uses.
 fn glossary(page: &Page<'_>) -> Vec<(&'static str, &'static str)> {
-    let is_imported = page.run.meta.is_imported();
-    let of_own_runs = ["block", "window", "control", "canary", "void"];
-    let shown = WORDS.into_iter().filter(|(word, _)| !(is_imported && of_own_runs.contains(word)));
-    shown.chain(is_imported.then_some(("block", "one repeat of every arm, as imported"))).collect()
+    let (hidden, own): (&[&str], &[(&str, &str)]) = if page.run.meta.is_imported() {
+        (
+            &["block", "window", "control", "canary", "void"],
+            &[("block", "one repeat of every arm, as imported")],
+        )
+    } else if words::are_directories(page.run) {
+        (
+            &["rate, rQPS", "operation", "cost", "slower, costs more", "block"],
+            &[
+                ("rate, rQPS", "writes per second; rQPS is the rate divided by base's in the same test"),
+                (
+                    "slower",
+                    "worse than base; the test keeps its error rate although results are checked several times",
+                ),
+                ("block", "one replicate: every arm fills a file anew, or one pass of a sequence"),
+            ],
+        )
+    } else {
+        (&[], &[])
+    };
+    let shown = WORDS.into_iter().filter(|(word, _)| !hidden.contains(word));
+    shown.chain(own.iter().copied()).collect()
 }
 
 /// Configs as used, each with its arms.
