@@ -7,6 +7,7 @@ use rqps_builds::Build;
 use rqps_model::{START_WARNING, ServerSetting, Setting};
 use rqps_probe::{PerfCounters, ServerTarget};
 use rqps_servers::{Applied, Config, ServerSpec};
+use rustix::fs::statvfs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -120,7 +121,8 @@ impl ActiveArm {
             return error.with_arm(&self.name, step);
         };
         let log = self.instance.telling_lines();
-        if mentions_full_disk(&log) {
+        // A server may also crash on a full disk without a word about it.
+        if mentions_full_disk(&log) || is_full(&self.place) {
             return self.disk_full(step, log);
         }
         Error::ServerDied {
@@ -169,6 +171,14 @@ impl ActiveArm {
         let facts = facts.into_iter().map(|(name, value)| Setting { name, value }).collect();
         Ok(InstanceFacts { version_text, facts, settings, warnings: self.instance.warnings() })
     }
+}
+
+/// Free bytes below which a disk counts as full if a server died or reports that it waits for space.
+const FULL_BELOW_BYTES: u64 = 4 << 20;
+
+/// Whether the disk of a directory is full.
+pub(crate) fn is_full(place: &Path) -> bool {
+    statvfs(place).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < FULL_BELOW_BYTES)
 }
 
 /// Adds the arm to an error of creating, copying, starting or stopping its server.

@@ -1,11 +1,10 @@
 //! A run's progress display and stop flag, and the watchdog that ends a stopped run even if a server does not
 //! answer.
 
-use crate::arm::ActiveArm;
+use crate::arm::{ActiveArm, is_full};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::system::Handle;
-use rustix::fs::statvfs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
@@ -18,8 +17,6 @@ const POLL: Duration = Duration::from_millis(1000);
 /// would wait longer for anything else.
 const STOPPED_POLLS_MAX: u32 = 7;
 
-/// Free bytes below which a disk counts as full if a server reports that it waits for space.
-const FULL_BELOW_BYTES: u64 = 4 << 20;
 /// Consecutive polls that must find a server waiting for space before it is killed.
 const FULL_POLLS: u32 = 10;
 
@@ -28,10 +25,7 @@ pub(crate) type Instances = Vec<Arc<dyn Handle>>;
 
 /// Whether an instance waits for space on a full disk.
 fn waits_for_room(instance: &dyn Handle) -> bool {
-    let Ok(disk) = statvfs(instance.data_dir()) else {
-        return false;
-    };
-    disk.f_bavail * disk.f_frsize < FULL_BELOW_BYTES && instance.waits_for_room()
+    is_full(instance.data_dir()) && instance.waits_for_room()
 }
 
 /// Where a run reports its progress, and what stops it.

@@ -5,6 +5,7 @@
 
 #![allow(non_snake_case)] // a function's name has capitals
 
+use std::error::Error as _;
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 use std::path::Path;
 
@@ -130,8 +131,11 @@ impl Api {
         // SAFETY: loading runs the library's initialisers. A user names a RocksDB library to have it run, and it runs
         // in this process only, which exists for nothing else.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
-        let library = library
-            .map_err(|error| Error::NotLoaded { path: path.to_path_buf(), reason: error.to_string() })?;
+        let library = library.map_err(|error| {
+            // The loader's own words, which name what is missing.
+            let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            Error::NotLoaded { path: path.to_path_buf(), reason }
+        })?;
         Ok(Box::leak(Box::new(Api::find(library, path)?)))
     }
 }

@@ -1,5 +1,6 @@
 //! What a library is: the version and the options that RocksDB writes into a new database.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -52,6 +53,31 @@ pub(crate) fn block_cache(options: &str) -> Vec<(&str, String)> {
     }
 }
 
+/// The bits a key of the bloom filter in an options string: `filter_policy=bloomfilter:10:false`.
+pub(crate) fn filter_bits(options: &str) -> Option<&str> {
+    let (_, rest) = options.split_once("filter_policy=bloomfilter:")?;
+    rest.split([':', ';', '}']).next()
+}
+
+/// Options of a step that fills the database, which no config has.
+const OF_FILLING: [&str; 2] = ["allow_concurrent_memtable_write", "memtable_factory"];
+
+/// What differs between two options files in the options that an options string sets, and in those of filling:
+/// `name: value in the second instead of the first's`.
+pub(crate) fn other_options(configured: &str, wanted: &str, found: &str) -> Vec<String> {
+    let set = configured.split([';', '{']).filter_map(|part| part.trim().split_once('='));
+    let names: BTreeSet<&str> = set.map(|(name, _)| name).chain(OF_FILLING).collect();
+    let found: BTreeMap<&str, &str> = listed(found).collect();
+    let differing = listed(wanted)
+        .filter(|(name, value)| names.contains(name) && found.get(name).is_some_and(|found| found != value));
+    differing.map(|(name, value)| format!("{name}: {} instead of {value}", found[name])).collect()
+}
+
+/// Names and values in an options file. No two sections share a name that a config sets.
+fn listed(options: &str) -> impl Iterator<Item = (&str, &str)> {
+    options.lines().filter_map(|line| line.trim().split_once('='))
+}
+
 /// A size such as `64M` as its number; other values as they are.
 fn in_bytes(value: &str) -> String {
     let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40)];
@@ -64,4 +90,36 @@ fn in_bytes(value: &str) -> String {
 pub(crate) fn option_in<'t>(options: &'t str, name: &str) -> Option<&'t str> {
     let parts = options.split(';').filter_map(|part| part.trim().split_once('='));
     parts.filter(|(found, _)| *found == name).map(|(_, value)| value).next_back()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIGURED: &str = "max_background_jobs=2;block_based_table_factory={block_size=8192;filter_policy=bloomfilter:\
+                              10:false;block_cache={capacity=64M;num_shard_bits=4};};";
+
+    #[test]
+    fn a_config_s_cache_and_filter_are_read() {
+        let cache = [("capacity", "67108864".to_owned()), ("num_shard_bits", "4".to_owned())];
+        assert_eq!(block_cache(CONFIGURED), cache);
+        assert_eq!(filter_bits(CONFIGURED), Some("10"));
+        assert_eq!(filter_bits("filter_policy=nullptr;"), None);
+    }
+
+    #[test]
+    fn only_what_a_config_sets_or_filling_needs_is_compared() {
+        let wanted = "[DBOptions]\n  max_background_jobs=2\n  wal_dir=/db\n[CFOptions \"default\"]\n  \
+                      memtable_factory=VectorRepFactory\n[TableOptions/BlockBasedTable \"default\"]\n  block_size=8192\n";
+        let found =
+            wanted.replace("wal_dir=/db", "wal_dir=").replace("=8192", "=4096").replace("Vector", "SkipList");
+        assert_eq!(
+            other_options(CONFIGURED, wanted, &found),
+            [
+                "memtable_factory: SkipListRepFactory instead of VectorRepFactory",
+                "block_size: 4096 instead of 8192"
+            ]
+        );
+        assert!(other_options(CONFIGURED, wanted, wanted).is_empty());
+    }
 }

@@ -8,7 +8,9 @@ const NAMED_MAX: usize = 3;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("cannot load {path}: {reason}")]
+    #[error(
+        "cannot load {path}: {reason}; install the library that it names, or use a build that was compiled for this host"
+    )]
     NotLoaded { path: PathBuf, reason: String },
     #[error(
         "{path} lacks functions of RocksDB's C API ({missing}); name a librocksdb.so, or the library of RocksDB's Java \

@@ -3,18 +3,19 @@
 //! db_bench is a child of the engine process, which has closed the database, so its work is charged, limited and ended
 //! like the engine's own. It reads the options that the database was last opened with.
 
-use std::fs::{self, File};
-use std::os::unix::process::CommandExt;
+use std::fs;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::counters::{self, TICKERS};
-use crate::describe::{block_cache, version_in};
+use crate::describe::{block_cache, filter_bits, newest_options, other_options, version_in};
 use crate::error::{Error, Result};
 use crate::latencies;
 use crate::protocol::{
@@ -28,13 +29,17 @@ const TICK: Duration = Duration::from_millis(200);
 /// What an error repeats of db_bench's last words.
 const LAST_WORDS: usize = 400;
 
+/// What kills a db_bench that nobody kills.
+const KILLED: &str =
+    "; if nobody killed it, the kernel did for lack of memory: raise server_memory, or use smaller caches";
+
 const BYTES_PER_MB: f64 = 1_048_576.0;
 
 /// What db_bench works on.
 pub(crate) struct Files<'a> {
     /// The database.
     pub database: &'a Path,
-    /// For its options, output and report.
+    /// For its options and report.
     pub directory: &'a Path,
     /// The options file that it reads.
     pub options: &'a str,
@@ -52,20 +57,37 @@ impl Files<'_> {
     }
 }
 
-/// Refuses a db_bench of another release than the library's.
-pub(crate) fn check_version(program: &Path, options: &str) -> Result<()> {
-    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-    let output = output.map_err(Error::io(format!("run {}", program.display())))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let found = text.split_whitespace().next_back().unwrap_or_default();
+/// Refuses a db_bench of another release than the library's. Its release is the one that it writes into a new database:
+/// those before 7.0 tell it in no other way.
+pub(crate) fn check_version(program: &Path, directory: &Path, options: &str) -> Result<()> {
+    let scratch = directory.join("db_bench.check");
+    let named = Error::io(format!("run {}", program.display()));
+    let output = Command::new(program)
+        .args(["--benchmarks=fillseq", "--num=1", &format!("--db={}", scratch.display())])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(named);
+    let written = newest_options(&scratch);
+    // It may have created nothing.
+    let _ = fs::remove_dir_all(&scratch);
+    let output = output?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let Some(written) = written.ok().filter(|_| output.status.success()) else {
+        return Err(Error::Misuse(format!(
+            "{} cannot create a database, it ended with {}: {}",
+            program.display(),
+            output.status,
+            last_words(&text(&output.stdout), &text(&output.stderr))
+        )));
+    };
+    let found = version_in(&written).unwrap_or("of an unknown version");
     let library = version_in(options).unwrap_or_default();
-    if output.status.success() && found == library {
+    if found == library {
         return Ok(());
     }
     Err(Error::Misuse(format!(
-        "{} says \"{}\", but the library is RocksDB {library}; put the db_bench of this release there",
-        program.display(),
-        text.trim()
+        "{} is of RocksDB {found}, but the library is RocksDB {library}; put the db_bench of this release there",
+        program.display()
     )))
 }
 
@@ -77,17 +99,17 @@ pub(crate) fn run(
     lead: &mut dyn Lead,
 ) -> Result<(RunResult, Vec<Counter>)> {
     let (name, arguments) = arguments(files, spec);
-    fs::write(files.options_path(), files.options)
+    fs::write(files.options_path(), for_all_releases(files.options))
         .map_err(Error::io(format!("write {}", files.options_path().display())))?;
-    let (out, errors) = (files.directory.join("db_bench.out"), files.directory.join("db_bench.err"));
-    let create = |path: &Path| File::create(path).map_err(Error::io(format!("create {}", path.display())));
     let mut command = Command::new(program);
-    command.args(&arguments).stdin(Stdio::null()).stdout(create(&out)?).stderr(create(&errors)?);
+    command.args(&arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // SAFETY: between fork and exec, this makes one system call and nothing else.
     unsafe {
         command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
     }
     let mut child = command.spawn().map_err(Error::io(format!("run {}", program.display())))?;
+    // Not into files: they would miss the end on a full disk.
+    let (text, errors) = (collect(child.stdout.take()), collect(child.stderr.take()));
     let outcome = wait(&mut child, &files.report_path(), lead);
     if outcome.is_err() {
         // It has ended, or ends now.
@@ -95,15 +117,34 @@ pub(crate) fn run(
         let _ = child.wait();
     }
     let status = outcome?;
-    let text = fs::read_to_string(&out).map_err(Error::io(format!("read {}", out.display())))?;
+    let text = text.join().unwrap_or_default();
     let printed = Printed::parse(&text, name).filter(|_| status.success());
     let Some(printed) = printed else {
-        let errors = fs::read_to_string(&errors).unwrap_or_default();
-        return Err(Error::Engine(format!("db_bench ended with {status}: {}", last_words(&text, &errors))));
+        let words = last_words(&text, &errors.join().unwrap_or_default());
+        let hint = if status.signal() == Some(Signal::KILL.as_raw()) { KILLED } else { "" };
+        return Err(Error::Engine(format!("db_bench ended with {status}: {words}{hint}")));
     };
     let report = fs::read_to_string(files.report_path()).unwrap_or_default();
     let counters = counters::parse(&text);
-    Ok((printed.result(spec, &counters, &report)?, counters))
+    let mut result = printed.result(spec, &counters, &report)?;
+    let written = newest_options(files.database)?;
+    result.other_options = other_options(files.configured, files.options, &written);
+    Ok((result, counters))
+}
+
+/// An options file that all releases read: those before 7.0 ignore a memtable's full name.
+fn for_all_releases(options: &str) -> String {
+    options.replace("  memtable_factory=VectorRepFactory\n", "  memtable=vector\n")
+}
+
+/// Reads all that a process writes there.
+fn collect(mut pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is what there is.
+        let _ = pipe.as_mut().map(|pipe| pipe.read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
 }
 
 /// Waits until it ends, reporting progress.
@@ -178,6 +219,8 @@ fn arguments(files: &Files<'_>, spec: &RunSpec) -> (&'static str, Vec<String>) {
             all.push(format!("--{flag}={value}"));
         }
     }
+    // Releases before 7.0 also replace its filter, by none.
+    all.extend(filter_bits(files.configured).map(|bits| format!("--bloom_bits={bits}")));
     match spec.work {
         Work::Scan { entries, reverse } => {
             all.extend([format!("--seek_nexts={entries}"), format!("--reverse_iterator={reverse}")]);
@@ -210,7 +253,8 @@ fn per_second(report: &str) -> Vec<u64> {
 struct Printed {
     operations: u64,
     seconds: f64,
-    mb_per_s: f64,
+    /// It prints none of a benchmark that gets many keys at a time.
+    mb_per_s: Option<f64>,
     /// Keys asked for and found, of one thread.
     found: Option<(u64, u64)>,
     latency: Histogram<u64>,
@@ -237,8 +281,7 @@ impl Printed {
             let (found, asked) = rest.strip_suffix(" found)")?.split_once(" of ")?;
             Some((found.parse().ok()?, asked.parse().ok()?))
         });
-        let mb_per_s = before("MB/s").unwrap_or(0.0);
-        Some(Self { operations: operations as u64, seconds, mb_per_s, found, latency })
+        Some(Self { operations: operations as u64, seconds, mb_per_s: before("MB/s"), found, latency })
     }
 
     fn result(&self, spec: &RunSpec, counters: &[Counter], report: &str) -> Result<RunResult> {
@@ -251,6 +294,7 @@ impl Printed {
             _ => operations * each,
         };
         let entry_bytes = (spec.key_bytes + spec.value_bytes) as u64;
+        let printed = self.mb_per_s.map(|mb_per_s| (mb_per_s * BYTES_PER_MB * self.seconds) as u64);
         let written = counters.iter().find(|one| one.group == TICKERS && one.name == "number.keys.written");
         let background = written.filter(|_| spec.background_bytes_per_s.is_some()).map(|written| {
             let operations = written.value as u64;
@@ -261,12 +305,13 @@ impl Printed {
             warmup_operations: vec![0; clients],
             operations: shares(operations, spec.clients),
             elapsed_s: vec![self.seconds; clients],
-            bytes: (self.mb_per_s * BYTES_PER_MB * self.seconds) as u64,
+            bytes: printed.unwrap_or(entries * entry_bytes),
             entries,
             missing: self.found.map_or(0, |(found, asked)| asked.saturating_sub(found)),
             per_second: per_second(report).into_iter().map(|count| count / each).collect(),
             latency: latencies::serialized(&self.latency)?,
             background,
+            other_options: Vec::new(),
         })
     }
 }
@@ -349,7 +394,7 @@ rocksdb.number.keys.read COUNT : 2000
         let old =
             NEW.replace(" ops/sec 0.017 seconds 2000 operations;", " ops/sec;").replace("114731", "1000");
         let printed = Printed::parse(&old, "readrandom").unwrap();
-        assert_eq!((printed.operations, printed.seconds, printed.mb_per_s), (2000, 2.0, 46.0));
+        assert_eq!((printed.operations, printed.seconds, printed.mb_per_s), (2000, 2.0, Some(46.0)));
     }
 
     #[test]
@@ -358,6 +403,10 @@ rocksdb.number.keys.read COUNT : 2000
             Printed::parse(&NEW.replace("readrandom ", "multireadrandom "), "multireadrandom").unwrap();
         let result = printed.result(&spec(Work::MultiGet), &[], "").unwrap();
         assert_eq!((result.operations.iter().sum::<u64>(), result.entries), (200, 2000));
+        // It prints no MB/s.
+        let without = NEW.replace("readrandom ", "multireadrandom ").replace("   46.0 MB/s", "");
+        let printed = Printed::parse(&without, "multireadrandom").unwrap();
+        assert_eq!(printed.result(&spec(Work::MultiGet), &[], "").unwrap().bytes, 2000 * 420);
     }
 
     #[test]

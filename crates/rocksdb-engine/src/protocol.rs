@@ -209,6 +209,8 @@ pub struct RunResult {
     /// Latency in nanoseconds, in HdrHistogram's V2 encoding.
     pub latency: Vec<u8>,
     pub background: Option<Background>,
+    /// Options that a program had otherwise than the config: `name: its value instead of the config's`.
+    pub other_options: Vec<String>,
 }
 
 /// What the background writer did in the window.

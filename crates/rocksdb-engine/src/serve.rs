@@ -152,11 +152,17 @@ impl Engine {
                 Reply::Done
             }
             Request::CheckProgram(program) => {
-                program::check_version(&program, &describe::newest_options(database.path())?)?;
+                let options = describe::newest_options(database.path())?;
+                program::check_version(&program, self.directory(), &options)?;
                 Reply::Done
             }
             Request::Run(_) | Request::Go | Request::Cancel => Reply::Done,
         })
+    }
+
+    /// Where the database is.
+    fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
     }
 
     /// Opens the database anew, with an empty cache.
@@ -172,8 +178,9 @@ impl Engine {
         if let Some(program) = &spec.program {
             let result = self.window_of(program, spec, lead);
             *self.of_program() = None;
-            self.reopen(OpenOptions { fills: false, ..spec.open })?;
-            return Ok(Event::Result(Box::new(result?)));
+            let reopened = self.reopen(OpenOptions { fills: false, ..spec.open });
+            // Why db_bench failed says more than that the database cannot be opened afterwards.
+            return result.and_then(|result| reopened.map(|()| Event::Result(Box::new(result))));
         }
         let result = match self.read().as_ref() {
             Some(opened) => window::run(&opened.database, spec, lead),
@@ -192,8 +199,12 @@ impl Engine {
         lead.say(&Event::Opens(Vec::new()))?;
         lead.wait_for_go()?;
         drop(self.write().take());
-        let directory = self.path.parent().unwrap_or(&self.path);
-        let files = Files { database: &self.path, directory, options: &options, configured: &self.options };
+        let files = Files {
+            database: &self.path,
+            directory: self.directory(),
+            options: &options,
+            configured: &self.options,
+        };
         let (result, counters) = program::run(program, &files, spec, lead)?;
         *self.of_program() = Some(counters);
         lead.say(&Event::Closed)?;

@@ -195,6 +195,7 @@ impl Shared<'_> {
             per_second: (0..seconds).map(second).collect(),
             latency: latencies::encoded(tallies.iter().map(|tally| &tally.latencies))?,
             background: self.background.into_inner().unwrap_or_else(PoisonError::into_inner),
+            other_options: Vec::new(),
         })
     }
 }

@@ -118,6 +118,9 @@ fn result_of(spec: &RunSpec, ended_by: EndedBy, result: &RunResult) -> Outcome<S
     let event_ns: Histogram<u64> = decoded.map_err(|error| StepError::Histogram(error.to_string()))?;
     let missing = (result.missing > 0)
         .then(|| format!("{} keys were not found, although fillseq puts all {}", result.missing, spec.keys));
+    let other_options = (!result.other_options.is_empty()).then(|| {
+        format!("db_bench did not take all options of the config: {}", result.other_options.join(", "))
+    });
     let mut totals = Metrics::from([("engine_bytes".to_owned(), result.bytes as f64)]);
     totals.extend(background(spec, result));
     let writes = spec.work.writes();
@@ -146,7 +149,7 @@ fn result_of(spec: &RunSpec, ended_by: EndedBy, result: &RunResult) -> Outcome<S
         kinds: Vec::new(),
         event_ns,
         scheduled_ns: None,
-        invalid: missing,
+        invalid: missing.or(other_options),
         work: FixedWork { warmup: result.warmup_operations.clone(), window: result.operations.clone() },
     })
 }

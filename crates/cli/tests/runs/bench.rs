@@ -73,12 +73,21 @@ impl Ended {
 }
 
 impl Bench {
-    /// A directory with the configs `small.conf` and `small.cnf`.
+    /// A temporary directory with the configs `small.conf` and `small.cnf`.
     pub fn new() -> Self {
+        Self::at(&std::env::temp_dir())
+    }
+
+    /// A directory on a disk: the temporary directory may be in memory.
+    pub fn on_disk() -> Self {
+        Self::at(Path::new("/var/tmp"))
+    }
+
+    fn at(place: &Path) -> Self {
         let dir = tempfile::Builder::new()
             .prefix("rqps-runs-")
             .permissions(Permissions::from_mode(0o755))
-            .tempdir()
+            .tempdir_in(place)
             .unwrap();
         fs::write(dir.path().join("small.conf"), CONFIG).unwrap();
         fs::write(dir.path().join("small.cnf"), MYSQL_CONFIG).unwrap();

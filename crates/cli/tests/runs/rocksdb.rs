@@ -3,7 +3,8 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rqps_store::{Recorded, Run, Window};
 use rustix::process::Signal;
@@ -164,6 +165,52 @@ fn a_build_s_own_db_bench_runs_the_steps_and_its_output_is_their_result() {
     assert!(shown.contains("driven by db_bench of each build"), "{shown}");
 }
 
+/// Steps on a database larger than the process's memory, with O_DIRECT and through the page cache.
+fn expect_reads_from_disk(driver: &str) {
+    let bench = Bench::on_disk();
+    let build = debians(&bench, "whole", true);
+    let options = "write_buffer_size=4194304\n[TableOptions/BlockBasedTable \"default\"]\nblock_cache={capacity=1048576}\n";
+    let buffered = format!("[CFOptions \"default\"]\ncompression=kNoCompression\n{options}");
+    let direct = "[DBOptions]\nuse_direct_reads=true\nuse_direct_io_for_flush_and_compaction=true\n";
+    fs::write(bench.path().join("iobuf.ini"), &buffered).unwrap();
+    fs::write(bench.path().join("iodir.ini"), format!("{direct}{buffered}")).unwrap();
+    let mut text = format!(
+        "name = \"t\"\nbase = \"iobuf\"\n[workload]\nbenchmark = \"db-bench\"\ndriver = \"{driver}\"\nsteps = [\"fillseq\", \
+         \"readrandom\"]\n[db_bench]\nkeys = 250_000\nseconds = 1\nserver_memory = \"64MiB\"\n"
+    );
+    for arm in ["iobuf", "iodir"] {
+        text.push_str(&format!("[[arm]]\nname = \"{arm}\"\nbuild = \"{build}\"\nconfig = \"./{arm}.ini\"\n"));
+    }
+    let plan = bench.plan_text(&text);
+    let ended = bench.call(&["run", plan.to_str().unwrap()]);
+    if ended.stderr.contains("cannot limit the server's memory") {
+        eprintln!("not tested: {}", ended.stderr);
+        return;
+    }
+    ended.expect(0);
+    let run = bench.run();
+    for arm in ["iobuf", "iodir"] {
+        let reads = window(&run, arm, "readrandom");
+        expect_result(&run, reads);
+        let metric = |name: &str| reads.metric(name).unwrap_or_else(|| panic!("{arm} has no {name}"));
+        let direct = if arm == "iodir" { metric("open_tables") } else { 0.0 };
+        assert!(metric("open_tables") > 10.0 && metric("open_tables_direct") == direct, "{arm}");
+        // Blocks have 4 KiB, and caches a small part of them.
+        let read = metric("server_read_bytes") / reads.result.operations;
+        assert!(read > 1000.0, "{arm}: {read} bytes read from the disk for an operation");
+    }
+}
+
+#[test]
+fn clients_read_from_the_disk_what_memory_does_not_hold() {
+    expect_reads_from_disk("rqps");
+}
+
+#[test]
+fn db_bench_reads_from_the_disk_what_memory_does_not_hold() {
+    expect_reads_from_disk("db_bench");
+}
+
 /// The engine process of the arm that is being measured.
 fn engine(bench: &Bench) -> Option<u32> {
     let processes = bench.processes();
@@ -229,21 +276,80 @@ fn a_damaged_database_is_reported_and_nothing_of_it_used() {
 }
 
 #[test]
+fn a_killed_db_bench_ends_its_arm_and_resume_completes_the_run() {
+    let bench = Bench::new();
+    let workload = format!("driver = \"db_bench\"\n{STEPS}");
+    let plan = plan(&bench, &workload, "", &[&debians(&bench, "whole", true)]);
+    let running = bench.start(&["run", plan.to_str().unwrap()]);
+    let program = || {
+        let processes = bench.processes();
+        processes.into_iter().find(|(_, arguments)| arguments.contains("--benchmarks=readrandom"))
+    };
+    send(wait_for("db_bench", program).0, Signal::KILL);
+    let ended = running.end().expect(3);
+    assert!(ended.stderr.contains("db_bench ended with signal: 9 (SIGKILL)"), "{}", ended.stderr);
+    bench.expect_no_process();
+    bench.call(&["resume"]).expect(0);
+    bench.expect_complete(1);
+}
+
+#[test]
 fn a_full_disk_loses_nothing_but_the_step_in_hand() {
+    let words = "No space left on device";
+    expect_to_survive_a_full_disk(STEPS, |_| "rocksdb-10.10.1".to_owned(), words);
+}
+
+#[test]
+fn a_full_disk_loses_nothing_but_db_bench_s_step_in_hand() {
+    let workload = format!("driver = \"db_bench\"\n{STEPS}");
+    // Debian's library has assertions, which end the process without a word about the disk.
+    expect_to_survive_a_full_disk(&workload, |bench| debians(bench, "whole", true), "readrandom");
+}
+
+fn expect_to_survive_a_full_disk(workload: &str, build: impl Fn(&Bench) -> String, words: &str) {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: a small disk requires root");
         return;
     }
     let bench = Bench::new();
-    let plan = plan(&bench, STEPS, "", &["rocksdb-10.10.1"]);
+    let plan = plan(&bench, workload, "", &[&build(&bench)]);
     let disk = SmallDisk::mount(&bench, 60);
     let mut running = Running::of(disk.lend(&bench.rqps(&["run", plan.to_str().unwrap()])));
     running.expect_line(&FILLED);
-    expect_full(&bench, disk.stays_full(running), "No space left on device");
+    expect_full(&bench, disk.stays_full(running), words);
     fs::remove_file(disk.filler()).unwrap();
     Running::of(disk.lend(&bench.rqps(&["resume"]))).end().expect(0);
     drop(disk);
     bench.expect_complete(1);
+}
+
+#[test]
+fn a_library_that_cannot_be_used_is_refused_with_the_reason() {
+    let bench = Bench::new();
+    let compile = |name: &str, text: &str, needs: &[&str]| {
+        let (source, library) = (bench.path().join("source.c"), bench.path().join(name));
+        fs::write(&source, text).unwrap();
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-Wl,--no-as-needed", "-o"]).args([&library, &source]).args(needs);
+        assert!(compiler.current_dir(bench.path()).status().unwrap().success());
+        library
+    };
+    let needed = compile("libneeded.so", "", &[]);
+    let opens = "void *rocksdb_open(void) { return 0; }";
+    let lacks = compile("lacks.so", opens, &[]);
+    let loads = compile("loads.so", opens, &["-L.", "-lneeded"]);
+    fs::remove_file(needed).unwrap();
+    let run = |library: &Path| {
+        let plan = plan(&bench, STEPS, "", &[&format!("rocksdb:{}", library.display())]);
+        bench.call(&["run", plan.to_str().unwrap()]).expect(2).stderr
+    };
+    let text = run(&lacks);
+    assert!(text.contains("lacks functions of RocksDB's C API (rocksdb_free, "), "{text}");
+    let text = run(&loads);
+    assert!(
+        text.contains("libneeded.so: cannot open shared object file") && text.contains("install"),
+        "{text}"
+    );
 }
 
 #[test]
