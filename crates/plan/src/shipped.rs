@@ -49,6 +49,7 @@ pub const SHIPPED_PLANS: &[ShippedPlan] = shipped![
     "rocksdb-versions",
     "rocksdb-iobuf",
     "rocksdb-iodir",
+    "rocksdb-lz4",
     "sync-quick",
     "sync-published",
 ];
