@@ -134,10 +134,9 @@ impl VersionChart {
         let distance = OFFSET.min(layout.step * OFFSET_SHARE_MAX / gaps);
         let offset = (number as f64 - (self.lines.len() as f64 - 1.0) / 2.0) * distance;
         let x_of = |place: usize| layout.left + layout.step * (place as f64 + 0.5) + offset;
-        let mut places = vec![None; self.versions.len()];
-        for (place, point) in self.points(line) {
-            places[place] = Some((x_of(place), layout.axis.at(point.ratio)));
-        }
+        // A line connects what it has, whatever other lines have between.
+        let place = |(place, point): (usize, &RatioPoint)| Some((x_of(place), layout.axis.at(point.ratio)));
+        let places: Vec<Option<(f64, f64)>> = self.points(line).map(place).collect();
         svg.tag("path")
             .a("class", "line")
             .a("data-arm", &number.to_string())

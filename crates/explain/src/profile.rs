@@ -57,7 +57,14 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
         return Ok(None);
     }
     let Some(cpu) = cx.figures.quantity(sessions_cpu_per_op) else {
-        remarks.push("the profiles are not compared: per-session CPU times are unknown".to_owned());
+        remarks.push(match cx.run.meta.is_imported() {
+            true => format!(
+                "the flamegraphs are not compared by function: no imported file tells the CPU time of an operation; \
+                 `rqps report {} --html FILE` draws them and their difference",
+                cx.run.folder.name()
+            ),
+            false => "the profiles are not compared: per-session CPU times are unknown".to_owned(),
+        });
         return Ok(None);
     };
     if let Some(why) = contradiction(cx, &cpu, [(&base.result, &stacks[0]), (&arm.result, &stacks[1])]) {
@@ -105,6 +112,9 @@ fn missing(cx: &Context<'_>, has: [bool; 2]) -> String {
         _ => format!(" of {}", cx.base_arm().name),
     };
     let run = cx.run.folder.name();
+    if cx.run.meta.is_imported() {
+        return format!("no flamegraph{which} is among the imported files");
+    }
     format!("no CPU profile{which}: `rqps profile {run} --test {}` takes one", cx.test)
 }
 

@@ -14,6 +14,7 @@ use crate::model::{Measurement, Quirk};
 use crate::names::{TestName, in_published_order};
 use crate::paths::stem;
 use crate::placed::{Assembled, Doubt, Findings, Found, Placed, Step};
+use crate::same::WrongCell;
 use crate::settings::{Case, setting_name};
 use crate::{complement, consistency, same, unlike};
 
@@ -71,10 +72,9 @@ impl Assembled {
         arms.name();
         let names: Vec<String> = arms.all.iter().map(|arm| arm.name.clone()).collect();
         let paths: Vec<String> = sources.iter().map(|source| source.path.clone()).collect();
-        let mut tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
-        let split = unlike::split(&mut arms, &mut found, &mut beside, (&sources, &within), &choices.arms)?;
-        tables.findings.iter_mut().for_each(|(arm, _)| *arm = arm.map(|arm| split.first[arm]));
-        tables.findings.extend(split.notes);
+        let tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
+        let mut notes =
+            unlike::split(&mut arms, &mut found, &mut beside, (&sources, &within), &choices.arms)?;
         Gathered::identify(&mut arms, &found);
         // Who names arms, or gives a file with several, has put them in order.
         let is_left_out = |source: &usize| tables.left_out.contains(source);
@@ -82,7 +82,7 @@ impl Assembled {
         if choices.base.is_none() && !is_named && !is_in_order {
             let places = arms.sort_by_version();
             found.iter_mut().chain(&mut beside).for_each(|one| one.arm = places[one.arm]);
-            tables.findings.iter_mut().for_each(|(arm, _)| *arm = arm.map(|arm| places[arm]));
+            notes.iter_mut().for_each(|(arm, _)| *arm = arm.map(|arm| places[arm]));
         }
         let arms = arms.all;
         let left_out = |source: &usize| LeftOut { path: PathBuf::from(&paths[*source]), why: Why::Derived };
@@ -95,7 +95,7 @@ impl Assembled {
             results: Vec::new(),
             sources,
             repeats: 1,
-            notes: tables.findings,
+            notes,
             doubts: Vec::new(),
             left_out,
         };
@@ -104,15 +104,17 @@ impl Assembled {
         assembled.add_beside(beside)?;
         assembled.expect_common_tests()?;
         assembled.count_metrics(choices.cpus);
-        assembled.examine()?;
+        assembled.examine(&tables.wrong)?;
         let below = assembled.below_goodput();
         assembled.notes.extend(below);
         Ok(assembled)
     }
 
     /// Adds what figures show, doubts first.
-    fn examine(&mut self) -> Result<()> {
-        let (doubts, findings) = consistency::examine(self)?;
+    fn examine(&mut self, wrong: &[WrongCell]) -> Result<()> {
+        let (of_figures, findings) = consistency::examine(self)?;
+        let mut doubts: Vec<Doubt> = wrong.iter().filter_map(|cell| cell.doubt(self)).collect();
+        doubts.extend(of_figures);
         let note = |one: &Doubt| match one.steps[..] {
             [step] => (Some(one.arm), format!("{}: {}", self.steps[step].name, one.text)),
             _ => (Some(one.arm), one.text.clone()),

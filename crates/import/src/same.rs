@@ -13,7 +13,7 @@ use crate::formats::rates_table::is_unnamed;
 use crate::lines::{Lines, decompressed};
 use crate::loaded::Loaded;
 use crate::model::{Document, Measurement, Printed, Value};
-use crate::placed::{Assembled, Findings, Found, Placed};
+use crate::placed::{Assembled, Doubt, Found, Placed};
 
 /// Digits that two results have in common by chance too rarely.
 const DIGITS_MIN: usize = 9;
@@ -250,7 +250,31 @@ fn values(placed: &Placed) -> impl Iterator<Item = &Value> + Clone {
 pub struct Tables {
     /// Sources that were made of the other results, so that nothing of them is left.
     pub left_out: Vec<usize>,
-    pub findings: Findings,
+    pub wrong: Vec<WrongCell>,
+}
+
+/// A cell of a table that is not what was measured.
+#[derive(Debug)]
+pub struct WrongCell {
+    /// Of the result that was taken in its place.
+    source: usize,
+    line: u32,
+    row: String,
+    text: String,
+}
+
+impl WrongCell {
+    /// A doubt about the result, wherever it was placed.
+    pub fn doubt(&self, assembled: &Assembled) -> Option<Doubt> {
+        let is_result = |placed: &&Placed| {
+            placed.source == self.source
+                && placed.measurement.line == self.line
+                && assembled.steps[placed.step].bare == self.row
+        };
+        let placed = assembled.results.iter().find(is_result)?;
+        let repeat = Some(placed.repeat);
+        Some(Doubt { arm: placed.arm, steps: vec![placed.step], repeat, text: self.text.clone() })
+    }
 }
 
 /// Whether it is the same test on another arm, or another test on the same arm.
@@ -307,16 +331,9 @@ fn look_exchanged(row: &Found, result: &Found, arm_names: &[String], paths: &[St
     }
 }
 
-/// `scan of old is 2968, but 3012 in old/scan.txt, line 9`
-fn differs((row, result): (&Found, &Found), arm_names: &[String], paths: &[String]) -> Option<String> {
-    let (printed, measured) = unlike(&row.measurement, &result.measurement)?;
-    Some(format!(
-        "{} of {} is {printed}, but {measured} in {}, line {}",
-        row.test.row(),
-        arm_names[row.arm],
-        paths[result.source],
-        result.measurement.line.max(1)
-    ))
+/// `qps.abs.tsv, line 5`
+fn place(one: &Found, paths: &[String]) -> String {
+    format!("{}, line {}", paths[one.source], one.measurement.line.max(1))
 }
 
 /// Leaves out what tables have of results that are among the files themselves.
@@ -366,19 +383,21 @@ pub fn leave_out_tables(
         }
         let contradicted: Vec<(&Found, &Found)> =
             others.iter().filter_map(|row| Some((row, *own(row)?.first()?))).collect();
-        let texts = || {
-            let differs = |(row, result)| Some((row, differs((row, result), arm_names, paths)?));
-            contradicted.iter().copied().filter_map(differs)
-        };
+        let mut unlike = contradicted
+            .iter()
+            .filter_map(|(row, result)| Some((row, result, unlike(&row.measurement, &result.measurement)?)));
         if same.len() <= contradicted.len() {
-            if let Some((row, text)) = texts().next() {
+            if let Some((row, result, (printed, measured))) = unlike.next() {
                 let (wrong, all) = (contradicted.len(), contradicted.len() + same.len());
                 return Err(Error::Contradiction {
                     path: PathBuf::from(&paths[source]),
                     line: row.measurement.line.max(1),
                     why: format!(
-                        "{text}; {wrong} of {all} figures that it has in common with results are others: correct the table, or \
-                         leave it out"
+                        "{} of {} is {printed}, but {measured} in {}; {wrong} of {all} figures that it has in common with results \
+                         are others: correct the table, or leave it out",
+                        row.test.row(),
+                        arm_names[row.arm],
+                        place(result, paths)
                     ),
                 });
             }
@@ -386,9 +405,15 @@ pub fn leave_out_tables(
             kept.extend(others);
             continue;
         }
-        tables.findings.extend(texts().map(|(row, text)| {
-            let place = format!("{}, line {}", paths[source], row.measurement.line.max(1));
-            (Some(row.arm), format!("{place}: {text}; the latter was taken"))
+        tables.wrong.extend(unlike.map(|(row, result, (printed, measured))| WrongCell {
+            source: result.source,
+            line: result.measurement.line,
+            row: result.test.row(),
+            text: format!(
+                "{printed} in {}, but {measured} in {}, which was taken",
+                place(row, paths),
+                place(result, paths)
+            ),
         }));
         let clients =
             { same.iter() }.flat_map(|row| own(row).into_iter().flatten().filter(|one| is_of(row, one)));

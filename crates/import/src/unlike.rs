@@ -17,14 +17,7 @@ use crate::settings::Case;
 /// Of the note on arms that were made.
 const NOTE_CHARS_MAX: usize = 600;
 
-/// What came of arms.
-pub struct Split {
-    /// The first of the arms that each arm became.
-    pub first: Vec<usize>,
-    pub notes: Findings,
-}
-
-/// Makes arms of their own of results that are no repeats of one another.
+/// Makes arms of their own of results that are no repeats of one another, and says which.
 ///
 /// # Errors
 /// If results of one arm that the user named are of several versions, those of one arm come from other programs or
@@ -35,7 +28,7 @@ pub fn split(
     beside: &mut [Found],
     (sources, paths): (&[Source], &[PathBuf]),
     rules: &[ArmRule],
-) -> Result<Split> {
+) -> Result<Findings> {
     let path = |source: usize| paths[source].as_path();
     let releases = releases(&arms.all, found, sources)?;
     let cases = Case::of_all(found);
@@ -62,7 +55,7 @@ pub fn split(
         one.arm = place(one).unwrap_or(split.first[one.arm]);
     }
     expect_one_origin(&arms.all, (found, &cases), sources)?;
-    Ok(Split { first: split.first, notes: split.notes })
+    Ok(split.notes)
 }
 
 /// The release of each result whose arm has several, else an empty text.

@@ -59,3 +59,167 @@ fn a_table_is_no_source_of_itself() {
         );
     }
 }
+
+/// `row column published computed`, with `*` before what ratios are relative to.
+fn differences(checked: &Checked) -> Vec<String> {
+    let text = |one: &rqps_import::Difference| {
+        let base = if one.ratios > 0 { "*" } else { "" };
+        format!("{base}{} {} {} {}", one.row, one.column, one.published, one.computed)
+    };
+    checked.differences.iter().map(text).collect()
+}
+
+const FIVE: &str = "col-1 : a\ncol-2 : b\ncol-3 : c\ncol-4 : d";
+const FOUR: &str = "Relative to: a\ncol-1 : b\ncol-2 : c\ncol-3 : d";
+
+#[test]
+fn a_wrong_base_is_named_once_and_its_ratios_are_judged_on_the_right_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let ratios = |cell: &str| {
+        table(dir.path(), "qps.rel.tsv", FOUR, &["0.91\t0.82\t1.21\tx", &format!("{cell}\t1.50\t0.70\ty")])
+    };
+    let rates = |base: u32| {
+        let rows = ["1000\t910\t820\t1210\tx".to_owned(), format!("{base}\t2800\t3000\t1400\ty")];
+        table(dir.path(), "qps.abs.tsv", FIVE, &rows.each_ref().map(String::as_str))
+    };
+    let found = checked(&ratios("1.40"), &[&rates(2000)]).unwrap();
+    assert_eq!((differences(&found), found.cells), (vec![], 6));
+    // One digit of the base, of 2000.
+    let found = checked(&ratios("1.40"), &[&rates(3000)]).unwrap();
+    assert_eq!(differences(&found), ["*y a 1993 to 2007 3000"]);
+    assert_eq!((found.equal, found.cells), (6, 7));
+    // Another cell of that row is wrong, too.
+    let found = checked(&ratios("1.70"), &[&rates(3000)]).unwrap();
+    assert_eq!(differences(&found)[1..], ["y b 1.70 1.40"]);
+    assert!(differences(&found)[0].starts_with("*y a 19"), "{:?}", found.differences);
+    // A ratio that is wrong itself.
+    let found = checked(&ratios("1.70"), &[&rates(2000)]).unwrap();
+    assert_eq!(differences(&found), ["y b 1.70 1.40"]);
+}
+
+/// Figures of one step for three arms, with its base figure and the ratios to it.
+fn metrics(base: &str) -> String {
+    let head = "sb.met.scan.range100.pk1.dop1\n--- absolute\ncpu/o\t\tcs/o\to/s\tdbms\n";
+    let rows = format!("{base}\t2.000\t100\ta\n0.000300\t3.000\t90\tb\n0.000400\t4.000\t80\tc\n");
+    format!("{head}{rows}--- relative to first result\n1.50\t\t1.50\t0.90\tb\n2.00\t\t2.00\t0.80\tc\n")
+}
+
+#[test]
+fn a_wrong_base_of_figures_per_operation_is_a_cell_of_the_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let check = |text: String, arms: &[(&str, &str, &str, u32)]| {
+        let path = dir.path().join("o.met.all");
+        fs::write(&path, text).unwrap();
+        let mut sources = Vec::new();
+        for (arm, cpu, switches, rate) in arms {
+            let step = format!(
+                "iostat, vmstat normalized by operation rate\nsamp\tr/s\trMB/s\tw/s\twMB/s\tr/o\trKB/o\twKB/o\to/s\n\
+                 9\t0.0\t0.0\t0.0\t0.0\t0.000\t0.000\t0.000\t{rate}\n\nsamp\tcs/s\tcpu/s\tcs/o\tcpu/o\n9\t1\t1.0\t{switches}\t{cpu}\n"
+            );
+            fs::create_dir_all(dir.path().join(arm)).unwrap();
+            sources.push(dir.path().join(arm).join("sb.met.scan.range100.pk1.dop1"));
+            fs::write(sources.last().unwrap(), step).unwrap();
+        }
+        checked(&path, &sources.iter().collect::<Vec<_>>()).unwrap()
+    };
+    let of_base = [("a", "0.000200", "2.000", 100)];
+    let row = "sb.met.scan.range100.pk1.dop1 a cpu/o";
+    let right = check(metrics("0.000200"), &of_base);
+    assert_eq!(differences(&right), [""; 0]);
+    let found = check(metrics("0.000700"), &of_base);
+    assert_eq!(differences(&found), [format!("*{row} 0.000700 0.000200")]);
+    // Without its source, the ratios tell.
+    let found = check(metrics("0.000700"), &[("b", "0.000300", "3.000", 90)]);
+    assert_eq!(differences(&found), [format!("*{row} 0.000700 0.000200 to 0.000201")]);
+    // A row that is missing below.
+    let found = check(metrics("0.000200").replace("2.00\t\t2.00\t0.80\tc\n", ""), &of_base);
+    assert_eq!(found.lacking, ["sb.met.scan.range100.pk1.dop1 c relative"]);
+}
+
+#[test]
+fn versions_of_db_bench_are_ratios_though_one_base_is_not_1() {
+    let dir = tempfile::tempdir().unwrap();
+    let head = "ops_sec\tmb_sec\ttest\tdate\tversion";
+    let rows: String = ["t1", "t2"]
+        .iter()
+        .map(|test| {
+            format!("{head}\n100\t1\t{test}\tx\t9.8\n150\t1\t{test}\tx\t9.9\n120\t1\t{test}\tx\t9.10\n")
+        })
+        .collect();
+    let source = dir.path().join("sum.txt");
+    fs::write(&source, format!("{rows}{head}\n7\t1\trevrange.t1\tx\t9.8\n")).unwrap();
+    let path = dir.path().join("sum.abs.tsv");
+    fs::write(&path, "9.8\t9.9\t9.10\ttest\n1.00\t1.50\t1.20\tt1\n1.10\t1.50\t1.20\tt2\n").unwrap();
+    let found = checked(&path, &[&source]).unwrap();
+    assert_eq!(differences(&found), ["t2 9.8 1.10 1.00"]);
+    assert_eq!((found.equal, found.lacking.len()), (5, 0), "{:?}", found.lacking);
+}
+
+/// Ten steps of one arm of the Insert Benchmark, or one row of a table.
+fn inserted(arm: &str, ips: u32) -> String {
+    format!("{ips}\t0\t1.0\t0.5\t{arm}\n")
+}
+
+const COLUMNS: &str = "ips\tqps\trps\tmaxop\ttag\n";
+
+#[test]
+fn a_renamed_row_is_named_with_the_one_it_may_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let arm = |arm: &str, ips: u32| {
+        write(&format!("o.sum.t.{arm}"), COLUMNS.to_owned() + &inserted(arm, ips).repeat(10))
+    };
+    let sources = [arm("pg124.cx5", 100), arm("pg131.cx5", 110)];
+    let sources: Vec<&PathBuf> = sources.iter().collect();
+    let mrg = |name: &str, rows: String| write(name, COLUMNS.to_owned() + &rows.replace("1.0", "1"));
+    let renamed = mrg("mrg.l.i0", inserted("pg124.cx5", 100) + &inserted("pg113.cx5", 110));
+    let found = checked(&renamed, &sources).unwrap();
+    assert_eq!(
+        (found.equal, found.without_source, found.lacking.clone()),
+        (4, 4, vec!["pg131.cx5".to_owned()])
+    );
+    let pair = found.renamed()[0];
+    assert_eq!((pair.in_table, pair.in_sources), ("l.i0 pg113.cx5", "pg131.cx5"));
+    // No row has a source.
+    let all = mrg("mrg.l.i0", inserted("pg9", 100));
+    let error = checked(&all, &sources).unwrap_err().to_string();
+    assert!(
+        error.contains("the arms of") && error.contains("pg9") && error.contains("pg124.cx5, pg131.cx5"),
+        "{error}"
+    );
+    let unnamed = mrg("merged.txt", inserted("pg124.cx5", 100));
+    let error = checked(&unnamed, &sources).unwrap_err().to_string();
+    assert!(error.contains("the step of ") && error.contains("mrg.q100.1"), "{error}");
+    // Of a table of rates the content tells what it is, whatever its name.
+    let rates = mrg("merged.txt", inserted("pg124.cx5", 100) + &inserted("pg131.cx5", 110));
+    let ratios = write("rel.l.i0", COLUMNS.to_owned() + "1.10\t1\t1.00\t1.00\tpg131.cx5\n");
+    let found = checked(&ratios, &[&rates]).unwrap();
+    assert_eq!((found.equal, found.cells), (4, 4), "{:?}", found.differences);
+}
+
+#[test]
+fn counters_that_a_table_lacks_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let perf = dir.path().join("perf.del");
+    let counters = " 5.00 msec cpu-clock  #  0.5 CPUs utilized\n 100      cycles   #  2.509 GHz\n 50      branches\n \
+                    5      branch-misses   #  10.00% of all branches\n 7      migrations\n";
+    let text = format!(
+        " Performance counter stats for process id '1':\n\n{counters}\n      10.0 seconds time elapsed\n"
+    );
+    fs::write(&perf, text).unwrap();
+    let path = dir.path().join("perf.del.raw");
+    let all =
+        "cycles\t100\nGHz\t2.509\nbranches\t50\nbranch-misses\t5\nbranch-miss-pct\t10.00\nmigratons\t7\n";
+    fs::write(&path, all).unwrap();
+    let found = checked(&path, &[&perf]).unwrap();
+    assert_eq!((found.equal, found.lacking.len()), (6, 0), "{:?}", found.lacking);
+    for row in ["GHz\t2.509\n", "branches\t50\n", "branch-miss-pct\t10.00\n", "migratons\t7\n"] {
+        fs::write(&path, all.replace(row, "")).unwrap();
+        let found = checked(&path, &[&perf]).unwrap();
+        assert_eq!(found.lacking, [row.split('\t').next().unwrap()]);
+    }
+}

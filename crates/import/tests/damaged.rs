@@ -186,6 +186,75 @@ fn a_figure_that_is_cut_off_is_none() {
     }
 }
 
+/// A name that is cut off is another test's, and what should follow is missing.
+#[test]
+fn a_name_that_is_cut_off_is_none() {
+    let report = "ops_sec\tmb_sec\ttest\tdate\tversion\n100\t1\tfillseq\t2025-12-22T22:23:46\t9.8.4\n";
+    let frame = "<title>a (10 samples, 100%)</title><rect x=\"1\" y=\"1\" width=\"9\" height=\"15\" />\n";
+    for (name, whole, cuts) in [
+        (
+            "qps.abs.tsv",
+            "col-1 : x.a.x1\ncol-2 : x.b.x1\n\n100\t110\tscan\n200\t220\tpoint-query\n",
+            &[1, 3, 9][..],
+        ),
+        ("qps.abs.csv", "scan,100,110\npoint-query,200,220\n", &[1, 8, 12]),
+        ("rates.csv", "rate,arm,repeat,test\n1000,old,1,point-query\n1100,new,1,point-query\n", &[1, 4, 15]),
+        ("rates.csv", "arm,test,repeat,rate\nold,t,1,1000\nnew,t,1,1100\n", &[8, 10, 12]),
+        ("report.tsv", report, &[1, 3]),
+        (
+            "db.log",
+            "readrandom   :  3.456 micros/op 289351 ops/sec 10.000 seconds 2893510 operations;\nreadwhile\n",
+            &[1, 4],
+        ),
+        (
+            "ycsb.txt",
+            "READ - Takes(s): 10.0, Count: 10, OPS: 1.0, Avg(us): 5, 99th(us): 9, 99.9th(us): 9\nUPD\n",
+            &[1, 2],
+        ),
+        (
+            "hdb.log",
+            "Vuser 1:TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM\nVuser 2:TEST\n",
+            &[1, 10],
+        ),
+    ] {
+        for cut in cuts {
+            let error = refused(name, &whole[..whole.len() - cut]);
+            assert!(
+                error.contains(&format!("{name}, line ")) && error.contains("breaks off in this line"),
+                "{cut}: {error}"
+            );
+        }
+    }
+    let error = refused("a.svg", &format!("<svg>\n<!-- Flame Graph -->\n{frame}{}", &frame[..20]));
+    assert!(error.contains("a.svg, line 4") && error.contains("cut off"), "{error}");
+    let text = own("sysbench-1.0.20.oltp.interval.txt");
+    let error = refused("run.txt", &format!("{text}sysb"));
+    assert!(error.contains("breaks off in this line"), "{error}");
+    let pgbench = own("pgbench-15.out.txt");
+    for more in ["SQL script 2: na", "progr"] {
+        let error = refused("run.txt", &format!("{pgbench}{more}"));
+        assert!(error.contains("breaks off in this line"), "{error}");
+    }
+}
+
+#[test]
+fn a_row_that_a_report_of_db_bench_has_twice_is_no_second_repeat() {
+    let head = "ops_sec\tmb_sec\ttest\tdate\tversion";
+    let row = "100\t1\tfillseq\t2025-12-22T22:23:46\t9.8.4";
+    let other = "107\t1\tfillseq\t2025-12-23T22:23:46\t9.8.4";
+    let error = refused("report.tsv", &format!("{head}\n{row}\n{other}\n{row}\n"));
+    assert!(error.contains("report.tsv, line 4: fillseq of 9.8.4 has the same row in line 2"), "{error}");
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("report.tsv"), format!("{head}\n{row}\n{other}\n")).unwrap();
+    assert_eq!(import(dir.path()).unwrap().0.repeats, 2);
+    // Two compilers of one version, of which one has no row.
+    let error = refused(
+        "sum.txt",
+        &format!("a/report.tsv\nb/report.tsv\n\n{head}\n{row}\n{other}\n{head}\n{row}1\n"),
+    );
+    assert!(error.contains("sum.txt, line 8: fillseq has 1 rows, but there are 2 paths"), "{error}");
+}
+
 /// What a killed import has left goes with the next one; what another one is at work on stays.
 #[test]
 fn leftovers_of_killed_imports_are_deleted_at_once() {

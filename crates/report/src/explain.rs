@@ -59,7 +59,8 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         }
         return explain_json::text(run, &found, waiting, &warnings);
     }
-    let rates_only = take_out(&mut found, |one| has_rates_only(run, one));
+    let mut rates_only = take_out(&mut found, |one| has_rates_only(run, one));
+    let with_flamegraphs = take_out(&mut rates_only, |one| has_flamegraph(run, one));
     let unexplained = take_out(&mut found, |one| run.meta.is_imported() && is_unexplained(one));
     let mut document = Document::default();
     let what = match (judged.is_some(), run.meta.is_imported()) {
@@ -84,9 +85,10 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     document.extend(differences(run, &comparison, &found));
     document.extend(notes(&found));
+    document.extend(flamegraphs_only(run, &with_flamegraphs).map(Block::Text));
     document.extend(no_figures(&rates_only).map(Block::Text));
     document.extend(nothing_explains(&unexplained).map(Block::Text));
-    if found.is_empty() && rates_only.is_empty() && unexplained.is_empty() {
+    if [&found, &rates_only, &with_flamegraphs, &unexplained].iter().all(|all| all.is_empty()) {
         document.push(Block::Text(no_explanations(run, judged.as_ref(), !options.tests.is_empty())));
     }
     if hidden > 0 {
@@ -111,6 +113,12 @@ fn has_rates_only(run: &Run, one: &Explanation) -> bool {
     run.meta.is_imported() && one.findings.is_empty() && !(has_figures(one.base) && has_figures(one.arm))
 }
 
+/// Whether a flamegraph of the test was imported, of either arm.
+fn has_flamegraph(run: &Run, one: &Explanation) -> bool {
+    let arms = [one.base, one.arm].map(|arm| &run.arms[arm].name);
+    run.profiles.iter().any(|profile| profile.result.test == one.test && arms.contains(&&profile.action.arm))
+}
+
 /// Whether figures were compared, and none accounts for any of the difference.
 fn is_unexplained(one: &Explanation) -> bool {
     one.searched
@@ -130,6 +138,17 @@ fn no_figures(rates_only: &[Explanation]) -> Option<String> {
         "The imported files have rates of {} and no figures to explain them from. Output of vmstat, iostat and perf stat, and \
          flamegraphs, tell more if they are given to the import beside the results.",
         tests_of(rates_only)?
+    ))
+}
+
+/// The same of tests that have flamegraphs.
+fn flamegraphs_only(run: &Run, all: &[Explanation]) -> Option<String> {
+    Some(format!(
+        "The imported files have rates and flamegraphs of {}, and no figures to explain them from. \
+         `rqps report {} --html FILE` draws the flamegraphs, and their difference if both arms have one. Output of vmstat, \
+         iostat and perf stat tells more if it is given to the import beside the results.",
+        tests_of(all)?,
+        run.folder.name()
     ))
 }
 

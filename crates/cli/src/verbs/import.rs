@@ -4,7 +4,7 @@ use crate::args::ImportArgs;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::{EXIT_REGRESSION, out};
-use rqps_import::{Assembled, Checked, Choices, Difference, LeftOut, Quirk, Reading, Why};
+use rqps_import::{Assembled, Checked, Choices, Difference, LeftOut, Reading, Renamed, Why};
 use rqps_model::clipped;
 use rqps_report::Options;
 use rqps_store::RunFolder;
@@ -61,36 +61,58 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
     let words = ["row", "column", "published", "computed", "because of"].map(Column::text);
     let mut listing = Listing::new(numbers.into_iter().chain(words).collect());
     for one in &checked.differences {
-        let quirk = one.quirk.map_or("", Quirk::key);
+        let why = match (one.quirk, one.ratios) {
+            (Some(quirk), _) => quirk.key().to_owned(),
+            (None, 0) => String::new(),
+            (None, ratios) => format!("base of {ratios} ratios"),
+        };
         let line = one.line.to_string();
-        let cells = [&*line, &one.row, &one.column, &one.published, &one.computed, quirk];
+        let cells = [&*line, &one.row, &one.column, &one.published, &one.computed, &*why];
         listing.row(cells.into_iter().map(Cell::from).collect());
     }
     listing.print(context, || {
         let difference = |one: &Difference| {
             json!({
                 "line": one.line, "row": one.row, "column": one.column,
-                "published": one.published, "computed": one.computed, "quirk": one.quirk,
+                "published": one.published, "computed": one.computed, "quirk": one.quirk, "ratios": one.ratios,
             })
         };
+        let renamed = |one: &Renamed<'_>| json!({ "in_table": one.in_table, "in_sources": one.in_sources });
         Ok(json!({
             "cells": checked.cells, "equal": checked.equal, "without_source": checked.without_source,
             "without_source_in": checked.without_source_in(), "lacking": checked.lacking,
+            "renamed": checked.renamed().iter().map(renamed).collect::<Vec<_>>(),
             "differences": checked.differences.iter().map(difference).collect::<Vec<_>>(),
         }))
     })?;
     out::message(&format!("{}: {} of {} cells equal", table.display(), checked.equal, checked.cells));
+    let bases: Vec<&Difference> = checked.differences.iter().filter(|one| one.ratios > 0).collect();
+    if let Some(first) = bases.first() {
+        out::message(&format!(
+            "a base is wrong, not the ratios to it, which are compared with the base that most of them fit: {} of {} is {}, but \
+             {}{}",
+            first.column,
+            first.row,
+            first.published,
+            first.computed,
+            if bases.len() > 1 { format!("; and {} more", bases.len() - 1) } else { String::new() }
+        ));
+    }
     if checked.without_source > 0 {
         out::message(&format!(
-            "not compared: {} of {}, whose source is not among the files",
+            "only in the table, so not compared: {} of {}",
             rqps_store::counted(checked.without_source, "cell"),
             clipped(&checked.without_source_in().join(", "), NAMES_CHARS_MAX)
         ));
     }
     if !checked.lacking.is_empty() {
         let lacking = clipped(&checked.lacking.join(", "), NAMES_CHARS_MAX);
-        out::message(&format!("the sources have what the table lacks: {lacking}"));
+        out::message(&format!("only in the sources: {lacking}"));
     }
-    let is_equal = checked.equal == checked.cells;
-    Ok(if is_equal { ExitCode::SUCCESS } else { ExitCode::from(EXIT_REGRESSION) })
+    for Renamed { in_table, in_sources } in checked.renamed() {
+        out::message(&format!(
+            "{in_table} of the table may be {in_sources} of the sources: write both alike"
+        ));
+    }
+    Ok(if checked.differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_REGRESSION) })
 }

@@ -362,3 +362,88 @@ fn files_of_rates_alone_have_nothing_to_explain_and_gate_says_what_is_missing() 
     let gate = bench.call(&["gate", "two"]);
     assert!(gate.stdout.contains("too few repeats") && !gate.stdout.contains("resume"), "{}", gate.stdout);
 }
+
+/// What sysbench prints at the end, after 10 s.
+fn sysbench(queries: u64) -> String {
+    let rate = queries as f64 / 10.0;
+    format!(
+        "sysbench 1.0.20\n\nNumber of threads: 1\n\nThreads started!\n\nSQL statistics:\n    \
+         transactions: {queries} ({rate:.2} per sec.)\n    \
+         queries: {queries} ({rate:.2} per sec.)\n    ignored errors: 0 (0.00 per sec.)\n\nGeneral statistics:\n    \
+         total time: 10.0000s\n    total number of events: {queries}\n\nLatency (ms):\n min: 0.01\n avg: 0.10\n max: 3.00\n\n\
+         Threads fairness:\n    events (avg/stddev): {queries}.0000/0.00\n    execution time (avg/stddev): 9.9/0.00\n"
+    )
+}
+
+#[test]
+fn a_wrong_cell_of_a_table_comes_before_all_results() {
+    let bench = Bench::new();
+    let dir = bench.results().join("../published");
+    let arms = ["x.pg174_o2nofp.x10a.pk1", "x.pg181_o2nofp.x10a.pk1"];
+    let tests = ["delete", "insert", "update-one"];
+    for (arm, more) in arms.into_iter().zip([0, 770]) {
+        fs::create_dir_all(dir.join(arm)).unwrap();
+        for (test, queries) in tests.into_iter().zip([81_230, 92_340, 73_450]) {
+            let name = format!("sb.o.{test}.range100.pk1.dop1");
+            fs::write(dir.join(arm).join(name), sysbench(queries + more)).unwrap();
+        }
+    }
+    let rows =
+        "8123\t8200\tdelete_range=100\n9234\t9372\tinsert_range=100\n7345\t7422\tupdate-one_range=100\n";
+    fs::write(dir.join("qps.abs.tsv"), format!("col-1 : {}\ncol-2 : {}\n\n{rows}", arms[0], arms[1]))
+        .unwrap();
+    let ended = bench.call(&["import", &dir.display().to_string(), "--name", "table"]).expect(0);
+    let cell = ["CHECK FIRST: insert on postgres-18.1", ": 9372 in ", "qps.abs.tsv, line 5, but 9311"];
+    let place = |text: &str, part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    for part in cell {
+        assert!(place(&ended.stdout, part) < place(&ended.stdout, "median rQPS"), "{}", ended.stdout);
+    }
+    let json = bench.call(&["show", "table", "--format", "json"]).expect(0).stdout;
+    assert!(place(&json, cell[0]) < place(&json, "median rQPS"), "{json}");
+    let html = bench.results().join("../table.html");
+    bench.call(&["report", "table", "--html", &html.display().to_string()]).expect(0);
+    let page = fs::read_to_string(html).unwrap();
+    assert!(place(&page, cell[0]) < place(&page, "</section>"), "{page}");
+}
+
+#[test]
+fn a_flamegraph_that_was_imported_is_not_asked_for() {
+    let bench = Bench::new();
+    let dir = bench.results().join("../flames");
+    fs::create_dir_all(&dir).unwrap();
+    let csv = "arm,test,repeat,rate\nold,scan,1,1000\nnew,scan,1,700\nold,insert,1,1000\nnew,insert,1,600\n";
+    fs::write(dir.join("rates.csv"), csv).unwrap();
+    let frame = |name: &str, samples: u64, x: f64, y: u32, width: f64| {
+        format!(
+            "<title>{name} ({samples} samples, 1%)</title><rect x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"15\" />\n"
+        )
+    };
+    let svg = |share: u64| {
+        let parts = frame("all", 1000, 10.0, 33, 100.0)
+            + &frame("a", share, 10.0, 17, share as f64 / 10.0)
+            + &frame("b", 1000 - share, 10.0 + share as f64 / 10.0, 17, 100.0 - share as f64 / 10.0);
+        format!("<svg>\n<!-- Flame Graph -->\n{parts}</svg>\n")
+    };
+    let mut arguments = vec!["import".to_owned(), dir.join("rates.csv").display().to_string()];
+    for (arm, share) in [("old", 300), ("new", 600)] {
+        let path = dir.join(arm).join("scan.svg");
+        fs::create_dir_all(dir.join(arm)).unwrap();
+        fs::write(&path, svg(share)).unwrap();
+        arguments.push(format!("{arm}={}", path.display()));
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--name", "flames"]).collect();
+    bench.call(&arguments).expect(0);
+    let told = bench.call(&["explain", "flames"]).expect(0).stdout;
+    assert!(told.contains("rates and flamegraphs of scan"), "{told}");
+    let others = told.split("rates of insert and no figures").nth(1).unwrap_or_else(|| panic!("{told}"));
+    assert!(others.contains("and flamegraphs, tell more"), "{told}");
+    let json = bench.call(&["explain", "flames", "--format", "json"]).expect(0).stdout;
+    assert!(!json.contains("rqps profile"), "{json}");
+    let html = bench.results().join("../flames.html");
+    bench.call(&["report", "flames", "--html", &html.display().to_string()]).expect(0);
+    let page = fs::read_to_string(html).unwrap();
+    assert!(
+        page.contains("1,000 samples, as the imported flamegraph counts them")
+            && !page.contains("separate pass")
+    );
+}

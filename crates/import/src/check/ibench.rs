@@ -1,18 +1,28 @@
 //! Tables of the Insert Benchmark: all arms per step (`mrg.*`) from lines of one arm, and ratios (`rel.*`) from those.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use rqps_model::clipped;
+
+use super::base::{Base, Ratio};
 use super::metrics::quotient;
 use super::{Checked, Computed, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
 use crate::formats::Format;
-use crate::formats::ibench::{Block, Row, parse_blocks, steps};
+use crate::formats::ibench::{Block, Row, parse_blocks, position, steps};
 use crate::model::number;
 use crate::printf::fixed;
 
+/// A file's name and blocks.
+type Source = (String, Vec<Block>);
+
+/// Of the arms that an error names.
+const NAMES_CHARS_MAX: usize = 200;
+
 pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
     let blocks = read(path, parse_blocks)?;
-    let mut sources: Vec<(String, Vec<Block>)> = Vec::new();
+    let mut sources: Vec<Source> = Vec::new();
     for raw in raws.iter().filter(|raw| raw.format == Format::InsertBenchmark && raw.path != path) {
         sources.push((raw.name(), raw.read(parse_blocks)?));
     }
@@ -23,45 +33,46 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         let step = step.unwrap_or_default();
         let merged = merged(&sources, &step);
         // Ratios leave base out; they come from the table of the same step.
-        let ips = block.columns.iter().position(|column| column == "ips");
-        let is_relative = ips.is_some_and(|ips| block.rows.iter().any(|row| row.cells[ips].contains('.')))
-            && merged.is_some();
-        for row in &block.rows {
-            let cells = match (&merged, is_relative) {
-                (Some(merged), true) => relative(merged, row),
-                _ => of_arm(&sources, &step, &row.arm),
-            };
-            for (index, cell) in row.cells.iter().enumerate() {
-                let computed =
-                    cells.as_ref().and_then(|cells| cells.get(index)?.clone()).map(Computed::exact);
-                let row_name = format!("{step} {}", row.arm);
-                let place = Place { line: row.line, row: &row_name, column: &block.columns[index] };
-                checked.add(place, cell, computed.as_ref(), reading);
+        let of_sources = match merged.filter(|_| is_relative(block)) {
+            Some(merged) => {
+                relative((block, &step), merged, reading, &mut checked);
+                arms_of_ratios(merged)
             }
-        }
-        let of_sources = match &merged {
-            Some(merged) if is_relative => arms_of_ratios(merged),
-            _ => arms_of(&sources),
+            None => {
+                absolute((block, &step), &sources, reading, &mut checked);
+                arms_of(&sources)
+            }
         };
         checked.expect(of_sources, |arm| block.rows.iter().any(|row| row.arm == arm));
     }
     if checked.cells == 0 {
-        return Err(Error::Missing {
-            what: format!("the results of {}", path.display()),
-            remedy: "give the o.sum.t files of its arms, or the mrg file of the same step".to_owned(),
-        });
+        return Err(without_source(path, &name, &blocks, &sources));
     }
     Ok(checked)
 }
 
-/// The table of all arms of a step, if it is among the files.
-fn merged<'a>(sources: &'a [(String, Vec<Block>)], step: &str) -> Option<&'a Block> {
-    sources.iter().filter(|(name, _)| name.starts_with("mrg")).find_map(|(name, blocks)| {
-        blocks.iter().find(|block| match &block.step {
-            Some(own) => own == step,
-            None => name.strip_prefix("mrg.") == Some(step),
-        })
-    })
+/// Whether the rows are the steps of one arm, not the arms of one step.
+fn is_of_one_arm(block: &Block) -> bool {
+    block.rows.len() > 1 && block.rows.iter().all(|row| row.arm == block.rows[0].arm)
+}
+
+fn is_relative(block: &Block) -> bool {
+    let ips = block.columns.iter().position(|column| column == "ips");
+    ips.is_some_and(|ips| block.rows.iter().any(|row| row.cells[ips].contains('.')))
+}
+
+/// The rates of all arms in a step, if they are among the files: of that step as they say or their file's name, or the
+/// only ones.
+fn merged<'a>(sources: &'a [Source], step: &str) -> Option<&'a Block> {
+    let blocks = sources.iter().flat_map(|(name, blocks)| blocks.iter().map(move |block| (name, block)));
+    let mut of_steps = blocks.filter(|(_, block)| !(is_of_one_arm(block) || is_relative(block)));
+    let step_of = |(name, block): &(&'a String, &'a Block)| match &block.step {
+        Some(own) => own == step,
+        None => name.split_once('.').is_some_and(|(_, own)| own == step),
+    };
+    let named = of_steps.clone().find(step_of);
+    let only = of_steps.next().filter(|_| of_steps.next().is_none());
+    Some(named.or(only.filter(|(_, block)| block.step.is_none()))?.1)
 }
 
 /// All but the bases of the groups.
@@ -72,33 +83,102 @@ fn arms_of_ratios(merged: &Block) -> Vec<&str> {
 }
 
 /// Arms with a file of their own.
-fn arms_of(sources: &[(String, Vec<Block>)]) -> Vec<&str> {
-    let of_one_arm = sources.iter().filter(|(name, _)| !name.starts_with("mrg") && !name.starts_with("rel"));
-    of_one_arm
-        .flat_map(|(_, blocks)| blocks)
-        .filter_map(|block| Some(block.rows.first()?.arm.as_str()))
-        .collect()
+fn arms_of(sources: &[Source]) -> Vec<&str> {
+    of_one_arm(sources).filter_map(|block| Some(block.rows.first()?.arm.as_str())).collect()
+}
+
+fn of_one_arm(sources: &[Source]) -> impl Iterator<Item = &Block> {
+    sources.iter().flat_map(|(_, blocks)| blocks).filter(|block| is_of_one_arm(block))
 }
 
 type Cells = Vec<Option<String>>;
 
-/// Quotients to the first arm of the group.
-fn relative(merged: &Block, row: &Row) -> Option<Cells> {
-    let own = merged.rows.iter().find(|one| one.arm == row.arm)?;
-    let base = merged.rows.iter().find(|one| one.group == own.group)?;
-    let pairs = own.cells.iter().zip(&base.cells);
-    let ratio = |(own, base): (&String, &String)| match own == "NA" || base == "NA" {
-        true => Some("NA".to_owned()),
-        false => quotient(own, base),
+/// A block of a table, and its step.
+type OfStep<'a> = (&'a Block, &'a str);
+
+fn absolute((block, step): OfStep<'_>, sources: &[Source], reading: Reading, checked: &mut Checked) {
+    for row in &block.rows {
+        let cells = of_arm(sources, step, &row.arm);
+        let row_name = format!("{step} {}", row.arm);
+        for (index, cell) in row.cells.iter().enumerate() {
+            let computed = cells.as_ref().and_then(|cells| cells.get(index)?.clone()).map(Computed::exact);
+            let place = Place { line: row.line, row: &row_name, column: &block.columns[index] };
+            checked.add(place, cell, computed.as_ref(), reading);
+        }
+    }
+}
+
+/// Quotients to the first arm of each group.
+fn relative((block, step): OfStep<'_>, merged: &Block, reading: Reading, checked: &mut Checked) {
+    let group = |row: &Row| Some(merged.rows.iter().find(|one| one.arm == row.arm)?.group);
+    let groups: BTreeSet<Option<usize>> = block.rows.iter().map(group).collect();
+    for of_group in groups {
+        let rows: Vec<&Row> = block.rows.iter().filter(|row| group(row) == of_group).collect();
+        let base = of_group.and_then(|group| merged.rows.iter().find(|one| one.group == group));
+        let base_name = format!("{step} {}", base.map_or("", |base| &base.arm));
+        let figure = |row: Option<&Row>, index: usize| {
+            let cell = row?.cells.get(index)?;
+            Some(Computed::exact(cell.clone()))
+        };
+        for (index, column) in block.columns.iter().enumerate() {
+            let ratio = |row: &&Row| Ratio {
+                line: row.line,
+                row: format!("{step} {}", row.arm),
+                column: column.clone(),
+                cell: row.cells[index].clone(),
+                own: figure(merged.rows.iter().find(|one| one.arm == row.arm), index),
+            };
+            let ratios: Vec<Ratio> = rows.iter().map(ratio).collect();
+            let place = Place { line: rows[0].line, row: &base_name, column };
+            let base = Base { place, figure: figure(base, index), of_source: None, is_in_table: false };
+            checked.add_ratios(base, &ratios, &ratio_or_na, reading);
+        }
+    }
+}
+
+fn ratio_or_na(own: &Computed, base: &Computed) -> Option<Computed> {
+    match own.published == "NA" || base.published == "NA" {
+        true => Some(Computed::exact("NA".to_owned())),
+        false => quotient(&own.published, &base.published).map(Computed::exact),
+    }
+}
+
+/// Says whether it is the step or the arms that the sources lack.
+fn without_source(path: &Path, name: &str, blocks: &[Block], sources: &[Source]) -> Error {
+    let step = |block: &Block| block.step.clone().or_else(|| Some(name.split_once('.')?.1.to_owned()));
+    let is_known = |block: &Block| step(block).is_some_and(|step| position(&step) < usize::MAX);
+    let path = path.display();
+    let (what, remedy) = if blocks.iter().any(is_relative) {
+        (
+            format!("the rates that the ratios in {path} are made of"),
+            "give the mrg file of the same step".to_owned(),
+        )
+    } else if !blocks.iter().all(is_known) {
+        (
+            format!("the step of {path}, as its name says"),
+            "name it after its step, such as mrg.q100.1".to_owned(),
+        )
+    } else {
+        let arms = |blocks: &mut dyn Iterator<Item = &Block>| {
+            let arms: BTreeSet<String> =
+                blocks.flat_map(|block| &block.rows).map(|row| row.arm.clone()).collect();
+            clipped(&arms.into_iter().collect::<Vec<_>>().join(", "), NAMES_CHARS_MAX)
+        };
+        let of_table = arms(&mut blocks.iter());
+        let of_sources = arms(&mut of_one_arm(sources));
+        let given =
+            if of_sources.is_empty() { "are of no arm".to_owned() } else { format!("are of {of_sources}") };
+        (
+            format!("results of the arms of {path}, {of_table}"),
+            format!("those given {given}; give the o.sum.t file of each arm, or write its name as there"),
+        )
     };
-    Some(pairs.map(ratio).collect())
+    Error::Missing { what, remedy }
 }
 
 /// The line of a step from the arm's own file, with some columns rounded again.
-fn of_arm(sources: &[(String, Vec<Block>)], step: &str, arm: &str) -> Option<Cells> {
-    let of_one_arm = sources.iter().filter(|(name, _)| !name.starts_with("mrg") && !name.starts_with("rel"));
-    let mut blocks = of_one_arm.flat_map(|(_, blocks)| blocks);
-    let block = blocks.find(|block| block.rows.first().is_some_and(|row| row.arm == arm))?;
+fn of_arm(sources: &[Source], step: &str, arm: &str) -> Option<Cells> {
+    let block = of_one_arm(sources).find(|block| block.rows.first().is_some_and(|row| row.arm == arm))?;
     let place = steps(block.rows.len())?.iter().position(|name| *name == step)?;
     let row = block.rows.get(place)?;
     let printed = |(column, cell): (&String, &String)| match (column.as_str(), number(cell)) {

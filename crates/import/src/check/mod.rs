@@ -1,5 +1,6 @@
 //! Recomputes published tables from the results they were made of, cell by cell: "equal" means the same characters.
 
+mod base;
 mod db_bench;
 mod fio;
 mod ibench;
@@ -11,6 +12,8 @@ mod step;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use rqps_model::nearest;
 
 use crate::error::{Broken, Error, Result};
 use crate::formats::Format;
@@ -49,6 +52,15 @@ pub struct Difference {
     pub computed: String,
     /// What of its author's program makes the published digits, if it does.
     pub quirk: Option<Quirk>,
+    /// Ratios that are relative to it, if it is a base: those are judged on the figure that they fit.
+    pub ratios: usize,
+}
+
+/// A name that only the table has, and the one that only the sources have and that is near it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Renamed<'a> {
+    pub in_table: &'a str,
+    pub in_sources: &'a str,
 }
 
 /// How a cell is computed.
@@ -114,6 +126,7 @@ impl Checked {
             published: cell.to_owned(),
             computed: digits.clone(),
             quirk,
+            ratios: 0,
         });
     }
 }
@@ -130,6 +143,17 @@ impl Checked {
                 self.lacking.push(name.to_owned());
             }
         }
+    }
+
+    /// Names that may be the same thing: of rows, columns or arms.
+    pub fn renamed(&self) -> Vec<Renamed<'_>> {
+        let of_sources = || self.lacking.iter().map(String::as_str);
+        // A row's name may have its arm at the end.
+        let near = |name: &str| {
+            nearest(name, of_sources()).or_else(|| nearest(name.rsplit(' ').next()?, of_sources()))
+        };
+        let names = self.without_source_in().into_iter();
+        names.filter_map(|name| Some(Renamed { in_table: name, in_sources: near(name)? })).collect()
     }
 
     /// Columns without any source, and rows without one in other columns.
@@ -210,7 +234,7 @@ pub fn check(
     if raws.is_empty() {
         return Err(Error::NoSource { table: table.to_owned() });
     }
-    let checked = match format {
+    let mut checked = match format {
         Format::RatesTable => rates::check(table, &raws, reading),
         Format::MetricsTable => metrics::check(table, &raws, reading),
         Format::ArmsTable => db_bench::check(table, &raws, reading),
@@ -225,6 +249,7 @@ pub fn check(
     if checked.cells == 0 {
         return Err(Error::NoSource { table: table.to_owned() });
     }
+    checked.differences.sort_by_key(|one| one.line);
     Ok(checked)
 }
 

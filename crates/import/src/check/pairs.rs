@@ -2,14 +2,19 @@
 
 use std::path::Path;
 
+use super::base::{Base, Ratio};
 use super::{Checked, Computed, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
-use crate::formats::hammerdb::parse_rows;
+use crate::formats::hammerdb::{CsvRow, parse_rows};
 use crate::formats::joined::parse as parse_joined;
 use crate::formats::perf_stat::{Counter, parse_counters};
 use crate::formats::{Format, joined::JoinedRow};
 use crate::model::{Quirk, number};
 use crate::printf::fixed;
+
+/// A counter, and how the author of the tables spells it.
+const MIGRATIONS: &str = "migrations";
+const MIGRATONS: &str = "migratons";
 
 fn missing(what: &str) -> Error {
     Error::Missing { what: what.to_owned(), remedy: "give the file that the table was made of".to_owned() }
@@ -21,14 +26,32 @@ pub(super) fn hammerdb(path: &Path, raws: &[Raw], reading: Reading) -> Result<Ch
     let raw = raws.iter().find(|raw| raw.format == Format::HammerdbCsv && raw.path != path);
     let rows = raw.ok_or_else(|| missing("the CSV of absolute rates"))?.read(parse_rows)?;
     let mut checked = Checked::default();
-    for row in &table {
-        let own = rows.iter().find(|one| one.arm == row.arm);
-        let computed = own.and_then(|own| Some(fixed(number(&own.cell)? / number(&rows.first()?.cell)?, 3)));
-        let place = Place { line: row.line, row: &row.arm, column: "ratio" };
-        checked.add(place, &row.cell, computed.map(Computed::exact).as_ref(), reading);
-    }
+    let nopm = |arm: &str| {
+        let row = rows.iter().find(|one| one.arm == arm)?;
+        Some(Computed::exact(row.cell.clone()))
+    };
     // Tables leave base out, or have it as 1.
     let base = rows.first().map_or("", |row| row.arm.as_str());
+    let (of_base, others): (Vec<&CsvRow>, Vec<&CsvRow>) = table.iter().partition(|row| row.arm == base);
+    for row in of_base {
+        let place = Place { line: row.line, row: &row.arm, column: "ratio" };
+        checked.add(place, &row.cell, Some(&Computed::exact(fixed(1.0, 3))), reading);
+    }
+    let ratio = |row: &&CsvRow| Ratio {
+        line: row.line,
+        row: row.arm.clone(),
+        column: "ratio".to_owned(),
+        cell: row.cell.clone(),
+        own: nopm(&row.arm),
+    };
+    let ratios: Vec<Ratio> = others.iter().map(ratio).collect();
+    let line = ratios.first().map_or(1, |first| first.line);
+    let place = Place { line, row: base, column: "NOPM" };
+    let figure = Base { place, figure: nopm(base), of_source: None, is_in_table: false };
+    let quotient = |own: &Computed, base: &Computed| {
+        Some(Computed::exact(fixed(number(&own.published)? / number(&base.published)?, 3)))
+    };
+    checked.add_ratios(figure, &ratios, &quotient, reading);
     checked.expect(rows.iter().map(|row| row.arm.as_str()), |arm| {
         arm == base || table.iter().any(|row| row.arm == arm)
     });
@@ -43,22 +66,33 @@ pub(super) fn joined(path: &Path, raws: &[Raw], reading: Reading) -> Result<Chec
     let mut checked = Checked::default();
     for row in &table {
         let own: Option<&JoinedRow> = rows.iter().find(|one| one.name == row.name);
-        for (index, cell) in row.cells.iter().enumerate() {
-            let quotient = |own: &JoinedRow| {
-                let (base, value): (f64, f64) =
-                    (own.cells.first()?.parse().ok()?, own.cells.get(index + 1)?.parse().ok()?);
-                let published = if base == 0.0 { "INF".to_owned() } else { fixed(value / base, 3) };
-                // Counters that the host does not have are -1, so their ratio is 1.
-                let truth = (base < 0.0 || value < 0.0).then_some(("NA".to_owned(), Quirk::MinusOne));
-                Some(Computed { published, truth })
-            };
-            let column = format!("{}", index + 1);
-            let place = Place { line: row.line, row: &row.name, column: &column };
-            checked.add(place, cell, own.and_then(quotient).as_ref(), reading);
-        }
+        let count = |index: usize| own?.cells.get(index).cloned().map(Computed::exact);
+        let ratio = |(index, cell): (usize, &String)| Ratio {
+            line: row.line,
+            row: row.name.clone(),
+            column: index.to_string(),
+            cell: cell.clone(),
+            own: count(index),
+        };
+        let ratios: Vec<Ratio> = (1..).zip(&row.cells).map(ratio).collect();
+        let place = Place { line: row.line, row: &row.name, column: "base" };
+        let base = Base { place, figure: count(0), of_source: None, is_in_table: false };
+        checked.add_ratios(base, &ratios, &quotient_of_counts, reading);
     }
     checked.expect(rows.iter().map(|row| row.name.as_str()), |name| table.iter().any(|row| row.name == name));
+    let columns = |rows: &[JoinedRow]| rows.first().map_or(0, |row| row.cells.len());
+    let lacking: Vec<String> =
+        (columns(&table) + 1..columns(&rows)).map(|column| format!("column {column}")).collect();
+    checked.expect(lacking.iter().map(String::as_str), |_| false);
     Ok(checked)
+}
+
+fn quotient_of_counts(own: &Computed, base: &Computed) -> Option<Computed> {
+    let (value, base): (f64, f64) = (own.published.parse().ok()?, base.published.parse().ok()?);
+    let published = if base == 0.0 { "INF".to_owned() } else { fixed(value / base, 3) };
+    // Counters that the host does not have are -1, so their ratio is 1.
+    let truth = (base < 0.0 || value < 0.0).then_some(("NA".to_owned(), Quirk::MinusOne));
+    Some(Computed { published, truth })
 }
 
 /// `NAME TAB COUNT` of one process, and ratios that perf computes.
@@ -76,7 +110,26 @@ pub(super) fn counters(path: &Path, raws: &[Raw], reading: Reading) -> Result<Ch
         let cell = row.cells.first().map_or("", String::as_str);
         checked.add(place, cell, computed.as_ref(), reading);
     }
+    let expected: Vec<String> = counters.iter().flat_map(rows_of).collect();
+    checked.expect(expected.iter().map(String::as_str), |name| table.iter().any(|row| row.name == name));
     Ok(checked)
+}
+
+/// The rows that a table has of a counter.
+fn rows_of(counter: &Counter) -> Vec<String> {
+    let percent = |name: &str| counter.comment.contains('%').then(|| format!("{name}-pct"));
+    let (row, derived) = match counter.name.as_str() {
+        // The time of the process, not an event.
+        "cpu-clock" | "task-clock" => return Vec::new(),
+        MIGRATIONS => (MIGRATONS, None),
+        "cycles" => ("cycles", (!counter.comment.is_empty()).then(|| "GHz".to_owned())),
+        "instructions" => ("instructions", (!counter.comment.is_empty()).then(|| "ipc".to_owned())),
+        name => {
+            let stem = name.strip_suffix("-misses").map(|stem| stem.replace("loads", "load") + "-miss");
+            (name, stem.as_deref().and_then(percent))
+        }
+    };
+    std::iter::once(row.to_owned()).chain(derived).collect()
 }
 
 fn value(counters: &[Counter], name: &str) -> Option<Computed> {
@@ -87,8 +140,7 @@ fn value(counters: &[Counter], name: &str) -> Option<Computed> {
     let derived = match name {
         "GHz" => of("cycles").and_then(first),
         "ipc" => of("instructions").and_then(first),
-        // As its author spells it.
-        "migratons" => return of("migrations").map(|counter| Computed::exact(counter.text.clone())),
+        MIGRATONS => return of(MIGRATIONS).map(|counter| Computed::exact(counter.text.clone())),
         name => match name.strip_suffix("-pct") {
             Some(stem) => {
                 // `branch-miss-pct` stands beside `branch-misses`.

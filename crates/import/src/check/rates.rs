@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::base::{Base, Ratio};
 use super::{Checked, Computed, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
 use crate::formats::rates_table::{RatesTable, parse_table};
@@ -25,18 +26,28 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         None => None,
     };
     for row in &table.rows {
-        for (index, cell) in row.cells.iter().enumerate() {
-            let offset = usize::from(base.is_some() && table.columns.is_empty());
-            let arm =
-                table.columns.get(index).cloned().unwrap_or_else(|| format!("col-{}", index + 1 + offset));
-            let rate = rates.get(&(arm.clone(), row.test.clone()));
-            let computed = match &base {
-                None => rate.cloned(),
-                Some(base) => ratio(rate, rates.get(&(base.clone(), row.test.clone()))),
-            };
-            let place = Place { line: row.line, row: &row.test, column: &arm };
-            checked.add(place, cell, computed.as_ref(), reading);
-        }
+        let offset = usize::from(base.is_some() && table.columns.is_empty());
+        let arm = |index: usize| {
+            table.columns.get(index).cloned().unwrap_or_else(|| format!("col-{}", index + 1 + offset))
+        };
+        let rate = |arm: &str| rates.get(&(arm.to_owned(), row.test.clone())).cloned();
+        let Some(base) = &base else {
+            for (index, cell) in row.cells.iter().enumerate() {
+                let arm = arm(index);
+                let place = Place { line: row.line, row: &row.test, column: &arm };
+                checked.add(place, cell, rate(&arm).as_ref(), reading);
+            }
+            continue;
+        };
+        let of_cell = |(index, cell): (usize, &String)| {
+            let column = arm(index);
+            let own = rate(&column);
+            Ratio { line: row.line, row: row.test.clone(), column, cell: cell.clone(), own }
+        };
+        let ratios: Vec<Ratio> = row.cells.iter().enumerate().map(of_cell).collect();
+        let place = Place { line: row.line, row: &row.test, column: base };
+        let base = Base { place, figure: rate(base), of_source: None, is_in_table: false };
+        checked.add_ratios(base, &ratios, &ratio, reading);
     }
     if checked.cells == 0 {
         return Err(Error::Missing {
@@ -75,9 +86,8 @@ fn base_of_unnamed(table: &RatesTable, rates: &Rates) -> Option<String> {
 }
 
 /// The quotient of rounded rates; measured, of the rates.
-fn ratio(rate: Option<&Computed>, base: Option<&Computed>) -> Option<Computed> {
+fn ratio(rate: &Computed, base: &Computed) -> Option<Computed> {
     let quotient = |a: &str, b: &str| Some(fixed(number(a)? / number(b)?, 2));
-    let (rate, base) = (rate?, base?);
     let published = quotient(&rate.published, &base.published)?;
     let measured =
         |one: &Computed| one.truth.as_ref().map_or(one.published.clone(), |(truth, _)| truth.clone());

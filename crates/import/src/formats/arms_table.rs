@@ -29,7 +29,7 @@ pub fn parse(input: impl Read) -> Result<ArmsTable, Broken> {
     let mut table = ArmsTable::default();
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         let mut cells: Vec<String> = line.split('\t').map(|cell| cell.trim().to_owned()).collect();
         let name = cells.pop().unwrap_or_default();
         if line.trim().is_empty() {

@@ -1,6 +1,6 @@
 //! RocksDB's db_bench: rows of `report.tsv`, alone or by test and version (`sum.*.txt`), and its own log.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
 use rqps_model::EndedBy;
@@ -28,7 +28,7 @@ pub struct Row {
 }
 
 /// Whether a step prepares the next one; its figures are published nowhere.
-fn is_preparation(test: &str) -> bool {
+pub fn is_preparation(test: &str) -> bool {
     test.starts_with("revrange.") || test.starts_with("overwritesome")
 }
 
@@ -36,11 +36,12 @@ fn is_preparation(test: &str) -> bool {
 pub fn parse_rows(input: impl Read) -> Result<(Vec<String>, Vec<Row>), Broken> {
     let mut lines = Lines::new(input);
     let (mut paths, mut rows): (Vec<String>, Vec<Row>) = (Vec::new(), Vec::new());
+    let mut known: HashMap<String, u32> = HashMap::new();
     let mut columns: Vec<String> = Vec::new();
     let mut index = 0;
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         if line.starts_with('#') || line.trim().is_empty() {
             continue;
         }
@@ -68,6 +69,12 @@ pub fn parse_rows(input: impl Read) -> Result<(Vec<String>, Vec<Row>), Broken> {
         if number(rate).is_none() && rate != "failed" {
             return Err(Broken::at(at, format!("ops_sec: {rate:?} is not a number")));
         }
+        // Its date and figures are those of one measurement.
+        if let Some(before) = known.insert(line.to_owned(), at).filter(|_| rate != "failed") {
+            let (test, version) = (cell("test"), cell("version"));
+            let why = format!("{test} of {version} has the same row in line {before}: leave out one of them");
+            return Err(Broken::at(at, why));
+        }
         rows.push(Row {
             test: cell("test").to_owned(),
             version: cell("version").to_owned(),
@@ -90,6 +97,9 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     // Rows of one version may be those of several compilers, which only the paths tell apart.
     let mut builds = HashSet::new();
     let is_ambiguous = rows.iter().any(|row| !builds.insert((&row.test, &row.version, &row.githash)));
+    if is_ambiguous && !paths.is_empty() {
+        expect_a_row_per_path(&rows, paths.len())?;
+    }
     let mut document = Document { tool: Some("db_bench".to_owned()), ..Document::default() };
     for row in &rows {
         let Some(rate) = number(&row.rate).filter(|_| !is_preparation(&row.test)) else { continue };
@@ -115,6 +125,20 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         rows.iter().filter_map(|row| dates::of_iso(&row.cells.iter().find(|(name, _)| name == "date")?.1));
     document.measured_at_ms = dates.min();
     Ok(document)
+}
+
+/// # Errors
+/// If a test has more or fewer rows than there are paths, so that nobody knows which row is whose.
+fn expect_a_row_per_path(rows: &[Row], paths: usize) -> Result<(), Broken> {
+    let is_last = |at: usize| rows.get(at + 1).is_none_or(|next| next.index == 0);
+    let wrong = rows.iter().enumerate().find(|(at, row)| is_last(*at) && row.index + 1 != paths);
+    let Some((_, row)) = wrong else { return Ok(()) };
+    let why = format!(
+        "{} has {} rows, but there are {paths} paths at the top, which alone tell rows of one version apart: give a row for each",
+        row.test,
+        row.index + 1
+    );
+    Err(Broken::at(row.line, why))
 }
 
 fn version(text: &str) -> Option<(u32, u32)> {
@@ -178,7 +202,10 @@ pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
     let mut settings: Vec<Value> = Vec::new();
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some((line, has_end)) = lines.next_with_end()? else { break };
+        if !(has_end || line.trim().is_empty() || line.contains("micros/op") && line.contains(';')) {
+            return Err(Broken::cut_off(at));
+        }
         if let Some(setting) = setting(line, at) {
             settings.retain(|known| known.name != setting.name);
             settings.push(setting);

@@ -123,7 +123,7 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
     let mut in_job = false;
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         if let Some(rest) = line.strip_prefix("O_DIRECT with ") {
             label =
                 rest.split_once(" for block size ").map(|(how, size)| (format!("{how}_{}", size.trim()), at));

@@ -37,7 +37,7 @@ pub fn parse(input: impl Read) -> Result<Vec<Row>, Broken> {
     let mut rows = Vec::new();
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         if !line.trim().is_empty() {
             rows.push(row(line, at).ok_or_else(|| Broken::at(at, "not rate, MB/s, latency, jobs, test"))?);
         }

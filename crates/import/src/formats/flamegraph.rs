@@ -23,6 +23,11 @@ struct Frame {
 
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let text = whole(input)?;
+    // Frames that are missing would be time of their callers.
+    if !text.trim_end().ends_with("</svg>") {
+        let last = text.lines().count().max(1) as u32;
+        return Err(Broken::at(last, "no </svg> at its end: the file is cut off; import the whole file"));
+    }
     let stacks = folded(&frames(&text)?)?;
     let measurement = Measurement { stacks: Some(stacks), line: 1, ..Measurement::default() };
     Ok(Document {

@@ -65,13 +65,24 @@ fn virtual_users(line: &str) -> Option<u32> {
     words.last()?.parse().ok()
 }
 
+/// Whether a line without its end may have been one of a virtual user, and has no whole result. The last line may be a
+/// prompt.
+fn is_cut_off(line: &str) -> bool {
+    const USER: &str = "Vuser";
+    let is_of_user = line.starts_with(USER) || (!line.is_empty() && USER.starts_with(line));
+    is_of_user && result(line).is_none()
+}
+
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let mut lines = Lines::new(input);
     let mut document = Document::default();
     let mut users = None;
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some((line, has_end)) = lines.next_with_end()? else { break };
+        if !has_end && is_cut_off(line) {
+            return Err(Broken::cut_off(at));
+        }
         if let Some(version) = line.strip_prefix("HammerDB CLI v") {
             document.tool = Some(format!("HammerDB {}", version.trim()));
         }

@@ -64,7 +64,7 @@ pub fn parse_sums(input: impl Read) -> Result<Iostat, Broken> {
     let mut in_devices = false;
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(first) = words.first() else {
             in_devices = false;

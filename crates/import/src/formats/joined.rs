@@ -56,7 +56,7 @@ pub fn parse(input: impl Read) -> Result<Vec<JoinedRow>, Broken> {
     let mut rows: Vec<JoinedRow> = Vec::new();
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         if line.trim().is_empty() {
             continue;
         }

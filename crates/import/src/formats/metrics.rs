@@ -130,7 +130,7 @@ pub fn parse_tables(input: impl Read) -> Result<Vec<MetricsTable>, Broken> {
     let (mut is_relative, mut is_new) = (false, true);
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         if line.trim().is_empty() {
             is_new = true;
             continue;

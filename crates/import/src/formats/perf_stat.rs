@@ -29,7 +29,7 @@ pub fn parse_counters(input: impl Read) -> Result<(Vec<Counter>, Option<i64>), B
     let mut open = 0;
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         let line = line.trim();
         if let Some(started) = line.strip_prefix("# started on ") {
             date = date.or_else(|| dates::of_date_command(started));

@@ -41,7 +41,8 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
     let mut lines_of_tests: HashMap<String, u32> = HashMap::new();
     loop {
         let at = lines.number() + 1;
-        let Some((line, has_end)) = lines.next_with_end()? else { break };
+        // A name that is cut off is another test's.
+        let Some(line) = lines.next_whole()? else { break };
         if let Some(base) = line.strip_prefix("Relative to:") {
             table.relative_to = Some(base.trim().to_owned());
         } else if let Some((column, name)) = line.split_once(" : ").filter(|(column, _)| is_column(column)) {
@@ -58,10 +59,6 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
             let test = cells.pop().unwrap_or_default();
             add(&mut table, &mut lines_of_tests, test, cells, at)?;
         } else {
-            // Names come first, figures last.
-            if !has_end {
-                return Err(Broken::cut_off(at));
-            }
             let mut cells = line.split(',').map(|cell| cell.trim().to_owned());
             let test = cells.next().unwrap_or_default();
             add(&mut table, &mut lines_of_tests, test, cells.collect(), at)?;

@@ -52,7 +52,11 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let (mut run, mut before): (Option<Run>, Options) = (None, Options::default());
     loop {
         let number = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some((line, has_end)) = lines.next_with_end()? else { break };
+        // After the last line of a run come no figures that count.
+        if !(has_end || line.trim().is_empty() || line.trim_start().starts_with("execution time ")) {
+            return Err(Broken::cut_off(number));
+        }
         if let Some(version) = line.strip_prefix("sysbench ").filter(|rest| is_version(rest)) {
             finish(run.take(), number, &mut document)?;
             let tool = format!("sysbench {}", version.split_whitespace().next().unwrap_or_default());

@@ -33,7 +33,7 @@ pub fn parse_means(input: impl Read) -> Result<Vmstat, Broken> {
     let mut means = Vmstat::default();
     loop {
         let at = lines.number() + 1;
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next_whole()? else { break };
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(first) = words.first() else { continue };
         if words.contains(&"us") && words.contains(&"sy") {

@@ -74,7 +74,7 @@ fn is_whole(line: &str) -> bool {
     };
     match line.contains(" - Takes(s): ") {
         true => is_after(),
-        false => !line.starts_with('[') || line.contains(", Return="),
+        false => line.trim().is_empty() || line.contains(", Return="),
     }
 }
 

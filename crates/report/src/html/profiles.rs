@@ -44,7 +44,8 @@ pub(super) fn flamegraphs(page: &Page<'_>, step: &TestStep, bytes_max: usize) ->
             details {
                 summary { "CPU profiles" }
                 p.legend {
-                    "Width is CPU time. Profiles come from a separate pass, not from measured windows."
+                    @if page.run.meta.is_imported() { "Width is CPU time, of the imported flamegraphs." }
+                    @else { "Width is CPU time. Profiles come from a separate pass, not from measured windows." }
                     span.script-only { " Click a frame to zoom in, the bottom frame to zoom out." }
                 }
                 @for one in shown { (one) }
@@ -66,8 +67,10 @@ fn graph(
         None => flamegraph(&folded, &format!("{arm}, {}", profile.test)),
         Some(base) => {
             let title = format!("{arm} against {}, {}: red takes more", base.action.arm, profile.test);
+            // Imported flamegraphs do not tell of how many operations they are: then shares are compared.
             let operations = (base.result.operations, profile.operations);
-            flamegraph_difference(&page.run.folded(&base.result)?, &folded, &title, Some(operations))
+            let operations = Some(operations).filter(|(base, arm)| *base > 0.0 && *arm > 0.0);
+            flamegraph_difference(&page.run.folded(&base.result)?, &folded, &title, operations)
         }
     };
     let damaged = |reason: String| Error::Output(format!("{}: {reason}", profile.file));
@@ -93,9 +96,14 @@ fn graph(
             }
             @if base.is_none() {
                 p.legend {
-                    (profile.samples) " samples of " (profile.event) " by " (profile.sampled_by)
-                    @if profile.lost_samples > 0 { ", " (profile.lost_samples) " lost" }
-                    "." @if let Some(note) = &profile.note { " " (note) }
+                    @if page.run.meta.is_imported() {
+                        (rqps_model::grouped(profile.samples, ',')) " samples, as the imported flamegraph counts them; frames too narrow \
+                        to be drawn there are part of their callers."
+                    } @else {
+                        (profile.samples) " samples of " (profile.event) " by " (profile.sampled_by)
+                        @if profile.lost_samples > 0 { ", " (profile.lost_samples) " lost" }
+                        "." @if let Some(note) = &profile.note { " " (note) }
+                    }
                 }
             }
         }

@@ -187,6 +187,73 @@ fn a_test_s_page_says_where_its_change_arrived() {
     assert!(page.contains("19devel") && page.contains("rate relative to PostgreSQL 16.11"), "{arrived}");
 }
 
+/// Runs of two versions each, of which the next one has the later: each has a base of its own.
+fn nightly_runs(results: &Path) -> Vec<PathBuf> {
+    let pair = |seed, arms: [(&'static str, &'static str); 2], factor| {
+        let effects = vec![(1, "hot-points", factor, 1.0)];
+        let spec = Spec { name: "night", arms: arms.to_vec(), effects, blocks: 8, seed, ..Spec::default() };
+        write_run(results, &spec).unwrap()
+    };
+    vec![
+        pair(1, [("old", "16.1"), ("new", "16.2")], 0.5),
+        pair(2, [("old", "16.2"), ("new", "16.4")], 0.5),
+        // The base is the later version, and of another branch of the chain.
+        pair(3, [("old", "16.4"), ("new", "16.3")], 4.0),
+        pair(4, [("alone", "9.1"), ("other", "9.2")], 1.0),
+    ]
+}
+
+#[test]
+fn runs_that_have_a_version_in_common_are_one_course() {
+    let results = tempfile::tempdir().unwrap();
+    let files = files(&nightly_runs(results.path()));
+    let page = files.iter().find(|file| file.path.ends_with(".hot-points.html")).unwrap();
+    let course =
+        page.content.split("id=\"course\"").nth(1).unwrap().split("Where changes arrived").next().unwrap();
+    assert!(course.contains("Rate relative to PostgreSQL 16.1, 3 runs joined"), "{course}");
+    assert!(course.contains("2 of them were not measured against PostgreSQL 16.1"), "{course}");
+    assert!(!course.contains("No 3 versions") && !course.contains("9.1"), "{course}");
+    let points = course.split("all runs, 16.").skip(1).take(4).map(|rest| rest.split_once(": ").unwrap());
+    let points: Vec<(&str, f64)> =
+        points.map(|(at, rest)| (at, rest.split([',', ' ']).next().unwrap().parse().unwrap())).collect();
+    for ((at, ratio), expected) in points.iter().zip([("1", 1.0), ("2", 0.5), ("3", 1.0), ("4", 0.25)]) {
+        assert!(*at == expected.0 && (ratio / expected.1 - 1.0).abs() < 0.1, "{points:?}");
+    }
+    // Each version with what it was measured against.
+    let row = course.split("<tr>").find(|row| row.contains(">16.3</th>")).unwrap();
+    assert!(row.contains("<td>16.4</td>"), "{row}");
+    // The line goes over all of them.
+    let line = course
+        .split("class=\"line\"")
+        .nth(1)
+        .unwrap()
+        .split(" d=\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    assert_eq!((line.matches('M').count(), line.matches('L').count()), (1, 3), "{line}");
+}
+
+/// A run that skips a version that another run has is a line, not dots.
+#[test]
+fn lines_connect_neighbours_that_were_measured() {
+    let results = tempfile::tempdir().unwrap();
+    let run = |seed, arms: [(&'static str, &'static str); 3]| {
+        write_run(results.path(), &Spec { name: "r", arms: arms.to_vec(), seed, ..Spec::default() }).unwrap()
+    };
+    let runs = [
+        run(1, [("base", "16.1"), ("b", "16.3"), ("c", "16.5")]),
+        run(2, [("base", "16.1"), ("b", "16.2"), ("c", "16.4")]),
+    ];
+    let files = files(&runs);
+    let page = files.iter().find(|file| file.path.ends_with(".hot-points.html")).unwrap();
+    let lines: Vec<&str> =
+        page.content.split("class=\"line\"").skip(1).map(|rest| rest.split('>').next().unwrap()).collect();
+    assert!(lines.len() >= 2 && lines.iter().all(|line| line.matches('M').count() == 1), "{lines:?}");
+}
+
 /// An interrupted run is in the lists, and says so; badge and feed stay those of the last complete run.
 #[test]
 fn an_unfinished_run_says_so_and_is_no_news() {

@@ -74,7 +74,9 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
 /// Whether a line has all of its last figure, which a word, a parenthesis or a statement follows.
 fn is_whole(line: &str) -> bool {
     let is_statement = || line.starts_with("  ") && line.contains(char::is_alphabetic);
-    line.is_empty() || line.ends_with(|c: char| c.is_alphabetic() || ");".contains(c)) || is_statement()
+    let has_figure = || line.contains(" = ") || line.contains(": ") && !line.starts_with("SQL script ");
+    let ends = || line.ends_with(|c: char| c.is_alphabetic() || ");".contains(c));
+    line.is_empty() || has_figure() && ends() || is_statement()
 }
 
 /// The first line of a run: a banner since 14, else the start of the vacuum, progress, or the first figure.

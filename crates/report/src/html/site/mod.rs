@@ -2,10 +2,12 @@
 //! links are relative and nothing is fetched, so that it works from a file share as well as from a web server.
 //!
 //! Where to look: `run.rs` has a run's page, `index.rs` the lists and their search, `test.rs` a test over all runs,
-//! `feed.rs` the feed and the badges. The same runs always give the same bytes.
+//! `course.rs` and `joined.rs` its charts, `feed.rs` the feed and the badges. The same runs always give the same bytes.
 
+mod course;
 mod feed;
 mod index;
+mod joined;
 mod run;
 mod test;
 

@@ -1,30 +1,22 @@
 //! A test over all runs: its course over versions, where changes arrived, and every result.
 
 use maud::{Markup, html};
-use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
 use rqps_stats::Verdict;
 use rqps_store::counted;
-use rqps_verdicts::version_key;
 
 use super::super::marks::{figure as verdict_figure, interval};
 use super::super::shell::Frame;
 use super::super::{breakable, versions_figure};
+use super::course::{Found, VERSIONS_MIN, courses};
+use super::joined::{Joined, joined};
 use super::run::{ArmOfResult, ArmResult, SiteRun};
 use super::{FRAME_BYTES, PAGE_BYTES_MAX, SiteFile, SiteTest};
 use crate::number;
 
-/// Maximum lines of a chart, and charts: more cannot be distinguished, or read.
-const LINES_MAX: usize = 8;
-const CHARTS_MAX: usize = 12;
-/// Fewest versions of a course, base included.
-const VERSIONS_MIN: usize = 3;
 /// Maximum arrivals listed.
 const ARRIVALS_MAX: usize = 200;
 /// Maximum size of the table.
 const ROWS_BYTES_MAX: usize = PAGE_BYTES_MAX - FRAME_BYTES - 900_000;
-
-/// A run's result, newest run first.
-type Found<'a> = (&'a SiteRun, &'a ArmResult);
 
 pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
     let of_runs = || test.runs.iter().map(|(run, place)| (&runs[*run], &runs[*run].tests[*place]));
@@ -33,14 +25,19 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
     let arrivals: Vec<(&SiteRun, &String)> =
         of_runs().flat_map(|(run, test)| test.arrivals.iter().map(move |arrival| (run, arrival))).collect();
     let courses = courses(&found);
+    let joined = joined(&found, &courses);
     let main = html! {
         section #course {
             h1 { (test.name) }
             p.about { (test.workload) ", " (counted(test.runs.len(), "run")) "." }
             h2 { "Over versions" }
-            @if courses.is_empty() {
-                p { "No runs with one base have " (VERSIONS_MIN) " versions; the table has every result." }
+            @if courses.is_empty() && joined.is_empty() {
+                p {
+                    "No " (VERSIONS_MIN) " versions were measured against one base, or are joined by runs with a version in \
+                    common; the table has every result."
+                }
             }
+            @for one in &joined { (of_joined(one)) }
             div.charts { @for chart in &courses { (versions_figure(chart)) } }
             h2 { "Where changes arrived" }
             @if arrivals.is_empty() {
@@ -66,6 +63,49 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
         footer: html! { p { "Written by rqps " (env!("CARGO_PKG_VERSION")) "." } },
     };
     SiteFile { path: test.path(), content: frame.page(&main) }
+}
+
+/// All runs in one chart, and how each version is joined to the others.
+fn of_joined(joined: &Joined<'_>) -> Markup {
+    let Joined { chart, base, chained, .. } = joined;
+    html! {
+        div.charts { (versions_figure(chart)) }
+        @if *chained > 0 {
+            p.legend {
+                "No run has all these versions. " (chained) " of them were not measured against " (base) ", but against a \
+                version that other runs compare with it: their ratios are products, with the errors of each run and what changed \
+                from one run to the next, so there is no verdict on them."
+            }
+        }
+        details {
+            summary { "How versions are joined" }
+            div.scroll tabindex="0" role="group" aria-label="How versions are joined" {
+                table.names {
+                    caption { "Rate relative to " (base) }
+                    thead {
+                        tr {
+                            th scope="col" { "version" }
+                            th.num scope="col" { "rate" }
+                            th scope="col" { "measured against" }
+                            th.num scope="col" { "there" }
+                            th scope="col" { "in run" }
+                        }
+                    }
+                    tbody {
+                        @for joint in &joined.joints {
+                            tr {
+                                th scope="row" { (joint.version) }
+                                td.num { (format!("{:.2}", joint.ratio)) }
+                                td { (joint.against) }
+                                td.num { (format!("{:.2}", joint.there)) }
+                                td { (link(joint.run)) (unfinished(joint.run)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn results(found: &[Found<'_>]) -> Markup {
@@ -178,79 +218,4 @@ pub(super) fn unfinished(run: &SiteRun) -> Markup {
 
 fn day(run: &SiteRun) -> String {
     number::utc(run.created_at_ms).chars().take("2026-07-30".len()).collect()
-}
-
-/// A result with a version, against a base with one of the same DBMS: the run, the base, the result.
-type OfSeries<'a> = (&'a SiteRun, &'a ArmOfResult, &'a ArmResult);
-
-/// A chart for each DBMS and version of base, of the newest runs.
-fn courses(found: &[Found<'_>]) -> Vec<VersionChart> {
-    let mut found: Vec<OfSeries<'_>> = found.iter().filter_map(of_series).collect();
-    let key = |base: &ArmOfResult| (base.dbms.clone(), version_key(&base.version));
-    // A stable order: within a base, the newest run stays first.
-    found.sort_by_cached_key(|(_, base, _)| key(base));
-    let of_bases = found.chunk_by(|(_, a, _), (_, b, _)| key(a) == key(b));
-    of_bases.filter_map(course).take(CHARTS_MAX).enumerate().map(numbered).collect()
-}
-
-fn of_series<'a>((run, result): &Found<'a>) -> Option<OfSeries<'a>> {
-    let base = result.base.as_ref()?;
-    let is_version = base.dbms == result.arm.dbms && !result.arm.version.is_empty();
-    is_version.then_some((*run, base, *result))
-}
-
-fn numbered((number, chart): (usize, VersionChart)) -> VersionChart {
-    VersionChart { id: format!("course-{number}"), ..chart }
-}
-
-fn course(found: &[OfSeries<'_>]) -> Option<VersionChart> {
-    let (_, base, _) = found.first()?;
-    // Arms of a run that differ in their config are lines of their own.
-    let mut lines: Vec<((&SiteRun, &str), Vec<&ArmResult>)> = Vec::new();
-    for (run, _, result) in found {
-        let config = result.arm.config.as_str();
-        match lines.iter_mut().find(|((of, known), _)| of.stem == run.stem && *known == config) {
-            Some((_, results)) => results.push(result),
-            None => lines.push(((run, config), vec![result])),
-        }
-    }
-    let all = lines.len();
-    lines.truncate(LINES_MAX);
-    let mut versions: Vec<&str> =
-        lines.iter().flat_map(|(_, results)| results).map(|result| result.arm.version.as_str()).collect();
-    versions.push(&base.version);
-    versions.sort_by_key(|version| version_key(version));
-    versions.dedup();
-    if versions.len() < VERSIONS_MIN {
-        return None;
-    }
-    let several = |run: &SiteRun| lines.iter().filter(|((of, _), _)| of.stem == run.stem).count() > 1;
-    let line = |((run, config), results): &((&SiteRun, &str), Vec<&ArmResult>)| {
-        let config = if several(run) { format!(", {config}") } else { String::new() };
-        let state = run.unfinished.map_or_else(String::new, |state| format!(" ({state})"));
-        VersionLine {
-            label: format!("{}{config}{state}", run.name),
-            points: versions.iter().map(|version| point(base, version, results)).collect(),
-        }
-    };
-    let base = base.release();
-    let part = if all > LINES_MAX { format!(", the newest {LINES_MAX} of {all}") } else { String::new() };
-    Some(VersionChart {
-        id: String::new(),
-        title: format!("Rate relative to {base}{part}"),
-        axis: format!("rate relative to {base}"),
-        versions: versions.iter().map(|version| (*version).to_owned()).collect(),
-        lines: lines.iter().map(line).collect(),
-        width: 0.0,
-    })
-}
-
-fn point(base: &ArmOfResult, version: &str, results: &[&ArmResult]) -> Option<RatioPoint> {
-    match results.iter().find(|result| result.arm.version == version) {
-        Some(result) => result.rate,
-        None if version == base.version => {
-            Some(RatioPoint { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: ChartMark::Same })
-        }
-        None => None,
-    }
 }
