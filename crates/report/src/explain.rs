@@ -145,8 +145,8 @@ fn no_figures(rates_only: &[Explanation]) -> Option<String> {
 fn flamegraphs_only(run: &Run, all: &[Explanation]) -> Option<String> {
     Some(format!(
         "The imported files have rates and flamegraphs of {}, and no figures to explain them from. \
-         `rqps report {} --html FILE` draws the flamegraphs, and their difference if both arms have one. Output of vmstat, \
-         iostat and perf stat tells more if it is given to the import beside the results.",
+         `rqps report {} --html FILE` draws the flamegraphs, and their difference if both arms have one. \
+         Output of vmstat, iostat and perf stat tells more if it is given to the import beside the results.",
         tests_of(all)?,
         run.folder.name()
     ))

@@ -89,8 +89,8 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
     let bases: Vec<&Difference> = checked.differences.iter().filter(|one| one.ratios > 0).collect();
     if let Some(first) = bases.first() {
         out::message(&format!(
-            "a base is wrong, not the ratios to it, which are compared with the base that most of them fit: {} of {} is {}, but \
-             {}{}",
+            "a base is wrong, not the ratios to it, which are compared with the base that most of them fit: {} of {}, {} as \
+             published, {} by the sources{}",
             first.column,
             first.row,
             first.published,

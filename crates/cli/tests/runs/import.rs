@@ -370,7 +370,8 @@ fn sysbench(queries: u64) -> String {
         "sysbench 1.0.20\n\nNumber of threads: 1\n\nThreads started!\n\nSQL statistics:\n    \
          transactions: {queries} ({rate:.2} per sec.)\n    \
          queries: {queries} ({rate:.2} per sec.)\n    ignored errors: 0 (0.00 per sec.)\n\nGeneral statistics:\n    \
-         total time: 10.0000s\n    total number of events: {queries}\n\nLatency (ms):\n min: 0.01\n avg: 0.10\n max: 3.00\n\n\
+         total time: 10.0000s\n    total number of events: {queries}\n\n\
+         Latency (ms):\n min: 0.01\n avg: 0.10\n max: 3.00\n\n\
          Threads fairness:\n    events (avg/stddev): {queries}.0000/0.00\n    execution time (avg/stddev): 9.9/0.00\n"
     )
 }

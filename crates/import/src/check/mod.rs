@@ -145,15 +145,25 @@ impl Checked {
         }
     }
 
-    /// Names that may be the same thing: of rows, columns or arms.
+    /// Names that may be the same thing: of rows, columns or arms. Where the sources are of a part of the table only,
+    /// nothing was renamed.
     pub fn renamed(&self) -> Vec<Renamed<'_>> {
-        let of_sources = || self.lacking.iter().map(String::as_str);
-        // A row's name may have its arm at the end.
-        let near = |name: &str| {
-            nearest(name, of_sources()).or_else(|| nearest(name.rsplit(' ').next()?, of_sources()))
-        };
-        let names = self.without_source_in().into_iter();
-        names.filter_map(|name| Some(Renamed { in_table: name, in_sources: near(name)? })).collect()
+        let mut of_sources: Vec<&str> = self.lacking.iter().map(String::as_str).collect();
+        let names = self.without_source_in();
+        if names.len() > of_sources.len() {
+            return Vec::new();
+        }
+        let mut renamed = Vec::new();
+        for in_table in names {
+            // A row's name may have its arm at the end.
+            let arm = in_table.rsplit(' ').next().unwrap_or(in_table);
+            let near = [in_table, arm].into_iter().find_map(|name| nearest(name, of_sources.iter().copied()));
+            if let Some(in_sources) = near {
+                of_sources.retain(|name| *name != in_sources);
+                renamed.push(Renamed { in_table, in_sources });
+            }
+        }
+        renamed
     }
 
     /// Columns without any source, and rows without one in other columns.

@@ -72,9 +72,9 @@ fn of_joined(joined: &Joined<'_>) -> Markup {
         div.charts { (versions_figure(chart)) }
         @if *chained > 0 {
             p.legend {
-                "No run has all these versions. " (chained) " of them were not measured against " (base) ", but against a \
-                version that other runs compare with it: their ratios are products, with the errors of each run and what changed \
-                from one run to the next, so there is no verdict on them."
+                "No run has all these versions. " (chained) " of them were not measured against " (base) ", but against \
+                a version that other runs compare with it: their ratios are products, with the errors of each run and \
+                what changed from one run to the next, so there is no verdict on them."
             }
         }
         details {
@@ -86,7 +86,7 @@ fn of_joined(joined: &Joined<'_>) -> Markup {
                         tr {
                             th scope="col" { "version" }
                             th.num scope="col" { "rate" }
-                            th scope="col" { "measured against" }
+                            th scope="col" { "compared with" }
                             th.num scope="col" { "there" }
                             th scope="col" { "in run" }
                         }
@@ -98,7 +98,7 @@ fn of_joined(joined: &Joined<'_>) -> Markup {
                                 td.num { (format!("{:.2}", joint.ratio)) }
                                 td { (joint.against) }
                                 td.num { (format!("{:.2}", joint.there)) }
-                                td { (link(joint.run)) (unfinished(joint.run)) }
+                                td { (link(joint.run)) span.interval { (day(joint.run)) (unfinished(joint.run)) } }
                             }
                         }
                     }
