@@ -164,11 +164,17 @@ fn wait(child: &mut Child, report: &Path, lead: &mut dyn Lead) -> Result<std::pr
     }
 }
 
-/// The end of what it printed: its error output without the progress lines, or else its output.
+/// Lines of its error output that are no errors: progress, and what it prints at its start.
+const NO_ERRORS: [&str; 6] =
+    ["... finished", "RocksDB:", "Date:", "CPU:", "CPUCache:", "Initializing RocksDB"];
+
+/// The end of what it printed: the errors in its error output, or else its output.
 fn last_words(out: &str, errors: &str) -> String {
     let useful = |text: &str| {
         let lines = text.lines().flat_map(|line| line.split('\r'));
-        let lines = lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("... finished"));
+        let is_error =
+            |line: &str| !line.is_empty() && !NO_ERRORS.iter().any(|start| line.starts_with(start));
+        let lines = lines.map(str::trim).filter(|line| is_error(line));
         lines.collect::<Vec<_>>().join("; ")
     };
     let (out, errors) = (useful(out), useful(errors));
@@ -428,7 +434,7 @@ rocksdb.number.keys.read COUNT : 2000
 
     #[test]
     fn last_words_are_errors_without_progress() {
-        let errors = "... finished 100 ops        \rput error: IO error: No space left\n";
+        let errors = "RocksDB:    version 7.8.3\nCPU:        2 * X\n... finished 100 ops        \rput error: IO error: No space left\n";
         assert_eq!(last_words("DB path: [x]", errors), "put error: IO error: No space left");
         assert_eq!(last_words("open error", ""), "open error");
     }

@@ -11,6 +11,9 @@ use rqps_wire::Error as Wire;
 
 const ENGINE: &str = "RocksDB";
 
+/// How RocksDB reports data that is not what it wrote.
+const DAMAGED: &str = "Corruption: ";
+
 /// How long an answer may take: a flush of all memtables on a slow disk.
 const ANSWER_MAX: Duration = Duration::from_secs(300);
 
@@ -40,7 +43,14 @@ impl Connection {
         Wire::Closed { endpoint: self.endpoint.clone(), statement: doing.to_owned(), last_words: None, cause }
     }
 
+    /// RocksDB's error, and what can be done about it if it will come again.
     pub fn refused(message: String, request: &str) -> Wire {
+        let message = match message.contains(DAMAGED) {
+            true => {
+                format!("{message}; the database is damaged: `rqps clean` deletes it, then start a new run")
+            }
+            false => message,
+        };
         Wire::Refused { engine: ENGINE, message, request: request.to_owned() }
     }
 
@@ -108,5 +118,17 @@ impl Connection {
 
     fn unexpected(&self, reply: &Reply) -> Wire {
         Wire::Protocol { server: ENGINE, endpoint: self.endpoint.clone(), what: format!("{reply:?}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Connection;
+
+    #[test]
+    fn damage_comes_with_its_remedy() {
+        let text = |message: &str| Connection::refused(message.to_owned(), "running a step").to_string();
+        assert!(text("Corruption: block checksum mismatch").contains("`rqps clean` deletes it"));
+        assert!(!text("IO error: No space left on device").contains("damaged"));
     }
 }
