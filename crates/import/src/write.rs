@@ -322,9 +322,10 @@ impl Assembled {
         distinct(self.results.iter().map(|result| self.sources[result.source].format.as_str()))
     }
 
-    /// Programs, each with the version that one of its files tells.
+    /// Programs that measured the rates, each with the version that one of its files tells.
     fn tools(&self) -> Vec<&str> {
-        let all = distinct(self.sources.iter().filter_map(|source| source.tool.as_deref()));
+        let sources = self.results.iter().map(|result| &self.sources[result.source]);
+        let all = distinct(sources.filter_map(|source| source.tool.as_deref()));
         let is_told = |tool: &&str| {
             !all.iter().any(|other| other.strip_prefix(tool).is_some_and(|version| version.starts_with(' ')))
         };

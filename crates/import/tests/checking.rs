@@ -43,11 +43,18 @@ fn rows_and_arms_that_a_table_or_its_source_lacks_are_named() {
     let one = table(dir.path(), "qps.abs.tsv", "col-1 : a\ncol-2 : b", &["100\t200\tx", "100\t150\ty"]);
     let found = checked(&all, &[&one]).unwrap();
     assert_eq!((found.cells, found.without_source, found.without_source_in()), (2, 2, vec!["c"]));
-    // Sources of a part of the table, and with more than it: nothing was renamed.
-    let parts = table(dir.path(), "qps.abs.tsv", "col-1 : a\ncol-2 : b", &["100\t200\tx", "100\t150\tyy"]);
-    let more = table(dir.path(), "qps.rel.tsv", RATIOS, &["2.00\tx", "1.50\ty", "1.50\tyyz"]);
-    let found = checked(&more, &[&parts]).unwrap();
-    assert_eq!((found.without_source_in(), found.renamed().len()), (vec!["y", "yyz"], 0));
+    // Sources of a part of the table, and with more than it: only a slip is another name.
+    let parts = |name: &str| {
+        let rows = ["100\t200\tx".to_owned(), format!("100\t150\t{name}")];
+        table(dir.path(), "qps.abs.tsv", "col-1 : a\ncol-2 : b", &rows.each_ref().map(String::as_str))
+    };
+    let more =
+        table(dir.path(), "qps.rel.tsv", RATIOS, &["2.00\tx", "1.50\tscan_range=10", "1.50\tscna_range=100"]);
+    let found = checked(&more, &[&parts("scan_range=1")]).unwrap();
+    assert_eq!((found.without_source_in().len(), found.renamed().len()), (2, 0));
+    let found = checked(&more, &[&parts("scan_range=100")]).unwrap();
+    let pairs: Vec<(&str, &str)> = found.renamed().iter().map(|one| (one.in_table, one.in_sources)).collect();
+    assert_eq!(pairs, [("scna_range=100", "scan_range=100")]);
 }
 
 #[test]

@@ -433,7 +433,8 @@ fn a_flamegraph_that_was_imported_is_not_asked_for() {
         arguments.push(format!("{arm}={}", path.display()));
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--name", "flames"]).collect();
-    bench.call(&arguments).expect(0);
+    let shown = bench.call(&arguments).expect(0).stdout;
+    assert!(!shown.contains("Measured with flamegraph"), "{shown}");
     let told = bench.call(&["explain", "flames"]).expect(0).stdout;
     assert!(told.contains("rates and flamegraphs of scan"), "{told}");
     let others = told.split("rates of insert and no figures").nth(1).unwrap_or_else(|| panic!("{told}"));

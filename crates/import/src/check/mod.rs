@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rqps_model::nearest;
+use rqps_model::{edit_distance, nearest};
 
 use crate::error::{Broken, Error, Result};
 use crate::formats::Format;
@@ -24,6 +24,9 @@ use crate::model::Quirk;
 
 const TABLES: &str = "arms-table, rates-table, metrics-table, step-metrics, fio-table, hammerdb-csv, insert-benchmark, perf-values, \
                       joined-counters";
+
+/// Characters in which a name differs by a slip: two that are exchanged.
+const SLIP_CHARS_MAX: usize = 2;
 
 /// A recomputed table.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -146,19 +149,17 @@ impl Checked {
     }
 
     /// Names that may be the same thing: of rows, columns or arms. Where the sources are of a part of the table only,
-    /// nothing was renamed.
+    /// others are tests or versions of their own, so that just a slip makes a name another.
     pub fn renamed(&self) -> Vec<Renamed<'_>> {
         let mut of_sources: Vec<&str> = self.lacking.iter().map(String::as_str).collect();
         let names = self.without_source_in();
-        if names.len() > of_sources.len() {
-            return Vec::new();
-        }
+        let is_part = names.len() > of_sources.len();
         let mut renamed = Vec::new();
         for in_table in names {
             // A row's name may have its arm at the end.
             let arm = in_table.rsplit(' ').next().unwrap_or(in_table);
             let near = [in_table, arm].into_iter().find_map(|name| nearest(name, of_sources.iter().copied()));
-            if let Some(in_sources) = near {
+            if let Some(in_sources) = near.filter(|near| !is_part || is_slip(in_table, near)) {
                 of_sources.retain(|name| *name != in_sources);
                 renamed.push(Renamed { in_table, in_sources });
             }
@@ -177,6 +178,12 @@ impl Checked {
         }
         names
     }
+}
+
+/// Whether two names differ in few characters, and not in digits alone, as versions do.
+fn is_slip(one: &str, other: &str) -> bool {
+    let words = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    edit_distance(one, other) <= SLIP_CHARS_MAX && words(one) != words(other)
 }
 
 /// A file with its format.
