@@ -1,15 +1,16 @@
 //! What a run was measured under, in a line: clients, rows, how base was compiled, and settings that decide what a
 //! figure means.
 
-use rqps_model::{Family, Role, grouped, numbers_of};
+use rqps_model::{Dbms, Family, Role, grouped, numbers_of};
 use rqps_store::{Arm, Run, counted};
 
 use crate::document::Block;
 use crate::families::toolchain;
 use crate::words;
 
-/// Settings without which a figure can't be compared with others': durability, background work, parallelism, caches.
-const SETTINGS: [&str; 11] = [
+/// Settings without which a figure can't be compared with others': durability, background work, parallelism, caches,
+/// compression.
+const SETTINGS: [&str; 15] = [
     "fsync",
     "synchronous_commit",
     "innodb_flush_log_at_trx_commit",
@@ -21,6 +22,10 @@ const SETTINGS: [&str; 11] = [
     "shared_buffers",
     "innodb_buffer_pool_size",
     "innodb_doublewrite",
+    "compression",
+    "use_direct_reads",
+    "max_background_jobs",
+    "write_buffer_size",
 ];
 /// The flag that compiles for size.
 const FOR_SIZE: &str = "-Os";
@@ -59,14 +64,15 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
         return by.chain(clients).collect::<Vec<_>>().join(", ");
     }
     let mut parts = vec![numbers_of(tests.map(|step| step.clients), words::client_noun(run))];
-    // A directory has neither tables nor a server.
+    // A directory has neither rows nor a program.
     if meta.tables > 0 {
-        parts.push(format!(
-            "{} rows in {}",
-            grouped(meta.rows_per_table * u64::from(meta.tables), ','),
-            counted(meta.tables as usize, "table")
-        ));
-        parts.push(format!("a server built by {}", toolchain(family)));
+        let rows = grouped(meta.rows_per_table * u64::from(meta.tables), ',');
+        let is_library = base.dbms.parse().is_ok_and(|dbms: Dbms| !dbms.speaks_sql());
+        let (rows, program) = match is_library {
+            true => (format!("{rows} keys"), "library"),
+            false => (format!("{rows} rows in {}", counted(meta.tables as usize, "table")), "server"),
+        };
+        parts.extend([rows, format!("a {program} built by {}", toolchain(family))]);
     }
     let setting = |name: &&str| {
         let setting = base.settings.iter().find(|setting| setting.name == *name)?;
