@@ -91,14 +91,20 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Figures, String> {
     })
 }
 
-/// The latencies of all jobs. The highest bucket's value is replaced by the maximum.
+/// The latencies of all jobs. A bucket has the value in its middle; one latency of the highest is the job's maximum.
 fn histogram<'a>(latencies: impl Iterator<Item = &'a Latency>) -> Result<Histogram<u64>, String> {
     let mut all = latency_histogram().map_err(|error| error.to_string())?;
     for latency in latencies {
-        for (ns, count) in &latency.bins {
+        let mut bins = Vec::with_capacity(latency.bins.len());
+        for (ns, count) in latency.bins.iter().filter(|(_, count)| **count > 0) {
             let ns: u64 = ns.parse().map_err(|_| format!("its histogram has a bucket `{ns}`"))?;
-            all.saturating_record_n(ns.clamp(1, latency.max.max(1)), *count);
+            bins.push((ns.clamp(1, latency.max.max(1)), *count));
         }
+        if let Some((_, count)) = bins.iter_mut().max_by_key(|(ns, _)| *ns) {
+            *count -= 1;
+            all.saturating_record(latency.max.max(1));
+        }
+        bins.into_iter().for_each(|(ns, count)| all.saturating_record_n(ns, count));
     }
     Ok(all)
 }
@@ -126,6 +132,8 @@ mod tests {
         assert_eq!(figures.write_histogram.len(), 30);
         assert_eq!(figures.write_histogram.max() / 256, 1, "the maximum, in the histogram's first buckets");
         assert_eq!(figures.sync_histogram.value_at_quantile(0.5) / 100, 10);
+        // The last buckets are those of 5000 and 8000.
+        assert_eq!((figures.sync_histogram.len(), figures.sync_histogram.max() / 256), (30, 9000 / 256));
     }
 
     #[test]

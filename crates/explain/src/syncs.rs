@@ -10,29 +10,50 @@ use crate::words;
 const PARTS: [(&str, &str, Cause); 2] =
     [("fio_write_us", "write", Cause::Waiting), ("fio_sync_us", "sync", Cause::Fsync)];
 
-/// Findings on the parts of a write's time that changed by more than noise; none in other benchmarks.
+/// Findings on the parts of a write's time that changed by more than noise, one for those that moved the same way; none in
+/// other benchmarks.
 pub(crate) fn findings(cx: &Context<'_>, differences: &[Difference]) -> Vec<Finding> {
     let parts: Vec<(Quantity, &str, Cause)> = PARTS
         .into_iter()
         .filter_map(|(metric, noun, cause)| Some((cx.figures.per_op(metric)?, noun, cause)))
         .collect();
     let whole: f64 = parts.iter().map(|(found, ..)| found.change()).sum();
+    let mut changed: Vec<(Quantity, &str, Cause)> =
+        parts.into_iter().filter(|(found, ..)| found.matters()).collect();
+    changed.sort_by(|(a, ..), (b, ..)| b.change().abs().total_cmp(&a.change().abs()));
+    let (arm, base) = cx.names();
+    let mut findings: Vec<Finding> = Vec::new();
+    for (found, noun, cause) in changed {
+        let takes =
+            format!("{noun} takes {} us per write, {}", words::number(found.arm), words::than(&found, base));
+        let evidence = Evidence::figure(format!("time of a write's {noun}"), cx.per_op("us"), &found);
+        let share = (whole != 0.0).then(|| found.change() / whole);
+        let word = Word::waiting(found.rose());
+        match findings.iter_mut().find(|known| known.word == word) {
+            Some(known) => {
+                known.add(&format!("the {takes}"));
+                known.evidence.push(evidence);
+                known.share = known.share.zip(share).map(|(known, share)| known + share);
+            }
+            None => {
+                let sentence = format!("on {arm} the {takes}");
+                let mut finding = cx.finding(word, cause, sentence, &found, vec![evidence]);
+                finding.share = share;
+                findings.push(finding);
+            }
+        }
+    }
     let of_place: Vec<&Difference> =
         differences.iter().filter(|difference| difference.kind == DifferenceKind::Build).collect();
-    let (arm, base) = cx.names();
-    let finding = |(found, noun, cause): (Quantity, &str, Cause)| {
-        if !found.matters() {
-            return None;
-        }
-        let sentence =
-            format!("on {arm} a {noun} takes {} us, {}", words::number(found.arm), words::than(&found, base));
-        let evidence = vec![Evidence::figure(format!("time of a {noun}"), cx.per_op("us"), &found)];
-        let mut finding = cx.finding(Word::waiting(found.rose()), cause, sentence, &found, evidence);
-        finding.share = (whole != 0.0).then(|| found.change() / whole);
-        if let Some(clause) = phrase(&of_place) {
+    let about_places = if cx.candidate().is_directory() && of_place.is_empty() {
+        Some("nothing that is known of the two directories differs: it is the host, or noise".to_owned())
+    } else {
+        phrase(&of_place)
+    };
+    for (finding, clause) in findings.iter_mut().zip(std::iter::repeat(about_places)) {
+        if let Some(clause) = clause {
             finding.add(&clause);
         }
-        Some(finding)
-    };
-    parts.into_iter().filter_map(finding).collect()
+    }
+    findings
 }

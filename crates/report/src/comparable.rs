@@ -1,7 +1,7 @@
 //! Whether two runs are comparable: same host, kernel, DBMS of the base, data and order of steps, and configs with
 //! the same name have the same content.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use rqps_store::{Arm, PlannedStep, Role, Run, counted};
@@ -118,17 +118,47 @@ fn step_difference(first: &Run, other: &Run) -> Option<Difference> {
     Some(difference(format!("step {}{more}", index + 1), first, a, other, b))
 }
 
-/// Configs of one DBMS with the same name and different content.
+/// Lines of a config that are named.
+const CONFIG_LINES_MAX: usize = 3;
+
+/// Configs of one DBMS with the same name and different content, by the lines that only one of them has.
 fn config_differences(first: &Run, other: &Run) -> Vec<Difference> {
-    let configs = |run: &Run| -> BTreeMap<String, String> {
-        let named = |arm: &Arm| (format!("{} of {}", arm.config_name, arm.dbms), arm.config_hash.clone());
+    let configs = |run: &Run| -> BTreeMap<String, (String, String)> {
+        let named = |arm: &Arm| {
+            (
+                format!("{} of {}", arm.config_name, arm.dbms),
+                (arm.config_hash.clone(), arm.config_text.clone()),
+            )
+        };
         run.arms.iter().map(named).collect()
     };
     let (left, right) = (configs(first), configs(other));
     left.into_iter()
-        .filter_map(|(name, a)| {
-            let b = right.get(&name).filter(|b| **b != a)?.clone();
+        .filter_map(|(name, (hash, a))| {
+            let (other_hash, b) = right.get(&name).filter(|(other, _)| *other != hash)?;
+            let (a, b) = match (only_in(&a, b), only_in(b, &a)) {
+                // Lines in another order.
+                (None, None) => (hash, other_hash.clone()),
+                (a, b) => (a.unwrap_or_else(lacking), b.unwrap_or_else(lacking)),
+            };
             Some(difference(format!("content of config {name}"), first, a, other, b))
         })
         .collect()
+}
+
+fn lacking() -> String {
+    "no such line".to_owned()
+}
+
+/// Lines of a text that another lacks.
+fn only_in(text: &str, other: &str) -> Option<String> {
+    let others: BTreeSet<&str> = other.lines().map(str::trim).collect();
+    let lines = text.lines().map(str::trim);
+    let own: Vec<&str> = lines.filter(|line| !line.is_empty() && !others.contains(line)).collect();
+    let named = own.iter().take(CONFIG_LINES_MAX).copied().collect::<Vec<&str>>().join(", ");
+    match own.len().saturating_sub(CONFIG_LINES_MAX) {
+        _ if own.is_empty() => None,
+        0 => Some(named),
+        more => Some(format!("{named} and {more} more")),
+    }
 }

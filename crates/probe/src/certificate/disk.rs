@@ -32,20 +32,9 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// What direct I/O wants of addresses in memory.
 const ALIGNMENT: usize = 4096;
 
-/// Removes files of processes that were killed.
-fn remove_left_files(dir: &Path) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-/// The file, removed when dropped.
+/// The file. It has no name any more, so nothing of it stays, however the process ends.
 pub(super) struct Scratch {
-    path: PathBuf,
+    dir: PathBuf,
     file: File,
     is_direct: bool,
     size: u64,
@@ -55,16 +44,9 @@ pub(super) struct Scratch {
     memory: Vec<u8>,
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
 impl Scratch {
     /// Writes the file.
     pub fn create(dir: &Path) -> Result<Self> {
-        remove_left_files(dir);
         let failed = |source| Error::Canary { dir: dir.to_path_buf(), source };
         let mut scratch = Self::open(dir).map_err(failed)?;
         scratch.fill().map_err(failed)?;
@@ -84,15 +66,21 @@ impl Scratch {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => (options.open(&path)?, false),
             Err(error) => return Err(error),
         };
+        fs::remove_file(&path)?;
         let memory = vec![0x5a; CHUNK_BYTES + ALIGNMENT];
-        Ok(Self { path, file, is_direct, size: 0, next: 0, places: Stream::new(&[FILE_BYTES]), memory })
+        Ok(Self {
+            dir: dir.to_path_buf(),
+            file,
+            is_direct,
+            size: 0,
+            next: 0,
+            places: Stream::new(&[FILE_BYTES]),
+            memory,
+        })
     }
 
     pub fn add_slices(&mut self, slices: &mut Slices) -> Result<()> {
-        self.measure(slices).map_err(|source| Error::Canary {
-            dir: self.path.parent().unwrap_or(&self.path).to_path_buf(),
-            source,
-        })
+        self.measure(slices).map_err(|source| Error::Canary { dir: self.dir.clone(), source })
     }
 
     fn measure(&mut self, slices: &mut Slices) -> io::Result<()> {
@@ -175,17 +163,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_killed_processes_are_removed() {
+    fn nothing_of_the_file_is_left_by_a_process_that_is_killed() {
         let dir = tempfile::tempdir().unwrap();
-        // Above the largest PID that Linux assigns.
-        let left = dir.path().join(format!("{PREFIX}4194305"));
-        let used = dir.path().join(format!("{PREFIX}{}", std::process::id()));
-        let foreign = dir.path().join(format!("{PREFIX}x"));
-        for path in [&left, &used, &foreign] {
-            fs::write(path, "x").unwrap();
-        }
-        remove_left_files(dir.path());
-        assert!(!left.exists() && used.exists() && foreign.exists());
+        let _scratch = Scratch::create(dir.path()).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
     #[test]

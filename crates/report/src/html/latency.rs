@@ -29,8 +29,15 @@ type ByStatement = BTreeMap<String, ByArm>;
 
 /// The chart of a test's events; None if their latencies were not measured.
 pub(super) fn event_chart(page: &Page<'_>, step: &TestStep) -> Result<Option<LatencyChart>> {
-    let events = read(page, step)?.remove(EVENT);
-    Ok(events.map(|events| chart(page, step, "whole event", &events, POINTS_PER_DECADE)))
+    let mut all = read(page, step)?;
+    let events = all.remove(EVENT);
+    Ok(events.map(|events| chart(page, step, event_name(&events, &all), &events, POINTS_PER_DECADE)))
+}
+
+/// What an event is called: by its only part that was timed, such as the sync after a write, if there is one.
+fn event_name<'a>(events: &ByArm, all: &'a ByStatement) -> &'a str {
+    let part = all.iter().find(|(_, by_arm)| all.len() > 1 && *by_arm == events);
+    part.map_or("whole event", |(statement, _)| statement)
 }
 
 /// The charts of a test: events, and each kind of statement if there are several.
@@ -44,7 +51,7 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     Ok(html! {
         @match &events {
             Some(events) => {
-                (draw("whole event", events, POINTS_PER_DECADE))
+                (draw(event_name(events, &all), events, POINTS_PER_DECADE))
                 @if all.len() > 1 {
                     details {
                         summary { "By kind of statement" }
