@@ -31,6 +31,7 @@ pub fn examine(assembled: &Assembled) -> Result<(Vec<Doubt>, Findings)> {
     let of_derived = derived::examine(assembled)?;
     let table = Table::of(assembled);
     let mut doubts = schedules(assembled);
+    doubts.extend(misnamed(assembled));
     doubts.extend(failures(assembled));
     doubts.extend(printed_rate::examine(assembled));
     doubts.extend(table.base_is_off());
@@ -60,6 +61,16 @@ fn schedules(assembled: &Assembled) -> Vec<Doubt> {
         Doubt { arm, steps: steps.into_iter().collect(), repeat: None, text }
     };
     of_arm.into_iter().map(doubt).collect()
+}
+
+/// Results whose files' names contradict what is in them.
+fn misnamed(assembled: &Assembled) -> Vec<Doubt> {
+    let doubt = |placed: &Placed| {
+        let text = placed.measurement.misnamed.as_ref()?;
+        let text = format!("{}: {text}", assembled.sources[placed.source].path);
+        Some(Doubt { arm: placed.arm, steps: vec![placed.step], repeat: Some(placed.repeat), text })
+    };
+    assembled.results.iter().filter_map(doubt).collect()
 }
 
 /// Rates of servers that failed at part of the work.

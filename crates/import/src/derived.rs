@@ -210,8 +210,7 @@ fn rates_of_text(placed: &Placed) -> Vec<Printed> {
     let Some((_, text)) = value(placed, "queries_per_s") else { return Vec::new() };
     let printed = text.published.as_deref().and_then(Printed::of);
     // sysbench prints two decimals, tables none.
-    let is_table = |value: f64| printed.is_some_and(|printed| printed.value == value);
-    let half = |value: f64| if is_table(value) { 0.5 } else { 0.005 };
+    let half = |value: f64| printed.filter(|printed| printed.value == value).map_or(0.005, |one| one.half);
     let exact = |value: f64| Printed { value, half: half(value) };
     let Some(work) = placed.measurement.work.as_ref().filter(|work| work.unit == THOUSAND_ROWS) else {
         return text.value.map(exact).or(printed).into_iter().collect();

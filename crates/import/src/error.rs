@@ -109,8 +109,11 @@ pub enum Error {
     NoSource { table: PathBuf },
     #[error("{what}: not among the files given; {remedy}")]
     Missing { what: String, remedy: String },
+    /// The disk is full: no part of the import is kept.
+    #[error("no space left for {}: free some, then import again; nothing of this import is left", .0.display())]
+    DiskFull(PathBuf),
     #[error(transparent)]
-    Store(#[from] rqps_store::Error),
+    Store(rqps_store::Error),
 }
 
 impl Error {
@@ -118,6 +121,7 @@ impl Error {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Store(error) => error.is_usage(),
+            Self::DiskFull(_) => false,
             Self::Read { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
             _ => true,
         }
@@ -130,7 +134,17 @@ impl Error {
     pub(crate) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| match is_damage(&source) {
             true => Self::Broken { path: path.to_owned(), line: 1, why: unreadable(&source) },
+            false if source.kind() == std::io::ErrorKind::StorageFull => Self::DiskFull(path.to_owned()),
             false => Self::Read { path: path.to_owned(), source },
+        }
+    }
+}
+
+impl From<rqps_store::Error> for Error {
+    fn from(error: rqps_store::Error) -> Self {
+        match error {
+            rqps_store::Error::DiskFull { path } => Self::DiskFull(path),
+            error => Self::Store(error),
         }
     }
 }

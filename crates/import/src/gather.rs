@@ -71,6 +71,11 @@ impl Gathered {
             let of_name = || TestName::of_row(&test_of_path(path, one.format));
             let row = measurement.test.as_deref().map(TestName::of_row);
             let test = of_file.clone().or(row).unwrap_or_else(of_name);
+            let (test, misnamed) = match one.format {
+                Format::Sysbench if of_file.is_some() => sysbench::test_of(test, &measurement),
+                _ => (test, None),
+            };
+            measurement.misnamed = misnamed;
             measurement.clients = measurement.clients.or_else(|| clients_of(path));
             if one.format == Format::Sysbench && test.is_scan() {
                 let quirk = sysbench::as_scan(&mut measurement);

@@ -33,7 +33,7 @@ mod write;
 
 pub use arms::ArmRule;
 pub use assemble::Choices;
-pub use check::{Checked, Difference, Reading, Renamed, check};
+pub use check::{Checked, Difference, Exchanged, Reading, Renamed, check};
 pub use error::{Error, NotUnderstood, Result};
 pub use formats::Format;
 pub use input::{LoadedFiles, files, load_all, repeats};

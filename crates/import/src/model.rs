@@ -71,6 +71,11 @@ pub struct Measurement {
     /// Number of the repeat, from 1.
     pub repeat: Option<u32>,
     pub clients: Option<u32>,
+    /// What sysbench's command line says.
+    pub range: Option<u32>,
+    pub script: Option<String>,
+    /// How the file's name contradicts its content.
+    pub misnamed: Option<String>,
     /// `None`: figures that belong to another file's window.
     pub work: Option<Work>,
     pub values: Vec<Value>,

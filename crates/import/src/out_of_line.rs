@@ -25,6 +25,12 @@ const TESTS_MIN: usize = 5;
 const OTHERS_MIN: usize = 4;
 const BASE_OFF_MIN: f64 = 0.10;
 
+/// An arm's config; what names of files tell follows the version: `9.8.4.byrx`.
+fn config_of(identity: &Identity) -> (&str, &str) {
+    let Identity { version, config, .. } = identity;
+    (config, version.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
+}
+
 /// Logarithms of rates by test and arm; the median of repeats.
 pub struct Table<'a> {
     assembled: &'a Assembled,
@@ -62,13 +68,34 @@ impl<'a> Table<'a> {
 
     /// Tests in which all others agree with one another and not with base.
     pub fn base_is_off(&self) -> Vec<Doubt> {
-        self.rows.iter().filter_map(|row| self.base_off_in(row)).collect()
+        let arms = &self.assembled.arms;
+        let own = &arms[self.assembled.base].identity;
+        let numbers = |identity: &Identity| version_numbers(&identity.version);
+        // Base's version may be there with several configs: each is the base of its own.
+        let is_base = |arm: &usize| {
+            let other = &arms[*arm].identity;
+            let is_of_version =
+                other.dbms == own.dbms && numbers(own).is_some() && numbers(other) == numbers(own);
+            *arm == self.assembled.base || is_of_version && config_of(other) != config_of(own)
+        };
+        let bases: Vec<usize> = (0..arms.len()).filter(is_base).collect();
+        let in_row = |row| {
+            let doubt = |base: &usize| self.base_off_in(row, *base, bases.len() > 1);
+            bases.iter().filter_map(doubt).collect::<Vec<_>>()
+        };
+        self.rows.iter().flat_map(in_row).collect()
     }
 
-    fn base_off_in(&self, row: &Row) -> Option<Doubt> {
-        let base = self.assembled.base;
+    fn base_off_in(&self, row: &Row, base: usize, has_configs: bool) -> Option<Doubt> {
+        let arms = &self.assembled.arms;
         let of_base = row.rates[base]?;
-        let others = row.rates.iter().enumerate().filter(|(arm, _)| *arm != base);
+        let is_alike = |arm: usize| config_of(&arms[arm].identity) == config_of(&arms[base].identity);
+        // Of a config of its own, base is compared with all.
+        let is_own = has_configs
+            && (base != self.assembled.base
+                || (0..arms.len()).filter(|arm| is_alike(*arm)).count() > OTHERS_MIN);
+        let is_other = |arm: usize| arm != base && (!is_own || is_alike(arm));
+        let others = row.rates.iter().enumerate().filter(|(arm, _)| is_other(*arm));
         let mut others: Vec<f64> = others.filter_map(|(_, rate)| Some((*rate)? - of_base)).collect();
         others.sort_by(f64::total_cmp);
         let all = others.len();
@@ -121,11 +148,7 @@ impl<'a> Table<'a> {
         if !is_one || of_version.len() < VERSIONS_MIN {
             return series;
         }
-        // What names of files tell follows the version: `9.8.4.byrx`.
-        let config = |arm: usize| {
-            let Identity { version, config, .. } = &arms[arm].identity;
-            (config, version.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
-        };
+        let config = |arm: usize| config_of(&arms[arm].identity);
         // Enough versions have the config to be a series of their own.
         let is_series = |arm: usize| {
             let has_config = |all: &&Vec<usize>| all.iter().any(|other| config(*other) == config(arm));

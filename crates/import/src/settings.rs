@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rqps_model::clipped;
+
 use crate::names::TestName;
-use crate::placed::Found;
+use crate::placed::{Found, Placed};
 
 /// What may differ between results of one test, which are not compared then: a value's name, and in words.
 const SETTINGS: [(&str, &str); 21] = [
@@ -31,6 +33,8 @@ const SETTINGS: [(&str, &str); 21] = [
     (CLIENTS, "clients"),
 ];
 const CLIENTS: &str = "clients";
+/// Of all values of a setting.
+const VALUES_CHARS_MAX: usize = 100;
 /// What clients are called where they are jobs of fio.
 const JOBS: &str = "jobs";
 
@@ -43,6 +47,17 @@ pub fn setting_name(key: &str) -> &'static str {
 fn key_of(key: &'static str, found: &Found) -> &'static str {
     let noun = found.measurement.work.as_ref().map(|work| work.unit.client_noun());
     if key == CLIENTS && noun == Some("job") { JOBS } else { key }
+}
+
+/// The settings that results tell, in words, each with all its values. Clients have a place of their own.
+pub fn told(results: &[Placed]) -> Vec<(&'static str, String)> {
+    let told = |(key, words): (&'static str, &'static str)| {
+        let values = results.iter().flat_map(|one| &one.values).filter(|(_, value)| value.name == key);
+        let values: BTreeSet<&str> = values.filter_map(|(_, value)| value.published.as_deref()).collect();
+        let values: Vec<&str> = values.into_iter().collect();
+        (!values.is_empty()).then(|| (words, clipped(&values.join(", "), VALUES_CHARS_MAX)))
+    };
+    SETTINGS.into_iter().filter_map(told).collect()
 }
 
 /// A test in the settings it ran with.

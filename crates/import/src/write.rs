@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use crate::arms::ImportedArm;
 use crate::error::{Error, Result};
 use crate::placed::{Assembled, Doubt, Placed, Step};
+use crate::settings;
 
 /// Where a run is made until it is complete.
 const BESIDE: &str = ".import-";
@@ -98,6 +99,8 @@ fn begin(writer: &mut RunWriter, assembled: &Assembled, name: &str) -> Result<()
     if !tools.is_empty() {
         method.push(setting("program", tools.join(", ")));
     }
+    let told = settings::told(&assembled.results);
+    method.extend(told.into_iter().map(|(name, value)| setting(name, value)));
     let meta = Meta {
         name: name.to_owned(),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -167,6 +167,31 @@ fn versions_of_db_bench_are_ratios_though_one_base_is_not_1() {
     assert_eq!((found.equal, found.lacking.len()), (5, 0), "{:?}", found.lacking);
 }
 
+#[test]
+fn exchanged_rows_and_columns_are_named_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let source =
+        write("qps.abs.csv", "a_range=1,1001,1502,1703\nb_range=1,2004,2205,2306\nc_range=1,7,8,9\n");
+    let exchanged = |text: &str| {
+        let found = checked(&write("qps.table.csv", text), &[&source]).unwrap();
+        assert_eq!(differences(&found), [""; 0]);
+        found.exchanged.into_iter().map(|one| (one.are_rows, one.names)).collect::<Vec<_>>()
+    };
+    let names = |one: &str, other: &str| [one.to_owned(), other.to_owned()];
+    let rows = exchanged("a_range=1,2004,2205,2306\nb_range=1,1001,1502,1703\nc_range=1,7,8,9\n");
+    assert_eq!(rows, [(true, names("a_range=1", "b_range=1"))]);
+    let columns = exchanged("a_range=1,1502,1001,1703\nb_range=1,2205,2004,2306\nc_range=1,8,7,9\n");
+    assert_eq!(columns, [(false, names("col-1", "col-2"))]);
+    // Of ratios, no other base is made up.
+    let ratios = exchanged("a_range=1,1.10,1.15\nb_range=1,1.50,1.70\nc_range=1,1.14,1.29\n");
+    assert_eq!(ratios, [(true, names("a_range=1", "b_range=1"))]);
+}
+
 /// Ten steps of one arm of the Insert Benchmark, or one row of a table.
 fn inserted(arm: &str, ips: u32) -> String {
     format!("{ips}\t0\t1.0\t0.5\t{arm}\n")

@@ -255,7 +255,32 @@ fn two_exchanged_rates_of_a_table_are_refused_beside_their_results() {
     let one = table(&[[new[0], old[1], old[2]], new]).unwrap();
     let (arm, doubt) = (&one.arms[one.doubts[0].arm].name, &one.doubts[0]);
     assert_eq!((arm.as_str(), &*one.steps[doubt.steps[0]].test), ("mysql-8.4.6.z12a_c8r32", "delete"));
-    assert!(doubt.text.starts_with("7911 in ") && doubt.text.contains("qps.abs.tsv, line 5, but 7998 in "));
+    assert!(doubt.text.starts_with("7911 in ") && doubt.text.contains("qps.abs.tsv, line 5, but 799"));
+}
+
+/// A file's command line is right, and its name a mistake that is said.
+#[test]
+fn the_command_line_of_sysbench_beats_the_name_of_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, options) in [
+        ("read-write.range100", "--range-size=10 /lua/oltp_read_write.lua"),
+        ("insert.range100", "--range-size=100 /lua/oltp_delete.lua"),
+        ("update-zipf.range100", "--range-size=100 /lua/oltp_update_non_index.lua"),
+    ] {
+        let text = format!("sysbench --threads=4 {options} run\n{}", sysbench(80_005, "7999.54", "40000.71"));
+        let text = text.replace("80005", &format!("8000{}", name.len() % 10));
+        fs::write(dir.path().join(format!("sb.o.{name}.pk1.dop4")), text).unwrap();
+    }
+    let found = assembled(&[dir.path().to_owned()]).unwrap();
+    let tests: Vec<&str> = found.steps.iter().map(|step| &*step.test).collect();
+    assert_eq!(tests, ["delete", "read-write_range=10", "update-zipf"]);
+    let doubts: Vec<&str> = found.doubts.iter().map(|doubt| &*doubt.text).collect();
+    for part in [
+        "says read-write_range=100, but its command line --range-size=10: taken as read-write_range=10",
+        "says insert_range=100, but its command line oltp_delete.lua: taken as delete_range=100",
+    ] {
+        assert!(doubts.iter().any(|text| text.contains(part)), "{part}: {doubts:?}");
+    }
 }
 
 /// Tests of versions, with `factor` on one of them in all but the last `spared` tests, and `after` on all later ones.
@@ -446,7 +471,7 @@ fn a_damaged_cell_of_a_table_is_named_with_both_figures() {
     fs::write(arm.join("sb.o.b.range1.pk1.dop4"), sysbench(80_005, "7999.54", "40000.71")).unwrap();
     let error = table(79_995).unwrap_err().to_string();
     for part in [
-        "qps.abs.tsv, line 5: b_range=1 of mysql-8.4.6.z12a is 79995, but 8000 in ",
+        "qps.abs.tsv, line 5: b_range=1 of mysql-8.4.6.z12a is 79995, but 7999.54 in ",
         "dop4, line ",
         "1 of 1 figures",
     ] {

@@ -6,6 +6,9 @@ use std::fmt;
 
 use rqps_store::{Arm, PlannedStep, Role, Run, counted};
 
+/// A value that a run does not tell.
+const UNKNOWN: &str = "unknown";
+
 /// A parameter in which two runs differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
@@ -52,10 +55,12 @@ fn parameter_differences(
     (other, right): (&Run, BTreeMap<String, String>),
 ) -> Vec<Difference> {
     let names = left.keys().chain(right.keys().filter(|name| !left.contains_key(*name)));
+    // What the files of an import do not tell is no difference.
+    let is_untold = |value: &String| value == UNKNOWN && first.meta.is_imported() && other.meta.is_imported();
     let differ = |name: &String| {
         let [a, b] =
-            [&left, &right].map(|values| values.get(name).cloned().unwrap_or_else(|| "unknown".to_owned()));
-        (a != b).then(|| difference(name.clone(), first, a, other, b))
+            [&left, &right].map(|values| values.get(name).cloned().unwrap_or_else(|| UNKNOWN.to_owned()));
+        (a != b && !is_untold(&a) && !is_untold(&b)).then(|| difference(name.clone(), first, a, other, b))
     };
     names.filter_map(differ).collect()
 }
@@ -66,7 +71,7 @@ fn difference(what: String, first: &Run, a: String, other: &Run, b: String) -> D
 
 /// An imported run may not tell, or have several numbers.
 fn clients(clients: u32) -> String {
-    if clients == 0 { "unknown".to_owned() } else { clients.to_string() }
+    if clients == 0 { UNKNOWN.to_owned() } else { clients.to_string() }
 }
 
 /// Values that must be equal, by name.
@@ -95,6 +100,24 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
         .chain(results)
         .chain(method.map(|setting| (setting.name.clone(), setting.value.clone())))
         .chain(host.map(|fact| (format!("host: {}", fact.key), fact.value.clone())))
+        .collect()
+}
+
+/// What runs must have in common so that their rates make one course: clients, rows, and what an import tells.
+pub(crate) fn workload_settings(run: &Run, step: &str) -> BTreeMap<String, String> {
+    let meta = &run.meta;
+    let of_step = run.steps.iter().find(|one| one.name == step).map_or(0, |one| one.clients);
+    let numbers = [
+        ("clients", if of_step > 0 { of_step } else { meta.clients }.to_string()),
+        ("tables", meta.tables.to_string()),
+        ("rows per table", meta.rows_per_table.to_string()),
+    ];
+    let known = numbers.into_iter().filter(|(_, value)| value != "0");
+    let is_setting = |name: &str| meta.is_imported() && !["format", "program"].contains(&name);
+    let told = meta.method.iter().filter(|setting| is_setting(&setting.name));
+    known
+        .map(|(name, value)| (name.to_owned(), value))
+        .chain(told.map(|setting| (setting.name.clone(), setting.value.clone())))
         .collect()
 }
 

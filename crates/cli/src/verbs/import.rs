@@ -4,7 +4,7 @@ use crate::args::ImportArgs;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::{EXIT_REGRESSION, out};
-use rqps_import::{Assembled, Checked, Choices, Difference, LeftOut, Reading, Renamed, Why};
+use rqps_import::{Assembled, Checked, Choices, Difference, Exchanged, LeftOut, Reading, Renamed, Why};
 use rqps_model::clipped;
 use rqps_report::Options;
 use rqps_store::RunFolder;
@@ -78,14 +78,20 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
             })
         };
         let renamed = |one: &Renamed<'_>| json!({ "in_table": one.in_table, "in_sources": one.in_sources });
+        let exchanged = |one: &Exchanged| json!({ "are_rows": one.are_rows, "names": one.names });
         Ok(json!({
             "cells": checked.cells, "equal": checked.equal, "without_source": checked.without_source,
             "without_source_in": checked.without_source_in(), "lacking": checked.lacking,
             "renamed": checked.renamed().iter().map(renamed).collect::<Vec<_>>(),
+            "exchanged": checked.exchanged.iter().map(exchanged).collect::<Vec<_>>(),
             "differences": checked.differences.iter().map(difference).collect::<Vec<_>>(),
         }))
     })?;
     out::message(&format!("{}: {} of {} cells equal", table.display(), checked.equal, checked.cells));
+    for Exchanged { are_rows, names: [first, second] } in &checked.exchanged {
+        let what = if *are_rows { "rows" } else { "columns" };
+        out::message(&format!("{what} look exchanged: {first} and {second} have each other's figures"));
+    }
     let bases: Vec<&Difference> = checked.differences.iter().filter(|one| one.ratios > 0).collect();
     if let Some(first) = bases.first() {
         out::message(&format!(
@@ -114,5 +120,9 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
             "{in_table} of the table may be {in_sources} of the sources: write both alike"
         ));
     }
-    Ok(if checked.differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_REGRESSION) })
+    Ok(if checked.differences.is_empty() && checked.exchanged.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(EXIT_REGRESSION)
+    })
 }

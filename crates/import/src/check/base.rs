@@ -68,6 +68,21 @@ impl Checked {
         }
     }
 
+    /// The same, whatever other base may fit.
+    pub(crate) fn add_ratios_to(
+        &mut self,
+        base: Option<&Computed>,
+        ratios: &[Ratio],
+        quotient: Quotient<'_>,
+        reading: Reading,
+    ) {
+        for ratio in ratios {
+            let computed = base.and_then(|base| quotient(ratio.own.as_ref()?, base));
+            let place = Place { line: ratio.line, row: &ratio.row, column: &ratio.column };
+            self.add(place, &ratio.cell, computed.as_ref(), reading);
+        }
+    }
+
     /// Names a wrong base, unless it is among the differences already.
     fn add_base(&mut self, base: &Base<'_>, fitting: String, ratios: usize) {
         let Place { line, row, column } = base.place;

@@ -10,7 +10,7 @@ use super::metrics::quotient;
 use super::{Checked, Computed, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
 use crate::formats::Format;
-use crate::formats::ibench::{Block, Row, parse_blocks, position, steps};
+use crate::formats::ibench::{Block, Row, is_of_one_arm, parse_blocks, position, steps};
 use crate::model::number;
 use crate::printf::fixed;
 
@@ -24,7 +24,11 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
     let blocks = read(path, parse_blocks)?;
     let mut sources: Vec<Source> = Vec::new();
     for raw in raws.iter().filter(|raw| raw.format == Format::InsertBenchmark && raw.path != path) {
-        sources.push((raw.name(), raw.read(parse_blocks)?));
+        let blocks = raw.read(parse_blocks)?;
+        for block in blocks.iter().filter(|block| is_of_one_arm(block)) {
+            steps(block).map_err(|broken| broken.in_file(&raw.path))?;
+        }
+        sources.push((raw.name(), blocks));
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut checked = Checked::default();
@@ -49,11 +53,6 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         return Err(without_source(path, &name, &blocks, &sources));
     }
     Ok(checked)
-}
-
-/// Whether the rows are the steps of one arm, not the arms of one step.
-fn is_of_one_arm(block: &Block) -> bool {
-    block.rows.len() > 1 && block.rows.iter().all(|row| row.arm == block.rows[0].arm)
 }
 
 fn is_relative(block: &Block) -> bool {
@@ -179,7 +178,7 @@ fn without_source(path: &Path, name: &str, blocks: &[Block], sources: &[Source])
 /// The line of a step from the arm's own file, with some columns rounded again.
 fn of_arm(sources: &[Source], step: &str, arm: &str) -> Option<Cells> {
     let block = of_one_arm(sources).find(|block| block.rows.first().is_some_and(|row| row.arm == arm))?;
-    let place = steps(block.rows.len())?.iter().position(|name| *name == step)?;
+    let place = steps(block).ok()?.iter().position(|name| *name == step)?;
     let row = block.rows.get(place)?;
     let printed = |(column, cell): (&String, &String)| match (column.as_str(), number(cell)) {
         ("ips" | "qps" | "rps", Some(value)) => Some(fixed(value, 0)),

@@ -9,7 +9,7 @@ mod pairs;
 mod rates;
 mod step;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,9 @@ const TABLES: &str = "arms-table, rates-table, metrics-table, step-metrics, fio-
 /// Characters in which a name differs by a slip: two that are exchanged.
 const SLIP_CHARS_MAX: usize = 2;
 
+/// Figures of which each is the other's: of one pair of cells, a slip is as likely.
+pub(crate) const EXCHANGED_MIN: usize = 2;
+
 /// A recomputed table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Checked {
@@ -42,6 +45,15 @@ pub struct Checked {
     /// Rows, columns and arms that the sources have and the table lacks.
     pub lacking: Vec<String>,
     pub differences: Vec<Difference>,
+    /// Rows or columns that have each other's figures; their cells are not among the differences.
+    pub exchanged: Vec<Exchanged>,
+}
+
+/// Two rows, or two columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchanged {
+    pub are_rows: bool,
+    pub names: [String; 2],
 }
 
 /// A cell with other digits than its source gives.
@@ -135,6 +147,36 @@ impl Checked {
 }
 
 impl Checked {
+    /// Takes rows, or columns, that have each other's figures out of the differences.
+    fn find_exchanged(&mut self, are_rows: bool) {
+        fn names(one: &Difference, are_rows: bool) -> (&str, &str) {
+            if are_rows { (&one.row, &one.column) } else { (&one.column, &one.row) }
+        }
+        let mut all: BTreeMap<&str, BTreeMap<&str, (&str, &str)>> = BTreeMap::new();
+        for one in self.differences.iter().filter(|one| one.ratios == 0) {
+            let (own, across) = names(one, are_rows);
+            all.entry(own).or_default().insert(across, (&one.published, &one.computed));
+        }
+        all.retain(|_, cells| cells.len() >= EXCHANGED_MIN);
+        let reversed = |cells: &BTreeMap<&str, (&str, &str)>, other: &BTreeMap<&str, (&str, &str)>| {
+            cells.len() == other.len()
+                && cells.iter().all(|(at, (a, b))| other.get(at).is_some_and(|(c, d)| (a, b) == (d, c)))
+        };
+        let mut found: Vec<[String; 2]> = Vec::new();
+        for (name, cells) in &all {
+            let is_known = |name: &str| found.iter().flatten().any(|known| known == name);
+            let other = all
+                .iter()
+                .find(|(other, of_other)| *other > name && !is_known(other) && reversed(cells, of_other));
+            if let Some((other, _)) = other.filter(|_| !is_known(name)) {
+                found.push([(*name).to_owned(), (*other).to_owned()]);
+            }
+        }
+        let is_known = |one: &Difference| found.iter().flatten().any(|name| name == names(one, are_rows).0);
+        self.differences.retain(|one| !is_known(one));
+        self.exchanged.extend(found.into_iter().map(|names| Exchanged { are_rows, names }));
+    }
+
     /// Counts as lacking what `of_sources` has and `of_table` does not.
     pub(crate) fn expect<'a>(
         &mut self,
@@ -267,6 +309,8 @@ pub fn check(
         return Err(Error::NoSource { table: table.to_owned() });
     }
     checked.differences.sort_by_key(|one| one.line);
+    checked.find_exchanged(true);
+    checked.find_exchanged(false);
     Ok(checked)
 }
 

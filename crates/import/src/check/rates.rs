@@ -1,12 +1,12 @@
 //! Tables of rates, absolute and relative, from sysbench's texts, figures of steps, or tables of absolute rates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::base::{Base, Ratio};
-use super::{Checked, Computed, Place, Raw, Reading, read};
+use super::{Checked, Computed, EXCHANGED_MIN, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
-use crate::formats::rates_table::{RatesTable, parse_table};
+use crate::formats::rates_table::{RatesTable, Row, parse_table};
 use crate::formats::{Format, metrics, sysbench};
 use crate::model::{Quirk, number};
 use crate::names::TestName;
@@ -25,11 +25,18 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         None if table.columns.is_empty() => base_of_unnamed(&table, &rates),
         None => None,
     };
+    let offset = usize::from(base.is_some() && table.columns.is_empty());
+    let arm = |index: usize| {
+        table.columns.get(index).cloned().unwrap_or_else(|| format!("col-{}", index + 1 + offset))
+    };
+    let of_another = match &base {
+        Some(base) => rows_of_another(&table, |index, test| {
+            let rate = |arm: &str| rates.get(&(arm.to_owned(), test.to_owned()));
+            Some(ratio(rate(&arm(index))?, rate(base)?)?.published)
+        }),
+        None => BTreeSet::new(),
+    };
     for row in &table.rows {
-        let offset = usize::from(base.is_some() && table.columns.is_empty());
-        let arm = |index: usize| {
-            table.columns.get(index).cloned().unwrap_or_else(|| format!("col-{}", index + 1 + offset))
-        };
         let rate = |arm: &str| rates.get(&(arm.to_owned(), row.test.clone())).cloned();
         let Some(base) = &base else {
             for (index, cell) in row.cells.iter().enumerate() {
@@ -47,6 +54,11 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         let ratios: Vec<Ratio> = row.cells.iter().enumerate().map(of_cell).collect();
         let place = Place { line: row.line, row: &row.test, column: base };
         let base = Base { place, figure: rate(base), of_source: None, is_in_table: false };
+        if of_another.contains(&row.test) {
+            // Another base may fit them by chance.
+            checked.add_ratios_to(base.figure.as_ref(), &ratios, &ratio, reading);
+            continue;
+        }
         checked.add_ratios(base, &ratios, &ratio, reading);
     }
     if checked.cells == 0 {
@@ -72,6 +84,27 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
     let of_arms = rates.keys().filter(|(arm, _)| has_arm(arm));
     checked.expect(of_arms.map(|(_, row)| row.as_str()), has_row);
     Ok(checked)
+}
+
+/// The tests of rows whose figures are those of another row, which has theirs.
+fn rows_of_another(table: &RatesTable, computed: impl Fn(usize, &str) -> Option<String>) -> BTreeSet<String> {
+    let pair = |row: &Row| -> (Vec<String>, Vec<Option<String>>) {
+        (row.cells.clone(), (0..row.cells.len()).map(|index| computed(index, &row.test)).collect())
+    };
+    let pairs: Vec<_> = table.rows.iter().map(pair).collect();
+    let is = |cells: &[String], computed: &[Option<String>]| {
+        cells.len() == computed.len()
+            && cells.iter().zip(computed).all(|(cell, computed)| computed.as_ref() == Some(cell))
+    };
+    let differ = |(cells, computed): &(Vec<String>, Vec<Option<String>>)| {
+        cells.iter().zip(computed).filter(|(cell, computed)| computed.as_ref() != Some(*cell)).count()
+    };
+    let is_of = |one: &(Vec<String>, Vec<Option<String>>)| {
+        differ(one) >= EXCHANGED_MIN
+            && pairs.iter().any(|other| is(&one.0, &other.1) && is(&other.0, &one.1) && differ(other) > 0)
+    };
+    let found = table.rows.iter().zip(&pairs).filter(|(_, pair)| is_of(pair));
+    found.map(|(row, _)| row.test.clone()).collect()
 }
 
 /// 2 of `col-2`.
@@ -109,9 +142,13 @@ fn rates(raws: &[Raw], unnamed: bool) -> Result<Rates> {
                 let Some((_, test)) = TestName::of_file(&raw.name()) else { continue };
                 let mut document = raw.read(sysbench::parse)?;
                 let Some(measured) = document.measurements.first_mut() else { continue };
+                let (test, _) = sysbench::test_of(test, measured);
                 let quirk = test.is_scan().then(|| sysbench::as_scan(measured)).flatten();
                 let value = measured.values.iter().find(|value| value.name == "queries_per_s");
-                let Some(published) = value.and_then(|value| value.published.clone()) else { continue };
+                let Some(published) = value.and_then(|value| number(value.published.as_deref()?)) else {
+                    continue;
+                };
+                let published = fixed(published, 0);
                 let true_rate = measured.work.as_ref().map(|work| fixed(work.per_second(), 0));
                 let truth = quirk.and_then(|quirk| Some((true_rate?, quirk)));
                 rates.insert((raw.directory(), test.row()), Computed { published, truth });

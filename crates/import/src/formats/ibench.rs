@@ -90,13 +90,41 @@ fn arm_of(tag: &str) -> String {
     rest.map_or(tag, |(_, rest)| rest).to_owned()
 }
 
-/// The steps of a file of one arm, by their number.
-pub fn steps(count: usize) -> Option<&'static [&'static str]> {
-    match count {
-        15 => Some(&STEPS_OF_2021),
-        10 => Some(&STEPS),
-        _ => None,
+/// The steps of one arm's rows: as many as known, with queries in the lines of those that have some.
+///
+/// # Errors
+/// If they are others: part of a file would get the names of other steps.
+pub fn steps(block: &Block) -> Result<&'static [&'static str], Broken> {
+    let first = block.rows.first().map_or(1, |row| row.line);
+    let names: &[&str] = match block.rows.len() {
+        15 => &STEPS_OF_2021,
+        10 => &STEPS,
+        count => {
+            let why = format!("{count} steps: known are 15 (of 2021) and 10; is a part of the file missing?");
+            return Err(Broken::at(first, why));
+        }
+    };
+    let queries = block.columns.iter().position(|column| column == "qps");
+    let has_queries = |row: &Row| queries.and_then(|at| number(&row.cells[at])).is_some_and(|qps| qps > 0.0);
+    // Lines of one kind do not tell steps apart.
+    let is_told = block.rows.iter().any(has_queries) && !block.rows.iter().all(has_queries);
+    for (row, step) in block.rows.iter().zip(names).filter(|_| is_told) {
+        let has_queries = has_queries(row);
+        if has_queries != step.starts_with('q') {
+            let (is, other) = if has_queries { ("has", "none") } else { ("has no", "some") };
+            let why = format!(
+                "step {step} by its place, but the line {is} queries, and that step has {other}: the file is cut off, or of \
+                 other steps"
+            );
+            return Err(Broken::at(row.line, why));
+        }
     }
+    Ok(names)
+}
+
+/// Whether rows are the steps of one arm, not the arms of one step.
+pub fn is_of_one_arm(block: &Block) -> bool {
+    block.rows.len() > 1 && block.rows.iter().all(|row| row.arm == block.rows[0].arm)
 }
 
 /// Where a step is in the order in which they are measured; names of files sort otherwise.
@@ -110,18 +138,10 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let blocks = parse_blocks(input)?;
     let (mut measurements, mut is_table) = (Vec::new(), false);
     for block in &blocks {
-        let first = &block.rows[0];
-        let is_one_arm = block.rows.len() > 1 && block.rows.iter().all(|row| row.arm == first.arm);
-        is_table |= !is_one_arm;
-        let names = is_one_arm.then(|| steps(block.rows.len()));
-        if names == Some(None) {
-            return Err(Broken::at(
-                first.line,
-                format!("{} steps: known are 15 (of 2021) and 10", block.rows.len()),
-            ));
-        }
+        let names = is_of_one_arm(block).then(|| steps(block)).transpose()?;
+        is_table |= names.is_none();
         for (index, row) in block.rows.iter().enumerate() {
-            let of_position = names.flatten().map(|names| names[index].to_owned());
+            let of_position = names.map(|names| names[index].to_owned());
             measurements.push(measurement(block, row, of_position.or_else(|| block.step.clone()))?);
         }
     }

@@ -8,6 +8,7 @@ use crate::error::Broken;
 use crate::histogram::Buckets;
 use crate::lines::Lines;
 use crate::model::{Document, EVENTS, Measurement, QUERIES, Quirk, THOUSAND_ROWS, Value, Work, number};
+use crate::names::TestName;
 
 /// What sets a rate.
 const SCHEDULE: &str = "sysbench's option --rate";
@@ -23,8 +24,10 @@ struct Run {
     started: bool,
     measured: Measurement,
     events: Option<u64>,
-    events_per_s: Option<f64>,
-    queries: Option<(u64, f64, u32)>,
+    /// With its line.
+    events_per_s: Option<(String, u32)>,
+    /// Their rate is as printed.
+    queries: Option<(u64, String, u32)>,
     elapsed_s: Option<f64>,
     is_whole: bool,
     buckets: Buckets,
@@ -44,6 +47,52 @@ struct Options {
     threads: Option<u32>,
     cpus: Option<u32>,
     rand_type: Option<String>,
+    range: Option<u32>,
+    script: Option<String>,
+}
+
+/// Scripts of sysbench, and how names of tests begin that run them.
+const SCRIPTS: [(&str, &[&str]); 13] = [
+    ("oltp_delete", &["delete"]),
+    ("oltp_inlist_select", &["random-points", "hot-points"]),
+    ("oltp_inlist_update", &["update-inlist"]),
+    ("oltp_insert", &["insert"]),
+    ("oltp_point_select", &["point-query"]),
+    ("oltp_points_covered", &["points-"]),
+    ("oltp_range_covered", &["range-"]),
+    ("oltp_read_only", &["read-only"]),
+    ("oltp_read_write", &["read-write"]),
+    ("oltp_scan", &["scan"]),
+    ("oltp_update_index", &["update-index"]),
+    ("oltp_update_non_index", &["update-nonindex", "update-one", "update-zipf"]),
+    ("oltp_write_only", &["write-only"]),
+];
+
+/// The test that a file's name and content tell: where they disagree, its content is right. Returns the disagreement,
+/// too.
+pub fn test_of(name: TestName, measured: &Measurement) -> (TestName, Option<String>) {
+    let (mut test, mut differ) = (name.clone(), Vec::new());
+    if let Some(range) = measured.range.filter(|range| name.range.is_some_and(|own| own != *range)) {
+        test.range = Some(range);
+        differ.push(format!("--range-size={range}"));
+    }
+    let starts = |(_, starts): &(&str, &[&str])| starts.iter().any(|start| name.test.starts_with(start));
+    let of_script = SCRIPTS.iter().find(|(script, _)| measured.script.as_deref() == Some(*script));
+    if let (Some(of_script), true) = (of_script, SCRIPTS.iter().any(starts))
+        && !starts(of_script)
+    {
+        of_script.1[0].trim_end_matches('-').clone_into(&mut test.test);
+        differ.push(format!("{}.lua", of_script.0));
+    }
+    let text = (!differ.is_empty()).then(|| {
+        format!(
+            "the file's name says {}, but its command line {}: taken as {}",
+            name.row(),
+            differ.join(" and "),
+            test.row()
+        )
+    });
+    (test, text)
 }
 
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
@@ -97,6 +146,14 @@ impl Options {
         let word =
             |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
         let option = |name: &str| word(name).and_then(|word| word.parse::<u64>().ok());
+        let range = option("--range-size").and_then(|n| n.try_into().ok());
+        self.range = range.or(self.range);
+        if line.contains("--threads=") {
+            let file =
+                |word: &str| word.rsplit('/').next().unwrap_or(word).trim_end_matches(".lua").to_owned();
+            let script = line.split_whitespace().map(file).find(|word| word.starts_with("oltp_"));
+            self.script = script.or(self.script.take());
+        }
         self.rand_type = word("--rand-type").map(str::to_owned).or(self.rand_type.take());
         self.table_size = option("--table-size").or(self.table_size);
         self.tables = option("--tables").or(self.tables);
@@ -137,20 +194,23 @@ impl Run {
             word.parse::<u64>().map_err(|_| Broken::at(at, format!("{key}: no number in {rest:?}")))
         };
         let per_second = || {
-            let inside = rest.split_once('(').and_then(|(_, rest)| number(rest.split_whitespace().next()?));
-            inside.ok_or_else(|| Broken::at(at, format!("{key}: no rate in {rest:?}")))
+            let inside = rest.split_once('(').and_then(|(_, rest)| rest.split_whitespace().next());
+            let inside = inside.filter(|text| number(text).is_some());
+            inside.map(str::to_owned).ok_or_else(|| Broken::at(at, format!("{key}: no rate in {rest:?}")))
         };
         match key {
             "queries" => self.queries = Some((whole()?, per_second()?, at)),
-            "transactions" => self.push("transactions_per_s", "1/s", per_second()?, at),
+            "transactions" => self.push("transactions_per_s", "1/s", &per_second()?, at),
             "ignored errors" => {
                 let errors = whole()?;
                 if errors > 0 {
                     self.measured.retries.insert("ignored".to_owned(), errors);
                 }
             }
-            "reconnects" => self.push("reconnects", "", whole()? as f64, at),
-            "events/s (eps)" | "events per second" => self.events_per_s = number(rest),
+            "reconnects" => self.push("reconnects", "", &whole()?.to_string(), at),
+            "events/s (eps)" | "events per second" => {
+                self.events_per_s = number(rest).map(|_| (rest.to_owned(), at));
+            }
             "time elapsed" | "total time" => {
                 self.elapsed_s = number(rest.trim_end_matches('s'));
                 self.measured.line = at;
@@ -186,14 +246,8 @@ impl Run {
         Ok(())
     }
 
-    fn push(&mut self, name: &'static str, unit: &'static str, value: f64, line: u32) {
-        self.measured.values.push(Value {
-            name: name.into(),
-            unit: unit.into(),
-            value: Some(value),
-            published: None,
-            line,
-        });
+    fn push(&mut self, name: &'static str, unit: &'static str, printed: &str, line: u32) {
+        self.measured.values.push(Value::number(name, unit, printed, line));
     }
 
     /// `[ 2s ] thds: 2 tps: 20.93 qps: 422.63 (…) lat (ms,95%): 48.34 …`; a last one may be cut off.
@@ -267,36 +321,25 @@ fn finish(run: Option<Run>, line: u32, document: &mut Document) -> Result<(), Br
     }
     let elapsed_us = (elapsed_s * 1e6).round() as u64;
     let options = &run.options;
-    let (unit, operations) = match run.queries {
-        Some((queries, ..)) => (&QUERIES, queries as f64),
+    let queries = run.queries.as_ref().map(|(queries, ..)| *queries);
+    let (unit, operations) = match queries {
+        Some(queries) => (&QUERIES, queries as f64),
         None => (&EVENTS, events as f64),
     };
     let measured = &mut run.measured;
     if let Some((_, per_second, at)) = run.queries {
         measured.line = at;
-        measured.values.push(Value {
-            name: "queries_per_s".into(),
-            unit: "1/s".into(),
-            value: Some(per_second),
-            published: Some(crate::printf::fixed(per_second, 0)),
-            line: at,
-        });
-    } else if let Some(per_second) = run.events_per_s {
-        let line = measured.line;
-        measured.values.push(Value {
-            name: "events_per_s".into(),
-            unit: "1/s".into(),
-            value: Some(per_second),
-            published: None,
-            line,
-        });
+        measured.values.push(Value::number("queries_per_s", "1/s", &per_second, at));
+    } else if let Some((per_second, at)) = run.events_per_s {
+        measured.values.push(Value::number("events_per_s", "1/s", &per_second, at));
     }
+    (measured.range, measured.script) = (options.range, options.script.clone());
     measured.clients = options.threads;
     measured.work = Some(Work {
         ended_by: if options.time_s == Some(0) { EndedBy::Work } else { EndedBy::Time },
         warmup_us: options.warmup_s.map(|s| s.saturating_mul(1_000_000)),
         events: Some(events),
-        queries: run.queries.map(|(queries, ..)| queries),
+        queries,
         errors: measured.retries.get("ignored").copied().or(Some(0)),
         ..Work::in_time(unit, operations, elapsed_us)
     });

@@ -156,6 +156,11 @@ fn steps_of_the_insert_benchmark_are_named_by_their_number() {
         .parse(format!("{header}\n{}", format!("{row}\n").repeat(7)).as_bytes())
         .unwrap_err();
     assert!(broken.why.contains("7 steps"), "{broken:?}");
+    // Ten of fifteen steps: as many as others have, but the fourth has queries.
+    let queries = row.replacen("\t0\t", "\t7\t", 1);
+    let cut = format!("{header}\n{}{}", format!("{row}\n").repeat(3), format!("{queries}\n").repeat(7));
+    let broken = Format::InsertBenchmark.parse(cut.as_bytes()).unwrap_err();
+    assert!(broken.line == 5 && broken.why.contains("step l.i2"), "{broken:?}");
 }
 
 #[test]

@@ -66,12 +66,17 @@ fn graph(
     let drawn = match base {
         None => flamegraph(&folded, &format!("{arm}, {}", profile.test)),
         Some(base) => {
-            let title = format!("{arm} against {}, {}: red takes more", base.action.arm, profile.test);
+            let title =
+                format!("{arm} against {}, {}: red functions take more", base.action.arm, profile.test);
             // Imported flamegraphs do not tell of how many operations they are: then shares are compared.
             let operations = (base.result.operations, profile.operations);
             let operations = Some(operations).filter(|(base, arm)| *base > 0.0 && *arm > 0.0);
             flamegraph_difference(&page.run.folded(&base.result)?, &folded, &title, operations)
         }
+    };
+    let more = match base.is_some_and(|base| base.result.operations > 0.0 && profile.operations > 0.0) {
+        true => "more CPU time per operation",
+        false => "a larger share of the CPU time",
     };
     let damaged = |reason: String| Error::Output(format!("{}: {reason}", profile.file));
     let drawn = drawn.map_err(|error| damaged(error.to_string()))?;
@@ -82,7 +87,11 @@ fn graph(
             figcaption {
                 @match base {
                     None => { (arm) }
-                    Some(base) => { (arm) " against " (base.action.arm) ": red takes more, blue less" }
+                    Some(base) => {
+                        (arm) " against " (base.action.arm) ": a function is red if all its calls together take " (more)
+                        " than on " (base.action.arm) ", blue if less; a frame's title has both shares. A function that \
+                        was renamed is new here."
+                    }
                 }
             }
             @if let Some((graph, left_out)) = drawn {

@@ -26,12 +26,11 @@ struct Run {
     server: Option<String>,
     measured: Measurement,
     script: Option<String>,
-    scale: Option<String>,
-    mode: Option<String>,
     duration_s: Option<f64>,
     transactions: Option<u64>,
     failed: Option<u64>,
-    tps: Option<(f64, u32)>,
+    /// Also as printed, and its line.
+    tps: Option<(f64, String, u32)>,
     progress: Vec<Progress>,
     /// Number of the script whose figures follow; 0: of all together.
     in_script: u32,
@@ -121,8 +120,8 @@ impl Run {
             || first.parse::<u64>().map_err(|_| Broken::at(at, format!("{key}: no number in {rest:?}")));
         match key.trim() {
             "transaction type" => self.script = Some(rest.trim().to_owned()),
-            "scaling factor" => self.scale = Some(first.to_owned()),
-            "query mode" => self.mode = Some(first.to_owned()),
+            "scaling factor" => self.words("scale", first, at),
+            "query mode" => self.words("mode", first, at),
             "number of clients" => self.measured.clients = u32::try_from(whole()?).ok(),
             "number of threads" => self.value(THREADS, "", first, at),
             "duration" => {
@@ -159,6 +158,10 @@ impl Run {
         self.measured.values.push(Value::number(name, unit, text, at));
     }
 
+    fn words(&mut self, name: &'static str, text: &str, at: u32) {
+        self.measured.values.push(Value::words(name, text, at));
+    }
+
     /// `15.18 (Debian 15.18-0+deb12u1))`, or `15.18, server 12.20)`.
     fn read_banner(&mut self, banner: &str) {
         let banner = banner.strip_prefix("PostgreSQL) ").unwrap_or(banner);
@@ -174,15 +177,15 @@ impl Run {
     /// The rate without the time to connect; until 13 the one with it comes before.
     fn read_tps(&mut self, rest: &str, at: u32) -> Result<(), Broken> {
         let (rate, what) = rest.split_once(' ').unwrap_or((rest, ""));
-        let rate = number(rate).ok_or_else(|| Broken::at(at, format!("tps: no number in {rest:?}")))?;
+        let per_second = number(rate).ok_or_else(|| Broken::at(at, format!("tps: no number in {rest:?}")))?;
         if !(what.starts_with('(') && what.trim_end().ends_with(')')) {
             return Err(Broken::cut_off(at));
         }
         if what.contains("including connections establishing") {
-            self.value(RATE_WITH_CONNECTIONS, "1/s", &rate.to_string(), at);
+            self.value(RATE_WITH_CONNECTIONS, "1/s", rate, at);
             return Ok(());
         }
-        self.tps = Some((rate, at));
+        self.tps = Some((per_second, rate.to_owned(), at));
         Ok(())
     }
 
@@ -251,15 +254,15 @@ fn finish(run: Run, line: u32, document: &mut Document) -> Result<(), Broken> {
     let rates: Vec<f64> = run.progress.iter().map(|one| one.tps).collect();
     let is_cut_off = || Broken::at(line, "pgbench's output ends without `tps = `: the file is cut off");
     let (work, at) = match (run.tps, run.transactions) {
-        (Some((tps, at)), Some(transactions)) if tps > 0.0 => {
-            measured.values.push(Value::number("transactions_per_s", "1/s", &tps.to_string(), at));
+        (Some((tps, printed, at)), Some(transactions)) if tps > 0.0 => {
+            measured.values.push(Value::number("transactions_per_s", "1/s", &printed, at));
             // The rate leaves out the time to connect; so does the time.
             let elapsed_us = (transactions as f64 / tps * 1e6).round() as u64;
             let ended_by = if run.duration_s.is_some() { EndedBy::Time } else { EndedBy::Work };
             let work = Work::in_time(&TRANSACTIONS, transactions as f64, elapsed_us.max(1));
             (Work { events: Some(transactions), errors: run.failed, ended_by, ..work }, at)
         }
-        (Some((_, at)), Some(_)) => {
+        (Some((_, _, at)), Some(_)) => {
             return Err(Broken::at(at, "its rate is 0: leave out what did not run"));
         }
         // Progress in a file of its own: all that is known of a run.
@@ -283,9 +286,6 @@ fn finish(run: Run, line: u32, document: &mut Document) -> Result<(), Broken> {
     measured.test = run.script.as_deref().map(script_name);
     measured.dbms = Some("postgres".to_owned());
     measured.version = run.server;
-    for (name, value) in [("scale", run.scale), ("mode", run.mode)] {
-        measured.values.extend(value.map(|value| Value::words(name, value, line)));
-    }
     if !rates.is_empty() {
         let series =
             |name: &str, unit: &str, values| Series { name: name.to_owned(), unit: unit.to_owned(), values };

@@ -1,16 +1,19 @@
 //! A run's page in a site, lighter than its report: without the details of each test. And what the other pages tell of
 //! the run.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 use rqps_charts::RatioPoint;
 use rqps_stats::{Detector, Verdict};
 use rqps_store::{Arm, Run, Status};
-use rqps_verdicts::version_rows;
+use rqps_verdicts::{version_key, version_rows};
 
 use super::super::marks::Mark;
 use super::super::shell::Frame;
 use super::super::{Page, consecutive, method, overview, ratios, summary, versions};
 use super::{FRAME_BYTES, PAGE_BYTES_MAX};
+use crate::comparable::workload_settings;
 use crate::comparison::{ComparedArm, TestStep};
 use crate::error::Result;
 use crate::number;
@@ -55,6 +58,8 @@ pub struct SiteRun {
 #[derive(Debug, Clone)]
 pub(super) struct TestOfRun {
     pub name: String,
+    /// What it ran with, as far as is known.
+    pub settings: BTreeMap<String, String>,
     /// One for each candidate, or of the only arm.
     pub results: Vec<ArmResult>,
     /// Where a change of this test came, in words.
@@ -259,10 +264,29 @@ fn tests(page: &Page<'_>) -> Vec<TestOfRun> {
     }
     let of_step = |step: &TestStep| TestOfRun {
         name: step.name.clone(),
+        settings: workload_settings(page.run, &step.name),
         results: arms.iter().map(|arm| result(page, step, *arm)).collect(),
         arrivals: arrivals(&step.name),
     };
-    page.steps.iter().map(of_step).collect()
+    let mut tests: Vec<TestOfRun> = page.steps.iter().map(of_step).collect();
+    // Of two versions, a change arrived in the newer one.
+    for test in tests.iter_mut().filter(|_| rows.is_empty()) {
+        test.arrivals = test.results.iter().filter_map(arrival_between).collect();
+    }
+    tests
+}
+
+/// `16.4: rate 0.85 of that of 16.3`: a change between two versions of one config.
+fn arrival_between(result: &ArmResult) -> Option<String> {
+    let (arm, base) = (&result.arm, result.base.as_ref()?);
+    let verdict = result.judged.as_ref()?.rate.as_ref().filter(|verdict| verdict.class.is_change())?;
+    let is_alike = (&arm.dbms, &arm.config) == (&base.dbms, &base.config);
+    let is_known = !arm.version.is_empty() && !base.version.is_empty() && arm.version != base.version;
+    let (newer, older, ratio) = match version_key(&arm.version) > version_key(&base.version) {
+        true => (arm, base, verdict.ratio),
+        false => (base, arm, 1.0 / verdict.ratio),
+    };
+    (is_alike && is_known).then(|| format!("{}: rate {ratio:.2} of that of {}", newer.version, older.version))
 }
 
 fn result(page: &Page<'_>, step: &TestStep, index: usize) -> ArmResult {

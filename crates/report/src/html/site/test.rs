@@ -1,6 +1,9 @@
 //! A test over all runs: its course over versions, where changes arrived, and every result.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
+use rqps_charts::VersionChart;
 use rqps_stats::Verdict;
 use rqps_store::counted;
 
@@ -9,7 +12,7 @@ use super::super::shell::Frame;
 use super::super::{breakable, versions_figure};
 use super::course::{Found, VERSIONS_MIN, courses};
 use super::joined::{Joined, joined};
-use super::run::{ArmOfResult, ArmResult, SiteRun};
+use super::run::{ArmOfResult, ArmResult, SiteRun, TestOfRun};
 use super::{FRAME_BYTES, PAGE_BYTES_MAX, SiteFile, SiteTest};
 use crate::number;
 
@@ -24,24 +27,36 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
         of_runs().flat_map(|(run, test)| test.results.iter().map(move |result| (run, result))).collect();
     let arrivals: Vec<(&SiteRun, &String)> =
         of_runs().flat_map(|(run, test)| test.arrivals.iter().map(move |arrival| (run, arrival))).collect();
-    let courses = courses(&found);
-    let joined = joined(&found, &courses);
+    let all: Vec<OfRun<'_>> = of_runs().collect();
+    let workloads = workloads(&all);
+    let is_one = workloads.len() == 1;
+    let has_course = workloads.iter().any(|of| !of.courses.is_empty() || !of.joined.is_empty());
     let main = html! {
         section #course {
             h1 { (test.name) }
             p.about { (test.workload) ", " (counted(test.runs.len(), "run")) "." }
             h2 { "Over versions" }
-            @if courses.is_empty() && joined.is_empty() {
+            @if !is_one {
+                p { "Runs of " (workloads.len()) " workloads, each with its own course: ratios of one say nothing of another." }
+            }
+            @if !has_course {
                 p {
                     "No " (VERSIONS_MIN) " versions were measured against one base, or are joined by runs with a version in \
                     common; the table has every result."
+                    @if test.runs.len() > 1 {
+                        " Builds of a development version are told apart by their versions: give each one of its own, such as \
+                        19devel.20261126."
+                    }
                 }
             }
-            @for one in &joined { (of_joined(one)) }
-            div.charts { @for chart in &courses { (versions_figure(chart)) } }
+            @for of in &workloads {
+                @if !is_one { h3 { (settings(&of.settings)) ", " (counted(of.runs, "run")) } }
+                @for one in &of.joined { (of_joined(one)) }
+                div.charts { @for chart in &of.courses { (versions_figure(chart)) } }
+            }
             h2 { "Where changes arrived" }
             @if arrivals.is_empty() {
-                p { "No change was traced to a version: that takes three versions or more in a run with verdicts." }
+                p { "No change was traced to a version: that takes a run of two versions or more with verdicts." }
             }
             ul {
                 @for (run, arrival) in arrivals.iter().take(ARRIVALS_MAX) {
@@ -63,6 +78,55 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
         footer: html! { p { "Written by rqps " (env!("CARGO_PKG_VERSION")) "." } },
     };
     SiteFile { path: test.path(), content: frame.page(&main) }
+}
+
+/// A run with its results of the test.
+type OfRun<'a> = (&'a SiteRun, &'a TestOfRun);
+
+/// Runs of one workload.
+struct OfWorkload<'a> {
+    settings: BTreeMap<String, String>,
+    runs: usize,
+    courses: Vec<VersionChart>,
+    joined: Vec<Joined<'a>>,
+}
+
+/// Runs by what they ran with, newest first. What a run does not tell is no difference.
+fn workloads<'a>(all: &[OfRun<'a>]) -> Vec<OfWorkload<'a>> {
+    let mut groups: Vec<(BTreeMap<String, String>, Vec<OfRun<'a>>)> = Vec::new();
+    for (run, test) in all {
+        let fits = |known: &BTreeMap<String, String>| {
+            test.settings.iter().all(|(name, value)| known.get(name).is_none_or(|known| known == value))
+        };
+        match groups.iter_mut().find(|(known, _)| fits(known)) {
+            Some((known, members)) => {
+                known.extend(test.settings.clone());
+                members.push((run, test));
+            }
+            None => groups.push((test.settings.clone(), vec![(run, test)])),
+        }
+    }
+    let of_group = |(number, (settings, members)): (usize, (BTreeMap<String, String>, Vec<OfRun<'a>>))| {
+        let results = |(run, test): &OfRun<'a>| -> Vec<Found<'a>> {
+            let (run, test) = (*run, *test);
+            test.results.iter().map(|result| (run, result)).collect()
+        };
+        let found: Vec<Found<'a>> = members.iter().flat_map(results).collect();
+        let mut courses = courses(&found);
+        let mut joined = joined(&found, &courses);
+        // Each chart of a page has a name of its own.
+        for chart in courses.iter_mut().chain(joined.iter_mut().map(|one| &mut one.chart)) {
+            chart.id = if number == 0 { chart.id.clone() } else { format!("{}-of-{number}", chart.id) };
+        }
+        OfWorkload { settings, runs: members.len(), courses, joined }
+    };
+    groups.into_iter().enumerate().map(of_group).collect()
+}
+
+/// `clients 2, scale 1`
+fn settings(settings: &BTreeMap<String, String>) -> String {
+    let all: Vec<String> = settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    all.join(", ")
 }
 
 /// All runs in one chart, and how each version is joined to the others.
