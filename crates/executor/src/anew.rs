@@ -5,6 +5,8 @@
 //! stopping the server for it would change what is measured. Loading and repeating the same work takes time
 //! alone and gives the same rows.
 //!
+//! An arm whose database is damaged starts over too.
+//!
 //! The Insert Benchmark does not need this: its tables show how far a step came, so that the rest of its rows
 //! can be written, and later steps find the data they expect. Only the figures of the interrupted step are
 //! lost. Resuming the complete run measures them again, with everything else on that arm. A load may take
@@ -66,6 +68,20 @@ impl Execution {
             self.add_note(format!("arm {name} {text}"));
         }
         Ok(Some(self.writer().run()?))
+    }
+}
+
+impl Execution {
+    /// Removes the actions of an arm whose data are damaged from the journal: the next resume loads them anew.
+    pub(crate) fn load_anew(&mut self, action: &Action) -> Result<()> {
+        let schedule = self.schedule().clone();
+        for Restart { arm, seqs, .. } in restarts(self.plan(), &schedule, &BTreeSet::from([action.seq])) {
+            let name = self.plan().arms[arm].name.clone();
+            self.writer().forget_actions(&seqs)?;
+            let text = "its database is damaged: `rqps resume` starts it over from the load";
+            self.writer().add_note(Some(&name), text)?;
+        }
+        Ok(())
     }
 }
 

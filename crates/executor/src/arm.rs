@@ -49,6 +49,8 @@ pub struct ActiveArm {
     pub data_dir: PathBuf,
     /// Where its files are: the data directory, or what is measured.
     place: PathBuf,
+    /// The plan's limit of its memory.
+    memory_bytes_max: Option<u64>,
 }
 
 impl ActiveArm {
@@ -75,7 +77,9 @@ impl ActiveArm {
         let perf = instance.pid().map(PerfCounters::attach);
         let data_dir = spec.data_dir.clone();
         let place = system.place(&spec.build).map_or_else(|| data_dir.clone(), Path::to_owned);
-        let arm = Self { index, name: name.to_owned(), system, instance, perf, data_dir, place };
+        let memory_bytes_max = spec.memory_bytes_max;
+        let name = name.to_owned();
+        let arm = Self { index, name, system, instance, perf, data_dir, place, memory_bytes_max };
         control.set_current(&arm);
         arm
     }
@@ -128,7 +132,13 @@ impl ActiveArm {
         Error::ServerDied {
             arm: self.name.clone(),
             step: step.to_owned(),
-            death: Box::new(Death { how, cause: words, log_path: self.instance.log_path().to_owned(), log }),
+            death: Box::new(Death {
+                how,
+                cause: words,
+                log_path: self.instance.log_path().to_owned(),
+                log,
+                memory_bytes_max: self.memory_bytes_max,
+            }),
         }
     }
 

@@ -69,7 +69,8 @@ pub fn begin(
     dirs.create_work()?;
     let host = kit.host.facts(&dirs.work)?;
     let folder = RunFolder::create(results, &plan.name)?;
-    let mut writer = RunFolder::open_for_writing(folder.path())?;
+    let before_begin = |error: rqps_store::Error| error.before_begin(folder.path());
+    let mut writer = RunFolder::open_for_writing(folder.path()).map_err(before_begin)?;
     let toml =
         plan.to_toml().map_err(|e| Error::Plan { path: folder.plan_path(), problem: e.to_string() })?;
     let arms: Vec<_> = plan
@@ -84,7 +85,7 @@ pub fn begin(
     let configs = configs.map(|(arm, ingredients)| (pinned_config(&arm.name), &*ingredients.config.text));
     let files: Vec<_> = [("plan.toml".to_owned(), &*toml)].into_iter().chain(configs).collect();
     inputs::keep(&folder, &files)?;
-    writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host)?;
+    writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host).map_err(before_begin)?;
     let place = Place::of(dirs, writer.folder());
     Ok(Execution::new(
         Setup { plan, driver, ingredients, place, host: kit.host, _reserved: reserved },

@@ -165,16 +165,26 @@ pub struct Death {
     pub log_path: PathBuf,
     /// The lines of its log that explain why, or the last ones.
     pub log: String,
+    /// The plan's limit of its memory.
+    pub memory_bytes_max: Option<u64>,
 }
 
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "first noticed: {}\nfrom {}:\n{}", self.cause, self.log_path.display(), self.log)?;
         if self.how.contains("SIGKILL") || self.log.contains("terminated by signal 9") {
-            f.write_str(
-                "\nhint: a SIGKILL that nobody sent usually comes from the kernel's OOM killer; check dmesg, then lower \
-                 the server's cache or the number of clients",
-            )?;
+            match self.memory_bytes_max {
+                Some(bytes) => write!(
+                    f,
+                    "\nhint: if nobody sent the SIGKILL, the plan's server_memory, {} MiB, was reached: raise it, or lower \
+                     the server's caches or the number of clients",
+                    bytes >> 20
+                )?,
+                None => f.write_str(
+                    "\nhint: a SIGKILL that nobody sent usually comes from the kernel's OOM killer; check dmesg, then lower \
+                     the server's cache or the number of clients",
+                )?,
+            }
         }
         Ok(())
     }
@@ -198,6 +208,9 @@ const DISK_FULL_WORDS: [&str; 7] = [
     "Errcode: 28",
 ];
 
+/// Words of engines for data that are not what they wrote.
+const DAMAGED_WORDS: [&str; 2] = ["Corruption: ", "MANIFEST-"];
+
 impl Error {
     /// Adds the arm and the purpose of the session to its error.
     pub(crate) fn session<'a>(arm: &'a str, doing: &'a str) -> impl FnOnce(rqps_wire::Error) -> Self + 'a {
@@ -214,7 +227,10 @@ impl Error {
             Self::ServerDied { arm, step, death } => {
                 format!("arm {arm}: the server died in step {step}: {}", death.how)
             }
-            Self::NotStarted { arm, source } => format!("arm {arm}: {}", source.short_text()),
+            Self::NotStarted { arm, source } => {
+                let told = source.telling_line().map_or_else(String::new, |line| format!(": {line}"));
+                format!("arm {arm}: {}{told}", source.short_text())
+            }
             Self::Unmeasured { arm, doing, source } => format!("arm {arm}, {doing}: {}", source.short_text()),
             Self::Servers(error) => error.short_text(),
             Self::Builds(error) => error.short_text(),
@@ -349,6 +365,16 @@ impl Error {
         }
     }
 
+    /// Whether an arm's data are damaged, as reported by its engine: only a new load helps.
+    pub(crate) fn is_damage(&self) -> bool {
+        let says = |text: &str| DAMAGED_WORDS.iter().any(|words| text.contains(words));
+        match self {
+            Self::NotStarted { source, .. } => source.last_words().is_some_and(says),
+            Self::ServerDied { death, .. } => says(&death.log),
+            _ => matches!(self.wire(), Some(rqps_wire::Error::Refused { message, .. }) if says(message)),
+        }
+    }
+
     /// Whether a server accepts connections but does not answer.
     pub(crate) fn is_timeout(&self) -> bool {
         let kind = match self.wire() {
@@ -391,7 +417,7 @@ mod tests {
             status: "exit status: 1".to_owned(),
             log: "/log".into(),
             tail: "FATAL:  no\nLOG:  end".to_owned(),
-            hint: String::new(),
+            why: Box::default(),
         };
         let error = Error::NotStarted { arm: "b".to_owned(), source: Box::new(source) };
         assert_eq!(error.short_text(), "arm b: the server on /data did not start (exit status: 1)");

@@ -249,6 +249,9 @@ impl Execution {
                 continue;
             }
             let outcome = control.check().and_then(|()| self.run_action(action, &mut active, control));
+            if outcome.as_ref().is_err_and(Error::is_damage) {
+                self.load_anew(action)?;
+            }
             match outcome {
                 Ok(()) => {}
                 Err(error) if error.faulty_arm().is_some() && self.may_give_up(action.arm) => {

@@ -29,6 +29,8 @@ mod time;
 mod waits;
 mod words;
 
+use std::collections::BTreeSet;
+
 use rqps_stats::{Class, Detector, Verdict};
 
 use rqps_model::Group;
@@ -130,6 +132,9 @@ fn steps(run: &Run) -> Vec<(String, String)> {
     steps.sort_by(|(a, of_a), (b, of_b)| {
         of_a.order(&a.name, a.position).cmp(&of_b.order(&b.name, b.position))
     });
+    // Each pass has planned it.
+    let mut known = BTreeSet::new();
+    steps.retain(|(step, _)| known.insert(&step.name));
     steps.into_iter().map(|(step, group)| (group.key.to_string(), step.name.clone())).collect()
 }
 

@@ -77,13 +77,18 @@ fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
     if missed == [false, false] {
         return None;
     }
-    let rate = cx.figures.quantity(|cell| mean(cell, "background_rows_per_s"))?;
-    let target = cx.figures.quantity(|cell| mean(cell, "background_target_rows_per_s"))?;
+    let rates = |what: &str| {
+        let rate = cx.figures.quantity(|cell| mean(cell, &format!("background_{what}_per_s")))?;
+        Some((rate, cx.figures.quantity(|cell| mean(cell, &format!("background_target_{what}_per_s")))?))
+    };
+    let of = |what: &'static str| rates(what).map(|(rate, target)| (what, rate, target));
+    let (what, rate, target) = of("rows").or_else(|| of("bytes"))?;
+    let unit = format!("{what}/s");
     let (arm, base) = cx.names();
     let format = |name: &str, written: f64, target: f64| {
         let (share, written, target) =
             (words::percent(written / target), words::number(written), words::number(target));
-        format!("{name} wrote {written} of {target} rows/s ({share})")
+        format!("{name} wrote {written} of {target} {unit} ({share})")
     };
     let mut sentence = format!(
         "the background write rate was not sustained: {}, {}, so query rates are not comparable",
@@ -94,8 +99,8 @@ fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
         sentence.extend(busiest(cx, arm).map(|busy| format!("; {busy}")));
     }
     let evidence = vec![
-        Evidence::figure("background rows written", "rows/s", &rate),
-        Evidence::figure("background rows requested", "rows/s", &target),
+        Evidence::figure(format!("background {what} written"), &*unit, &rate),
+        Evidence::figure(format!("background {what} requested"), &*unit, &target),
     ];
     let finding = cx.finding(Word::NotComparable, Cause::BackgroundRate, sentence, &rate, evidence);
     Some(Finding { weight: 1.0, certainty: Certainty::Fact, ..finding })

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use rqps_model::Dbms;
 use rqps_model::{Limit, numbers_of};
 
 use crate::estimate::{duration_text, estimate};
@@ -93,9 +94,11 @@ fn data_header(plan: &Plan) -> String {
         Protocol::Sequence => counted(u64::from(workload.clients), "client"),
         Protocol::Isolated => numbers_of(workload.steps.iter().map(|test| plan.clients_of(test)), "client"),
     };
+    let is_engine = plan.arms.iter().all(|arm| arm.build.dbms == Dbms::Rocksdb);
     let transport = match workload.transport {
-        Transport::Unix => "a Unix socket",
-        Transport::Tcp => "TCP on loopback",
+        _ if is_engine => "in the engine's process",
+        Transport::Unix => "over a Unix socket",
+        Transport::Tcp => "over TCP on loopback",
     };
     let by = match workload.driver {
         Driver::Rqps => "",
@@ -106,7 +109,7 @@ fn data_header(plan: &Plan) -> String {
     // A directory has neither tables nor connections.
     if plan.work.tables() > 0 {
         let rows = counted(plan.work.rows_per_table(), "row");
-        let _ = writeln!(out, "{tables} of {rows}, {clients} over {transport}{by}");
+        let _ = writeln!(out, "{tables} of {rows}, {clients} {transport}{by}");
     }
     let tests = match plan.profile.after {
         ProfileAfter::Never => return out,

@@ -1,7 +1,8 @@
 //! Background writes during queries: target rate, achieved rate, and whether the target was met.
 //!
-//! A step meets its target if at least 0.95 of the rows were committed within its time. A step that missed it
-//! ran its queries beside fewer writes, so its rates are not ranked with those of steps that met it.
+//! A step meets its target if at least 0.95 of the rows were committed within its time; of bytes put into an engine, if
+//! the rate is within 0.05 of it. A step that missed it ran its queries beside other writes, so its rates are not ranked
+//! with those of steps that met it.
 
 use rqps_store::{Recorded, Window};
 
@@ -16,10 +17,12 @@ pub(crate) const KEPT_MIN: f64 = 0.95;
 /// The background writes of one window, all clients together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Background {
-    /// Target rate.
-    pub target_rows_per_s: f64,
-    /// Achieved rate: rows committed.
-    pub rows_per_s: f64,
+    /// Target rate, rows or bytes.
+    pub target_per_s: f64,
+    /// Achieved rate: rows committed, or bytes put.
+    pub per_s: f64,
+    /// Whether rates are of bytes.
+    pub of_bytes: bool,
     /// Full seconds, and how many of them had less than [`KEPT_MIN`] of the target rows; None if not counted.
     pub seconds: Option<(f64, f64)>,
     /// Whether the target was met.
@@ -29,17 +32,27 @@ pub(crate) struct Background {
 impl Background {
     /// None if the window has no background writes.
     pub fn from_window(window: &Recorded<Window>) -> Option<Self> {
+        let rates = |what: &str| {
+            let target = window.metric(&format!("background_target_{what}_per_s"))?;
+            Some((target, window.metric(&format!("background_{what}_per_s"))?))
+        };
+        let of_rows = rates("rows");
+        let (target_per_s, per_s) = of_rows.or_else(|| rates("bytes"))?;
         Some(Self {
-            target_rows_per_s: window.metric("background_target_rows_per_s")?,
-            rows_per_s: window.metric("background_rows_per_s")?,
+            target_per_s,
+            per_s,
+            of_bytes: of_rows.is_none(),
             seconds: window.metric("background_seconds").zip(window.metric("background_seconds_below")),
             kept: window.metric("background_kept")? >= 1.0,
         })
     }
 
-    /// `612 of 1000 rows/s`.
+    /// `612 of 1000 rows/s`, or `1.95 of 2.10 MB/s`.
     pub fn as_text(&self) -> String {
-        format!("{} of {} rows/s", number::rate(self.rows_per_s), number::rate(self.target_rows_per_s))
+        if self.of_bytes {
+            return format!("{:.2} of {:.2} MB/s", self.per_s / 1e6, self.target_per_s / 1e6);
+        }
+        format!("{} of {} rows/s", number::rate(self.per_s), number::rate(self.target_per_s))
     }
 
     /// Percentage of full seconds that missed the target; None if there were no full seconds.

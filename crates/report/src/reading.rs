@@ -24,7 +24,7 @@ const STATES: [&str; 7] = [
 /// Pooled by minimum: a window that missed its target is not compensated by another.
 const SMALLEST: &str = "background_kept";
 /// Name endings of metrics that are values at a moment or rates: pooled by mean.
-const MEANS: [&str; 4] = ["_before", "_after", "_per_s", "_per_query"];
+const MEANS: [&str; 5] = ["_before", "_after", "_per_s", "_per_query", "_amplification"];
 /// The metric from which tables take instructions.
 const INSTRUCTIONS: &str = "server_instructions_user";
 

@@ -266,7 +266,7 @@ fn missed(run: &Run) -> BTreeMap<(usize, String), Background> {
             continue;
         };
         let lowest = missed.entry((arm, window.action.step.clone())).or_insert(background);
-        if background.rows_per_s < lowest.rows_per_s {
+        if background.per_s < lowest.per_s {
             *lowest = background;
         }
     }

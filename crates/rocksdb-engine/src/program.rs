@@ -4,7 +4,7 @@
 //! like the engine's own. It reads the options that the database was last opened with.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -30,8 +30,8 @@ const TICK: Duration = Duration::from_millis(200);
 const LAST_WORDS: usize = 400;
 
 /// What kills a db_bench that nobody kills.
-const KILLED: &str =
-    "; if nobody killed it, the kernel did for lack of memory: raise server_memory, or use smaller caches";
+const KILLED: &str = "; if nobody killed it, it reached server_memory, the plan's limit, or the host has too little memory: raise the limit, or \
+     use smaller caches";
 
 const BYTES_PER_MB: f64 = 1_048_576.0;
 
@@ -117,10 +117,12 @@ pub(crate) fn run(
         let _ = child.wait();
     }
     let status = outcome?;
-    let text = text.join().unwrap_or_default();
+    let (text, errors) = (text.join().unwrap_or_default(), errors.join().unwrap_or_default());
+    // The log may be on a full disk.
+    let _ = writeln!(io::stderr(), "{} {}\n{errors}{text}", program.display(), arguments.join(" "));
     let printed = Printed::parse(&text, name).filter(|_| status.success());
     let Some(printed) = printed else {
-        let words = last_words(&text, &errors.join().unwrap_or_default());
+        let words = last_words(&text, &errors);
         let hint = if status.signal() == Some(Signal::KILL.as_raw()) { KILLED } else { "" };
         return Err(Error::Engine(format!("db_bench ended with {status}: {words}{hint}")));
     };

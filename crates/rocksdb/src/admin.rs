@@ -17,12 +17,41 @@ pub(crate) struct RocksdbAdmin {
     pub connection: Connection,
     /// Options that the config sets.
     pub configured: Vec<String>,
+    /// The config's value of [`BLOCK_CACHE`].
+    pub block_cache: Option<String>,
+}
+
+/// The option of the block cache.
+pub(crate) const BLOCK_CACHE: &str = "block_based_table_factory.block_cache";
+
+/// Names and values in `{name=value;…}`; none in a number.
+fn parts(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let inner = text.trim_start_matches('{').trim_end_matches('}');
+    inner.split(';').filter_map(|part| part.split_once('=')).map(|(name, value)| (name.trim(), value.trim()))
 }
 
 impl RocksdbAdmin {
     fn failed(&self, doing: &str) -> impl FnOnce(rqps_wire::Error) -> Error + use<> {
         let (arm, doing) = (self.arm.clone(), doing.to_owned());
         move |source| Error::Session { arm, doing, source: Box::new(source) }
+    }
+
+    /// The block cache, which options files do not list: the size that it has, and what else the config says of it.
+    fn block_cache(&mut self) -> Result<Vec<ServerSetting>> {
+        let doing = "reading the size of the block cache";
+        let asked = Request::Property("rocksdb.block-cache-capacity".to_owned());
+        let bytes = self.connection.text(&asked, doing).map_err(self.failed(doing))?;
+        let in_config = self.block_cache.iter().flat_map(|text| parts(text));
+        let others = in_config.filter(|(name, _)| *name != "capacity");
+        let all = [("capacity", bytes.trim())].into_iter().chain(others);
+        let is_configured = self.block_cache.is_some();
+        let setting = |(name, value): (&str, &str)| ServerSetting {
+            name: format!("{BLOCK_CACHE}.{name}"),
+            value: value.to_owned(),
+            source: if is_configured { "config" } else { "default" }.to_owned(),
+            default: !is_configured,
+        };
+        Ok(all.map(setting).collect())
     }
 
     fn shape(&mut self) -> Result<Shape> {
@@ -52,7 +81,7 @@ impl Admin for RocksdbAdmin {
         let failed = self.failed("reading options");
         let text = self.connection.text(&Request::Options, "reading options").map_err(failed)?;
         let mut prefix = None;
-        let mut settings = Vec::new();
+        let mut settings = self.block_cache()?;
         for line in text.lines().map(str::trim) {
             if let Some(section) = line.strip_prefix('[') {
                 prefix = match section.split([' ', ']']).next() {

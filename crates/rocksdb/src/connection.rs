@@ -47,7 +47,7 @@ impl Connection {
     pub fn refused(message: String, request: &str) -> Wire {
         let message = match message.contains(DAMAGED) {
             true => {
-                format!("{message}; the database is damaged: `rqps clean` deletes it, then start a new run")
+                format!("{message}; the database is damaged: `rqps resume` starts its arm over from the load")
             }
             false => message,
         };
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn damage_comes_with_its_remedy() {
         let text = |message: &str| Connection::refused(message.to_owned(), "running a step").to_string();
-        assert!(text("Corruption: block checksum mismatch").contains("`rqps clean` deletes it"));
+        assert!(text("Corruption: block checksum mismatch").contains("`rqps resume` starts"));
         assert!(!text("IO error: No space left on device").contains("damaged"));
     }
 }

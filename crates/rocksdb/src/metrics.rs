@@ -38,6 +38,12 @@ impl<'a> Changes<'a> {
         exact.or_else(|| self.get(STATS, rounded).map(|value| value * rounded_unit))
     }
 
+    /// The duration of compactions. Each is counted when it ends: unknown if all that wrote something still run.
+    fn compaction_us(&self, compacted: Option<f64>) -> Option<f64> {
+        let duration = self.get(HISTOGRAMS, "compaction.times.micros.sum")?;
+        (duration > 0.0 || compacted == Some(0.0)).then_some(duration)
+    }
+
     /// Figures of flushes, compactions and stalls in the window.
     pub fn metrics(&self) -> Metrics {
         let flushed = self.exact_or((TICKERS, "flush.write.bytes", 1.0), ("flush_gb", GB));
@@ -58,16 +64,13 @@ impl<'a> Changes<'a> {
             ),
             ("ingested_bytes", ingested),
             ("write_amplification", amplification),
-            (
-                "compaction_us",
-                self.exact_or((HISTOGRAMS, "compaction.times.micros.sum", 1.0), ("compaction_s", 1e6)),
-            ),
+            // Those of `rocksdb.stats` have flushes in them.
+            ("compaction_us", self.compaction_us(compacted)),
             (
                 "compaction_cpu_us",
-                self.exact_or(
-                    (HISTOGRAMS, "compaction.times.cpu_micros.sum", 1.0),
-                    ("compaction_cpu_s", 1e6),
-                ),
+                // The ticker counts while compactions run, as the one of bytes does; old releases lack it.
+                self.get(TICKERS, "compaction.total.time.cpu_micros")
+                    .or_else(|| self.get(HISTOGRAMS, "compaction.times.cpu_micros.sum")),
             ),
             ("engine_stall_us", self.exact_or((TICKERS, "stall.micros", 1.0), ("stall_s", 1e6))),
             ("engine_stalls", self.get(STATS, "stalls")),
@@ -80,7 +83,13 @@ impl<'a> Changes<'a> {
 pub(crate) fn of_shape(shape: &Shape, when: &str) -> Metrics {
     let mut metrics = Metrics::new();
     let mut add = |name: String, value: u64| metrics.insert(format!("{name}_{when}"), value as f64);
-    for (number, level) in shape.levels.iter().enumerate().filter(|(_, level)| level.files > 0) {
+    // Level 0 also if it is empty: of several windows, each has its part in the mean.
+    if shape.levels.is_empty() {
+        add("lsm_level0_files".to_owned(), 0);
+    }
+    for (number, level) in
+        shape.levels.iter().enumerate().filter(|(number, level)| *number == 0 || level.files > 0)
+    {
         add(format!("lsm_level{number}_files"), level.files);
         add(format!("lsm_level{number}_bytes"), level.bytes);
     }
@@ -120,5 +129,29 @@ mod tests {
         let exact = [counter(TICKERS, "flush.write.bytes", 10.0, 30.0)];
         let both: Vec<Counter> = rounded.into_iter().chain(exact).collect();
         assert_eq!(Changes::of(&both).metrics()["flushed_bytes"], 20.0);
+    }
+
+    #[test]
+    fn times_of_compactions_are_without_flushes_and_not_zero_beside_bytes() {
+        let rounded = [
+            counter(STATS, "compaction_s", 0.0, 2.5),
+            counter(STATS, "compaction_cpu_s", 0.0, 2.0),
+            counter(STATS, "compaction_write_gb", 0.0, 1.0),
+            counter(STATS, "flush_gb", 0.0, 1.0),
+        ];
+        let metrics = Changes::of(&rounded).metrics();
+        assert_eq!((metrics.get("compaction_us"), metrics.get("compaction_cpu_us")), (None, None));
+        let running = |bytes: f64| {
+            let exact = [
+                counter(TICKERS, "compact.write.bytes", 0.0, bytes),
+                counter(TICKERS, "compaction.total.time.cpu_micros", 10.0, 10.0 + bytes / 100.0),
+                counter(HISTOGRAMS, "compaction.times.micros.sum", 5.0, 5.0),
+                counter(HISTOGRAMS, "compaction.times.cpu_micros.sum", 5.0, 5.0),
+            ];
+            Changes::of(&exact).metrics()
+        };
+        let metrics = running(1000.0);
+        assert_eq!((metrics.get("compaction_us"), metrics["compaction_cpu_us"]), (None, 10.0));
+        assert_eq!((running(0.0)["compaction_us"], running(0.0)["compaction_cpu_us"]), (0.0, 0.0));
     }
 }

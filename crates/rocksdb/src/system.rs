@@ -16,7 +16,7 @@ use rqps_servers::{
     data_key, load_config, load_config_for, snapshot, unknown_options,
 };
 
-use crate::admin::RocksdbAdmin;
+use crate::admin::{BLOCK_CACHE, RocksdbAdmin};
 use crate::connection::Connection;
 use crate::metrics::{Changes, TICKERS};
 use crate::settle;
@@ -82,13 +82,15 @@ impl System for Rocksdb {
         let endpoint = server.endpoint();
         let socket = endpoint.socket_dir.join(SOCKET);
         let configured = spec.config.options.iter().map(|(name, _)| name.clone()).collect();
+        let block_cache = spec.config.options.iter().find(|(name, _)| name == BLOCK_CACHE);
+        let block_cache = block_cache.map(|(_, value)| value.clone());
         let left_out = |name: &str| server.applied().left_out.iter().any(|left| left.option == name);
         let reads_directly = spec.config.options.iter().any(|(name, value)| {
             name == "use_direct_reads" && matches!(value.as_str(), "true" | "1") && !left_out(name)
         });
         let program = program_of(&spec.build);
         let address = RocksdbAddress { socket, pid: server.pid(), reads_directly, program };
-        Ok(Box::new(RocksdbInstance { server, address, configured }))
+        Ok(Box::new(RocksdbInstance { server, address, configured, block_cache }))
     }
 
     fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> ServerResult<HowCopied> {
@@ -131,6 +133,7 @@ struct RocksdbInstance {
     server: Server,
     address: RocksdbAddress,
     configured: Vec<String>,
+    block_cache: Option<String>,
 }
 
 impl Instance for RocksdbInstance {
@@ -192,7 +195,8 @@ impl Instance for RocksdbInstance {
 
     fn admin(&self, name: &str) -> SessionResult<Box<dyn Admin>> {
         let connection = Connection::open(&self.address.socket)?;
-        Ok(Box::new(RocksdbAdmin { arm: name.to_owned(), connection, configured: self.configured.clone() }))
+        let (configured, block_cache) = (self.configured.clone(), self.block_cache.clone());
+        Ok(Box::new(RocksdbAdmin { arm: name.to_owned(), connection, configured, block_cache }))
     }
 
     /// The driver cancels its window itself.

@@ -271,7 +271,12 @@ impl<'a> Reader<'a> {
                     };
                     self.text.push_str(&format!("# {line}\n"));
                     for included in included(include, directory)? {
-                        self.read(&included, depth + 1)?;
+                        self.read(&included, depth + 1).map_err(|error| match error {
+                            Error::UnknownConfig { dbms, name, nearest, .. } => syntax_error(format!(
+                                "no config of {dbms} is named `{name}`; near: {nearest}. A file has a path or an ending"
+                            )),
+                            other => other,
+                        })?;
                         self.text.push_str(&format!("# end of {}\n", included.display_name()));
                         if !section.is_empty() {
                             self.text.push_str(&format!("[{section}]\n"));

@@ -52,15 +52,8 @@ pub enum Error {
         hint: String,
     },
 
-    #[error("{}; {log} ends with:\n{tail}{hint}", self.short_text())]
-    Died {
-        path: PathBuf,
-        status: String,
-        log: PathBuf,
-        tail: String,
-        /// A line with a hint for known causes, or empty.
-        hint: String,
-    },
+    #[error("{} with config {}; {log} ends with:\n{tail}{}", self.short_text(), .why.config, .why.hint)]
+    Died { path: PathBuf, status: String, log: PathBuf, tail: String, why: Box<Why> },
 
     #[error("{}; {log} ends with:\n{tail}", self.short_text())]
     NotReady { path: PathBuf, waited_s: u64, idle_s: u64, log: PathBuf, tail: String },
@@ -101,6 +94,17 @@ pub enum Error {
     NoCounts { pid: u32, reason: String },
 }
 
+/// What is known of a server that did not start.
+#[derive(Debug, Default)]
+pub struct Why {
+    /// The config's name.
+    pub config: String,
+    /// The line of its log that tells why; empty if none is known to.
+    pub telling: String,
+    /// A line with a hint for known causes, or empty.
+    pub hint: String,
+}
+
 impl Error {
     /// One line, without a program's output or log.
     pub fn short_text(&self) -> String {
@@ -121,6 +125,14 @@ impl Error {
                 path.display()
             ),
             other => other.to_string().lines().next().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// The line of a server's log that tells why it did not start, if one is known to.
+    pub fn telling_line(&self) -> Option<&str> {
+        match self {
+            Self::Died { why, .. } if !why.telling.is_empty() => Some(&why.telling),
+            _ => None,
         }
     }
 

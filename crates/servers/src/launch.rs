@@ -12,7 +12,7 @@ use rqps_builds::{ServerUser, server_user};
 
 use crate::data_dir::DataDir;
 use crate::environment;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Why};
 use crate::log::{Log, TAIL_LINES};
 use crate::memory::MemoryGroup;
 use crate::process;
@@ -193,12 +193,17 @@ impl Launch<'_> {
             if !server.alive() {
                 let tail = server.log.tail(TAIL_LINES);
                 let status = server.exit_text().unwrap_or_default();
+                let why = Why {
+                    config: self.spec.config.name.clone(),
+                    telling: system.telling_line(&tail).unwrap_or_default().to_owned(),
+                    hint: self.memory_limit_hint(&status).unwrap_or_else(|| system.hint(&tail)),
+                };
                 return Err(Error::Died {
                     path: path.clone(),
                     log: server.log.path.clone(),
-                    hint: self.memory_limit_hint(&status).unwrap_or_else(|| system.hint(&tail)),
                     status,
                     tail,
+                    why: Box::new(why),
                 });
             }
             if self.interrupted.load(Ordering::Relaxed) {

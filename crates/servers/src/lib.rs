@@ -36,7 +36,7 @@ pub use config::{Config, ShippedConfig, ValueBefore, cache_bytes};
 pub use configs::{
     config_from_text, config_with, is_file, load_config, load_config_for, refused_lines, shipped_configs,
 };
-pub use error::{Error, Result};
+pub use error::{Error, Result, Why};
 pub use host::HostLimits;
 pub use init::data_key;
 pub use instrument::{Instrument, ThreadCounter};

@@ -112,6 +112,13 @@ pub(crate) trait System: Sync {
             .map_or_else(String::new, |(_, advice)| format!("\nhint: {advice}"))
     }
 
+    /// The line of a log that shows a known cause, or its only line.
+    fn telling_line<'t>(&self, tail: &'t str) -> Option<&'t str> {
+        let signs = self.causes().iter().flat_map(|(signs, _)| signs.iter());
+        let known = signs.filter_map(|sign| tail.lines().find(|line| line.contains(sign))).next();
+        known.or_else(|| Some(tail.trim()).filter(|line| !line.is_empty() && !line.contains('\n')))
+    }
+
     /// Signals that stop its servers.
     fn signals(&self) -> Signals;
 }

@@ -9,7 +9,7 @@ use rqps_model::{LeftOut, did_you_mean};
 use crate::config::Config;
 use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
-use crate::option::REFUSED;
+use crate::option::{Line, REFUSED};
 use crate::system::Known;
 use crate::systems;
 
@@ -27,14 +27,18 @@ pub struct UnknownOption {
 /// If the build's server program cannot be asked.
 pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<UnknownOption>> {
     let system = systems::get(build.dbms);
-    let is_shipped = |option: &str| {
-        config.includes_shipped
-            && system.shipped().iter().any(|(_, text)| {
-                text.lines().any(|line| {
-                    line.split([' ', '=']).next().is_some_and(|name| name.replace('-', "_") == option)
-                })
-            })
+    // Names with their sections, too.
+    let sets = |text: &str, option: &str| {
+        let mut section = String::new();
+        text.lines().any(|line| {
+            let written = line.split([' ', '=']).next().unwrap_or_default();
+            let read = system.line(&mut section, line, &build.version);
+            matches!(read, Ok(Line::Option(setting)) if setting.name == option)
+                || written.replace('-', "_") == option
+        })
     };
+    let is_shipped =
+        |option: &str| config.includes_shipped && system.shipped().iter().any(|(_, text)| sets(text, option));
     let options: Vec<&str> = config
         .options
         .iter()

@@ -17,8 +17,13 @@ pub enum Error {
     #[error("{} is not a run folder (no run.db in it): `rqps ls` lists the runs there are", path.display())]
     NotARun { path: PathBuf },
     /// The run was killed before its plan was recorded.
-    #[error("{} holds no plan: rqps was stopped while it created the folder. Delete it and run the plan again", path.display())]
+    #[error("{} holds no plan: rqps was stopped, or the disk was full, while it created the folder. Delete it and run the plan again", path.display())]
     Empty { path: PathBuf },
+    /// The disk was full before the plan was recorded.
+    #[error(
+        "no space left for {}: the run has not begun. Free some space, delete this folder and run the plan again", path.display()
+    )]
+    NotBegun { path: PathBuf },
     /// The database was written by a newer rqps.
     #[error(
         "{} has schema version {found}, this rqps knows versions up to {known}: read it with the newer rqps that wrote it", path.display()
@@ -51,6 +56,14 @@ impl Error {
     /// Whether the request is at fault: the user must name another folder or try again later.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::InUse { .. } | Self::NotARun { .. } | Self::Empty { .. } | Self::BadName(_))
+    }
+
+    /// Of a folder whose run is not yet recorded: a full disk leaves nothing that could be resumed.
+    pub fn before_begin(self, folder: &Path) -> Self {
+        match self {
+            Self::DiskFull { .. } => Self::NotBegun { path: folder.to_owned() },
+            other => other,
+        }
     }
 
     /// Adds the operation and path to a file error; a full disk has its own message.

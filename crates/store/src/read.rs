@@ -83,6 +83,9 @@ impl Run {
         let mut connection = open_read_only(&path).map_err(Error::sql(&path))?;
         let found = schema::version(&connection, &path)?;
         if (1..schema::VERSION).contains(&found) {
+            if has_plan(&connection).is_ok_and(|has_plan| !has_plan) {
+                return Err(Error::Empty { path: folder.path().to_owned() });
+            }
             drop(connection);
             RunFolder::open_for_writing(folder.path()).map_err(|_| Error::OlderSchema {
                 path: path.clone(),
@@ -213,7 +216,7 @@ fn cannot_write(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
 }
 
-fn has_plan(connection: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn has_plan(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM run)", [], |row| row.get(0))
 }
 

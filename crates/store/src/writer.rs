@@ -18,7 +18,7 @@ use crate::lock::{Lock, RunProgress};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::Observation;
 use crate::put::Put;
-use crate::read::{Run, keep_plans};
+use crate::read::{Run, has_plan, keep_plans};
 use crate::schema;
 use crate::write_observation::{insert_observation, json};
 
@@ -62,6 +62,9 @@ impl RunWriter {
     /// # Errors
     /// If the database cannot be read.
     pub fn run(&self) -> Result<Run> {
+        if !has_plan(&self.connection).map_err(Error::sql(&self.folder.db_path()))? {
+            return Err(Error::Empty { path: self.folder.path().to_owned() });
+        }
         Run::load(self.folder.clone(), &self.connection).map_err(Error::sql(&self.folder.db_path()))
     }
 

@@ -103,7 +103,7 @@ fn all_steps_run_on_the_oldest_and_the_newest_release() {
         assert_eq!(window(&run, arm, "overwritesome").result.events, Some(KEYS / 10));
         // The settle before it has compacted level 0, and the background writer fills it anew.
         let ranges = window(&run, arm, "revrangeww");
-        assert_eq!(ranges.metric("lsm_level0_files_before"), None, "{arm}");
+        assert_eq!(ranges.metric("lsm_level0_files_before"), Some(0.0), "{arm}");
         assert!(ranges.metric("background_bytes_per_s").unwrap() > 1e5, "{arm}");
     }
     let operations = |arm: &str| window(&run, arm, "overwrite").result.events;
@@ -111,6 +111,10 @@ fn all_steps_run_on_the_oldest_and_the_newest_release() {
     let left_out: Vec<&str> = run.arms[0].left_out.iter().map(|left| left.option.as_str()).collect();
     assert_eq!(left_out, ["block_based_table_factory.max_auto_readahead_size"]);
     assert!(run.arms[1].left_out.is_empty());
+    for arm in &run.arms {
+        let cache = arm.settings.iter().find(|one| one.name.ends_with(".block_cache.capacity")).unwrap();
+        assert_eq!((cache.value.as_str(), cache.default), ("33554432", false));
+    }
     let shown = bench.call(&["show"]).expect(0).stdout;
     assert!(shown.contains("LSM tree: readww") && shown.contains("w-amp"), "{shown}");
     assert!(shown.contains(" keys, a library built by gcc"), "{shown}");
@@ -164,6 +168,8 @@ fn a_build_s_own_db_bench_runs_the_steps_and_its_output_is_their_result() {
     }
     let shown = bench.call(&["report"]).expect(0).stdout;
     assert!(shown.contains("driven by db_bench of each build"), "{shown}");
+    let log = fs::read_to_string(run.folder.logs_dir().join("a/data.log")).unwrap();
+    assert!(log.contains("--benchmarks=readwhilewriting") && log.contains("micros/op"), "{log}");
 }
 
 /// Steps on a database larger than the process's memory, with O_DIRECT and through the page cache.
@@ -264,7 +270,7 @@ fn db_bench_ends_with_the_engine_process_that_started_it() {
 }
 
 #[test]
-fn a_damaged_database_is_reported_and_nothing_of_it_used() {
+fn a_damaged_database_is_reported_and_loaded_anew_by_the_next_resume() {
     let bench = Bench::new();
     run_until_filled(&bench).kill();
     bench.expect_no_process();
@@ -272,8 +278,11 @@ fn a_damaged_database_is_reported_and_nothing_of_it_used() {
     let current = runs.map(|run| run.path().join("a/data/db/CURRENT")).find(|path| path.is_file());
     fs::write(current.unwrap(), "MANIFEST-none\n").unwrap();
     let ended = bench.call(&["resume"]).expect(3);
-    assert!(ended.stderr.contains("the database is damaged"), "{}", ended.stderr);
-    assert_eq!(bench.run().windows.len(), 1);
+    assert!(ended.stderr.contains("`rqps resume` starts its arm over"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("did not start (exit status: 1): Corruption: "), "{}", ended.stderr);
+    assert_eq!(bench.run().windows.len(), 0);
+    bench.call(&["resume"]).expect(0);
+    bench.expect_complete(1);
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl System for Ledgers {
                 status: "exit status: 1".to_owned(),
                 log: spec.log_dir.clone(),
                 tail: "no ink".to_owned(),
-                hint: String::new(),
+                why: Box::default(),
             });
         }
         let text = fs::read_to_string(spec.data_dir.join(FILE)).unwrap();

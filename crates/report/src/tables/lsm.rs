@@ -1,4 +1,5 @@
-//! What a window did to an LSM tree, for engines that have one: the columns of published comparisons of RocksDB.
+//! What a step did to an LSM tree, for engines that have one: the columns of published comparisons of RocksDB. Of
+//! several passes, totals are sums, and sizes and numbers of files are means.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -8,8 +9,9 @@
 //! | `MB before`, `MB after` | size of the tree's files |
 //! | `L0 before`, `L0 after` | files of level 0 |
 //! | `flush MB`, `comp MB` | written by flushes and by compactions |
+//! | `comp MB/s` | the latter over the seconds of the step |
 //! | `w-amp` | bytes written by both, over bytes that clients wrote |
-//! | `comp s`, `comp cpu s` | duration of compactions, summed over jobs; their CPU time |
+//! | `comp s`, `comp cpu s` | duration of compactions that ended in the step, summed over jobs; CPU time of compactions |
 //! | `debt MB` | estimated bytes that compactions still have to rewrite at the end |
 //! | `stall %`, `stalls` | time that writes were stalled, as a share of the window; number of stalls |
 //! | `p50` to `p99.99`, `max` | latency of operations, microseconds |
@@ -40,6 +42,7 @@ const PERCENTILES: [(&str, &str, f64); 4] = [
 
 struct Row<'a> {
     arm: ComparedArm<'a>,
+    /// All passes.
     window: &'a Recorded<Window>,
     /// In the order of [`PERCENTILES`], then the maximum.
     latencies_us: Vec<f64>,
@@ -70,6 +73,12 @@ impl Row<'_> {
         Cell::count(self.metric(&format!("lsm_level0_files_{when}")).unwrap_or(0.0) as u64)
     }
 
+    /// Bytes that flushes and compactions wrote, over those that clients did.
+    fn write_amplification(&self) -> Option<f64> {
+        let ingested = self.metric("ingested_bytes").filter(|bytes| *bytes > 0.0)?;
+        Some((self.metric("flushed_bytes")? + self.metric("compaction_written_bytes")?) / ingested)
+    }
+
     fn stalled_percent(&self) -> Option<f64> {
         let seconds = self.seconds();
         self.metric("engine_stall_us").filter(|_| seconds > 0.0).map(|us| us / 1e4 / seconds)
@@ -84,11 +93,9 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
 fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     for arm in comparison.base_first() {
-        let Some(window) = arm.first_window(&step.name).filter(|window| window.metrics.contains_key(MARK))
-        else {
-            continue;
-        };
-        let merged = histograms::merged(arm.run, std::iter::once(window))?;
+        let window = arm.window(&step.name).ok().filter(|window| window.metrics.contains_key(MARK));
+        let Some(window) = window else { continue };
+        let merged = histograms::merged(arm.run, arm.all_windows(&step.name))?;
         let latencies_us = merged.get(OPERATION).map(|latency| {
             let at = |quantile: f64| latency.value_at_quantile(quantile) as f64 / 1e3;
             let percentiles = PERCENTILES.iter().map(|(_, _, quantile)| at(*quantile));
@@ -99,11 +106,15 @@ fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> 
     if rows.is_empty() {
         return Ok(None);
     }
-    let title = format!("LSM tree: {}", step.name);
+    let passes = rows.iter().map(|row| row.arm.all_windows(&step.name).count()).max().unwrap_or(1);
+    let title = match passes {
+        0 | 1 => format!("LSM tree: {}", step.name),
+        passes => format!("LSM tree: {}, {passes} passes", step.name),
+    };
     let latency = |at: usize| move |row: &Row<'_>| Cell::fixed(row.latencies_us.get(at).copied(), 1);
     let (p50, p99, p999, p9999, max) = (latency(0), latency(1), latency(2), latency(3), latency(4));
     let percentile = |at: usize| Column::number(PERCENTILES[at].0, PERCENTILES[at].1);
-    let figures: [Figure<'_, Row<'_>>; 23] = [
+    let figures: [Figure<'_, Row<'_>>; 24] = [
         (Column::number("ops/s", "ops_per_s"), &|row| Cell::fixed(row.window.result.rate(), 0)),
         (Column::number("MB/s", "mb_per_s"), &|row| row.per_second("engine_bytes")),
         (Column::number("bg MB/s", "background_mb_per_s"), &|row| row.mega("background_bytes_per_s")),
@@ -113,9 +124,10 @@ fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> 
         (Column::number("L0 after", "level0_after"), &|row| row.level0("after")),
         (Column::number("flush MB", "flushed_mb"), &|row| row.mega("flushed_bytes")),
         (Column::number("comp MB", "compacted_mb"), &|row| row.mega("compaction_written_bytes")),
-        (Column::number("w-amp", "write_amplification"), &|row| {
-            Cell::fixed(row.metric("write_amplification"), 2)
+        (Column::number("comp MB/s", "compacted_mb_per_s"), &|row| {
+            row.per_second("compaction_written_bytes")
         }),
+        (Column::number("w-amp", "write_amplification"), &|row| Cell::fixed(row.write_amplification(), 2)),
         (Column::number("comp s", "compaction_s"), &|row| row.mega("compaction_us")),
         (Column::number("comp cpu s", "compaction_cpu_s"), &|row| row.mega("compaction_cpu_us")),
         (Column::number("debt MB", "debt_mb"), &|row| row.mega("pending_compaction_bytes_after")),

@@ -37,6 +37,9 @@ fn false_alarms(judged: &Judged<'_>) -> String {
     match &judged.verdicts.false_alarms {
         Some(check) => alarms(check),
         None if judged.run.meta.is_imported() => "no A/A check: imported runs have no control".to_owned(),
+        None if judged.run.meta.protocol != "isolated" => {
+            "no A/A check: passes measure base once each".to_owned()
+        }
         None => "no A/A check: base was not measured twice; set control = true in [isolated]".to_owned(),
     }
 }

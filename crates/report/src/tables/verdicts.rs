@@ -407,7 +407,8 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             match (is_imported, words::are_directories(judged.run)) {
                 (true, _) => "repeats, as imported",
                 (_, true) => "every directory with a new file",
-                (_, false) => "restarts of every server from the same data",
+                (false, false) if judged.run.meta.protocol != "isolated" => "passes, each on freshly loaded data",
+                (false, false) => "restarts of every server from the same data",
             }
         ),
         format!(

@@ -8,6 +8,9 @@ use rqps_model::Dbms;
 /// Prefix of options that are in the section of block-based tables.
 pub(crate) const TABLE: &str = "block_based_table_factory.";
 
+/// Options that name directories.
+const PLACES: [&str; 4] = ["wal_dir", "db_log_dir", "db_paths", "cf_paths"];
+
 const INCLUDE: &str = "!include";
 
 /// Parses one line of a file.
@@ -41,6 +44,14 @@ pub(crate) fn parse_line(section: &mut String, line: &str) -> Result<Line, Strin
         None => (rest.split(" #").next().unwrap_or(rest), None),
     };
     let is_version = |text: &str| Dbms::Rocksdb.version_num(text) > 0;
+    if PLACES.contains(&name) {
+        return match value.trim() {
+            "" => Ok(Line::Empty),
+            _ => Err(format!(
+                "rqps places the files of a database itself, so `{name}` cannot be set: remove it"
+            )),
+        };
+    }
     let annotation = comment.map(|comment| annotation(comment, is_version, |value| !value.is_empty()));
     Ok(Line::Option(Setting {
         name: format!("{prefix}{name}"),
@@ -98,5 +109,7 @@ mod tests {
         assert!(mistake("", "[CFOptions \"hot\"]").contains("uses \"default\" only"));
         assert!(mistake("", "[Options]").contains("unknown section [Options]"));
         assert!(mistake("DBOptions", "max_open_files").contains("name=value"));
+        assert!(mistake("DBOptions", "wal_dir=/fast").contains("`wal_dir` cannot be set"));
+        assert_eq!(parse_line(&mut "DBOptions".to_owned(), "wal_dir="), Ok(Line::Empty));
     }
 }

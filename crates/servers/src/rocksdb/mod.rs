@@ -25,7 +25,7 @@ use crate::system::{Cause, Known, ServerCommand, Signals, Start, System};
 const SOCKET: &str = "engine.sock";
 
 /// Known causes of a failed start.
-const CAUSES: [Cause; 7] = [
+const CAUSES: [Cause; 8] = [
     (
         &["No space left on device"],
         "the disk is full: free some space, or set RQPS_WORK to a directory on another disk",
@@ -44,8 +44,13 @@ const CAUSES: [Cause; 7] = [
         "the file system has no O_DIRECT (tmpfs has none): set RQPS_WORK to a directory on a disk",
     ),
     (
-        &["Corruption"],
-        "the database is damaged, or a newer release wrote it: create the data directory again, or use that release",
+        &["Corruption", "MANIFEST-"],
+        "the database is damaged, or a newer release wrote it: `rqps resume` starts its arm over from the load",
+    ),
+    (
+        &["cannot catch foreign exceptions"],
+        "the library rejected the options of the config by an exception instead of an error: correct the config's values; \
+         leave out its options by halves to find the one",
     ),
     (
         &["Error parsing", "Invalid argument"],

@@ -29,14 +29,14 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
 fn rates(comparison: &Comparison<'_>, all: &[ComparedArm<'_>], steps: &[TestStep]) -> Table {
     let cell = |arm: &ComparedArm<'_>, step: &TestStep| {
         let tint = if arm.missed(&step.name) { Tint::Worst } else { Tint::None };
-        let rate = arm.background(&step.name).map(|background| background.rows_per_s);
+        let rate = arm.background(&step.name).map(|background| background.per_s);
         Cell { tint, ..marked(Cell::rate(rate), arm.missed(&step.name)) }
     };
     let columns = steps.iter().map(|step| all.iter().map(|arm| cell(arm, step)).collect()).collect();
     let title = "Background inserts/s (deletes/s are the same)";
     let mut table = by_system("background_rate", title, all, steps, columns);
     let target = |step: &TestStep| {
-        let target = all.iter().find_map(|arm| arm.background(&step.name)).map(|one| one.target_rows_per_s);
+        let target = all.iter().find_map(|arm| arm.background(&step.name)).map(|one| one.target_per_s);
         Cell { tint: Tint::Unranked, ..Cell::rate(target) }
     };
     let targets = steps.iter().map(target);
