@@ -1,8 +1,8 @@
 //! Background writes during queries: target rate, achieved rate, and whether the target was met.
 //!
 //! A step meets its target if at least 0.95 of the rows were committed within its time; of bytes put into an engine, if
-//! the rate is within 0.05 of it. A step that missed it ran its queries beside other writes, so its rates are not ranked
-//! with those of steps that met it.
+//! the rate is within 0.05 of it. A step that missed it ran its queries beside other writes, so its rates are not
+//! ranked with those of steps that met it.
 
 use rqps_store::{Recorded, Window};
 
