@@ -16,7 +16,7 @@ use rqps_model::{EndedBy, FixedWork, Limit, Metrics, Warmup};
 use rqps_plan::{Benchmark, Driver as Program, Plan};
 use rqps_store::Load;
 use rqps_workloads::expect::Answers;
-use rqps_workloads::sync_latency::{self, Sync, SyncLatency, SyncPlan, SyncTest, WRITES};
+use rqps_workloads::sync_latency::{self, SPARE_BYTES, Sync, SyncLatency, SyncPlan, SyncTest, WRITES};
 
 use crate::file::{OwnFile, free_bytes, other_owner, path_in};
 use crate::fio::{self, Running, Until, Writes};
@@ -27,9 +27,6 @@ pub static FIO: &dyn Driver = &Fio;
 
 /// How often progress is reported.
 const TICK: Duration = Duration::from_millis(200);
-/// What must stay free beside the file.
-const SPARE_BYTES: u64 = 16 << 20;
-
 /// The file of an instance, shared with its windows.
 pub(crate) struct Target {
     path: PathBuf,

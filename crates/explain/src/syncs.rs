@@ -10,8 +10,8 @@ use crate::words;
 const PARTS: [(&str, &str, Cause); 2] =
     [("fio_write_us", "write", Cause::Waiting), ("fio_sync_us", "sync", Cause::Fsync)];
 
-/// Findings on the parts of a write's time that changed by more than noise, one for those that moved the same way; none in
-/// other benchmarks.
+/// Findings on the parts of a write's time that changed by more than noise, one for those that moved the same way; none
+/// in other benchmarks.
 pub(crate) fn findings(cx: &Context<'_>, differences: &[Difference]) -> Vec<Finding> {
     let parts: Vec<(Quantity, &str, Cause)> = PARTS
         .into_iter()

@@ -14,7 +14,7 @@ use rqps_explain::{
 };
 use rqps_store::{RATE_WAS_SET, Run, counted};
 
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
@@ -22,7 +22,7 @@ use crate::format::{Format, Screen};
 use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
-use crate::tables::certificate;
+use crate::tables::{certificate, disturbed};
 use crate::verdict_lines::Judged;
 
 /// Options of [`explain_text`].
@@ -70,6 +70,11 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     };
     document.push(Block::Heading(1, format!("Why: {what} of {}", run.folder.name())));
     document.push_warnings(&warnings);
+    if judged.is_none() {
+        // Verdicts contain the noise of the host; a single pass does not.
+        let disturbed = disturbed::sentences(&comparison, &comparison.steps(StepKind::Tests));
+        document.extend(disturbed.into_iter().map(Block::Alarm));
+    }
     document.extend(summary(&found).map(Block::Text));
     let is_shown = |one: &&Explanation| !options.tests.is_empty() || is_reported(judged.as_ref(), one);
     let hidden = found.len() - found.iter().filter(is_shown).count();
@@ -87,7 +92,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     document.extend(notes(&found));
     document.extend(flamegraphs_only(run, &with_flamegraphs).map(Block::Text));
     document.extend(no_figures(&rates_only).map(Block::Text));
-    document.extend(nothing_explains(&unexplained).map(Block::Text));
+    document.extend(nothing_explains(&unexplained, judged.is_some()).map(Block::Text));
     if [&found, &rates_only, &with_flamegraphs, &unexplained].iter().all(|all| all.is_empty()) {
         document.push(Block::Text(no_explanations(run, judged.as_ref(), !options.tests.is_empty())));
     }
@@ -153,9 +158,13 @@ fn flamegraphs_only(run: &Run, all: &[Explanation]) -> Option<String> {
 }
 
 /// The same of tests with figures.
-fn nothing_explains(unexplained: &[Explanation]) -> Option<String> {
+fn nothing_explains(unexplained: &[Explanation], has_blocks: bool) -> Option<String> {
+    let why = match has_blocks {
+        true => "none differs by more than noise",
+        false => "without repeats, noise is unknown, so that no figure can be told from it",
+    };
     Some(format!(
-        "No figure of the imported files explains a difference in {}: none differs by more than noise.",
+        "No figure of the imported files explains a difference in {}: {why}.",
         tests_of(unexplained)?
     ))
 }

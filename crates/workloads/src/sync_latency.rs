@@ -227,6 +227,9 @@ pub struct SyncPlan {
     pub file_mb: u64,
 }
 
+/// What must stay free beside the file.
+pub const SPARE_BYTES: u64 = 16 * MIB;
+
 impl SyncPlan {
     pub fn file_bytes(&self) -> u64 {
         self.file_mb * MIB
@@ -259,8 +262,9 @@ impl Workplan for SyncPlan {
         self.file_mb
     }
 
+    /// With its part of what must stay free.
     fn row_bytes(&self) -> u64 {
-        MIB
+        MIB + SPARE_BYTES.div_ceil(self.file_mb.max(1))
     }
 
     fn step(&self, name: &str, workload: &Workload, _: &BTreeMap<String, TestOptions>) -> Option<StepDef> {
