@@ -114,8 +114,10 @@ fn hardware_counters_follow_forks_or_report_why_not() {
     let (own_us, cost) = measure();
     let clock_us = cost.perf.task_clock_us;
     match clock_us {
+        // The clock runs on while the host of a virtual machine runs others.
         Some(clock_us) => {
-            assert!((clock_us as f64 - own_us).abs() <= 4.0 * ROUNDING_US, "{clock_us} of {own_us} us")
+            let allowed = own_us - 4.0 * ROUNDING_US..1.5 * own_us;
+            assert!(allowed.contains(&(clock_us as f64)), "{clock_us} of {own_us} us")
         }
         None => assert!(
             cost.perf.unavailable.iter().any(|why| why.starts_with("task-clock: ")),
