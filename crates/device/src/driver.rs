@@ -27,6 +27,7 @@ pub static FIO: &dyn Driver = &Fio;
 
 /// How often progress is reported.
 const TICK: Duration = Duration::from_millis(200);
+
 /// The file of an instance, shared with its windows.
 pub(crate) struct Target {
     path: PathBuf,

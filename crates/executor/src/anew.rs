@@ -62,26 +62,27 @@ impl Execution {
             let text = format!(
                 "starts over from the load because {steps} was interrupted; {measured} had been measured"
             );
-            let name = self.plan().arms[arm].name.clone();
-            self.writer().forget_actions(&seqs)?;
-            self.writer().add_note(Some(&name), &text)?;
+            let name = self.forget(arm, &seqs, &text)?;
             self.add_note(format!("arm {name} {text}"));
         }
         Ok(Some(self.writer().run()?))
     }
-}
 
-impl Execution {
     /// Removes the actions of an arm whose data are damaged from the journal: the next resume loads them anew.
     pub(crate) fn load_anew(&mut self, action: &Action) -> Result<()> {
         let schedule = self.schedule().clone();
         for Restart { arm, seqs, .. } in restarts(self.plan(), &schedule, &BTreeSet::from([action.seq])) {
-            let name = self.plan().arms[arm].name.clone();
-            self.writer().forget_actions(&seqs)?;
-            let text = "its database is damaged: `rqps resume` starts it over from the load";
-            self.writer().add_note(Some(&name), text)?;
+            self.forget(arm, &seqs, "its database is damaged: `rqps resume` starts it over from the load")?;
         }
         Ok(())
+    }
+
+    /// Removes actions of an arm from the journal, with a note that says why. Returns the arm's name.
+    fn forget(&mut self, arm: usize, seqs: &BTreeSet<u32>, why: &str) -> Result<String> {
+        let name = self.plan().arms[arm].name.clone();
+        self.writer().forget_actions(seqs)?;
+        self.writer().add_note(Some(&name), why)?;
+        Ok(name)
     }
 }
 

@@ -50,10 +50,8 @@ pub(crate) fn findings(cx: &Context<'_>, differences: &[Difference]) -> Vec<Find
     } else {
         phrase(&of_place)
     };
-    for (finding, clause) in findings.iter_mut().zip(std::iter::repeat(about_places)) {
-        if let Some(clause) = clause {
-            finding.add(&clause);
-        }
+    if let Some(clause) = about_places {
+        findings.iter_mut().for_each(|finding| finding.add(&clause));
     }
     findings
 }

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use rqps_model::Dbms;
 use rqps_model::{Limit, numbers_of};
 
 use crate::estimate::{duration_text, estimate};
@@ -94,7 +93,8 @@ fn data_header(plan: &Plan) -> String {
         Protocol::Sequence => counted(u64::from(workload.clients), "client"),
         Protocol::Isolated => numbers_of(workload.steps.iter().map(|test| plan.clients_of(test)), "client"),
     };
-    let is_engine = plan.arms.iter().all(|arm| arm.build.dbms == Dbms::Rocksdb);
+    // Directories, which do not speak SQL either, have no connections and no line of them.
+    let is_engine = plan.arms.iter().all(|arm| !arm.build.dbms.speaks_sql());
     let transport = match workload.transport {
         _ if is_engine => "in the engine's process",
         Transport::Unix => "over a Unix socket",

@@ -230,6 +230,13 @@ const STEPS: &str = "steps = [\"fillseq\", \"readrandom\", \"overwrite\"]";
 /// Words of the line that says that the database is filled.
 const FILLED: [&str; 3] = ["a ", "fillseq", "ops/s"];
 
+/// The db_bench that reads.
+fn reading_db_bench(bench: &Bench) -> Option<u32> {
+    let processes = bench.processes();
+    let reads = processes.iter().find(|(_, arguments)| arguments.contains("--benchmarks=readrandom"))?;
+    Some(reads.0)
+}
+
 /// A run with a step that reads, which is paused once the database is filled.
 fn run_until_filled(bench: &Bench) -> Running {
     let plan = plan(bench, STEPS, "", &["rocksdb-10.10.1"]);
@@ -258,11 +265,7 @@ fn db_bench_ends_with_the_engine_process_that_started_it() {
     let workload = format!("driver = \"db_bench\"\n{STEPS}\n[test.readrandom]\nseconds = 60");
     let plan = plan(&bench, &workload, "", &[&debians(&bench, "whole", true)]);
     let running = bench.start(&["run", plan.to_str().unwrap()]);
-    let program = || {
-        let processes = bench.processes();
-        processes.into_iter().find(|(_, arguments)| arguments.contains("--benchmarks=readrandom"))
-    };
-    wait_for("db_bench", program);
+    wait_for("db_bench", || reading_db_bench(&bench));
     send(wait_for("the engine process", || engine(&bench)), Signal::KILL);
     let ended = running.end().expect(3);
     assert!(ended.stderr.contains("the server died in step readrandom"), "{}", ended.stderr);
@@ -291,11 +294,7 @@ fn a_killed_db_bench_ends_its_arm_and_resume_completes_the_run() {
     let workload = format!("driver = \"db_bench\"\n{STEPS}");
     let plan = plan(&bench, &workload, "", &[&debians(&bench, "whole", true)]);
     let running = bench.start(&["run", plan.to_str().unwrap()]);
-    let program = || {
-        let processes = bench.processes();
-        processes.into_iter().find(|(_, arguments)| arguments.contains("--benchmarks=readrandom"))
-    };
-    send(wait_for("db_bench", program).0, Signal::KILL);
+    send(wait_for("db_bench", || reading_db_bench(&bench)), Signal::KILL);
     let ended = running.end().expect(3);
     assert!(ended.stderr.contains("db_bench ended with signal: 9 (SIGKILL)"), "{}", ended.stderr);
     bench.expect_no_process();

@@ -62,10 +62,7 @@ impl Checked {
             }
             None => given,
         };
-        for (ratio, computed) in ratios.iter().zip(&computed) {
-            let place = Place { line: ratio.line, row: &ratio.row, column: &ratio.column };
-            self.add(place, &ratio.cell, computed.as_ref(), reading);
-        }
+        self.add_each(ratios, &computed, reading);
     }
 
     /// The same, whatever other base may fit.
@@ -76,8 +73,12 @@ impl Checked {
         quotient: Quotient<'_>,
         reading: Reading,
     ) {
-        for ratio in ratios {
-            let computed = base.and_then(|base| quotient(ratio.own.as_ref()?, base));
+        let of = |ratio: &Ratio| quotient(ratio.own.as_ref()?, base?);
+        self.add_each(ratios, &ratios.iter().map(of).collect::<Vec<_>>(), reading);
+    }
+
+    fn add_each(&mut self, ratios: &[Ratio], computed: &[Option<Computed>], reading: Reading) {
+        for (ratio, computed) in ratios.iter().zip(computed) {
             let place = Place { line: ratio.line, row: &ratio.row, column: &ratio.column };
             self.add(place, &ratio.cell, computed.as_ref(), reading);
         }

@@ -63,18 +63,18 @@ fn graph(
 ) -> Result<Markup> {
     let (profile, arm) = (&recorded.result, &recorded.action.arm);
     let folded = page.run.folded(profile)?;
+    // Imported flamegraphs do not tell of how many operations they are: then shares are compared.
+    let operations = base.map(|base| (base.result.operations, profile.operations));
+    let operations = operations.filter(|(base, arm)| *base > 0.0 && *arm > 0.0);
     let drawn = match base {
         None => flamegraph(&folded, &format!("{arm}, {}", profile.test)),
         Some(base) => {
             let title =
                 format!("{arm} against {}, {}: red functions take more", base.action.arm, profile.test);
-            // Imported flamegraphs do not tell of how many operations they are: then shares are compared.
-            let operations = (base.result.operations, profile.operations);
-            let operations = Some(operations).filter(|(base, arm)| *base > 0.0 && *arm > 0.0);
             flamegraph_difference(&page.run.folded(&base.result)?, &folded, &title, operations)
         }
     };
-    let more = match base.is_some_and(|base| base.result.operations > 0.0 && profile.operations > 0.0) {
+    let more = match operations.is_some() {
         true => "more CPU time per operation",
         false => "a larger share of the CPU time",
     };

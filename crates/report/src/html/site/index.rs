@@ -199,21 +199,21 @@ fn tests_section(tests: &[SiteTest<'_>], runs: &[SiteRun]) -> Markup {
     }
 }
 
+/// The number of a version: of `9.8.4.byrx` and `9.8.4.iobuf` it is one.
+fn without_words(version: &str) -> String {
+    let parts: Vec<&str> = version.split('.').collect();
+    let is_word = |part: &&&str| part.starts_with(|c: char| c.is_ascii_alphabetic());
+    let numbers = parts.iter().take_while(|part| !is_word(part)).count().max(1);
+    parts[..numbers].join(".")
+}
+
 fn test_row(test: &SiteTest<'_>, runs: &[SiteRun]) -> Markup {
     let results = test.runs.iter().flat_map(|(run, place)| &runs[*run].tests[*place].results);
     let arms = results.flat_map(|result| std::iter::once(&result.arm).chain(&result.base));
-    let versions: BTreeSet<String> =
-        arms.filter(|arm| !arm.version.is_empty()).map(ArmOfResult::release).collect();
-    // Of `9.8.4.byrx` and `9.8.4.iobuf` the version is one.
-    let is_word = |part: &&str| part.starts_with(|c: char| c.is_ascii_alphabetic());
-    let number = |release: &String| release.split('.').take_while(|part| !is_word(part)).count();
-    let bare =
-        |release: &String| release.split('.').take(number(release).max(1)).collect::<Vec<_>>().join(".");
-    let count = versions.iter().map(|release| match release.split_once(' ') {
-        Some((dbms, version)) => format!("{dbms} {}", bare(&version.to_owned())),
-        None => bare(release),
-    });
-    let count = count.collect::<BTreeSet<String>>().len();
+    let arms: Vec<&ArmOfResult> = arms.filter(|arm| !arm.version.is_empty()).collect();
+    let versions: BTreeSet<String> = arms.iter().map(|arm| arm.release()).collect();
+    let numbers: BTreeSet<(&str, String)> =
+        arms.iter().map(|arm| (arm.dbms.as_str(), without_words(&arm.version))).collect();
     let newest = newest_result(test, runs, |run| run.unfinished.is_none())
         .or_else(|| newest_result(test, runs, |_| true));
     html! {
@@ -234,7 +234,7 @@ fn test_row(test: &SiteTest<'_>, runs: &[SiteRun]) -> Markup {
                 None => { td.num { "-" } td {} }
             }
             td.num { (test.runs.len()) }
-            td.num { @if versions.is_empty() { "-" } @else { (count) } }
+            td.num { @if versions.is_empty() { "-" } @else { (numbers.len()) } }
             td { (test.workload) }
         }
     }
