@@ -121,16 +121,64 @@ fn are_copies(blocks: &[Vec<Option<f64>>]) -> bool {
     all.windows(2).all(|pair| pair[0].iter().zip(&pair[1]).all(is_one))
 }
 
-/// Sort key that compares numbers as numbers: 9.6 is before 10, and 18beta1 before 18.0.
+/// Stages before a release, in their order.
+const STAGES: [&str; 4] = ["dev", "alpha", "beta", "rc"];
+
+/// Sort key that compares numbers as numbers: 9.6 is before 10, and 18devel, 18beta2, 18beta10 and 18rc1 before 18.0.
 pub fn version_key(version: &str) -> Vec<(u64, String)> {
-    let parts = version.split(['.', '-', '_']);
-    parts
-        .map(|part| {
-            let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            let (number, rest) = part.split_at(digits);
-            // "~" sorts after letters: a pre-release comes before its release.
-            let rest = if rest.is_empty() { "~".to_owned() } else { rest.to_owned() };
-            (number.parse().unwrap_or(0), rest)
-        })
-        .collect()
+    let mut key: Vec<(u64, String)> = Vec::new();
+    for part in version.split(['.', '-', '_']) {
+        let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, rest) = part.split_at(digits);
+        let rest = stage_key(rest).unwrap_or_else(|| rest.to_owned());
+        // "~" sorts after letters: a pre-release comes before its release.
+        match key.last_mut() {
+            // 9.1.0-rc1 is before 9.1.0.
+            Some((_, before)) if number.is_empty() && rest.starts_with(BEFORE_RELEASE) && before == "~" => {
+                *before = rest;
+            }
+            _ if rest.is_empty() => key.push((number.parse().unwrap_or(0), "~".to_owned())),
+            _ => key.push((number.parse().unwrap_or(0), rest)),
+        }
+    }
+    key
+}
+
+/// Sorts before all letters.
+const BEFORE_RELEASE: char = '!';
+
+/// `!2` and ten digits of `beta10`; `None` if it is no stage.
+fn stage_key(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let stage = STAGES.iter().position(|stage| lower.starts_with(stage))?;
+    let digits = lower.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    Some(format!("{BEFORE_RELEASE}{stage}{:0>10}{lower}", &digits[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_in_the_order_of_their_releases() {
+        let released = [
+            "9.0.0-dev",
+            "9.0.0-rc1",
+            "9.0.0",
+            "9.6",
+            "10.11.6-MariaDB",
+            "18devel",
+            "18devel.20250301",
+            "18alpha1",
+            "18beta2",
+            "18beta10",
+            "18rc1",
+            "18.0",
+            "18.1",
+            "18.10",
+            "19devel",
+        ];
+        assert!(released.map(version_key).is_sorted(), "{:?}", released.map(version_key));
+    }
 }
