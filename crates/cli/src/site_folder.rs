@@ -6,6 +6,7 @@ use crate::Usage;
 use anyhow::{Context, bail};
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 
@@ -22,6 +23,9 @@ pub struct SiteFolder {
     /// Files of earlier sites.
     known: BTreeSet<String>,
     staged: Mutex<BTreeSet<String>>,
+    /// Folders that were made for it, the innermost first, and whether its list was: they go again if nothing is published.
+    made: Vec<PathBuf>,
+    is_new: bool,
 }
 
 /// What was done to the folder.
@@ -41,6 +45,8 @@ impl std::fmt::Display for Written {
 impl SiteFolder {
     /// Creates the folder if needed. What an interrupted rqps left in it is removed.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let made = path.ancestors().take_while(|one| !one.as_os_str().is_empty() && !one.exists());
+        let made: Vec<PathBuf> = made.map(Path::to_owned).collect();
         fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
         let list_path = path.join(LIST);
         let list = File::options()
@@ -51,7 +57,9 @@ impl SiteFolder {
             .open(&list_path)
             .with_context(|| format!("cannot open {}", list_path.display()))?;
         match list.try_lock() {
-            Ok(()) => {}
+            Ok(()) if is_at(&list, &list_path) => {}
+            // The one that made it has just given up.
+            Ok(()) => return Self::open(path),
             Err(TryLockError::WouldBlock) => {
                 return Err(Usage(format!(
                     "another rqps is writing {}; wait until it is done",
@@ -66,7 +74,9 @@ impl SiteFolder {
         let text =
             fs::read_to_string(&list_path).with_context(|| format!("cannot read {}", list_path.display()))?;
         let known = text.lines().filter(|line| is_plain(line)).map(str::to_owned).collect();
-        let folder = Self { path: path.to_owned(), list, known, staged: Mutex::default() };
+        // Made just now, or left by an rqps that was killed before its first site was there.
+        let is_new = text.is_empty();
+        let folder = Self { path: path.to_owned(), list, known, staged: Mutex::default(), made, is_new };
         folder.remove_staged()?;
         Ok(folder)
     }
@@ -93,8 +103,9 @@ impl SiteFolder {
 
     /// Moves all new files into place, lists last, and then deletes those of earlier sites that are no longer needed.
     /// Files that did not change are not touched.
-    pub fn publish(self) -> anyhow::Result<Written> {
+    pub fn publish(mut self) -> anyhow::Result<Written> {
         let staged = self.staged.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        self.is_new = false;
         // Until the end both old and new files are the site's, so that an interruption leaves none without owner.
         self.write_list(self.known.union(&staged))?;
         let mut written = Written { changed: 0, unchanged: 0, deleted: 0 };
@@ -162,7 +173,17 @@ impl Drop for SiteFolder {
     fn drop(&mut self) {
         // After an error, which is what is reported.
         let _removed = self.remove_staged();
+        if self.is_new {
+            let _removed = fs::remove_file(self.path.join(LIST));
+            let _removed = self.made.iter().try_for_each(fs::remove_dir);
+        }
     }
+}
+
+/// Whether the path still leads to this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let known = |meta: std::io::Result<fs::Metadata>| meta.map(|meta| (meta.dev(), meta.ino())).ok();
+    known(file.metadata()).is_some_and(|own| known(fs::metadata(path)) == Some(own))
 }
 
 /// Whether a line of the list is a path that stays in the folder.
@@ -210,6 +231,22 @@ mod tests {
             "a refused site changes nothing"
         );
         assert!(!dir.join(STAGED).exists());
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_site_that_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (new, own) = (dir.path().join("a/b"), dir.path().join("own"));
+        drop(SiteFolder::open(&new).unwrap());
+        assert!(!dir.path().join("a").exists());
+        fs::create_dir(&own).unwrap();
+        fs::write(own.join("index.html"), "mine").unwrap();
+        assert!(write(&own, &[("index.html", "1")]).is_err());
+        let left: Vec<_> = fs::read_dir(&own).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["index.html"]);
+        write(&new, &[("index.html", "1")]).unwrap();
+        drop(SiteFolder::open(&new).unwrap());
+        assert!(new.join("index.html").exists() && new.join(LIST).exists(), "a site that is there stays");
     }
 
     #[test]
