@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use rqps_model::sample;
 use rqps_stats::{Experiment, Metric};
-use rqps_store::counted;
+use rqps_store::{Recorded, Run, Window, counted};
 use rqps_verdicts::{Estimate, estimates};
 
 use crate::comparison::{Comparison, StepKind};
@@ -23,6 +23,9 @@ use crate::verdict_lines::{Judged, Line};
 
 /// Few replicates don't support more.
 const RATIO_DECIMALS_MAX: usize = 3;
+
+/// Metrics of the host that stand for CPU time of its programs, the server among them.
+const HOST_CPU: [&str; 2] = ["host_user_us", "host_busy_us"];
 
 /// Disturbances by other programs, then a table per arm; empty for runs without passes or blocks.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
@@ -65,7 +68,10 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
         Column::words("test"),
     ];
     let what = metric.measure().label;
-    let mut table = Table::new("costs", format!("{what} per operation on {label}"), columns, 1);
+    let has_costs = !costs.is_empty();
+    let title =
+        if has_costs { format!("{what} per operation on {label}") } else { format!("Rates on {label}") };
+    let mut table = Table::new("costs", title, columns, 1);
     table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
     table.preamble.push(format!("Relative to: {}", judged.label(comparison, judged.base)));
     for line in &lines {
@@ -74,13 +80,18 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
         cells.push(Cell::words(line.test));
         table.row_in(&line.group.title, cells);
     }
+    let of_cost = format!("cost/op: {what} of the server per operation; below 1 is cheaper. ");
     table.footnotes = vec![
-        format!("cost/op: {what} of the server per operation; below 1 is cheaper. rQPS: rate; below 1 is slower"),
+        format!("{}rQPS: rate; below 1 is slower", if has_costs { &of_cost } else { "" }),
         "from, to: 99 % confidence interval; it assumes the noise of the median test, or the test's own if that is larger. \
          An interval that includes 1 shows no difference"
             .to_owned(),
     ];
-    [Block::Text(sentence(&label, what, &lines, &costs)), Block::Table(table)]
+    let text = match has_costs {
+        true => sentence(&label, what, &lines, &costs),
+        false => no_costs(judged.run, &label),
+    };
+    [Block::Text(text), Block::Table(table)]
 }
 
 fn figures(estimate: Option<&Estimate>) -> Vec<Cell> {
@@ -91,6 +102,16 @@ fn figures(estimate: Option<&Estimate>) -> Vec<Cell> {
             Cell::estimate((one.ratio, low, high), RATIO_DECIMALS_MAX).to_vec()
         },
     )
+}
+
+/// Why there is no cost, and where the nearest figure to it is.
+fn no_costs(run: &Run, label: &str) -> String {
+    let has = |window: &Recorded<Window>| HOST_CPU.iter().any(|name| window.metrics.contains_key(*name));
+    let of_host = match run.windows.iter().any(has) {
+        true => "; CPU time of the whole host per operation is in section per-op",
+        false => "",
+    };
+    format!("{label}: cost per operation unknown: CPU time of the server was not measured{of_host}.")
 }
 
 /// The median over tests, and the tests whose interval excludes 1.
