@@ -13,7 +13,7 @@ use crate::loaded::{LeftOut, Loaded, Why};
 use crate::model::{Measurement, Quirk};
 use crate::names::{TestName, in_published_order};
 use crate::paths::stem;
-use crate::placed::{Assembled, Doubt, Findings, Found, Placed, Step};
+use crate::placed::{Assembled, BaseAs, Doubt, Findings, Found, Placed, Step};
 use crate::same::WrongCell;
 use crate::settings::{Case, setting_name};
 use crate::{complement, consistency, same, unlike};
@@ -25,11 +25,14 @@ static BESIDE_WRITES: Group = Group::consecutive(2, "background", "queries besid
 /// Of the tests that an error names.
 const NAMES_CHARS_MAX: usize = 200;
 
+/// The arm of this name is base, unless another one is chosen.
+const BASE: &str = "base";
+
 /// What the user decides.
 #[derive(Debug, Default)]
 pub struct Choices {
     pub arms: Vec<ArmRule>,
-    /// Name of the base; the first arm if not given.
+    /// Name of the base; if not given, the arm named `base`, or the first one.
     pub base: Option<String>,
     /// CPUs of the host, if no file tells.
     pub cpus: Option<u32>,
@@ -87,10 +90,11 @@ impl Assembled {
         let arms = arms.all;
         let left_out = |source: &usize| LeftOut { path: PathBuf::from(&paths[*source]), why: Why::Derived };
         let left_out = tables.left_out.iter().map(left_out).collect();
-        let base = base(&arms, choices.base.as_deref())?;
+        let (base, base_as) = base(&arms, choices.base.as_deref())?;
         let mut assembled = Self {
             arms,
             base,
+            base_as,
             steps: Vec::new(),
             results: Vec::new(),
             sources,
@@ -192,7 +196,8 @@ impl Assembled {
             self.steps[step].clients = self.steps[step].clients.max(measurement.clients.unwrap_or(0));
             let values =
                 std::mem::take(&mut measurement.values).into_iter().map(|value| (source, value)).collect();
-            self.results.push(Placed { arm: found.arm, step, repeat, measurement, values, source });
+            let sampled = Vec::new();
+            self.results.push(Placed { arm: found.arm, step, repeat, measurement, values, sampled, source });
         }
         // A file's numbers may have gaps: blocks have none.
         let numbers: BTreeSet<u32> = self.results.iter().map(|result| result.repeat).collect();
@@ -326,6 +331,7 @@ impl Assembled {
             let Some(place) = place else { return Err(self.belongs_nowhere(&one)) };
             let result = &mut self.results[place];
             result.values.extend(one.measurement.values.into_iter().map(|value| (one.source, value)));
+            result.sampled.extend(one.measurement.sampled.map(|sampled| (one.source, sampled)));
             for (name, value) in one.measurement.metrics {
                 result.measurement.metrics.entry(name).or_insert(value);
             }
@@ -384,11 +390,15 @@ impl Assembled {
 const TOTALS: [&str; 5] =
     ["host_context_switches", "disk_reads", "disk_read_kb", "disk_writes", "disk_write_kb"];
 
-fn base(arms: &[ImportedArm], name: Option<&str>) -> Result<usize> {
-    let Some(name) = name else { return Ok(0) };
-    let is_named = |arm: &ImportedArm| arm.name == name || arm.raw == name;
-    arms.iter().position(is_named).ok_or_else(|| Error::UnknownArm {
-        name: name.to_owned(),
-        known: arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>().join(", "),
-    })
+/// The arm that was chosen, or is named so, or is the first.
+fn base(arms: &[ImportedArm], name: Option<&str>) -> Result<(usize, BaseAs)> {
+    let named = |name: &str| arms.iter().position(|arm| arm.name == name || arm.raw == name);
+    match name.map(|name| (name, named(name))) {
+        None => Ok(named(BASE).map_or((0, BaseAs::First), |arm| (arm, BaseAs::Named))),
+        Some((_, Some(arm))) => Ok((arm, BaseAs::Chosen)),
+        Some((name, None)) => Err(Error::UnknownArm {
+            name: name.to_owned(),
+            known: arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>().join(", "),
+        }),
+    }
 }

@@ -7,9 +7,9 @@ use rqps_model::clipped;
 use crate::error::Result;
 use crate::formats::rates_csv::GIVEN_RATE;
 use crate::model::{Quirk, median, number};
-use crate::out_of_line::Table;
+use crate::out_of_line::{Odd, Table};
 use crate::placed::{Assembled, Doubt, Findings, Placed};
-use crate::{derived, printed_rate};
+use crate::{coverage, derived, near_names, printed_rate};
 
 /// Arms measured further apart than this were measured in different sessions.
 const SESSION_MS: i64 = 7 * 24 * 3600 * 1000;
@@ -34,15 +34,44 @@ pub fn examine(assembled: &Assembled) -> Result<(Vec<Doubt>, Findings)> {
     doubts.extend(misnamed(assembled));
     doubts.extend(failures(assembled));
     doubts.extend(printed_rate::examine(assembled));
-    doubts.extend(table.base_is_off());
+    doubts.extend(coverage::examine(assembled)?);
+    doubts.extend(near_names::examine(assembled));
+    let mut repeated = Findings::new();
+    doubts.extend(table.base_is_off().into_iter().map(of_base));
     doubts.extend(of_derived);
-    doubts.extend(table.versions_off());
+    doubts.extend(unrepeated(assembled, table.versions_off(), &mut repeated));
     doubts.extend(cpu_without_instructions(assembled));
-    let mut findings = sessions(assembled, &table);
+    let mut findings = repeated;
+    findings.extend(sessions(assembled, &table));
     findings.extend(one_after_the_other(assembled));
     findings.extend(periods(assembled));
     findings.extend(quirks(assembled));
     Ok((doubts, findings))
+}
+
+/// A base that is out of line. All ratios are made of it, so that it is to be checked though each repeat shows it.
+fn of_base(Odd { mut doubt, repeats }: Odd) -> Doubt {
+    if let Some(count) = repeats {
+        doubt.text.push_str(&format!("; in each of {count} repeats, so it is no misprint"));
+    }
+    doubt
+}
+
+/// Versions that are out of line. What each repeat shows anew is no mistake in a figure, and only told.
+fn unrepeated(assembled: &Assembled, all: Vec<Odd>, repeated: &mut Findings) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    for Odd { doubt, repeats } in all {
+        let Some(count) = repeats else {
+            doubts.push(doubt);
+            continue;
+        };
+        let step = match doubt.steps[..] {
+            [step] => format!("{}: ", assembled.steps[step].name),
+            _ => String::new(),
+        };
+        repeated.push((Some(doubt.arm), format!("{step}{}; in each of {count} repeats", doubt.text)));
+    }
+    doubts
 }
 
 /// Rates that an option of the program set.

@@ -35,8 +35,18 @@ pub enum Error {
     TooLarge { path: PathBuf, limit: u64 },
     #[error("{} and {}: the same content twice; give each result once", first.display(), second.display())]
     Twice { first: PathBuf, second: PathBuf },
+    #[error(
+        "{} and {}: the same figures to the last digit, though the texts differ: this looks like a copy; give each result once",
+        first.display(), second.display()
+    )]
+    LooksLikeACopy { first: PathBuf, second: PathBuf },
     #[error("{}: given twice; give each result once", .0.display())]
     GivenTwice(PathBuf),
+    /// It would break lines of tables.
+    #[error(
+        "{}: the {what} {name:?} has a line break or another control character in it: {remedy}", path.display()
+    )]
+    ControlCharacter { path: PathBuf, what: &'static str, name: String, remedy: &'static str },
     #[error("{}: a link to {}, which does not exist", path.display(), target.display())]
     DanglingLink { path: PathBuf, target: PathBuf },
     /// Two files have a result in common.

@@ -63,7 +63,9 @@ impl Gathered {
         let date = date.filter(|_| one.document.measurements.is_empty());
         for mut measurement in one.document.measurements {
             let raw = one.given.arm.clone().or(measurement.arm.clone()).or(of_path.clone());
-            let arm = self.arms.at(raw.as_deref().unwrap_or("results"), directory, rules);
+            let raw = raw.as_deref().unwrap_or("results");
+            expect_no_control(path, "arm", raw)?;
+            let arm = self.arms.at(raw, directory, rules);
             let known = &mut self.arms.all[arm];
             known.is_given |= one.given.arm.is_some();
             known.is_told |= measurement.arm.is_some() || of_svg.is_some();
@@ -71,6 +73,7 @@ impl Gathered {
             let of_name = || TestName::of_row(&test_of_path(path, one.format));
             let row = measurement.test.as_deref().map(TestName::of_row);
             let test = of_file.clone().or(row).unwrap_or_else(of_name);
+            expect_no_control(path, "test", &test.row())?;
             let (test, misnamed) = match one.format {
                 Format::Sysbench if of_file.is_some() => sysbench::test_of(test, &measurement),
                 _ => (test, None),
@@ -113,6 +116,19 @@ fn source(one: &Loaded) -> Source {
         quirks: one.document.quirks.iter().map(|quirk: &Quirk| quirk.key().to_owned()).collect(),
         measured_at_ms: one.document.measured_at_ms,
     }
+}
+
+/// # Errors
+/// If a name would break the lines that it is shown in.
+fn expect_no_control(path: &Path, what: &'static str, name: &str) -> Result<()> {
+    if !name.contains(char::is_control) {
+        return Ok(());
+    }
+    let remedy = match what {
+        "arm" => "give the file as ARM=PATH with a plain name, or correct the name in it",
+        _ => "rename the file, or correct the name in it",
+    };
+    Err(Error::ControlCharacter { path: path.to_owned(), what, name: name.to_owned(), remedy })
 }
 
 /// # Errors

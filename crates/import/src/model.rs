@@ -90,8 +90,21 @@ pub struct Measurement {
     pub stacks: Option<String>,
     /// The option that set the rate, which tells nothing of the server then.
     pub schedule: Option<&'static str>,
+    /// What time figures of the host are of.
+    pub sampled: Option<Sampled>,
     /// Line of the rate, from 1.
     pub line: u32,
+}
+
+/// The time that means of the host are of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampled {
+    pub program: &'static str,
+    pub samples: u64,
+    /// From the first to the last, if they have times; else each is taken to be of one second.
+    pub seconds: Option<f64>,
+    /// Begin and end in milliseconds since 1970 (UTC), if times and their zone are known.
+    pub utc_ms: Option<(i64, i64)>,
 }
 
 /// What was done in a measured time.

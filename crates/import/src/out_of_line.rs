@@ -16,6 +16,8 @@ const OFF_NOISES: f64 = 4.0;
 const NOISE_MIN: f64 = 0.001;
 /// Beside a version that is so much farther off, its neighbour is in line.
 const FARTHER: f64 = 3.0;
+/// A repeat shows what the median of all does if it is this share as far off.
+const REPEAT_OFF_MIN: f64 = 0.5;
 /// The normal distribution's standard deviation over its median absolute deviation.
 const SD_PER_MAD: f64 = 1.4826;
 /// Versions that make a series, and tests that tell how far two versions are apart in all of them.
@@ -41,6 +43,29 @@ pub struct Table<'a> {
 struct Row {
     step: usize,
     rates: Vec<Option<f64>>,
+    /// Those of each repeat.
+    repeats: Vec<Vec<f64>>,
+}
+
+/// A rate that is out of line.
+pub struct Odd {
+    pub doubt: Doubt,
+    /// All repeats of the arm, if there are several and each alone shows it: then it is no misprint.
+    pub repeats: Option<usize>,
+}
+
+/// The repeats that are all off like their median, of which these are the distances.
+fn alike(distances: &[f64], by: f64) -> Option<usize> {
+    let is_off = |distance: &f64| (by + distance) / by > REPEAT_OFF_MIN;
+    (distances.len() > 1 && distances.iter().all(is_off)).then_some(distances.len())
+}
+
+impl Row {
+    /// The repeats of an arm that all show its distance from others.
+    fn repeats_alike(&self, arm: usize, by: f64) -> Option<usize> {
+        let middle = self.rates[arm]?;
+        alike(&self.repeats[arm].iter().map(|rate| rate - middle).collect::<Vec<_>>(), by)
+    }
 }
 
 impl<'a> Table<'a> {
@@ -55,8 +80,9 @@ impl<'a> Table<'a> {
         }
         let tests = assembled.steps.iter().enumerate().filter(|(_, step)| step.role == Role::Test);
         let rows = tests.map(|(step, _)| {
-            let of_arm = |arm: usize| rates.get(&(step, arm)).and_then(|rates| median(rates));
-            Row { step, rates: (0..assembled.arms.len()).map(of_arm).collect() }
+            let repeats = |arm: usize| rates.get(&(step, arm)).cloned().unwrap_or_default();
+            let repeats: Vec<Vec<f64>> = (0..assembled.arms.len()).map(repeats).collect();
+            Row { step, rates: repeats.iter().map(|rates| median(rates)).collect(), repeats }
         });
         Self { rows: rows.collect(), assembled }
     }
@@ -67,7 +93,7 @@ impl<'a> Table<'a> {
     }
 
     /// Tests in which all others agree with one another and not with base.
-    pub fn base_is_off(&self) -> Vec<Doubt> {
+    pub fn base_is_off(&self) -> Vec<Odd> {
         let arms = &self.assembled.arms;
         let own = &arms[self.assembled.base].identity;
         let numbers = |identity: &Identity| version_numbers(&identity.version);
@@ -86,7 +112,7 @@ impl<'a> Table<'a> {
         self.rows.iter().flat_map(in_row).collect()
     }
 
-    fn base_off_in(&self, row: &Row, base: usize, has_configs: bool) -> Option<Doubt> {
+    fn base_off_in(&self, row: &Row, base: usize, has_configs: bool) -> Option<Odd> {
         let arms = &self.assembled.arms;
         let of_base = row.rates[base]?;
         let is_alike = |arm: usize| config_of(&arms[arm].identity) == config_of(&arms[base].identity);
@@ -115,11 +141,14 @@ impl<'a> Table<'a> {
                 most.exp()
             )
         };
-        is_off.then(|| Doubt { arm: base, steps: vec![row.step], repeat: None, text: text() })
+        is_off.then(|| Odd {
+            doubt: Doubt { arm: base, steps: vec![row.step], repeat: None, text: text() },
+            repeats: row.repeats_alike(base, -middle),
+        })
     }
 
     /// Versions far above, or far below, the ones before and after: most tests alike, or single ones.
-    pub fn versions_off(&self) -> Vec<Doubt> {
+    pub fn versions_off(&self) -> Vec<Odd> {
         let mut pairs = Pairs { table: self, known: HashMap::new() };
         let within = self.of_one_version();
         let mut doubts = Vec::new();
@@ -175,7 +204,7 @@ impl<'a> Table<'a> {
 
     /// Versions on which most tests are far above, or far below, both neighbours. What most tests moved by is taken out
     /// of each of them, so that no test tells it.
-    fn off_in_most_tests(&self, order: &[usize], judged: &[usize]) -> Vec<Doubt> {
+    fn off_in_most_tests(&self, order: &[usize], judged: &[usize]) -> Vec<Odd> {
         let steps: Vec<Option<f64>> =
             order.windows(2).map(|pair| median(&self.shifts(pair[0], pair[1]))).collect();
         let mut doubts = Vec::new();
@@ -212,10 +241,22 @@ impl<'a> Table<'a> {
                     from_after.exp(),
                     name(*after)
                 );
-                doubts.push(Doubt { arm: *own, steps: alike, repeat: None, text });
+                let repeats = self.repeats_of_most(*own, &alike, by);
+                doubts.push(Odd { doubt: Doubt { arm: *own, steps: alike, repeat: None, text }, repeats });
             }
         }
         doubts
+    }
+
+    /// The repeats of an arm that all are off in most of these tests.
+    fn repeats_of_most(&self, arm: usize, steps: &[usize], by: f64) -> Option<usize> {
+        let rows: Vec<&Row> = self.rows.iter().filter(|row| steps.contains(&row.step)).collect();
+        let count = rows.iter().map(|row| row.repeats[arm].len()).min()?;
+        let distance = |repeat: usize| {
+            let of_rows = rows.iter().filter_map(|row| Some(row.repeats[arm][repeat] - row.rates[arm]?));
+            median(&of_rows.collect::<Vec<_>>())
+        };
+        alike(&(0..count).filter_map(distance).collect::<Vec<_>>(), by)
     }
 }
 
@@ -263,7 +304,7 @@ fn off_in(
     (order, judged): (&[usize], &[usize]),
     within: &[(usize, usize)],
     pairs: &mut Pairs<'_>,
-) -> Vec<Doubt> {
+) -> Vec<Odd> {
     let rates: Vec<(usize, f64)> = order.iter().filter_map(|arm| Some((*arm, row.rates[*arm]?))).collect();
     if rates.len() < VERSIONS_MIN {
         return Vec::new();
@@ -303,7 +344,9 @@ fn off_in(
             off.by.exp(),
             off.by.abs() / off.noise
         );
-        Doubt { arm: rates[off.at].0, steps: vec![row.step], repeat: None, text }
+        let arm = rates[off.at].0;
+        let repeats = row.repeats_alike(arm, off.by);
+        Odd { doubt: Doubt { arm, steps: vec![row.step], repeat: None, text }, repeats }
     };
     found.map(doubt).collect()
 }

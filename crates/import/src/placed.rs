@@ -5,7 +5,7 @@ use rqps_store::Source;
 
 use crate::arms::ImportedArm;
 use crate::loaded::LeftOut;
-use crate::model::{Measurement, Value};
+use crate::model::{Measurement, Sampled, Value};
 use crate::names::TestName;
 
 /// What was found: arm, text.
@@ -27,6 +27,7 @@ pub struct Doubt {
 pub struct Assembled {
     pub arms: Vec<ImportedArm>,
     pub base: usize,
+    pub base_as: BaseAs,
     pub steps: Vec<Step>,
     pub results: Vec<Placed>,
     pub sources: Vec<Source>,
@@ -38,6 +39,17 @@ pub struct Assembled {
     pub doubts: Vec<Doubt>,
     /// Tables of which nothing is in the run, since the results they were made of are.
     pub left_out: Vec<LeftOut>,
+}
+
+/// Why an arm is base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BaseAs {
+    /// By `--base`.
+    Chosen,
+    /// It is named so.
+    Named,
+    /// Of arms that are named, the one named first; else the oldest version, or the first in the files.
+    First,
 }
 
 /// A step of the run.
@@ -68,6 +80,8 @@ pub struct Placed {
     pub measurement: Measurement,
     /// Its values, each with the index of its source.
     pub values: Vec<(usize, Value)>,
+    /// What time figures of the host beside it are of, each with the index of its source.
+    pub sampled: Vec<(usize, Sampled)>,
     pub source: usize,
 }
 

@@ -87,7 +87,7 @@ fn of_duration(placed: &Placed) -> Option<(String, u32)> {
         (with_connections.or_else(|| value(placed, "transactions_per_s"))?, duration.value?);
     let transactions = placed.measurement.work.as_ref()?.events?;
     let took = transactions as f64 / rate.value.filter(|rate| *rate > 0.0)?;
-    let connecting = number("connection_ms").unwrap_or(0.0) / 1e3;
+    let connecting = number(pgbench::CONNECTION_MS).unwrap_or(0.0) / 1e3;
     let latency = number("latency_avg_ms").unwrap_or(0.0) / 1e3;
     let least = planned * (1.0 - TIME_SHARE) - connecting;
     let most = planned * (1.0 + TIME_SHARE) + LATER_S + LATER_LATENCIES * latency;

@@ -8,8 +8,8 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Place, Result};
-use crate::formats::Format;
 use crate::formats::rates_table::is_unnamed;
+use crate::formats::{Format, pgbench};
 use crate::lines::{Lines, decompressed};
 use crate::loaded::Loaded;
 use crate::model::{Document, Measurement, Printed, Value};
@@ -18,17 +18,28 @@ use crate::placed::{Assembled, Doubt, Found, Placed};
 /// Digits that two results have in common by chance too rarely.
 const DIGITS_MIN: usize = 9;
 
+/// Figures of how a run began: a copy may have others.
+const OF_THE_BEGINNING: [&str; 2] = [pgbench::CONNECTION_MS, pgbench::RATE_WITH_CONNECTIONS];
+
+fn is_of_result(value: &&Value) -> bool {
+    !OF_THE_BEGINNING.contains(&value.name.as_ref())
+}
+
 /// # Errors
-/// If two files have the same figures, whatever their spaces and line ends.
+/// If two files have the same figures, whatever their spaces, line ends, dates, and times to connect.
 pub fn expect_no_copies(loaded: &[Loaded]) -> Result<()> {
     let mut seen: HashMap<_, Vec<&Path>> = HashMap::new();
     for one in loaded.iter().filter(|one| digits(&one.document.measurements) >= DIGITS_MIN) {
         let path = &one.given.path;
         let alike = seen.entry((one.format, hash(&one.document))).or_default();
         for first in alike.iter() {
+            let (first, second) = (first.to_path_buf(), path.clone());
+            if is_same_text(&first, path)? {
+                return Err(Error::Twice { first, second });
+            }
             // Of other lines the same sums can come.
-            if is_same_text(first, path)? {
-                return Err(Error::Twice { first: first.to_path_buf(), second: path.clone() });
+            if !one.format.has_sums_alone() {
+                return Err(Error::LooksLikeACopy { first, second });
             }
         }
         alike.push(path);
@@ -124,7 +135,7 @@ fn hash(document: &Document) -> u64 {
         (&one.arm, &one.version, &one.test, one.repeat, one.clients).hash(&mut state);
         let work = one.work.as_ref().map(|work| (work.operations.to_bits(), work.elapsed_us, work.events));
         (work, &one.stacks).hash(&mut state);
-        for value in &one.values {
+        for value in one.values.iter().filter(is_of_result) {
             (&value.name, &value.published, value.value.map(f64::to_bits)).hash(&mut state);
         }
         for (name, value) in &one.metrics {
@@ -142,7 +153,7 @@ fn digits<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> usize 
         let of_work = one.work.as_ref().filter(|work| work.elapsed_us.is_some());
         let work = of_work.map_or(0, |work| in_text(&work.operations.to_string()));
         let stacks = one.stacks.as_ref().map_or(0, String::len);
-        work + stacks + one.values.iter().map(of_value).sum::<usize>()
+        work + stacks + one.values.iter().filter(is_of_result).map(of_value).sum::<usize>()
     };
     measurements.into_iter().map(of_one).sum()
 }
@@ -230,8 +241,8 @@ fn is_twice(first: &Placed, second: &Placed) -> bool {
     own(first) >= DIGITS_MIN
         && own(second) >= DIGITS_MIN
         && work(first) == work(second)
-        && agree(values(first), values(second)) != Some(false)
-        && values(first).all(|value| is_measured_alike(value, values(second)))
+        && agree(values(first).filter(is_of_result), values(second)) != Some(false)
+        && values(first).filter(is_of_result).all(|value| is_measured_alike(value, values(second)))
 }
 
 /// A disk that is throttled makes rates alike: figures that nobody published tell results apart, too.

@@ -39,6 +39,23 @@ fn a_text_of_sysbench_that_is_cut_off_anywhere() {
     assert!(cut.contains("run.txt, line ") && cut.contains("cut off"), "{cut}");
 }
 
+/// fio prints the summary of its jobs when all of them are done: before it, some may be missing.
+#[test]
+fn a_text_of_fio_without_its_end() {
+    let text = "seq: (g=0): rw=write, bs=(R) 16.0KiB-16.0KiB, ioengine=psync, iodepth=1\nfio-3.33\n\
+        seq: (groupid=0, jobs=1): err= 0: pid=7\n  \
+        write: IOPS=43.4k, BW=678MiB/s (711MB/s)(199GiB/10000msec)\n     \
+        issued rwts: total=0,434321,0,0 short=0,0,0,0\n\nRun status group 0 (all jobs):\n";
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("whole.txt"), text).unwrap();
+    assert!(import(dir.path()).is_ok());
+    let cut = &text[..text.find("Run status group").unwrap()];
+    for damaged in [cut.to_owned(), format!("{cut}{text}")] {
+        let error = refused("sync.txt", &damaged);
+        assert!(error.contains("has no `Run status group`") && error.contains("cut off"), "{error}");
+    }
+}
+
 #[test]
 fn a_row_that_a_table_has_twice_is_no_second_repeat() {
     let error = refused("qps.abs.tsv", "col-1 : x.a.x1\ncol-2 : x.b.x1\n\n100\t110\tscan\n100\t110\tscan\n");

@@ -203,12 +203,36 @@ fn an_odd_base_is_told_first() {
     let assembled = assembled(&[dir.path().to_owned()]).unwrap();
     let odd = "base is the odd one: 4 of 4 others are 0.77 to 0.77 of it";
     assert!(assembled.notes[0].1.starts_with(&format!("b: {odd}")), "{:?}", assembled.notes);
+    assert!(assembled.notes[0].1.ends_with("in each of 3 repeats, so it is no misprint"));
     let folder = write_run(&assembled, &dir.path().join("results"), "odd").unwrap();
     let run = rqps_store::RunFolder::open(&folder).unwrap();
     let noted =
         run.actions.iter().filter(|action| action.note.as_ref().is_some_and(|note| note.starts_with(odd)));
     let noted: Vec<(&str, &str)> = noted.map(|action| (action.arm.as_str(), action.step.as_str())).collect();
     assert_eq!(noted, [("postgres-12.22", "b"); 3]);
+}
+
+/// One version that is slower in each repeat is: that is told, but is no mistake. In one of two it may be.
+#[test]
+fn a_version_that_is_off_in_each_repeat_is_no_doubt() {
+    let dir = tempfile::tempdir().unwrap();
+    let import = |factors: [f64; 2]| {
+        let mut text = "arm,test,repeat,rate,unit\n".to_owned();
+        for (arm, version) in (0u32..).zip(["12.22", "13.18", "14.15", "15.10", "16.6", "17.1"]) {
+            for (repeat, factor) in (1u32..).zip(factors) {
+                let factor = if arm == 3 { factor } else { 1.0 };
+                let rate = (1000.0 + f64::from(repeat * 3 + arm % 3)) * factor;
+                text.push_str(&format!("postgres-{version},a,{repeat},{rate},tps\n"));
+            }
+        }
+        fs::write(dir.path().join("rates.csv"), text).unwrap();
+        assembled(&[dir.path().to_owned()]).unwrap()
+    };
+    let one = import([0.99, 0.7]);
+    assert!(one.doubts[0].text.starts_with("below the versions before and after"), "{:?}", one.notes);
+    let both = import([0.85, 0.84]);
+    assert_eq!(both.doubts, []);
+    assert!(both.notes[0].1.ends_with("; in each of 2 repeats"), "{:?}", both.notes);
 }
 
 /// Few digits tell an exchange if both rows have the other's.

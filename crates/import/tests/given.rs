@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use rqps_import::{Assembled, Choices, Error, files, load_all};
+use rqps_import::{Assembled, BaseAs, Choices, Error, files, load_all};
 
 /// Imports files of this content: `a.csv` and so on, each given as `ARM=` or without.
 fn import(given: &[(&str, &[u8])], rules: &[&str]) -> Result<Assembled, Error> {
@@ -242,6 +242,16 @@ fn a_result_given_twice_is_refused_whatever_its_line_ends() {
             && error.contains("2.txt, line 20: the same result of select-only on a"),
         "{error}"
     );
+    // What a run begins with can be other in a copy.
+    let connected = |ms: &str| {
+        text.replace("latency average", &format!("initial connection time = {ms} ms\nlatency average"))
+    };
+    let (_dir, found) = folder(&[("a/1.txt", &connected("3.1")), ("b/1.txt", &connected("4.2"))]);
+    let error = found.unwrap_err().to_string();
+    assert!(
+        error.contains("1.txt: the same figures to the last digit") && error.contains("a copy"),
+        "{error}"
+    );
     // Rates of few digits can be alike by chance.
     let csv = b"arm,test,repeat,rate\nold,a,1,1234\nold,a,2,1234\nnew,a,1,1300\n";
     assert_eq!(import(&[("", csv)], &[]).unwrap().repeats, 2);
@@ -268,7 +278,49 @@ fn the_oldest_version_is_base_unless_arms_are_named() {
         format!("{arm}={}", dir.path().join(place).display())
     });
     let loaded = load_all(&files(&named).unwrap(), None, false).unwrap().0;
-    assert_eq!(Assembled::new(loaded, &Choices::default()).unwrap().arms[0].name, "new");
+    let found = Assembled::new(loaded, &Choices::default()).unwrap();
+    assert_eq!((&*found.arms[found.base].name, found.base_as), ("new", BaseAs::First));
+}
+
+#[test]
+fn the_arm_named_base_is_base() {
+    let text = |tps: f64| pgbench((tps * 10.0) as u32, tps, 1, "simple").into_bytes();
+    let (one, other) = (text(390.0), text(410.0));
+    let found = import(&[("head=", &one), ("base=", &other)], &[]).unwrap();
+    assert_eq!((&*found.arms[found.base].name, found.base_as), ("base", BaseAs::Named));
+    let error = refused(&[("he\nad=", &one), ("base=", &other)], &[]);
+    assert!(error.contains("the arm \"he\\nad\" has a line break"), "{error}");
+}
+
+/// What is relative to a base of exactly 1 or 100 % is no rate, unless a unit says so.
+#[test]
+fn a_csv_of_ratios_is_refused() {
+    let csv = |rows: &str| format!("arm,test,repeat,rate\n{rows}").into_bytes();
+    for ratios in ["old,a,1,1\nnew,a,1,0.97\n", "new,a,1,97\nold,a,1,100\nnew,b,1,103\nold,b,1,100.0\n"] {
+        let error = refused(&[("", &csv(ratios))], &[]);
+        assert!(error.contains("ratios, as all figures of old are 1"), "{error}");
+    }
+    for rates in ["old,a,1,1\nold,a,2,1.1\nnew,a,1,0.97\n", "old,a,1,100\nnew,a,1,97\n", "old,a,1,1\n"] {
+        assert!(import(&[("", &csv(rates))], &[]).is_ok(), "{rates}");
+    }
+    let told = b"arm,test,repeat,rate,unit\nold,a,1,1,qps\nnew,a,1,0.97,qps\n";
+    assert!(import(&[("", told)], &[]).is_ok());
+}
+
+/// A name that changed with a version would end the test's course, and nothing would say so.
+#[test]
+fn names_of_one_test_that_differ_in_signs_are_named() {
+    let doubts = |name: &str| -> Vec<String> {
+        let csv = format!(
+            "arm,test,repeat,rate\nold,scan,1,12\nold,point-query,1,33\nnew,scan,1,13\nnew,{name},1,34\n"
+        );
+        let found = import(&[("", csv.as_bytes())], &[]).unwrap();
+        let step = |doubt: &rqps_import::Doubt| found.steps[doubt.steps[0]].name.clone();
+        found.doubts.iter().map(|doubt| format!("{}: {}", step(doubt), doubt.text)).collect()
+    };
+    let found = doubts("Point_Query");
+    assert!(found[0].starts_with("Point_Query: Point_Query of new may be point-query of old"), "{found:?}");
+    assert_eq!(doubts("point-queries"), [""; 0]);
 }
 
 #[test]

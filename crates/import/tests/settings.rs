@@ -164,6 +164,59 @@ fn figures_of_the_host_belong_to_the_result_of_their_name() {
     assert_eq!(with_cpu.map(|one| one.repeat).collect::<Vec<_>>(), [2]);
 }
 
+/// vmstat with so many samples, with times from a second of the day on if it was asked for them.
+fn vmstat(samples: u32, from: Option<u32>) -> String {
+    let mut text = VMSTAT.lines().take(3).map(|line| format!("{line}\n")).collect::<String>();
+    if from.is_some() {
+        text = text.replacen(" st\n", " st                 UTC\n", 1).replacen("0\n44", "0\n 44", 1);
+    }
+    for number in 0..samples {
+        let time = from.map(|from| from + number).map_or_else(String::new, |at| {
+            format!(" 2026-07-30 {:02}:{:02}:{:02}", at / 3600, at / 60 % 60, at % 60)
+        });
+        text.push_str(&format!(
+            "41  0 104680 6147752 623968 122687328    0    0    12   224 13301 {} 51 45  4  0  0{time}\n",
+            5486 + number
+        ));
+    }
+    text
+}
+
+/// Means of other seconds than the run's are no figures of it.
+#[test]
+fn figures_of_the_host_cover_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "ro.txt", PGBENCH);
+    let doubts = |vmstat: &str| -> Vec<String> {
+        write(dir.path(), "ro.vmstat", vmstat);
+        import(dir.path()).unwrap().doubts.into_iter().map(|doubt| doubt.text).collect()
+    };
+    assert_eq!(doubts(&vmstat(10, None)), [""; 0]);
+    assert_eq!(doubts(&vmstat(15, Some(60))), [""; 0]);
+    let few = doubts(&vmstat(4, None));
+    assert!(
+        few[0].starts_with("4 samples of vmstat, if one was taken per second, cover at most 40 %"),
+        "{few:?}"
+    );
+    let many = doubts(&vmstat(500, Some(60)));
+    assert!(many[0].starts_with("500 samples of vmstat in 500 s are more than the 10 s"), "{many:?}");
+
+    // A log tells when the run was: transactions of ten seconds from noon on, 1785412800 since 1970.
+    let log: String = (0..10_000)
+        .map(|number| {
+            format!("0 {number} 1000 0 {} {}\n", 1_785_412_800 + number / 1000, number % 1000 * 1000)
+        })
+        .collect();
+    write(dir.path(), "ro.log", &log);
+    let noon = 12 * 3600;
+    assert_eq!(doubts(&vmstat(10, Some(noon + 1))), [""; 0]);
+    let part = doubts(&vmstat(10, Some(noon + 7)));
+    assert!(part[0].starts_with("the samples of vmstat cover 4"), "{part:?}");
+    write(dir.path(), "ro.vmstat", &vmstat(10, Some(noon + 600)));
+    let error = import(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("from 2026-07-30T12:09:59Z") && error.contains("vmstat of that run"), "{error}");
+}
+
 /// Sums that are alike by chance: the lines differ.
 #[test]
 fn figures_of_the_host_may_be_alike() {

@@ -33,7 +33,8 @@ pub struct ImportArgs {
     /// The format of all files, instead of finding it by content
     #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
     pub read_as: Option<Format>,
-    /// The arm that the others are compared with [default: the first]
+    /// The arm that the others are compared with [default: the one named base, else the first given, or the oldest
+    /// version where no arm is named]
     #[arg(long, value_name = "ARM", conflicts_with = "check")]
     pub base: Option<String>,
     /// What arms are whose directories or files do not tell: PATTERN=dbms:version[:config]

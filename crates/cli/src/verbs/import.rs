@@ -4,7 +4,9 @@ use crate::args::ImportArgs;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::{EXIT_REGRESSION, out};
-use rqps_import::{Assembled, Checked, Choices, Difference, Exchanged, LeftOut, Reading, Renamed, Why};
+use rqps_import::{
+    Assembled, BaseAs, Checked, Choices, Difference, Exchanged, LeftOut, Reading, Renamed, Why,
+};
 use rqps_model::clipped;
 use rqps_report::Options;
 use rqps_store::RunFolder;
@@ -29,8 +31,21 @@ pub fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(&folder)?;
     let options = Options { format: context.format, screen: context.screen(), ..Options::default() };
     out::print_line(&rqps_report::show(&run, &options)?)?;
+    report_base(&assembled);
     out::message(&format!("imported into {}", folder.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says which arm others are compared with, and how to choose another.
+fn report_base(assembled: &Assembled) {
+    let why = match assembled.base_as {
+        _ if assembled.arms.len() < 2 => return,
+        BaseAs::Chosen => return,
+        BaseAs::Named => "by its name",
+        BaseAs::First => "the first arm",
+    };
+    let base = &assembled.arms[assembled.base].name;
+    out::message(&format!("base is {base}, {why}; --base ARM chooses another"));
 }
 
 /// Of the names in one message.

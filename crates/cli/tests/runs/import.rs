@@ -37,12 +37,15 @@ fn files_of_pgbench_get_a_verdict_in_one_command() {
     let ended = bench.call(&["import", &arguments[0], &arguments[1], "--name", "patch"]).expect(0);
     assert!(ended.stdout.contains("REGRESSION select-only: 8.0 % slower"), "{}", ended.stdout);
     assert!(ended.stderr.contains("imported into"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("base is base, by its name"), "{}", ended.stderr);
     let ended = bench.call(&["show", "patch", "--published"]).expect(0);
     assert!(
         ended.stdout.contains("0.400") && ended.stdout.contains("repeat 1: run-1.log"),
         "{}",
         ended.stdout
     );
+    let ended = bench.call(&["show", "patch", "--section", "costs"]).expect(0);
+    assert!(ended.stdout.contains("CPU time of the server was not measured"), "{}", ended.stdout);
     // The gate judges it like a run of our own.
     let ended = bench.call(&["gate", "patch"]).expect(1);
     assert!(ended.stdout.contains("select-only"), "{}", ended.stdout);

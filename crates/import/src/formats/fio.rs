@@ -24,6 +24,8 @@ pub struct FioTest {
     /// Of all its writes, if they have one size.
     pub write_bytes: Option<f64>,
     pub line: u32,
+    /// Whether it ended with the summary of its jobs, which fio prints when all of them are done.
+    pub has_summary: bool,
     /// How it reads and writes, of its definition.
     pub settings: Vec<(&'static str, String)>,
 }
@@ -140,7 +142,7 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
             let write_bytes =
                 of_writes.filter(|(least, most)| least == most).and_then(|(least, _)| size(least));
             let settings = settings(line);
-            tests.push(FioTest { name, has_label, jobs: Vec::new(), write_bytes, line: at, settings });
+            tests.push(FioTest { name, has_label, write_bytes, line: at, settings, ..FioTest::default() });
         } else if line.starts_with("fio-") {
             tool = tool.or_else(|| Some(line.trim().replacen('-', " ", 1)));
         } else if line.contains(": (groupid=") {
@@ -149,6 +151,7 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
             in_job = true;
         } else if line.starts_with("Run status group") {
             in_job = false;
+            tests.last_mut().into_iter().for_each(|test| test.has_summary = true);
         } else if let (true, Some(job)) = (in_job, tests.last_mut().and_then(|test| test.jobs.last_mut())) {
             job.read(line, at)?;
         }
@@ -157,6 +160,14 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
         |test: &FioTest| test.jobs.is_empty() || test.jobs.iter().any(|job| job.msec == 0 || job.total == 0);
     if let Some(cut) = tests.iter().find(|test| is_cut(test)) {
         return Err(Broken::at(cut.line, format!("test {} has no result: the file is cut off", cut.name)));
+    }
+    if let Some(cut) = tests.iter().find(|test| !test.has_summary) {
+        let why = format!(
+            "test {} has no `Run status group`, with which fio's text ends: the file is cut off; import the whole file, or \
+             delete what is left of that test",
+            cut.name
+        );
+        return Err(Broken::at(cut.line, why));
     }
     if tests.is_empty() {
         return Err(Broken::at(lines.number().max(1), "no test of fio in it"));

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::error::Broken;
 use crate::lines::Lines;
-use crate::model::{Document, Measurement, Value, number};
+use crate::model::{Document, Measurement, Sampled, Value, number};
 
 /// Devices of a host: more is no output of iostat.
 const DEVICES_MAX: usize = 4096;
@@ -130,6 +130,8 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let mut values: Vec<Value> = means.into_iter().flatten().map(value).collect();
     values.push(Value::words("iostat_device", device, 1));
     let metrics = found.cpus.map(|cpus| ("cpus".to_owned(), f64::from(cpus))).into_iter().collect();
-    let measurement = Measurement { values, metrics, line: 1, ..Measurement::default() };
+    let sampled = Sampled { program: "iostat", samples: found.reports, seconds: None, utc_ms: None };
+    let measurement =
+        Measurement { values, metrics, sampled: Some(sampled), line: 1, ..Measurement::default() };
     Ok(Document { measurements: vec![measurement], ..Document::default() })
 }

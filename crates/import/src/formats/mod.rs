@@ -154,6 +154,20 @@ impl Format {
         }
     }
 
+    /// Whether what is read of it are sums over its lines, such as means of a host: other lines can have the same.
+    pub fn has_sums_alone(self) -> bool {
+        matches!(
+            self,
+            Self::Vmstat
+                | Self::Iostat
+                | Self::PgbenchLog
+                | Self::PgbenchAggregate
+                | Self::PerfStat
+                | Self::Flamegraph
+                | Self::HammerdbJobs
+        )
+    }
+
     /// Reads a file of this format.
     ///
     /// # Errors

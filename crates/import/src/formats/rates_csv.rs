@@ -1,6 +1,6 @@
 //! A CSV that any program can write: `arm,test,repeat,rate[,unit]`, with that header, its columns in any order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
 use crate::error::Broken;
@@ -13,6 +13,9 @@ const COLUMNS: [&str; 4] = ["arm", "test", "repeat", "rate"];
 
 /// The value with the rate as the file has it.
 pub const GIVEN_RATE: &str = "rate";
+
+/// Ratios are within this factor of their base.
+const FAR: f64 = 100.0;
 
 /// What parts columns: a spreadsheet takes semicolons where a comma is decimal.
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
@@ -62,7 +65,8 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         })?;
     }
     let unit_at = place("unit");
-    let mut measurements = Vec::new();
+    let mut measurements: Vec<Measurement> = Vec::new();
+    let mut has_units = false;
     let mut known: HashMap<[String; 3], u32> = HashMap::new();
     while let Some((record, line)) = next()? {
         if record.iter().all(str::is_empty) {
@@ -95,6 +99,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         let number =
             number.ok_or_else(|| Broken::at(line, format!("repeat: {repeat:?} is not a number from 1")))?;
         let unit = unit_at.and_then(|at| record.get(at)).filter(|unit| !unit.is_empty());
+        has_units |= unit.is_some();
         let per = rate_unit::parse(unit.unwrap_or("queries"))
             .map_err(|why| Broken::at(line, format!("unit: {:?} {why}", unit.unwrap_or_default())))?;
         let (arm, test) = (cell(0)?, cell(1)?);
@@ -115,7 +120,37 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     if measurements.is_empty() {
         return Err(Broken::at(1, "a header without rows"));
     }
+    if !has_units {
+        expect_no_ratios(&measurements)?;
+    }
     Ok(Document { measurements, ..Document::default() })
+}
+
+/// # Errors
+/// If they are ratios.
+fn expect_no_ratios(measurements: &[Measurement]) -> Result<(), Broken> {
+    let Some(base) = base_of_ratios(measurements) else { return Ok(()) };
+    let why = format!(
+        "ratios, as all figures of {} are {}: give the rates that they were made of; if they are rates, say of what in a column \
+         unit, such as tps",
+        base.arm.as_deref().unwrap_or_default(),
+        base.values[0].published.as_deref().unwrap_or_default()
+    );
+    Err(Broken::derived(base.line, why))
+}
+
+/// The first row of the arm that all others are relative to: it has 1 in every row, or 100 if there are several tests,
+/// and the others are not far from it. What rates happen to be is never so even.
+fn base_of_ratios(measurements: &[Measurement]) -> Option<&Measurement> {
+    let rate = |one: &Measurement| one.work.as_ref().map_or(0.0, |work| work.operations);
+    let tests: HashSet<Option<&str>> = measurements.iter().map(|one| one.test.as_deref()).collect();
+    let is_one = |one: &&Measurement| rate(one) == 1.0 || rate(one) == 100.0 && tests.len() > 1;
+    measurements.iter().filter(is_one).find(|base| {
+        let (of_base, others): (Vec<&Measurement>, Vec<&Measurement>) =
+            measurements.iter().partition(|one| one.arm == base.arm);
+        let is_near = |one: &&Measurement| (1.0 / FAR..=FAR).contains(&(rate(one) / rate(base)));
+        !others.is_empty() && of_base.iter().all(|one| rate(one) == rate(base)) && others.iter().all(is_near)
+    })
 }
 
 /// Whether a line end follows this byte.

@@ -2,9 +2,10 @@
 
 use std::io::Read;
 
+use crate::dates;
 use crate::error::Broken;
 use crate::lines::Lines;
-use crate::model::{Document, Measurement, Quirk, Value};
+use crate::model::{Document, Measurement, Quirk, Sampled, Value};
 
 /// Means of a file, over its samples.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,6 +18,10 @@ pub struct Vmstat {
     pub switches_per_s: f64,
     /// The same with the first.
     pub with_boot: Sums,
+    /// When the first and the last sample were taken, with `-t`: in milliseconds since 1970 in the host's time zone.
+    pub times_ms: Option<(i64, i64)>,
+    /// Whether that zone is UTC.
+    pub is_utc: bool,
 }
 
 /// Sums over all samples, the first included.
@@ -40,6 +45,7 @@ pub fn parse_means(input: impl Read) -> Result<Vmstat, Broken> {
             let place = |name: &str| words.iter().position(|word| *word == name);
             let places = (|| Some([place("us")?, place("sy")?, place("cs")?]))();
             columns = Some(places.ok_or_else(|| Broken::at(at, "no column cs"))?);
+            means.is_utc = matches!(words.last(), Some(&("UTC" | "GMT")));
         } else if *first == "procs" {
             means.headers += 1;
         } else if first.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -57,6 +63,9 @@ pub fn parse_means(input: impl Read) -> Result<Vmstat, Broken> {
             means.with_boot.cpu_percent += user + system;
             means.with_boot.switches += switches;
             if means.with_boot.samples > 1 {
+                if let Some(ms) = time(&words) {
+                    means.times_ms = Some((means.times_ms.map_or(ms, |(first, _)| first), ms));
+                }
                 means.samples += 1;
                 means.user_percent += user;
                 means.system_percent += system;
@@ -76,6 +85,29 @@ pub fn parse_means(input: impl Read) -> Result<Vmstat, Broken> {
     Ok(means)
 }
 
+/// When a row was printed, with `-t`: its last words.
+fn time(words: &[&str]) -> Option<i64> {
+    let [.., date, time] = words else { return None };
+    date.contains('-').then(|| dates::of_iso(&format!("{date}T{time}")))?
+}
+
+impl Vmstat {
+    /// What time the samples are of: each is of the time since the one before it.
+    fn sampled(&self) -> Sampled {
+        let of_times = |(first, last): (i64, i64)| {
+            let apart_ms = (last - first) as f64 / self.samples.saturating_sub(1).max(1) as f64;
+            (first - apart_ms as i64, last)
+        };
+        let times_ms = self.times_ms.filter(|(first, last)| first < last).map(of_times);
+        Sampled {
+            program: "vmstat",
+            samples: self.samples,
+            seconds: times_ms.map(|(first, last)| (last - first) as f64 / 1e3),
+            utc_ms: times_ms.filter(|_| self.is_utc),
+        }
+    }
+}
+
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let means = parse_means(input)?;
     let value = |name: &'static str, unit: &'static str, value: f64| Value {
@@ -91,6 +123,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         value("host_context_switches_per_s", "1/s", means.switches_per_s),
         value("vmstat_samples", "", means.samples as f64),
     ];
-    let measurement = Measurement { values, line: 1, ..Measurement::default() };
+    let measurement =
+        Measurement { values, sampled: Some(means.sampled()), line: 1, ..Measurement::default() };
     Ok(Document { quirks: vec![Quirk::Samples], measurements: vec![measurement], ..Document::default() })
 }

@@ -12,6 +12,7 @@ use crate::model::{Document, Measurement, TRANSACTIONS, Value, Work, number};
 pub const THREADS: &str = "threads";
 /// How long it was to run, and the rate that includes the time to connect.
 pub const DURATION: &str = "duration_s";
+pub const CONNECTION_MS: &str = "connection_ms";
 pub const RATE_WITH_CONNECTIONS: &str = "transactions_with_connections_per_s";
 /// What transactions waited for their turn, and what made them wait.
 const SCHEDULE_LAG: &str = "schedule_lag_avg_ms";
@@ -147,7 +148,7 @@ impl Run {
             }
             "latency average" => self.value("latency_avg_ms", "ms", first, at),
             "latency stddev" => self.value("latency_sd_ms", "ms", first, at),
-            "initial connection time" => self.value("connection_ms", "ms", first, at),
+            "initial connection time" => self.value(CONNECTION_MS, "ms", first, at),
             "tps" => self.read_tps(rest, at)?,
             _ => self.read_statement(line, at),
         }
