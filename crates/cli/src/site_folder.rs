@@ -23,7 +23,7 @@ pub struct SiteFolder {
     /// Files of earlier sites.
     known: BTreeSet<String>,
     staged: Mutex<BTreeSet<String>>,
-    /// Folders that were made for it, the innermost first, and whether its list was: they go again if nothing is published.
+    /// Folders that were made for it, the innermost first, and whether its list was: without a site they go again.
     made: Vec<PathBuf>,
     is_new: bool,
 }
