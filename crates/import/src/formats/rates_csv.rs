@@ -1,6 +1,6 @@
 //! A CSV that any program can write: `arm,test,repeat,rate[,unit]`, with that header, its columns in any order.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::Read;
 
 use crate::error::Broken;
@@ -139,17 +139,15 @@ fn expect_no_ratios(measurements: &[Measurement]) -> Result<(), Broken> {
     Err(Broken::derived(base.line, why))
 }
 
-/// The first row of the arm that all others are relative to: it has 1 in every row, or 100 if there are several tests,
-/// and the others are not far from it. What rates happen to be is never so even.
+/// The first row of the arm that all others are relative to: it has 1 in every row, and the others are not far from it.
 fn base_of_ratios(measurements: &[Measurement]) -> Option<&Measurement> {
     let rate = |one: &Measurement| one.work.as_ref().map_or(0.0, |work| work.operations);
-    let tests: HashSet<Option<&str>> = measurements.iter().map(|one| one.test.as_deref()).collect();
-    let is_one = |one: &&Measurement| rate(one) == 1.0 || rate(one) == 100.0 && tests.len() > 1;
+    let is_one = |one: &&Measurement| rate(one) == 1.0;
     measurements.iter().filter(is_one).find(|base| {
         let (of_base, others): (Vec<&Measurement>, Vec<&Measurement>) =
             measurements.iter().partition(|one| one.arm == base.arm);
-        let is_near = |one: &&Measurement| (1.0 / FAR..=FAR).contains(&(rate(one) / rate(base)));
-        !others.is_empty() && of_base.iter().all(|one| rate(one) == rate(base)) && others.iter().all(is_near)
+        let is_near = |one: &&Measurement| (1.0 / FAR..=FAR).contains(&rate(one));
+        !others.is_empty() && of_base.iter().all(|one| rate(one) == 1.0) && others.iter().all(is_near)
     })
 }
 
