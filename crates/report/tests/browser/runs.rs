@@ -41,6 +41,7 @@ pub fn write(results: &Path, long: &LongRun) -> PathBuf {
     writer.begin_run("plan = 1\n", &meta(long), &steps, &arms, &host).unwrap();
     let mut seq = 0;
     for (index, arm) in arms.iter().enumerate() {
+        let latencies = latencies(index);
         for (place, step) in steps.iter().enumerate() {
             let mut finish = |kind: &str, observation: Observation| {
                 let record = ActionRecord {
@@ -51,7 +52,7 @@ pub fn write(results: &Path, long: &LongRun) -> PathBuf {
                 writer.finish_action(&record, Some(&observation)).unwrap();
                 seq += 1;
             };
-            finish("measure", window(long, index, place));
+            finish("measure", window(long, index, place, &latencies));
             if long.functions > 0 {
                 let file = format!("profiles/{index}.{place}.folded");
                 std::fs::write(folder.path().join(&file), stacks(long.functions, index)).unwrap();
@@ -89,7 +90,7 @@ fn meta(long: &LongRun) -> Meta {
     }
 }
 
-fn window(long: &LongRun, arm: usize, place: usize) -> Observation {
+fn window(long: &LongRun, arm: usize, place: usize, latencies: &Histogram) -> Observation {
     let rate = 4000.0 * (1.0 + 0.03 * arm as f64) * if place % 7 == arm { 0.9 } else { 1.0 };
     let queries = (rate * long.seconds as f64) as u64;
     let step = step(long, place);
@@ -113,7 +114,7 @@ fn window(long: &LongRun, arm: usize, place: usize) -> Observation {
         connections: (0..8).map(|client| ConnectionCpu::only(client, 1e6)).collect(),
         counters: (0..30).map(|column| counter(column, queries)).collect(),
         histograms: ["event", "point", "simple-range", "update-index"]
-            .map(|statement| latencies(statement, arm))
+            .map(|statement| Histogram { statement: statement.into(), ..latencies.clone() })
             .to_vec(),
         plans: vec![plan(arm)],
         fingerprint: vec![("dead_rows".into(), (arm * 1000).to_string())],
@@ -133,10 +134,11 @@ fn series(long: &LongRun, name: &str, unit: &str, rate: f64, arm: usize) -> Seri
     Series { name: name.into(), unit: unit.into(), values }
 }
 
-fn latencies(statement: &str, arm: usize) -> Histogram {
+/// Of 20,000 operations each; making one takes as long as the rest of a window.
+fn latencies(arm: usize) -> Histogram {
     let us = |place: u64| (80_000 + 4000 * arm as u64 + 1_500_000_000 / (20_001 - place)) as f64 / 1e3;
     let each: Vec<(f64, u64)> = (1..20_000).map(|place| (us(place), 1)).collect();
-    histogram(statement, &each)
+    histogram("", &each)
 }
 
 fn counter(column: usize, queries: u64) -> Counter {
