@@ -3,7 +3,6 @@
 use crate::anew::lacks_results;
 use crate::arm::{Ingredients, record};
 use crate::describe::{DRIVER, meta, steps};
-use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::inputs;
 use crate::kit::{Host, Kit};
@@ -45,6 +44,8 @@ pub(crate) fn resident(plan: &Plan) -> u64 {
 }
 
 fn resolve_builds(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Build>> {
+    let driver = kit.driver(plan)?;
+    plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
     let mut build = |arm: &Arm| Ok(kit.system(arm.build.dbms)?.build(dirs, &arm.build, watch)?);
     plan.arms.iter().map(&mut build).collect()
 }
@@ -64,7 +65,7 @@ pub fn begin(
     }
     let driver = kit.driver(&plan)?;
     let driver_text = driver.described()?;
-    let reserved = claim(driver, &ingredients)?;
+    let reserved = claim(&ingredients)?;
     pin_versions(&mut plan, &ingredients);
     dirs.create_work()?;
     let host = kit.host.facts(&dirs.work)?;
@@ -182,7 +183,7 @@ fn reopened(
         .collect::<Result<Vec<_>>>()?;
     let driver = kit.driver(&plan)?;
     same_driver(run, driver.described()?)?;
-    let reserved = claim(driver, &ingredients)?;
+    let reserved = claim(&ingredients)?;
     if !other_host {
         same_host(run, kit.host, dirs)?;
     }
@@ -193,9 +194,8 @@ fn reopened(
     ))
 }
 
-/// Checks that the driver can drive all builds, and reserves what is measured for the life of this run.
-fn claim(driver: &dyn Driver, ingredients: &[Ingredients]) -> Result<Vec<File>> {
-    ingredients.iter().try_for_each(|one| driver.check_build(&one.build))?;
+/// Reserves what is measured for the life of this run.
+fn claim(ingredients: &[Ingredients]) -> Result<Vec<File>> {
     let each = ingredients.iter().map(|arm| arm.system.reserve(&arm.build));
     each.filter_map(Result::transpose).collect()
 }

@@ -6,9 +6,8 @@ use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
 use crate::system::Admin;
-use rqps_builds::Build;
 use rqps_driver::{Member, Observer, SliceSpec, StepError, StepResult};
-use rqps_model::{FixedWork, Limit, Metrics, Pacer, Unit, Warmup};
+use rqps_model::{BuildSpec, FixedWork, Limit, Metrics, Pacer, Unit, Warmup};
 use rqps_plan::{Plan, StepDef, Workplan};
 use rqps_store::Load;
 use std::time::Duration;
@@ -36,7 +35,7 @@ pub trait Driver: Sync {
     ///
     /// # Errors
     /// If the build lacks what the driver runs.
-    fn check_build(&self, _build: &Build) -> Result<()> {
+    fn check_build(&self, _build: &BuildSpec) -> Result<()> {
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Errors that stop a run, with their remedies.
 
+use rqps_model::Dbms;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -46,7 +47,10 @@ pub enum Error {
     #[error("arm {arm}, step {step}: {source}")]
     Step { arm: String, step: String, source: rqps_driver::StepError },
     #[error("this rqps was built without {0}")]
-    NoSystem(rqps_model::Dbms),
+    NoSystem(Dbms),
+    /// A build lacks the program that the driver runs.
+    #[error("{build} has no {program}, which driver = \"{driver}\" needs; {remedy}")]
+    NoProgram { build: String, program: &'static str, driver: &'static str, remedy: &'static str },
     #[error("the driver {driver} does not run the benchmark {benchmark}")]
     NoDriver { driver: &'static str, benchmark: &'static str },
     #[error("arm {arm}: the driver {driver} does not support this system")]
@@ -208,9 +212,6 @@ const DISK_FULL_WORDS: [&str; 7] = [
     "Errcode: 28",
 ];
 
-/// Words of engines for data that are not what they wrote.
-const DAMAGED_WORDS: [&str; 2] = ["Corruption: ", "MANIFEST-"];
-
 impl Error {
     /// Adds the arm and the purpose of the session to its error.
     pub(crate) fn session<'a>(arm: &'a str, doing: &'a str) -> impl FnOnce(rqps_wire::Error) -> Self + 'a {
@@ -256,6 +257,7 @@ impl Error {
             | Self::NoMore(_)
             | Self::NotInRun { .. }
             | Self::NotProfiled
+            | Self::NoProgram { .. }
             | Self::UnknownOptions(_)
             | Self::HostTooSmall(_)
             | Self::Probe(rqps_probe::Error::NoPerf | rqps_probe::Error::PerfRefused { .. })
@@ -366,8 +368,8 @@ impl Error {
     }
 
     /// Whether an arm's data are damaged, as reported by its engine: only a new load helps.
-    pub(crate) fn is_damage(&self) -> bool {
-        let says = |text: &str| DAMAGED_WORDS.iter().any(|words| text.contains(words));
+    pub(crate) fn is_damage(&self, dbms: Dbms) -> bool {
+        let says = |text: &str| rqps_servers::is_damage(dbms, text);
         match self {
             Self::NotStarted { source, .. } => source.last_words().is_some_and(says),
             Self::ServerDied { death, .. } => says(&death.log),

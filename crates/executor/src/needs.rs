@@ -9,7 +9,7 @@ use rqps_plan::estimate::{estimate, load_seconds};
 use rqps_plan::isolated::{LOADS, block_seconds};
 use rqps_plan::{Plan, Protocol, schedule};
 use rqps_servers::HostLimits;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -24,9 +24,9 @@ pub struct Needs {
     /// Tables with their indexes, of all data directories that exist at the same time; without logs.
     pub data_bytes: u64,
     pub disk_free_bytes: u64,
-    /// The directory that is measured, if it is not rqps' own that has them; of several the one with least free space
-    /// for each arm.
-    pub place: Option<PathBuf>,
+    /// The directories that are measured, if it is not rqps' own that has them: those on the file system with the least
+    /// free space for each arm.
+    pub places: Vec<PathBuf>,
     /// Caches of all servers that run at the same time, as far as configs give them.
     pub cache_bytes: u64,
     pub memory_bytes: u64,
@@ -35,19 +35,22 @@ pub struct Needs {
 impl Needs {
     pub fn of(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Self {
         let places = ingredients.iter().filter_map(|one| one.system.place(&one.build));
-        let place =
+        let places =
             tightest(places.collect(), |place| (device(place), HostLimits::of(place).disk_free_bytes));
-        let host = HostLimits::of(place.map_or(&dirs.work, |(place, _)| place));
+        let host = HostLimits::of(places.first().copied().unwrap_or(&dirs.work));
         let rows = plan.work.rows_total();
         // Of measured directories, those of one file system.
-        let resident_here = place.map_or_else(|| resident(plan), |(_, arms)| arms.min(resident(plan)));
+        let resident_here = match places.len() as u64 {
+            0 => resident(plan),
+            arms => arms.min(resident(plan)),
+        };
         let (copies, seconds) = match plan.protocol {
             Protocol::Sequence => (resident_here, estimate(&schedule(plan), plan).iter().sum()),
             Protocol::Isolated => {
                 let loads = distinct_loads(plan, ingredients) * u64::from(LOADS);
                 let blocks_s = FIRST_LOOK * block_seconds(plan, plan.workload.steps.len());
                 // What is measured in a place of its own is not copied.
-                let copies = if place.is_some() { 0 } else { loads };
+                let copies = if places.is_empty() { loads } else { 0 };
                 (copies + resident_here, loads as f64 * load_seconds(plan) + blocks_s)
             }
         };
@@ -59,13 +62,18 @@ impl Needs {
             seconds,
             data_bytes: copies.saturating_mul(rows).saturating_mul(plan.work.row_bytes()),
             disk_free_bytes: host.disk_free_bytes,
-            place: place.map(|(place, _)| place.to_owned()),
+            places: distinct(places),
             cache_bytes: caches
                 .iter()
                 .take(resident(plan) as usize)
                 .fold(0, |sum, one| sum.saturating_add(*one)),
             memory_bytes: host.memory_bytes,
         }
+    }
+
+    /// The directories that are measured, as a list.
+    pub fn places_text(&self) -> String {
+        self.places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
     /// # Errors
@@ -75,11 +83,11 @@ impl Needs {
             1_000_000_000.. => format!("{:.1} GB", bytes as f64 / 1e9),
             _ => format!("{:.0} MB", bytes as f64 / 1e6),
         };
-        if let Some(place) = self.place.as_ref().filter(|_| self.data_bytes > self.disk_free_bytes) {
+        if !self.places.is_empty() && self.data_bytes > self.disk_free_bytes {
             return Err(Error::HostTooSmall(format!(
                 "this plan writes {} to {}, where {} are free: lower file_mb, or make room there",
                 gb(self.data_bytes),
-                place.display(),
+                self.places_text(),
                 gb(self.disk_free_bytes)
             )));
         }
@@ -103,16 +111,23 @@ impl Needs {
     }
 }
 
-/// Of the directories that arms measure, one on the file system with the least free space for each arm there, and the
-/// number of these arms. `facts` are a directory's file system and its free bytes.
-fn tightest(places: Vec<&Path>, facts: impl Fn(&Path) -> (Option<u64>, u64)) -> Option<(&Path, u64)> {
-    let mut by_device: BTreeMap<Option<u64>, (&Path, u64, u64)> = BTreeMap::new();
+/// Of the directories that arms measure, each arm's, those on the file system with the least free space for each arm
+/// there. `facts` are a directory's file system and its free bytes.
+fn tightest(places: Vec<&Path>, facts: impl Fn(&Path) -> (Option<u64>, u64)) -> Vec<&Path> {
+    let mut by_device: BTreeMap<Option<u64>, (Vec<&Path>, u64)> = BTreeMap::new();
     for place in places {
         let (device, free_bytes) = facts(place);
-        by_device.entry(device).or_insert((place, 0, free_bytes)).1 += 1;
+        by_device.entry(device).or_insert((Vec::new(), free_bytes)).0.push(place);
     }
-    let tightest = by_device.into_values().min_by_key(|(_, arms, free_bytes)| free_bytes / arms);
-    tightest.map(|(place, arms, _)| (place, arms))
+    let tightest =
+        by_device.into_values().min_by_key(|(places, free_bytes)| free_bytes / places.len() as u64);
+    tightest.map(|(places, _)| places).unwrap_or_default()
+}
+
+/// Without those that several arms measure, in order.
+fn distinct(places: Vec<&Path>) -> Vec<PathBuf> {
+    let mut seen = BTreeSet::new();
+    places.into_iter().filter(|place| seen.insert(*place)).map(Path::to_owned).collect()
 }
 
 /// The number of the file system that has `place`, or would have it.
@@ -130,12 +145,12 @@ mod tests {
             true => (Some(1), 100),
             false => (Some(2), 60),
         };
-        let of = |places: &[&'static str]| -> Option<(&'static Path, u64)> {
+        let of = |places: &[&'static str]| -> Vec<&'static Path> {
             tightest(places.iter().copied().map(Path::new).collect(), facts)
         };
-        assert_eq!(of(&["/large/a", "/small"]), Some((Path::new("/small"), 1)));
-        assert_eq!(of(&["/large/a", "/small", "/large/b"]), Some((Path::new("/large/a"), 2)));
-        assert_eq!(of(&[]), None);
+        assert_eq!(of(&["/large/a", "/small"]), [Path::new("/small")]);
+        assert_eq!(of(&["/large/a", "/small", "/large/b"]), ["/large/a", "/large/b"].map(Path::new));
+        assert!(of(&[]).is_empty());
     }
 
     #[test]
@@ -144,7 +159,7 @@ mod tests {
             seconds: 1.0,
             data_bytes: 1 << 30,
             disk_free_bytes: 2 << 30,
-            place: None,
+            places: Vec::new(),
             cache_bytes: 1 << 30,
             memory_bytes: 2 << 30,
         };
@@ -152,9 +167,12 @@ mod tests {
         let message = |needs: Needs| needs.check().unwrap_err().to_string();
         let disk = message(Needs { data_bytes: 4 << 40, ..fits.clone() });
         assert!(disk.contains("4398.0 GB of disk") && disk.contains("2.1 GB are free"), "{disk}");
-        let place = Some(PathBuf::from("/mnt/nvme"));
-        let file = message(Needs { data_bytes: 4 << 30, place, ..fits.clone() });
-        assert!(file.contains("writes 4.3 GB to /mnt/nvme, where 2.1 GB are free: lower file_mb"), "{file}");
+        let places = distinct(["/mnt/nvme", "/mnt/nvme", "/mnt/xfs"].map(Path::new).to_vec());
+        let file = message(Needs { data_bytes: 4 << 30, places, ..fits.clone() });
+        assert!(
+            file.contains("writes 4.3 GB to /mnt/nvme, /mnt/xfs, where 2.1 GB are free: lower file_mb"),
+            "{file}"
+        );
         let memory = message(Needs { cache_bytes: 100 << 30, ..fits });
         assert!(memory.contains("107.4 GB for the servers' caches"), "{memory}");
     }

@@ -249,7 +249,8 @@ impl Execution {
                 continue;
             }
             let outcome = control.check().and_then(|()| self.run_action(action, &mut active, control));
-            if outcome.as_ref().is_err_and(Error::is_damage) {
+            let dbms = self.setup.plan.arms[action.arm].build.dbms;
+            if outcome.as_ref().is_err_and(|error| error.is_damage(dbms)) {
                 self.load_anew(action)?;
             }
             match outcome {
@@ -261,8 +262,11 @@ impl Execution {
                 }
                 Err(error) => {
                     if !active.is_empty() && matches!(error, Error::Interrupted) {
-                        let text = "interrupted: stopping the server (a second Ctrl-C ends it at once)";
-                        control.progress.note(text);
+                        let text = format!(
+                            "interrupted: stopping the {} (a second Ctrl-C ends it at once)",
+                            dbms.terms().program
+                        );
+                        control.progress.note(&text);
                     }
                     return Err(error);
                 }
@@ -476,7 +480,8 @@ impl Execution {
             return Err(Error::DataGone { arm: name.clone(), place: spec.data_dir });
         }
         let active = ActiveArm::start(index, name, (self.setup.ingredients[index].system, &spec), control)?;
-        self.writer.add_note(Some(name), "server started again on the data it left")?;
+        let program = self.setup.plan.arms[index].build.dbms.terms().program;
+        self.writer.add_note(Some(name), &format!("{program} started again on the data it left"))?;
         Ok(active)
     }
 

@@ -1,6 +1,6 @@
 //! The input of every search for a cause: the run, the two arms of one test, and their figures.
 
-use rqps_stats::{Detector, Verdict};
+use rqps_stats::{Detector, Metric, Verdict};
 use rqps_store::{Arm, Profile, Recorded, Run, Window};
 use rqps_verdicts::RunVerdicts;
 
@@ -78,6 +78,13 @@ impl<'a> Context<'a> {
         self.judged.and_then(|judged| judged.verdict(self.test, self.arm, detector))
     }
 
+    /// Whether there is a verdict on this metric, and it shows no change: its interval holds over all looks and all
+    /// tests, which that of a single figure does not.
+    pub fn is_unproven(&self, metric: Metric) -> bool {
+        self.verdict(metric.measure().detector)
+            .is_some_and(|verdict| verdict.metric == metric && !verdict.class.is_change())
+    }
+
     /// Whether settings and query plans of the two DBMSs are comparable. MariaDB is a fork of MySQL.
     pub fn of_one_kind(&self) -> bool {
         crate::of_one_kind(&self.base_arm().dbms, &self.candidate().dbms)
@@ -102,6 +109,12 @@ impl<'a> Context<'a> {
             None => self.changed(),
             Some(_) => self.verdict(Detector::Rate).is_some_and(|verdict| verdict.class.is_change()),
         }
+    }
+
+    /// Whether the test can start from the same data each time, as blocks and CPU profiles require.
+    pub fn has_independent_tests(&self) -> bool {
+        let group = self.run.step(self.test).and_then(|step| step.group.as_ref());
+        self.candidate().terms().has_independent_tests && group.is_none_or(|group| !group.consecutive)
     }
 
     /// The unit per operation of this test: `blocks` gives `blocks/query`.

@@ -1,6 +1,8 @@
 //! One measured figure as findings report it: its name, unit and sentence, and which of its changes count.
 //! The searches of counters, inherited debt and the host are tables of these.
 
+use rqps_stats::Metric;
+
 use crate::context::Context;
 use crate::figures::Cell;
 use crate::model::{Cause, Evidence, Finding, Shows, Word};
@@ -44,12 +46,14 @@ pub(crate) struct Entry {
     per: Per,
     value: fn(Cell<'_>) -> Option<f64>,
     shows: &'static Shows,
+    /// The metric of verdicts that it is, if it is one.
+    judged: Option<Metric>,
 }
 
 /// A figure that grows with work. By default its value is a total, reported per operation.
 pub(crate) const fn work(cause: Cause, name: &'static str, unit: &'static str, floor: f64) -> Entry {
     let (rise, per, shows) = (Rise::Work, Per::Operation, &Shows::Itself);
-    Entry { cause, name, unit, phrase: "", floor, rise, per, value: |_| None, shows }
+    Entry { cause, name, unit, phrase: "", floor, rise, per, value: |_| None, shows, judged: None }
 }
 
 /// A figure that grows with waiting.
@@ -83,6 +87,11 @@ impl Entry {
         Self { shows, ..self }
     }
 
+    /// The window's total of a metric of verdicts, which a finding does not contradict.
+    pub const fn judged(self, metric: Metric, value: fn(Cell<'_>) -> Option<f64>) -> Self {
+        Self { judged: Some(metric), ..self.value(value) }
+    }
+
     /// Its values on both arms. None if it was not measured or both are at or below the floor.
     pub fn quantity(&self, cx: &Context<'_>) -> Option<Quantity> {
         let value = |cell: Cell<'_>| {
@@ -95,6 +104,9 @@ impl Entry {
     /// The finding that it changed, if it did.
     pub fn finding(&self, cx: &Context<'_>) -> Option<Finding> {
         let found = self.quantity(cx).filter(|found| found.matters() && self.is_frequent(cx, found))?;
+        if self.judged.is_some_and(|metric| cx.is_unproven(metric)) {
+            return None;
+        }
         let (arm, base) = cx.names();
         let reported = self.reported(cx, &found);
         let figure =

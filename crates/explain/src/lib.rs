@@ -212,13 +212,20 @@ fn findings(
 
 /// What was not measured, and how to measure it.
 fn remarks(cx: &Context<'_>) -> Vec<String> {
-    let one_pass = "one pass: only differences of 10 % or more are reported, and any of them may be noise; protocol \
-                    \"isolated\" or `passes` measures the noise";
+    let repeats =
+        if cx.has_independent_tests() { "protocol \"isolated\" or `passes`" } else { "`passes = 3`" };
+    let one_pass = format!(
+        "one pass: only differences of 10 % or more are reported, and any of them may be noise; {repeats} in the plan \
+         measures the noise"
+    );
     let time_remark = match decompose::instructions_metric(cx.figures) {
         _ if cx.candidate().is_directory() => None,
         _ if cx.decomposition.is_none() => {
             Some("no CPU times per session, so the time per operation is not split")
         }
+        None if !cx.has_independent_tests() => Some(
+            "no instruction counts: there are no hardware counters; only server counters tell more work from slower work",
+        ),
         None => Some(
             "no instruction counts: there are no hardware counters, and no `count_instructions` in a plan with protocol \
              \"isolated\"; only server counters tell more work from slower work",
@@ -230,5 +237,5 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
         Some(_) => None,
     };
     let one_pass = (!cx.figures.replicated).then_some(one_pass);
-    one_pass.into_iter().chain(time_remark).map(str::to_owned).collect()
+    one_pass.into_iter().chain(time_remark.map(str::to_owned)).collect()
 }

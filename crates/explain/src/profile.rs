@@ -40,7 +40,7 @@ const ERRORS_OF_99_PERCENT: f64 = 2.576;
 pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Option<Finding>> {
     let profiles = [cx.profile(cx.base), cx.profile(cx.arm)];
     let [Some(base), Some(arm)] = profiles else {
-        if cx.changed() {
+        if cx.changed() && (cx.has_independent_tests() || cx.run.meta.is_imported()) {
             remarks.push(missing(cx, profiles.map(|profile| profile.is_some())));
         }
         return Ok(None);

@@ -153,7 +153,7 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
 fn advice(cx: &Context<'_>, split: &Decomposition, left_us: f64) -> String {
     let server = find_part(&split.parts, &[PartName::Server]).map_or(0.0, |part| part.change_us_per_op);
     let (run, test) = (cx.run.folder.name(), cx.test);
-    match server / left_us > LEFT_OVER {
+    match server / left_us > LEFT_OVER && cx.has_independent_tests() {
         true => format!("; `rqps profile {run} --test {test}` shows which server functions take it"),
         false => String::new(),
     }

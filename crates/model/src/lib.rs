@@ -15,6 +15,7 @@ pub mod sample;
 mod server;
 mod source;
 mod step;
+mod terms;
 mod text;
 mod unit;
 mod words;
@@ -31,5 +32,6 @@ pub use observed::{
 pub use server::{LeftOut, QueryPlan, START_WARNING, ServerSetting, Setting};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
+pub use terms::Terms;
 pub use text::{Natural, clipped, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of};
 pub use unit::Unit;

@@ -84,7 +84,11 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     let build =
         require("build", BUILD_REMEDY).and_then(|node| read_build(section, "build", node, problems, rules));
     let dbms: Vec<Dbms> = build.iter().map(|build| build.dbms).collect();
+    // Of a wrong build at least its beginning may tell the DBMS.
+    let begins = section.node("build").and_then(|(_, node)| node.get_ref().as_str()).unwrap_or_default();
+    let named = begins.split(['-', ':']).next().and_then(|name| name.parse().ok());
     let config = match dbms.as_slice() {
+        [] if section.node("config").is_none() && section.node("build").is_some() => None,
         [Dbms::Directory] if section.node("config").is_none() => Some(NO_CONFIG.to_owned()),
         _ => require("config", "Name a shipped config, such as \"sized\", or the path of a file.")
             .and_then(|node| read_config(section, "config", node, problems, rules, &dbms)),
@@ -97,7 +101,7 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     let name_at = name.as_ref().map_or(section.at.clone(), |name| name.at.clone());
     let mut arm = match (build, config, &name) {
         (Some(build), Some(config), _) => Arm::new(build, config),
-        (_, _, Some(_)) => Arm::new(BuildSpec::from_path(Dbms::Postgres, "/"), "unknown"),
+        (_, _, Some(_)) => Arm::new(BuildSpec::from_path(named.unwrap_or(Dbms::Postgres), "/"), "unknown"),
         _ => return None,
     };
     if let Some(name) = name {
@@ -310,8 +314,13 @@ fn read_config(
             dbms => dbms.iter().try_for_each(known),
         }
     };
-    let remedy = "Name a shipped config of its DBMS, or the path of a file (with a `/`, or ending in .conf, .cnf or \
-                  .ini) from the plan's folder.";
+    let remedy = match dbms {
+        [Dbms::Directory] => "Remove it.",
+        _ => {
+            "Name a shipped config of its DBMS, or the path of a file (with a `/`, or ending in .conf, .cnf or .ini) from \
+             the plan's folder."
+        }
+    };
     if let Err(what) = known {
         problems.error(&node.span(), section.place_of(key), what, remedy);
     }

@@ -280,7 +280,9 @@ fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
         }
     }
     check_dbms(plan, benchmark);
-    Some(benchmark.read(plan))
+    // Its mistakes would be those of another benchmark.
+    let is_of_another = !plan.dbms.is_empty() && !plan.dbms.iter().any(|dbms| benchmark.runs_on(*dbms));
+    (!is_of_another).then(|| benchmark.read(plan))
 }
 
 /// Reports arms that the benchmark does not run on.

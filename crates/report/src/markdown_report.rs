@@ -135,8 +135,7 @@ fn title(comparison: &Comparison<'_>) -> String {
 pub(crate) const ONE_PASS_OF_CONSECUTIVE: &str = "\
      Every figure is from a single pass through the steps on each variant. How fast a step writes depends on when \
      vacuum or purge runs, and with few CPUs on the scheduler: rates of short steps vary by tens of percent between \
-     passes, the server's CPU time per row or query by much less. The thresholds 0.95 and 1.05 help with reading; they \
-     are not a test of significance.";
+     passes, the server's CPU time per row or query by much less.";
 
 /// Reliability of one imported result of each test.
 pub(crate) const ONE_RESULT: &str = "\
@@ -144,33 +143,22 @@ pub(crate) const ONE_RESULT: &str = "\
      distinguished from noise. Repeats of every arm, given to one import, become blocks; three or more give verdicts. \
      The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
 
-/// Reliability of one window of each test on a directory.
-pub(crate) const ONE_WINDOW: &str = "\
-     Every figure is from one window per test, and what others do on a disk changes its latency from one minute to the \
-     next. The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
+/// What the usual thresholds are.
+pub(crate) const THRESHOLDS: &str =
+    "The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
 
 /// Reliability of a single pass.
 fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
     if run.meta.is_imported() {
         return vec![Block::Text(ONE_RESULT.to_owned())];
     }
-    if layout == Layout::Consecutive {
-        return vec![Block::Text(ONE_PASS_OF_CONSECUTIVE.to_owned())];
-    }
-    if run.meta.tables == 0 {
-        return vec![Block::Text(ONE_WINDOW.to_owned())];
-    }
-    let single = "Every figure is from a single pass: one server start and one window per test. There are no error bars. \
-        Without repetition, a difference of a few percent cannot be distinguished from noise: published repetitions of \
-        the sysbench microbenchmarks differ by 1 to 2 % in the median, by 2 to 10 % for one test in twenty, and by up \
-        to 18 % for scan. The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
-    let mut blocks = vec![Block::Text(single.to_owned())];
-    if run.meta.protocol == "sequence" {
-        let sequence = "The tests share state: if one test leaves a variant with more dead rows or dirty pages, the \
-            next test starts at a disadvantage.";
-        blocks.push(Block::Text(sequence.to_owned()));
-    }
-    blocks
+    let terms = run.terms();
+    let (single_pass, inherited) = match layout {
+        Layout::Consecutive => (ONE_PASS_OF_CONSECUTIVE, ""),
+        Layout::Independent => (terms.single_pass, terms.inherited),
+    };
+    let inherited = (!inherited.is_empty()).then(|| Block::Text(inherited.to_owned()));
+    [Block::Text(format!("{single_pass} {THRESHOLDS}"))].into_iter().chain(inherited).collect()
 }
 
 /// Explains the columns of the per-operation tables.

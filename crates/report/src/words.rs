@@ -2,7 +2,7 @@
 
 use rqps_model::{Digits, Measure};
 use rqps_stats::{Class, Metric, Tag, Verdict};
-use rqps_store::{Arm, Run};
+use rqps_store::Run;
 use rqps_verdicts::{HostRemark, Remark, RunVerdicts, UnlikeData};
 
 use crate::document::{Cell, Tint};
@@ -24,11 +24,6 @@ pub(crate) fn dbms(name: &str) -> &str {
 /// What those are called who work at the same time in a run, singular.
 pub(crate) fn client_noun(run: &Run) -> &'static str {
     run.windows.first().map_or("client", |window| window.result.unit.client_noun())
-}
-
-/// Whether a run measures directories, which have no servers, configs, statements or query plans.
-pub(crate) fn are_directories(run: &Run) -> bool {
-    run.arms.iter().any(Arm::is_directory)
 }
 
 /// A verdict's name in tables, CSV and JSON: its class, or `mixed`.
@@ -171,7 +166,11 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
         }
         Tag::Bimodal => Some("bimodal: after a restart the server ends up in one of two states".to_owned()),
         Tag::OutlierBlock => {
-            Some(format!("outlier block: with it downweighted the ratio is {:.3}", verdict.huber_ratio))
+            let digits = Digits::of_ratio((verdict.low, verdict.high), DECIMALS_MAX);
+            Some(format!(
+                "outlier block: with it downweighted the ratio is {}",
+                digits.text(verdict.huber_ratio)
+            ))
         }
         Tag::LaterBlocksDisagree => Some("later blocks do not confirm it".to_owned()),
         Tag::Mixed => {

@@ -6,13 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use rqps_executor::SessionResult;
+use rqps_model::Dbms;
 use rqps_rocksdb_engine::protocol::{Counter, Event, Reply, Request, Shape, send};
 use rqps_wire::Error as Wire;
 
 const ENGINE: &str = "RocksDB";
-
-/// How RocksDB reports data that is not what it wrote.
-const DAMAGED: &str = "Corruption: ";
 
 /// How long an answer may take: a flush of all memtables on a slow disk.
 const ANSWER_MAX: Duration = Duration::from_secs(300);
@@ -45,7 +43,7 @@ impl Connection {
 
     /// RocksDB's error, and what can be done about it if it will come again.
     pub fn refused(message: String, request: &str) -> Wire {
-        let message = match message.contains(DAMAGED) {
+        let message = match rqps_servers::is_damage(Dbms::Rocksdb, &message) {
             true => {
                 format!("{message}; the database is damaged: `rqps resume` starts its arm over from the load")
             }

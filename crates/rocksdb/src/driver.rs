@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use rqps_builds::Build;
-use rqps_builds::rocksdb::program_of;
+use rqps_builds::rocksdb::program_in;
 
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_executor::{
@@ -12,7 +11,7 @@ use rqps_executor::{
     Window,
 };
 use rqps_model::random::name_word;
-use rqps_model::{EndedBy, Limit, Warmup};
+use rqps_model::{BuildSource, BuildSpec, EndedBy, Limit, Warmup};
 use rqps_plan::{Benchmark, Driver as Program, Plan};
 use rqps_rocksdb_engine::protocol::{End, OpenOptions, Request, RunSpec, Shape, Work, shares};
 use rqps_store::Load;
@@ -43,16 +42,23 @@ impl Driver for Clients {
         Ok((self.0 == Program::DbBench).then(|| "db_bench of each build".to_owned()))
     }
 
-    fn check_build(&self, build: &Build) -> Result<()> {
-        if self.0 != Program::DbBench || program_of(build).is_some() {
+    fn check_build(&self, build: &BuildSpec) -> Result<()> {
+        let has_program = match &build.source {
+            // A published build is a library alone.
+            BuildSource::Version(_) => false,
+            BuildSource::Path(path) => program_in(path).is_some(),
+            BuildSource::Source(_) => true,
+        };
+        if self.0 != Program::DbBench || has_program {
             return Ok(());
         }
-        Err(Error::Builds(rqps_builds::Error::NotABuild {
-            path: build.root.clone(),
-            reason: "it has no bin/db_bench, which driver = \"db_bench\" needs; name a directory with lib/librocksdb.so \
-                     and the db_bench of the same release as bin/db_bench, or a build that `rqps build rocksdb` compiled"
-                .to_owned(),
-        }))
+        Err(Error::NoProgram {
+            build: build.to_string(),
+            program: "bin/db_bench",
+            driver: self.0.key(),
+            remedy: "name a directory with lib/librocksdb.so and the db_bench of the same release as bin/db_bench, or a \
+                     build that `rqps build rocksdb` compiled",
+        })
     }
 
     fn benchmark(&self) -> &'static str {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use rqps_builds::rocksdb::program_of;
+use rqps_builds::rocksdb::program_in;
 use rqps_builds::{Build, CpuSet, Dirs, Watch, resolve_watched};
 use rqps_executor::{
     Address, Admin, Debt, Handle, Instance, Look, Result, ServerResult, SessionResult, SettleTick, System,
@@ -88,7 +88,7 @@ impl System for Rocksdb {
         let reads_directly = spec.config.options.iter().any(|(name, value)| {
             name == "use_direct_reads" && matches!(value.as_str(), "true" | "1") && !left_out(name)
         });
-        let program = program_of(&spec.build);
+        let program = program_in(&spec.build.root);
         let address = RocksdbAddress { socket, pid: server.pid(), reads_directly, program };
         Ok(Box::new(RocksdbInstance { server, address, configured, block_cache }))
     }

@@ -44,4 +44,5 @@ pub use leftover::remove_data_dir;
 pub use server::{Server, ServerHandle};
 pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};
+pub use systems::is_damage;
 pub use unknown::{UnknownOption, known_among, refused_options, unknown_options};

@@ -104,6 +104,11 @@ pub(crate) trait System: Sync {
     /// Known causes of a failed start, the most specific first.
     fn causes(&self) -> &'static [Cause];
 
+    /// Signs in a log or an error that its data are not what it wrote: only a new load helps.
+    fn damage(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The hint for the first known cause in the end of a log, on a line of its own; empty without one.
     fn hint(&self, tail: &str) -> String {
         self.causes()

@@ -7,6 +7,11 @@ use crate::postgres::Postgres;
 use crate::rocksdb::Rocksdb;
 use crate::system::System;
 
+/// Whether a log or an error of a DBMS says that its data are damaged.
+pub fn is_damage(dbms: Dbms, text: &str) -> bool {
+    dbms != Dbms::Directory && get(dbms).damage().iter().any(|sign| text.contains(sign))
+}
+
 pub(crate) fn get(dbms: Dbms) -> &'static dyn System {
     match dbms {
         Dbms::Postgres => &Postgres,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::text_enum::text_enum;
-use rqps_model::{Dbms, LeftOut, ServerSetting, Setting};
+use rqps_model::{Dbms, LeftOut, ServerSetting, Setting, Terms};
 
 text_enum! {
     /// An arm's place in the experiment.
@@ -57,6 +57,11 @@ impl Arm {
     /// Whether it is a directory that is measured itself, without a server.
     pub fn is_directory(&self) -> bool {
         self.dbms == Dbms::Directory.name()
+    }
+
+    /// The words of its kind of system; those of servers if it is unknown.
+    pub fn terms(&self) -> &'static Terms {
+        self.dbms.parse().unwrap_or(Dbms::Postgres).terms()
     }
 
     /// What the server, or the host of a directory, tells of it by this name.

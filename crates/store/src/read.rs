@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use rqps_model::{Dbms, Terms};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -69,6 +70,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// The words of the kind of system that it measures.
+    pub fn terms(&self) -> &'static Terms {
+        self.arms.first().map_or(Dbms::Postgres.terms(), Arm::terms)
+    }
+
     pub fn step(&self, name: &str) -> Option<&PlannedStep> {
         self.steps.iter().find(|step| step.name == name)
     }

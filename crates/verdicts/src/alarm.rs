@@ -10,6 +10,8 @@ pub struct FalseAlarm {
     pub detector: Detector,
     /// The ratio of control over base.
     pub ratio: f64,
+    /// Its interval.
+    pub interval: (f64, f64),
 }
 
 /// The verdicts on the control.
@@ -35,6 +37,7 @@ impl FalseAlarmCheck {
             test: verdict.test.clone(),
             detector: verdict.detector,
             ratio: verdict.ratio,
+            interval: (verdict.low, verdict.high),
         });
         Some(Self {
             verdicts: verdicts.len(),

@@ -55,12 +55,22 @@ pub(crate) fn published() -> Result<Vec<Published>> {
     Ok(recipes()?.into_iter().map(published).collect())
 }
 
-pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
+/// Refuses a version that is not published.
+pub(crate) fn check(request: &str) -> Result<()> {
+    find(&recipes()?, request).map(|_recipe| ())
+}
+
+/// The newest build that satisfies the request.
+fn find<'r>(recipes: &'r [Recipe], request: &str) -> Result<&'r Recipe> {
     let request = Request::parse(request)?;
-    let recipes = recipes()?;
     let number = |recipe: &&Recipe| Dbms::Rocksdb.version_num(&recipe.version);
     let matching = recipes.iter().filter(|recipe| request.matches(&recipe.version)).max_by_key(number);
-    let recipe = matching.ok_or_else(|| not_published(&request, &recipes))?;
+    matching.ok_or_else(|| not_published(&request, recipes))
+}
+
+pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
+    let recipes = recipes()?;
+    let recipe = find(&recipes, request)?;
     let cache = Cache::published(dirs, Dbms::Rocksdb);
     let build = cache.find_or_make(|| cache.find(&recipe.version), || fetch(&cache, recipe))?;
     // A system library that it needs may be missing.

@@ -24,9 +24,9 @@ pub fn library_of(build: &Build) -> Result<PathBuf> {
     find(&build.root)
 }
 
-/// The build's own `db_bench`, if it has one.
-pub fn program_of(build: &Build) -> Option<PathBuf> {
-    Some(build.root.join(PROGRAM)).filter(|program| program.is_file())
+/// The own `db_bench` of the build in this directory, if it has one.
+pub fn program_in(root: &Path) -> Option<PathBuf> {
+    Some(root.join(PROGRAM)).filter(|program| program.is_file())
 }
 
 /// The library that a path means.

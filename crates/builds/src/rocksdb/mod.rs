@@ -16,13 +16,13 @@ use crate::error::{Error, Result};
 use crate::product::Product;
 
 pub use engine::{ENGINE_ARGUMENT, describe, engine_program};
-pub use library::{library_of, program_of};
+pub use library::{library_of, program_in};
 
 pub(crate) struct Rocksdb;
 
 impl Product for Rocksdb {
     fn check_version(&self, request: &str) -> Result<()> {
-        version::Request::parse(request).map(|_request| ())
+        install::check(request)
     }
 
     fn check_directory(&self, path: &Path) -> Result<()> {

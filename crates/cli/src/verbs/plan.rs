@@ -40,8 +40,10 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
 fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
     let plan = read_plan(name)?;
+    let driver = KIT.driver(&plan)?;
+    plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
     // The plan may be for another host, so it has no mistake.
-    let unfit = KIT.driver(&plan)?.described().err();
+    let unfit = driver.described().err();
     if let Some(error) = &unfit {
         out::message(&format!("warning: it does not run on this host: {error}"));
     }
@@ -149,7 +151,7 @@ pub fn known_config(dbms: Dbms, name: &str) -> Result<(), String> {
     rqps_servers::load_config(dbms, "", name).map(|_| ()).map_err(|e| e.to_string())
 }
 
-/// Checks directories and sources; whether a version exists is known only after its download.
+/// Checks directories and sources, and versions as far as they are known without the network.
 fn known_build(spec: &BuildSpec) -> Result<(), String> {
     rqps_builds::check_known(spec).map_err(|error| error.to_string())
 }

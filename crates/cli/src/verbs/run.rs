@@ -94,9 +94,11 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         "needs       about {}{until}, {} {} ({} free){caches}",
         duration_text(seconds),
         human::bytes(needs.data_bytes),
-        needs
-            .place
-            .map_or_else(|| "of disk for tables".to_owned(), |place| format!("in {}", place.display())),
+        if needs.places.is_empty() {
+            "of disk for tables".to_owned()
+        } else {
+            format!("in {}", needs.places_text())
+        },
         human::bytes(needs.disk_free_bytes)
     ));
     let is_promised = plan.isolated.as_ref().is_some_and(|blocks| blocks.blocks_min > 0);

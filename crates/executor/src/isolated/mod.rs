@@ -60,7 +60,9 @@ impl Blocks<'_> {
         let start = Instant::now();
         self.record_progress(0.0, self.budget.map(|budget| budget.as_secs_f64()), control)?;
         let counting = count::source(&self.setup.plan);
-        self.writer.add_method("instructions", &counting.text)?;
+        if self.setup.plan.work.can_count_instructions() {
+            self.writer.add_method("instructions", &counting.text)?;
+        }
         self.try_arms(control)?;
         let mut data = Data::prepare(self, control)?;
         let works = self.works(&data, control)?;

@@ -4,6 +4,7 @@
 use crate::entry::{Entry, waiting, work};
 use crate::figures::{ALL, Cell};
 use crate::model::{Cause, Shows};
+use rqps_stats::Metric;
 
 const STATUS: &str = "global_status";
 const METRICS: &str = "innodb_metrics";
@@ -12,7 +13,7 @@ const BINARY_LOG: &str = "sql/binlog";
 
 pub(crate) const PAGES_TOUCHED: Entry = work(Cause::HeapBlocks, "buffer pool page requests", "pages", 0.1)
     .phrase("requests {} buffer pool pages")
-    .value(pages_touched);
+    .judged(Metric::Blocks, pages_touched);
 pub(crate) const PAGES_FLUSHED: Entry = work(Cause::Checkpoint, "dirty pages flushed", "pages", 0.02)
     .phrase("flushes {} dirty pages")
     .value(|cell| status(cell, "innodb_buffer_pool_pages_flushed"));
@@ -37,7 +38,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
         .value(|cell| cell.metric("server_read_bytes")),
     work(Cause::Wal, "bytes of redo log", "bytes", 16.0)
         .phrase("writes {} bytes of redo log")
-        .value(|cell| cell.metric("server_wal_bytes")),
+        .judged(Metric::WalBytes, |cell| cell.metric("server_wal_bytes")),
     work(Cause::Wal, "writes to the redo log", "writes", 0.05)
         .phrase("writes to the redo log {} times")
         .value(|cell| status(cell, "innodb_log_writes")),
@@ -53,7 +54,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
         }),
     waiting(Cause::Fsync, "fsyncs of redo log and data", "fsyncs", 0.01)
         .phrase("makes {} fsyncs")
-        .value(|cell| cell.metric("server_fsyncs")),
+        .judged(Metric::Fsyncs, |cell| cell.metric("server_fsyncs")),
     waiting(Cause::Fsync, "fsyncs of the redo log", "fsyncs", 0.01)
         .phrase("makes {} fsyncs of the redo log")
         .value(|cell| status(cell, "innodb_os_log_fsyncs")),

@@ -3,6 +3,7 @@
 use crate::entry::{Entry, Per, less_work, waiting, work};
 use crate::figures::{ALL, Cell};
 use crate::model::{Cause, Shows};
+use rqps_stats::Metric;
 
 const TABLES: &str = "pg_stat_all_tables";
 const TABLES_IO: &str = "pg_statio_all_tables";
@@ -46,7 +47,7 @@ pub(super) static ENTRIES: [Entry; 22] = [
         .value(|cell| cell.metric("server_read_bytes")),
     work(Cause::Wal, "bytes of write-ahead log", "bytes", 16.0)
         .phrase("writes {} bytes of WAL")
-        .value(|cell| cell.metric("server_wal_bytes")),
+        .judged(Metric::WalBytes, |cell| cell.metric("server_wal_bytes")),
     work(Cause::Wal, "records of write-ahead log", "records", 0.05)
         .phrase("writes {} WAL records")
         .value(|cell| cell.counter("pg_stat_wal", "", "wal_records")),
@@ -57,7 +58,9 @@ pub(super) static ENTRIES: [Entry; 22] = [
         .value(|cell| cell.counter("pg_stat_wal", "", "wal_buffers_full")),
     waiting(Cause::Fsync, "fsyncs of log and data", "fsyncs", 0.01)
         .phrase("makes {} fsyncs")
-        .value(|cell| cell.counter_sum("pg_stat_io", "fsyncs", |_| true).and(cell.metric("server_fsyncs"))),
+        .judged(Metric::Fsyncs, |cell| {
+            cell.counter_sum("pg_stat_io", "fsyncs", |_| true).and(cell.metric("server_fsyncs"))
+        }),
     waiting(Cause::Fsync, "fsyncs of the log", "fsyncs", 0.01)
         .phrase("makes {} fsyncs of the WAL")
         .value(|cell| cell.counter("pg_stat_wal", "", "wal_sync")),

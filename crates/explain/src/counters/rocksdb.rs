@@ -3,13 +3,14 @@
 use crate::entry::{Entry, waiting, work};
 use crate::figures::Cell;
 use crate::model::{Cause, Shows};
+use rqps_stats::Metric;
 
 const TICKERS: &str = "tickers";
 
 pub(super) static ENTRIES: [Entry; 9] = [
     work(Cause::HeapBlocks, "blocks looked up in the block cache", "blocks", 0.1)
         .phrase("looks up {} blocks in the block cache")
-        .value(|cell| cell.metric("server_blocks_touched")),
+        .judged(Metric::Blocks, |cell| cell.metric("server_blocks_touched")),
     work(Cause::BufferMisses, "block cache misses", "blocks", 0.02)
         .phrase("misses {} blocks in the block cache")
         .value(misses),
@@ -19,7 +20,7 @@ pub(super) static ENTRIES: [Entry; 9] = [
         .value(|cell| cell.metric("server_read_bytes")),
     work(Cause::Wal, "bytes of write-ahead log", "bytes", 16.0)
         .phrase("writes {} bytes of write-ahead log")
-        .value(|cell| cell.metric("server_wal_bytes")),
+        .judged(Metric::WalBytes, |cell| cell.metric("server_wal_bytes")),
     work(Cause::Compaction, "bytes written by flushes", "bytes", 16.0)
         .phrase("flushes {} bytes")
         .value(|cell| cell.metric("flushed_bytes")),

@@ -10,7 +10,6 @@ use crate::render::html as blocks;
 use crate::render::html::code_box;
 use crate::section::Section;
 use crate::tables::host;
-use crate::words;
 
 /// Prefix of facts about how a program was built.
 const COMPILER: &str = "family.";
@@ -68,7 +67,7 @@ fn conditions(page: &Page<'_>, remarks: &[Block]) -> Result<Markup> {
     let tables = |sections: &[Section]| -> Result<Markup> { Ok(blocks::blocks(&page.blocks(sections)?, 3)) };
     Ok(html! {
             (configs(page))
-            @if !words::are_directories(page.run) {
+            @if page.run.terms().has_program {
                 @let options = page.blocks(&[Section::LeftOut])?;
                 (blocks::blocks(&options[..1], 3))
                 details { summary { "Options set by rqps" } (blocks::blocks(&options[1..], 3)) }
@@ -80,7 +79,7 @@ fn conditions(page: &Page<'_>, remarks: &[Block]) -> Result<Markup> {
             @if !page.run.blocks.is_empty() {
                 details { summary { "Blocks, with canaries" } (tables(&[Section::Blocks])?) }
             }
-            @if !words::are_directories(page.run) {
+            @if page.run.terms().has_program {
                 details { summary { "Loads and settles" } (tables(&[Section::Loads, Section::Settles])?) }
             }
             @if !remarks.is_empty() {
@@ -95,26 +94,12 @@ fn conditions(page: &Page<'_>, remarks: &[Block]) -> Result<Markup> {
 /// Words that the page uses.
 fn glossary(page: &Page<'_>) -> Vec<(&'static str, &'static str)> {
     let (hidden, own): (&[&str], &[(&str, &str)]) = if page.run.meta.is_imported() {
-        (
-            &["block", "window", "control", "canary", "void"],
-            &[("block", "one repeat of every arm, as imported")],
-        )
-    } else if words::are_directories(page.run) {
-        (
-            &["rate, rQPS", "operation", "cost", "slower, costs more", "block"],
-            &[
-                ("rate, rQPS", "writes per second; rQPS is the rate divided by base's in the same test"),
-                (
-                    "slower",
-                    "worse than base; the test keeps its error rate although results are checked several times",
-                ),
-                ("block", "one replicate: every arm fills a file anew, or one pass of a sequence"),
-            ],
-        )
+        (&["window", "control", "canary", "void"], &[("block", "one repeat of every arm, as imported")])
     } else {
-        (&[], &[])
+        (page.run.terms().unused, page.run.terms().glossary)
     };
-    let shown = WORDS.into_iter().filter(|(word, _)| !hidden.contains(word));
+    let is_shown = |word: &str| !hidden.contains(&word) && own.iter().all(|(known, _)| *known != word);
+    let shown = WORDS.into_iter().filter(|(word, _)| is_shown(word));
     shown.chain(own.iter().copied()).collect()
 }
 

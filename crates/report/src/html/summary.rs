@@ -1,6 +1,6 @@
 //! The summary: which tests became slower, how reliable that is, and why.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::counted;
 
@@ -9,7 +9,7 @@ use super::marks::{Mark, subject};
 use crate::comparison::Layout;
 use crate::document::Block;
 use crate::error::Result;
-use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, ONE_WINDOW};
+use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, THRESHOLDS};
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
@@ -222,16 +222,19 @@ fn reliability(judged: &Judged<'_>) -> String {
     let measured = match (judged.run.meta.is_imported(), judged.uneven_repeats()) {
         (true, Some(repeats)) => format!("Arms have unequal numbers of repeats: {repeats}"),
         (true, None) => format!("Every test was measured on every arm in {done}, a repeat each"),
-        (false, _) if words::are_directories(judged.run) => {
-            format!("Every test was measured in every directory in {done}, each time with a new file")
+        (false, _) => {
+            format!("Every test was measured on every arm in {done}, each {}", judged.run.terms().anew)
         }
-        (false, _) => format!("Every test was measured on every arm in {done}, each after a restart"),
     };
     format!(
         "{measured}. If nothing changed, at most {alpha} of tests \
          are called slower or faster by mistake.{shown}{open}"
     )
 }
+
+/// How a plan of a sequence gets verdicts.
+const MORE_PASSES: PreEscaped<&str> =
+    PreEscaped(" A plan with <code>passes = 3</code> or more gives verdicts.");
 
 fn rate_summary(page: &Page<'_>) -> Result<Markup> {
     let is_text = |block: &Block| matches!(block, Block::Text(_) | Block::Alarm(_) | Block::Items(_));
@@ -245,15 +248,12 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
         } @else if page.run.meta.is_imported() { p.callout { (ONE_RESULT) } } @else { p.callout {
             strong { "A single pass, without error bars. " }
             @if page.comparison.layout() == Layout::Consecutive {
-                (ONE_PASS_OF_CONSECUTIVE) " A plan with " code { "passes = 3" } " or more gives verdicts."
-            } @else if page.run.meta.tables == 0 {
-                (ONE_WINDOW) " The protocol " code { "isolated" } " gives verdicts."
+                (ONE_PASS_OF_CONSECUTIVE) " " (THRESHOLDS) (MORE_PASSES)
             } @else {
-                "Every figure is from one server start and one window per test. Differences of a few percent cannot \
-                 be distinguished from noise: published repetitions of the sysbench microbenchmarks differ by 1 to 2 % \
-                 in the median, by 2 to 10 % for one test in twenty. The thresholds 0.95 and 1.05 help with reading; \
-                 they are not a test of significance. "
-                "The protocol " code { "isolated" } " gives verdicts."
+                (page.run.terms().single_pass) " " (THRESHOLDS)
+                @if page.run.terms().has_independent_tests {
+                    " The protocol " code { "isolated" } " gives verdicts."
+                } @else { (MORE_PASSES) }
             }
         } }
         (blocks::blocks(&texts, 2))

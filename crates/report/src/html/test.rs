@@ -13,7 +13,6 @@ use crate::explain::blocks_of;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::words;
 
 /// Level of headings inside a test.
 const LEVEL: u8 = 4;
@@ -30,11 +29,7 @@ pub(super) fn sections(page: &Page<'_>) -> Result<Markup> {
         section #tests {
             h2 { "Test by test" }
             p.legend {
-                @if words::are_directories(page.run) {
-                    "Time series, latencies, the host's counters for each write, and causes. "
-                } @else {
-                    "Time series, latencies, cost per operation, counters, query plans and causes. "
-                }
+                "Time series, latencies, " (page.run.terms().of_tests) " and causes. "
                 span.script-only {
                     button type="button" #open-all { "Open all" } " " button type="button" #close-all { "Close all" }
                 }
@@ -53,7 +48,7 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
     let tables = |sections: &[Section]| -> Result<Markup> {
         Ok(blocks::blocks(&Section::all_blocks(sections, &comparison)?, LEVEL))
     };
-    let are_directories = words::are_directories(page.run);
+    let terms = page.run.terms();
     Ok(html! {
         details.test id=(anchor(&step.name)) {
             summary { span.name { (step.name) } (results(page, step)) }
@@ -69,15 +64,13 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
                     summary { "Latency by kind of statement, as a table" }
                     (tables(&[Section::Latency])?)
                 }
-                h4 { @if are_directories { "The host's counters for each write" } @else { "Cost per operation" } }
+                h4 { (terms.costs) }
                 (tables(&[Section::PerOp])?)
                 (tables(&[Section::Lsm])?)
                 (plans::side_by_side(page, step)?)
                 (profiles::flamegraphs(page, step, flame_bytes)?)
-                @if !are_directories { details { summary { "Server counters" } (tables(&[Section::Counters])?) } }
-                @if are_directories {
-                    details { summary { "Writes, directories before the test" } (tables(&[Section::Rates, Section::Fingerprints])?) }
-                } @else if page.comparison.layout() == Layout::Consecutive {
+                @if terms.has_program { details { summary { "Server counters" } (tables(&[Section::Counters])?) } }
+                @if page.comparison.layout() == Layout::Consecutive {
                     h4 { "Response times" }
                     (tables(&[Section::Responses])?)
                     h4 { "CPU per connection, state before and after, outcome" }
@@ -88,7 +81,7 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
                     }
                 } @else {
                     details {
-                        summary { "Statements, CPU per connection, state before the test" }
+                        summary { (terms.before_tests) }
                         (tables(&[Section::Rates, Section::Connections, Section::Fingerprints])?)
                     }
                 }

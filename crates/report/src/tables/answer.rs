@@ -5,7 +5,6 @@ use rqps_store::Run;
 use rqps_verdicts::Tally;
 
 use crate::verdict_lines::Line;
-use crate::words;
 
 /// Up to one in this many tests may be inconclusive where the cost is said not to have changed.
 const FEW: usize = 8;
@@ -23,7 +22,7 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
         false => format!(" Rate: {}.", rate.list(("slower", "faster"))),
     };
     let costs = match cost.is_empty() {
-        true if words::are_directories(run) => String::new(),
+        true if !run.terms().has_program => String::new(),
         true => " Cost per operation: not judged.".to_owned(),
         false => format!(" Cost per operation ({metric}): {}.", cost.list(("more", "less"))),
     };

@@ -13,9 +13,6 @@ use rqps_store::Run;
 use crate::document::{Cell, Column, Table};
 use crate::words;
 
-/// The setting that says how instructions are counted.
-const INSTRUCTIONS: &str = "instructions";
-
 /// The facts of a run's host.
 pub(crate) fn table(run: &Run) -> Table {
     let columns = ["fact", "value", "compared"].map(Column::words).to_vec();
@@ -51,10 +48,7 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
     }
     lines.push(format!("{clients}: {}", counts_of_clients(run)));
     lines.push(format!("windows: {}", amounts(run)));
-    // No program serves a directory whose instructions could be counted.
-    let is_shown = |name: &str| !(words::are_directories(run) && name == INSTRUCTIONS);
-    let settings = meta.method.iter().filter(|setting| is_shown(&setting.name));
-    lines.extend(settings.map(|setting| format!("{}: {}", setting.name, setting.value)));
+    lines.extend(meta.method.iter().map(|setting| format!("{}: {}", setting.name, setting.value)));
     lines
 }
 
@@ -72,16 +66,9 @@ fn counts_of_clients(run: &Run) -> String {
 }
 
 fn protocol(run: &Run) -> String {
-    let are_directories = words::are_directories(run);
     match &*run.meta.protocol {
-        "sequence" if are_directories => "sequence: the tests run in a fixed order".to_owned(),
-        "isolated" if are_directories => "isolated: in every block each arm fills a file of its own".to_owned(),
-        "sequence" => {
-            "sequence: the tests run in a fixed order, each on the state that earlier tests left"
-                .to_owned()
-        }
-        "isolated" => "isolated: in every block all servers restart from the same data, and so does every test that writes"
-            .to_owned(),
+        "sequence" => format!("sequence: {}", run.terms().sequence),
+        "isolated" => format!("isolated: {}", run.terms().isolated),
         other => other.to_owned(),
     }
 }

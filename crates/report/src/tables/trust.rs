@@ -1,5 +1,6 @@
 //! How far to trust a run's verdicts: A/A check, source of instruction counts, void blocks, noise.
 
+use rqps_model::Digits;
 use rqps_stats::Metric;
 use rqps_store::counted;
 use rqps_verdicts::{Agreement, FalseAlarmCheck, InstructionSource};
@@ -50,8 +51,7 @@ fn noise(judged: &Judged<'_>) -> Option<String> {
     let (start, window) = (words::percent(found.start), words::percent(found.window));
     let starts = match found.load {
         Some(load) => format!("{} between loads, {start} between server starts", words::percent(load)),
-        None if words::are_directories(judged.run) => format!("{start} between blocks, each with new files"),
-        None => format!("{start} between server starts, each with another load"),
+        None => format!("{start} between {}", judged.run.terms().starts),
     };
     Some(format!(
         "noise of rate ratios (base against its control, standard deviation, median of {}): {starts}, {window} between \
@@ -68,7 +68,10 @@ fn alarms(check: &FalseAlarmCheck) -> String {
     let alarms: Vec<String> = check
         .alarms
         .iter()
-        .map(|alarm| format!("{} {} {:.3}", alarm.test, alarm.detector.key(), alarm.ratio))
+        .map(|alarm| {
+            let ratio = Digits::of_ratio(alarm.interval, 3).text(alarm.ratio);
+            format!("{} {} {ratio}", alarm.test, alarm.detector.key())
+        })
         .collect();
     let start = format!(
         "A/A check (base against itself): {} in {}",
@@ -156,16 +159,16 @@ fn used(judged: &Judged<'_>) -> String {
 fn blocks(judged: &Judged<'_>) -> String {
     let (done, void) = (judged.verdicts.blocks_done, judged.verdicts.blocks_void);
     let restored_by = judged.run.blocks.first().map_or("", |block| block.restored_by.as_str());
+    let terms = judged.run.terms();
     let definition = match (judged.run.meta.protocol.as_str(), restored_by) {
         (rqps_store::IMPORTED, _) => {
             format!("a block is one repeat of every arm, as imported{}", used(judged))
         }
-        ("sequence", _) => "a block is a pass over all tests on freshly loaded data".to_owned(),
-        _ if words::are_directories(judged.run) => {
-            "a block measures every directory with a new file".to_owned()
+        ("sequence", _) => format!("a block is {}", terms.pass),
+        (_, means) if terms.has_program && !means.is_empty() => {
+            format!("a block is {}, restored by {means}", terms.block)
         }
-        (_, "") => "a block restarts every server".to_owned(),
-        (_, means) => format!("a block restarts every server from the same data, restored by {means}"),
+        _ => format!("a block is {}", terms.block),
     };
     let void = match void {
         0 => "none void".to_owned(),

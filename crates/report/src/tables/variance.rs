@@ -122,10 +122,7 @@ fn verdict(figures: &Figures<'_>, arm: Option<usize>, test: &str) -> Cell {
 }
 
 fn notes(run: &Run, rows: &[&VarianceRow]) -> Vec<String> {
-    let events = match words::are_directories(run) {
-        true => "syncs, or of writes where none follows,",
-        false => "events, from sending to the complete response,",
-    };
+    let events = run.terms().events;
     let mut notes = vec![format!(
         "stalls: events that took more than 20 times base's median and 20 ms; lost: time beyond that. Latencies are of \
          {events} over all windows; their ratios have no interval"

@@ -21,6 +21,7 @@
 //! | `verdict` | `regression`: more of it; `improvement`: less; `mixed`: while the cost moved the other way |
 //! | `ratio`, `from`, `to` | the candidate's use per operation divided by base's, and its interval |
 
+use rqps_model::Digits;
 use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
 use rqps_verdicts::{RunVerdicts, WindowOrder, host_doubt};
 use std::collections::BTreeSet;
@@ -196,9 +197,11 @@ fn few_blocks(open: &[&Verdict], looks: &[Look]) -> Option<String> {
     let factor = 1.0 / (1.0 - most.mde80);
     let blocks = looks.last()?.blocks;
     let text = format!(
-        "{} is at {:.2} of base's rate, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably \
+        "{} is at {} of base's rate, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably \
          only from a factor of {:.1} on. Allow more blocks.",
-        most.test, most.ratio, factor
+        most.test,
+        Digits::of_ratio((most.low, most.high), 2).text(most.ratio),
+        factor
     );
     factor.is_finite().then_some(text)
 }
@@ -244,7 +247,7 @@ fn open_of_import(judged: &Judged<'_>, open: &[&Verdict], verdicts_are: &str, st
 
 pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: &str, base: &str) -> Table {
     let has_rates = has_rates(lines);
-    let has_costs = !words::are_directories(judged.run);
+    let has_costs = judged.run.terms().has_program;
     let resources: BTreeSet<Metric> =
         lines.iter().flat_map(|line| &line.judged_resources).map(|one| one.metric).collect();
     let mut columns = vec![Column::words("test")];
@@ -383,8 +386,8 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
 
 /// The meaning of columns, and the rules of the verdicts.
 fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
-    let (verdicts, is_imported) = (&judged.verdicts, judged.run.meta.is_imported());
-    let has_costs = !words::are_directories(judged.run);
+    let verdicts = &judged.verdicts;
+    let has_costs = judged.run.terms().has_program;
     let rules = &verdicts.rules;
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
     let mut footnotes = vec![
@@ -404,11 +407,10 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             "detectable: the smallest slowdown{} that this many blocks would have detected with 80 % probability. blocks: {}; \
              only these count as samples",
             if has_costs { ", or rise of cost," } else { "" },
-            match (is_imported, words::are_directories(judged.run)) {
-                (true, _) => "repeats, as imported",
-                (_, true) => "every directory with a new file",
-                (false, false) if judged.run.meta.protocol != "isolated" => "passes, each on freshly loaded data",
-                (false, false) => "restarts of every server from the same data",
+            match &*judged.run.meta.protocol {
+                rqps_store::IMPORTED => "repeats, as imported".to_owned(),
+                "isolated" => format!("each {}", judged.run.terms().block),
+                _ => format!("each {}", judged.run.terms().pass),
             }
         ),
         format!(

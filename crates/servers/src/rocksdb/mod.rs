@@ -24,6 +24,9 @@ use crate::system::{Cause, Known, ServerCommand, Signals, Start, System};
 
 const SOCKET: &str = "engine.sock";
 
+/// How RocksDB reports data that are not what it wrote.
+const DAMAGE: &[&str] = &["Corruption: ", "MANIFEST-"];
+
 /// Known causes of a failed start.
 const CAUSES: [Cause; 8] = [
     (
@@ -44,7 +47,7 @@ const CAUSES: [Cause; 8] = [
         "the file system has no O_DIRECT (tmpfs has none): set RQPS_WORK to a directory on a disk",
     ),
     (
-        &["Corruption", "MANIFEST-"],
+        DAMAGE,
         "the database is damaged, or a newer release wrote it: `rqps resume` starts its arm over from the load",
     ),
     (
@@ -147,6 +150,10 @@ impl System for Rocksdb {
 
     fn causes(&self) -> &'static [Cause] {
         &CAUSES
+    }
+
+    fn damage(&self) -> &'static [&'static str] {
+        DAMAGE
     }
 
     /// SIGTERM closes the database; the next start recovers from SIGKILL.

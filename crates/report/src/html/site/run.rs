@@ -151,8 +151,7 @@ fn run_page(page: &Page<'_>) -> Result<String> {
         footer: html! {
             p {
                 "Run folder " code { (name) } ", written by rqps " (page.run.meta.program_version) ". Series over time, \
-                latencies" @if !words::are_directories(page.run) { ", query plans" } " and causes of each test are in its full \
-                report: "
+                latencies, " (page.run.terms().of_tests) " and causes of each test are in its full report: "
                 code { "rqps report " (name) " --html" } "."
             }
         },
