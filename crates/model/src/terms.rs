@@ -48,8 +48,8 @@ const SERVERS: Terms = Terms {
     sequence: "the tests run in a fixed order, each on the state that earlier tests left",
     single_pass: "Every figure is from a single pass: one server start and one window per test. There are no error \
                   bars. Without repetition, a difference of a few percent cannot be distinguished from noise: \
-                  published repetitions of the sysbench microbenchmarks differ by 1 to 2 % in the median, by 2 to 10 % for one \
-                  test in twenty, and by up to 18 % for scan.",
+                  published repetitions of the sysbench microbenchmarks differ by 1 to 2 % in the median, by 2 to 10 \
+                  % for one test in twenty, and by up to 18 % for scan.",
     inherited: "The tests share state: if one test leaves a variant with more dead rows or dirty pages, the next test \
                 starts at a disadvantage.",
     events: "events, from sending to the complete response,",
