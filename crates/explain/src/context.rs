@@ -1,6 +1,6 @@
 //! The input of every search for a cause: the run, the two arms of one test, and their figures.
 
-use rqps_stats::{Detector, Metric, Verdict};
+use rqps_stats::{Class, Detector, Metric, Verdict};
 use rqps_store::{Arm, Profile, Recorded, Run, Window};
 use rqps_verdicts::RunVerdicts;
 
@@ -78,11 +78,11 @@ impl<'a> Context<'a> {
         self.judged.and_then(|judged| judged.verdict(self.test, self.arm, detector))
     }
 
-    /// Whether there is a verdict on this metric, and it shows no change: its interval holds over all looks and all
-    /// tests, which that of a single figure does not.
-    pub fn is_unproven(&self, metric: Metric) -> bool {
-        self.verdict(metric.measure().detector)
-            .is_some_and(|verdict| verdict.metric == metric && !verdict.class.is_change())
+    /// What the verdict on this metric says; its interval holds over all looks and all tests, which that of a single
+    /// figure does not. `None` without a verdict.
+    pub fn class_of(&self, metric: Metric) -> Option<Class> {
+        let verdict = self.verdict(metric.measure().detector)?;
+        (verdict.metric == metric).then_some(verdict.class)
     }
 
     /// Whether settings and query plans of the two DBMSs are comparable. MariaDB is a fork of MySQL.

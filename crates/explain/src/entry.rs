@@ -1,7 +1,7 @@
 //! One measured figure as findings report it: its name, unit and sentence, and which of its changes count.
 //! The searches of counters, inherited debt and the host are tables of these.
 
-use rqps_stats::Metric;
+use rqps_stats::{Class, Metric};
 
 use crate::context::Context;
 use crate::figures::Cell;
@@ -87,7 +87,7 @@ impl Entry {
         Self { shows, ..self }
     }
 
-    /// The window's total of a metric of verdicts, which a finding does not contradict.
+    /// The window's total of a metric that has verdicts: no finding says more than these.
     pub const fn judged(self, metric: Metric, value: fn(Cell<'_>) -> Option<f64>) -> Self {
         Self { judged: Some(metric), ..self.value(value) }
     }
@@ -104,19 +104,21 @@ impl Entry {
     /// The finding that it changed, if it did.
     pub fn finding(&self, cx: &Context<'_>) -> Option<Finding> {
         let found = self.quantity(cx).filter(|found| found.matters() && self.is_frequent(cx, found))?;
-        if self.judged.is_some_and(|metric| cx.is_unproven(metric)) {
-            return None;
-        }
+        let open = match self.judged.and_then(|metric| cx.class_of(metric)) {
+            Some(Class::Same) => return None,
+            Some(Class::Inconclusive) => "; the verdict on it is inconclusive",
+            _ => "",
+        };
         let (arm, base) = cx.names();
         let reported = self.reported(cx, &found);
         let figure =
             if self.per == Per::Windows { words::number(reported.arm) } else { words::count(reported.arm) };
         let phrase = self.phrase.replace("{}", &figure);
-        let than = words::than(&reported, base);
+        let than = format!("{}{open}", words::than(&reported, base));
         let sentence = match self.per {
             Per::Operation => format!("{arm} {phrase} per {}, {than}", cx.operation()),
             Per::Itself => format!("{arm} {phrase}, {than}"),
-            Per::Windows => format!("{phrase} on {arm}, {} on {base}", words::number(reported.base)),
+            Per::Windows => format!("{phrase} on {arm}, {} on {base}{open}", words::number(reported.base)),
         };
         Some(cx.finding(
             self.word(found.rose()),

@@ -378,3 +378,17 @@ fn values_without_effect_are_not_named() {
         assert_eq!(names(&found, given) > 0, named, "{level}: {:?}", found.findings);
     }
 }
+
+#[test]
+fn a_figure_whose_verdict_is_open_is_said_to_be_so() {
+    // Of 22 % more WAL, 4 % of noise leave three blocks in doubt, but not twelve.
+    let spec = |blocks| Spec {
+        blocks,
+        ..slower(WRITES, vec![figure(WRITES, Observed::Noisy("server_wal_bytes"), 540.0, 660.0)])
+    };
+    for (blocks, is_open) in [(3, true), (12, false)] {
+        let found = explained(&spec(blocks), WRITES);
+        let wal = found.findings.iter().find(|finding| finding.cause == Cause::Wal).expect("WAL");
+        assert_eq!(wal.sentence.contains("the verdict on it is inconclusive"), is_open, "{}", wal.sentence);
+    }
+}

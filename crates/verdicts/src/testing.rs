@@ -102,6 +102,8 @@ pub struct Extra {
 pub enum Observed {
     /// A metric by its name.
     Metric(&'static str),
+    /// A metric that varies ten times as much as rates do.
+    Noisy(&'static str),
     /// A server counter: view, object, column.
     Counter(&'static str, &'static str, &'static str),
     /// CPU time of the session, microseconds.
@@ -334,6 +336,9 @@ fn add(observation: &mut Observation, extra: &Extra, noise: f64) {
         Observed::Metric(name) => {
             let total = if name.ends_with("_us") { total / noise } else { total };
             observation.metrics.insert(name.to_owned(), total);
+        }
+        Observed::Noisy(name) => {
+            observation.metrics.insert(name.to_owned(), total * noise.powi(10));
         }
         Observed::Counter(view, object, column) => {
             observation.counters.push(made::counter(view, object, column, total));

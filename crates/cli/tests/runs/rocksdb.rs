@@ -374,6 +374,10 @@ fn what_cannot_be_run_is_refused_with_its_remedy() {
     assert!(text.contains("readrandom comes before fillseq"), "{text}");
     let text = check("", &["rocksdb:/bin/true"]);
     assert!(text.contains("lacks the C API"), "{text}");
+    let text = check("", &["rocksdb-99"]);
+    assert!(text.contains("no known published build of rocksdb 99"), "{text}");
+    let text = check("driver = \"db_bench\"", &["rocksdb-10.10.1"]);
+    assert!(text.contains("rocksdb-10.10.1 has no bin/db_bench"), "{text}");
     let text = bench.call(&["serve", "rocksdb-10.10.1", "--", "true"]).expect(2).stderr;
     assert!(text.contains("rocksdb has no server: only `rqps run` measures it"), "{text}");
 }
