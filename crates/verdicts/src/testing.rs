@@ -41,6 +41,8 @@ pub struct Spec {
     pub dbms: &'static str,
     /// True effects: arm, test, factor of its rate, factor of its instructions.
     pub effects: Vec<(usize, &'static str, f64, f64)>,
+    /// Rows of the table.
+    pub rows: u64,
     /// Standard deviation of the logarithm of a window's rate; instructions have a hundredth of it.
     pub block_sd: f64,
     /// Number of blocks.
@@ -118,6 +120,7 @@ impl Default for Spec {
             arms: vec![("old", "17.7"), ("control", "17.7"), ("new", "18.1")],
             dbms: "postgres",
             effects: vec![],
+            rows: 100_000,
             block_sd: 0.004,
             blocks: 5,
             void: 0,
@@ -416,7 +419,7 @@ fn meta(spec: &Spec) -> Meta {
     Meta {
         protocol: spec.protocol.into(),
         seed: spec.seed,
-        rows_per_table: 100_000,
+        rows_per_table: spec.rows,
         clients: 1,
         method: vec![made::setting("instructions", instructions)],
         ..made::meta(spec.name)

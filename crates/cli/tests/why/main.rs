@@ -173,7 +173,7 @@ fn instructions_and_misses_are_more_work() {
         arm(&bench, "spins", "", &dosed(&bench, "RQPS_DOSE_SPIN", 60_000)),
         arm(&bench, "pool", "shared_buffers = 1MB", &dosed(&bench, "RQPS_DOSE_SPIN", 0)),
     ];
-    let blocks = BLOCKS.replace("rows = 2_000", "rows = 20_000");
+    let blocks = BLOCKS.replace("rows = 2_000", "rows = 10_000");
     // The hundred rows of a query are a hundred misses, and a dose is small in comparison.
     let points = "random-points_range=100";
     run(&bench, &format!("{blocks}steps = [\"{points}\"]\n{THREE}control = false\n"), &arms);

@@ -236,6 +236,33 @@ fn runs_that_have_a_version_in_common_are_one_course() {
     assert_eq!((line.matches('M').count(), line.matches('L').count()), (1, 3), "{line}");
 }
 
+/// Rates of other tables are other rates: a change of these is none of the version.
+#[test]
+fn runs_of_tables_of_other_sizes_are_not_one_course() {
+    let results = tempfile::tempdir().unwrap();
+    let course = |rows: u64| {
+        let run = |seed, rows, arms: [(&'static str, &'static str); 2]| {
+            let effects = vec![(1, "hot-points", 0.5, 1.0)];
+            let spec =
+                Spec { name: "r", arms: arms.to_vec(), effects, rows, blocks: 8, seed, ..Spec::default() };
+            write_run(results.path(), &spec).unwrap()
+        };
+        let runs = [
+            run(1, 100_000, [("old", "16.1"), ("new", "16.2")]),
+            run(2, rows, [("old", "16.2"), ("new", "16.4")]),
+        ];
+        let files = files(&runs);
+        let page = files.iter().find(|file| file.path.ends_with(".hot-points.html")).unwrap();
+        page.content.split("id=\"course\"").nth(1).unwrap().to_owned()
+    };
+    assert!(course(100_000).contains("2 runs joined"));
+    let apart = course(1_000_000);
+    assert!(!apart.contains("runs joined"), "{apart}");
+    // Each verdict between two versions still is one.
+    let arrived = apart.split("Where changes arrived").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(arrived.contains("16.2: ") && arrived.contains("16.4: "), "{arrived}");
+}
+
 /// A run that skips a version that another run has is a line, not dots.
 #[test]
 fn lines_connect_neighbours_that_were_measured() {
