@@ -1,6 +1,7 @@
 //! Server counters in operators' terms: which of them are meaningful, and whether more of one is work or
 //! waiting. Counters without an entry are never reported: most follow from others.
 
+mod imported;
 mod mysql;
 mod postgres;
 mod rocksdb;
@@ -35,7 +36,8 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
         "rocksdb" => &rocksdb::ENTRIES,
         _ => &postgres::ENTRIES,
     };
-    entries.iter().filter_map(|entry| entry.finding(cx)).collect()
+    let of_host = if cx.run.meta.is_imported() { &imported::ENTRIES[..] } else { &[] };
+    entries.iter().chain(of_host).filter_map(|entry| entry.finding(cx)).collect()
 }
 
 /// Names the work that is the same on both arms: `rows, blocks and WAL`; empty if none is known to be.

@@ -212,11 +212,13 @@ fn findings(
 
 /// What was not measured, and how to measure it.
 fn remarks(cx: &Context<'_>) -> Vec<String> {
-    let repeats =
-        if cx.has_independent_tests() { "protocol \"isolated\" or `passes`" } else { "`passes = 3`" };
+    let repeats = match cx.has_independent_tests() {
+        _ if cx.run.meta.is_imported() => "repeats of every arm, given to one import, show",
+        true => "protocol \"isolated\" or `passes` in the plan measures",
+        false => "`passes = 3` in the plan measures",
+    };
     let one_pass = format!(
-        "one pass: only differences of 10 % or more are reported, and any of them may be noise; {repeats} in the plan \
-         measures the noise"
+        "one pass: only differences of 10 % or more are reported, and any of them may be noise; {repeats} the noise"
     );
     let time_remark = match decompose::instructions_metric(cx.figures) {
         _ if cx.candidate().is_directory() => None,

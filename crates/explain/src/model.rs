@@ -119,6 +119,8 @@ rqps_model::words! {
         Doublewrite = "doublewrite",
         /// The binary log of statements and rows.
         BinaryLog = "binary-log",
+        /// Bytes written to the host's disks, by all programs.
+        DiskWrites = "disk-writes",
         /// Pages written by backends themselves.
         BackendWrites = "backend-writes",
         /// Waiting for the log to be flushed.

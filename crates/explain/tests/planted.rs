@@ -392,3 +392,16 @@ fn a_figure_whose_verdict_is_open_is_said_to_be_so() {
         assert_eq!(wal.sentence.contains("the verdict on it is inconclusive"), is_open, "{}", wal.sentence);
     }
 }
+
+#[test]
+fn an_imported_run_is_explained_by_figures_of_its_host() {
+    let spec = Spec {
+        protocol: rqps_store::IMPORTED,
+        effects: vec![(2, WRITES, 0.8, 1.0)],
+        extra: figure(WRITES, Observed::Metric("host_user_us"), 190.0, 350.0).to_vec(),
+        ..Spec::default()
+    };
+    let found = explained(&spec, WRITES);
+    assert_eq!((first(&found).word, first(&found).cause), (Word::MoreWork, Cause::CpuTime), "{found:?}");
+    assert!(first(&found).sentence.contains("us of the host's CPU time per query"), "{found:?}");
+}

@@ -164,7 +164,9 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
         Tag::TinyShift => {
             Some(format!("a real change, but smaller than the {} that matters", percent(verdict.mei)))
         }
-        Tag::Bimodal => Some("bimodal: after a restart the server ends up in one of two states".to_owned()),
+        Tag::Bimodal => {
+            Some("bimodal: the blocks are of two kinds, as if the arm were in one of two states".to_owned())
+        }
         Tag::OutlierBlock => {
             let digits = Digits::of_ratio((verdict.low, verdict.high), DECIMALS_MAX);
             Some(format!(

@@ -134,6 +134,7 @@ impl Case<'_> {
         };
         Question {
             looks: &self.rules.looks,
+            at_once: self.rules.at_once,
             alpha: self.rules.alpha,
             tost_alpha: self.rules.tost_alpha,
             mei,

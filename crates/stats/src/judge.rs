@@ -53,6 +53,9 @@ pub(crate) fn judge_pooled(
     experiment.check()?;
     rules.check()?;
     let compared = compare(experiment);
+    let numbers = compared.iter().flat_map(|one| one.arms.iter().map(|(_, pairs)| pairs.len()));
+    let once = rules.at_once.then(|| rules.once_after(numbers));
+    let rules = once.as_ref().unwrap_or(rules);
     let sources: Vec<Source> = compared.iter().flat_map(sources_of).collect();
     let priors = Priors::fit(&sources, rules, pool);
     let mut drafts: Vec<Draft> = Vec::new();

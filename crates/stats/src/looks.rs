@@ -86,6 +86,8 @@ impl Estimate {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Question<'a> {
     pub(crate) looks: &'a [Look],
+    /// Only the last look that is reached counts.
+    pub(crate) at_once: bool,
     pub(crate) alpha: f64,
     pub(crate) tost_alpha: f64,
     /// Minimum effect of interest, as a share of base.
@@ -226,13 +228,14 @@ fn at_look(data: &Data<'_>, look: &Look, spread: &Spread, question: &Question) -
     })
 }
 
-/// Evaluates all looks that the blocks reach. `spreads` has one entry per look.
+/// Evaluates all looks that the blocks reach, or the last of them. `spreads` has one entry per look.
 pub(crate) fn walk(data: &Data<'_>, question: &Question) -> Shown {
     let mut shown = Shown::NOTHING;
     let mut shifts = [false; 2];
     let mut last = None;
-    let looks = question.looks.iter().zip(data.spreads);
-    for (look, spread) in looks.take_while(|(look, _)| look.blocks <= data.pairs.len()) {
+    let reached = question.looks.iter().take_while(|look| look.blocks <= data.pairs.len()).count();
+    let from = if question.at_once { reached.saturating_sub(1) } else { 0 };
+    for (look, spread) in question.looks.iter().zip(data.spreads).take(reached).skip(from) {
         let result = match data.exact(look.blocks, question) {
             Some(exact) => Some(at_look_exact(data, look, question, exact)),
             None => at_look(data, look, spread, question),

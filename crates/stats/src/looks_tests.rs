@@ -7,7 +7,15 @@ use crate::sim::Rng;
 fn question(rules: &Rules) -> Question<'_> {
     let Rules { looks, alpha, tost_alpha, .. } = rules;
     let kind = Kind::Continuous;
-    Question { looks, alpha: *alpha, tost_alpha: *tost_alpha, mei: 0.02, min_difference: 0.0, kind }
+    Question {
+        looks,
+        at_once: false,
+        alpha: *alpha,
+        tost_alpha: *tost_alpha,
+        mei: 0.02,
+        min_difference: 0.0,
+        kind,
+    }
 }
 
 fn walk(contrasts: &[f64], spreads: &[Spread], question: &Question) -> Shown {

@@ -2,7 +2,7 @@
 
 use crate::experiment::InvalidData;
 use rqps_model::Metric;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A number of blocks after which a decision may be made, with its share of the errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,6 +18,9 @@ pub struct Rules {
     pub alpha: f64,
     /// The looks, by ascending number of blocks.
     pub looks: Vec<Look>,
+    /// Whether all blocks were measured before anybody looked, as with results that are imported: then each test is
+    /// judged once, on all its blocks, with the whole error.
+    pub at_once: bool,
     /// Allowed share of false ones among a report's significant changes (Benjamini-Hochberg).
     pub q: f64,
     /// Probability, over all looks, of `same` for a change of exactly the minimum effect of interest.
@@ -35,6 +38,7 @@ impl Default for Rules {
         Rules {
             alpha: 0.001,
             looks: looks.map(|(blocks, spend)| Look { blocks, spend }).to_vec(),
+            at_once: false,
             q: 0.01,
             tost_alpha: 0.05,
             mei: BTreeMap::from(mei),
@@ -59,6 +63,20 @@ impl Rules {
     pub fn mei(&self, test: &str, metric: Metric) -> f64 {
         let own = self.mei_of_test.get(&(test.to_owned(), metric));
         own.or_else(|| self.mei.get(&metric)).copied().unwrap_or_else(|| metric.measure().mei)
+    }
+
+    /// Rules by which tests with these numbers of blocks are each judged once, after its last block. More blocks are
+    /// advised by the looks that follow.
+    pub(crate) fn once_after(&self, blocks: impl Iterator<Item = usize>) -> Rules {
+        let first = self.looks.first().map_or(0, |look| look.blocks);
+        let numbers: BTreeSet<usize> = self
+            .looks
+            .iter()
+            .map(|look| look.blocks)
+            .chain(blocks.filter(|blocks| *blocks > first))
+            .collect();
+        let looks = numbers.into_iter().map(|blocks| Look { blocks, spend: 1.0 }).collect();
+        Rules { looks, ..self.clone() }
     }
 
     /// Number of looks that this many blocks reach.

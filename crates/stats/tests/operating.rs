@@ -277,3 +277,54 @@ fn decisions_are_reproduced_with_more_blocks() {
         }
     }
 }
+
+/// What was measured before anybody looked is judged once: no more false changes than with looks, and no `same` that
+/// its last blocks contradict.
+#[test]
+fn blocks_that_were_there_before_are_judged_once() {
+    let rules = Rules { at_once: true, ..Rules::default() };
+    let (mut verdicts, mut changed) = (0, 0);
+    for (place, blocks) in [3, 4, 5, 12, 15, 30].into_iter().enumerate() {
+        for (spread_df, seed) in [(6.0, 70), (f64::INFINITY, 80)] {
+            let model = Blocks { ratios: vec![1.0], control: false, spread_df, ..REPORT };
+            let mut rng = Rng::new(seed + place as u64);
+            for _ in 0..80 {
+                let judged = judge(&model.draw(&mut rng, blocks), &rules).expect("data is right");
+                verdicts += judged.verdicts.len();
+                changed += judged.verdicts.iter().filter(|verdict| verdict.class.is_change()).count();
+                assert!(judged.verdicts.iter().all(|verdict| verdict.blocks == blocks));
+            }
+        }
+    }
+    // A rate of 0.1 % gives more than 49 with a probability of 0.1 %.
+    assert!(verdicts == 30_720 && changed <= 49, "{changed} of {verdicts}");
+
+    // From the sixth of twelve repeats on, the arm is a fifth slower.
+    let block = |number: u32| {
+        let noise = f64::from(number * 7 % 5) * 0.001;
+        let values = [1.0 + noise, if number < 5 { 1.0 } else { 0.8 }];
+        BlockData {
+            block: number,
+            values: values.map(Some).to_vec(),
+            ln: values.map(|one| Some(one.ln())).to_vec(),
+        }
+    };
+    let late = Experiment {
+        arms: 2,
+        base: 0,
+        control: None,
+        tests: vec![TestData {
+            name: "late".into(),
+            group: "read".into(),
+            starts: "late".into(),
+            metrics: vec![MetricData {
+                metric: Metric::Rate,
+                blocks: (0..12).map(block).collect(),
+                windows: Vec::new(),
+            }],
+        }],
+    };
+    let class = |rules: &Rules| judge(&late, rules).expect("data is right").verdicts[0].class;
+    assert_eq!(class(&Rules::default()), Class::Same, "the first five decided it");
+    assert_ne!(class(&rules), Class::Same);
+}

@@ -46,7 +46,8 @@ pub fn rules_of(run: &Run) -> Result<Rules> {
     let path = run.folder.plan_path();
     let invalid = |why: String| Error::Plan { path: path.clone(), why };
     let text = std::fs::read_to_string(&path).map_err(|error| invalid(error.to_string()))?;
-    rules(&text).map_err(|error| invalid(error.to_string()))
+    let rules = rules(&text).map_err(|error| invalid(error.to_string()))?;
+    Ok(Rules { at_once: run.meta.is_imported(), ..rules })
 }
 
 fn rules(plan: &str) -> std::result::Result<Rules, toml::de::Error> {

@@ -143,27 +143,12 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
     Some(text)
 }
 
-/// How many of the repeats verdicts use, if not all.
-fn used(judged: &Judged<'_>) -> String {
-    let looks: Vec<usize> = judged.verdicts.rules.looks.iter().map(|look| look.blocks).collect();
-    let used = looks.iter().rfind(|blocks| **blocks <= judged.verdicts.blocks_done);
-    match used {
-        Some(used) if *used < judged.verdicts.blocks_done => format!(
-            "; verdicts use the first {used} of them: they are reached after {} repeats",
-            looks.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
-        ),
-        _ => String::new(),
-    }
-}
-
 fn blocks(judged: &Judged<'_>) -> String {
     let (done, void) = (judged.verdicts.blocks_done, judged.verdicts.blocks_void);
     let restored_by = judged.run.blocks.first().map_or("", |block| block.restored_by.as_str());
     let terms = judged.run.terms();
     let definition = match (judged.run.meta.protocol.as_str(), restored_by) {
-        (rqps_store::IMPORTED, _) => {
-            format!("a block is one repeat of every arm, as imported{}", used(judged))
-        }
+        (rqps_store::IMPORTED, _) => "a block is one repeat of every arm, as imported".to_owned(),
         ("sequence", _) => format!("a block is {}", terms.pass),
         (_, means) if terms.has_program && !means.is_empty() => {
             format!("a block is {}, restored by {means}", terms.block)

@@ -398,11 +398,18 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             words::percent(rules.alpha)
         ),
         format!(
-            "smallest change that matters: {}. Tested after {} blocks",
+            "smallest change that matters: {}. Tested {}",
             if lines.is_empty() { "none, without a test".to_owned() } else { matters(verdicts, lines) },
-            looks.join(", ")
+            match rules.at_once {
+                true => "once, on all repeats".to_owned(),
+                false => format!("after {} blocks", looks.join(", ")),
+            }
         ),
-        format!("from, to: confidence interval of the ratio, {}, valid over all looks", confidences(lines)),
+        format!(
+            "from, to: confidence interval of the ratio, {}{}",
+            confidences(lines),
+            if rules.at_once { "" } else { ", valid over all looks" }
+        ),
         format!(
             "detectable: the smallest slowdown{} that this many blocks would have detected with 80 % probability. blocks: {}; \
              only these count as samples",
@@ -414,9 +421,9 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             }
         ),
         format!(
-            "too noisy: even {} blocks, the maximum, would probably not decide it. suspect: a change is likely but not \
-             established",
-            looks.last().map_or("", String::as_str)
+            "too noisy: even {} {} would probably not decide it. suspect: a change is likely but not established",
+            looks.last().map_or("", String::as_str),
+            if rules.at_once { "repeats" } else { "blocks, the maximum," }
         ),
         match has_costs {
             true => format!(
