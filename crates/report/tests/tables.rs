@@ -281,6 +281,14 @@ fn certificates_are_shown_side_by_side_and_what_changed_is_named() {
         timeless(&text, &[&runs[0], &runs[1]])
     };
     assert_snapshot!("certificates_text", shown(vec![Section::Certificate, Section::Remarks]));
+    // Hosts that changed in opposite directions have the same range.
+    let crossed = [
+        run(results.path(), &spec("slower", vec![1.0, 0.5])),
+        run(results.path(), &spec("faster", vec![0.5, 1.0])),
+    ];
+    let options = Options { sections: vec![Section::Certificate], ..Options::default() };
+    let text = compare(&crossed, &CompareOptions { show: options, ..CompareOptions::default() }).unwrap();
+    assert!(!text.contains("do not differ") && text.contains(" M/s before slower"), "{text}");
     let first = show(&runs[0], &Options::default()).unwrap();
     assert!(!first.contains("the host"), "nothing to remark: {first}");
     let second = show(&runs[1], &Options::default()).unwrap();

@@ -10,7 +10,9 @@ const OTHER_PROGRAMS_PERCENT_MAX: f64 = 10.0;
 /// Spread of 100 ms slices of integer speed by CPU time from which frequency is not steady.
 const FREQUENCY_SPREAD_MAX: f64 = 0.05;
 /// Mount options with which a file system sends no flushes to its disk.
-const WITHOUT_FLUSHES: [&str; 2] = ["nobarrier", "barrier=0"];
+const WITHOUT_FLUSHES: [&str; 4] = ["nobarrier", "barrier=0", "volatile", "fsync=volatile"];
+/// File systems that keep their files in another one, whose mount options they do not have.
+const IN_ANOTHER: &str = "overlay";
 /// Syncs of a write cache that survives power loss take 1 to 60 us on published devices, those of other SSDs 450 us and
 /// more. Between these is no device.
 const CACHED_SYNC_US_MAX: f64 = 100.0;
@@ -297,6 +299,13 @@ impl Seen<'_> {
                     "{took}, and {low:.0} to {high:.0} us in single slices: others use the disk or the CPUs, measure again when they do not"
                 ),
             ),
+            (Some(IN_ANOTHER), _) if us <= CACHED_SYNC_US_MAX => (
+                Answer::Unclear,
+                format!(
+                    "{took}, and files of an overlay are in another file system, whose mount options are not known here; set \
+                     RQPS_WORK to a directory of that one"
+                ),
+            ),
             _ if us <= CACHED_SYNC_US_MAX => (
                 Answer::Yes,
                 format!(
@@ -434,6 +443,12 @@ mod tests {
         let write_cache = &host_answers(&quiet(), mount, WindowOrder::CouldBeInTurns)[0];
         assert_eq!(write_cache.answer, No, "fast, as nothing is flushed");
         assert!(write_cache.text.contains("mounted with nobarrier"), "{}", write_cache.text);
+        let of_overlay = |options| {
+            let mount =
+                DataMount { filesystem: Some("overlay"), options: Some(options), ..DataMount::default() };
+            host_answers(&quiet(), mount, WindowOrder::CouldBeInTurns)[0].answer
+        };
+        assert_eq!((of_overlay("fsync=volatile,rw"), of_overlay("relatime,rw")), (No, Unclear));
         assert_eq!(
             host_answers(&quiet()[3..], DataMount::default(), WindowOrder::CouldBeInTurns).len(),
             1,

@@ -44,9 +44,11 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         let [a, b] = [first, other].map(|run| run.folder.name());
         blocks.push(Block::Text(match differences.is_empty() {
             true => format!(
-                "The hosts of {a} and {b} do not differ beyond noise: slices of each figure, before and after, overlap."
+                "The hosts of {a} and {b} do not differ beyond noise: the slices of each figure overlap."
             ),
-            false => format!("The hosts of {a} and {b} differ beyond noise; slices of all other figures overlap:"),
+            false => {
+                format!("The hosts of {a} and {b} differ beyond noise; slices of all other figures overlap:")
+            }
         }));
         blocks.extend((!differences.is_empty()).then_some(Block::Items(differences)));
     }
@@ -142,11 +144,30 @@ pub(crate) fn remarks(comparison: &Comparison<'_>) -> Vec<String> {
     remarks
 }
 
-/// What differs between the hosts of two runs by more than all slices of either, with the figures.
+/// What differs between the hosts of two runs by more than all slices of either, with the figures. Those that changed
+/// during a run are compared before with before and after with after: the slices of both together overlap with much.
 fn differences(first: &Run, other: &Run) -> Vec<String> {
-    let changes = host_changes(&pooled(&first.certificates), &pooled(&other.certificates));
-    let names = [first, other].map(|run| format!("in {}", run.folder.name()));
-    changes.into_iter().map(|change| change.text(&names[0], &names[1])).collect()
+    let of = [first, other].map(|run| &run.certificates);
+    let moved: Vec<HostQuantity> = of
+        .iter()
+        .flat_map(|of| host_changes(&of.before, &of.after))
+        .map(|change| change.before.quantity)
+        .collect();
+    let only = |figures: &[HostFigure], is_moved: bool| -> Vec<HostFigure> {
+        figures.iter().filter(|one| moved.contains(&one.quantity) == is_moved).copied().collect()
+    };
+    let moments = [
+        ("in", of.map(pooled), false),
+        ("before", of.map(|of| of.before.clone()), true),
+        ("after", of.map(|of| of.after.clone()), true),
+    ];
+    let mut found = Vec::new();
+    for (moment, figures, is_moved) in moments {
+        let [a, b] = figures.map(|figures| only(&figures, is_moved));
+        let names = [first, other].map(|run| format!("{moment} {}", run.folder.name()));
+        found.extend(host_changes(&a, &b).into_iter().map(|change| change.text(&names[0], &names[1])));
+    }
+    found
 }
 
 fn is_certified(run: &Run) -> bool {

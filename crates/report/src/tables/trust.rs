@@ -48,10 +48,13 @@ fn false_alarms(judged: &Judged<'_>) -> String {
 /// Noise from loads, server starts and windows.
 fn noise(judged: &Judged<'_>) -> Option<String> {
     let found = rqps_verdicts::noise(judged.run, Metric::Rate).ok().flatten()?;
-    let (start, window) = (words::percent(found.start), words::percent(found.window));
-    let starts = match found.load {
+    let terms = judged.run.terms();
+    // Each block of a directory begins with a new file.
+    let start = found.load.filter(|_| !terms.has_program).map_or(found.start, |load| load.hypot(found.start));
+    let (start, window) = (words::percent(start), words::percent(found.window));
+    let starts = match found.load.filter(|_| terms.has_program) {
         Some(load) => format!("{} between loads, {start} between server starts", words::percent(load)),
-        None => format!("{start} between {}", judged.run.terms().starts),
+        None => format!("{start} between {}", terms.starts),
     };
     Some(format!(
         "noise of rate ratios (base against its control, standard deviation, median of {}): {starts}, {window} between \
