@@ -39,7 +39,9 @@ pub enum Error {
     #[error("the run has no block {0}: record it with begin_block before it is finished")]
     UnknownBlock(u32),
     /// A name cannot be a folder name.
-    #[error("{0:?} cannot name a run folder: use letters, digits, '.', '_' and '-', and no '.' in front")]
+    #[error(
+        "{0:?} cannot name a run folder: use letters, digits, '.', '_' and '-', and no '.' or '-' in front"
+    )]
     BadName(String),
     /// The disk is full.
     #[error(

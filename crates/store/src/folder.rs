@@ -100,7 +100,7 @@ impl RunFolder {
 
 fn check_name(name: &str) -> Result<()> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if name.is_empty() || name.starts_with('.') || name.len() > 100 || !name.chars().all(good) {
+    if name.is_empty() || name.starts_with(['.', '-']) || name.len() > 100 || !name.chars().all(good) {
         return Err(Error::BadName(name.to_owned()));
     }
     Ok(())
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn names_that_would_leave_the_results_directory_are_refused() {
-        for bad in ["", "..", "../x", "a/b", ".hidden", "sp ace"] {
+        for bad in ["", "..", "../x", "a/b", ".hidden", "sp ace", "-x"] {
             assert!(check_name(bad).is_err(), "{bad:?}");
         }
         check_name("pg18-vs_17.7").unwrap();
