@@ -27,6 +27,8 @@ const NAMES_CHARS_MAX: usize = 200;
 
 /// The arm of this name is base, unless another one is chosen.
 const BASE: &str = "base";
+/// Directories that hold what others are compared with, the first of them that there is.
+const OF_BASE: [&str; 3] = [BASE, "old", "before"];
 
 /// What the user decides.
 #[derive(Debug, Default)]
@@ -394,7 +396,13 @@ const TOTALS: [&str; 5] =
 fn base(arms: &[ImportedArm], name: Option<&str>) -> Result<(usize, BaseAs)> {
     let named = |name: &str| arms.iter().position(|arm| arm.name == name || arm.raw == name);
     match name.map(|name| (name, named(name))) {
-        None => Ok(named(BASE).map_or((0, BaseAs::First), |arm| (arm, BaseAs::Named))),
+        None => {
+            // Who names arms gives base first, or by its name.
+            let are_named = arms.iter().any(|arm| arm.is_given || arm.is_told);
+            let known = if are_named { &OF_BASE[..1] } else { &OF_BASE[..] };
+            let base = known.iter().find_map(|name| named(name));
+            Ok(base.map_or((0, BaseAs::First), |arm| (arm, BaseAs::Named)))
+        }
         Some((_, Some(arm))) => Ok((arm, BaseAs::Chosen)),
         Some((name, None)) => Err(Error::UnknownArm {
             name: name.to_owned(),

@@ -6,18 +6,16 @@ use rqps_model::clipped;
 
 use crate::error::Result;
 use crate::formats::rates_csv::GIVEN_RATE;
-use crate::model::{Quirk, median, number};
+use crate::model::{FAILED_MIN, Quirk, median, number};
 use crate::out_of_line::{Odd, Table};
 use crate::placed::{Assembled, Doubt, Findings, Placed};
-use crate::{coverage, derived, near_names, printed_rate};
+use crate::{apart, coverage, derived, near_names, printed_rate};
 
 /// Arms measured further apart than this were measured in different sessions.
 const SESSION_MS: i64 = 7 * 24 * 3600 * 1000;
 /// CPU time of an operation that moved, while its rate and instructions did not.
 const CPU_MOVED: f64 = 0.15;
 const STEADY: f64 = 0.07;
-/// Share of failed operations that is worth a doubt.
-const FAILED_MIN: f64 = 0.01;
 /// Of tests that a note names.
 const NAMES_CHARS_MAX: usize = 300;
 /// A quirk that changes a figure by less is not worth a note.
@@ -36,6 +34,7 @@ pub fn examine(assembled: &Assembled) -> Result<(Vec<Doubt>, Findings)> {
     doubts.extend(printed_rate::examine(assembled));
     doubts.extend(coverage::examine(assembled)?);
     doubts.extend(near_names::examine(assembled));
+    doubts.extend(apart::examine(assembled));
     let mut repeated = Findings::new();
     doubts.extend(table.base_is_off().into_iter().map(of_base));
     doubts.extend(of_derived);

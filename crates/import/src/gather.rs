@@ -11,7 +11,7 @@ use crate::formats::{Format, rates_table, sysbench};
 use crate::loaded::Loaded;
 use crate::model::{Measurement, Quirk};
 use crate::names::TestName;
-use crate::paths::{arm_and_test_of, arm_of_path, clients_of, test_of_path};
+use crate::paths::{are_in_repeats, arm_and_test_of, arm_of_path, clients_of, test_of_path};
 use crate::placed::Found;
 
 /// Measurements on their way to their places.
@@ -32,8 +32,11 @@ impl Gathered {
         let formats: BTreeSet<&str> = loaded.iter().map(|one| one.format.key()).collect();
         let mut gathered = Self { sources: loaded.iter().map(source).collect(), ..Self::default() };
         let mut dates: Vec<(String, i64)> = Vec::new();
-        for (index, one) in loaded.into_iter().enumerate() {
-            dates.extend(gathered.add(index, one, rules)?);
+        let paths: Vec<(Option<&str>, &Path)> =
+            loaded.iter().map(|one| (one.given.arm.as_deref(), one.given.within())).collect();
+        let in_repeats = are_in_repeats(&paths);
+        for ((index, one), is_in_repeats) in loaded.into_iter().enumerate().zip(in_repeats) {
+            dates.extend(gathered.add((index, is_in_repeats), one, rules)?);
         }
         if gathered.found.is_empty() {
             return Err(Error::NoResults { formats: formats.into_iter().collect() });
@@ -47,7 +50,12 @@ impl Gathered {
     }
 
     /// Adds what a file holds. Returns the arm and the date of one that has no other figures.
-    fn add(&mut self, index: usize, one: Loaded, rules: &[ArmRule]) -> Result<Option<(String, i64)>> {
+    fn add(
+        &mut self,
+        (index, is_in_repeats): (usize, bool),
+        one: Loaded,
+        rules: &[ArmRule],
+    ) -> Result<Option<(String, i64)>> {
         let path = &one.given.path;
         let directory = one.given.within().parent().unwrap_or(Path::new(""));
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -70,7 +78,7 @@ impl Gathered {
             known.is_given |= one.given.arm.is_some();
             known.is_told |= measurement.arm.is_some() || of_svg.is_some();
             known.measured_at_ms = known.measured_at_ms.or(one.document.measured_at_ms);
-            let of_name = || TestName::of_row(&test_of_path(path, one.format));
+            let of_name = || TestName::of_row(&test_of_path(path, one.format, is_in_repeats));
             let row = measurement.test.as_deref().map(TestName::of_row);
             let test = of_file.clone().or(row).unwrap_or_else(of_name);
             expect_no_control(path, "test", &test.row())?;

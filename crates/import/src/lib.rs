@@ -4,6 +4,7 @@
 //! reads files and finds their formats by content, [`Assembled`] names arms, tests and repeats, [`write_run`] makes the
 //! run folder. `check/` recomputes tables digit by digit, with what their author's programs do.
 
+mod apart;
 mod arms;
 mod assemble;
 mod check;
@@ -35,7 +36,7 @@ mod write;
 
 pub use arms::ArmRule;
 pub use assemble::Choices;
-pub use check::{Checked, Difference, Exchanged, Reading, Renamed, check};
+pub use check::{Checked, Difference, Exchanged, OtherBase, Reading, Renamed, check};
 pub use error::{Error, NotUnderstood, Result};
 pub use formats::Format;
 pub use input::{LoadedFiles, files, load_all, repeats};

@@ -43,6 +43,9 @@ words! {
     }
 }
 
+/// Share of failed operations that is worth a doubt.
+pub const FAILED_MIN: f64 = 0.01;
+
 /// A file, understood.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {

@@ -15,6 +15,8 @@ const REPEATS: [&str; 11] =
 const REPEAT_LETTERS: [char; 4] = ['v', 'V', 'r', 'R'];
 /// Numbers of so many digits are times or processes.
 const LONG: usize = 5;
+/// At the end of a name, numbers of so many digits are of processes, shorter ones of repeats.
+pub const PROCESS: usize = 3;
 
 /// A piece of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +37,8 @@ enum Piece {
 enum Place {
     /// A directory that is called so, or `v1`, `r1`: it does, together with all such directories.
     Directory,
-    /// In the name of a directory: it does not.
-    InDirectory,
+    /// In the name of a directory, or before the number of a repeat in that of a file: it does not.
+    Elsewhere,
     /// In the name of a file: it does, together with those in the same place.
     InFile,
 }
@@ -61,6 +63,7 @@ pub fn classes(paths: &[&Path]) -> Vec<String> {
     let is_in_all = |digits: &&str| directories.iter().all(|all| all.contains(digits));
     let are_counted =
         counts(&directories.iter().flatten().copied().filter(|digits| !is_in_all(digits)).collect());
+    let are_repeats = are_counted && have_names_in_common(paths);
     let mut classes = vec![String::new(); paths.len()];
     for members in of_shape.values() {
         // The numbers in the same place of all.
@@ -76,6 +79,11 @@ pub fn classes(paths: &[&Path]) -> Vec<String> {
             for (at, piece) in pieces[*member].iter().enumerate() {
                 match piece {
                     Piece::Text(text) => classes[*member].push_str(text),
+                    Piece::Number { digits, place: Place::InFile, .. }
+                        if are_repeats && ends_word(&pieces[*member][..at], digits) =>
+                    {
+                        classes[*member].push_str(digits);
+                    }
                     Piece::Number { is_free: true, .. } => {}
                     Piece::Number { place: Place::Directory, .. } if are_counted => {}
                     Piece::Number { place: Place::InFile, .. } if counts(&values[&at]) => {}
@@ -90,6 +98,27 @@ pub fn classes(paths: &[&Path]) -> Vec<String> {
         .iter()
         .map(|class| parts(class).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
         .collect()
+}
+
+/// Whether directories of repeats have files of the same name.
+fn have_names_in_common(paths: &[&Path]) -> bool {
+    let parts = |path: &Path| {
+        let directory = path.parent().filter(|directory| {
+            directory.file_name().is_some_and(|name| is_repeat_label(&name.to_string_lossy()))
+        });
+        Some((stem(path), directory?.to_owned()))
+    };
+    let mut directories: BTreeMap<String, BTreeSet<_>> = BTreeMap::new();
+    for (stem, directory) in paths.iter().filter_map(|path| parts(path)) {
+        directories.entry(stem).or_default().insert(directory);
+    }
+    directories.values().any(|all| all.len() > 1)
+}
+
+/// Whether a number belongs to the word before it, as in `q1`, and is none of a process.
+fn ends_word(before: &[Piece], digits: &str) -> bool {
+    let is_word = |text: &str| text.ends_with(char::is_alphabetic);
+    digits.len() < PROCESS && matches!(before.last(), Some(Piece::Text(text)) if is_word(text))
 }
 
 fn numbers_of_directories<'a>(pieces: &'a [Piece]) -> BTreeSet<&'a str> {
@@ -116,13 +145,20 @@ fn pieces(path: &Path) -> Vec<Piece> {
     for component in directory.split('/').filter(|component| !component.is_empty()) {
         let number = component.strip_prefix(REPEAT_LETTERS).unwrap_or(component);
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        add(component, if is_number { Place::Directory } else { Place::InDirectory }, &mut pieces);
+        add(component, if is_number { Place::Directory } else { Place::Elsewhere }, &mut pieces);
         pieces.push(Piece::Text("/".to_owned()));
     }
     add(&stem, Place::InFile, &mut pieces);
     let last = pieces.iter_mut().rev().find(|piece| !matches!(piece, Piece::Text(text) if is_blank(text)));
     if let Some(Piece::Number { is_free, .. }) = last {
         *is_free = true;
+    }
+    let is_of_repeat = |piece: &Piece| matches!(piece, Piece::Number { digits, is_free: true, place: Place::InFile } if digits.len() < PROCESS);
+    let last = pieces.iter().rposition(is_of_repeat).unwrap_or(0);
+    for piece in &mut pieces[..last] {
+        if let Piece::Number { is_free: false, place: place @ Place::InFile, .. } = piece {
+            *place = Place::Elsewhere;
+        }
     }
     pieces
 }
@@ -294,6 +330,8 @@ mod tests {
             &["a/pgbench_log.4711", "a/pgbench_log.48110"],
             &["a/lg1.3587", "a/lg2.3657", "a/lg3.3735"],
             &["a/ro-1.txt", "a/ro-1.log.gz"],
+            &["a/1/ro-1.txt", "a/1/ro-2.txt", "a/2/ro-1.txt"],
+            &["a/1/ro1.txt", "a/2/ro2.txt"],
         ] {
             let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
             let found = classes(&paths);
@@ -324,6 +362,9 @@ mod tests {
             (&["8.0/ro/1.txt", "8.4/ro/1.txt"], &["8.0", "8.4"]),
             (&["host1/ro/1.txt", "host2/ro/1.txt"], &["host1", "host2"]),
             (&["a/ro-4k-1.txt", "a/ro-8k-1.txt"], &["4k", "8k"]),
+            (&["a/q1.1.txt", "a/q1.2.txt", "a/q2.1.txt"], &["q1", "q1", "q2"]),
+            (&["a/ro1-run1.txt", "a/ro2-run1.txt"], &["ro1", "ro2"]),
+            (&["a/1/q1.txt", "a/1/q2.txt", "a/2/q1.txt"], &["q1", "q2", "q1"]),
             (&["a/ro.txt", "a/ro-fast.txt"], &["ro", "ro-fast"]),
             (&["a-1/x/f.txt", "b-1/x/f.txt", "b-2/x/f.txt"], &["a-1", "b-1", "b-2"]),
         ] {

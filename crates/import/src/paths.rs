@@ -1,9 +1,11 @@
 //! What paths tell of the files there: arm, test, clients, and which files belong together.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::formats::Format;
 use crate::names::ArmName;
+use crate::path_classes::{PROCESS, is_repeat_label};
 
 /// The nearest directory above a file that names an arm, or else the one it is in.
 pub fn arm_of_path(directory: &Path) -> Option<String> {
@@ -30,7 +32,7 @@ fn is_ending(end: &str) -> bool {
     known.contains(&end) || ["vmstat", "iostat", "vm", "io", "perf", "svg", "summary"].contains(&end)
 }
 
-fn without_endings(name: &str, is_ending: impl Fn(&str) -> bool) -> &str {
+fn without_endings(name: &str, mut is_ending: impl FnMut(&str) -> bool) -> &str {
     let mut stem = name;
     while let Some((rest, _)) = stem.rsplit_once('.').filter(|(rest, end)| !rest.is_empty() && is_ending(end))
     {
@@ -45,10 +47,41 @@ pub fn stem(path: &Path) -> String {
     without_endings(&name, is_ending).to_owned()
 }
 
-/// A test's name from a file's, without what tells repeats apart: `select_only-3.log` is `select_only`.
-pub fn test_of_path(path: &Path, format: Format) -> String {
+/// Of the files of each arm, whether they lie in directories of repeats, which have files of the same names: `1/q1.txt`
+/// and `2/q1.txt`. Then the number of the directory is the repeat's.
+pub fn are_in_repeats(files: &[(Option<&str>, &Path)]) -> Vec<bool> {
+    let place = |path: &Path| {
+        let directory = path.parent()?;
+        let label = directory.file_name()?.to_string_lossy().into_owned();
+        is_repeat_label(&label).then(|| Some((directory.parent()?.to_owned(), label)))?
+    };
+    let mut labels: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+    for (arm, path) in files {
+        if let Some((above, label)) = place(path) {
+            labels.entry((*arm, above, path.file_name())).or_default().insert(label);
+        }
+    }
+    let are_repeats = |(_, labels): &(&(_, _, _), &BTreeSet<String>)| labels.len() > 1;
+    let repeats: BTreeSet<_> =
+        labels.iter().filter(are_repeats).map(|((arm, above, _), _)| (*arm, above.clone())).collect();
+    let is_in = |(arm, path): &(Option<&str>, &Path)| {
+        place(path).is_some_and(|(above, _)| repeats.contains(&(*arm, above)))
+    };
+    files.iter().map(is_in).collect()
+}
+
+/// A test's name from a file's, without what tells repeats apart: `select_only-3.log` is `select_only`. Of two numbers
+/// at the end only the last is a repeat's: `q1.2.txt` is `q1`; in directories of repeats none at the end of a word is.
+pub fn test_of_path(path: &Path, format: Format, is_in_repeats: bool) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let stem = without_endings(&name, |end| is_ending(end) || end.parse::<u64>().is_ok());
+    let mut has_repeat = false;
+    let stem = without_endings(&name, |end| {
+        let is_number = end.parse::<u64>().is_ok();
+        let is_repeat = is_number && end.len() < PROCESS;
+        let is_more = is_repeat && has_repeat;
+        has_repeat |= is_repeat;
+        is_ending(end) || is_number && !is_more
+    });
     if matches!(format, Format::Hammerdb | Format::HammerdbCsv | Format::HammerdbJobs) {
         return tproc_c(stem);
     }
@@ -56,11 +89,13 @@ pub fn test_of_path(path: &Path, format: Format) -> String {
         // `mrg.q100.1` and `rel.q100.1` name a step.
         return name.split_once('.').map_or(name.clone(), |(_, step)| step.to_owned());
     }
-    let stem = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_of_word = || is_in_repeats && word.ends_with(char::is_alphabetic);
+    let stem = if has_repeat || is_of_word() { stem } else { word };
     let stem = stem.trim_end_matches(['-', '_', '.', ' ']);
     let stem = ["repeat", "run", "rep"].iter().find_map(|word| stem.strip_suffix(word)).unwrap_or(stem);
     let stem = stem.trim_end_matches(['-', '_', '.', ' ']);
-    let is_default = stem.is_empty() || stem == "pgbench_log";
+    let is_default = !stem.contains(char::is_alphabetic) || stem.split('.').next() == Some("pgbench_log");
     let short = format.key().split('-').next().unwrap_or_default();
     if is_default { short.to_owned() } else { stem.to_owned() }
 }

@@ -1,7 +1,9 @@
 //! Rates that programs print beside what they counted and how long it took: each two tell the third. If they do not
 //! agree, one of them was damaged.
 
-use crate::formats::pgbench;
+use rqps_store::Source;
+
+use crate::formats::{Format, pgbench};
 use crate::model::{Printed, THOUSAND_ROWS, Value, Work};
 use crate::placed::{Assembled, Doubt, Placed};
 
@@ -31,9 +33,11 @@ const TIME_HALF_S: f64 = 0.000_05;
 pub fn examine(assembled: &Assembled) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     for placed in &assembled.results {
-        let checks = [of_count, of_three_digits, of_duration, of_latency];
-        let Some((text, line)) = checks.iter().find_map(|check| check(placed)) else { continue };
-        let path = &assembled.sources[placed.source].path;
+        let source = &assembled.sources[placed.source];
+        let others = [of_three_digits, of_duration, of_latency];
+        let other = || others.iter().find_map(|check| check(placed));
+        let Some((text, line)) = of_count(placed, source).or_else(other) else { continue };
+        let path = &source.path;
         let text = format!("{text} ({path}, line {line})");
         doubts.push(Doubt { arm: placed.arm, steps: vec![placed.step], repeat: Some(placed.repeat), text });
     }
@@ -46,7 +50,7 @@ fn value<'a>(placed: &'a Placed, name: &str) -> Option<&'a Value> {
 }
 
 /// A rate that is not its count in its time: the sentence, and the line.
-fn of_count(placed: &Placed) -> Option<(String, u32)> {
+fn of_count(placed: &Placed, source: &Source) -> Option<(String, u32)> {
     let work = placed.measurement.work.as_ref().filter(|work| work.unit != THOUSAND_ROWS)?;
     let seconds = work.elapsed_us.filter(|us| *us > 0)? as f64 / 1e6;
     RATES.iter().find_map(|(name, count)| {
@@ -55,11 +59,24 @@ fn of_count(placed: &Placed) -> Option<(String, u32)> {
         let rate = count / seconds;
         let computed = Printed { value: rate, half: rate * TIME_HALF_S / seconds };
         (!computed.is(printed, SHARE)).then(|| {
-            let text =
-                format!("{name} is {}, but {count} in {seconds} s are {rate:.2} per second", printed.value);
+            let text = format!(
+                "{}, but {count} in {seconds} s are {rate:.2} per second",
+                line(name, source, (count, value.published.as_deref().unwrap_or_default()))
+            );
             (text, value.line)
         })
     })
+}
+
+/// A rate as its line has it: `transactions: 60199 (100.30 per sec.)`.
+fn line(name: &str, source: &Source, (count, rate): (f64, &str)) -> String {
+    let is_sysbench = source.format == Format::Sysbench.key();
+    match name {
+        "queries_per_s" if is_sysbench => format!("queries: {count} ({rate} per sec.)"),
+        "transactions_per_s" if is_sysbench => format!("transactions: {count} ({rate} per sec.)"),
+        "events_per_s" if is_sysbench => format!("events per second: {rate}"),
+        name => format!("{name} is {rate}"),
+    }
 }
 
 /// fio prints the sum of three digits, and what it counted.

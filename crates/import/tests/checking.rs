@@ -167,6 +167,124 @@ fn versions_of_db_bench_are_ratios_though_one_base_is_not_1() {
     assert_eq!((found.equal, found.lacking.len()), (5, 0), "{:?}", found.lacking);
 }
 
+/// All pairs of columns, and all of rows, of ratios many of which are equal.
+#[test]
+fn whatever_is_exchanged_is_named_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let rates: Vec<Vec<u32>> = (0..12u32)
+        .map(|row| {
+            (0..6u32)
+                .map(|column| 1000 + 10 * ((row * row + column * column * 3 + row * column) % 5))
+                .collect()
+        })
+        .map(|mut rates: Vec<u32>| {
+            rates[0] = 1000;
+            rates
+        })
+        .collect();
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let heads: String =
+        names.iter().enumerate().map(|(at, name)| format!("col-{} : {name}\n", at + 1)).collect();
+    let test = |row: usize| format!("t{row:02}");
+    let rows: Vec<String> = rates
+        .iter()
+        .enumerate()
+        .map(|(at, row)| {
+            format!("{}\t{}", row.iter().map(u32::to_string).collect::<Vec<_>>().join("\t"), test(at))
+        })
+        .collect();
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    let source = table(dir.path(), "qps.abs.tsv", heads.trim_end(), &rows);
+    let check = |ratios: &[Vec<f64>]| {
+        let heads: String = (1..6).map(|at| format!("\ncol-{at} : {}", names[at])).collect();
+        let rows: Vec<String> = ratios
+            .iter()
+            .enumerate()
+            .map(|(at, row)| {
+                let cells: Vec<String> = row.iter().map(|ratio| format!("{ratio:.2}")).collect();
+                format!("{}\t{}", cells.join("\t"), test(at))
+            })
+            .collect();
+        let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+        let found =
+            checked(&table(dir.path(), "qps.rel.tsv", &format!("Relative to: a{heads}"), &rows), &[&source]);
+        let found = found.unwrap();
+        assert_eq!(differences(&found), [""; 0]);
+        found.exchanged.into_iter().map(|one| (one.are_rows, one.names)).collect::<Vec<_>>()
+    };
+    let ratios: Vec<Vec<f64>> =
+        rates.iter().map(|row| row[1..].iter().map(|rate| f64::from(*rate) / 1000.0).collect()).collect();
+    assert_eq!(check(&ratios), []);
+    for one in 0..5 {
+        for other in one + 1..5 {
+            let mut exchanged = ratios.clone();
+            exchanged.iter_mut().for_each(|row| row.swap(one, other));
+            let pair = [names[one + 1].to_owned(), names[other + 1].to_owned()];
+            assert_eq!(check(&exchanged), [(false, pair)]);
+        }
+    }
+    for (one, other) in [(0, 1), (0, 2), (1, 3), (2, 9), (4, 11)] {
+        let mut exchanged = ratios.clone();
+        exchanged.swap(one, other);
+        assert_eq!(check(&exchanged), [(true, [test(one), test(other)])]);
+    }
+}
+
+#[test]
+fn ratios_to_another_base_are_told_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let rates = ["1000\t910\t820\t1210\tx", "2000\t2800\t3000\t1400\ty", "500\t700\t900\t650\tz"];
+    let rates = table(dir.path(), "qps.abs.tsv", FIVE, &rates);
+    let ratios = ["1.00\t0.90\t1.33\tx", "1.00\t1.07\t0.50\ty", "1.00\t1.29\t0.93\tz"];
+    let ratios = table(dir.path(), "qps.rel.tsv", FOUR, &ratios);
+    let found = checked(&ratios, &[&rates]).unwrap();
+    let base = found.relative_to.as_ref().map(|one| (&*one.fitting, &*one.named));
+    assert_eq!((base, found.equal, found.cells, differences(&found)), (Some(("b", "a")), 9, 9, vec![]));
+}
+
+#[test]
+fn exchanged_headers_of_db_bench_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let head = "ops_sec\tmb_sec\ttest\tdate\tversion";
+    let versions = ["9.8", "9.9", "9.10"];
+    let rates = [[100, 150, 120], [200, 280, 190], [300, 290, 330]];
+    let rows = |(test, rates): (usize, &[u32; 3])| {
+        let rows =
+            rates.iter().zip(versions).map(|(rate, version)| format!("{rate}\t1\tt{test}\tx\t{version}\n"));
+        format!("{head}\n{}", rows.collect::<String>())
+    };
+    let source = dir.path().join("sum.txt");
+    fs::write(&source, rates.iter().enumerate().map(rows).collect::<String>()).unwrap();
+    for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+        for is_relative in [false, true] {
+            let mut columns = versions;
+            columns.swap(one, other);
+            let row = |(test, rates): (usize, &[u32; 3])| {
+                let cell = |rate: &u32| match is_relative {
+                    true => format!("{:.2}", f64::from(*rate) / f64::from(rates[0])),
+                    false => rate.to_string(),
+                };
+                format!("{}\tt{test}\n", rates.iter().map(cell).collect::<Vec<_>>().join("\t"))
+            };
+            let path = dir.path().join("sum.abs.tsv");
+            let rows: String = rates.iter().enumerate().map(row).collect();
+            fs::write(&path, format!("{}\ttest\n{rows}", columns.join("\t"))).unwrap();
+            let found = checked(&path, &[&source]).unwrap();
+            let [named] = &found.exchanged[..] else { panic!("{found:#?}") };
+            let mut pair = [versions[one], versions[other]];
+            pair.sort_unstable();
+            assert_eq!(
+                (named.are_rows, named.names.each_ref().map(String::as_str)),
+                (false, pair),
+                "{columns:?}"
+            );
+            assert_eq!((differences(&found), found.without_source), (vec![], 0), "{columns:?}");
+            let base = found.relative_to.as_ref().map(|one| (&*one.fitting, &*one.named));
+            assert_eq!(base, (is_relative && one == 0).then_some((versions[0], columns[0])), "{columns:?}");
+        }
+    }
+}
+
 #[test]
 fn exchanged_rows_and_columns_are_named_once() {
     let dir = tempfile::tempdir().unwrap();

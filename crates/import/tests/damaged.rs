@@ -98,6 +98,12 @@ fn nothing_done_is_no_rate() {
     let end = text[at..].find(" (").unwrap() + at;
     let error = refused("run.log", &format!("{}tps = 0.000000{}", &text[..at], &text[end..]));
     assert!(error.contains("its rate is 0"), "{error}");
+    // The repeat would be left out, and the mean of the others be better.
+    let text = own("sysbench-1.0.20.cpu.txt");
+    let at = text.find("total time:").unwrap();
+    let end = text[at..].find('\n').unwrap() + at;
+    let error = refused("run.txt", &format!("{}total time: 0.0000s{}", &text[..at], &text[end..]));
+    assert!(error.contains("run.txt, line ") && error.contains("in a total time of 0 s"), "{error}");
 }
 
 /// Half of a log beside the text of its run.

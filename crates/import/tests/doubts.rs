@@ -47,10 +47,16 @@ fn a_rate_is_held_against_its_count_and_time() {
     assert_eq!(found(&sysbench(80_005, "7999.54", "40000.71")), [""; 0]);
     let rate = found(&sysbench(80_005, "7874.54", "40000.71"));
     assert!(
-        rate[0].contains("queries_per_s is 7874.54, but 80005 in 10.0012 s are 7999.54 per second"),
+        rate[0].contains("queries: 80005 (7874.54 per sec.), but 80005 in 10.0012 s are 7999.54 per second"),
         "{rate:?}"
     );
     assert!(rate[0].contains("sb-1.txt, line 9"), "{rate:?}");
+    let transactions = sysbench(80_005, "7999.54", "40000.71").replace("(400.00", "(40.00");
+    let transactions = found(&transactions);
+    assert!(
+        transactions[0].contains("transactions: 4000 (40.00 per sec.), but 4000 in 10.0012 s"),
+        "{transactions:?}"
+    );
     let sum = found(&sysbench(80_005, "7999.54", "44000.71"));
     assert!(
         sum[0].contains("the mean latency is 10 ms, but 44000.71 ms of 4000 events are 11.000 ms each"),
@@ -408,6 +414,26 @@ fn operations_that_failed_are_told() {
     let few = pgbench(12_074, "4028.109142", "4.2")
         .replace("latency", "number of failed transactions: 12 (0.099%)\nlatency");
     assert_eq!(of_text("ro-1.txt", &few), [""; 0]);
+}
+
+#[test]
+fn repeats_that_lie_apart_alike_on_all_arms_are_told() {
+    let csv = |rates: [u32; 6]| {
+        let row = |(index, rate): (usize, u32)| {
+            format!("{},t,{},{rate}\n", if index < 3 { "old" } else { "new" }, index % 3 + 1)
+        };
+        let rows: String = rates.into_iter().enumerate().map(row).collect();
+        of_text("rates.csv", &format!("arm,test,repeat,rate\n{rows}"))
+    };
+    let found = csv([2000, 2010, 9000, 2100, 2150, 9400]);
+    assert!(
+        found.len() == 1
+            && found[0].starts_with("old, t: repeats 1 and 3 are 2000 and 9000 per second on old, ")
+    );
+    assert!(found[0].contains("2100 and 9400 on new: "), "{found:?}");
+    // A change of the version, and repeats that lie apart by chance.
+    assert_eq!(csv([2000, 2010, 2020, 9100, 9050, 9400]), [""; 0]);
+    assert_eq!(csv([2000, 2010, 5000, 5100, 2050, 2100]), [""; 0]);
 }
 
 /// Versions are compared within a config that has enough of them.

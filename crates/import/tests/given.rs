@@ -280,6 +280,11 @@ fn the_oldest_version_is_base_unless_arms_are_named() {
     let loaded = load_all(&files(&named).unwrap(), None, false).unwrap().0;
     let found = Assembled::new(loaded, &Choices::default()).unwrap();
     assert_eq!((&*found.arms[found.base].name, found.base_as), ("new", BaseAs::First));
+    // Directories without a version.
+    let same = |tps: f64| text("18.1", tps);
+    let (_dir, found) = folder(&[("head/1.txt", &same(400.0)), ("old/1.txt", &same(390.0))]);
+    let found = found.unwrap();
+    assert_eq!((&*found.arms[found.base].name, found.base_as), ("old", BaseAs::Named));
 }
 
 #[test]

@@ -84,6 +84,43 @@ fn files_of_other_names_are_arms() {
     }
 }
 
+/// Of two numbers at the end only the last is a repeat's; of directories of repeats, that of the directory.
+#[test]
+fn numbers_of_tests_are_no_repeats() {
+    let dir = tempfile::tempdir().unwrap();
+    let sysbench = |events: usize| {
+        format!(
+            "sysbench 1.0.20\n\nNumber of threads: 4\n\nThreads started!\n\nSQL statistics:\n    \
+             queries: {events} ({:.2} per sec.)\n\nGeneral statistics:\n    total time: 10.0000s\n    \
+             total number of events: {events}\n\nLatency (ms):\n avg: 10.00\n\nThreads fairness:\n    \
+             execution time (avg/stddev): 10.0/0.00\n",
+            events as f64 / 10.0
+        )
+    };
+    let tests = |names: &[&str]| {
+        let dir = tempfile::tempdir_in(&dir).unwrap();
+        for (number, name) in names.iter().enumerate() {
+            let path = dir.path().join("old").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, sysbench(4000 + number)).unwrap();
+        }
+        let assembled = import(&[format!("old={}", dir.path().join("old").display())]).unwrap();
+        let steps: Vec<String> = assembled.steps.iter().map(|step| step.bare.clone()).collect();
+        (steps.join(" "), assembled.repeats)
+    };
+    for (names, expected) in [
+        (&["q1.1.txt", "q1.2.txt", "q2.1.txt", "q2.2.txt"][..], ("q1 q2", 2)),
+        (&["dop1.1.txt", "dop2.1.txt"], ("dop1 dop2", 1)),
+        (&["1/q1.txt", "1/q2.txt", "2/q1.txt", "2/q2.txt"], ("q1 q2", 2)),
+        (&["ro1.txt", "ro2.txt", "ro3.txt"], ("ro", 3)),
+        (&["1/ro1.txt", "2/ro2.txt"], ("ro", 2)),
+        (&["lg1.3587", "lg2.3657"], ("lg", 2)),
+    ] {
+        let (steps, repeats) = tests(names);
+        assert_eq!((&*steps, repeats), expected, "{names:?}");
+    }
+}
+
 #[test]
 fn who_names_an_arm_says_what_is_a_repeat() {
     let dir = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::{EXIT_REGRESSION, out};
 use rqps_import::{
-    Assembled, BaseAs, Checked, Choices, Difference, Exchanged, LeftOut, Reading, Renamed, Why,
+    Assembled, BaseAs, Checked, Choices, Difference, Exchanged, LeftOut, OtherBase, Reading, Renamed, Why,
 };
 use rqps_model::clipped;
 use rqps_report::Options;
@@ -98,11 +98,17 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
             "cells": checked.cells, "equal": checked.equal, "without_source": checked.without_source,
             "without_source_in": checked.without_source_in(), "lacking": checked.lacking,
             "renamed": checked.renamed().iter().map(renamed).collect::<Vec<_>>(),
+            "relative_to": checked.relative_to.as_ref().map(|one| json!({ "fitting": one.fitting, "named": one.named })),
             "exchanged": checked.exchanged.iter().map(exchanged).collect::<Vec<_>>(),
             "differences": checked.differences.iter().map(difference).collect::<Vec<_>>(),
         }))
     })?;
     out::message(&format!("{}: {} of {} cells equal", table.display(), checked.equal, checked.cells));
+    if let Some(OtherBase { fitting, named }) = &checked.relative_to {
+        out::message(&format!(
+            "the ratios are relative to {fitting}, not to {named} as the table says; compared so"
+        ));
+    }
     for Exchanged { are_rows, names: [first, second] } in &checked.exchanged {
         let what = if *are_rows { "rows" } else { "columns" };
         out::message(&format!("{what} look exchanged: {first} and {second} have each other's figures"));
@@ -135,7 +141,8 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
             "{in_table} of the table may be {in_sources} of the sources: write both alike"
         ));
     }
-    Ok(if checked.differences.is_empty() && checked.exchanged.is_empty() {
+    let has_other_base = checked.relative_to.is_some();
+    Ok(if checked.differences.is_empty() && checked.exchanged.is_empty() && !has_other_base {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(EXIT_REGRESSION)

@@ -108,6 +108,23 @@ impl Checked {
     }
 }
 
+/// Which of the bases the ratios are relative to, if it is not the `named` one: with it most of all cells are right,
+/// and fewer than half with the named one. `equal` counts the right cells with a base.
+pub(crate) fn other_base<T: Copy + PartialEq>(
+    bases: &[T],
+    named: T,
+    cells: usize,
+    equal: impl Fn(T) -> usize,
+) -> Option<T> {
+    let of_named = equal(named);
+    if 2 * of_named >= cells {
+        return None;
+    }
+    let others = bases.iter().filter(|base| **base != named).map(|base| (equal(*base), *base));
+    let (most, best) = others.max_by_key(|(equal, _)| *equal)?;
+    (2 * most > cells && most >= of_named + RATIOS_MIN).then_some(best)
+}
+
 fn equal(ratios: &[Ratio], computed: &[Option<Computed>]) -> usize {
     let is_equal = |(ratio, computed): &(&Ratio, &Option<Computed>)| {
         computed.as_ref().is_some_and(|computed| computed.published == ratio.cell)

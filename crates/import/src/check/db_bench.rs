@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::base::{Base, Ratio};
-use super::{Checked, Computed, Place, Raw, Reading, read};
+use super::base::{Base, Ratio, other_base};
+use super::{Checked, Computed, OtherBase, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
 use crate::formats::arms_table::ArmsTable;
 use crate::formats::db_bench::{Row, is_preparation, parse_rows};
@@ -36,46 +36,82 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
 
 fn rates(table: &ArmsTable, rows: &[Row], reading: Reading, checked: &mut Checked) {
     for row in &table.rows {
-        for (index, cell) in row.cells.iter().enumerate() {
-            let column = table.columns.get(index).map_or("", String::as_str);
+        for (index, (cell, column)) in row.cells.iter().zip(&table.columns).enumerate() {
             let place = Place { line: row.line, row: &row.name, column };
-            checked.add(place, cell, rate(rows, &row.name, index, column).as_ref(), reading);
+            checked.add(place, cell, rate(rows, &row.name, (&table.columns, index)).as_ref(), reading);
         }
     }
 }
 
-/// Ratios to the first version, which has `1.00` itself.
+/// Ratios to the first version, which has `1.00` itself, or to another one that most of them fit.
 fn ratios(table: &ArmsTable, rows: &[Row], reading: Reading, checked: &mut Checked) {
+    let columns = &table.columns;
+    let other = base_that_fits(table, rows);
+    if let Some(fitting) = other {
+        checked.relative_to =
+            Some(OtherBase { fitting: columns[fitting].clone(), named: columns[0].clone() });
+    }
+    let base = other.unwrap_or(0);
     for row in &table.rows {
-        let [first, others @ ..] = &row.cells[..] else { continue };
-        let column = |index: usize| table.columns.get(index).map_or("", String::as_str);
-        let place = Place { line: row.line, row: &row.name, column: column(0) };
-        let figure = rate(rows, &row.name, 0, column(0));
-        checked.add(
-            place,
-            first,
-            figure.as_ref().map(|_| Computed::exact("1.00".to_owned())).as_ref(),
-            reading,
-        );
+        let figure = rate(rows, &row.name, (columns, base));
         let ratio = |(index, cell): (usize, &String)| Ratio {
             line: row.line,
             row: row.name.clone(),
-            column: column(index).to_owned(),
+            column: columns[index].clone(),
             cell: cell.clone(),
-            own: rate(rows, &row.name, index, column(index)),
+            own: rate(rows, &row.name, (columns, index)),
         };
-        let ratios: Vec<Ratio> = (1..).zip(others).map(ratio).collect();
+        let all = row.cells.iter().enumerate().take(columns.len());
+        let (of_base, others): (Vec<_>, Vec<_>) =
+            all.map(ratio).enumerate().partition(|(index, _)| *index == base);
+        for (_, one) in of_base {
+            let place = Place { line: row.line, row: &row.name, column: &columns[base] };
+            let computed = figure.as_ref().map(|_| Computed::exact("1.00".to_owned()));
+            checked.add(place, &one.cell, computed.as_ref(), reading);
+        }
+        let others: Vec<Ratio> = others.into_iter().map(|(_, one)| one).collect();
         let name = format!("rate of {}", row.name);
-        let place = Place { line: row.line, row: &name, column: column(0) };
+        let place = Place { line: row.line, row: &name, column: &columns[base] };
         let base = Base { place, figure, of_source: None, is_in_table: false };
-        checked.add_ratios(base, &ratios, &quotient, reading);
+        checked.add_ratios(base, &others, &quotient, reading);
     }
 }
 
-/// The rate of a test in the column of this number.
-fn rate(rows: &[Row], test: &str, index: usize, version: &str) -> Option<Computed> {
-    let row = rows.iter().filter(|one| one.test == test).nth(index)?;
-    (row.version == version).then(|| Computed::exact(row.rate.clone()))
+/// The column that the ratios of all rows are relative to, if it is not the first.
+fn base_that_fits(table: &ArmsTable, rows: &[Row]) -> Option<usize> {
+    let columns = &table.columns;
+    let rates: Vec<Vec<Option<Computed>>> = table
+        .rows
+        .iter()
+        .map(|row| (0..columns.len()).map(|index| rate(rows, &row.name, (columns, index))).collect())
+        .collect();
+    let bases: Vec<usize> = (0..columns.len()).collect();
+    let equal_as = |base: usize, exchanged: usize| -> usize {
+        let of_row = |(row, rates): (&arms_table::Row, &Vec<Option<Computed>>)| {
+            let own = |index: usize| match index {
+                0 => exchanged,
+                index if index == exchanged => 0,
+                index => index,
+            };
+            let ratio = |index: usize| quotient(rates[own(index)].as_ref()?, rates[base].as_ref()?);
+            let is_equal = |(index, cell): &(usize, &String)| {
+                ratio(*index).is_some_and(|ratio| ratio.published == **cell)
+            };
+            row.cells.iter().enumerate().take(columns.len()).filter(is_equal).count()
+        };
+        table.rows.iter().zip(&rates).map(of_row).sum()
+    };
+    // If its header is exchanged with that of the first column, these two have each other's cells.
+    let equal = |base: usize| equal_as(base, 0).max(equal_as(base, base));
+    other_base(&bases, 0, rates.iter().flatten().flatten().count(), equal)
+}
+
+/// The rate of a test in the column of this number: of its version, and of as many columns of that version before it.
+fn rate(rows: &[Row], test: &str, (columns, index): (&[String], usize)) -> Option<Computed> {
+    let version = columns.get(index)?;
+    let before = columns[..index].iter().filter(|column| *column == version).count();
+    let row = rows.iter().filter(|one| one.test == test && one.version == *version).nth(before)?;
+    Some(Computed::exact(row.rate.clone()))
 }
 
 fn quotient(own: &Computed, base: &Computed) -> Option<Computed> {

@@ -21,6 +21,7 @@ use crate::input::Opened;
 use crate::lines::FILE_BYTES_MAX;
 use crate::loaded::Given;
 use crate::model::Quirk;
+use crate::names::ArmName;
 
 const TABLES: &str = "arms-table, rates-table, metrics-table, step-metrics, fio-table, hammerdb-csv, insert-benchmark, perf-values, \
                       joined-counters";
@@ -45,8 +46,17 @@ pub struct Checked {
     /// Rows, columns and arms that the sources have and the table lacks.
     pub lacking: Vec<String>,
     pub differences: Vec<Difference>,
+    /// What all ratios are relative to, if it is another column than the table says.
+    pub relative_to: Option<OtherBase>,
     /// Rows or columns that have each other's figures; their cells are not among the differences.
     pub exchanged: Vec<Exchanged>,
+}
+
+/// The column that ratios are relative to, and the one that the table names instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherBase {
+    pub fitting: String,
+    pub named: String,
 }
 
 /// Two rows, or two columns.
@@ -146,35 +156,51 @@ impl Checked {
     }
 }
 
+/// The differing cells of a row by column, or of a column by row: published and computed.
+type Cells<'a> = BTreeMap<&'a str, (&'a str, &'a str)>;
+
+/// The row and column of a difference, or the other way round.
+fn own_and_across(one: &Difference, are_rows: bool) -> (&str, &str) {
+    if are_rows { (&one.row, &one.column) } else { (&one.column, &one.row) }
+}
+
 impl Checked {
-    /// Takes rows, or columns, that have each other's figures out of the differences.
-    fn find_exchanged(&mut self, are_rows: bool) {
-        fn names(one: &Difference, are_rows: bool) -> (&str, &str) {
-            if are_rows { (&one.row, &one.column) } else { (&one.column, &one.row) }
+    /// Takes rows and columns that have each other's figures out of the differences: first what explains most cells.
+    /// Where figures are few, exchanged columns make some rows look exchanged, too.
+    fn find_exchanged(&mut self) {
+        while let Some(found) = self.most_exchanged() {
+            let is_of = |one: &Difference| {
+                found.names.iter().any(|name| name == own_and_across(one, found.are_rows).0)
+            };
+            self.differences.retain(|one| !is_of(one));
+            self.exchanged.push(found);
         }
-        let mut all: BTreeMap<&str, BTreeMap<&str, (&str, &str)>> = BTreeMap::new();
+    }
+
+    fn most_exchanged(&self) -> Option<Exchanged> {
+        let (rows, columns) = (self.exchanged_in(true), self.exchanged_in(false));
+        let all = rows.into_iter().chain(columns);
+        all.min_by_key(|(cells, _)| std::cmp::Reverse(*cells)).map(|(_, found)| found)
+    }
+
+    /// Pairs of rows, or of columns, each with the number of its cells.
+    fn exchanged_in(&self, are_rows: bool) -> Vec<(usize, Exchanged)> {
+        let mut all: BTreeMap<&str, Cells<'_>> = BTreeMap::new();
         for one in self.differences.iter().filter(|one| one.ratios == 0) {
-            let (own, across) = names(one, are_rows);
+            let (own, across) = own_and_across(one, are_rows);
             all.entry(own).or_default().insert(across, (&one.published, &one.computed));
         }
         all.retain(|_, cells| cells.len() >= EXCHANGED_MIN);
-        let reversed = |cells: &BTreeMap<&str, (&str, &str)>, other: &BTreeMap<&str, (&str, &str)>| {
-            cells.len() == other.len()
-                && cells.iter().all(|(at, (a, b))| other.get(at).is_some_and(|(c, d)| (a, b) == (d, c)))
-        };
-        let mut found: Vec<[String; 2]> = Vec::new();
+        let mut names: BTreeMap<&Cells<'_>, &str> = BTreeMap::new();
         for (name, cells) in &all {
-            let is_known = |name: &str| found.iter().flatten().any(|known| known == name);
-            let other = all
-                .iter()
-                .find(|(other, of_other)| *other > name && !is_known(other) && reversed(cells, of_other));
-            if let Some((other, _)) = other.filter(|_| !is_known(name)) {
-                found.push([(*name).to_owned(), (*other).to_owned()]);
-            }
+            names.entry(cells).or_insert(name);
         }
-        let is_known = |one: &Difference| found.iter().flatten().any(|name| name == names(one, are_rows).0);
-        self.differences.retain(|one| !is_known(one));
-        self.exchanged.extend(found.into_iter().map(|names| Exchanged { are_rows, names }));
+        let pair = |(name, cells): (&&str, &Cells<'_>)| {
+            let reversed = cells.iter().map(|(at, (published, computed))| (*at, (*computed, *published)));
+            let other = names.get(&reversed.collect::<Cells<'_>>()).filter(|other| *other > name)?;
+            Some((2 * cells.len(), Exchanged { are_rows, names: [(*name).to_owned(), (*other).to_string()] }))
+        };
+        all.iter().filter_map(pair).collect()
     }
 
     /// Counts as lacking what `of_sources` has and `of_table` does not.
@@ -201,7 +227,11 @@ impl Checked {
             // A row's name may have its arm at the end.
             let arm = in_table.rsplit(' ').next().unwrap_or(in_table);
             let near = [in_table, arm].into_iter().find_map(|name| nearest(name, of_sources.iter().copied()));
-            if let Some(in_sources) = near.filter(|near| !is_part || is_slip(in_table, near)) {
+            let is_same = |near: &&str| match is_part {
+                true => is_slip(in_table, near),
+                false => !are_versions(arm, near),
+            };
+            if let Some(in_sources) = near.filter(is_same) {
                 of_sources.retain(|name| *name != in_sources);
                 renamed.push(Renamed { in_table, in_sources });
             }
@@ -220,6 +250,17 @@ impl Checked {
         }
         names
     }
+}
+
+/// Whether two names are of arms of different versions, which no exchange of digits explains.
+fn are_versions(one: &str, other: &str) -> bool {
+    let digits = |name: &str| {
+        let mut digits: Vec<char> = name.chars().filter(char::is_ascii_digit).collect();
+        digits.sort_unstable();
+        digits
+    };
+    let version = |name: &str| ArmName::parse(name).map(|name| (name.dbms, name.version));
+    version(one).zip(version(other)).is_some_and(|(one, other)| one != other) && digits(one) != digits(other)
 }
 
 /// Whether two names differ in few characters, and not in digits alone, as versions do.
@@ -309,8 +350,7 @@ pub fn check(
         return Err(Error::NoSource { table: table.to_owned() });
     }
     checked.differences.sort_by_key(|one| one.line);
-    checked.find_exchanged(true);
-    checked.find_exchanged(false);
+    checked.find_exchanged();
     Ok(checked)
 }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::base::{Base, Ratio};
-use super::{Checked, Computed, EXCHANGED_MIN, Place, Raw, Reading, read};
+use super::base::{Base, Ratio, other_base};
+use super::{Checked, Computed, EXCHANGED_MIN, OtherBase, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
 use crate::formats::rates_table::{RatesTable, Row, parse_table};
 use crate::formats::{Format, metrics, sysbench};
@@ -19,12 +19,18 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
     let table = read(path, parse_table)?;
     let rates = rates(raws, table.columns.is_empty())?;
     let mut checked = Checked::default();
-    let base = match &table.relative_to {
+    let named = match &table.relative_to {
         Some(base) => Some(base.clone()),
         // A table without names is relative if its figures are: the file of rates has one column more.
         None if table.columns.is_empty() => base_of_unnamed(&table, &rates),
         None => None,
     };
+    let other = named.as_ref().filter(|_| !table.columns.is_empty());
+    let other = other.and_then(|named| base_that_fits(&table, &rates, named));
+    if let (Some(named), Some(fitting)) = (&named, &other) {
+        checked.relative_to = Some(OtherBase { fitting: fitting.clone(), named: named.clone() });
+    }
+    let base = other.or(named.clone());
     let offset = usize::from(base.is_some() && table.columns.is_empty());
     let arm = |index: usize| {
         table.columns.get(index).cloned().unwrap_or_else(|| format!("col-{}", index + 1 + offset))
@@ -78,7 +84,7 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         true => {
             base.is_some() || table.rows.iter().any(|row| column(arm).is_some_and(|at| at <= row.cells.len()))
         }
-        false => base.as_deref() == Some(arm) || table.columns.iter().any(|column| column == arm),
+        false => named.as_deref() == Some(arm) || table.columns.iter().any(|column| column == arm),
     };
     checked.expect(rates.keys().map(|(arm, _)| arm.as_str()), has_arm);
     let of_arms = rates.keys().filter(|(arm, _)| has_arm(arm));
@@ -105,6 +111,29 @@ fn rows_of_another(table: &RatesTable, computed: impl Fn(usize, &str) -> Option<
     };
     let found = table.rows.iter().zip(&pairs).filter(|(_, pair)| is_of(pair));
     found.map(|(row, _)| row.test.clone()).collect()
+}
+
+/// The arm that the ratios of all rows are relative to, if it is not the one that the table names.
+fn base_that_fits(table: &RatesTable, rates: &Rates, named: &str) -> Option<String> {
+    let arms: BTreeSet<&str> = rates.keys().map(|(arm, _)| arm.as_str()).collect();
+    let rate = |arm: &str, test: &str| rates.get(&(arm.to_owned(), test.to_owned()));
+    let has_source = |row: &Row, arm: &str| rate(arm, &row.test).is_some();
+    let cells = |is_counted: &dyn Fn(&Row, &str, &str) -> bool| -> usize {
+        let of_row = |row: &Row| {
+            let cells = row.cells.iter().zip(&table.columns);
+            cells.filter(|(cell, column)| is_counted(row, column, cell)).count()
+        };
+        table.rows.iter().map(of_row).sum()
+    };
+    let all = cells(&|row, column, _| has_source(row, column));
+    let equal = |base: &str| {
+        cells(&|row, column, cell| {
+            let ratio = || ratio(rate(column, &row.test)?, rate(base, &row.test)?);
+            ratio().is_some_and(|ratio| ratio.published == cell)
+        })
+    };
+    let arms: Vec<&str> = arms.into_iter().collect();
+    other_base(&arms, named, all, equal).map(str::to_owned)
 }
 
 /// 2 of `col-2`.

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::error::Broken;
 use crate::lines::whole;
-use crate::model::{Document, Measurement, Quirk, TRANSACTIONS, Value, Work};
+use crate::model::{Document, FAILED_MIN, Measurement, Quirk, TRANSACTIONS, Value, Work};
 
 const GOODPUT: &str = "Goodput (requests/second)";
 
@@ -46,7 +46,16 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let line = line_of(throughput_key);
     // No request is good that was not made: this throughput is that of the requests not aborted, or half of it.
     let is_wrong = goodput.is_some_and(|goodput| goodput > throughput * 1.001);
+    // What was aborted is no work: a server that refuses a part of it is quickly done with it.
+    let failed =
+        goodput.map(|goodput| throughput - goodput).filter(|failed| *failed >= FAILED_MIN * throughput);
+    let failed = failed.filter(|failed| *failed > 0.0);
     let work = match (elapsed_us, requests) {
+        (Some(us), _) if failed.is_some() => {
+            let seconds = us as f64 / 1e6;
+            let errors = failed.map(|failed| (failed * seconds).round() as u64);
+            Work { errors, ..Work::in_time(&TRANSACTIONS, goodput.unwrap_or(0.0) * seconds, us) }
+        }
         (Some(us), Some(requests)) if requests > 0.0 => {
             let rate = if is_wrong { requests / (us as f64 / 1e6) } else { throughput };
             Work { events: Some(requests as u64), ..Work::in_time(&TRANSACTIONS, rate * us as f64 / 1e6, us) }
@@ -58,14 +67,21 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             ));
         }
         (Some(us), _) => Work::in_time(&TRANSACTIONS, throughput * us as f64 / 1e6, us),
+        _ if failed.is_some() => {
+            return Err(Broken::at(
+                line,
+                "goodput is below throughput, and no time tells how many requests failed",
+            ));
+        }
         _ => Work::rate(&TRANSACTIONS, throughput),
     };
     let value = |name: &'static str, unit: &'static str, value: Option<f64>, json: &Json| {
         let published = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
         Value { name: name.into(), unit: unit.into(), value, published: value.map(|_| published), line }
     };
+    let measured = if is_wrong { work.per_second() } else { throughput };
     let mut values = vec![
-        value("throughput", "1/s", Some(work.per_second()), &json[throughput_key]),
+        value("throughput", "1/s", Some(measured), &json[throughput_key]),
         value("goodput", "1/s", goodput, &json[GOODPUT]),
     ];
     for (name, key) in [

@@ -320,6 +320,11 @@ fn finish(run: Option<Run>, line: u32, document: &mut Document) -> Result<(), Br
         return Err(missing("execution time (avg/stddev)"));
     }
     let elapsed_us = (elapsed_s * 1e6).round() as u64;
+    if elapsed_us == 0 {
+        let why =
+            format!("{events} events in a total time of 0 s are no rate: leave this file out, or correct it");
+        return Err(Broken::at(run.measured.line.max(1), why));
+    }
     let options = &run.options;
     let queries = run.queries.as_ref().map(|(queries, ..)| *queries);
     let (unit, operations) = match queries {

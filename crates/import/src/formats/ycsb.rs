@@ -7,6 +7,8 @@ use crate::error::Broken;
 use crate::lines::Lines;
 use crate::model::{Document, Measurement, OPERATIONS, Value, Work, number};
 
+/// Half a unit of the last digit of the time that go-ycsb prints, in seconds.
+const TAKES_HALF_S: f64 = 0.05;
 /// How far the throughput may be from operations over run time: operations that failed are counted differently.
 const THROUGHPUT_ERROR_MAX: f64 = 0.2;
 /// What sets a rate.
@@ -94,6 +96,27 @@ fn taken(rest: &str, line: u32) -> Option<Taken> {
         p99_us: figures.get("99th(us)").copied(),
         line,
     })
+}
+
+/// # Errors
+/// If the rate that go-ycsb prints is neither of those that its count and its rounded time allow, nor between them.
+fn expect_rate(
+    rate: f64,
+    (count, seconds): (f64, f64),
+    [low, high]: [f64; 2],
+    line: u32,
+) -> Result<(), Broken> {
+    let is_high = high > 0.0 && rate > high * (1.0 + THROUGHPUT_ERROR_MAX);
+    match rate < low * (1.0 - THROUGHPUT_ERROR_MAX) || is_high {
+        false => Ok(()),
+        true => Err(Broken::at(
+            line,
+            format!(
+                "OPS: {rate}, but {count} operations in {seconds} s are {:.0} per second",
+                count / seconds
+            ),
+        )),
+    }
 }
 
 /// What follows one of the words, up to a space or a quote.
@@ -221,11 +244,20 @@ impl Run {
             }
         }
         let elapsed_us = (seconds * 1e6) as u64;
+        let of_time = [seconds + TAKES_HALF_S, seconds - TAKES_HALF_S].map(|seconds| count / seconds);
+        if total.is_some() && elapsed_us > 0 {
+            expect_rate(rate, (count, seconds), of_time, self.measured.line.max(1))?;
+        }
         match elapsed_us {
             0 => {
                 Err(Broken::at(self.measured.line.max(1), format!("{rate} operations per second in no time")))
             }
-            us => Ok(Work { errors, ..Work::in_time(&OPERATIONS, count, us) }),
+            // The time has one decimal, so that the count over it is no rate.
+            us => Ok(Work {
+                errors,
+                events: Some(count as u64),
+                ..Work::in_time(&OPERATIONS, rate * seconds, us)
+            }),
         }
     }
 }

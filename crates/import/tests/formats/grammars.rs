@@ -44,6 +44,26 @@ fn benchbase_with_more_goodput_than_throughput_is_computed_anew() {
     assert_eq!(throughput.published.as_deref(), Some("497.7"));
 }
 
+/// What a server aborts is quickly done.
+#[test]
+fn what_benchbase_aborted_is_no_work() {
+    for (goodput, expected, errors) in
+        [(995.0, 1000.0, None), (400.0, 400.0, Some(36_000)), (12.5, 12.5, Some(59_250))]
+    {
+        let text = samples::BENCHBASE.replace(
+            "Goodput (requests/second)\": 995.5",
+            &format!("Goodput (requests/second)\": {goodput:.1}"),
+        );
+        let found = only(Format::Benchbase, &text);
+        assert_eq!((rate(&found), found.work.as_ref().unwrap().errors), (expected, errors), "{goodput}");
+        assert_eq!(value(&found, "throughput"), Some(1000.0));
+    }
+    let none =
+        samples::BENCHBASE.replace("Goodput (requests/second)\": 995.5", "Goodput (requests/second)\": 0");
+    let error = Format::Benchbase.parse(none.as_bytes()).unwrap_err();
+    assert!(error.why.starts_with("its rate is 0"), "{error:?}");
+}
+
 #[test]
 fn versions_of_benchbase_are_what_begins_with_a_digit() {
     for (text, version) in [
@@ -66,6 +86,11 @@ fn ycsb_of_both_kinds() {
     );
     let found = only(Format::Ycsb, samples::GO_YCSB);
     assert_eq!((rate(&found), value(&found, "update_latency_p99_us")), (1000.0, Some(510.0)));
+    // The time has one decimal: what was printed is the rate.
+    let total = "TOTAL - Takes(s): 3.0, Count: 100000, OPS: 33120.7, Avg(us): 9, 99th(us): 9\n";
+    assert_eq!(rate(&only(Format::Ycsb, total)), 33_120.7);
+    let error = Format::Ycsb.parse(total.replace("33120.7", "3312.0").as_bytes()).unwrap_err();
+    assert!(error.why.contains("100000 operations in 3 s are 33333 per second"), "{error:?}");
 }
 
 /// From 10.3 on the seconds of compaction stand one column further, and the CPU seconds are lost.
