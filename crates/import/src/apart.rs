@@ -43,10 +43,11 @@ fn doubt(assembled: &Assembled, step: usize, rates: &Rates) -> Option<Doubt> {
     let on = |arm: usize| {
         let text = |rate: f64| if rate < 100.0 { format!("{rate:.2}") } else { format!("{rate:.0}") };
         let (one, two) = (text(rates[&arm][&low]), text(rates[&arm][&high]));
-        format!("{one} and {two} on {}", assembled.arms[arm].name)
+        let unit = if arm == first { " per second" } else { "" };
+        format!("{one} and {two}{unit} on {}", assembled.arms[arm].name)
     };
     let text = format!(
-        "repeats {low} and {high} are {} per second, {}: so far apart on each arm, they look like different tests; give \
+        "repeats {low} and {high} are {}, {}: so far apart on each arm, they look like different tests; give \
          each test its own name, as in TEST-REPEAT.txt, or leave out what is no repeat",
         on(first),
         on(other)

@@ -153,7 +153,12 @@ fn pieces(path: &Path) -> Vec<Piece> {
     if let Some(Piece::Number { is_free, .. }) = last {
         *is_free = true;
     }
-    let is_of_repeat = |piece: &Piece| matches!(piece, Piece::Number { digits, is_free: true, place: Place::InFile } if digits.len() < PROCESS);
+    let is_of_repeat = |piece: &Piece| match piece {
+        Piece::Number { digits, is_free, place } => {
+            *is_free && *place == Place::InFile && digits.len() < PROCESS
+        }
+        Piece::Text(_) => false,
+    };
     let last = pieces.iter().rposition(is_of_repeat).unwrap_or(0);
     for piece in &mut pieces[..last] {
         if let Piece::Number { is_free: false, place: place @ Place::InFile, .. } = piece {

@@ -54,7 +54,9 @@ fn of_count(placed: &Placed, source: &Source) -> Option<(String, u32)> {
     let work = placed.measurement.work.as_ref().filter(|work| work.unit != THOUSAND_ROWS)?;
     let seconds = work.elapsed_us.filter(|us| *us > 0)? as f64 / 1e6;
     RATES.iter().find_map(|(name, count)| {
-        let (value, count) = (value(placed, name)?, count(work)?);
+        // The count of the same line, if it has one.
+        let own = name.strip_suffix("_per_s").and_then(|own| value(placed, own)?.value);
+        let (value, count) = (value(placed, name)?, own.or_else(|| count(work))?);
         let printed = Printed { value: value.value?, half: RATE_HALF };
         let rate = count / seconds;
         let computed = Printed { value: rate, half: rate * TIME_HALF_S / seconds };

@@ -53,6 +53,9 @@ fn a_rate_is_held_against_its_count_and_time() {
     assert!(rate[0].contains("sb-1.txt, line 9"), "{rate:?}");
     let transactions = sysbench(80_005, "7999.54", "40000.71").replace("(400.00", "(40.00");
     let transactions = found(&transactions);
+    let count =
+        sysbench(80_005, "7999.54", "40000.71").replace("transactions: 4000 ", "transactions: 40000 ");
+    assert!(found(&count)[0].contains("transactions: 40000 (400.00 per sec.), but 40000 in 10.0012 s"));
     assert!(
         transactions[0].contains("transactions: 4000 (40.00 per sec.), but 4000 in 10.0012 s"),
         "{transactions:?}"

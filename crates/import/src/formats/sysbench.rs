@@ -200,7 +200,10 @@ impl Run {
         };
         match key {
             "queries" => self.queries = Some((whole()?, per_second()?, at)),
-            "transactions" => self.push("transactions_per_s", "1/s", &per_second()?, at),
+            "transactions" => {
+                self.push("transactions", "", &whole()?.to_string(), at);
+                self.push("transactions_per_s", "1/s", &per_second()?, at);
+            }
             "ignored errors" => {
                 let errors = whole()?;
                 if errors > 0 {
