@@ -76,7 +76,10 @@ fn line(name: &str, source: &Source, (count, rate): (f64, &str)) -> String {
     match name {
         "queries_per_s" if is_sysbench => format!("queries: {count} ({rate} per sec.)"),
         "transactions_per_s" if is_sysbench => format!("transactions: {count} ({rate} per sec.)"),
-        "events_per_s" if is_sysbench => format!("events per second: {rate}"),
+        "events_per_s" if is_sysbench => {
+            let is_later = source.tool.as_deref().is_some_and(|tool| tool.starts_with("sysbench 1.1"));
+            format!("{}: {rate}", if is_later { "events/s (eps)" } else { "events per second" })
+        }
         name => format!("{name} is {rate}"),
     }
 }

@@ -339,6 +339,9 @@ fn a_renamed_row_is_named_with_the_one_it_may_be() {
     );
     let pair = found.renamed()[0];
     assert_eq!((pair.in_table, pair.in_sources), ("l.i0 pg113.cx5", "pg131.cx5"));
+    // Another version is no slip.
+    let other = mrg("mrg.l.i0", inserted("pg124.cx5", 100) + &inserted("pg181.cx5", 110));
+    assert_eq!(checked(&other, &sources).unwrap().renamed().len(), 0);
     // No row has a source.
     let all = mrg("mrg.l.i0", inserted("pg9", 100));
     let error = checked(&all, &sources).unwrap_err().to_string();
