@@ -19,6 +19,9 @@ const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
 const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", \"mysql-8.0\", { path = \"/usr/lib/postgresql/15\" }, or \
                             { path = \"/opt/mysql\", dbms = \"mysql\" }.";
 
+const CONFIG_REMEDY: &str = "Name a shipped config, such as \"sized\", or the path of a file. Only directories have \
+                             none: build = \"directory:/mnt/data\".";
+
 /// The config of arms that have none: directories.
 const NO_CONFIG: &str = "none";
 
@@ -90,7 +93,7 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     let config = match dbms.as_slice() {
         [] if section.node("config").is_none() && section.node("build").is_some() => None,
         [Dbms::Directory] if section.node("config").is_none() => Some(NO_CONFIG.to_owned()),
-        _ => require("config", "Name a shipped config, such as \"sized\", or the path of a file.")
+        _ => require("config", CONFIG_REMEDY)
             .and_then(|node| read_config(section, "config", node, problems, rules, &dbms)),
     };
     let name = section.text("name");

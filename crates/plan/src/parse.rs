@@ -291,7 +291,12 @@ fn check_dbms(plan: &Reading<'_>, benchmark: &dyn Benchmark) {
         let others = plan.benchmarks.iter().filter(|other| other.runs_on(*dbms));
         let others: Vec<String> = others.map(|other| format!("\"{}\"", other.id())).collect();
         let what = format!("the {} does not run on {dbms}", benchmark.title());
-        let remedy = format!("Write benchmark = {} for {dbms}, or use other builds.", others.join(" or "));
+        let other = if benchmark.runs_on(Dbms::Directory) {
+            "name directories as builds: \"directory:/mnt/data\""
+        } else {
+            "use other builds"
+        };
+        let remedy = format!("Write benchmark = {} for {dbms}, or {other}.", others.join(" or "));
         let at = plan.workload.key_at("benchmark");
         plan.problems.error(&at, plan.workload.place_of("benchmark"), what, remedy);
     }

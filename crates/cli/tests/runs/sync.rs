@@ -160,6 +160,10 @@ fn what_cannot_be_measured_is_refused_before_anything_is_written() {
     let words = bench.call(&["run", bench.plan_text(&wrong).to_str().unwrap()]).expect(2).stderr;
     assert!(words.contains("do not run on") || words.contains("does not run on directory"), "{words}");
     assert!(words.contains("Write benchmark = \"sync-latency\""), "{words}");
+    let bare =
+        "[workload]\nbenchmark = \"sync-latency\"\n[[arm]]\nbuild = \"postgres-18\"\nconfig = \"sized\"\n";
+    let words = bench.call(&["plan", "check", bench.plan_text(bare).to_str().unwrap()]).expect(2).stderr;
+    assert!(words.contains("name directories as builds: \"directory:/mnt/data\""), "{words}");
     // Mounted read-only for this rqps alone.
     let rqps = bench.rqps(&["run", &plan(&bench, dir.path(), "", "", &["a"])]);
     let mount = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && exec \"$@\"";
