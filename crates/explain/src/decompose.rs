@@ -61,6 +61,9 @@ pub(crate) fn decompose(figures: &Figures) -> Option<Decomposition> {
             let null: Vec<&Part> = null.iter().map(|tree| &tree[at]).collect();
             combine(&own, &null, figures.replicated)
         })
+        .filter(|part| {
+            part.name != PartName::Client || part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0
+        })
         .collect();
     let rest =
         parts.last().and_then(|waiting| waiting.of.iter().find(|kind| kind.name == PartName::Unexplained));

@@ -18,6 +18,9 @@ use crate::quantity::{Quantity, quantity};
 
 /// Metric: CPU time of the client program.
 pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
+/// Metrics of an rqps that waits for an engine: how long its threads used and queued for a CPU, and those of the engine
+/// process that speak with it.
+const OF_WAITING: [&str; 3] = [CLIENT_CPU_US, "client_queued_us", "server_role.rqps_us"];
 /// Metric: measured time summed over all clients, microseconds.
 pub(crate) const CLIENT_TIME: &str = "client_time_us";
 /// Metric: CPU time of the processes that serve measured clients.
@@ -299,7 +302,11 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
             None => (!window.connections.is_empty())
                 .then(|| window.connections.iter().map(|one| one.cpu_us).sum()),
         };
-        let own_client_us = foreground.as_ref().and_then(|foreground| foreground.client_us);
+        let client_works = run.arms[arm].terms().client_works;
+        let own_client_us = match client_works {
+            true => foreground.as_ref().and_then(|foreground| foreground.client_us),
+            false => Some(0.0),
+        };
         let made = [
             (ELAPSED, Some(elapsed_us)),
             // Imported results may not tell their clients.
@@ -312,6 +319,7 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
         let stored = window.metrics.iter().map(|(name, value)| (name.as_str(), *value));
         // Other clients insert and delete beside the queries: their CPU time is not part of a query's time.
         let stored = stored.filter(|(name, _)| own_client_us.is_none() || *name != CLIENT_CPU_US);
+        let stored = stored.filter(|(name, _)| client_works || !OF_WAITING.contains(name));
         let of_roles = foreground
             .iter()
             .flat_map(|foreground| &foreground.totals)

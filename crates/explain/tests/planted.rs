@@ -4,7 +4,7 @@
 mod common;
 
 use common::{blocks, cpu_times, figure, finding};
-use rqps_explain::{Cause, Explanation, Finding, Word};
+use rqps_explain::{Cause, Explanation, Finding, PartName, Word};
 use rqps_model::QueryPlan;
 use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};
 
@@ -149,6 +149,43 @@ fn sleeping(queued_us: f64, client_us: f64) -> Spec {
         env: vec![(2, "SLEEP_US", "200")],
         ..slower(READS, vec![])
     }
+}
+
+/// Clients of an engine are threads of its process. The rqps that waits for them uses more CPU time per operation the
+/// fewer operations there are: that shows nothing about the host, and is no cause.
+#[test]
+fn an_rqps_that_waits_for_an_engine_is_no_client() {
+    let times = [
+        figure(READS, Observed::SessionCpuUs, 20.0, 60.0),
+        figure(READS, Observed::Metric("client_cpu_us"), 1.0, 3.0),
+        figure(READS, Observed::Metric("server_role.rqps_us"), 0.1, 2.0),
+        figure(READS, Observed::Metric("server_backends_queued_us"), 0.1, 0.1),
+        figure(READS, Observed::Metric("rest_us"), 5.0, 60.0),
+        figure(READS, Observed::Metric("host_idle_us"), 400.0, 400.0),
+    ];
+    let spec = |dbms, version| Spec {
+        dbms,
+        arms: vec![("old", version), ("control", version), ("new", version)],
+        effects: vec![(2, READS, 0.4, 3.0)],
+        extra: times.into_iter().flatten().collect(),
+        ..Spec::default()
+    };
+    let is_of_client = |found: &Explanation| {
+        let of_part = found
+            .decomposition
+            .as_ref()
+            .is_some_and(|split| split.parts.iter().any(|part| part.name == PartName::Client));
+        let is_named = |text: &str| names(found, text) > 0;
+        [
+            of_part,
+            is_named("client's CPU"),
+            is_named("in the rqps"),
+            finding(found, Cause::OtherLoad).is_some(),
+        ]
+    };
+    assert_eq!(is_of_client(&explained(&spec("rocksdb", "10.10.1"), READS)), [false; 4]);
+    let server = explained(&spec("postgres", "17.7"), READS);
+    assert!(is_of_client(&server).into_iter().any(|is_there| is_there), "{server:#?}");
 }
 
 /// If the rate is undecided, the reason for the cost's verdict comes first.

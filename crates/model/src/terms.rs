@@ -11,6 +11,9 @@ pub struct Terms {
     pub has_program: bool,
     /// Whether each test can start from the same data, as blocks and CPU profiles require.
     pub has_independent_tests: bool,
+    /// Whether the client's CPU time is that of work, the same on all arms. Clients of an engine are threads of its
+    /// process: what counts as the client only waits.
+    pub client_works: bool,
     /// A block with protocol `isolated`, and a pass of a sequence as one, after "a block is".
     pub block: &'static str,
     pub pass: &'static str,
@@ -40,6 +43,7 @@ const SERVERS: Terms = Terms {
     program: "server",
     has_program: true,
     has_independent_tests: true,
+    client_works: true,
     block: "a restart of every server from the same data",
     pass: "a pass over all tests on freshly loaded data",
     anew: "after a restart",
@@ -64,6 +68,7 @@ const SERVERS: Terms = Terms {
 const ENGINES: Terms = Terms {
     program: "engine process",
     has_independent_tests: false,
+    client_works: false,
     block: "a restart of every engine process from the same data",
     starts: "starts of engine processes, each with another load",
     single_pass: "Every figure is from a single pass: one start of an engine process and one window per test. There \
