@@ -4,7 +4,7 @@ use crate::control::RunControl;
 use crate::error::{Death, Error, Result, mentions_full_disk};
 use crate::system::{ADMIN_NAME, Admin, Instance, System};
 use rqps_builds::Build;
-use rqps_model::{START_WARNING, ServerSetting, Setting};
+use rqps_model::{LeftOut, START_WARNING, ServerSetting, Setting};
 use rqps_probe::{PerfCounters, ServerTarget};
 use rqps_servers::{Applied, Config, ServerSpec};
 use rustix::fs::statvfs;
@@ -33,6 +33,7 @@ pub(crate) struct InstanceFacts {
     pub version_text: String,
     pub facts: Vec<Setting>,
     pub settings: Vec<ServerSetting>,
+    pub changed_options: Vec<LeftOut>,
     /// In its log since it was started.
     pub warnings: Vec<String>,
 }
@@ -169,9 +170,13 @@ impl ActiveArm {
         }
     }
 
-    /// Asks the instance about itself.
-    pub(crate) fn facts(&mut self) -> Result<InstanceFacts> {
-        self.read_facts().map_err(|error| self.diagnose(ASKING_FACTS, error))
+    /// Asks the instance about itself, and notes which options it took with another value.
+    pub(crate) fn facts(&mut self, control: &mut RunControl<'_>) -> Result<InstanceFacts> {
+        let facts = self.read_facts().map_err(|error| self.diagnose(ASKING_FACTS, error))?;
+        for LeftOut { option, value, reason, .. } in &facts.changed_options {
+            control.progress.note(&format!("arm {}: option {option}: asked {value}, {reason}", self.name));
+        }
+        Ok(facts)
     }
 
     fn read_facts(&self) -> Result<InstanceFacts> {
@@ -179,7 +184,13 @@ impl ActiveArm {
         let version_text = admin.version_text().map_err(Error::session(&self.name, ASKING_FACTS))?;
         let (facts, settings) = (admin.build_facts()?, admin.settings()?);
         let facts = facts.into_iter().map(|(name, value)| Setting { name, value }).collect();
-        Ok(InstanceFacts { version_text, facts, settings, warnings: self.instance.warnings() })
+        Ok(InstanceFacts {
+            version_text,
+            facts,
+            settings,
+            changed_options: self.instance.changed_options(),
+            warnings: self.instance.warnings(),
+        })
     }
 }
 
@@ -220,7 +231,8 @@ pub(crate) fn record(
     facts: Option<InstanceFacts>,
 ) -> rqps_store::Arm {
     let is_known = facts.is_some();
-    let InstanceFacts { version_text, facts, settings, warnings } = facts.unwrap_or_default();
+    let InstanceFacts { version_text, facts, settings, changed_options, warnings } =
+        facts.unwrap_or_default();
     let Ingredients { build, config, .. } = ingredients;
     let fact = |(name, value): (&str, &str)| Setting { name: name.to_owned(), value: value.to_owned() };
     let family = build.family.facts().map(fact);
@@ -238,7 +250,7 @@ pub(crate) fn record(
         config_name: config.name.clone(),
         config_hash: config.hash.clone(),
         config_text: text.to_owned(),
-        left_out: left_out.to_vec(),
+        left_out: left_out.iter().cloned().chain(changed_options).collect(),
         managed: managed
             .iter()
             .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })

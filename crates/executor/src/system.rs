@@ -4,7 +4,7 @@
 
 use crate::error::Result;
 use rqps_builds::{Build, CpuSet, Dirs, Watch};
-use rqps_model::{BuildSpec, Counter, Dbms, QueryPlan, ServerSetting, Settle};
+use rqps_model::{BuildSpec, Counter, Dbms, LeftOut, QueryPlan, ServerSetting, Settle};
 use rqps_probe::counters::CounterSet;
 use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
@@ -123,6 +123,11 @@ pub trait Instance: Send + Sync {
 
     /// How the config was turned into the instance's options.
     fn applied(&self) -> &Applied;
+
+    /// Options that it took with another value than the config's, with what it took as the reason.
+    fn changed_options(&self) -> Vec<LeftOut> {
+        Vec::new()
+    }
 
     /// PID of its main process. `None` if it has no process of its own: no CPU time is then charged to it.
     fn pid(&self) -> Option<u32>;

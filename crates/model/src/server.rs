@@ -13,14 +13,15 @@ pub struct Setting {
 /// Name of the facts of an arm that are warnings of its server about its config.
 pub const START_WARNING: &str = "start.warning";
 
-/// An option of the config that was not set because the build does not know it.
+/// An option of the config that was not set because the build does not know it, or that the build took with another
+/// value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Such as `vacuum_buffer_usage_limit`.
     pub option: String,
     /// The value in the config.
     pub value: String,
-    /// Why it was left out, as a phrase.
+    /// Why it was left out, or what the build took instead, as a phrase.
     pub reason: String,
     /// Whether the build refuses the value: it would not start with it.
     #[serde(default)]

@@ -11,6 +11,7 @@ use rqps_rocksdb_engine::protocol::{Request, Shape};
 use rqps_wire::Table;
 
 use crate::connection::Connection;
+use crate::taken::listed;
 
 pub(crate) struct RocksdbAdmin {
     pub arm: String,
@@ -80,28 +81,12 @@ impl Admin for RocksdbAdmin {
     fn settings(&mut self) -> Result<Vec<ServerSetting>> {
         let failed = self.failed("reading options");
         let text = self.connection.text(&Request::Options, "reading options").map_err(failed)?;
-        let mut prefix = None;
         let mut settings = self.block_cache()?;
-        for line in text.lines().map(str::trim) {
-            if let Some(section) = line.strip_prefix('[') {
-                prefix = match section.split([' ', ']']).next() {
-                    Some("DBOptions" | "CFOptions") => Some(""),
-                    Some("TableOptions/BlockBasedTable") => Some("block_based_table_factory."),
-                    _ => None,
-                };
-                continue;
-            }
-            if let (Some(prefix), Some((name, value))) = (prefix, line.split_once('=')) {
-                let name = format!("{prefix}{name}");
-                let is_configured = self.configured.contains(&name);
-                settings.push(ServerSetting {
-                    name,
-                    value: value.to_owned(),
-                    source: if is_configured { "config" } else { "default" }.to_owned(),
-                    default: !is_configured,
-                });
-            }
-        }
+        settings.extend(listed(&text).into_iter().map(|(name, value)| {
+            let is_configured = self.configured.contains(&name);
+            let source = if is_configured { "config" } else { "default" }.to_owned();
+            ServerSetting { name, value, source, default: !is_configured }
+        }));
         Ok(settings)
     }
 

@@ -2,7 +2,7 @@
 //! build's own db_bench.
 //!
 //! [`system`] starts engine processes and speaks with them by [`connection`]; [`driver`] runs steps: [`window`] leads
-//! one through its phases, [`metrics`] computes its figures.
+//! one through its phases, [`metrics`] computes its figures; [`taken`] compares an engine's options with its config's.
 
 mod admin;
 mod connection;
@@ -11,6 +11,7 @@ mod driver;
 mod metrics;
 mod settle;
 mod system;
+mod taken;
 mod window;
 
 pub use driver::{CLIENTS, DB_BENCH};

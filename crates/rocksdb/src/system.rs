@@ -9,17 +9,19 @@ use rqps_builds::{Build, CpuSet, Dirs, Watch, resolve_watched};
 use rqps_executor::{
     Address, Admin, Debt, Handle, Instance, Look, Result, ServerResult, SessionResult, SettleTick, System,
 };
-use rqps_model::{BuildSpec, Counter, Dbms, Settle};
+use rqps_model::{BuildSpec, Counter, Dbms, LeftOut, Settle};
 use rqps_probe::work::Work;
+use rqps_rocksdb_engine::protocol::Request;
 use rqps_servers::{
-    Applied, Config, HostLimits, HowCopied, Server, ServerHandle, ServerSpec, UnknownOption, cache_bytes,
-    data_key, load_config, load_config_for, snapshot, unknown_options,
+    Applied, Config, Error as Refusal, HostLimits, HowCopied, Server, ServerHandle, ServerSpec,
+    UnknownOption, cache_bytes, data_key, load_config, load_config_for, snapshot, unknown_options,
 };
 
 use crate::admin::{BLOCK_CACHE, RocksdbAdmin};
 use crate::connection::Connection;
 use crate::metrics::{Changes, TICKERS};
 use crate::settle;
+use crate::taken::{changed, listed, lost_filter};
 
 /// File name of an engine process's socket, in its own directory.
 const SOCKET: &str = "engine.sock";
@@ -89,8 +91,20 @@ impl System for Rocksdb {
             name == "use_direct_reads" && matches!(value.as_str(), "true" | "1") && !left_out(name)
         });
         let program = program_in(&spec.build.root);
+        // Who cannot read them here cannot read the arm's settings either, and is told why.
+        let options = Connection::open(&socket)
+            .and_then(|mut connection| connection.text(&Request::Options, "reading options"))
+            .unwrap_or_default();
+        let asked = spec.config.options.iter().filter(|(name, _)| !left_out(name));
+        let changed = changed(asked, &listed(&options));
+        if let Some(LeftOut { option, value, reason, .. }) = lost_filter(&changed) {
+            let message = format!("option {option}: asked {value}, {reason}: tables would have no filter");
+            server.stop_immediately();
+            let (dbms, version) = (spec.build.dbms, spec.build.version.clone());
+            return Err(Refusal::ConfigRefused { dbms, version, config: spec.config.name.clone(), message });
+        }
         let address = RocksdbAddress { socket, pid: server.pid(), reads_directly, program };
-        Ok(Box::new(RocksdbInstance { server, address, configured, block_cache }))
+        Ok(Box::new(RocksdbInstance { server, address, configured, block_cache, changed }))
     }
 
     fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> ServerResult<HowCopied> {
@@ -134,6 +148,8 @@ struct RocksdbInstance {
     address: RocksdbAddress,
     configured: Vec<String>,
     block_cache: Option<String>,
+    /// Options that the engine took with another value than the config's.
+    changed: Vec<LeftOut>,
 }
 
 impl Instance for RocksdbInstance {
@@ -143,6 +159,10 @@ impl Instance for RocksdbInstance {
 
     fn applied(&self) -> &Applied {
         self.server.applied()
+    }
+
+    fn changed_options(&self) -> Vec<LeftOut> {
+        self.changed.clone()
     }
 
     fn pid(&self) -> Option<u32> {

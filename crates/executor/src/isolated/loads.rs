@@ -208,7 +208,7 @@ impl Data {
         let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, reuses_data: true };
         self.restored_by = self.restore(blocks, arm, &options, control)?;
         let mut active = self.start(blocks, arm, options, control)?;
-        let (facts, applied) = (active.facts()?, active.instance.applied().clone());
+        let (facts, applied) = (active.facts(control)?, active.instance.applied().clone());
         active.instance.discard();
         let planned = &blocks.setup.plan.arms[arm];
         let is_base = planned.name == blocks.setup.plan.base;

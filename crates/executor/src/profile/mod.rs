@@ -201,7 +201,7 @@ impl Profiles<'_> {
         let task = Task { plan: &self.setup.plan, driver: self.setup.driver, arm: &active };
         load(&task, &self.setup.plan.first_test(), control)?;
         settle(&task, (0, self.setup.plan.workload.settle_seconds_max), control)?;
-        let facts = active.facts()?.facts;
+        let facts = active.facts(control)?.facts;
         let has_threads = !system.session_is_a_process();
         active.instance.stop(control.stop).map_err(not_started(name, &spec.data_dir))?;
         let to = self.setup.place.data_dir(LOADED);
