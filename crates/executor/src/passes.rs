@@ -3,7 +3,7 @@
 
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::run::Execution;
 use rqps_builds::CpuSet;
 use rqps_model::random::Stream;
@@ -93,18 +93,23 @@ impl Execution {
         Ok(self.writer().begin_block(&block)?)
     }
 
-    /// Records that a pass is done once all of its actions are.
-    pub(crate) fn finish_pass(&mut self, pass: u32) -> Result<()> {
-        let mut of_pass = self.schedule().actions.iter().filter(|action| action.pass == pass);
-        if of_pass.all(|action| self.done().contains(&action.seq)) {
+    /// Records that a pass is done once all of its actions are, but for those of arms that were given up.
+    pub(crate) fn finish_pass(&mut self, pass: u32, given_up: &BTreeMap<usize, Error>) -> Result<()> {
+        let actions = self.schedule().actions.iter();
+        let mut of_pass = actions
+            .filter(|action| action.pass == pass && !given_up.contains_key(&action.arm))
+            .map(|action| self.done().contains(&action.seq))
+            .peekable();
+        if of_pass.peek().is_some() && of_pass.all(|is_done| is_done) {
             self.writer().finish_block(pass, BlockStatus::Done, None)?;
         }
         Ok(())
     }
 
-    /// Finishes passes that an earlier process completed but was killed before it recorded it.
-    pub(crate) fn finish_passes(&mut self, run: &Run) -> Result<()> {
+    /// Finishes passes in which nothing is left to do: an earlier process completed them but was killed before it
+    /// recorded that, or the arm that they waited for was given up.
+    pub(crate) fn finish_passes(&mut self, run: &Run, given_up: &BTreeMap<usize, Error>) -> Result<()> {
         let mut running = run.blocks.iter().filter(|block| block.status == BlockStatus::Running);
-        running.try_for_each(|block| self.finish_pass(block.number))
+        running.try_for_each(|block| self.finish_pass(block.number, given_up))
     }
 }

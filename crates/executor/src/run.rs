@@ -138,7 +138,7 @@ impl Execution {
         } else {
             self.base_steps = base::read(run, &self.setup.plan.base)?;
             if self.several_passes() {
-                self.finish_passes(run)?;
+                self.finish_passes(run, &BTreeMap::new())?;
             }
         }
         self.writer.add_note(None, "resumed")?;
@@ -254,11 +254,16 @@ impl Execution {
                 self.load_anew(action)?;
             }
             match outcome {
+                Ok(()) if self.several_passes() => self.finish_pass(action.pass, &given_up)?,
                 Ok(()) => {}
                 Err(error) if error.faulty_arm().is_some() && self.may_give_up(action.arm) => {
                     drop(active.take(action.arm));
                     self.note_given_up(action.arm, &error, control)?;
                     given_up.insert(action.arm, error);
+                    if self.several_passes() {
+                        let run = self.writer.run()?;
+                        self.finish_passes(&run, &given_up)?;
+                    }
                 }
                 Err(error) => {
                     if !active.is_empty() && matches!(error, Error::Interrupted) {
@@ -356,15 +361,12 @@ impl Execution {
         };
         self.writer.finish_action(&record, done.observation.as_ref())?;
         self.done.insert(action.seq);
-        if self.several_passes() {
-            self.finish_pass(action.pass)?;
-        }
         control.progress.action_finished(action.seq, &arm, action.kind.name(), &result);
         Ok(())
     }
 
     /// Starts the arm's server if the action needs one. The action has not begun if this fails.
-    fn prepare(&mut self, action: &Action, active: &mut Servers, control: &RunControl<'_>) -> Result<()> {
+    fn prepare(&mut self, action: &Action, active: &mut Servers, control: &mut RunControl<'_>) -> Result<()> {
         active.run_only(action.arm, control)?;
         if active.has(action.arm) {
             return Ok(());
@@ -454,7 +456,7 @@ impl Execution {
     }
 
     /// Creates a data directory and starts a server on it.
-    fn start_fresh(&mut self, index: usize, control: &RunControl<'_>) -> Result<ActiveArm> {
+    fn start_fresh(&mut self, index: usize, control: &mut RunControl<'_>) -> Result<ActiveArm> {
         let spec = self.spec(index);
         let arm = &self.setup.plan.arms[index];
         let system = self.setup.ingredients[index].system;
@@ -466,7 +468,7 @@ impl Execution {
             arm.name == self.setup.plan.base,
             &self.setup.ingredients[index],
             Some(&applied),
-            Some(active.facts()?),
+            Some(active.facts(control)?),
         );
         self.writer.put_arm(&entry)?;
         Ok(active)

@@ -60,6 +60,34 @@ fn an_arm_that_does_not_start_is_given_up_and_resume_measures_only_this_arm() {
     assert!(attempts(&run).iter().all(|one| attempts(&after).contains(one)), "measured windows are kept");
 }
 
+/// The passes of the others are done, so that verdicts use them; the arm's own are added to them by a resume.
+#[test]
+fn passes_are_done_without_an_arm_that_was_given_up() {
+    let steps = "steps = [\"put-1\", \"sum-1\"]";
+    let all = moments("passes = 3", steps, 3);
+    for dies_at in [None, Some(all * 2 / 3), Some(all - 8)] {
+        world::replace(World::new(1));
+        let scene = Scene::new("passes = 3", steps, 3);
+        match dies_at {
+            Some(moment) => fault_at(moment, Fault::Death),
+            None => world::with(|world| _ = world.refused.insert("13".to_owned())),
+        }
+        let end = scene.execute();
+        let End::Finished(Finish::Partly(errors)) = &end else { panic!("{dies_at:?}: {end:?}") };
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        let expect_done = || {
+            let run = scene.results();
+            let states: Vec<_> = run.blocks.iter().map(|block| block.status).collect();
+            assert_eq!(states, [BlockStatus::Done; 3], "{dies_at:?}");
+        };
+        expect_done();
+        world::with(|world| world.refused.clear());
+        assert!(matches!(scene.execute(), End::Finished(Finish::Complete)));
+        expect_done();
+        assert_eq!(scene.results().windows.len(), 3 * 3 * 2, "{dies_at:?}");
+    }
+}
+
 #[test]
 fn a_full_disk_ends_the_run_and_no_measured_window_is_lost() {
     let near_end = moments("", STEPS, 2) - 8;
