@@ -201,6 +201,7 @@ impl Assembled {
             let sampled = Vec::new();
             self.results.push(Placed { arm: found.arm, step, repeat, measurement, values, sampled, source });
         }
+        self.number_apart(given.is_empty())?;
         // A file's numbers may have gaps: blocks have none.
         let numbers: BTreeSet<u32> = self.results.iter().map(|result| result.repeat).collect();
         let numbers: BTreeMap<u32, u32> = numbers.into_iter().zip(1..).collect();
@@ -209,6 +210,33 @@ impl Assembled {
         }
         self.repeats = self.repeats.max(numbers.len() as u32);
         self.results.sort_by_key(|result| (result.repeat, result.step, result.arm));
+        Ok(())
+    }
+
+    /// Numbers the repeats of an arm anew, in their order, if a test's other arms have none of its numbers: no block
+    /// would have two arms.
+    ///
+    /// # Errors
+    /// If such repeats were given by the user.
+    fn number_apart(&mut self, may_number: bool) -> Result<()> {
+        let mut of_step: BTreeMap<usize, BTreeMap<usize, BTreeSet<u32>>> = BTreeMap::new();
+        for one in &self.results {
+            of_step.entry(one.step).or_default().entry(one.arm).or_default().insert(one.repeat);
+        }
+        for result in &mut self.results {
+            let arms = &of_step[&result.step];
+            let own = &arms[&result.arm];
+            let mut others = arms.iter().filter(|(arm, _)| **arm != result.arm).peekable();
+            if others.peek().is_none() || others.any(|(_, other)| !own.is_disjoint(other)) {
+                continue;
+            }
+            if !may_number {
+                let (test, arm) = (self.steps[result.step].name.clone(), self.arms[result.arm].name.clone());
+                return Err(Error::NoCommonRepeat { test, arm });
+            }
+            let before = own.iter().filter(|number| **number < result.repeat).count();
+            result.repeat = before as u32 + 1;
+        }
         Ok(())
     }
 

@@ -57,6 +57,11 @@ pub enum Error {
         "{first} and {second}: two results of {test} on {arm} in one --repeat; give each repeat a --repeat of its own"
     )]
     RepeatTwice { first: Place, second: Place, test: String, arm: String },
+    /// No repeat of a test has results of two arms.
+    #[error(
+        "{test}: no --repeat has a result of {arm} and one of another arm; give each repeat the files of all arms"
+    )]
+    NoCommonRepeat { test: String, arm: String },
     /// An arm that was named has results of several versions.
     #[error(
         "{arm}: {} in {}, but {} in {}: these are no repeats of one arm; give each version a name of its own, \

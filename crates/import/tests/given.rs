@@ -403,3 +403,19 @@ fn rates_per_minute_are_told_to_be_shown_per_second() {
     let note = "rates that the file gives per minute are shown per second: a";
     assert!(assembled.notes.iter().any(|(_, text)| text == note), "{:?}", assembled.notes);
 }
+
+/// Whose repeats have other numbers than those of base was measured all the same.
+#[test]
+fn arms_without_a_common_number_are_numbered_anew() {
+    let csv =
+        b"arm,test,repeat,rate\nold,a,1,101\nold,a,3,102\nnew,a,2,91\nnew,a,4,92\nold,b,1,11\nnew,b,1,9\n";
+    let assembled = import(&[("", csv)], &[]).unwrap();
+    let of_a: Vec<_> = rates(&assembled).into_iter().filter(|(_, _, rate)| *rate > 50.0).collect();
+    assert_eq!(of_a, [("old", 1, 101.0), ("new", 1, 91.0), ("old", 2, 102.0), ("new", 2, 92.0)]);
+}
+
+#[test]
+fn names_in_another_encoding_are_refused_before_two_become_one() {
+    let why = refused(&[("", b"arm,test,repeat,rate\nold,t\xe4st,1,100\nold,t\xfcst,2,200\n")], &[]);
+    assert!(why.contains("a.csv, line 2: a name that is not UTF-8"), "{why}");
+}

@@ -364,6 +364,13 @@ fn files_of_rates_alone_have_nothing_to_explain_and_gate_says_what_is_missing() 
     bench.call(&["import", &csv.display().to_string(), "--name", "two"]).expect(0);
     let gate = bench.call(&["gate", "two"]);
     assert!(gate.stdout.contains("too few repeats") && !gate.stdout.contains("resume"), "{}", gate.stdout);
+    let rows =
+        |arm: &str, test: &str| (1..=3).map(|n| format!("{arm},{test},{n},10{n}\n")).collect::<String>();
+    let all = [rows("old", "a"), rows("new", "a"), rows("old", "b")].concat();
+    fs::write(&csv, format!("arm,test,repeat,rate\n{all}")).unwrap();
+    bench.call(&["import", &csv.display().to_string(), "--name", "part"]).expect(0);
+    let gate = bench.call(&["gate", "part"]).expect(3).stdout;
+    assert!(gate.contains("NO RESULT b on new: it is not among the files"), "{gate}");
 }
 
 /// What sysbench prints at the end, after 10 s.

@@ -50,14 +50,16 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let failed =
         goodput.map(|goodput| throughput - goodput).filter(|failed| *failed >= FAILED_MIN * throughput);
     let failed = failed.filter(|failed| *failed > 0.0);
+    // Of all arms alike, however few requests failed.
+    let succeeded = goodput.filter(|goodput| *goodput < throughput).unwrap_or(throughput);
     let work = match (elapsed_us, requests) {
         (Some(us), _) if failed.is_some() => {
             let seconds = us as f64 / 1e6;
             let errors = failed.map(|failed| (failed * seconds).round() as u64);
-            Work { errors, ..Work::in_time(&TRANSACTIONS, goodput.unwrap_or(0.0) * seconds, us) }
+            Work { errors, ..Work::in_time(&TRANSACTIONS, succeeded * seconds, us) }
         }
         (Some(us), Some(requests)) if requests > 0.0 => {
-            let rate = if is_wrong { requests / (us as f64 / 1e6) } else { throughput };
+            let rate = if is_wrong { requests / (us as f64 / 1e6) } else { succeeded };
             Work { events: Some(requests as u64), ..Work::in_time(&TRANSACTIONS, rate * us as f64 / 1e6, us) }
         }
         _ if is_wrong => {
@@ -66,14 +68,14 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
                 "throughput is below goodput, and without requests and time it cannot be recomputed",
             ));
         }
-        (Some(us), _) => Work::in_time(&TRANSACTIONS, throughput * us as f64 / 1e6, us),
+        (Some(us), _) => Work::in_time(&TRANSACTIONS, succeeded * us as f64 / 1e6, us),
         _ if failed.is_some() => {
             return Err(Broken::at(
                 line,
                 "goodput is below throughput, and no time tells how many requests failed",
             ));
         }
-        _ => Work::rate(&TRANSACTIONS, throughput),
+        _ => Work::rate(&TRANSACTIONS, succeeded),
     };
     let value = |name: &'static str, unit: &'static str, value: Option<f64>, json: &Json| {
         let published = json.as_str().map_or_else(|| json.to_string(), str::to_owned);

@@ -103,6 +103,10 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         let per = rate_unit::parse(unit.unwrap_or("queries"))
             .map_err(|why| Broken::at(line, format!("unit: {:?} {why}", unit.unwrap_or_default())))?;
         let (arm, test) = (cell(0)?, cell(1)?);
+        if [arm, test].iter().any(|name| name.contains(char::REPLACEMENT_CHARACTER)) {
+            let why = "a name that is not UTF-8: convert the file, such as by `iconv -f latin1 -t utf-8`";
+            return Err(Broken::at(line, why));
+        }
         if let Some(before) = known.insert([arm, test, repeat].map(str::to_owned), line) {
             let why = format!("{test} on {arm}, repeat {repeat}, is in line {before} already");
             return Err(Broken::at(line, why));

@@ -7,7 +7,7 @@ use crate::comparison::Comparison;
 use crate::document::{Block, Document, Table};
 use crate::error::Result;
 use crate::format::{Format, Screen};
-use crate::gate::{ArmAtGate, GateRules, Outcome};
+use crate::gate::{ArmAtGate, GateRules, Outcome, not_imported};
 use crate::render::render;
 use crate::tables::{arrivals, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
@@ -37,6 +37,10 @@ pub(super) fn markdown(
     };
     document.push(Block::Heading(2, format!("rqps gate: {result}{open}")));
     document.push_warnings(&warnings);
+    let missing = not_imported(judged);
+    if !missing.is_empty() {
+        document.push(Block::Items(missing));
+    }
     if !is_judged {
         let run = judged.run.folder.name();
         let blocks = judged.verdicts.blocks_done;
