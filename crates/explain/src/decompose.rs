@@ -61,9 +61,7 @@ pub(crate) fn decompose(figures: &Figures) -> Option<Decomposition> {
             let null: Vec<&Part> = null.iter().map(|tree| &tree[at]).collect();
             combine(&own, &null, figures.replicated)
         })
-        .filter(|part| {
-            part.name != PartName::Client || part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0
-        })
+        .filter(|part| part.name != PartName::Client || is_there(part))
         .collect();
     let rest =
         parts.last().and_then(|waiting| waiting.of.iter().find(|kind| kind.name == PartName::Unexplained));
@@ -228,6 +226,11 @@ fn logarithmic_mean(a: f64, b: f64) -> f64 {
     if log.abs() < 1e-9 { f64::midpoint(a, b) } else { (a - b) / log }
 }
 
+/// Whether a part takes time on either arm.
+fn is_there(part: &Part) -> bool {
+    part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0
+}
+
 /// The means of one part over blocks, with the interval of its change.
 fn combine(own: &[&Part], null: &[&Part], replicated: bool) -> Part {
     let mean = |of: fn(&Part) -> f64| own.iter().map(|part| of(part)).sum::<f64>() / own.len() as f64;
@@ -240,7 +243,6 @@ fn combine(own: &[&Part], null: &[&Part], replicated: bool) -> Part {
         combine(&own, &null, replicated)
     };
     let of = (0..first.map_or(0, |part| part.of.len())).map(inner);
-    let is_there = |part: &Part| part.base_us_per_op != 0.0 || part.arm_us_per_op != 0.0;
     let name = first.map_or(PartName::Operation, |part| part.name);
     let (base, arm) = (mean(|part| part.base_us_per_op), mean(|part| part.arm_us_per_op));
     let whole = part(name, base, arm, mean(|part| part.change_us_per_op), half);

@@ -16,6 +16,13 @@ use crate::error::Result;
 use crate::foreground::Foreground;
 use crate::quantity::{Quantity, quantity};
 
+/// CPU time of all programs of the host, microseconds, from a window's metrics by name. Imported results may have the
+/// sum alone. `None` if it was not measured.
+pub fn host_cpu_us(metric: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    let sum = || Some(metric("host_user_us")? + metric("host_system_us")?);
+    sum().or_else(|| metric("host_busy_us"))
+}
+
 /// Metric: CPU time of the client program.
 pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
 /// Metrics of an rqps that waits for an engine: how long its threads used and queued for a CPU, and those of the engine

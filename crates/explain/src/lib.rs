@@ -41,6 +41,7 @@ pub use commits::{promise_of, waiting_commits};
 use context::Context;
 pub use error::{Error, Result};
 use figures::Reader;
+pub use figures::host_cpu_us;
 pub use model::{
     Cause, Certainty, Commits, Decomposition, Difference, DifferenceKind, Evidence, ExplainRequest,
     Explanation, Finding, Part, PartName, RATIO_HIGH, RATIO_LOW, WaitingCommits, Word,

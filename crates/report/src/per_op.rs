@@ -23,6 +23,7 @@
 //! is printed as `~`; if only the base's is, as `>` and the ratio to the smallest value that would count. 0/0
 //! is 1.
 
+use rqps_explain::host_cpu_us;
 use rqps_model::Metrics;
 use rqps_store::{Load, Recorded, Window};
 
@@ -167,9 +168,7 @@ impl PerOp {
         let value = match self.source {
             Source::Metric(name) => cost.metric(name)? / cost.operations,
             Source::HostCpu => {
-                // Imported results may have the sum alone.
-                let sum = || Some(cost.metric("host_user_us")? + cost.metric("host_system_us")?);
-                let busy_us = sum().or_else(|| cost.metric("host_busy_us"))?;
+                let busy_us = host_cpu_us(|name| cost.metric(name))?;
                 busy_us / (cost.metric("cpus")? * CPU_US_PER_UNIT) / cost.operations
             }
             Source::Rate => cost.operations / (cost.elapsed_us / 1e6),

@@ -47,18 +47,12 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     // No request is good that was not made: this throughput is that of the requests not aborted, or half of it.
     let is_wrong = goodput.is_some_and(|goodput| goodput > throughput * 1.001);
     // What was aborted is no work: a server that refuses a part of it is quickly done with it.
-    let failed =
-        goodput.map(|goodput| throughput - goodput).filter(|failed| *failed >= FAILED_MIN * throughput);
-    let failed = failed.filter(|failed| *failed > 0.0);
+    let failed = goodput.map(|goodput| throughput - goodput);
+    let failed = failed.filter(|failed| *failed > 0.0 && *failed >= FAILED_MIN * throughput);
     // Of all arms alike, however few requests failed.
     let succeeded = goodput.filter(|goodput| *goodput < throughput).unwrap_or(throughput);
     let work = match (elapsed_us, requests) {
-        (Some(us), _) if failed.is_some() => {
-            let seconds = us as f64 / 1e6;
-            let errors = failed.map(|failed| (failed * seconds).round() as u64);
-            Work { errors, ..Work::in_time(&TRANSACTIONS, succeeded * seconds, us) }
-        }
-        (Some(us), Some(requests)) if requests > 0.0 => {
+        (Some(us), Some(requests)) if requests > 0.0 && failed.is_none() => {
             let rate = if is_wrong { requests / (us as f64 / 1e6) } else { succeeded };
             Work { events: Some(requests as u64), ..Work::in_time(&TRANSACTIONS, rate * us as f64 / 1e6, us) }
         }
@@ -68,7 +62,11 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
                 "throughput is below goodput, and without requests and time it cannot be recomputed",
             ));
         }
-        (Some(us), _) => Work::in_time(&TRANSACTIONS, succeeded * us as f64 / 1e6, us),
+        (Some(us), _) => {
+            let seconds = us as f64 / 1e6;
+            let errors = failed.map(|failed| (failed * seconds).round() as u64);
+            Work { errors, ..Work::in_time(&TRANSACTIONS, succeeded * seconds, us) }
+        }
         _ if failed.is_some() => {
             return Err(Broken::at(
                 line,

@@ -79,11 +79,12 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let missed = || arms.iter().flat_map(|arm| &arm.lines).filter_map(|line| line.missed.as_ref());
     let is_judged = verdicts().any(is_reached) || missed().next().is_some();
     let fails_on_missed = missed().any(|missed| rules.fails_on_missed(missed));
+    let not_imported = not_imported(&judged);
     let outcome = if fails_on_missed || verdicts().any(|verdict| rules.is_regression(verdict)) {
         Outcome::Regressed
     } else if run.status.status == Status::Failed
         || !run.without_result().is_empty()
-        || !not_imported(&judged).is_empty()
+        || !not_imported.is_empty()
     {
         Outcome::Incomplete
     } else if !is_judged || verdicts().any(|verdict| rules.is_missing(verdict)) {
@@ -93,7 +94,13 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     };
     Ok(Gate {
         outcome,
-        markdown: summary::markdown(&judged, &comparison, &arms, rules, (outcome, is_judged))?,
+        markdown: summary::markdown(
+            &judged,
+            &comparison,
+            (&arms, not_imported),
+            rules,
+            (outcome, is_judged),
+        )?,
         junit: junit::xml(&judged, &arms, rules)?,
         json: benchmark::json(&judged, &arms)?,
     })

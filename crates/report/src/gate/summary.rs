@@ -7,7 +7,7 @@ use crate::comparison::Comparison;
 use crate::document::{Block, Document, Table};
 use crate::error::Result;
 use crate::format::{Format, Screen};
-use crate::gate::{ArmAtGate, GateRules, Outcome, not_imported};
+use crate::gate::{ArmAtGate, GateRules, Outcome};
 use crate::render::render;
 use crate::tables::{arrivals, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
@@ -15,7 +15,7 @@ use crate::verdict_lines::{Judged, Line};
 pub(super) fn markdown(
     judged: &Judged<'_>,
     comparison: &Comparison<'_>,
-    arms: &[ArmAtGate<'_>],
+    (arms, not_imported): (&[ArmAtGate<'_>], Vec<String>),
     rules: &GateRules,
     (outcome, is_judged): (Outcome, bool),
 ) -> Result<String> {
@@ -37,9 +37,8 @@ pub(super) fn markdown(
     };
     document.push(Block::Heading(2, format!("rqps gate: {result}{open}")));
     document.push_warnings(&warnings);
-    let missing = not_imported(judged);
-    if !missing.is_empty() {
-        document.push(Block::Items(missing));
+    if !not_imported.is_empty() {
+        document.push(Block::Items(not_imported));
     }
     if !is_judged {
         let run = judged.run.folder.name();
