@@ -107,13 +107,14 @@ impl Server {
     }
 
     /// Suspends all its processes until [`Server::thaw`]; returns when none runs. Work that becomes due
-    /// meanwhile, such as a checkpoint, is due when they resume.
+    /// meanwhile, such as a checkpoint, is due when they resume. No effect if it has exited: who needs it next finds
+    /// that it died, and says so of its own arm.
     ///
     /// # Errors
     /// If a process does not stop within 30 s; all are resumed then.
     pub fn freeze(&mut self) -> Result<()> {
         if !self.alive() {
-            return Err(Error::NotFrozen { pid: self.pid(), reason: "it has exited".to_owned() });
+            return Ok(());
         }
         self.frozen = true;
         freeze::freeze(self.pid()).inspect_err(|_| self.thaw())
