@@ -173,8 +173,10 @@ impl ActiveArm {
     /// Asks the instance about itself, and notes which options it took with another value.
     pub(crate) fn facts(&mut self, control: &mut RunControl<'_>) -> Result<InstanceFacts> {
         let facts = self.read_facts().map_err(|error| self.diagnose(ASKING_FACTS, error))?;
-        for LeftOut { option, value, reason, .. } in &facts.changed_options {
-            control.progress.note(&format!("arm {}: option {option}: asked {value}, {reason}", self.name));
+        for LeftOut { option, value, taken, .. } in &facts.changed_options {
+            let taken = taken.as_deref().unwrap_or_default();
+            let text = format!("arm {}: adjusted by the engine: {option} from {value} to {taken}", self.name);
+            control.progress.note(&text);
         }
         Ok(facts)
     }

@@ -124,7 +124,7 @@ pub trait Instance: Send + Sync {
     /// How the config was turned into the instance's options.
     fn applied(&self) -> &Applied;
 
-    /// Options that it took with another value than the config's, with what it took as the reason.
+    /// Options that it took with another value than the config's.
     fn changed_options(&self) -> Vec<LeftOut> {
         Vec::new()
     }

@@ -9,6 +9,7 @@
 mod mysql;
 mod needs;
 mod postgres;
+mod rocksdb;
 mod rule;
 mod statements;
 mod way;
@@ -50,7 +51,7 @@ fn is_uncounted(cause: Cause) -> bool {
 }
 
 fn rule_of(setting: &str) -> Option<&'static Rule> {
-    rule::rule_of(mysql::SETTINGS.iter().chain(&postgres::SETTINGS), setting)
+    rule::rule_of(mysql::SETTINGS.iter().chain(&postgres::SETTINGS).chain(&rocksdb::SETTINGS), setting)
 }
 
 /// A cause that a suspect can affect, and whether the arm has more of it; `None` if either is possible.

@@ -17,9 +17,9 @@ use crate::model::{Difference, DifferenceKind};
 /// that are configured alike.
 const NOT_COMPARED: &str = "\
     DateStyle TimeZone application_name archive_command basedir bind_address build_id character_sets_dir cluster_name \
-    config_file data_directory data_directory_mode datadir default_text_search_config error_count event_source \
-    explain_json_format_version external_pid_file general_log_file gtid_binlog_pos gtid_binlog_state \
-    gtid_current_pos gtid_executed gtid_purged hba_file hostname ident_file in_hot_standby \
+    config_file data_directory data_directory_mode datadir db_host_id db_log_dir default_text_search_config \
+    error_count event_source explain_json_format_version external_pid_file general_log_file gtid_binlog_pos \
+    gtid_binlog_state gtid_current_pos gtid_executed gtid_purged hba_file hostname ident_file in_hot_standby \
     information_schema_stats_expiry innodb_version is_superuser krb_server_keyfile last_gtid lc_messages \
     lc_messages_dir lc_monetary lc_numeric lc_time listen_addresses log_bin_basename log_bin_index log_directory \
     log_error log_timezone max_connections max_stack_depth open_files_limit original_server_version pid_file \
@@ -28,7 +28,7 @@ const NOT_COMPARED: &str = "\
     session_authorization shared_memory_size shared_memory_size_in_huge_pages slave_load_tmpdir \
     slow_query_log_file socket system_time_zone timestamp tls_version tmpdir unix_socket_directories version \
     version_comment version_compile_machine version_compile_os version_compile_zlib version_malloc_library \
-    version_source_revision version_ssl_library warning_count";
+    version_source_revision version_ssl_library wal_dir warning_count";
 
 /// Units of sizes, in bytes.
 pub(crate) const SIZES: [(&str, i64); 5] =
@@ -83,6 +83,9 @@ type Known = BTreeMap<String, (String, bool)>;
 const IMPLICIT_SOURCES: [&str; 5] = ["default", "override", "COMPILED", "COMPILE-TIME", "AUTO"];
 /// The source given by servers that do not report where a value comes from.
 const UNKNOWN: &str = "unknown";
+
+/// RocksDB's option whose value releases name differently.
+const FILTER: &str = "block_based_table_factory.filter_policy";
 
 /// The fact of a directory that is a list.
 const MOUNT_OPTIONS: &str = "mount_options";
@@ -154,6 +157,9 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
                 Some((old, _)) if old.is_empty() => return None,
                 Some((old, new)) => (base, arm) = (Some(old), Some(new)),
                 None if meaning(old) == meaning(new) => return None,
+                None if name == FILTER && is_one_filter(old, new) => return None,
+                // One release writes the parts of a value with their names, another without.
+                None if old.starts_with('{') != new.starts_with('{') => return None,
                 None => {}
             }
         }
@@ -162,11 +168,13 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
     names.into_iter().filter_map(difference).collect()
 }
 
-/// The elements that differ between two lists of switches, `a=on,b=off`, ignoring those that one version does
-/// not know. None if the values are not such lists.
+/// The elements that differ between two lists of switches, `a=on,b=off` or RocksDB's `{a=1;b=2;}`, ignoring those that
+/// one version does not know. None if the values are not such lists.
 fn switches(before: &str, after: &str) -> Option<(String, String)> {
     let list = |value: &str| -> Option<BTreeMap<String, String>> {
-        let pairs = value.split(',').map(|switch| switch.split_once('='));
+        let braced = value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        let (inner, separator) = braced.map_or((value, ','), |inner| (inner.trim_end_matches(';'), ';'));
+        let pairs = inner.split(separator).map(|switch| switch.split_once('='));
         let pairs: Option<BTreeMap<_, _>> =
             pairs.map(|pair| pair.map(|(a, b)| (a.into(), b.into()))).collect();
         pairs.filter(|pairs| pairs.len() > 1)
@@ -178,6 +186,18 @@ fn switches(before: &str, after: &str) -> Option<(String, String)> {
         found.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
     };
     Some((differing(&before, &after), differing(&after, &before)))
+}
+
+/// Whether two names are of one filter: releases of RocksDB before 7 do not tell its bits per key, and call it
+/// `rocksdb.BuiltinBloomFilter`, later ones `bloomfilter:10:false`.
+fn is_one_filter(before: &str, after: &str) -> bool {
+    let kind = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        ["bloom", "ribbon"].into_iter().find(|kind| name.contains(kind))
+    };
+    let bits = |name: &str| name.split(':').nth(1).and_then(|bits| bits.parse::<f64>().ok());
+    let has_same_bits = bits(before).zip(bits(after)).is_none_or(|(before, after)| before == after);
+    kind(before).is_some() && kind(before) == kind(after) && has_same_bits
 }
 
 /// Normalizes a value: versions differ in whether they print units of sizes, the empty string for `off`,
@@ -235,11 +255,14 @@ fn differing(kind: DifferenceKind, name: &str, base: Option<&str>, arm: Option<&
     })
 }
 
-/// Options that exactly one of the two builds does not know.
+/// Options that exactly one of the two builds does not know. Those that a build took with another value are settings.
 fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
-    let find = |list: &[LeftOut], option: &str| list.iter().find(|left| left.option == option).cloned();
+    let is_out = |left: &&LeftOut| left.taken.is_none();
+    let find = |list: &[LeftOut], option: &str| {
+        list.iter().filter(is_out).find(|left| left.option == option).cloned()
+    };
     let names: BTreeSet<&String> =
-        base.left_out.iter().chain(&arm.left_out).map(|left| &left.option).collect();
+        base.left_out.iter().chain(&arm.left_out).filter(is_out).map(|left| &left.option).collect();
     let difference = |name: &String| {
         let (before, after) = (find(&base.left_out, name), find(&arm.left_out, name));
         let (value, reason) = match (&before, &after) {
@@ -377,6 +400,7 @@ mod tests {
         assert_eq!(switches("a=on,b=on", "a=on,b=off,c=on"), Some(("b=on".into(), "b=off".into())));
         assert_eq!(switches("a=on,b=on", "a=on,b=on,c=on"), Some((String::new(), String::new())));
         assert_eq!(switches("4096", "8192"), None);
+        assert_eq!(switches("{ttl=0;a=1;}", "{b=2;a=3;}"), Some(("a=1".into(), "a=3".into())));
     }
 
     #[test]
@@ -385,6 +409,15 @@ mod tests {
         let is_set = |option: &str| is_in_config(text, option);
         assert!(is_set("innodb_idle_flush_pct") && is_set("skip_name_resolve") && is_set("innodb_page_size"));
         assert!(!is_set("innodb_page"));
+    }
+
+    #[test]
+    fn one_filter_has_several_names() {
+        assert!(is_one_filter("rocksdb.BuiltinBloomFilter", "bloomfilter:10:false"));
+        assert!(is_one_filter("{id=bloomfilter:10:false;}", "bloomfilter:10:true"));
+        assert!(!is_one_filter("bloomfilter:5:false", "bloomfilter:10:false"));
+        assert!(!is_one_filter("rocksdb.BuiltinBloomFilter", "ribbonfilter:10:0"));
+        assert!(!is_one_filter("nullptr", "bloomfilter:10:false"));
     }
 
     #[test]

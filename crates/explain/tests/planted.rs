@@ -188,6 +188,38 @@ fn an_rqps_that_waits_for_an_engine_is_no_client() {
     assert!(is_of_client(&server).into_iter().any(|is_there| is_there), "{server:#?}");
 }
 
+/// Options of an engine, by the names that its releases give them.
+#[test]
+fn a_smaller_block_cache_is_named_with_the_misses_that_it_causes() {
+    const CACHE: &str = "block_based_table_factory.block_cache.capacity";
+    const FILTER: &str = "block_based_table_factory.filter_policy";
+    let extra = [
+        figure(READS, Observed::SessionCpuUs, 20.0, 60.0),
+        figure(READS, Observed::Counter("tickers", "", "block.cache.miss"), 0.1, 0.9),
+        figure(READS, Observed::Metric("compaction_written_bytes"), 100.0, 300.0),
+    ];
+    let spec = Spec {
+        dbms: "rocksdb",
+        arms: vec![("old", "10.10.1"), ("control", "10.10.1"), ("new", "10.10.1")],
+        effects: vec![(2, READS, 0.4, 3.0)],
+        extra: extra.into_iter().flatten().collect(),
+        settings: vec![
+            (0, CACHE, "33554432"),
+            (2, CACHE, "1048576"),
+            (0, FILTER, "bloomfilter:10:false"),
+            (2, FILTER, "rocksdb.BuiltinBloomFilter"),
+        ],
+        ..Spec::default()
+    };
+    let found = explained(&spec, READS);
+    let misses = finding(&found, Cause::BufferMisses).unwrap_or_else(|| panic!("{found:#?}"));
+    let named = "block_cache.capacity (1048576, base 33554432)";
+    assert!(misses.sentence.contains(named), "{found:#?}");
+    assert_eq!(names(&found, FILTER), 0, "{found:#?}");
+    let compacted = finding(&found, Cause::Compaction).unwrap_or_else(|| panic!("{found:#?}"));
+    assert!(!compacted.sentence.contains(CACHE), "{found:#?}");
+}
+
 /// If the rate is undecided, the reason for the cost's verdict comes first.
 #[test]
 fn more_work_does_not_explain_a_lower_cost() {

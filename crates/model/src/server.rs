@@ -26,6 +26,9 @@ pub struct LeftOut {
     /// Whether the build refuses the value: it would not start with it.
     #[serde(default)]
     pub refused: bool,
+    /// What the build took instead of the value; `None` if the option was not set at all.
+    #[serde(default)]
+    pub taken: Option<String>,
 }
 
 /// A setting as reported by the server.

@@ -14,7 +14,7 @@ use crate::document::{Block, Column};
 use crate::error::{Error, Result};
 use crate::families;
 use crate::number;
-use crate::reading::Reading;
+use crate::reading::{Reading, is_unmeasured};
 use crate::verdict_lines::Judged;
 
 /// An arm with its run.
@@ -30,8 +30,10 @@ pub(crate) struct ComparedArm<'a> {
 /// Arms relative to a base, the steps to show, and warnings for every table.
 pub(crate) struct Comparison<'a> {
     pub base: ComparedArm<'a>,
-    /// All arms, base included, in the plan's order.
+    /// All arms with results, base included, in the plan's order.
     pub arms: Vec<ComparedArm<'a>>,
+    /// The other arms of runs that have results: no table of results has a place for them.
+    unmeasured: Vec<ComparedArm<'a>>,
     run_warnings: Vec<String>,
     /// Warnings about missed target rates of background writes.
     rate_warnings: Vec<String>,
@@ -190,9 +192,14 @@ impl<'a> Comparison<'a> {
             }
         };
         let run_warnings = readings.iter().filter_map(|reading| incomplete(reading.run)).collect();
+        let is_left_out = |compared: &ComparedArm<'a>| {
+            !std::ptr::eq(compared.arm, base.arm) && is_unmeasured(compared.run, &compared.arm.name)
+        };
+        let (unmeasured, arms) = arms.into_iter().partition(is_left_out);
         let mut comparison = Self {
             base,
             arms,
+            unmeasured,
             run_warnings,
             rate_warnings: Vec::new(),
             selected: None,
@@ -235,7 +242,25 @@ impl<'a> Comparison<'a> {
     }
 
     pub fn find(&self, arm: &Arm) -> Option<&ComparedArm<'a>> {
-        self.arms.iter().find(|compared| std::ptr::eq(compared.arm, arm))
+        self.arms.iter().chain(&self.unmeasured).find(|compared| std::ptr::eq(compared.arm, arm))
+    }
+
+    /// Base first, then the others, also those without results.
+    pub fn all_arms(&self) -> Vec<ComparedArm<'a>> {
+        self.base_first().into_iter().chain(self.unmeasured.iter().copied()).collect()
+    }
+
+    /// Names the arms without results, with why if that is known; `None` if all have some.
+    pub fn without_results(&self) -> Option<String> {
+        let each = self.unmeasured.iter().map(|compared| {
+            let is_own = |note: &&rqps_store::Note| note.arm.as_deref() == Some(&*compared.arm.name);
+            let why = compared.run.notes.iter().rev().find(is_own).map(|note| format!(" ({})", note.text));
+            format!("{}{}", compared.label(), why.unwrap_or_default())
+        });
+        let each: Vec<String> = each.collect();
+        let them = if each.len() == 1 { "it" } else { "them" };
+        (!each.is_empty())
+            .then(|| format!("Without results so far: {}; tables leave {them} out.", each.join("; ")))
     }
 
     /// Whether all tests are shown.
@@ -276,6 +301,12 @@ impl<'a> Comparison<'a> {
     /// All arms but base, in the plan's order.
     pub fn others(&self) -> impl Iterator<Item = &ComparedArm<'a>> {
         self.arms.iter().filter(|compared| !std::ptr::eq(compared.arm, self.base.arm))
+    }
+
+    /// That no arm has results to compare with base's.
+    pub fn nothing_to_compare(&self) -> String {
+        let with_results = if self.unmeasured.is_empty() { "" } else { " with results" };
+        format!("There is no other arm{with_results} to compare {} with.", self.base.label())
     }
 
     /// All arms but base, each paired with base.

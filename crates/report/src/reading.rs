@@ -31,6 +31,16 @@ const INSTRUCTIONS: &str = "server_instructions_user";
 /// Windows by arm and step.
 type Windows = BTreeMap<(String, String), Recorded<Window>>;
 
+/// Whether an arm has no result, although another arm of its run has one.
+pub(crate) fn is_unmeasured(run: &Run, arm: &str) -> bool {
+    let of_windows = run.windows.iter().map(|window| &window.action);
+    let of_loads = run.loads.iter().filter(|load| load.result.rows > 0).map(|load| &load.action);
+    // An invalid step may have left an action alone.
+    let of_steps = run.actions.iter().filter(|action| action.kind == "measure");
+    let mut arms = of_windows.chain(of_loads).chain(of_steps).map(|action| &action.arm).peekable();
+    arms.peek().is_some() && arms.all(|other| other != arm)
+}
+
 /// A run, with its windows pooled if it has blocks.
 pub(crate) struct Reading<'a> {
     pub run: &'a Run,

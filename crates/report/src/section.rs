@@ -110,6 +110,9 @@ impl Section {
     /// The section's blocks; with `include_pre`, also for tests that ran before any write.
     pub(crate) fn blocks(self, comparison: &Comparison<'_>, include_pre: bool) -> Result<Vec<Block>> {
         let mut blocks = self.tables(comparison, StepKind::Tests)?;
+        if matches!(self, Section::Headline | Section::Verdicts) {
+            blocks.splice(0..0, comparison.without_results().map(Block::Text));
+        }
         let has_pre = !comparison.steps(StepKind::Pre).is_empty();
         if include_pre && has_pre && self.has_tests() {
             blocks.extend(self.tables(comparison, StepKind::Pre)?);

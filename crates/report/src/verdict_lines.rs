@@ -11,7 +11,7 @@ use rqps_verdicts::{RunVerdicts, judge_run_relative_to, rules_of};
 use crate::background::Background;
 use crate::comparison::{ComparedArm, Comparison};
 use crate::error::Result;
-use crate::reading::is_result;
+use crate::reading::{is_result, is_unmeasured};
 use crate::tables::doubts;
 use crate::words;
 
@@ -190,6 +190,11 @@ impl<'a> Judged<'a> {
     pub fn candidates(&self) -> impl Iterator<Item = usize> + '_ {
         let control = self.verdicts.experiment.control;
         (0..self.run.arms.len()).filter(move |arm| *arm != self.base && Some(*arm) != control)
+    }
+
+    /// Those of them that have a place in tables.
+    pub fn measured(&self) -> impl Iterator<Item = usize> + '_ {
+        self.candidates().filter(|arm| !is_unmeasured(self.run, &self.run.arms[*arm].name))
     }
 
     /// An arm's verdicts, one line per shown test, in the order of tables.

@@ -53,6 +53,20 @@ fn verdicts_in_the_other_formats() {
 }
 
 #[test]
+fn more_passes_are_promised_to_those_verdicts_alone_that_are_not_too_noisy() {
+    let sentences = (1..=8).map(|seed| {
+        let spec =
+            Spec { protocol: "sequence", blocks: 3, block_sd: 0.02, counted: false, seed, ..Spec::default() };
+        let text = shown(&spec, &[Section::Verdicts], Format::Text);
+        let found = text.lines().find(|line| line.contains("More passes would probably decide"));
+        found.unwrap_or_default().to_owned()
+    });
+    let of_some: Vec<String> = sentences.filter(|line| line.contains("too noisy")).collect();
+    assert!(!of_some.is_empty());
+    assert!(of_some.iter().all(|line| line.contains("decide the rest.")), "{of_some:#?}");
+}
+
+#[test]
 fn stalls_are_reported() {
     let stalls = vec![(2, "hot-points", 150_000)];
     let spec = Spec { stalls, blocks: 8, block_sd: 0.002, ..Spec::default() };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
 use crate::api::{Api, Object};
-use crate::describe::option_in;
+use crate::describe::{each_option, option_in};
 use crate::error::{Error, Result};
 use crate::protocol::{Level, OpenOptions};
 
@@ -61,6 +61,17 @@ impl Options {
         checked!(api, |error| (api.get_options_from_string)(base.raw, text.as_ptr(), parsed.raw, error))?;
         Ok(parsed)
     }
+
+    /// As [`Options::parse`], with an error that names the option: of one of a table, RocksDB may name the table alone.
+    fn parse_config(api: &'static Api, text: &str) -> Result<Self> {
+        Self::parse(api, text).map_err(|error| {
+            let refused = each_option(text).into_iter().find(|(_, alone)| Self::parse(api, alone).is_err());
+            match refused {
+                Some((option, _)) => Error::Engine(format!("{error}; the config has {option}")),
+                None => error,
+            }
+        })
+    }
 }
 
 impl Drop for Options {
@@ -102,7 +113,7 @@ impl Database {
     /// Opens a database with an options string, or creates it.
     pub fn open(api: &'static Api, path: &Path, options: &str, how: OpenOptions) -> Result<Self> {
         let options =
-            Options::parse(api, &if how.fills { for_filling(options) } else { options.to_owned() })?;
+            Options::parse_config(api, &if how.fills { for_filling(options) } else { options.to_owned() })?;
         // SAFETY: `options` was made above.
         unsafe {
             (api.options_set_create_if_missing)(options.raw, 1);

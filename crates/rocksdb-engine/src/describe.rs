@@ -92,6 +92,37 @@ pub(crate) fn option_in<'t>(options: &'t str, name: &str) -> Option<&'t str> {
     parts.filter(|(found, _)| *found == name).map(|(_, value)| value).next_back()
 }
 
+/// The options of an options string, each as it is written in a config, and as an options string of its own.
+pub(crate) fn each_option(options: &str) -> Vec<(&str, String)> {
+    let mut all = Vec::new();
+    for option in split(options) {
+        match option.strip_prefix(OF_TABLES).and_then(|rest| rest.strip_suffix('}')) {
+            Some(inner) => {
+                all.extend(split(inner).into_iter().map(|one| (one, format!("{OF_TABLES}{one};}};"))));
+            }
+            None => all.push((option, format!("{option};"))),
+        }
+    }
+    all
+}
+
+/// How the options of tables begin in an options string.
+const OF_TABLES: &str = "block_based_table_factory={";
+
+/// Splits at semicolons outside braces.
+fn split(options: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let parts = options.split(|c: char| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ';' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +136,16 @@ mod tests {
         assert_eq!(block_cache(CONFIGURED), cache);
         assert_eq!(filter_bits(CONFIGURED), Some("10"));
         assert_eq!(filter_bits("filter_policy=nullptr;"), None);
+    }
+
+    #[test]
+    fn each_option_can_be_tried_alone() {
+        let of_tables = |option: &str| format!("block_based_table_factory={{{option};}};");
+        let (size, filter) = ("block_size=8192", "filter_policy=bloomfilter:10:false");
+        let cache = "block_cache={capacity=64M;num_shard_bits=4}";
+        let jobs = ("max_background_jobs=2", "max_background_jobs=2;".to_owned());
+        let tables = [size, filter, cache].map(|option| (option, of_tables(option)));
+        assert_eq!(each_option(CONFIGURED), [vec![jobs], tables.to_vec()].concat());
     }
 
     #[test]

@@ -134,6 +134,11 @@ impl Shared<'_> {
         lead.wait_for_go()?;
         self.gate.release();
         self.phase(started, Phase::Window, Some(&self.spec.window), lead)?;
+        if self.spec.open.fills {
+            // The rate is of the puts alone. Their costs have all of their flushes, however many memtables a release
+            // had left at the last put.
+            self.database.flush()?;
+        }
         lead.say(&Event::Closed)?;
         lead.wait_for_go()?;
         Ok(warmup_s)

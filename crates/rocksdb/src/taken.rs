@@ -38,6 +38,7 @@ pub(crate) fn changed<'a>(
             value: value.clone(),
             reason: format!("the engine took {taken}"),
             refused: false,
+            taken: Some(taken.clone()),
         })
     };
     asked.filter_map(changed).collect()

@@ -42,6 +42,7 @@ pub(crate) fn select_options(
             value: value.clone(),
             reason,
             refused: false,
+            taken: None,
         }));
     }
     Ok((kept, left_out))
@@ -66,6 +67,7 @@ impl Applied {
                 value: value.clone(),
                 reason: format!("{} clients need {needed}", listen.clients_max),
                 refused: false,
+                taken: None,
             });
         }
         self.added.push(("max_connections".to_owned(), needed.to_string()));
@@ -87,8 +89,9 @@ impl Applied {
             text.push_str(&format!("{}\n", format_option(option, value)));
         }
         for left in &self.left_out {
+            let what = if left.taken.is_some() { "adjusted" } else { "left out" };
             text.push_str(&format!(
-                "# left out: {} ({})\n",
+                "# {what}: {} ({})\n",
                 format_option(&left.option, &left.value),
                 left.reason
             ));

@@ -142,7 +142,7 @@ fn value_before(setting: Setting) -> Option<ValueBefore> {
 fn left_out(setting: Setting) -> Option<LeftOut> {
     match setting.annotation? {
         Annotation::Refused(reason) => {
-            Some(LeftOut { option: setting.name, value: setting.value, reason, refused: true })
+            Some(LeftOut { option: setting.name, value: setting.value, reason, refused: true, taken: None })
         }
         Annotation::Before { .. } => None,
     }

@@ -7,6 +7,9 @@ use rqps_model::Dbms;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// What helps if a build rejects a config.
+const CORRECT_CONFIG: &str = "correct the value, or use another config for this build";
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A build error or an I/O error.
@@ -22,9 +25,7 @@ pub enum Error {
     #[error("{file}:{line}: {reason}")]
     ConfigSyntax { file: String, line: usize, reason: String },
 
-    #[error(
-        "{dbms} {version} rejects config `{config}`:\n{message}\ncorrect the value, or use another config for this build"
-    )]
+    #[error("{dbms} {version} rejects config `{config}`:\n{message}\n{}", CORRECT_CONFIG)]
     ConfigRefused { dbms: Dbms, version: String, config: String, message: String },
 
     #[error(
@@ -124,6 +125,14 @@ impl Error {
                 "the server on {} did not shut down cleanly: {how}; the next start recovers its data",
                 path.display()
             ),
+            Self::ConfigRefused { dbms, version, config, message } => {
+                let lines: Vec<&str> =
+                    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+                format!(
+                    "{dbms} {version} rejects config `{config}`: {}; {CORRECT_CONFIG}",
+                    lines.join("; ").trim_end_matches('.')
+                )
+            }
             other => other.to_string().lines().next().unwrap_or_default().to_owned(),
         }
     }

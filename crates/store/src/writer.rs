@@ -356,14 +356,15 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
     for (position, left_out) in arm.left_out.iter().enumerate() {
         transaction.insert(
             "arm_left_out",
-            "arm_id, position, option, value, reason, refused",
+            "arm_id, position, option, value, reason, refused, taken",
             params![
                 arm_id,
                 position as i64,
                 left_out.option,
                 left_out.value,
                 left_out.reason,
-                left_out.refused
+                left_out.refused,
+                left_out.taken
             ],
         )?;
     }

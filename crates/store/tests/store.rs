@@ -120,6 +120,7 @@ fn observations_round_trip() {
         value: "sync".into(),
         reason: "unknown before 18".into(),
         refused: true,
+        taken: Some("2".to_owned()),
     }];
     writer.put_arm(&changed).unwrap();
     writer.add_note(Some("new"), "server died").unwrap();

@@ -1,8 +1,8 @@
 //! Changes across versions of one DBMS: the version in which each arrived, and the tests that show it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_stats::series::{Arrival, SeriesData, SeriesRules, TestSteps, arrivals, steps};
+use rqps_stats::series::{Arrival, SeriesData, SeriesRules, Step, TestSteps, arrivals, steps};
 use rqps_stats::{Direction, Metric, MetricData, TestData};
 use rqps_store::Run;
 
@@ -20,6 +20,8 @@ pub struct VersionRow {
     pub arrivals: Vec<Arrival>,
     /// All steps that are large enough to matter, by test.
     pub steps: Vec<TestSteps>,
+    /// Places in `arms`, by test, whose versions have too few results to tell whether a change arrived there.
+    pub gaps: BTreeMap<String, BTreeSet<usize>>,
     /// The rules by which steps were found.
     pub rules: SeriesRules,
 }
@@ -40,6 +42,28 @@ pub fn arrival_sizes(steps: &[TestSteps], arrival: &Arrival) -> BTreeMap<Metric,
         }
     }
     sizes
+}
+
+impl VersionRow {
+    /// The version, of those before and in which a change may have arrived, that says where: `10.1`, `10.1 or 10.2`, or
+    /// `between 9.8 and 10.2` if a version that may have brought it has no results in these tests.
+    pub fn arrived(&self, run: &Run, arrival: &Arrival) -> String {
+        let version = |place: usize| run.arms[self.arms[place]].build_version.as_str();
+        let is_gap = |place: &usize| {
+            arrival.tests.iter().all(|test| self.gaps.get(test).is_some_and(|gaps| gaps.contains(place)))
+        };
+        match (arrival.versions.first(), arrival.versions.last()) {
+            (Some(first), Some(last)) if *first > 0 && arrival.versions.iter().any(is_gap) => {
+                let is_known = |place: &usize| !is_gap(place);
+                let before = (0..*first).rev().find(is_known).unwrap_or(0);
+                format!("between {} and {}", version(before), version(*last))
+            }
+            _ => {
+                let each: Vec<&str> = arrival.versions.iter().map(|place| version(*place)).collect();
+                each.join(" or ")
+            }
+        }
+    }
 }
 
 /// The rows of a run: arms with equal DBMS, config and environment, and at least three versions.
@@ -74,37 +98,67 @@ fn row(run: &Run, arms: Vec<usize>, verdicts: &RunVerdicts) -> VersionRow {
         blocks.len() >= blocks_min && !(run.meta.is_imported() && are_copies(blocks))
     };
     // Finding steps assumes normal noise, which stall factors don't have.
-    let of_test = |test: &TestData| SeriesData {
-        test: test.name.clone(),
-        metrics: test
-            .metrics
-            .iter()
-            .filter(|data| data.metric != Metric::StallFactor)
-            .map(|data| (data.metric, along(data, &arms)))
-            .filter(|data| varies(data) && has_noise(&data.1))
-            .collect(),
+    let of_test = |test: &TestData| -> Vec<(Metric, Along)> {
+        let metrics = test.metrics.iter().filter(|data| data.metric != Metric::StallFactor);
+        let along = metrics.map(|data| (data.metric, Along::of(data, &arms, blocks_min)));
+        along.filter(|(_, along)| varies(&along.blocks) && has_noise(&along.blocks)).collect()
     };
-    let data: Vec<SeriesData> = verdicts.experiment.tests.iter().map(of_test).collect();
-    let mut tests = steps(&data, &series_rules);
-    for test in &mut tests {
-        for (metric, found) in &mut test.metrics {
+    let along: Vec<(String, Vec<(Metric, Along)>)> =
+        verdicts.experiment.tests.iter().map(|test| (test.name.clone(), of_test(test))).collect();
+    let data = along.iter().map(|(test, metrics)| SeriesData {
+        test: test.clone(),
+        metrics: metrics.iter().map(|(metric, along)| (*metric, along.blocks.clone())).collect(),
+    });
+    let mut tests = steps(&data.collect::<Vec<_>>(), &series_rules);
+    for (test, (_, along)) in tests.iter_mut().zip(&along) {
+        for ((metric, found), (_, along)) in test.metrics.iter_mut().zip(along) {
             let mei = verdicts.rules.mei(&test.test, *metric);
             found.steps.retain(|step| (step.ratio - 1.0).abs() >= mei);
+            found.steps.iter_mut().for_each(|step| along.place(step));
         }
         test.metrics.retain(|(_, found)| !found.steps.is_empty());
     }
     tests.retain(|test| !test.metrics.is_empty());
-    VersionRow { arms, arrivals: arrivals(&tests), steps: tests, rules: series_rules }
+    let gaps = along.iter().map(|(test, metrics)| {
+        let known: BTreeSet<usize> = metrics.iter().flat_map(|(_, along)| along.places.clone()).collect();
+        (test.clone(), (0..arms.len()).filter(|place| !known.contains(place)).collect())
+    });
+    let gaps = gaps.collect();
+    VersionRow { arms, arrivals: arrivals(&tests), steps: tests, gaps, rules: series_rules }
 }
 
-/// The logarithms of these arms, in their order, by block.
-fn along(data: &MetricData, arms: &[usize]) -> Vec<Vec<Option<f64>>> {
-    data.blocks.iter().map(|block| arms.iter().map(|arm| block.ln[*arm]).collect()).collect()
+/// A metric of a test over those versions that have results of it.
+struct Along {
+    /// Their places in the row, ascending.
+    places: Vec<usize>,
+    /// Their logarithms, by block.
+    blocks: Vec<Vec<Option<f64>>>,
+}
+
+impl Along {
+    /// Leaves out versions with results in fewer blocks than a verdict takes: a block counts only if it has all others.
+    fn of(data: &MetricData, arms: &[usize], blocks_min: usize) -> Self {
+        let has_results = |place: &usize| {
+            let results = data.blocks.iter().filter(|block| block.ln[arms[*place]].is_some()).count();
+            results >= blocks_min.max(1)
+        };
+        let places: Vec<usize> = (0..arms.len()).filter(has_results).collect();
+        let of_block = |ln: &[Option<f64>]| places.iter().map(|place| ln[arms[*place]]).collect();
+        let blocks = data.blocks.iter().map(|block| of_block(&block.ln)).collect();
+        Self { places, blocks }
+    }
+
+    /// Gives a step the places of the row. It may have arrived in any version left out just before one of its arrivals.
+    fn place(&self, step: &mut Step) {
+        let since = |at: usize| at.checked_sub(1).map_or(0, |before| self.places[before] + 1);
+        step.arrivals = step.arrivals.iter().flat_map(|at| since(*at)..=self.places[*at]).collect();
+        step.arrival = self.places[step.arrival];
+    }
 }
 
 /// Whether a metric varies at all. One that is constant has no steps, and must not use up a share of the
 /// error rate.
-fn varies((_, blocks): &(Metric, Vec<Vec<Option<f64>>>)) -> bool {
+fn varies(blocks: &[Vec<Option<f64>>]) -> bool {
     blocks.iter().any(|block| block.windows(2).any(|pair| pair[0] != pair[1]))
 }
 

@@ -123,7 +123,7 @@ fn a_row_of_versions_shows_where_a_change_arrived() {
         .iter()
         .flat_map(|test| [(2, *test, 1.05, 0.97), (4, *test, 1.05, 0.97)])
         .collect();
-    let (_results, run) = made(&Spec { arms, effects, blocks: 6, ..Spec::default() });
+    let (_results, mut run) = made(&Spec { arms, effects, blocks: 6, ..Spec::default() });
     let verdicts = judged(&run);
     let rows = version_rows(&run, &verdicts);
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
@@ -135,6 +135,19 @@ fn a_row_of_versions_shows_where_a_change_arrived() {
     let sizes = arrival_sizes(&row.steps, arrival);
     let (low, high) = sizes[&Metric::Instructions];
     assert!((low - 1.0 / 0.97).abs() < 1e-3 && (high - 1.0 / 0.97).abs() < 1e-3, "{sizes:?}");
+    assert_eq!(row.arrived(&run, arrival), "17.7");
+
+    // Without a result of 17 nobody knows which of the two it was.
+    run.windows.retain(|window| window.action.arm != "v17");
+    run.counts.retain(|count| count.action.arm != "v17");
+    let rows = version_rows(&run, &judged(&run));
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    let [arrival] = row.arrivals.as_slice() else { panic!("{:?}", row.arrivals) };
+    assert_eq!(
+        (arrival.versions.as_slice(), row.arrived(&run, arrival).as_str()),
+        (&[2, 3][..], "between 16.11 and 18.1")
+    );
+    assert_eq!(arrival.tests, ["hot-points", "insert"]);
 }
 
 #[test]

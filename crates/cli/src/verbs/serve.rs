@@ -48,7 +48,8 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
     Server::init_unless(spec, &context.stop)?;
     let mut server = Server::start_unless(spec, &context.stop)?;
     for left in &server.applied().left_out {
-        out::message(&format!("left out: {} = {} ({})", left.option, left.value, left.reason));
+        let what = if left.taken.is_some() { "adjusted" } else { "left out" };
+        out::message(&format!("{what}: {} = {} ({})", left.option, left.value, left.reason));
     }
     if args.tables > 0 {
         let tables = Tables { tables: args.tables, rows: args.rows, seed: args.seed };

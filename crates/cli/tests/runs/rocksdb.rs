@@ -100,6 +100,9 @@ fn all_steps_run_on_the_oldest_and_the_newest_release() {
         // 420 bytes of key and value, and the engine's own 16.
         let written = fill.metric("ingested_bytes").unwrap() / KEYS as f64;
         assert!((430.0..445.0).contains(&written), "{arm}: {written} bytes a put");
+        // None of it is left in a memtable.
+        let flushed = fill.metric("flushed_bytes").unwrap() / KEYS as f64;
+        assert!((420.0..440.0).contains(&flushed), "{arm}: {flushed} bytes flushed a put");
         assert_eq!(window(&run, arm, "overwritesome").result.events, Some(KEYS / 10));
         // The settle before it has compacted level 0, and the background writer fills it anew.
         let ranges = window(&run, arm, "revrangeww");
@@ -259,6 +262,45 @@ fn a_killed_engine_process_ends_its_arm_and_resume_completes_the_run() {
     bench.expect_complete(1);
 }
 
+/// The engine process of an arm, if it is held still.
+fn resting_engine(bench: &Bench, arm: &str) -> Option<u32> {
+    let (serves, data) = ("__rocksdb-engine serve", format!("/{arm}/data"));
+    let engines = bench.processes().into_iter();
+    let mut of_arm = engines.filter(|(_, line)| line.contains(serves) && line.contains(&data));
+    let (pid, _) = of_arm.next()?;
+    fs::read_to_string(format!("/proc/{pid}/stat")).ok()?.contains(") T ").then_some(pid)
+}
+
+#[test]
+fn an_engine_killed_between_its_turns_has_died_and_the_others_go_on() {
+    // Of base, whose operations the others repeat, and of another arm.
+    for (dies, after, words) in [("b", "c ", "given up for now"), ("a", "b ", "the server died in step")] {
+        let bench = Bench::new();
+        let workload = "steps = [\"fillseq\", \"overwrite\"]\nwrite_work = \"as-base\"";
+        let plan = plan(&bench, workload, "", &["rocksdb-10.10.1"; 3]);
+        let text = fs::read_to_string(&plan).unwrap();
+        fs::write(&plan, format!("passes = 2\n{text}")).unwrap();
+        let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+        running.expect_line(&[after, "fillseq", "ops/s"]);
+        running.signal(Signal::STOP);
+        send(wait_for("an engine that rests", || resting_engine(&bench, dies)), Signal::KILL);
+        running.signal(Signal::CONT);
+        let ended = running.end().expect(3);
+        bench.expect_no_process();
+        let died = format!("arm {dies}: the server died in step");
+        assert!(ended.stderr.contains(&died) && ended.stderr.contains(words), "{}", ended.stderr);
+        assert!(ended.stderr.contains("its main process ended (signal: 9"), "{}", ended.stderr);
+        let run = bench.run();
+        let windows = |arm: &str| run.windows.iter().filter(|window| window.action.arm == arm).count();
+        if dies == "b" {
+            assert_eq!((windows("a"), windows("c")), (4, 4));
+            assert!(windows("b") < 4);
+            bench.call(&["resume"]).expect(0);
+            assert_eq!(bench.run().windows.len(), 12);
+        }
+    }
+}
+
 #[test]
 fn db_bench_ends_with_the_engine_process_that_started_it() {
     let bench = Bench::new();
@@ -359,6 +401,40 @@ fn a_library_that_cannot_be_used_is_refused_with_the_reason() {
         text.contains("libneeded.so: cannot open shared object file") && text.contains("install"),
         "{text}"
     );
+}
+
+#[test]
+fn an_option_that_an_engine_refuses_or_adjusts_is_named_and_its_arm_left_out_of_tables() {
+    let bench = Bench::new();
+    let plan =
+        plan(&bench, "steps = [\"fillseq\"]", "", &["rocksdb-10.10.1", "rocksdb-5.18.4", "rocksdb-10.10.1"]);
+    let refused = CONFIG.replace("bloomfilter:10:false", "blom:abc");
+    let refused = refused.replace("max_auto_readahead_size=131072\n", "");
+    let adjusted = CONFIG.replace("write_buffer_size=524288", "write_buffer_size=1000");
+    let mut text = fs::read_to_string(&plan).unwrap();
+    for (name, config) in [("a", CONFIG), ("b", &*refused), ("c", &*adjusted)] {
+        fs::write(bench.path().join(format!("{name}.ini")), config).unwrap();
+        text = text.replacen("./small.ini", &format!("./{name}.ini"), 1);
+    }
+    fs::write(&plan, text).unwrap();
+    let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3);
+    let named = "Can't parse option block_based_table_factory; the config has filter_policy=blom:abc";
+    assert!(ended.stderr.contains(named), "{}", ended.stderr);
+    let adjusted = "adjusted by the engine: write_buffer_size from 1000 to 65536";
+    assert!(ended.stderr.contains(&format!("arm c: {adjusted}")), "{}", ended.stderr);
+    let shown = bench.call(&["show"]).expect(0).stdout;
+    assert!(shown.contains("Without results so far: rocksdb-5.18.4.b (b) (the server on"), "{shown}");
+    assert!(!shown.contains("col-3") && !shown.contains("options left out on rocksdb-10"), "{shown}");
+    assert!(shown.contains("write_buffer_size from 1000 to 65536"), "{shown}");
+    let options = bench.call(&["show", "--section", "left-out"]).expect(0).stdout;
+    assert!(options.contains("Options adjusted by the engine process"), "{options}");
+
+    // This release takes no filter instead of one that it does not know.
+    let text = fs::read_to_string(&plan).unwrap().replace("rocksdb-5.18.4", "rocksdb-10.10.1");
+    fs::write(&plan, text).unwrap();
+    let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3);
+    let line = ended.stderr.lines().find(|line| line.contains("given up for now")).unwrap_or_default();
+    assert!(line.contains("filter_policy") && line.contains("correct the value"), "{}", ended.stderr);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::*;
 use crate::model::{Evidence, Word};
 
-/// Every setting whose default differs between Postgres 9.6 to 18, or MySQL 5.6 to 9.7 and MariaDB 10.2 to
-/// 11.4, as reported by these servers, and every option of a shipped config, which some version may not know.
+/// Every setting whose default differs between Postgres 9.6 to 18, MySQL 5.6 to 9.7 and MariaDB 10.2 to 11.4, or
+/// RocksDB 5.18 to 10.10, as reported by these, and every option of a shipped config, which some version may not know.
 /// Each line has the causes for which it may be named if the difference came with the version, and what has
 /// to be active for that; `-` if it is never named.
 const DEFAULTS: &str = include_str!("defaults.txt");
@@ -138,7 +138,7 @@ fn narrowest_pattern_wins() {
     for name in ["log_checkpoints", "log_line_prefix", "port", "cluster_name", "binlog_expire_logs_seconds"] {
         assert!(rule_of(name).is_none_or(|(_, causes, ..)| causes.is_empty()), "{name}");
     }
-    let all = || mysql::SETTINGS.iter().chain(&postgres::SETTINGS);
+    let all = || mysql::SETTINGS.iter().chain(&postgres::SETTINGS).chain(&rocksdb::SETTINGS);
     for (names, ..) in all() {
         for name in names.split(' ') {
             let found = rule_of(name.trim_end_matches('*')).map(|(names, ..)| *names);

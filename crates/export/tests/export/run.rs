@@ -206,6 +206,7 @@ fn arm(name: &str, role: Role, version: &str) -> Arm {
             value: "sync".into(),
             reason: "unknown".into(),
             refused: false,
+            taken: None,
         }],
         managed: vec![defaults::setting("port", "5432")],
         env: BTreeMap::from([("MALLOC_ARENA_MAX".into(), "1".into())]),

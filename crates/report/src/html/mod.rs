@@ -43,7 +43,7 @@ use crate::comparison::{Comparison, Pair, StepKind, TestStep};
 use crate::document::{Block, Table};
 use crate::error::Result;
 use crate::explain::{is_reported, sentence};
-use crate::reading::Reading;
+use crate::reading::{Reading, is_unmeasured};
 use crate::section::Section;
 use crate::verdict_lines::Judged;
 
@@ -153,8 +153,12 @@ impl<'a> Page<'a> {
     /// Indexes of the arms compared with base, without the control.
     fn candidates(&self) -> Vec<usize> {
         match &self.judged {
-            Some(judged) => judged.candidates().collect(),
-            None => (0..self.run.arms.len()).filter(|arm| !self.is_base(*arm)).collect(),
+            Some(judged) => judged.measured().collect(),
+            None => {
+                let is_shown =
+                    |arm: &usize| !self.is_base(*arm) && !is_unmeasured(self.run, &self.run.arms[*arm].name);
+                (0..self.run.arms.len()).filter(is_shown).collect()
+            }
         }
     }
 

@@ -87,7 +87,8 @@ fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     let trust = trust::lines(judged);
     html! {
         @if let Some(doubts) = doubts::sentence(judged.run) { p.callout.alarm { (doubts) } }
-        @for arm in judged.candidates() {
+        @if let Some(text) = page.comparison.without_results() { p.callout { (text) } }
+        @for arm in judged.measured() {
             @let lines = judged.lines(arm, |_| true);
             div.verdict-of {
                 p.headline { (verdict_headline(page, judged, arm, &lines)) }
@@ -193,7 +194,7 @@ fn reliability(judged: &Judged<'_>) -> String {
     let alpha = words::percent(judged.verdicts.rules.alpha);
     let done = counted(judged.verdicts.blocks_done, "block");
     let mut detectable: Vec<f64> = judged
-        .candidates()
+        .measured()
         .flat_map(|arm| judged.verdicts.of_arm(arm))
         .filter(|verdict| verdict.detector == Detector::Rate && verdict.blocks >= judged.blocks_min())
         .map(|verdict| verdict.mde80)

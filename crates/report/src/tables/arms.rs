@@ -28,15 +28,16 @@ pub(crate) fn table(comparison: &Comparison<'_>) -> Table {
         (Column::words("origin"), &|compared| Cell::words(&*compared.arm.build_origin)),
         (Column::words("config"), &|compared| hash(&compared.arm.config_hash)),
         (Column::words("left out"), &|compared| {
-            let known = (!compared.run.meta.is_imported()).then(|| compared.arm.left_out.len().to_string());
+            let left_out = || compared.arm.left_out.iter().filter(|left| left.taken.is_none()).count();
+            let known = (!compared.run.meta.is_imported()).then(|| left_out().to_string());
             Cell::words(known.unwrap_or_default())
         }),
         (Column::words("role"), &|compared| Cell::words(role(compared.arm))),
         (Column::words("dbms"), &|compared| Cell::words(compared.label())),
     ];
-    let mut table = Table::of_figures("arms", "Compared", &figures, 1, comparison.base_first());
+    let mut table = Table::of_figures("arms", "Compared", &figures, 1, comparison.all_arms());
     let version =
         |compared: &ComparedArm<'_>| format!("{}: {}", compared.label(), compared.arm.build_version_text);
-    table.footnotes = comparison.base_first().iter().map(version).collect();
+    table.footnotes = comparison.all_arms().iter().map(version).collect();
     table
 }

@@ -2,7 +2,7 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `arrived in` | the first version that has the change; several if the data cannot distinguish them |
+//! | `arrived in` | the first version that has the change; several if the data cannot distinguish them; `between` two if those between them have no results |
 //! | `what moved` | the counters, with the smallest and largest change over the tests |
 //! | `tests` | the tests that changed; those with the same counters in the same version are one arrival |
 
@@ -41,9 +41,8 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     let mut table = Table::new("arrivals", "What changed from version to version", columns, 0);
     table.preamble.push(format!("Versions: {}", versions.join(", ")));
     for arrival in &row.arrivals {
-        let candidates: Vec<&str> = arrival.versions.iter().map(|index| version(*index)).collect();
         table.row(vec![
-            Cell::words(candidates.join(" or ")),
+            Cell::words(row.arrived(judged.run, arrival)),
             Cell::words(moved(&row.steps, arrival)),
             Cell::words(arrival.tests.join(", ")),
         ]);

@@ -36,7 +36,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let disturbed = disturbed::sentences(comparison, &comparison.steps(StepKind::Tests));
     let mut blocks: Vec<Block> = disturbed.into_iter().map(Block::Alarm).collect();
     for judged in &judged {
-        blocks.extend(judged.candidates().flat_map(|arm| arm_blocks(comparison, judged, arm)));
+        blocks.extend(judged.measured().flat_map(|arm| arm_blocks(comparison, judged, arm)));
     }
     Ok(blocks)
 }

@@ -69,15 +69,27 @@ pub(crate) fn of_rates(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<S
     units.map(note).collect()
 }
 
-/// Options of its config that a variant's build does not support.
+/// Options of its config that a variant's build does not support, and those that it took with another value.
 pub(crate) fn of_options(comparison: &Comparison<'_>) -> Vec<String> {
-    let note = |compared: &ComparedArm<'_>| {
-        let options: Vec<&str> =
-            compared.arm.left_out.iter().map(|left_out| left_out.option.as_str()).collect();
-        (!options.is_empty())
-            .then(|| format!("options left out on {}: {}", compared.label(), names(&options)))
-    };
-    comparison.base_first().iter().filter_map(note).collect()
+    let mut notes = Vec::new();
+    for compared in comparison.base_first() {
+        let (mut left_out, mut adjusted) = (Vec::new(), Vec::new());
+        for left in &compared.arm.left_out {
+            match &left.taken {
+                Some(taken) => adjusted.push(format!("{} from {} to {taken}", left.option, left.value)),
+                None => left_out.push(left.option.as_str()),
+            }
+        }
+        if !left_out.is_empty() {
+            notes.push(format!("options left out on {}: {}", compared.label(), names(&left_out)));
+        }
+        if !adjusted.is_empty() {
+            let (program, label) = (compared.run.terms().program, compared.label());
+            let adjusted: Vec<&str> = adjusted.iter().map(String::as_str).collect();
+            notes.push(format!("adjusted by the {program} on {label}: {}", names(&adjusted)));
+        }
+    }
+    notes
 }
 
 fn names(all: &[&str]) -> String {

@@ -25,8 +25,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     let steps = comparison.steps(StepKind::Tests);
     let mut blocks: Vec<Block> = comparison.runs().into_iter().flat_map(doubts::blocks).collect();
     if comparison.others().next().is_none() {
-        let alone = format!("There is no other arm to compare {} with.", comparison.base.label());
-        blocks.push(Block::Text(alone));
+        blocks.push(Block::Text(comparison.nothing_to_compare()));
         return blocks;
     }
     blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));

@@ -1,26 +1,34 @@
-//! Options of a config that a build does not support, and options that rqps always sets, so that versions
-//! with the same config never differ silently.
+//! Options of a config that a build does not support, those that it took with another value, and options that rqps
+//! always sets, so that versions with the same config never differ silently.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `option`, `value` | as in the config, or as set by rqps |
 //! | `reason` | why it was left out |
+//! | `from`, `to` | the config's value, and the one that the build took instead |
 //! | `dbms` | the variant |
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 
-/// The table of options left out, and the table of options that rqps sets.
+/// The table of options left out, of those that builds adjusted, and the table of options that rqps sets.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     let columns = ["option", "value", "reason", "dbms"].map(Column::words).to_vec();
     let mut left_out = Table::new("left_out", "Options left out", columns, 1);
+    let columns = ["option", "from", "to", "dbms"].map(Column::words).to_vec();
+    let title = format!("Options adjusted by the {}", comparison.base.run.terms().program);
+    let mut adjusted = Table::new("adjusted", title, columns, 1);
     let columns = ["option", "value", "dbms"].map(Column::words).to_vec();
     let mut managed = Table::new("managed", "Options set by rqps", columns, 1);
-    for compared in comparison.base_first() {
+    for compared in comparison.all_arms() {
         let label = || Cell::words(compared.label());
         for option in &compared.arm.left_out {
-            let cells = [&option.option, &option.value, &option.reason].map(|text| Cell::words(&**text));
-            left_out.row(cells.into_iter().chain([label()]).collect());
+            let (table, last) = match &option.taken {
+                Some(taken) => (&mut adjusted, taken),
+                None => (&mut left_out, &option.reason),
+            };
+            let cells = [&option.option, &option.value, last].map(|text| Cell::words(&**text));
+            table.row(cells.into_iter().chain([label()]).collect());
         }
         for option in &compared.arm.managed {
             managed.row(vec![Cell::words(&*option.name), Cell::words(&*option.value), label()]);
@@ -28,5 +36,6 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     }
     let none =
         || Block::Text("No options left out: every build supports all options of its config.".to_owned());
-    std::iter::once(left_out.block().unwrap_or_else(none)).chain(managed.block()).collect()
+    let left_out = std::iter::once(left_out.block().unwrap_or_else(none));
+    left_out.chain(adjusted.block()).chain(managed.block()).collect()
 }

@@ -17,7 +17,7 @@
 //! | `p50` to `p99.99`, `max` | latency of operations, microseconds |
 //! | `user s`, `system s` | CPU seconds of the process |
 //! | `rss MB` | its memory at the end |
-//! | `dbms`, `test` | the variant and the step |
+//! | `dbms` | the variant |
 
 use rqps_store::{Recorded, Window};
 
@@ -145,8 +145,6 @@ fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> 
         }),
     ];
     let mut columns: Vec<Figure<'_, Row<'_>>> = figures.into_iter().collect();
-    let test = |_: &Row<'_>| Cell::words(&*step.name);
     columns.push((Column::words("dbms"), &|row| Cell::words(row.arm.label())));
-    columns.push((Column::words("test"), &test));
-    Ok(Some(Table::of_figures("lsm", title, &columns, 2, rows)))
+    Ok(Some(Table::of_figures("lsm", title, &columns, 1, rows).about("test", &step.name)))
 }

@@ -41,13 +41,10 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for judged in Judged::all(comparison)? {
         let mut of_run: Vec<Block> =
-            judged.candidates().flat_map(|arm| arm_blocks(comparison, &judged, arm)).collect();
+            judged.measured().flat_map(|arm| arm_blocks(comparison, &judged, arm)).collect();
         keep_footnotes_once(&mut of_run);
         if of_run.is_empty() {
-            blocks.push(Block::Text(format!(
-                "There is no other arm to compare {} with.",
-                comparison.base.label()
-            )));
+            blocks.push(Block::Text(comparison.nothing_to_compare()));
             continue;
         }
         blocks.append(&mut of_run);
@@ -70,7 +67,7 @@ fn keep_footnotes_once(blocks: &mut [Block]) {
 fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
     let lines = judged.lines(arm, |test| comparison.shows(test));
     let (label, base) = (judged.label(comparison, arm), judged.label(comparison, judged.base));
-    let is_first = judged.candidates().next() == Some(arm);
+    let is_first = judged.measured().next() == Some(arm);
     let mut blocks = opening(judged, &lines, (&label, &base), is_first);
     let tables = std::iter::once(table(judged, arm, &lines, &label, &base));
     let tables = tables.chain(resources(&lines, &label, &base));
@@ -169,21 +166,21 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         Some(why) => format!("{state} {why}"),
         None => state,
     };
+    let them = match (noisy, open.len()) {
+        (0, 1) => "it",
+        (0, _) => "them",
+        _ => "the rest",
+    };
     match (open.is_empty(), seconds > 0.0) {
         (true, _) => None,
         _ if judged.run.meta.is_imported() => Some(open_of_import(judged, &open, &verdicts_are, state)),
         (false, false) if noisy == open.len() => Some(state),
         (false, true) if judged.run.meta.protocol == "isolated" => Some(format!(
-            "{state} About {} more would probably decide {}: rqps resume {run} --more {}",
+            "{state} About {} more would probably decide {them}: rqps resume {run} --more {}",
             words::about(seconds),
-            match (noisy, open.len()) {
-                (0, 1) => "it",
-                (0, _) => "them",
-                _ => "the rest",
-            },
             words::budget(seconds)
         )),
-        (false, true) => Some(format!("{state} More passes would probably decide them.")),
+        (false, true) => Some(format!("{state} More passes would probably decide {them}.")),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
 }

@@ -146,6 +146,7 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
         value: "256MB".into(),
         reason: "not in this version".into(),
         refused: false,
+        taken: None,
     };
     let name = spec.arm_names.get(index).map_or(variant, |name| (*name).to_owned());
     Arm {

@@ -158,7 +158,13 @@ impl Settings<'_> {
         })?;
         left_out.extend(config.other_sections.iter().filter_map(|section| {
             let reason = conf::why_not_read(section)?;
-            Some(LeftOut { option: format!("[{section}]"), value: String::new(), reason, refused: false })
+            Some(LeftOut {
+                option: format!("[{section}]"),
+                value: String::new(),
+                reason,
+                refused: false,
+                taken: None,
+            })
         }));
         Ok((kept, left_out))
     }
@@ -291,6 +297,7 @@ fn report_adjusted(effective_options: &KnownOptions, kept: &[(String, String)], 
             value: value.clone(),
             reason: format!("the server adjusted it to {effective}"),
             refused: false,
+            taken: Some(effective.to_owned()),
         };
         if !applied.left_out.contains(&adjusted) {
             applied.left_out.push(adjusted);

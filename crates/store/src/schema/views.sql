@@ -63,7 +63,8 @@ CREATE VIEW flat_settings AS
         UNION ALL
         SELECT arm_id, 2, 'managed', position, name, value, NULL, NULL FROM arm_managed
         UNION ALL
-        SELECT arm_id, 3, 'left-out', position, option, value, reason, NULL FROM arm_left_out
+        SELECT arm_id, 3, CASE WHEN taken IS NULL THEN 'left-out' ELSE 'adjusted' END, position, option, value, reason, NULL
+          FROM arm_left_out
         UNION ALL
         SELECT arm_id, 4, 'build', position, name, value, NULL, NULL FROM arm_facts
         UNION ALL

@@ -189,7 +189,7 @@ fn facts(page: &Page<'_>, stem: &str) -> SiteRun {
     let mut counts = Mark::ALL.map(|mark| (mark, 0));
     if let Some(judged) = &page.judged {
         let base = judged.label(&page.comparison, judged.base);
-        for arm in judged.candidates() {
+        for arm in judged.measured() {
             let label = judged.label(&page.comparison, arm);
             let lines = judged.lines(arm, |_| true);
             sentences.push(answer::text(run, &label, &base, &lines));
@@ -245,14 +245,12 @@ fn unfinished(run: &Run) -> Option<&'static str> {
 fn tests(page: &Page<'_>) -> Vec<TestOfRun> {
     let rows =
         page.judged.as_ref().map(|judged| version_rows(page.run, &judged.verdicts)).unwrap_or_default();
-    let version = |arm: usize| page.run.arms[arm].build_version.as_str();
     let arrivals = |test: &str| {
         let mut found = Vec::new();
         for row in &rows {
             for arrival in row.arrivals.iter().filter(|arrival| arrival.tests.iter().any(|one| one == test)) {
-                let at: Vec<&str> = arrival.versions.iter().map(|index| version(row.arms[*index])).collect();
                 let own = rqps_stats::series::Arrival { tests: vec![test.to_owned()], ..arrival.clone() };
-                found.push(format!("{}: {}", at.join(" or "), arrivals::moved(&row.steps, &own)));
+                found.push(format!("{}: {}", row.arrived(page.run, &own), arrivals::moved(&row.steps, &own)));
             }
         }
         found

@@ -13,7 +13,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));
     let sentences: Vec<String> = comparison.pairs().map(|pair| sentence(&pair, &steps)).collect();
     blocks.push(match sentences.is_empty() {
-        true => Block::Text(format!("There is no other arm to compare {} with.", comparison.base.label())),
+        true => Block::Text(comparison.nothing_to_compare()),
         false => Block::Items(sentences),
     });
     blocks
