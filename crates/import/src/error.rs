@@ -42,11 +42,11 @@ pub enum Error {
     LooksLikeACopy { first: PathBuf, second: PathBuf },
     #[error("{}: given twice; give each result once", .0.display())]
     GivenTwice(PathBuf),
-    /// It would break lines of tables.
     #[error(
-        "{}: the {what} {name:?} has a line break or another control character in it: {remedy}", path.display()
+        "{}: the {what} {name:?} has a control character, such as a line break, or bytes that are not UTF-8: {remedy}",
+        path.display()
     )]
-    ControlCharacter { path: PathBuf, what: &'static str, name: String, remedy: &'static str },
+    NotPlain { path: PathBuf, what: &'static str, name: String, remedy: &'static str },
     #[error("{}: a link to {}, which does not exist", path.display(), target.display())]
     DanglingLink { path: PathBuf, target: PathBuf },
     /// Two files have a result in common.

@@ -72,7 +72,7 @@ impl Gathered {
         for mut measurement in one.document.measurements {
             let raw = one.given.arm.clone().or(measurement.arm.clone()).or(of_path.clone());
             let raw = raw.as_deref().unwrap_or("results");
-            expect_no_control(path, "arm", raw)?;
+            expect_plain(path, "arm", raw)?;
             let arm = self.arms.at(raw, directory, rules);
             let known = &mut self.arms.all[arm];
             known.is_given |= one.given.arm.is_some();
@@ -81,7 +81,7 @@ impl Gathered {
             let of_name = || TestName::of_row(&test_of_path(path, one.format, is_in_repeats));
             let row = measurement.test.as_deref().map(TestName::of_row);
             let test = of_file.clone().or(row).unwrap_or_else(of_name);
-            expect_no_control(path, "test", &test.row())?;
+            expect_plain(path, "test", &test.row())?;
             let (test, misnamed) = match one.format {
                 Format::Sysbench if of_file.is_some() => sysbench::test_of(test, &measurement),
                 _ => (test, None),
@@ -127,16 +127,17 @@ fn source(one: &Loaded) -> Source {
 }
 
 /// # Errors
-/// If a name would break the lines that it is shown in.
-fn expect_no_control(path: &Path, what: &'static str, name: &str) -> Result<()> {
-    if !name.contains(char::is_control) {
+/// If a name would break the lines that it is shown in, or is not UTF-8.
+fn expect_plain(path: &Path, what: &'static str, name: &str) -> Result<()> {
+    // Bytes that are not UTF-8 were replaced: two such names could have become one.
+    if !name.contains(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER) {
         return Ok(());
     }
     let remedy = match what {
         "arm" => "give the file as ARM=PATH with a plain name, or correct the name in it",
         _ => "rename the file, or correct the name in it",
     };
-    Err(Error::ControlCharacter { path: path.to_owned(), what, name: name.to_owned(), remedy })
+    Err(Error::NotPlain { path: path.to_owned(), what, name: name.to_owned(), remedy })
 }
 
 /// # Errors

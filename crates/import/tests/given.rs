@@ -294,7 +294,7 @@ fn the_arm_named_base_is_base() {
     let found = import(&[("head=", &one), ("base=", &other)], &[]).unwrap();
     assert_eq!((&*found.arms[found.base].name, found.base_as), ("base", BaseAs::Named));
     let error = refused(&[("he\nad=", &one), ("base=", &other)], &[]);
-    assert!(error.contains("the arm \"he\\nad\" has a line break"), "{error}");
+    assert!(error.contains("the arm \"he\\nad\" has a control character"), "{error}");
 }
 
 /// What is relative to a base of exactly 1 is no rate, unless a unit says so.

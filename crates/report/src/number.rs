@@ -27,12 +27,13 @@ pub(crate) fn points_change(ratio: f64) -> String {
     }
 }
 
-/// A rate: no decimals from 100, one from 10, else two.
+/// A rate: no decimals from 100, one from 10, two from 0.1, else three significant digits.
 pub(crate) fn rate(value: f64) -> String {
     match value.abs() {
         large if large >= 99.95 => format!("{value:.0}"),
         middle if middle >= 9.995 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
+        small if small >= 0.0995 || small == 0.0 => format!("{value:.2}"),
+        _ => significant(value, 3),
     }
 }
 

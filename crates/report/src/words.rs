@@ -158,7 +158,11 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
         );
     }
     if let Class::Regression { proven: false } | Class::Improvement { proven: false } = verdict.class {
-        remarks.push(format!("may be smaller than the {} that matters", percent(verdict.mei)));
+        let nearest = if verdict.low > 1.0 { verdict.low - 1.0 } else { 1.0 - verdict.high };
+        remarks.push(match nearest > verdict.mei {
+            true => "its size takes more blocks to confirm".to_owned(),
+            false => format!("may be smaller than the {} that matters", percent(verdict.mei)),
+        });
     }
     remarks.extend(verdict.tags.iter().filter_map(|tag| match tag {
         Tag::TinyShift => {

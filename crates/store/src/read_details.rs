@@ -2,6 +2,7 @@
 
 use rusqlite::{Row, params};
 
+use crate::arm::{Arm, Role};
 use crate::error::{Error, Result};
 use crate::journal::ActionRecord;
 use crate::observation::{Histogram, PROFILE_KIND, Profile, Recorded, Window};
@@ -137,33 +138,36 @@ impl Run {
     }
 }
 
-/// A step of which an arm has windows, none of them valid.
+/// A step of which an arm has windows, none of them valid; or of which an imported arm has none, but base has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoResult<'a> {
     pub step: &'a str,
     pub arm: &'a str,
-    /// Why the last window is invalid.
+    /// Why the last window is invalid, or that there is none.
     pub reason: &'a str,
 }
 
 impl Run {
     /// The steps and arms without a valid window, in the order of the plan.
     pub fn without_result(&self) -> Vec<NoResult<'_>> {
+        let windows = |step: &str, arm: &Arm| -> Vec<&Recorded<Window>> {
+            let of = |w: &&Recorded<Window>| w.action.step == step && w.action.arm == arm.name;
+            self.windows.iter().filter(of).collect()
+        };
         let mut missing = Vec::new();
         for step in &self.steps {
+            let of_base = |arm: &Arm| arm.role == Role::Base && !windows(&step.name, arm).is_empty();
+            // Nobody knows whether it failed there.
+            let is_expected = self.meta.is_imported() && self.arms.iter().any(of_base);
             for arm in &self.arms {
-                let is_of = |window: &&Recorded<Window>| {
-                    window.action.step == step.name && window.action.arm == arm.name
+                let windows = windows(&step.name, arm);
+                let reason = match windows.last() {
+                    _ if windows.iter().any(|window| window.valid()) => continue,
+                    Some(last) => last.action.note.as_deref().unwrap_or("no reason given"),
+                    None if is_expected => "it is not among the files",
+                    None => continue,
                 };
-                let mut windows = self.windows.iter().filter(is_of);
-                if windows.clone().any(Recorded::valid) {
-                    continue;
-                }
-                missing.extend(windows.next_back().map(|last| NoResult {
-                    step: &step.name,
-                    arm: &arm.name,
-                    reason: last.action.note.as_deref().unwrap_or("no reason given"),
-                }));
+                missing.push(NoResult { step: &step.name, arm: &arm.name, reason });
             }
         }
         missing

@@ -369,8 +369,11 @@ fn files_of_rates_alone_have_nothing_to_explain_and_gate_says_what_is_missing() 
     let all = [rows("old", "a"), rows("new", "a"), rows("old", "b")].concat();
     fs::write(&csv, format!("arm,test,repeat,rate\n{all}")).unwrap();
     bench.call(&["import", &csv.display().to_string(), "--name", "part"]).expect(0);
-    let gate = bench.call(&["gate", "part"]).expect(3).stdout;
-    assert!(gate.contains("NO RESULT b on new: it is not among the files"), "{gate}");
+    let junit = bench.path().join("gate.xml");
+    let gate = bench.call(&["gate", "part", "--junit", &junit.display().to_string()]).expect(3).stdout;
+    assert!(gate.contains("NO VALID RESULT b on new: it is not among the files"), "{gate}");
+    let junit = fs::read_to_string(junit).unwrap();
+    assert!(junit.contains("no valid result on new: it is not among the files"), "{junit}");
 }
 
 /// What sysbench prints at the end, after 10 s.

@@ -91,6 +91,7 @@ pub fn parse(text: &str) -> Result<RateUnit, String> {
         return Err("is a ratio: give the rates that it was made of".to_owned());
     }
     let abbreviated = ABBREVIATIONS.iter().find(|(name, ..)| words == [*name]);
+    let has_period = period.is_some();
     let known = |period: &str| PERIODS.iter().find(|(_, _, words)| words.contains(&period));
     let period = match period.as_deref().map(|period| (period, known(period))) {
         None => abbreviated.map_or(1.0, |(_, _, seconds)| *seconds),
@@ -104,7 +105,15 @@ pub fn parse(text: &str) -> Result<RateUnit, String> {
     }
     let symbol =
         PERIODS.iter().find(|(seconds, ..)| *seconds == period).map_or("1/s", |(_, symbol, _)| symbol);
-    let unit = abbreviated.map_or_else(|| named(what.trim()), |(_, unit, _)| (*unit).clone());
+    let known = abbreviated.map(|(_, unit, _)| (*unit).clone()).or_else(|| known_unit(what.trim()));
+    let unit = match known {
+        Some(unit) => unit,
+        // In what is no known word and has no period, a time would not be noticed: `Sekunden`.
+        None if !has_period => {
+            return Err(format!("is not known: if it is a rate, write {}/s", what.trim()));
+        }
+        None => named(what.trim()),
+    };
     Ok(RateUnit { unit, seconds: period, symbol })
 }
 
@@ -126,15 +135,17 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// A known unit, or one of that name.
-fn named(name: &str) -> Unit {
+fn known_unit(name: &str) -> Option<Unit> {
     let lower = name.to_lowercase();
     let is_called = |unit: &&&Unit| {
         unit.key == lower.replace(' ', "") || [&unit.per, &unit.many].into_iter().any(|known| *known == lower)
     };
-    if let Some(unit) = KNOWN.iter().find(is_called) {
-        return (*unit).clone();
-    }
+    KNOWN.iter().find(is_called).map(|unit| (*unit).clone())
+}
+
+/// A unit of that name.
+fn named(name: &str) -> Unit {
+    let lower = name.to_lowercase();
     // `Requests` are requests, but `MB` are no `mb`.
     let is_word = name.len() > 3 && name.chars().skip(1).all(|c| !c.is_uppercase());
     let name = if is_word { lower } else { name.to_owned() };
@@ -163,7 +174,7 @@ mod tests {
             ("Transactions/min", "transactions", 60.0),
             ("NOPM", "new orders", 60.0),
             ("ops/s", "operations", 1.0),
-            ("Requests", "requests", 1.0),
+            ("Requests/s", "requests", 1.0),
             ("MB/s", "MB", 1.0),
             ("documents_per_hour", "documents", 3600.0),
         ] {
@@ -189,6 +200,7 @@ mod tests {
             ("/s", "does not say what is counted"),
             ("per minute", "does not say what is counted"),
             ("5", "is a number"),
+            ("Sekunden", "write Sekunden/s"),
         ] {
             let found = parse(text).unwrap_err();
             assert!(found.contains(why), "{text}: {found}");

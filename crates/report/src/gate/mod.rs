@@ -5,7 +5,7 @@ mod junit;
 mod summary;
 
 use rqps_stats::{Class, Detector, Verdict};
-use rqps_store::{Recorded, Run, Status, Window};
+use rqps_store::{Run, Status};
 
 use crate::comparison::Comparison;
 use crate::error::{Error, Result};
@@ -79,13 +79,9 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let missed = || arms.iter().flat_map(|arm| &arm.lines).filter_map(|line| line.missed.as_ref());
     let is_judged = verdicts().any(is_reached) || missed().next().is_some();
     let fails_on_missed = missed().any(|missed| rules.fails_on_missed(missed));
-    let not_imported = not_imported(&judged);
     let outcome = if fails_on_missed || verdicts().any(|verdict| rules.is_regression(verdict)) {
         Outcome::Regressed
-    } else if run.status.status == Status::Failed
-        || !run.without_result().is_empty()
-        || !not_imported.is_empty()
-    {
+    } else if run.status.status == Status::Failed || !run.without_result().is_empty() {
         Outcome::Incomplete
     } else if !is_judged || verdicts().any(|verdict| rules.is_missing(verdict)) {
         Outcome::Undecided
@@ -94,37 +90,10 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     };
     Ok(Gate {
         outcome,
-        markdown: summary::markdown(
-            &judged,
-            &comparison,
-            (&arms, not_imported),
-            rules,
-            (outcome, is_judged),
-        )?,
+        markdown: summary::markdown(&judged, &comparison, &arms, rules, (outcome, is_judged))?,
         junit: junit::xml(&judged, &arms, rules)?,
         json: benchmark::json(&judged, &arms)?,
     })
-}
-
-/// Tests of base that an imported arm lacks, as sentences: nobody knows whether they failed there.
-fn not_imported(judged: &Judged<'_>) -> Vec<String> {
-    if !judged.run.meta.is_imported() {
-        return Vec::new();
-    }
-    let has = |arm: usize, step: &str| {
-        let of = |window: &Recorded<Window>| {
-            window.action.step == step && window.action.arm == judged.run.arms[arm].name
-        };
-        judged.run.windows.iter().any(of)
-    };
-    let mut missing = Vec::new();
-    for step in judged.run.steps.iter().filter(|step| has(judged.base, &step.name)) {
-        for arm in judged.candidates().filter(|arm| !has(*arm, &step.name)) {
-            let arm = &judged.run.arms[arm].name;
-            missing.push(format!("NO RESULT {} on {arm}: it is not among the files", step.name));
-        }
-    }
-    missing
 }
 
 struct ArmAtGate<'a> {

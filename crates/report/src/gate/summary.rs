@@ -15,7 +15,7 @@ use crate::verdict_lines::{Judged, Line};
 pub(super) fn markdown(
     judged: &Judged<'_>,
     comparison: &Comparison<'_>,
-    (arms, not_imported): (&[ArmAtGate<'_>], Vec<String>),
+    arms: &[ArmAtGate<'_>],
     rules: &GateRules,
     (outcome, is_judged): (Outcome, bool),
 ) -> Result<String> {
@@ -37,9 +37,6 @@ pub(super) fn markdown(
     };
     document.push(Block::Heading(2, format!("rqps gate: {result}{open}")));
     document.push_warnings(&warnings);
-    if !not_imported.is_empty() {
-        document.push(Block::Items(not_imported));
-    }
     if !is_judged {
         let run = judged.run.folder.name();
         let blocks = judged.verdicts.blocks_done;
