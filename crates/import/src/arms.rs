@@ -152,10 +152,11 @@ impl Arms {
     }
 }
 
+/// What comes before a release, in its order.
+const BEFORE: [&str; 4] = ["devel", "alpha", "beta", "rc"];
+
 /// `18.1` is 18, 1; `18beta1` comes before all of 18.
 pub fn version_numbers(text: &str) -> Option<Vec<i64>> {
-    /// In the order of their releases.
-    const BEFORE: [&str; 4] = ["devel", "alpha", "beta", "rc"];
     let mut numbers = Vec::new();
     for part in text.split(['.', '-', ' ']) {
         let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
@@ -173,6 +174,21 @@ pub fn version_numbers(text: &str) -> Option<Vec<i64>> {
     (!numbers.is_empty()).then_some(numbers)
 }
 
+/// A text that begins with a version, as that and the config after it: `18beta1` and `huge pages` of
+/// `18beta1 (huge pages)`.
+fn version_and_config(text: &str) -> (String, String) {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let number = text[..text.find(|c| !is_number(c)).unwrap_or(text.len())].trim_end_matches('.');
+    let after = &text[number.len()..];
+    let stage = BEFORE.iter().find_map(|stage| {
+        let digits = after.strip_prefix(stage)?.trim_start_matches(|c: char| c.is_ascii_digit());
+        Some(after.len() - digits.len())
+    });
+    let (version, config) = text.split_at(number.len() + stage.unwrap_or(0));
+    let is_around = |c: char| " .-_(),".contains(c);
+    (version.to_owned(), config.trim_matches(is_around).to_owned())
+}
+
 /// The variant of an arm whose directory tells it.
 fn variant(arm: &ImportedArm) -> Option<String> {
     let ArmName { dbms, version, config } = ArmName::parse(&arm.raw)?;
@@ -180,15 +196,15 @@ fn variant(arm: &ImportedArm) -> Option<String> {
     Some(format!("{}-{version}{config}", dbms.name()))
 }
 
-/// `postgres-18.1` and `mysql 8.4` tell DBMS and version, too.
+/// `postgres-18.1` and `mysql 8.4` tell DBMS and version, too; what follows is the config.
 fn version_of_release(raw: &str) -> Identity {
-    let release = Dbms::ALL.into_iter().find_map(|dbms| {
+    let told = Dbms::ALL.into_iter().find_map(|dbms| {
         let version = raw.strip_prefix(dbms.name())?.strip_prefix(['-', ' '])?;
-        version.starts_with(|c: char| c.is_ascii_digit()).then(|| (dbms, version.to_owned()))
+        version.starts_with(|c: char| c.is_ascii_digit()).then_some((dbms, version))
     });
-    release
-        .map(|(dbms, version)| Identity { dbms: dbms.name().to_owned(), version, config: String::new() })
-        .unwrap_or_default()
+    let Some((dbms, text)) = told else { return Identity::default() };
+    let (version, config) = version_and_config(text);
+    Identity { dbms: dbms.name().to_owned(), version, config }
 }
 
 #[cfg(test)]
@@ -203,5 +219,21 @@ mod tests {
         assert!(numbers.is_sorted(), "{numbers:?}");
         assert_eq!(version_numbers("10.11.6-MariaDB"), Some(vec![10, 11, 6]));
         assert_eq!(version_numbers("head"), None);
+    }
+
+    #[test]
+    fn what_follows_a_version_is_the_config() {
+        for (raw, version, config) in [
+            ("postgres-17.2", "17.2", ""),
+            ("postgres-17.2-hugepages", "17.2", "hugepages"),
+            ("postgres-17.2.nohp", "17.2", "nohp"),
+            ("postgres-17.2 (huge pages)", "17.2", "huge pages"),
+            ("mysql 8.4 no huge pages", "8.4", "no huge pages"),
+            ("postgres-18beta1-hp", "18beta1", "hp"),
+            ("postgres-19devel", "19devel", ""),
+        ] {
+            let found = version_of_release(raw);
+            assert_eq!((&*found.version, &*found.config), (version, config), "{raw}");
+        }
     }
 }

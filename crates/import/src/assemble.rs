@@ -16,7 +16,7 @@ use crate::paths::stem;
 use crate::placed::{Assembled, BaseAs, Doubt, Findings, Found, Placed, Step};
 use crate::same::WrongCell;
 use crate::settings::{Case, setting_name};
-use crate::{complement, consistency, same, unlike};
+use crate::{complement, consistency, pairing, same, unlike};
 
 static TESTS: Group = Group::new(1, "tests", "tests", "");
 static INSERTS: Group = Group::consecutive(1, "insert", "inserts");
@@ -103,9 +103,10 @@ impl Assembled {
             repeats: 1,
             notes,
             doubts: Vec::new(),
+            unpaired: Findings::new(),
             left_out,
         };
-        assembled.place(found, is_consecutive)?;
+        assembled.place(found, is_consecutive, &within)?;
         same::expect_each_once(&assembled)?;
         assembled.add_beside(beside)?;
         assembled.expect_common_tests()?;
@@ -133,7 +134,7 @@ impl Assembled {
     }
 
     /// Makes steps of tests, and numbers repeats.
-    fn place(&mut self, found: Vec<Found>, is_consecutive: bool) -> Result<()> {
+    fn place(&mut self, found: Vec<Found>, is_consecutive: bool, within: &[PathBuf]) -> Result<()> {
         let cases = Case::of_all(&found);
         let is_published = cases.iter().all(|case| case.name.range.is_some());
         let mut known = HashSet::new();
@@ -201,7 +202,9 @@ impl Assembled {
             let sampled = Vec::new();
             self.results.push(Placed { arm: found.arm, step, repeat, measurement, values, sampled, source });
         }
-        self.number_apart(given.is_empty())?;
+        let unpaired = pairing::pair(self, within, !given.is_empty())?;
+        self.notes.extend(unpaired.iter().cloned());
+        self.unpaired = unpaired;
         // A file's numbers may have gaps: blocks have none.
         let numbers: BTreeSet<u32> = self.results.iter().map(|result| result.repeat).collect();
         let numbers: BTreeMap<u32, u32> = numbers.into_iter().zip(1..).collect();
@@ -210,33 +213,6 @@ impl Assembled {
         }
         self.repeats = self.repeats.max(numbers.len() as u32);
         self.results.sort_by_key(|result| (result.repeat, result.step, result.arm));
-        Ok(())
-    }
-
-    /// Numbers the repeats of an arm anew, in their order, if a test's other arms have none of its numbers: no block
-    /// would have two arms.
-    ///
-    /// # Errors
-    /// If such repeats were given by the user.
-    fn number_apart(&mut self, may_number: bool) -> Result<()> {
-        let mut of_step: BTreeMap<usize, BTreeMap<usize, BTreeSet<u32>>> = BTreeMap::new();
-        for one in &self.results {
-            of_step.entry(one.step).or_default().entry(one.arm).or_default().insert(one.repeat);
-        }
-        for result in &mut self.results {
-            let arms = &of_step[&result.step];
-            let own = &arms[&result.arm];
-            let mut others = arms.iter().filter(|(arm, _)| **arm != result.arm).peekable();
-            if others.peek().is_none() || others.any(|(_, other)| !own.is_disjoint(other)) {
-                continue;
-            }
-            if !may_number {
-                let (test, arm) = (self.steps[result.step].name.clone(), self.arms[result.arm].name.clone());
-                return Err(Error::NoCommonRepeat { test, arm });
-            }
-            let before = own.iter().filter(|number| **number < result.repeat).count();
-            result.repeat = before as u32 + 1;
-        }
         Ok(())
     }
 
@@ -334,7 +310,7 @@ impl Assembled {
             let format = self.sources[one.source].format.clone();
             let count = counts.entry((one.arm, one.test.row(), format)).or_default();
             *count += 1;
-            let repeat = one.measurement.repeat.unwrap_or(*count);
+            let told = one.measurement.repeat;
             let row = one.test.row();
             let is_of_test = |step: &Step| step.row == row || step.bare == row || step.name == row;
             let clients = one.measurement.clients.filter(|_| one.test.range.is_some());
@@ -346,6 +322,13 @@ impl Assembled {
             let own = source(one.source);
             let is_beside = |path: &Path| path.parent() == own.parent();
             let beside = || of_test().filter(|(_, result)| is_beside(source(result.source)));
+            let before = |own: &Placed| {
+                of_test().filter(|(_, one)| one.step == own.step && one.repeat < own.repeat).count() as u32
+            };
+            let is_repeat = |own: &Placed| match told {
+                Some(told) => own.repeat == told,
+                None => before(own) + 1 == *count,
+            };
             // A name that fits one result alone tells whose it is, whatever that result's file says of its test.
             let is_alike = |path: &Path| is_beside(path) && stem(path) == stem(own);
             let mut alike =
@@ -355,7 +338,7 @@ impl Assembled {
             let place = alike
                 .or_else(|| of_test().find(|(_, result)| stem(source(result.source)) == stem(own)))
                 .or_else(|| beside().next().filter(|_| beside().count() == 1))
-                .or_else(|| of_test().find(|(_, result)| result.repeat == repeat))
+                .or_else(|| of_test().find(|(_, result)| is_repeat(result)))
                 .map(|(index, _)| index)
                 .or_else(only);
             let Some(place) = place else { return Err(self.belongs_nowhere(&one)) };

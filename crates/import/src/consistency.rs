@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::clipped;
+use rqps_store::counted;
 
 use crate::error::Result;
+use crate::formats::hammerdb::FAILED_USERS;
 use crate::formats::rates_csv::GIVEN_RATE;
 use crate::model::{FAILED_MIN, Quirk, median, number};
 use crate::out_of_line::{Odd, Table};
@@ -31,6 +33,7 @@ pub fn examine(assembled: &Assembled) -> Result<(Vec<Doubt>, Findings)> {
     let mut doubts = schedules(assembled);
     doubts.extend(misnamed(assembled));
     doubts.extend(failures(assembled));
+    doubts.extend(failed_users(assembled));
     doubts.extend(printed_rate::examine(assembled));
     doubts.extend(coverage::examine(assembled)?);
     doubts.extend(near_names::examine(assembled));
@@ -123,6 +126,29 @@ fn failures(assembled: &Assembled) -> Vec<Doubt> {
         Doubt { arm, steps: steps.into_iter().collect(), repeat: None, text }
     };
     of_arm.into_iter().map(doubt).collect()
+}
+
+/// Runs of HammerDB in which virtual users failed: fewer did the work than were to.
+fn failed_users(assembled: &Assembled) -> Vec<Doubt> {
+    let mut of_test: BTreeMap<(usize, usize), Vec<(f64, &Placed)>> = BTreeMap::new();
+    for placed in &assembled.results {
+        if let Some(failed) = true_value(placed, FAILED_USERS) {
+            of_test.entry((placed.arm, placed.step)).or_default().push((failed, placed));
+        }
+    }
+    let doubt = |((arm, step), found): (_, Vec<(f64, &Placed)>)| {
+        let (most, worst) =
+            found.iter().copied().reduce(|one, other| if other.0 > one.0 { other } else { one })?;
+        let of = worst.measurement.clients.map(|clients| format!(" of {clients}")).unwrap_or_default();
+        let text = format!(
+            "{most}{of} virtual users failed (FINISHED FAILED in {}; {}): the rate is that of fewer clients",
+            assembled.sources[worst.source].path,
+            counted(found.len(), "such result")
+        );
+        let repeat = Some(worst.repeat).filter(|_| found.len() == 1);
+        Some(Doubt { arm, steps: vec![step], repeat, text })
+    };
+    of_test.into_iter().filter_map(doubt).collect()
 }
 
 /// Rates that a table gives per minute or hour.

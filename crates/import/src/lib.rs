@@ -24,6 +24,7 @@ mod model;
 mod names;
 mod near_names;
 mod out_of_line;
+mod pairing;
 mod path_classes;
 mod paths;
 mod placed;

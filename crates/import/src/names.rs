@@ -26,9 +26,12 @@ impl ArmName {
         let text = text.strip_prefix("x.").unwrap_or(text);
         let text =
             ["pk0", "pk1"].iter().find_map(|end| text.strip_suffix(&format!(".{end}"))).unwrap_or(text);
-        let (build, config) = text.split_once('.').unwrap_or((text, ""));
+        // `pg181 huge pages`
+        let (name, words) = text.split_once(' ').unwrap_or((text, ""));
+        let (build, config) = name.split_once('.').unwrap_or((name, ""));
         let (dbms, version) = version_of(build.split('_').next()?)?;
-        Some(Self { dbms, version, config: config.to_owned() })
+        let config = [config, words].join(" ").trim().to_owned();
+        Some(Self { dbms, version, config })
     }
 }
 
@@ -51,6 +54,10 @@ pub fn version_of(build: &str) -> Option<(Dbms, String)> {
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let (number, tag) = rest.split_at(digits);
         let tag = tag.replace("beta", "b").replace('b', "beta");
+        let stage = tag.trim_end_matches(|c: char| c.is_ascii_digit());
+        if !["", "devel", "alpha", "beta", "rc"].contains(&stage) {
+            return None;
+        }
         let is_old = number.starts_with('9') && number.len() >= 3;
         return Some((
             Dbms::Postgres,
@@ -183,12 +190,13 @@ mod tests {
             ("x.my5651_rel_o2nofp.z12a_c8r32.pk1", Dbms::Mysql, "5.6.51", "z12a_c8r32"),
             ("x.my8406v2_rel_o2nofp.z12a_c8r32.pk1", Dbms::Mysql, "8.4.6", "z12a_c8r32"),
             ("x.my9700_rel.z13a.pk1", Dbms::Mysql, "9.7.0", "z13a"),
+            ("pg181 hp on", Dbms::Postgres, "18.1", "hp on"),
             ("x.ma100244_rel.z11b_c32r128.pk1", Dbms::Mariadb, "10.2.44", "z11b_c32r128"),
         ] {
             let (version, config) = (version.to_owned(), config.to_owned());
             assert_eq!(ArmName::parse(name), Some(ArmName { dbms, version, config }), "{name}");
         }
-        for name in ["old", "mystery", "page", "x..pk1", "pg", "my1"] {
+        for name in ["old", "mystery", "page", "x..pk1", "pg", "my1", "pg17 hp on", "pg181-hp"] {
             assert_eq!(ArmName::parse(name), None, "{name}");
         }
     }

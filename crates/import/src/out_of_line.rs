@@ -152,7 +152,12 @@ impl<'a> Table<'a> {
         let mut pairs = Pairs { table: self, known: HashMap::new() };
         let within = self.of_one_version();
         let mut doubts = Vec::new();
+        let config = |arm: usize| config_of(&self.assembled.arms[arm].identity);
         for (order, judged) in self.series() {
+            // Where all are of one config, what configs differ by is no noise.
+            let is_mixed = order.iter().any(|arm| config(*arm) != config(order[0]));
+            let is_noise = |(one, other): &&(usize, usize)| is_mixed || config(*one) == config(*other);
+            let within: Vec<(usize, usize)> = within.iter().filter(is_noise).copied().collect();
             doubts.extend(self.off_in_most_tests(&order, &judged));
             let in_row = |row| off_in(row, (&order, &judged), &within, &mut pairs);
             doubts.extend(self.rows.iter().flat_map(in_row));

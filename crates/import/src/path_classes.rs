@@ -43,8 +43,9 @@ enum Place {
     InFile,
 }
 
-/// The classes of paths, in their order: paths of one class are alike.
-pub fn classes(paths: &[&Path]) -> Vec<String> {
+/// The classes of paths, in their order: paths of one class are alike. `all` are those of all arms: the first repeat
+/// may be missing on one.
+pub fn classes(paths: &[&Path], all: &[&Path]) -> Vec<String> {
     let pieces: Vec<Vec<Piece>> = paths.iter().map(|path| pieces(path)).collect();
     let shape = |pieces: &[Piece]| -> String {
         let text = |piece: &Piece| match piece {
@@ -57,12 +58,21 @@ pub fn classes(paths: &[&Path]) -> Vec<String> {
     for (index, pieces) in pieces.iter().enumerate() {
         of_shape.entry(shape(pieces)).or_default().push(index);
     }
-    let directories: Vec<BTreeSet<&str>> =
-        pieces.iter().map(|pieces| numbers_of_directories(pieces)).collect();
-    // Those that all paths have are no repeats'.
-    let is_in_all = |digits: &&str| directories.iter().all(|all| all.contains(digits));
-    let are_counted =
-        counts(&directories.iter().flatten().copied().filter(|digits| !is_in_all(digits)).collect());
+    let of_all: Vec<Vec<Piece>> = all.iter().map(|path| self::pieces(path)).collect();
+    let are_counted = counts(&directories_apart(&pieces)) || counts(&directories_apart(&of_all));
+    let mut of_files: BTreeMap<(String, usize), BTreeSet<&str>> = BTreeMap::new();
+    for pieces in &of_all {
+        let file = &pieces[file_at(pieces)..];
+        for (at, piece) in file.iter().enumerate() {
+            if let Piece::Number { digits, .. } = piece {
+                of_files.entry((shape(file), at)).or_default().insert(digits);
+            }
+        }
+    }
+    let counts_in_all = |pieces: &[Piece], at: usize| {
+        let start = file_at(pieces);
+        of_files.get(&(shape(&pieces[start..]), at - start)).is_some_and(counts)
+    };
     let are_repeats = are_counted && have_names_in_common(paths);
     let mut classes = vec![String::new(); paths.len()];
     for members in of_shape.values() {
@@ -86,7 +96,8 @@ pub fn classes(paths: &[&Path]) -> Vec<String> {
                     }
                     Piece::Number { is_free: true, .. } => {}
                     Piece::Number { place: Place::Directory, .. } if are_counted => {}
-                    Piece::Number { place: Place::InFile, .. } if counts(&values[&at]) => {}
+                    Piece::Number { place: Place::InFile, .. }
+                        if counts(&values[&at]) || counts_in_all(&pieces[*member], at) => {}
                     Piece::Number { digits, .. } => classes[*member].push_str(digits),
                 }
             }
@@ -98,6 +109,12 @@ pub fn classes(paths: &[&Path]) -> Vec<String> {
         .iter()
         .map(|class| parts(class).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
         .collect()
+}
+
+/// Where the name of the file begins.
+fn file_at(pieces: &[Piece]) -> usize {
+    let is_end = |piece: &Piece| matches!(piece, Piece::Text(text) if text == "/");
+    pieces.iter().rposition(is_end).map_or(0, |at| at + 1)
 }
 
 /// Whether directories of repeats have files of the same name.
@@ -119,6 +136,14 @@ fn have_names_in_common(paths: &[&Path]) -> bool {
 fn ends_word(before: &[Piece], digits: &str) -> bool {
     let is_word = |text: &str| text.ends_with(char::is_alphabetic);
     digits.len() < PROCESS && matches!(before.last(), Some(Piece::Text(text)) if is_word(text))
+}
+
+/// The numbers of directories, but for those that all paths have: these are no repeats'.
+fn directories_apart(paths: &[Vec<Piece>]) -> BTreeSet<&str> {
+    let directories: Vec<BTreeSet<&str>> =
+        paths.iter().map(|pieces| numbers_of_directories(pieces)).collect();
+    let is_in_all = |digits: &&str| directories.iter().all(|all| all.contains(digits));
+    directories.iter().flatten().copied().filter(|digits| !is_in_all(digits)).collect()
 }
 
 fn numbers_of_directories<'a>(pieces: &'a [Piece]) -> BTreeSet<&'a str> {
@@ -217,6 +242,11 @@ pub fn is_repeat_label(name: &str) -> bool {
 
 /// Without dates and times such as `2025-11-08`, `20251108T1405` and `2025-11-08_14:05:31`.
 fn without_dates(text: &str) -> String {
+    parts(text).into_iter().filter(|(_, is_date)| !is_date).map(|(part, _)| part).collect()
+}
+
+/// A text in parts, each with whether it is a date with its time.
+fn parts(text: &str) -> Vec<(&str, bool)> {
     let bytes = text.as_bytes();
     let digits = |at: usize, count: usize| {
         let part = bytes.get(at..at + count)?;
@@ -240,18 +270,38 @@ fn without_dates(text: &str) -> String {
         }
         Some(end)
     };
-    let (mut kept, mut at) = (String::new(), 0);
+    let (mut all, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(c) = text[at..].chars().next() {
         let is_start = at == 0 || !bytes[at - 1].is_ascii_digit();
         match date(at).filter(|end| is_start && !bytes.get(*end).is_some_and(u8::is_ascii_digit)) {
-            Some(end) => at = end,
-            None => {
-                kept.push(c);
-                at += c.len_utf8();
+            Some(end) => {
+                all.extend([(&text[from..at], false), (&text[at..end], true)]);
+                (from, at) = (end, end);
             }
+            None => at += c.len_utf8(),
         }
     }
-    kept
+    all.push((&text[from..], false));
+    all
+}
+
+/// The numbers and dates of a path in their order, as digits, without those of components of these names.
+pub fn numbers(path: &Path, but: [&str; 2]) -> Vec<String> {
+    let directory = path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = stem(path);
+    let components = directory.split('/').filter(|component| !but.contains(component)).chain([&*stem]);
+    let mut all = Vec::new();
+    for (part, is_date) in components.flat_map(parts) {
+        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+        match is_date {
+            true => all.push(digits(part)),
+            false => all.extend(part.split(|c: char| !c.is_ascii_digit()).map(str::to_owned)),
+        }
+    }
+    all.retain(|digits| !digits.is_empty());
+    // `01` is 1.
+    let plain = |digits: &String| format!("{:0>1}", digits.trim_start_matches('0'));
+    all.iter().map(plain).collect()
 }
 
 /// What tells each class from the others, in directories and words of the file's name: `hetz` of `fio/o.ext4.hetz`.
@@ -313,7 +363,7 @@ mod tests {
 
     fn named(paths: &[&str]) -> Vec<String> {
         let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
-        let classes = classes(&paths);
+        let classes = classes(&paths, &paths);
         let names = names(&classes.iter().cloned().collect());
         classes.iter().map(|class| names[class].clone()).collect()
     }
@@ -339,7 +389,7 @@ mod tests {
             &["a/1/ro1.txt", "a/2/ro2.txt"],
         ] {
             let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
-            let found = classes(&paths);
+            let found = classes(&paths, &paths);
             assert!(found.iter().all(|class| *class == found[0]), "{found:?}");
         }
     }

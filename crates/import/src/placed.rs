@@ -37,6 +37,8 @@ pub struct Assembled {
     pub notes: Vec<(Option<usize>, String)>,
     /// What the notes begin with.
     pub doubts: Vec<Doubt>,
+    /// Repeats that have no partner on base: a part of the notes.
+    pub unpaired: Findings,
     /// Tables of which nothing is in the run, since the results they were made of are.
     pub left_out: Vec<LeftOut>,
 }

@@ -8,30 +8,54 @@ use rqps_model::clipped;
 use crate::names::TestName;
 use crate::placed::{Found, Placed};
 
-/// What may differ between results of one test, which are not compared then: a value's name, and in words.
-const SETTINGS: [(&str, &str); 21] = [
-    ("scale", "scale"),
-    ("warehouses", "warehouses"),
-    ("tables", "tables"),
-    ("table_size", "table size"),
-    ("records", "records"),
-    ("entries", "entries"),
-    ("key_bytes", "key size"),
-    ("value_bytes", "value size"),
-    ("compression", "compression"),
-    ("workload", "workload"),
-    ("rand_type", "distribution"),
-    ("mode", "query mode"),
-    ("isolation", "isolation level"),
-    ("rw", "access pattern"),
-    ("bs", "block size"),
-    ("ioengine", "I/O engine"),
-    ("iodepth", "I/O depth"),
-    ("direct", "direct I/O"),
-    ("fsync", "fsync"),
-    ("fdatasync", "fdatasync"),
-    (CLIENTS, "clients"),
+/// What may differ between results of one test, which are not compared then: a value's name, in words, and the value
+/// that goes without saying.
+const SETTINGS: [(&str, &str, &str); 38] = [
+    ("scale", "scale", ""),
+    ("warehouses", "warehouses", ""),
+    ("tables", "tables", ""),
+    ("table_size", "table size", ""),
+    ("records", "records", ""),
+    ("entries", "entries", ""),
+    ("key_bytes", "key size", ""),
+    ("value_bytes", "value size", ""),
+    ("compression", "compression", ""),
+    ("workload", "workload", ""),
+    ("rand_type", "distribution", ""),
+    ("mode", "query mode", ""),
+    ("isolation", "isolation level", ""),
+    (PARTITION_METHOD, "partition method", NONE),
+    (PARTITIONS, "partitions", NONE),
+    ("tries_max", "maximum number of tries", "1"),
+    (CONNECTIONS, "connections", KEPT),
+    ("rw", "access pattern", ""),
+    ("bs", "block size", ""),
+    ("ioengine", "I/O engine", ""),
+    ("iodepth", "I/O depth", ""),
+    ("direct", "direct I/O", ""),
+    ("fsync", "fsync", ""),
+    ("fdatasync", "fdatasync", ""),
+    ("total_size", "total size", ""),
+    ("operation", "operation", ""),
+    ("scope", "memory scope", ""),
+    ("primes_max", "prime limit", ""),
+    ("files", "files", ""),
+    ("file_size", "file size", ""),
+    ("io_mode", "I/O mode", ""),
+    ("open_flags", "open flags", ""),
+    ("mixed_reads", "reads per write", ""),
+    ("merged", "merged requests", ""),
+    ("fsync_requests", "requests per fsync", ""),
+    ("fsync_end", "fsync at the end", ""),
+    ("fsync_all", "fsync after each write", ""),
+    (CLIENTS, "clients", ""),
 ];
+pub const PARTITION_METHOD: &str = "partition_method";
+pub const PARTITIONS: &str = "partitions";
+/// Whether clients keep their connections, or make one for each transaction.
+pub const CONNECTIONS: &str = "connections";
+pub const KEPT: &str = "kept";
+pub const NONE: &str = "none";
 const CLIENTS: &str = "clients";
 /// Of all values of a setting.
 const VALUES_CHARS_MAX: usize = 100;
@@ -39,8 +63,8 @@ const VALUES_CHARS_MAX: usize = 100;
 const JOBS: &str = "jobs";
 
 pub fn setting_name(key: &str) -> &'static str {
-    let names = SETTINGS.iter().chain(&[(JOBS, JOBS)]);
-    names.into_iter().find(|(name, _)| *name == key).map_or("another setting", |(_, words)| words)
+    let names = SETTINGS.iter().chain(&[(JOBS, JOBS, "")]);
+    names.into_iter().find(|(name, ..)| *name == key).map_or("another setting", |(_, words, _)| words)
 }
 
 /// The setting's name in a result's test.
@@ -51,11 +75,12 @@ fn key_of(key: &'static str, found: &Found) -> &'static str {
 
 /// The settings that results tell, in words, each with all its values. Clients have a place of their own.
 pub fn told(results: &[Placed]) -> Vec<(&'static str, String)> {
-    let told = |(key, words): (&'static str, &'static str)| {
+    let told = |(key, words, usual): (&'static str, &'static str, &'static str)| {
         let values = results.iter().flat_map(|one| &one.values).filter(|(_, value)| value.name == key);
         let values: BTreeSet<&str> = values.filter_map(|(_, value)| value.published.as_deref()).collect();
         let values: Vec<&str> = values.into_iter().collect();
-        (!values.is_empty()).then(|| (words, clipped(&values.join(", "), VALUES_CHARS_MAX)))
+        (!values.is_empty() && values != [usual])
+            .then(|| (words, clipped(&values.join(", "), VALUES_CHARS_MAX)))
     };
     SETTINGS.into_iter().filter_map(told).collect()
 }
@@ -117,7 +142,7 @@ fn settings(found: &[Found]) -> Vec<Vec<(&'static str, String)>> {
         key => found.measurement.values.iter().find(|value| value.name == key)?.published.clone(),
     };
     let mut all = vec![Vec::new(); found.len()];
-    for (key, _) in SETTINGS {
+    for (key, ..) in SETTINGS {
         let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for found in found {
             known.entry(found.test.row()).or_default().extend(of(found, key));

@@ -136,9 +136,10 @@ fn of_names<'a>(
     }
     let mut parts: BTreeMap<Key, String> = BTreeMap::new();
     let mut class_of: BTreeMap<(usize, &str, usize), String> = BTreeMap::new();
+    let all: Vec<&Path> = arm_of.keys().map(|source| path(*source)).collect();
     for ((arm, release), sources) in &of_arm {
         let paths: Vec<&Path> = sources.iter().map(|source| path(*source)).collect();
-        let classes = sources.iter().zip(classes(&paths));
+        let classes = sources.iter().zip(classes(&paths, &all));
         class_of.extend(classes.map(|(source, class)| ((*arm, *release, *source), class)));
     }
     for ((arm, release, _), sources) in &of_test {

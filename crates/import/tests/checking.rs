@@ -109,6 +109,33 @@ fn a_wrong_base_is_named_once_and_its_ratios_are_judged_on_the_right_one() {
     assert_eq!(differences(&found), ["y b 1.70 1.40"]);
 }
 
+/// Its ratios are off by a factor each, and near 1, where many bases fit some of them.
+#[test]
+fn a_row_with_the_ratios_of_another_is_listed_cell_by_cell() {
+    let dir = tempfile::tempdir().unwrap();
+    let columns: String = ('b'..='h').zip(1..).map(|(arm, at)| format!("\ncol-{at} : {arm}")).collect();
+    let all: String = ('a'..='h').zip(1..).map(|(arm, at)| format!("col-{at} : {arm}\n")).collect();
+    let rows =
+        ["1000\t980\t990\t1000\t1010\t970\t960\t1020\tx", "1000\t990\t1000\t1010\t1020\t980\t970\t1030\ty"];
+    let rates = table(dir.path(), "qps.abs.tsv", all.trim_end(), &rows);
+    for (row, expected) in [
+        // Those of x, and of no row.
+        ("0.98\t0.99\t1.00\t1.01\t0.97\t0.96\t1.02\ty", 7),
+        ("0.98\t0.99\t1.00\t1.01\t0.98\t1.00\t1.00\ty", 6),
+    ] {
+        let ratios = ["0.98\t0.99\t1.00\t1.01\t0.97\t0.96\t1.02\tx", row];
+        let found = table(dir.path(), "qps.rel.tsv", &format!("Relative to: a{columns}"), &ratios);
+        let found = checked(&found, &[&rates]).unwrap();
+        let bases = found.differences.iter().filter(|one| one.ratios > 0).count();
+        assert_eq!(
+            (found.differences.len(), bases, found.cells),
+            (expected, 0, 14),
+            "{:?}",
+            differences(&found)
+        );
+    }
+}
+
 /// Figures of one step for three arms, with its base figure and the ratios to it.
 fn metrics(base: &str) -> String {
     let head = "sb.met.scan.range100.pk1.dop1\n--- absolute\ncpu/o\t\tcs/o\to/s\tdbms\n";

@@ -132,7 +132,14 @@ fn a_standard_error_without_a_message_is_left_out() {
     assert_eq!(quiet, ["run-1.err", "stderr.txt"].map(|name| dir.path().join(name)));
     fs::write(dir.path().join("run-1.err"), "pgbench: error: Run was aborted\n").unwrap();
     let error = import(dir.path()).unwrap_err().to_string();
-    assert!(error.contains("run-1.err: not understood"), "{error}");
+    assert!(error.contains("run-1.err, line 1: pgbench failed: Run was aborted"), "{error}");
+    // At the end of a result, and without the program's name, as until 12.
+    let ended = "Run was aborted; the above results are incomplete.\n";
+    let error = refused("run.log", &format!("{}{ended}", own("pgbench-15.out.txt")));
+    assert!(
+        error.contains("are incomplete and count for nothing; leave out all files of this run"),
+        "{error}"
+    );
     // A result that is empty is missing.
     fs::remove_file(dir.path().join("run-1.err")).unwrap();
     fs::write(dir.path().join("run-2.txt"), "").unwrap();

@@ -67,6 +67,43 @@ fn a_rate_is_held_against_its_count_and_time() {
     );
 }
 
+/// sysbench takes its rate and its time from two clocks, some milliseconds apart.
+#[test]
+fn a_second_is_measured_to_milliseconds() {
+    let text = |rate: &str| {
+        format!(
+            "sysbench 1.0.20\n\nNumber of threads: 1\n\nThreads started!\n\nCPU speed:\n    events per second:  {rate}\n\n\
+             General statistics:\n    total time: 1.0032s\n    total number of events: 1697\n\nLatency (ms):\n \
+             avg: 0.59\n sum: 1001.00\nThreads fairness:\n    execution time (avg/stddev): 1.0/0.00\n"
+        )
+    };
+    assert_eq!(of_text("cpu-1.txt", &text("1688.80")), [""; 0]);
+    assert!(of_text("cpu-1.txt", &text("1679.80"))[0].contains("events per second: 1679.80, but 1697 in"));
+    // Longer runs are held to a thousandth.
+    let long = sysbench(80_005, "7989.54", "40000.71");
+    assert!(of_text("sb-1.txt", &long)[0].contains("but 80005 in 10.0012 s"));
+}
+
+/// The rate is that of those that were left.
+#[test]
+fn virtual_users_that_failed_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    for (arm, nopm, end) in [("old", 42_000, "SUCCESS"), ("new", 40_000, "FAILED")] {
+        let text = format!(
+            "HammerDB CLI v4.9\nVuser 1:8 Active Virtual Users configured\nVuser 1:TEST RESULT : System achieved {nopm} NOPM \
+             from 97427 PostgreSQL TPM\nVuser 1:FINISHED SUCCESS\nVuser 2:FINISHED {end}\nVuser 3:FINISHED {end}\n"
+        );
+        fs::create_dir_all(dir.path().join(arm)).unwrap();
+        fs::write(dir.path().join(arm).join("run.log"), text).unwrap();
+    }
+    let found = doubts(&[dir.path().to_owned()]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with("new, tproc-c: 2 of 8 virtual users failed (FINISHED FAILED in "),
+        "{found:?}"
+    );
+}
+
 fn pgbench(transactions: u64, tps: &str, connecting_ms: &str) -> String {
     format!(
         "pgbench (15.18)\ntransaction type: <builtin: select only>\nscaling factor: 1\nquery mode: simple\n\

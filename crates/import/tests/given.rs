@@ -63,7 +63,7 @@ fn repeats_keep_their_numbers() {
     let assembled = import(&[("", csv), ("", more)], &[]).unwrap();
     assert_eq!(rates(&assembled)[6..], [("old", 4, 104.0), ("new", 4, 94.0)]);
     let huge = b"arm,test,repeat,rate\nold,a,4294967295,103\nnew,a,4294967295,93\n";
-    assert_eq!(import(&[("", huge), ("", more)], &[]).unwrap().repeats, 1);
+    assert_eq!(import(&[("", huge), ("", more)], &[]).unwrap().repeats, 2);
 }
 
 #[test]
@@ -402,6 +402,24 @@ fn rates_per_minute_are_told_to_be_shown_per_second() {
     assert_eq!(rates(&assembled)[0].2, 1000.0);
     let note = "rates that the file gives per minute are shown per second: a";
     assert!(assembled.notes.iter().any(|(_, text)| text == note), "{:?}", assembled.notes);
+}
+
+/// Where a semicolon parts columns, a comma is decimal, and a point may be one of thousands.
+#[test]
+fn points_that_may_be_of_thousands_are_refused() {
+    let csv =
+        |rates: [&str; 2]| format!("arm;test;repeat;rate\nold;a;1;{}\nnew;a;1;{}\n", rates[0], rates[1]);
+    let error = refused(&[("", csv(["991", "1.001"]).as_bytes())], &[]);
+    assert!(
+        error.contains("line 3: rate: the point of \"1.001\" may be one of thousands or of decimals"),
+        "{error}"
+    );
+    for (told, rate) in [("991.5", 991.5), ("0.991", 0.991), ("1234.567", 1234.567)] {
+        let found = import(&[("", csv([told, "1.001"]).as_bytes())], &[]).unwrap();
+        assert_eq!(rates(&found), [("old", 1, rate), ("new", 1, 1.001)]);
+    }
+    let commas = b"arm,test,repeat,rate\nold,a,1,991\nnew,a,1,1.001\n";
+    assert_eq!(rates(&import(&[("", commas)], &[]).unwrap())[1].2, 1.001);
 }
 
 /// Whose repeats have other numbers than those of base was measured all the same.

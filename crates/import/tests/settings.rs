@@ -317,6 +317,87 @@ fn options_of_programs_are_settings() {
     }
 }
 
+/// What each of two arms ran with is said, and nothing compared.
+#[test]
+fn arms_in_other_settings_are_not_compared() {
+    let pgbench = |more: &str, tps: u32| {
+        let more = format!("query mode: simple\n{more}");
+        let text =
+            PGBENCH.replace("query mode: simple\n", &more).replace("1000.000000", &format!("{tps}.000000"));
+        format!("pgbench (16.2)\n{text}")
+    };
+    let kept = "initial connection time = 5.000 ms\n";
+    let sysbench = |test: &str, events: u32| {
+        format!(
+            "sysbench 1.0.20\n\nNumber of threads: 1\n\n{test}\nInitializing worker threads...\n\nThreads started!\n\n\
+             General statistics:\n    total time: 10.0001s\n    total number of events: {events}\n\nLatency (ms):\n \
+             avg: 1.0\n\nThreads fairness:\n    execution time (avg/stddev): 10.0/0.00\n"
+        )
+    };
+    let memory = |size: &str, operation: &str| {
+        format!("  block size: {size}\n  total size: 1024MiB\n  operation: {operation}\n  scope: global\n")
+    };
+    let fileio = |fsync: &str, mode: &str| {
+        format!(
+            "Extra file open flags: (none)\n2 files, 4MiB each\n8MiB total file size\nBlock size 16KiB\n{fsync}\
+             Calling fsync() at the end of test, Enabled.\nUsing synchronous I/O mode\nDoing {mode} test\n"
+        )
+    };
+    let periodic = "Periodic FSYNC enabled, calling fsync() each 100 requests.\n";
+    let select = |more: &str| pgbench(more, 1000);
+    for (old, new, expected) in [
+        (
+            select(kept),
+            select("average connection time = 1.500 ms\n"),
+            "connections kept on new, and per-transaction on",
+        ),
+        (
+            select("maximum number of tries: 1\n"),
+            select("maximum number of tries: 10\n"),
+            "maximum number of tries 1 on",
+        ),
+        (
+            select(""),
+            select("partition method: hash\npartitions: 512\n"),
+            "partitions none on new, and 512 on",
+        ),
+        (
+            sysbench(&memory("1KiB", "write"), 99),
+            sysbench(&memory("64KiB", "write"), 98),
+            "block size 1KiB on",
+        ),
+        (sysbench(&memory("1KiB", "read"), 99), sysbench(&memory("1KiB", "write"), 98), "operation read on"),
+        (
+            sysbench("Prime numbers limit: 10000", 99),
+            sysbench("Prime numbers limit: 4000", 98),
+            "prime limit 10000 on",
+        ),
+        (
+            sysbench(&fileio(periodic, "random write"), 99),
+            sysbench(&fileio("", "random write"), 98),
+            "requests per fsync 100 on",
+        ),
+        (
+            sysbench(&fileio("", "random write"), 99),
+            sysbench(&fileio("", "random read"), 98),
+            "access pattern random-write on",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "base/t-1.txt", &old);
+        write(dir.path(), "head/t-1.txt", &new);
+        let error = import(dir.path()).map(|_| expected).unwrap_err().to_string();
+        assert!(error.contains(&expected.replace(" on new, ", " on base, ")), "{expected}: {error}");
+        // The same settings are compared.
+        write(
+            dir.path(),
+            "head/t-1.txt",
+            &old.replace("1000.000000", "1001.000000").replace("events: 99", "events: 98"),
+        );
+        assert_eq!(import(dir.path()).unwrap().steps.len(), 1, "{expected}");
+    }
+}
+
 /// Repeats of one arm on another host.
 #[test]
 fn another_cpu_is_another_host() {

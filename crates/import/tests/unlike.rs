@@ -216,6 +216,56 @@ fn repeats_that_are_given_keep_their_numbers() {
     assert!(repeats(&[dir.path().join("thu")]).unwrap_err().to_string().contains("thu` matches no file"));
 }
 
+/// The path of an arm's repeat.
+type Name<'a> = &'a dyn Fn(&str, u32) -> String;
+
+/// A missing repeat does not move the later ones.
+#[test]
+fn repeats_are_paired_by_the_numbers_of_their_names() {
+    let arms = |of: Name<'_>, missing: &[(&str, u32)]| -> Vec<String> {
+        let all = ["base", "head"].into_iter().flat_map(|arm| (1..=5).map(move |number| (arm, number)));
+        all.filter(|one| !missing.contains(one)).map(|(arm, number)| of(arm, number)).collect()
+    };
+    let import = |names: &[String]| {
+        of_texts(&names.iter().map(|name| (name.as_str(), "16.3")).collect::<Vec<_>>()).unwrap()
+    };
+    let of_head = |assembled: &Assembled, arm: &str| -> Vec<u32> {
+        rates(assembled).into_iter().filter(|(own, ..)| *own == arm).map(|(_, repeat, _)| repeat).collect()
+    };
+    let names: [Name<'_>; 6] = [
+        &|arm, number| format!("{arm}/ro-{number}.txt"),
+        &|arm, number| format!("{arm}/{number}/ro.txt"),
+        &|arm, number| format!("{number}/{arm}/ro.txt"),
+        &|arm, number| format!("{arm}/ro-2026-01-0{number}.txt"),
+        &|arm, number| format!("{arm}/{number}-ro.txt"),
+        // A process is another one on each arm.
+        &|arm, number| format!("{number}/{arm}/ro.{}", 4700 + 10 * number + u32::from(arm == "head")),
+    ];
+    for (at, name) in names.iter().enumerate() {
+        for lone in 1..=5 {
+            let found = import(&arms(name, &[("head", lone)]));
+            let expected: Vec<u32> = (1..=5).filter(|number| *number != lone).collect();
+            assert_eq!(of_head(&found, "head"), expected, "names {at} without {lone}");
+            assert_eq!(of_head(&found, "base"), [1, 2, 3, 4, 5], "names {at} without {lone}");
+            let text = &found.unpaired[0].1;
+            assert!(
+                text.starts_with("left out of verdicts on head") && text.ends_with(&name("base", lone)),
+                "{text}"
+            );
+        }
+        assert_eq!(import(&arms(name, &[])).unpaired, [], "names {at}");
+    }
+    // Without common numbers, as many are paired in their order, and others not at all.
+    let process =
+        |arm: &str, number: u32| format!("{arm}/ro.{}", 4700 + 10 * number + u32::from(arm == "head"));
+    let found = import(&arms(&process, &[]));
+    assert_eq!((of_head(&found, "head"), found.unpaired.len()), (vec![1, 2, 3, 4, 5], 0));
+    let found = import(&arms(&process, &[("head", 1)]));
+    assert_eq!(of_head(&found, "head"), [6, 7, 8, 9]);
+    assert!(found.unpaired[0].1.contains("cannot be paired with those of base: "), "{:?}", found.unpaired);
+    assert!(found.unpaired[0].1.contains("select-only (4 and 5); name files after"), "{:?}", found.unpaired);
+}
+
 /// Figures of the host go with the result of their name, or with the arm whose words their path has.
 #[test]
 fn figures_beside_results_follow_their_arm() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_stats::series::{Arrival, SeriesData, SeriesRules, Step, TestSteps, arrivals, steps};
 use rqps_stats::{Direction, Metric, MetricData, TestData};
-use rqps_store::Run;
+use rqps_store::{Arm, Run};
 
 use crate::judged::{ONE_RATIO_SD_MAX, RunVerdicts};
 
@@ -68,13 +68,17 @@ impl VersionRow {
 
 /// The rows of a run: arms with equal DBMS, config and environment, and at least three versions.
 pub fn version_rows(run: &Run, verdicts: &RunVerdicts) -> Vec<VersionRow> {
+    // Of imported arms only the names of configs are known.
+    let config = |arm: &Arm| match arm.config_hash.is_empty() {
+        true => arm.config_name.clone(),
+        false => arm.config_hash.clone(),
+    };
     let mut rows: Vec<Vec<usize>> = Vec::new();
     for (index, arm) in run.arms.iter().enumerate().filter(|(_, arm)| !arm.control) {
         let fits = |row: &&mut Vec<usize>| {
             let first = &run.arms[row[0]];
             let is_new_version = row.iter().all(|other| run.arms[*other].build_version != arm.build_version);
-            (&first.dbms, &first.config_hash, &first.env) == (&arm.dbms, &arm.config_hash, &arm.env)
-                && is_new_version
+            (&first.dbms, config(first), &first.env) == (&arm.dbms, config(arm), &arm.env) && is_new_version
         };
         match rows.iter_mut().find(fits) {
             Some(row) => row.push(index),

@@ -27,6 +27,7 @@ pub fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let assembled = Assembled::new(loaded, &choices)?;
     left_out.extend(assembled.left_out.iter().cloned());
     report_left_out(&left_out);
+    assembled.unpaired.iter().for_each(|(_, text)| out::message(text));
     let folder = rqps_import::write_run(&assembled, &context.results, &args.name)?;
     let run = RunFolder::open(&folder)?;
     let options = Options { format: context.format, screen: context.screen(), ..Options::default() };

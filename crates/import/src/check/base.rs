@@ -8,6 +8,10 @@ use crate::printf::fixed;
 /// Fewest ratios that show a base to be wrong: one alone may be wrong itself.
 const RATIOS_MIN: usize = 2;
 
+/// One ratio in so many may be wrong itself beside a wrong base; more if that is so far off that none fits by chance.
+const ODD_ONE_IN: usize = 4;
+const FAR: f64 = 0.1;
+
 /// What ratios are relative to.
 pub(crate) struct Base<'a> {
     /// Its line in the table, or that of its first ratio; its row and column.
@@ -132,10 +136,19 @@ fn equal(ratios: &[Ratio], computed: &[Option<Computed>]) -> usize {
     ratios.iter().zip(computed).filter(is_equal).count()
 }
 
-/// Whether another base makes most ratios right that are wrong with the given one.
+/// Whether another base makes ratios right that are wrong with the given one, so that all were wrong by one factor. Of
+/// rounded ratios of their own more than half may fit it by chance.
 fn fits_better(ratios: &[Ratio], other: &[Option<Computed>], given: &[Option<Computed>]) -> bool {
     let (fitting, before) = (equal(ratios, other), equal(ratios, given));
-    fitting >= before + RATIOS_MIN && 2 * fitting > given.iter().flatten().count()
+    let known = given.iter().flatten().count();
+    let is_far = || {
+        let pair = given.iter().flatten().zip(other.iter().flatten()).next();
+        let ratio =
+            pair.and_then(|(given, other)| Some(number(&given.published)? / number(&other.published)?));
+        ratio.is_some_and(|ratio| ratio.ln().abs() > FAR)
+    };
+    let are_most = known.saturating_sub(fitting) <= known / ODD_ONE_IN || 2 * fitting > known && is_far();
+    fitting >= before + RATIOS_MIN && are_most
 }
 
 /// The base that most ratios are relative to, as a number, and as a range with the decimals of `printed`.

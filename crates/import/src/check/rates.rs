@@ -13,6 +13,9 @@ use crate::names::TestName;
 use crate::printf::fixed;
 
 /// Rates by directory and row.
+/// A row of fewer figures that differ from one another may have another's by chance.
+const DISTINCT_MIN: usize = 3;
+
 type Rates = BTreeMap<(String, String), Computed>;
 
 pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
@@ -92,7 +95,7 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
     Ok(checked)
 }
 
-/// The tests of rows whose figures are those of another row, which has theirs.
+/// The tests of rows whose figures are those of another row: exchanged with it, or copied from it.
 fn rows_of_another(table: &RatesTable, computed: impl Fn(usize, &str) -> Option<String>) -> BTreeSet<String> {
     let pair = |row: &Row| -> (Vec<String>, Vec<Option<String>>) {
         (row.cells.clone(), (0..row.cells.len()).map(|index| computed(index, &row.test)).collect())
@@ -109,7 +112,12 @@ fn rows_of_another(table: &RatesTable, computed: impl Fn(usize, &str) -> Option<
         differ(one) >= EXCHANGED_MIN
             && pairs.iter().any(|other| is(&one.0, &other.1) && is(&other.0, &one.1) && differ(other) > 0)
     };
-    let found = table.rows.iter().zip(&pairs).filter(|(_, pair)| is_of(pair));
+    let is_copy = |one: &(Vec<String>, Vec<Option<String>>)| {
+        let distinct: BTreeSet<&String> = one.0.iter().collect();
+        let differs = differ(one) >= EXCHANGED_MIN && distinct.len() >= DISTINCT_MIN;
+        differs && pairs.iter().any(|other| is(&one.0, &other.1))
+    };
+    let found = table.rows.iter().zip(&pairs).filter(|(_, pair)| is_of(pair) || is_copy(pair));
     found.map(|(row, _)| row.test.clone()).collect()
 }
 

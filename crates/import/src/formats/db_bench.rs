@@ -8,7 +8,7 @@ use rqps_model::EndedBy;
 use crate::dates;
 use crate::error::Broken;
 use crate::lines::Lines;
-use crate::model::{Document, Measurement, OPERATIONS, Quirk, Value, Work, number};
+use crate::model::{Document, Measurement, OPERATIONS, Printed, Quirk, Value, Work, number};
 
 /// From this version on columns of compaction are shifted by one, and one figure is lost.
 const SHIFTED_SINCE: (u32, u32) = (10, 3);
@@ -226,26 +226,30 @@ pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
             return Err(Broken::cut_off(at));
         }
         let words: Vec<&str> = rest.split_whitespace().collect();
-        let before = |unit: &str| {
+        let text = |unit: &str| {
             let at = words.iter().position(|word| word.trim_end_matches(';') == unit)?;
-            number(words.get(at.checked_sub(1)?)?)
+            words.get(at.checked_sub(1)?).copied()
         };
+        let before = |unit: &str| text(unit).and_then(Printed::of);
         let rate = before("ops/sec").ok_or_else(|| Broken::at(at, format!("no ops/sec in {rest:?}")))?;
         let work = match (before("seconds"), before("operations")) {
-            (Some(seconds), Some(operations)) if seconds > 0.0 => {
-                let work = Work::in_time(&OPERATIONS, operations, ((seconds * 1e6) as u64).max(1));
-                Work { ended_by: EndedBy::Time, events: Some(operations as u64), ..work }
+            (Some(seconds), Some(operations)) if seconds.value > 0.0 => {
+                let us = ((seconds.value * 1e6) as u64).max(1);
+                // Both are rounded: the time of a short run more than the rate.
+                let is_exact = rate.half * seconds.value < seconds.half * rate.value;
+                let done = if is_exact { rate.value * us as f64 / 1e6 } else { operations.value };
+                let work = Work::in_time(&OPERATIONS, done, us);
+                Work { ended_by: EndedBy::Time, events: Some(operations.value as u64), ..work }
             }
             // A long compaction is 0 operations per second, rounded.
-            _ if rate == 0.0 => continue,
-            _ => Work::rate(&OPERATIONS, rate),
+            _ if rate.value == 0.0 => continue,
+            _ => Work::rate(&OPERATIONS, rate.value),
         };
-        let latency = before("micros/op").map(|us| Value {
-            name: "usec_op".into(),
-            unit: "us".into(),
-            value: Some(us),
-            published: None,
-            line: at,
+        let figures =
+            [("usec_op", "us", "micros/op"), ("ops_sec", "1/s", "ops/sec"), ("mb_sec", "MB/s", "MB/s")];
+        let figures = figures.into_iter().filter_map(|(name, unit, word)| {
+            before(word)?;
+            Some(Value::number(name, unit, text(word)?, at))
         });
         document.measurements.push(Measurement {
             dbms: Some("rocksdb".to_owned()),
@@ -253,7 +257,7 @@ pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
             test: Some(test.trim().to_owned()),
             clients: threads,
             work: Some(work),
-            values: latency.into_iter().chain(settings.iter().cloned()).collect(),
+            values: figures.chain(settings.iter().cloned()).collect(),
             line: at,
             ..Measurement::default()
         });

@@ -59,6 +59,22 @@ fn measurement(found: &TestResult, clients: Option<u32>, line: u32) -> Measureme
     }
 }
 
+/// The value with the number of virtual users that failed.
+pub const FAILED_USERS: &str = "failed_users";
+
+/// Whether a virtual user failed: `Vuser 3:FINISHED FAILED`.
+fn is_failure(line: &str) -> bool {
+    line.contains("FINISHED FAILED")
+}
+
+/// Adds to the results of a run how many of its virtual users failed, and counts anew.
+fn add_failures(failed: &mut u32, results: &mut [Measurement]) {
+    let count = std::mem::take(failed);
+    for one in results.iter_mut().filter(|_| count > 0) {
+        one.values.push(Value::number(FAILED_USERS, "", &count.to_string(), one.line));
+    }
+}
+
 /// `Vuser 1:4 Active Virtual Users configured`.
 fn virtual_users(line: &str) -> Option<u32> {
     let words: Vec<&str> = line.split_once(" Active Virtual Users configured")?.0.split([' ', ':']).collect();
@@ -76,7 +92,7 @@ fn is_cut_off(line: &str) -> bool {
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let mut lines = Lines::new(input);
     let mut document = Document::default();
-    let mut users = None;
+    let (mut users, mut failed, mut of_run) = (None, 0, 0);
     loop {
         let at = lines.number() + 1;
         let Some((line, has_end)) = lines.next_with_end()? else { break };
@@ -87,6 +103,11 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             document.tool = Some(format!("HammerDB {}", version.trim()));
         }
         users = virtual_users(line).or(users);
+        if line.ends_with(":RUNNING") && document.measurements.len() > of_run {
+            add_failures(&mut failed, &mut document.measurements[of_run..]);
+            of_run = document.measurements.len();
+        }
+        failed += u32::from(is_failure(line));
         if line.contains(RESULT) {
             let found = result(line).ok_or_else(|| Broken::at(at, format!("no NOPM and TPM in {line:?}")))?;
             document.measurements.push(measurement(&found, users, at));
@@ -95,6 +116,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     if document.measurements.is_empty() {
         return Err(Broken::at(lines.number().max(1), "no TEST RESULT in it: the run did not end"));
     }
+    add_failures(&mut failed, &mut document.measurements[of_run..]);
     Ok(document)
 }
 
@@ -176,6 +198,7 @@ pub fn parse_jobs(input: impl Read) -> Result<Document, Broken> {
 struct Job {
     id: String,
     users: Option<u32>,
+    failed: u32,
     results: Vec<TestResult>,
 }
 
@@ -193,12 +216,14 @@ fn jobs(connection: &Connection) -> rusqlite::Result<Document> {
         for text in output.lines() {
             // Virtual users are separate processes: their lines may come in any order.
             job.users = virtual_users(text).or(job.users);
+            job.failed += u32::from(is_failure(text));
             job.results.extend(result(text));
         }
     }
     for job in &jobs {
         for found in &job.results {
             let mut measured = measurement(found, job.users, 1);
+            add_failures(&mut job.failed.clone(), std::slice::from_mut(&mut measured));
             measured.values.push(Value::words("job", job.id.clone(), 1));
             measured.values.extend(warehouses(connection, &job.id)?);
             measured.values.extend(timings(connection, &job.id)?);

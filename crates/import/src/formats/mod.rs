@@ -111,7 +111,12 @@ impl Format {
                 line.strip_prefix("sysbench ")
                     .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
             }),
-            Self::Pgbench => any("transaction type: ") || any("progress: ") || first.starts_with("pgbench ("),
+            Self::Pgbench => {
+                any("transaction type: ")
+                    || any("progress: ")
+                    || first.starts_with("pgbench (")
+                    || lines.iter().any(|line| pgbench::error_of(line).is_some())
+            }
             Self::PgbenchLog => is_pgbench_log(first),
             Self::PgbenchAggregate => is_aggregate(first),
             Self::RatesCsv => rates_csv::separator(first).is_some(),

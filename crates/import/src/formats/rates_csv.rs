@@ -124,10 +124,38 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     if measurements.is_empty() {
         return Err(Broken::at(1, "a header without rows"));
     }
+    if separator == ';' {
+        expect_no_thousands(&measurements)?;
+    }
     if !has_units {
         expect_no_ratios(&measurements)?;
     }
     Ok(Document { measurements, ..Document::default() })
+}
+
+/// # Errors
+/// If points may be those of thousands, as where a comma is decimal: `1.001`. One figure tells it of all.
+fn expect_no_thousands(measurements: &[Measurement]) -> Result<(), Broken> {
+    let figures =
+        || measurements.iter().filter_map(|one| Some((one.values[0].published.as_deref()?, one.line)));
+    let is_digits = |text: &str, count: std::ops::RangeInclusive<usize>| {
+        count.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let may_be_thousands = |text: &str| {
+        let (before, after) = text.split_once('.')?;
+        Some(is_digits(before, 1..=3) && !before.starts_with('0') && is_digits(after, 3..=3))
+    };
+    let is_decimal = figures().any(|(text, _)| may_be_thousands(text) == Some(false));
+    match figures().find(|(text, _)| may_be_thousands(text) == Some(true)) {
+        Some((text, line)) if !is_decimal => {
+            let why = format!(
+                "rate: the point of {text:?} may be one of thousands or of decimals: write it without point, or with another \
+                 number of decimals, such as {text}0"
+            );
+            Err(Broken::at(line, why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// # Errors

@@ -51,6 +51,48 @@ struct Options {
     script: Option<String>,
 }
 
+/// What built-in tests print of themselves before they begin: the words around a setting, and its name.
+const SETTINGS: [(&str, &str, &str); 15] = [
+    ("block size: ", "", "bs"),
+    ("total size: ", "", "total_size"),
+    ("operation: ", "", "operation"),
+    ("scope: ", "", "scope"),
+    ("Prime numbers limit: ", "", "primes_max"),
+    ("Extra file open flags: ", "", FLAGS),
+    ("", " each", FILES),
+    ("Block size ", "", "bs"),
+    ("Merging requests up to ", " for sequential IO.", "merged"),
+    ("Read/Write ratio for combined random IO test: ", "", "mixed_reads"),
+    ("Periodic FSYNC enabled, calling fsync() each ", " requests.", "fsync_requests"),
+    ("Calling fsync() at the end of test, ", ".", "fsync_end"),
+    ("Calling fsync() after each write operation", ".", "fsync_all"),
+    ("Using ", " I/O mode", "io_mode"),
+    ("Doing ", " test", "rw"),
+];
+/// The first line of a test of files, and that with how many there are of which size: `2 files, 4MiB each`.
+const FLAGS: &str = "open_flags";
+const FILES: &str = "files";
+/// What is not printed where it is off.
+const OFF_IF_ABSENT: [&str; 3] = ["fsync_requests", "fsync_end", "fsync_all"];
+
+/// The settings in a line of a built-in test.
+fn settings_of(line: &str, at: u32) -> Vec<Value> {
+    let inside = |(before, after, name): &(&'static str, &str, &'static str)| {
+        let text = line.trim().strip_prefix(before)?.strip_suffix(after)?;
+        Some((*name, text))
+    };
+    match SETTINGS.iter().find_map(inside) {
+        Some((FILES, text)) => text.split_once(" files, ").map_or_else(Vec::new, |(files, size)| {
+            vec![Value::words(FILES, files, at), Value::words("file_size", size, at)]
+        }),
+        Some((name, text)) => {
+            let text = if text.is_empty() { "on" } else { text };
+            vec![Value::words(name, text.replace(' ', "-"), at)]
+        }
+        None => Vec::new(),
+    }
+}
+
 /// Scripts of sysbench, and how names of tests begin that run them.
 const SCRIPTS: [(&str, &[&str]); 13] = [
     ("oltp_delete", &["delete"]),
@@ -173,6 +215,7 @@ impl Run {
             if let Some(threads) = line.strip_prefix("Number of threads: ") {
                 self.options.threads = threads.trim().parse().ok();
             }
+            self.measured.values.extend(settings_of(line, at));
             if line.starts_with("Target transaction rate: ") {
                 self.measured.schedule = Some(SCHEDULE);
             }
@@ -356,6 +399,10 @@ fn finish(run: Option<Run>, line: u32, document: &mut Document) -> Result<(), Br
         measured.values.extend(value);
     }
     measured.values.extend(options.rand_type.clone().map(|text| Value::words("rand_type", text, 1)));
+    let is_told = |name: &str| measured.values.iter().any(|value| value.name == name);
+    let absent = OFF_IF_ABSENT.into_iter().filter(|name| is_told(FLAGS) && !is_told(name));
+    let absent: Vec<Value> = absent.map(|name| Value::words(name, "off", 1)).collect();
+    measured.values.extend(absent);
     measured.metrics.extend(options.cpus.map(|cpus| ("cpus".to_owned(), f64::from(cpus))));
     for (name, unit, values) in
         [("queries", "queries", run.qps), ("events", "events", run.tps), ("latency", "ms", run.p95)]

@@ -15,6 +15,8 @@ const THROUGHPUT_ERROR_MAX: f64 = 0.2;
 const SCHEDULE: &str = "YCSB's option -target";
 /// The end of the name of operations that failed.
 const FAILED: &str = "-FAILED";
+/// What go-ycsb prints before its last figures.
+const GO_ENDED: &str = "Run finished, takes ";
 /// Operations that a file may name.
 const KINDS_MAX: usize = 100;
 
@@ -30,6 +32,8 @@ struct Run {
     refused: f64,
     /// Of go-ycsb, which repeats all lines every few seconds: the last of each operation.
     taken: BTreeMap<String, Taken>,
+    /// The line that says that it ended, or 0. All lines come once more after it.
+    ended_at: u32,
 }
 
 struct Taken {
@@ -57,6 +61,8 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             let taken = taken(rest, at)
                 .ok_or_else(|| Broken::at(at, format!("no time, count and OPS in {rest:?}")))?;
             run.taken.insert(kind.trim().to_owned(), taken);
+        } else if line.starts_with(GO_ENDED) {
+            run.ended_at = at;
         } else if line.starts_with('[') {
             run.read(line, at)?;
         } else {
@@ -206,7 +212,12 @@ impl Run {
                 self.measured.line = at;
                 Work::rate(&OPERATIONS, rate)
             }
-            _ if is_go => self.of_go()?,
+            _ if is_go && self.ended_at == 0 => {
+                let why =
+                    format!("no `{}` before the last figures: the run did not end", GO_ENDED.trim_end());
+                return Err(Broken::at(last, why));
+            }
+            _ if is_go => self.of_go(last)?,
             _ => return Err(Broken::at(last, "no [OVERALL] throughput: the run did not end")),
         };
         self.measured.work = Some(work);
@@ -215,7 +226,11 @@ impl Run {
     }
 
     /// All operations, or their total where there is one.
-    fn of_go(&mut self) -> Result<Work, Broken> {
+    fn of_go(&mut self, last: u32) -> Result<Work, Broken> {
+        if let Some((kind, _)) = self.taken.iter().find(|(_, one)| one.line < self.ended_at) {
+            let why = format!("no figures of {kind} after the end of the run: the file is cut off");
+            return Err(Broken::at(last, why));
+        }
         let is_total = |kind: &str| kind == "TOTAL";
         let total = self.taken.get("TOTAL");
         let is_error = |kind: &str| kind.ends_with("_ERROR");

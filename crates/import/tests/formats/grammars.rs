@@ -29,7 +29,12 @@ fn hammerdb_in_both_orders() {
         assert_eq!((value(&found, "nopm"), value(&found, "tpm")), (Some(42_332.0), Some(97_427.0)));
         assert_eq!((found.dbms.as_deref(), rate(&found)), (Some("postgres"), 42_332.0 / 60.0));
     }
-    assert_eq!(only(Format::Hammerdb, samples::HAMMERDB).clients, Some(4));
+    let found = only(Format::Hammerdb, samples::HAMMERDB);
+    assert_eq!((found.clients, found.values.len()), (Some(4), 2));
+    let failed = format!("{}Vuser 2:FINISHED FAILED\nVuser 3:FINISHED FAILED\n", samples::HAMMERDB);
+    let text = format!("{failed}Vuser 1:RUNNING\n{}", samples::HAMMERDB);
+    let found = measured(Format::Hammerdb, &text);
+    assert_eq!((value(&found[0], "failed_users"), found[1].values.len()), (Some(2.0), 2));
 }
 
 #[test]
@@ -87,10 +92,21 @@ fn ycsb_of_both_kinds() {
     let found = only(Format::Ycsb, samples::GO_YCSB);
     assert_eq!((rate(&found), value(&found, "update_latency_p99_us")), (1000.0, Some(510.0)));
     // The time has one decimal: what was printed is the rate.
-    let total = "TOTAL - Takes(s): 3.0, Count: 100000, OPS: 33120.7, Avg(us): 9, 99th(us): 9\n";
+    let total = "Run finished, takes 3.01s\nTOTAL - Takes(s): 3.0, Count: 100000, OPS: 33120.7, Avg(us): 9, 99th(us): 9\n";
     assert_eq!(rate(&only(Format::Ycsb, total)), 33_120.7);
     let error = Format::Ycsb.parse(total.replace("33120.7", "3312.0").as_bytes()).unwrap_err();
     assert!(error.why.contains("100000 operations in 3 s are 33333 per second"), "{error:?}");
+    // Until it ends, it repeats what it has so far.
+    let (before, _) = samples::GO_YCSB.split_once("Run finished").unwrap();
+    let (all_but_one, _) = samples::GO_YCSB.rsplit_once("UPDATE").unwrap();
+    let interim = "UPDATE - Takes(s): 9.0, Count: 1, OPS: 0.1, Avg(us): 9, 99th(us): 9\n";
+    for (text, why) in [
+        (before.to_owned(), "no `Run finished, takes` before the last figures: the run did not end"),
+        (format!("{interim}{all_but_one}"), "no figures of UPDATE after the end of the run"),
+    ] {
+        let error = Format::Ycsb.parse(text.as_bytes()).unwrap_err();
+        assert!(error.why.contains(why), "{error:?}");
+    }
 }
 
 /// From 10.3 on the seconds of compaction stand one column further, and the CPU seconds are lost.
@@ -104,6 +120,17 @@ fn shifted_columns_of_db_bench() {
         (rate(&found), value(&found, "usec_op"), found.version.as_deref()),
         (289_351.0, Some(3.456), Some("9.8.4"))
     );
+}
+
+/// Of a rate and a time that are both rounded the more exact one counts.
+#[test]
+fn short_runs_of_db_bench_have_the_printed_rate() {
+    let log = |figures: &str| {
+        let text = format!("readseq : 0.104 micros/op {figures} operations; 1098.6 MB/s\n");
+        rate(&only(Format::DbBenchLog, &text))
+    };
+    assert_eq!(log("9600000 ops/sec 0.010 seconds 100000"), 9_600_000.0);
+    assert_eq!(log("3 ops/sec 100.000 seconds 347"), 3.47);
 }
 
 #[test]

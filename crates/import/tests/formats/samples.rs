@@ -38,6 +38,7 @@ pub const YCSB: &str = "java -cp core.jar site.ycsb.Client -threads 8 -db site.y
     [UPDATE], Operations, 500\n[UPDATE], 99thPercentileLatency(us), 4100\n[Intended-READ], Operations, 9500\n";
 
 pub const GO_YCSB: &str = "READ - Takes(s): 10.0, Count: 1, OPS: 0.1, Avg(us): 9, 99th(us): 9\n\
+    Run finished, takes 10.01s\n\
     READ   - Takes(s): 10.0, Count: 9000, OPS: 900.0, Avg(us): 105, Min(us): 50, Max(us): 900, 99th(us): 310\n\
     UPDATE - Takes(s): 10.0, Count: 1000, OPS: 100.0, Avg(us): 205, Min(us): 50, Max(us): 900, 99th(us): 510\n";
 

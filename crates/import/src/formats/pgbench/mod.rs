@@ -4,4 +4,4 @@ mod log;
 mod text;
 
 pub use log::{LOGGED, Threads, parse_aggregate, parse_log, thread_of};
-pub use text::{CONNECTION_MS, DURATION, RATE_WITH_CONNECTIONS, THREADS, parse};
+pub use text::{CONNECTION_MS, DURATION, RATE_WITH_CONNECTIONS, THREADS, error_of, parse};

@@ -7,6 +7,7 @@ use rqps_model::{EndedBy, Series};
 use crate::error::Broken;
 use crate::lines::Lines;
 use crate::model::{Document, Measurement, TRANSACTIONS, Value, Work, number};
+use crate::settings::{CONNECTIONS, KEPT, NONE, PARTITION_METHOD, PARTITIONS};
 
 /// The value with the number of pgbench's threads.
 pub const THREADS: &str = "threads";
@@ -71,6 +72,13 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     Ok(document)
 }
 
+/// What pgbench says of a run that failed; until 12 without its name.
+pub fn error_of(line: &str) -> Option<&str> {
+    let starts = ["pgbench: fatal: ", "pgbench: error: "];
+    let is_aborted = line.starts_with("Run was aborted");
+    starts.iter().find_map(|start| line.strip_prefix(start)).or(is_aborted.then_some(line))
+}
+
 /// Whether a line has all of its last figure, which a word, a parenthesis or a statement follows.
 fn is_whole(line: &str) -> bool {
     let is_statement = || line.starts_with("  ") && line.contains(char::is_alphabetic);
@@ -95,10 +103,11 @@ impl Run {
         if let Some(progress) = line.strip_prefix("progress: ") {
             return self.read_progress(progress, at);
         }
-        if let Some(error) =
-            ["pgbench: fatal: ", "pgbench: error: "].iter().find_map(|start| line.strip_prefix(start))
-        {
-            return Err(Broken::at(at, format!("pgbench failed: {error}")));
+        if let Some(error) = error_of(line) {
+            let why = format!(
+                "pgbench failed: {error}: its results are incomplete and count for nothing; leave out all files of this run"
+            );
+            return Err(Broken::at(at, why));
         }
         if let Some(script) = line.strip_prefix("SQL script ") {
             self.in_script =
@@ -123,6 +132,9 @@ impl Run {
             "transaction type" => self.script = Some(rest.trim().to_owned()),
             "scaling factor" => self.words("scale", first, at),
             "query mode" => self.words("mode", first, at),
+            "partition method" => self.words(PARTITION_METHOD, first, at),
+            "partitions" => self.words(PARTITIONS, first, at),
+            "maximum number of tries" => self.words("tries_max", first, at),
             "number of clients" => self.measured.clients = u32::try_from(whole()?).ok(),
             "number of threads" => self.value(THREADS, "", first, at),
             "duration" => {
@@ -148,7 +160,15 @@ impl Run {
             }
             "latency average" => self.value("latency_avg_ms", "ms", first, at),
             "latency stddev" => self.value("latency_sd_ms", "ms", first, at),
-            "initial connection time" => self.value(CONNECTION_MS, "ms", first, at),
+            "initial connection time" => {
+                self.words(CONNECTIONS, KEPT, at);
+                self.value(CONNECTION_MS, "ms", first, at);
+            }
+            // Of the option -C.
+            "average connection time" => {
+                self.words(CONNECTIONS, "per-transaction", at);
+                self.value("connection_avg_ms", "ms", first, at);
+            }
             "tps" => self.read_tps(rest, at)?,
             _ => self.read_statement(line, at),
         }
@@ -249,8 +269,20 @@ fn script_name(text: &str) -> String {
     }
 }
 
+/// What versions that print partitions do not, there being none. They look for them for their own scripts only.
+fn without_partitions(run: &Run) -> Vec<Value> {
+    let is_told = run.measured.values.iter().any(|value| value.name == PARTITIONS);
+    let is_builtin = run.script.as_deref().is_some_and(|script| script.starts_with("<builtin: "));
+    // The banner is younger than partitions.
+    let are_none = run.client.is_some() && is_builtin && !is_told;
+    let names = if are_none { &[PARTITION_METHOD, PARTITIONS][..] } else { &[] };
+    names.iter().map(|name| Value::words(*name, NONE, 1)).collect()
+}
+
 fn finish(run: Run, line: u32, document: &mut Document) -> Result<(), Broken> {
+    let none = without_partitions(&run);
     let mut measured = run.measured;
+    measured.values.extend(none);
     let latencies: Vec<f64> = run.progress.iter().map(|one| one.latency_ms.unwrap_or(f64::NAN)).collect();
     let rates: Vec<f64> = run.progress.iter().map(|one| one.tps).collect();
     let is_cut_off = || Broken::at(line, "pgbench's output ends without `tps = `: the file is cut off");
