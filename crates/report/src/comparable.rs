@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use rqps_model::Unit;
 use rqps_store::{Arm, PlannedStep, Role, Run, counted};
 
 /// A value that a run does not tell.
@@ -113,12 +114,19 @@ pub(crate) fn workload_settings(run: &Run, step: &str) -> BTreeMap<String, Strin
         ("rows per table", meta.rows_per_table.to_string()),
     ];
     let known = numbers.into_iter().filter(|(_, value)| value != "0");
+    let unit = Some(run).filter(|_| meta.is_imported()).and_then(|run| unit_of(run, step));
     let is_setting = |name: &str| meta.is_imported() && !["format", "program"].contains(&name);
     let told = meta.method.iter().filter(|setting| is_setting(&setting.name));
     known
+        .chain(unit.map(|unit| ("unit", unit.many.to_string())))
         .map(|(name, value)| (name.to_owned(), value))
         .chain(told.map(|setting| (setting.name.clone(), setting.value.clone())))
         .collect()
+}
+
+/// What the rates of a step count.
+pub(crate) fn unit_of<'a>(run: &'a Run, step: &str) -> Option<&'a Unit> {
+    run.windows.iter().find(|window| window.action.step == step).map(|window| &window.result.unit)
 }
 
 /// The first differing step, and how many more differ.

@@ -2,8 +2,8 @@
 
 use rqps_store::Run;
 
-use crate::comparable::{Difference, differences, differences_across_protocols};
-use crate::comparison::Comparison;
+use crate::comparable::{Difference, differences, differences_across_protocols, unit_of};
+use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Document};
 use crate::error::{Error, Result};
 use crate::reading::Reading;
@@ -41,6 +41,7 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<String> {
     }
     let readings: Vec<Reading<'_>> = runs.iter().map(Reading::new).collect();
     let mut comparison = Comparison::new(&readings, options.show.base.as_deref(), &options.show.tests)?;
+    expect_one_unit(runs, &comparison)?;
     let found = runs.iter().skip(1).flat_map(|run| differences(first, run)).collect();
     comparison.warn(&warnings(found, options.force)?);
     let mut document = Document::default();
@@ -48,6 +49,23 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<String> {
     document.push(Block::Heading(1, format!("Runs {}", names.join(", "))));
     sections(&mut document, &comparison, &options.show)?;
     render(&document, options.show.format, options.show.screen)
+}
+
+/// # Errors
+/// If runs have the rates of a test in different units: a ratio of them means nothing, whatever is forced.
+fn expect_one_unit(runs: &[Run], comparison: &Comparison<'_>) -> Result<()> {
+    for step in comparison.steps(StepKind::Tests) {
+        let mut units = runs.iter().filter_map(|run| Some((run, unit_of(run, &step.name)?)));
+        let Some((first, unit)) = units.next() else { continue };
+        if let Some((other, other_unit)) = units.find(|(_, other)| *other != unit) {
+            return Err(Error::Units {
+                test: step.name,
+                first: (first.folder.name(), unit.many.to_string()),
+                other: (other.folder.name(), other_unit.many.to_string()),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Turns differences into warnings; an error unless forced.

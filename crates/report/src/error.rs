@@ -33,6 +33,12 @@ pub enum Error {
         list(differences)
     )]
     NotComparable { differences: Vec<Difference> },
+    /// Runs measured a test in different units.
+    #[error(
+        "{test}: {} per second in {}, but {} per second in {}: rates of different units are not comparable; leave the test out \
+         with --tests, or compare runs of one unit", first.1, first.0, other.1, other.0
+    )]
+    Units { test: String, first: (String, String), other: (String, String) },
     #[error(transparent)]
     Explain(#[from] rqps_explain::Error),
     /// A stored histogram cannot be decoded.

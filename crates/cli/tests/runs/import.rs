@@ -348,6 +348,44 @@ fn what_no_file_tells_is_not_invented() {
     assert_eq!([row[place("elapsed_us")], row[place("clients")]], ["", ""], "{windows}");
 }
 
+/// Rates of different units have no ratio, neither where runs are compared nor on the site.
+#[test]
+fn runs_in_different_units_are_not_compared() {
+    let bench = Bench::new();
+    for (name, unit, arms) in [("small", "tps", ["161", "172"]), ("large", "MB/s", ["172", "181"])] {
+        let csv = bench.path().join(format!("{name}.csv"));
+        let rows =
+            (1..=3).flat_map(|n| arms.map(|arm| format!("pg{arm},t,{n},10{n}.{},{unit}\n", &arm[1..])));
+        fs::write(&csv, format!("arm,test,repeat,rate,unit\n{}", rows.collect::<String>())).unwrap();
+        bench.call(&["import", &csv.display().to_string(), "--name", name]).expect(0);
+    }
+    for force in [&[][..], &["--force"]] {
+        let why = bench.call(&[&["compare", "small", "large"], force].concat()).expect(2).stderr;
+        assert!(
+            why.contains("t: transactions per second in small-") && why.contains("but MB per second in"),
+            "{why}"
+        );
+    }
+    let site = bench.path().join("site");
+    bench.call(&["site", &site.display().to_string()]).expect(0);
+    let page = fs::read_dir(site.join("tests")).unwrap().next().unwrap().unwrap().path();
+    let page = fs::read_to_string(page).unwrap();
+    // Each unit has a course of its own, if it has one: no heading without.
+    assert!(page.contains("No 3 versions were measured against one base"), "{page}");
+    assert!(page.contains("Runs of 2 workloads") && !page.contains("<h3>unit"), "{page}");
+}
+
+/// More repeats than a plan would measure were too few all the same.
+#[test]
+fn too_noisy_is_said_of_the_repeats_that_there_are() {
+    let bench = Bench::new();
+    let csv = bench.path().join("rates.csv");
+    let row = |n: u32| format!("old,t,{n},{}\nnew,t,{n},{}\n", 100 + n * 37 % 50, 100 + n * 29 % 50);
+    fs::write(&csv, format!("arm,test,repeat,rate\n{}", (1..=30).map(row).collect::<String>())).unwrap();
+    let shown = bench.call(&["import", &csv.display().to_string()]).expect(0).stdout;
+    assert!(shown.contains("too noisy: even 30 repeats would probably not decide it"), "{shown}");
+}
+
 #[test]
 fn files_of_rates_alone_have_nothing_to_explain_and_gate_says_what_is_missing() {
     let bench = Bench::new();
@@ -362,6 +400,12 @@ fn files_of_rates_alone_have_nothing_to_explain_and_gate_says_what_is_missing() 
     assert!(bench.call(&["ls"]).expect(0).stdout.contains("old, new"));
     fs::write(&csv, "arm,test,repeat,rate\nold,a,1,100\nold,a,2,100\nnew,a,1,80\nnew,a,2,81\n").unwrap();
     bench.call(&["import", &csv.display().to_string(), "--name", "two"]).expect(0);
+    // No repeats, and too few.
+    let gate = bench.call(&["gate", "rates"]).expect(4).stdout;
+    assert!(
+        gate.contains("rqps gate: undecided") && gate.contains("too few repeats for any verdict (1; "),
+        "{gate}"
+    );
     let gate = bench.call(&["gate", "two"]);
     assert!(gate.stdout.contains("too few repeats") && !gate.stdout.contains("resume"), "{}", gate.stdout);
     let rows =

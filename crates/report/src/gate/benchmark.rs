@@ -3,22 +3,21 @@
 
 use rqps_model::Digits;
 use rqps_stats::{Metric, Verdict};
-use rqps_store::counted;
+use rqps_store::{Run, counted};
 use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::gate::ArmAtGate;
 use crate::render::json::pretty;
-use crate::verdict_lines::Judged;
 use crate::words;
 
 /// Most decimals of a range's ends.
 const DECIMALS_MAX: usize = 4;
 
-pub(super) fn json(judged: &Judged<'_>, arms: &[ArmAtGate<'_>]) -> Result<String> {
+pub(super) fn json(run: &Run, arms: &[ArmAtGate<'_>]) -> Result<String> {
     let mut entries: Vec<Value> = Vec::new();
     for ArmAtGate { arm, lines, warnings, .. } in arms {
-        let name = &judged.run.arms[*arm].name;
+        let name = &run.arms[*arm].name;
         for line in lines {
             entries.extend(line.all().filter_map(|one| entry(name, line.test, one, warnings)));
         }

@@ -6,7 +6,7 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
 use rqps_stats::{Class, Detector};
-use rqps_store::NoResult;
+use rqps_store::{NoResult, Run};
 
 use crate::error::{Error, Result};
 use crate::gate::{ArmAtGate, GateRules};
@@ -29,18 +29,6 @@ struct Suite<'a> {
 }
 
 pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: &GateRules) -> Result<String> {
-    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
-    write(&mut writer, judged, arms, rules).map_err(Error::output)?;
-    Ok(String::from_utf8(writer.into_inner()).map_err(Error::output)? + "\n")
-}
-
-fn write<'a>(
-    writer: &mut Writer<Vec<u8>>,
-    judged: &'a Judged<'a>,
-    arms: &'a [ArmAtGate<'a>],
-    rules: &GateRules,
-) -> io::Result<()> {
-    writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let mut suites: Vec<Suite<'_>> = Vec::new();
     for ArmAtGate { arm, lines, warnings, .. } in arms {
         for detector in Detector::ALL {
@@ -52,7 +40,23 @@ fn write<'a>(
             }
         }
     }
-    let without_result = judged.run.without_result();
+    of_suites(judged.run, suites)
+}
+
+/// The same of a run that has no verdicts.
+pub(super) fn without_verdicts(run: &Run) -> Result<String> {
+    of_suites(run, Vec::new())
+}
+
+fn of_suites<'a>(run: &'a Run, suites: Vec<Suite<'a>>) -> Result<String> {
+    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
+    write(&mut writer, run, suites).map_err(Error::output)?;
+    Ok(String::from_utf8(writer.into_inner()).map_err(Error::output)? + "\n")
+}
+
+fn write<'a>(writer: &mut Writer<Vec<u8>>, run: &'a Run, mut suites: Vec<Suite<'a>>) -> io::Result<()> {
+    writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let without_result = run.without_result();
     if !without_result.is_empty() {
         let case = |missing: &NoResult<'a>| Case {
             test: missing.step,
@@ -67,7 +71,7 @@ fn write<'a>(
     writer
         .create_element("testsuites")
         .with_attributes([
-            ("name", judged.run.folder.name().as_str()),
+            ("name", run.folder.name().as_str()),
             ("tests", cases().count().to_string().as_str()),
             ("failures", cases().filter(|case| case.fails).count().to_string().as_str()),
         ])

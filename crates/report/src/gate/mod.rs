@@ -6,6 +6,7 @@ mod summary;
 
 use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::{Run, Status};
+use rqps_verdicts::rules_of;
 
 use crate::comparison::Comparison;
 use crate::error::{Error, Result};
@@ -61,7 +62,12 @@ pub struct Gate {
 /// If the run has no blocks, or cannot be read.
 pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let base = run.arms.iter().position(|arm| arm.role == rqps_store::Role::Base).unwrap_or(0);
-    let judged = Judged::from_run(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
+    let Some(judged) = Judged::from_run(run, base)? else {
+        return match run.meta.is_imported() {
+            true => without_repeats(run, base),
+            false => Err(Error::NoBlocks { run: run.folder.name() }),
+        };
+    };
     let readings = [Reading::new(run)];
     let comparison = Comparison::new(&readings, None, &[])?;
     let lines = |arm: usize| {
@@ -92,7 +98,20 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
         outcome,
         markdown: summary::markdown(&judged, &comparison, &arms, rules, (outcome, is_judged))?,
         junit: junit::xml(&judged, &arms, rules)?,
-        json: benchmark::json(&judged, &arms)?,
+        json: benchmark::json(run, &arms)?,
+    })
+}
+
+/// The result of a run that was imported without repeats: there is no verdict.
+fn without_repeats(run: &Run, base: usize) -> Result<Gate> {
+    let blocks_min = rules_of(run)?.looks.first().map_or(0, |look| look.blocks);
+    let is_complete = run.without_result().is_empty();
+    let outcome = if is_complete { Outcome::Undecided } else { Outcome::Incomplete };
+    Ok(Gate {
+        outcome,
+        markdown: summary::without_repeats(run, base, blocks_min, outcome)?,
+        junit: junit::without_verdicts(run)?,
+        json: benchmark::json(run, &[])?,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The gate in Markdown: outcome, changes, inconclusive verdicts, how far to trust them, and all verdicts
 //! collapsed.
 
+use rqps_store::Run;
 use rqps_verdicts::version_rows;
 
 use crate::comparison::Comparison;
@@ -11,6 +12,34 @@ use crate::gate::{ArmAtGate, GateRules, Outcome};
 use crate::render::render;
 use crate::tables::{arrivals, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Regressed => "REGRESSION",
+        Outcome::Incomplete => "INCOMPLETE",
+        Outcome::Undecided => "undecided",
+    }
+}
+
+/// Why an imported run has no verdict.
+fn too_few_repeats(run: &Run, base: usize, (repeats, least): (usize, usize)) -> String {
+    match run.arms.len() {
+        1 => format!("There is no other arm to compare {} with.", run.arms[base].name),
+        _ => format!(
+            "The run has too few repeats for any verdict ({repeats}; it takes {least} of every arm): import more."
+        ),
+    }
+}
+
+/// The summary of a run that was imported without repeats.
+pub(super) fn without_repeats(run: &Run, base: usize, least: usize, outcome: Outcome) -> Result<String> {
+    let mut document = Document::default();
+    document.push(Block::Heading(2, format!("rqps gate: {}", word(outcome))));
+    document.push(Block::Text(too_few_repeats(run, base, (1, least))));
+    document.extend(verdicts::without_result(run));
+    render(&document, Format::Markdown, Screen::default())
+}
 
 pub(super) fn markdown(
     judged: &Judged<'_>,
@@ -29,26 +58,13 @@ pub(super) fn markdown(
     } else {
         format!(", {open} of {} verdicts inconclusive", verdicts_of().count())
     };
-    let result = match outcome {
-        Outcome::Passed => "passed",
-        Outcome::Regressed => "REGRESSION",
-        Outcome::Incomplete => "INCOMPLETE",
-        Outcome::Undecided => "undecided",
-    };
-    document.push(Block::Heading(2, format!("rqps gate: {result}{open}")));
+    document.push(Block::Heading(2, format!("rqps gate: {}{open}", word(outcome))));
     document.push_warnings(&warnings);
     if !is_judged {
         let run = judged.run.folder.name();
         let blocks = judged.verdicts.blocks_done;
-        let is_alone = judged.candidates().next().is_none();
         let text = match judged.run.meta.is_imported() {
-            true if is_alone => {
-                format!("There is no other arm to compare {} with.", judged.run.arms[judged.base].name)
-            }
-            true => format!(
-                "The run has too few repeats for any verdict ({blocks}; it takes {} of every arm): import more.",
-                judged.blocks_min()
-            ),
+            true => too_few_repeats(judged.run, judged.base, (blocks, judged.blocks_min())),
             false => format!(
                 "The run has too few valid blocks for any verdict ({blocks}); `rqps resume {run} --more 15m` measures more."
             ),

@@ -23,6 +23,7 @@
 
 use rqps_model::Digits;
 use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
+use rqps_store::{NoResult, Run};
 use rqps_verdicts::{RunVerdicts, WindowOrder, host_doubt};
 use std::collections::BTreeSet;
 
@@ -89,16 +90,18 @@ pub(crate) fn opening(
     if is_first {
         blocks.extend(conditions::blocks(judged.run, judged.base));
     }
-    let missing = if is_first { judged.run.without_result() } else { Vec::new() };
-    let missing = missing
-        .iter()
-        .map(|one| format!("NO VALID RESULT {} on {}: {}", one.step, one.arm, one.reason))
-        .collect::<Vec<_>>();
-    blocks.extend((!missing.is_empty()).then_some(Block::Items(missing)));
+    blocks.extend(without_result(judged.run).filter(|_| is_first));
     let changes = changes(judged, lines);
     blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
     blocks.extend(open(judged, lines).map(Block::Text));
     blocks
+}
+
+/// What has no valid result.
+pub(crate) fn without_result(run: &Run) -> Option<Block> {
+    let missing = run.without_result();
+    let line = |one: &NoResult<'_>| format!("NO VALID RESULT {} on {}: {}", one.step, one.arm, one.reason);
+    (!missing.is_empty()).then(|| Block::Items(missing.iter().map(line).collect()))
 }
 
 /// Changes in plain words, regressions first.
@@ -419,7 +422,7 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
         ),
         format!(
             "too noisy: even {} {} would probably not decide it. suspect: a change is likely but not established",
-            looks.last().map_or("", String::as_str),
+            rules.looks.last().map_or(0, |look| look.blocks).max(verdicts.blocks_done),
             if rules.at_once { "repeats" } else { "blocks, the maximum," }
         ),
         match has_costs {

@@ -49,7 +49,7 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
                     }
                 }
             }
-            @for of in &workloads {
+            @for of in workloads.iter().filter(|of| !of.courses.is_empty() || !of.joined.is_empty()) {
                 @if !is_one { h3 { (settings(&of.settings)) ", " (counted(of.runs, "run")) } }
                 @for one in &of.joined { (of_joined(one)) }
                 div.charts { @for chart in &of.courses { (versions_figure(chart)) } }
