@@ -69,7 +69,10 @@ pub fn pair(assembled: &mut Assembled, paths: &[PathBuf], are_given: bool) -> Re
         }
         for (arm, repeats) in arms {
             let told = unpaired.entry(arm).or_default();
-            let partners = partners(&of_base, &repeats);
+            let partners = match are_given {
+                true => Some(of_number(&of_base, &repeats)),
+                false => partners(&of_base, &repeats),
+            };
             if partners.is_none() {
                 told.tests.push(format!(
                     "{} ({} and {})",
@@ -190,6 +193,11 @@ fn numbers_of_base(of_base: &[Repeat]) -> Vec<u32> {
     let own: Option<Vec<u32>> = of_base.iter().map(|one| one.own).collect();
     let is_distinct = |own: &Vec<u32>| own.iter().collect::<BTreeSet<_>>().len() == own.len();
     own.filter(is_distinct).unwrap_or_else(|| (1..).take(of_base.len()).collect())
+}
+
+/// Which of base's repeats has the number that the user gave a repeat.
+fn of_number(of_base: &[Repeat], repeats: &[Repeat]) -> Vec<Option<usize>> {
+    repeats.iter().map(|one| of_base.iter().position(|other| other.own == one.own)).collect()
 }
 
 /// Which of base's repeats each repeat was measured with, by the numbers that names have in common, else in their

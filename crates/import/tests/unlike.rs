@@ -209,11 +209,18 @@ fn repeats_that_are_given_keep_their_numbers() {
     };
     let expected = [("new", 1, 1), ("new", 3, 4), ("old", 1, 0), ("old", 2, 2), ("old", 3, 3)];
     assert_eq!(rates(&of(&["mon", "tue", "wed"]).unwrap()), expected);
+    // Neither does an arm that has none in common with base.
+    write(dir.path(), &[("thu/new/x.txt", "16.3")]);
+    write(&dir.path().join("thu"), &[("other/x.txt", "16.4")]);
+    let found = of(&["tue", "wed", "thu"]).unwrap();
+    let of_thu: Vec<u32> =
+        rates(&found).into_iter().filter(|one| one.0 == "other").map(|one| one.1).collect();
+    assert_eq!(of_thu, [3]);
     write(dir.path(), &[("mon/old/x-2.txt", "16.3")]);
     fs::write(dir.path().join("mon/old/x-2.txt"), pgbench(1009.0, "16.3")).unwrap();
     let error = of(&["mon", "tue"]).unwrap_err().to_string();
     assert!(error.contains("two results of select-only on old in one --repeat"), "{error}");
-    assert!(repeats(&[dir.path().join("thu")]).unwrap_err().to_string().contains("thu` matches no file"));
+    assert!(repeats(&[dir.path().join("fri")]).unwrap_err().to_string().contains("fri` matches no file"));
 }
 
 /// The path of an arm's repeat.

@@ -375,6 +375,28 @@ fn runs_in_different_units_are_not_compared() {
     assert!(page.contains("Runs of 2 workloads") && !page.contains("<h3>unit"), "{page}");
 }
 
+/// Of an arm that was never measured beside base nothing is said of stalls, though its latencies would tell.
+#[test]
+fn stalls_without_a_common_block_are_not_judged() {
+    let bench = Bench::new();
+    let fio = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/files/fio-3.33.normal+json.txt");
+    let fio = fs::read_to_string(fio).unwrap();
+    let mut arguments = vec!["import".to_owned()];
+    for (day, arms) in [(1, ["a", "b"]), (2, ["a", "b"]), (3, ["a", "b"]), (4, ["b", "c"])] {
+        for (at, arm) in arms.into_iter().enumerate() {
+            let path = bench.path().join(format!("{day}/{arm}"));
+            fs::create_dir_all(&path).unwrap();
+            let count = format!("\"total_ios\" : {}", 871 + 2 * day + at);
+            fs::write(path.join("w.txt"), fio.replace("\"total_ios\" : 873", &count)).unwrap();
+        }
+        arguments.extend(["--repeat".to_owned(), bench.path().join(day.to_string()).display().to_string()]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let shown = bench.call(&arguments).expect(0).stdout;
+    let of = |arm: &str| shown.lines().find(|line| line.starts_with(&format!("{arm} against a"))).unwrap();
+    assert!(of("b").contains("Stalls: ") && !of("c").contains("Stalls"), "{shown}");
+}
+
 /// More repeats than a plan would measure were too few all the same.
 #[test]
 fn too_noisy_is_said_of_the_repeats_that_there_are() {

@@ -46,8 +46,8 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
     };
     let judged = Detector::resources().filter_map(|detector| judged_resource(detector, lines));
     let judged = judged.collect::<String>();
-    // Without blocks nothing was looked at.
-    let is_seen = |verdict: &&Verdict| verdict.detector == Detector::Stalls && verdict.blocks > 0;
+    // With too few blocks nothing was looked at.
+    let is_seen = |verdict: &&Verdict| verdict.detector == Detector::Stalls && verdict.looks_reached > 0;
     let stalls_seen = Answer::of(all.iter().copied().filter(is_seen));
     format!("{first}{judged}{}{}", stalls(&stalls_seen), other_resources(lines))
 }
