@@ -3,10 +3,10 @@
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rqps_model::Dbms;
-use rustix::fs::{Access, AtFlags, OFlags, StatxFlags, access, statfs, statx};
+use rustix::fs::{Access, AtFlags, OFlags, StatxFlags, access, major, minor, stat, statfs, statx};
 
 use crate::build::{Address, Build, Published, Release};
 use crate::dirs::Dirs;
@@ -17,8 +17,28 @@ use crate::source::flavour::System;
 
 /// Magic numbers of file systems that keep files in memory: tmpfs, ramfs.
 const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
+/// That of overlays, whose files are in another file system's directory.
+const OVERLAY: i64 = 0x794c_7630;
 
 pub(crate) struct FileSystem;
+
+/// Where an overlay keeps what is written to it.
+struct Upper {
+    directory: PathBuf,
+    is_volatile: bool,
+}
+
+/// `None` if the path is not in an overlay that can be written to, or the kernel does not tell.
+fn upper_of(path: &Path) -> Option<Upper> {
+    let device = stat(path).ok()?.st_dev;
+    let device = format!("{}:{}", major(device), minor(device));
+    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
+    let mut mount = mounts.into_iter().filter(|mount| mount.majmin == device);
+    let mut options = mount.next()?.super_options;
+    let is_volatile = options.contains_key("volatile")
+        || options.get("fsync").is_some_and(|value| value.as_deref() == Some("volatile"));
+    Some(Upper { directory: options.remove("upperdir")??.into(), is_volatile })
+}
 
 impl Product for FileSystem {
     fn check_version(&self, request: &str) -> Result<()> {
@@ -46,7 +66,16 @@ impl Product for FileSystem {
             }
         }
         let kind = statfs(path).map_err(|error| Error::file("look at", path)(error.into()))?;
-        if IN_MEMORY.contains(&(kind.f_type as i64)) {
+        let upper = if kind.f_type as i64 == OVERLAY { upper_of(path) } else { None };
+        if upper.as_ref().is_some_and(|upper| upper.is_volatile) {
+            return Err(refused(
+                "its overlay is mounted with `volatile`, so a sync does nothing: mount it without, or name another \
+                 directory",
+            ));
+        }
+        let of_upper = upper.and_then(|upper| statfs(&upper.directory).ok());
+        let kinds = [Some(kind), of_upper];
+        if kinds.iter().flatten().any(|kind| IN_MEMORY.contains(&kind.f_type)) {
             return Err(refused(
                 "its files are in memory, so a sync does nothing: name a directory on a device",
             ));

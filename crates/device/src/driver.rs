@@ -28,6 +28,10 @@ pub static FIO: &dyn Driver = &Fio;
 /// How often progress is reported.
 const TICK: Duration = Duration::from_millis(200);
 
+/// How often fio is asked whether its first write is done, and whether its jobs have ended: what it does before and
+/// after, for some hundred milliseconds, is not in the window.
+const LOOK: Duration = Duration::from_millis(2);
+
 /// The file of an instance, shared with its windows.
 pub(crate) struct Target {
     path: PathBuf,
@@ -219,14 +223,26 @@ impl FioWindow<'_> {
         }
     }
 
-    fn window(&self) -> (Until, EndedBy) {
-        let jobs = u64::from(self.job.step.clients);
+    /// Until when the window lasts; `writes_per_s` is the rate of the warm-up.
+    fn window(&self, writes_per_s: Option<f64>) -> (Until, EndedBy) {
+        let Job { plan, step, .. } = self.job;
+        let jobs = u64::from(step.clients);
         match &self.job.limit {
             Limit::Time(time) => (Until::Time(*time), EndedBy::Time),
             Limit::Events(events) => (Until::Writes(events.div_ceil(jobs).max(1)), EndedBy::Work),
             Limit::Rows(rows) => (Until::Writes((*rows).max(1)), EndedBy::Work),
             Limit::Work(work) => {
-                (Until::Writes(work.window.iter().copied().max().unwrap_or(1).max(1)), EndedBy::Work)
+                let writes = work.window.iter().copied().max().unwrap_or(1).max(1);
+                // What has been written does not matter to what follows, and the work of a slow directory is done in
+                // moments by a fast one: each gets the time of a window, or what it needs for that work.
+                let seconds = plan.window_seconds_of(&step.name);
+                match writes_per_s {
+                    Some(rate) => {
+                        let seconds = seconds.max((writes * jobs) as f64 / rate);
+                        (Until::Time(Duration::from_secs_f64(seconds)), EndedBy::Time)
+                    }
+                    None => (Until::Writes(writes), EndedBy::Work),
+                }
             }
         }
     }
@@ -244,6 +260,7 @@ impl Window for FioWindow<'_> {
         })?;
         let mut warmed = Duration::ZERO;
         let mut warmup_work = 0;
+        let mut writes_per_s = None;
         if let Some(until) = self.warm_up() {
             let start = Instant::now();
             let figures = run(self.writes(until, 1).command(), "warming up", &mut |_| {
@@ -252,23 +269,47 @@ impl Window for FioWindow<'_> {
             })?;
             warmed = start.elapsed();
             warmup_work = figures.writes;
+            writes_per_s = Some(figures.writes_per_s);
         }
-        let (until, ended_by) = self.window();
+        let (until, ended_by) = self.window(writes_per_s);
         let doing = "in the window";
         let broken = |error: std::io::Error| failed(doing, error.to_string());
         let running = Running::start(self.writes(until, 2).command()).map_err(broken)?;
+        let mut output = None;
+        let mut threads = 0;
+        while output.is_none() {
+            match running.progress() {
+                Some(now) if now.written_bytes < self.test.block_bytes => output = running.output(LOOK),
+                now => {
+                    threads = now.map_or(0, |now| now.threads);
+                    break;
+                }
+            }
+        }
         observer.window_opens(&[]);
         let start = Instant::now();
-        let output = loop {
-            observer.progress("window", start.elapsed().as_secs_f64(), 0);
-            if observer.cancelled() {
-                return Err(StepError::Cancelled);
+        let mut reported = Duration::ZERO;
+        // Each job is a thread.
+        let works = |running: &Running| {
+            running.progress().is_some_and(|now| now.threads + u64::from(self.job.step.clients) > threads)
+        };
+        while output.is_none() && works(&running) {
+            if start.elapsed() >= reported {
+                reported = start.elapsed() + TICK;
+                observer.progress("window", start.elapsed().as_secs_f64(), 0);
+                if observer.cancelled() {
+                    return Err(StepError::Cancelled);
+                }
             }
-            if let Some(output) = running.output(TICK) {
-                break output.map_err(broken)?;
+            output = running.output(LOOK);
+        }
+        observer.window_closes();
+        let output = loop {
+            match output {
+                Some(output) => break output.map_err(broken)?,
+                None => output = running.output(TICK),
             }
         };
-        observer.window_closes();
         let figures = finished(running, &output, doing)?;
         observer.statistics_complete();
         let result = result(&figures, self.test.sync, (warmed, warmup_work), ended_by);

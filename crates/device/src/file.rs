@@ -20,14 +20,23 @@ pub(crate) fn path_in(dir: &Path, key: u64) -> PathBuf {
     dir.join(format!("{PREFIX}{}-{key:016x}", std::process::id()))
 }
 
-/// Another process that has such a file in a directory.
+/// Another process that has such a file in a directory. Removes those whose process is gone: one that was killed
+/// together with its remover left them.
 pub(crate) fn other_owner(dir: &Path) -> io::Result<Option<u32>> {
-    let owner = |entry: io::Result<DirEntry>| {
-        let name = entry.ok()?.file_name();
+    let owner = |entry: &DirEntry| {
+        let name = entry.file_name();
         name.to_str()?.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok()
     };
-    let is_other = |pid: &u32| *pid != std::process::id() && Path::new(&format!("/proc/{pid}")).exists();
-    Ok(std::fs::read_dir(dir)?.filter_map(owner).find(is_other))
+    let mut other = None;
+    for entry in std::fs::read_dir(dir)?.flatten() {
+        match owner(&entry) {
+            None => {}
+            Some(pid) if pid == std::process::id() => {}
+            Some(pid) if Path::new(&format!("/proc/{pid}")).exists() => other = Some(pid),
+            Some(_) => std::fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(other)
 }
 
 /// A file that is removed when this is dropped, or when this process dies.
@@ -79,6 +88,7 @@ mod tests {
         // Above the largest PID that Linux assigns.
         std::fs::write(dir.path().join(format!("{PREFIX}4194305-7")), "").unwrap();
         assert_eq!(other_owner(dir.path()).unwrap(), None);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "its process is gone, and so is it");
         std::fs::write(dir.path().join(format!("{PREFIX}1-7")), "").unwrap();
         assert_eq!(other_owner(dir.path()).unwrap(), Some(1));
     }

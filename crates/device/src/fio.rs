@@ -114,6 +114,13 @@ fn fio(file: &Path, bytes: u64) -> Command {
     command
 }
 
+/// How far a fio is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Progress {
+    pub written_bytes: u64,
+    pub threads: u64,
+}
+
 /// A fio that runs; killed when dropped.
 pub(crate) struct Running {
     child: Child,
@@ -137,6 +144,13 @@ impl Running {
             });
         }
         Ok(Self { child, text, output })
+    }
+
+    /// Bytes that it has written, and its threads; `None` when it has ended.
+    pub fn progress(&self) -> Option<Progress> {
+        let process = procfs::process::Process::new(i32::try_from(self.child.id()).ok()?).ok()?;
+        let threads = process.stat().ok()?.num_threads;
+        Some(Progress { written_bytes: process.io().ok()?.wchar, threads: threads.unsigned_abs() })
     }
 
     /// What was run.

@@ -85,7 +85,7 @@ impl Needs {
         };
         if !self.places.is_empty() && self.data_bytes > self.disk_free_bytes {
             return Err(Error::HostTooSmall(format!(
-                "this plan writes {} to {}, where {} are free: lower file_mb, or make room there",
+                "this plan needs {} in {}, where {} are free: lower file_mb, or make room there",
                 gb(self.data_bytes),
                 self.places_text(),
                 gb(self.disk_free_bytes)

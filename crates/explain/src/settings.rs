@@ -295,7 +295,13 @@ fn after_load(base: &Arm, arm: &Arm) -> Option<Difference> {
 /// Differences between two directories: their file systems, mount options (only those that differ) and devices.
 pub(crate) fn directory(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let value = |arm: &Arm, name: &str| arm.fact(name).map(str::to_owned);
-    let names: BTreeSet<&String> = base.facts.iter().chain(&arm.facts).map(|fact| &fact.name).collect();
+    // What is unknown of one of them may be the same.
+    let is_known =
+        |name: &&String| [base, arm].iter().all(|arm| arm.fact(name).is_some_and(|fact| fact != UNKNOWN));
+    let mut names: Vec<&String> = base.facts.iter().map(|fact| &fact.name).filter(is_known).collect();
+    // Mount options, which someone chose, before the rest.
+    names.sort_by_key(|name| (name.as_str() != MOUNT_OPTIONS, name.as_str()));
+    names.dedup();
     let difference = |name: &String| {
         let (mut before, mut after) = (value(base, name), value(arm, name));
         if let (MOUNT_OPTIONS, Some(own), Some(others)) = (name.as_str(), &before, &after) {

@@ -59,6 +59,13 @@ fn commits_that_do_not_wait_are_not_shown() {
     let asynchronous = common::figure(TEST, Observed::Counter("pg_stat_wal", "", "wal_sync"), 0.001, 0.001);
     let by_statement = Spec { extra: asynchronous.into(), ..postgres(disk(180.0)) };
     assert_eq!(shown(&by_statement, TEST), None, "a setting of the session that no table shows");
+    let through = Spec {
+        settings: [postgres(vec![]).settings, vec![(2, "wal_sync_method", "open_datasync")]].concat(),
+        extra: common::figure(TEST, Observed::Counter("pg_stat_wal", "", "wal_sync"), 0.001, 0.0).into(),
+        ..postgres(disk(180.0))
+    };
+    let text_through = shown(&through, TEST).expect("commits wait for the disk");
+    assert!(!text_through.contains("0 syncs of the log per commit"), "{text_through}");
     let innodb = |redo, sync_binlog| Spec {
         dbms: "mysql",
         settings: vec![

@@ -103,7 +103,7 @@ static COLUMNS: [PerOp; 12] = [
     PerOp {
         print: |value| format!("{value:.5}"),
         optional: true,
-        ..column("fsync/dw", "fsyncs_per_data_write", Source::FsyncsPerWrite, 0.0, 0.0)
+        ..column("fsync/dw", "fsyncs_per_data_write", Source::FsyncsPerWrite, 0.0, EVENTS_MIN)
     },
     PerOp { print: number::rate, ..column("o/s", "ops_per_s", Source::Rate, 0.0, 0.0) },
     PerOp {
@@ -208,7 +208,11 @@ impl PerOp {
             Source::HostCpu => self.count_min / (base.metric("cpus").unwrap_or(1.0) * CPU_US_PER_UNIT),
             Source::Metric(_) | Source::Rate | Source::FsyncsPerWrite => self.count_min,
         };
-        self.per_op_min.max(count_min / base.operations)
+        let of = match self.source {
+            Source::FsyncsPerWrite => base.metric("server_data_writes").unwrap_or(base.operations),
+            Source::Metric(_) | Source::Rate | Source::HostCpu => base.operations,
+        };
+        self.per_op_min.max(count_min / of)
     }
 }
 
