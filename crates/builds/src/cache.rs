@@ -57,6 +57,17 @@ impl Manifest {
     }
 }
 
+/// The directory beside a cached build for what is made from it and kept; `None` for builds outside the cache, which
+/// may change.
+pub fn kept_beside(build: &Build) -> Option<PathBuf> {
+    let named = |suffix: &str| {
+        let mut name = build.root.clone().into_os_string();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    read_manifest(&named(".json")).map(|_| named(".empty"))
+}
+
 impl Cache {
     pub fn published(dirs: &Dirs, dbms: Dbms) -> Cache {
         Cache { dir: dirs.cache.join(dbms.name()) }

@@ -31,6 +31,7 @@ mod unpack;
 mod user;
 
 pub use build::{Address, Build, Published, Release};
+pub use cache::kept_beside;
 pub use cpus::{CpuSet, Pinned, pin_this_thread};
 pub use digest::sha256_hex;
 pub use dirs::Dirs;

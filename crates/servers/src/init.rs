@@ -10,12 +10,13 @@ use rqps_builds::{Build, ServerUser};
 
 use crate::config::Config;
 use crate::data_dir::{DataDir, Marker, make_private_dir, prepare_parent, write_marker};
+use crate::empty;
 use crate::error::{Error, Result};
 use crate::launch::listen;
 use crate::new_data_dir::NewDataDir;
 use crate::server::Server;
 use crate::spec::{Applied, Listen, ServerSpec};
-use crate::system::System;
+use crate::system::{Start, System};
 use crate::systems;
 
 /// A key for the contents of a data directory: arms with equal keys can share one. Whether a build can read
@@ -43,13 +44,29 @@ impl Server {
         data_dir.reap()?;
         data_dir.remove()?;
         let listen = listen(spec, data_dir.socket_dir())?;
-        let created = init(spec, &data_dir, &user, &listen, interrupted);
+        let created = create(spec, &data_dir, &user, &listen, interrupted);
         if created.is_err() {
             // Report the first error.
             let _cleaned = data_dir.remove().and_then(|()| data_dir.remove_lock());
         }
         created
     }
+}
+
+/// Copies the kept empty cluster into the data directory of `spec`, which must be absent, or creates one.
+fn create(
+    spec: &ServerSpec,
+    data_dir: &DataDir,
+    user: &ServerUser,
+    listen: &Listen,
+    interrupted: &AtomicBool,
+) -> Result<Applied> {
+    if empty::copy(spec, data_dir, user, interrupted)? {
+        return systems::get(spec.build.dbms).apply(&Start { spec, data_dir, user, listen });
+    }
+    let applied = init(spec, data_dir, user, listen, interrupted)?;
+    empty::keep(spec, data_dir, user);
+    Ok(applied)
 }
 
 /// Creates the data directory of `spec`, which must be absent. It appears only when complete.

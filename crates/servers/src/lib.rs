@@ -6,6 +6,7 @@ mod applied;
 mod config;
 mod configs;
 mod data_dir;
+mod empty;
 mod environment;
 mod error;
 mod freeze;

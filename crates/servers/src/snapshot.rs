@@ -79,22 +79,29 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     let _from_lock = from.lock()?;
     from.reap()?;
     systems::get(marker.dbms).check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
-    let password = from.password()?;
+    from.password()?;
     let user = prepare_parent(&to)?;
     let _to_lock = to.lock()?;
     to.reap()?;
     let replaces = to.remove_all_but_data()?;
-    let mut copier = Copier {
-        from: &from.path,
-        to: &to.path,
-        user: &user,
-        interrupted,
-        can_clone: true,
-        files: 0,
-        bytes: 0,
-    };
-    let copied =
-        to.write_password(&password).and_then(|()| copier.copy_all(&marker, &to.staging(), replaces));
+    copy_files(&from, &to, &marker, replaces, &user, interrupted)
+}
+
+/// Copies a data directory that no server uses, and its password. `to` is locked. If it fails, nothing is left of `to`.
+pub(crate) fn copy_files(
+    from: &DataDir,
+    to: &DataDir,
+    marker: &Marker,
+    replaces: bool,
+    user: &ServerUser,
+    interrupted: &AtomicBool,
+) -> Result<Copied> {
+    let mut copier =
+        Copier { from: &from.path, to: &to.path, user, interrupted, can_clone: true, files: 0, bytes: 0 };
+    let copied = from
+        .password()
+        .and_then(|password| to.write_password(&password))
+        .and_then(|()| copier.copy_all(marker, &to.staging(), replaces));
     if let Err(error) = copied {
         // Report the first error.
         let _cleaned = to.remove().and_then(|()| to.remove_lock());

@@ -88,6 +88,14 @@ pub(crate) trait System: Sync {
     /// File name of the socket.
     fn socket_name(&self, port: u16) -> String;
 
+    /// Whether creating a cluster takes so long that an empty one is worth keeping.
+    fn keeps_empty(&self) -> bool {
+        true
+    }
+
+    /// Writes the options of a server.
+    fn apply(&self, start: &Start<'_>) -> Result<Applied>;
+
     /// Writes the options of a server and returns how to start it.
     fn command(&self, start: &Start<'_>) -> Result<ServerCommand>;
 

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +13,7 @@ use rqps_model::Dbms;
 use rqps_servers::testing::Scratch;
 use rustix::process::{Pid, Signal, kill_process};
 
-use rqps_servers::{Config, Error, Server, config_from_text, remove_data_dir};
+use rqps_servers::{Config, Error, Server, ServerSpec, config_from_text, remove_data_dir};
 
 /// Adds an option to `config`.
 fn with_option(mut config: Config, option: &str, value: &str) -> Config {
@@ -131,10 +133,17 @@ fn a_pid_file_of_a_zombie_is_stale() {
     ended.wait().unwrap();
 }
 
+/// A value for an option that determines a cluster's files, for a key of one's own.
+fn target(which: u32) -> String {
+    (std::process::id() % 4_000 * 2 + 1_000 + which).to_string()
+}
+
 /// Interrupts the creation of a data directory once `program` runs: it must end within seconds and leave
 /// nothing.
 fn interrupt_init(dbms: Dbms, version: &str, program: &str) {
-    let (dir, spec) = Scratch::prepare_of(dbms, version).unwrap();
+    let (dir, mut spec) = Scratch::prepare_of(dbms, version).unwrap();
+    // Of which no empty cluster is kept.
+    spec.config = with_option(spec.config, "default_statistics_target", &target(1));
     let stop = AtomicBool::new(false);
     let scratch_path = dir.path().to_string_lossy().into_owned();
     let is_running = || {
@@ -189,4 +198,44 @@ fn a_hung_server_is_killed_within_seconds() {
     let dropped = Instant::now();
     drop(scratch);
     assert!(dropped.elapsed() < Duration::from_secs(10), "{:?}", dropped.elapsed());
+}
+
+#[test]
+fn an_empty_cluster_is_kept_and_copied() {
+    let target = target(0);
+    let prepare = |target: &str| {
+        let (dir, mut spec) = Scratch::prepare("18").unwrap();
+        spec.config = with_option(spec.config, "default_statistics_target", target);
+        (dir, spec)
+    };
+    let created = |spec: &ServerSpec| {
+        Server::init(spec).unwrap();
+        let mut password = spec.data_dir.clone().into_os_string();
+        password.push(".password");
+        fs::read_to_string(password).unwrap()
+    };
+    let kept = || -> BTreeSet<PathBuf> {
+        let place = rqps_builds::kept_beside(&prepare(&target).1.build).unwrap();
+        let entries = fs::read_dir(place).into_iter().flatten();
+        let is_password = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "password");
+        entries.map(|entry| entry.unwrap().path()).filter(is_password).collect()
+    };
+    let before = kept();
+    let (_first_dir, first) = prepare(&target);
+    let password = created(&first);
+    let own: Vec<PathBuf> = kept().difference(&before).cloned().collect();
+    let of_it = |path: &&PathBuf| fs::read_to_string(path).is_ok_and(|text| text == password);
+    let own = own.iter().find(of_it).expect("a copy is kept");
+
+    let (_second_dir, second) = prepare(&target);
+    assert_eq!(created(&second), password, "copied");
+    let server = Server::start(&second).unwrap();
+    server.stop().unwrap();
+    let (_other_dir, other) = prepare("77");
+    assert_ne!(created(&other), password, "its files differ by that option");
+    // What cannot be copied is created anew.
+    fs::remove_file(own).unwrap();
+    let (_third_dir, third) = prepare(&target);
+    assert_ne!(created(&third), password);
+    remove_data_dir(&own.with_extension("")).unwrap();
 }

@@ -120,6 +120,12 @@ fn nobody_to_tell_of_progress_is_no_reason_to_stop() {
 #[test]
 fn the_making_of_a_mysql_server_is_no_reason_to_go_on() {
     let bench = Bench::new();
+    // A config of which no empty cluster is kept.
+    let config = bench.path().join("small.cnf");
+    let own_id = format!("server_id = {}", std::process::id());
+    let text = fs::read_to_string(&config).unwrap().replace("server_id = 1", &own_id);
+    assert!(text.contains(&own_id), "{text}");
+    fs::write(&config, text).unwrap();
     let plan = bench.plan("", "steps = [\"point-query\"]\n", &["mysql-8.0.31"]);
     for signal in [Signal::TERM, Signal::INT] {
         let mut running = match bench.folders().is_empty() {
@@ -135,7 +141,7 @@ fn the_making_of_a_mysql_server_is_no_reason_to_go_on() {
     bench.call(&["clean", "last"]).expect(0);
     assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0);
     // `serve` creates its server in the same way.
-    let mut running = bench.start(&["serve", "mysql-8.0.31"]);
+    let mut running = bench.start(&["serve", "mysql-8.0.31", "--config", config.to_str().unwrap()]);
     while !bench.processes().iter().any(|(_, line)| line.contains("--initialize")) {
         assert!(!running.has_ended());
         std::thread::sleep(Duration::from_millis(5));

@@ -184,7 +184,7 @@ impl System for Mysql {
         SOCKET.to_owned()
     }
 
-    fn command(&self, start: &Start<'_>) -> Result<ServerCommand> {
+    fn apply(&self, start: &Start<'_>) -> Result<Applied> {
         let Start { spec, data_dir, user, listen } = *start;
         let layout = Layout::find(&spec.build.root)?;
         let settings = Settings {
@@ -196,11 +196,16 @@ impl System for Mysql {
             instrumented: spec.instrument.is_some(),
             placed: spec.cpus.is_some(),
         };
-        let file = data_dir.path.join(settings::FILE);
-        let applied = settings.apply(&spec.config, listen, &file)?;
+        settings.apply(&spec.config, listen, &data_dir.path.join(settings::FILE))
+    }
+
+    fn command(&self, start: &Start<'_>) -> Result<ServerCommand> {
+        let Start { spec, data_dir, .. } = *start;
+        let applied = self.apply(start)?;
         start::forget_shut_down(&data_dir.path)?;
+        let file = data_dir.path.join(settings::FILE);
         let arguments = vec![format!("--defaults-file={}", file.display()).into()];
-        Ok(ServerCommand { applied, program: layout.server, arguments })
+        Ok(ServerCommand { applied, program: Layout::find(&spec.build.root)?.server, arguments })
     }
 
     fn is_ready(&self, _data_dir: &Path, _build: &Build, _pid: u32, socket: &Path) -> bool {

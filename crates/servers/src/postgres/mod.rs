@@ -186,11 +186,15 @@ impl System for Postgres {
         format!(".s.PGSQL.{port}")
     }
 
-    fn command(&self, start: &Start<'_>) -> Result<ServerCommand> {
+    fn apply(&self, start: &Start<'_>) -> Result<Applied> {
         let Start { spec, data_dir, user, listen } = *start;
-        let settings = Settings { build: &spec.build, user, data_dir: &data_dir.path };
+        Settings { build: &spec.build, user, data_dir: &data_dir.path }.apply(&spec.config, listen)
+    }
+
+    fn command(&self, start: &Start<'_>) -> Result<ServerCommand> {
+        let Start { spec, data_dir, .. } = *start;
         Ok(ServerCommand {
-            applied: settings.apply(&spec.config, listen)?,
+            applied: self.apply(start)?,
             program: spec.build.bin_dir.join("postgres"),
             arguments: vec!["-D".into(), data_dir.path.clone().into()],
         })

@@ -124,9 +124,17 @@ impl System for Rocksdb {
         SOCKET.to_owned()
     }
 
+    fn keeps_empty(&self) -> bool {
+        false
+    }
+
+    fn apply(&self, start: &Start<'_>) -> Result<Applied> {
+        options::apply(&start.spec.build, &start.spec.config)
+    }
+
     fn command(&self, start: &Start<'_>) -> Result<ServerCommand> {
         let Start { spec, data_dir, listen, .. } = *start;
-        let applied = options::apply(&spec.build, &spec.config)?;
+        let applied = self.apply(start)?;
         let library = library_of(&spec.build)?;
         let arguments = vec![
             ENGINE_ARGUMENT.into(),
