@@ -234,11 +234,12 @@ impl FioWindow<'_> {
             Limit::Work(work) => {
                 let writes = work.window.iter().copied().max().unwrap_or(1).max(1);
                 // What has been written does not matter to what follows, and the work of a slow directory is done in
-                // moments by a fast one: each gets the time of a window, or what it needs for that work.
+                // moments by a fast one: each gets the time of a window, or of the fewest writes that say something.
                 let seconds = plan.window_seconds_of(&step.name);
+                let fewest = plan.work.window_events_min().min(writes * jobs);
                 match writes_per_s {
                     Some(rate) => {
-                        let seconds = seconds.max((writes * jobs) as f64 / rate);
+                        let seconds = seconds.max(fewest as f64 / rate);
                         (Until::Time(Duration::from_secs_f64(seconds)), EndedBy::Time)
                     }
                     None => (Until::Writes(writes), EndedBy::Work),

@@ -38,16 +38,24 @@ pub(crate) fn take(dir: &Path) -> Result<Option<File>, Refused> {
 
 /// The process that has locked a file; `None` if the kernel does not tell, as of processes of another container.
 fn holder(file: &File) -> io::Result<Option<u32>> {
-    let inode = file.metadata()?.ino();
+    let meta = file.metadata()?;
+    let device = format!("{:02x}:{:02x}", rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
+    Ok(holder_in(&fs::read_to_string(LOCKS)?, &device, meta.ino()))
+}
+
+fn holder_in(locks: &str, device: &str, inode: u64) -> Option<u32> {
     let of_line = |line: &str| {
         let mut words = line.split_whitespace().skip(1);
         let is_lock = words.next() == Some("FLOCK") && words.next() == Some("ADVISORY");
         let (_write, pid, place) = (words.next()?, words.next()?, words.next()?);
-        // The device is not compared: btrfs has others for its subvolumes.
-        let is_it = place.rsplit(':').next()?.parse() == Ok(inode);
-        pid.parse::<u32>().ok().filter(|pid| is_lock && is_it && *pid > 0)
+        let (of, number) = place.rsplit_once(':')?;
+        let is_it = number.parse() == Ok(inode);
+        pid.parse::<u32>().ok().filter(|pid| is_lock && is_it && *pid > 0).map(|pid| (of == device, pid))
     };
-    Ok(fs::read_to_string(LOCKS)?.lines().find_map(of_line))
+    let found: Vec<(bool, u32)> = locks.lines().filter_map(of_line).collect();
+    // The root of every ext4 has the same inode. On btrfs, whose subvolumes have other devices, the inode must do.
+    let of_device = found.iter().find(|(is_device, _)| *is_device);
+    of_device.or(found.first()).map(|(_, pid)| *pid)
 }
 
 /// `process 4711, which writes the run results/t-1`.
@@ -65,6 +73,15 @@ fn run_of(pid: u32) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn roots_of_two_file_systems_have_one_inode() {
+        let locks = "1: FLOCK  ADVISORY  WRITE 8529 07:02:2 0 EOF\n2: FLOCK  ADVISORY  WRITE 77 07:01:2 0 EOF\n\
+                     3: POSIX  ADVISORY  WRITE 5 07:01:2 0 EOF\n";
+        assert_eq!(holder_in(locks, "07:01", 2), Some(77));
+        assert_eq!(holder_in(locks, "00:2f", 2), Some(8529), "a subvolume of btrfs");
+        assert_eq!(holder_in(locks, "07:01", 3), None);
+    }
 
     #[test]
     fn a_process_has_its_directory_to_itself_and_leaves_nothing_in_it() {

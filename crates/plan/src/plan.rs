@@ -180,6 +180,11 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
         1
     }
 
+    /// What a window of blocks is, for people; `seconds` are those of the plan.
+    fn window_of_blocks(&self, seconds: f64) -> String {
+        format!("the events that base does in {seconds} s")
+    }
+
     /// Memory limit of a server, page cache included.
     fn server_memory_bytes_max(&self) -> Option<u64> {
         None

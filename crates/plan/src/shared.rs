@@ -9,6 +9,7 @@ use toml::Table;
 
 use crate::limits;
 use crate::model::{Driver, Isolated, Protocol, TestOptions, Transport};
+use crate::plan::Workplan;
 use crate::problem::Problems;
 use crate::reader::{Found, Section};
 
@@ -186,9 +187,9 @@ pub fn toml_key(name: &str) -> String {
 }
 
 /// How blocks measure, as rows of a run's method.
-pub fn method_of_blocks(isolated: &Isolated) -> [(&'static str, String); 3] {
+pub fn method_of_blocks(work: &dyn Workplan, isolated: &Isolated) -> [(&'static str, String); 3] {
     [
-        ("window", format!("the events that base does in {} s", isolated.window_seconds)),
+        ("window", work.window_of_blocks(isolated.window_seconds)),
         ("windows of a block", format!("{} on each arm, mirrored", isolated.windows)),
         ("blocks at most", isolated.blocks_max.to_string()),
     ]

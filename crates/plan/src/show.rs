@@ -48,7 +48,7 @@ fn render_blocks(plan: &Plan) -> String {
         out,
         "each block starts every arm from the same data and has {windows} of each test on each arm,"
     );
-    let _ = writeln!(out, "each with as much work as base does in {seconds} s\n");
+    let _ = writeln!(out, "each with {}\n", plan.work.window_of_blocks(seconds));
     push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
     let tests = &plan.workload.steps;
     let _ = writeln!(out, "\n{}: {}", counted(tests.len() as u64, "test"), tests.join(", "));

@@ -321,6 +321,10 @@ impl Workplan for SyncPlan {
         WINDOW_EVENTS_MIN
     }
 
+    fn window_of_blocks(&self, seconds: f64) -> String {
+        format!("{seconds} s of writes, or {WINDOW_EVENTS_MIN} writes where these take longer")
+    }
+
     fn estimate_seconds(&self, kind: &ActionKind) -> Option<f64> {
         match kind {
             ActionKind::Start | ActionKind::Stop => Some(0.1),
@@ -348,7 +352,9 @@ impl Workplan for SyncPlan {
             "random writes, psync, O_DIRECT; after each write the sync that the test is named for".to_owned(),
         );
         match &plan.isolated {
-            Some(isolated) => shared::method_of_blocks(isolated).into_iter().chain([file, io]).collect(),
+            Some(isolated) => {
+                shared::method_of_blocks(self, isolated).into_iter().chain([file, io]).collect()
+            }
             None => vec![("window", format!("{} s", self.seconds)), file, io],
         }
     }

@@ -23,7 +23,8 @@ pub(super) struct Memory {
 
 impl Memory {
     pub fn new() -> Self {
-        Self { lines: cycle(MEMORY_LINES), at: 0, from: vec![0x5a; COPY_BYTES], to: vec![0; COPY_BYTES] }
+        // Zeros would be pages that the first copy has to get.
+        Self { lines: cycle(MEMORY_LINES), at: 0, from: vec![0x5a; COPY_BYTES], to: vec![0xa5; COPY_BYTES] }
     }
 
     pub fn add_slices(&mut self, slices: &mut Slices) {

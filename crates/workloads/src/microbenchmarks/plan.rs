@@ -265,7 +265,7 @@ impl Workplan for MicroPlan {
         let connections = ("connections", plan.workload.transport.text().to_owned());
         let settle = ("settle at most", format!("{} s", plan.workload.settle_seconds_max));
         if let Some(isolated) = &plan.isolated {
-            let blocks = shared::method_of_blocks(isolated).into_iter();
+            let blocks = shared::method_of_blocks(self, isolated).into_iter();
             return blocks.chain([connections, delete, settle]).collect();
         }
         let writes = match self.write_work {

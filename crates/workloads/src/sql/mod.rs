@@ -531,7 +531,7 @@ impl Workplan for SqlPlan {
         let connections = ("connections", plan.workload.transport.text().to_owned());
         let settle = ("settle at most", format!("{} s", plan.workload.settle_seconds_max));
         let windows = match &plan.isolated {
-            Some(isolated) => shared::method_of_blocks(isolated).to_vec(),
+            Some(isolated) => shared::method_of_blocks(self, isolated).to_vec(),
             None => vec![
                 ("window", format!("{} s", self.seconds)),
                 ("work of writes", "base by time, every other arm exactly base's operations".to_owned()),

@@ -381,7 +381,7 @@ impl Workplan for TprocCPlan {
         let words = |yes: bool, one: &str, other: &str| if yes { one.to_owned() } else { other.to_owned() };
         let time = |time: Duration| humantime::format_duration(time).to_string();
         let windows = match &plan.isolated {
-            Some(isolated) => shared::method_of_blocks(isolated).to_vec(),
+            Some(isolated) => shared::method_of_blocks(self, isolated).to_vec(),
             None => vec![("ramp-up", time(options.rampup)), ("window", time(options.duration))],
         };
         let partitions: Vec<String> =
