@@ -39,7 +39,8 @@ pub(crate) fn of_test(run: &Run, test: &str, base: usize, arm: usize) -> Result<
 
 /// What the disk of a run promises, by its certificates before and after; `None` without certificates.
 pub fn promise_of(run: &Run) -> Option<CommitPromise> {
-    commit_promise(&pooled(&run.certificates))
+    let promise = commit_promise(&pooled(&run.certificates))?;
+    Some(CommitPromise { is_of_end: !run.certificates.after.is_empty(), ..promise })
 }
 
 /// Commits of a test on an arm; `None` if they do not wait for the disk.
@@ -200,9 +201,10 @@ impl Commits {
             false => "",
         };
         format!(
-            "Commits wait for the disk.{} At the disk's latency before and after the run one client can do at most {} per \
+            "Commits wait for the disk.{} At the disk's latency {} one client can do at most {} per \
              second, {} to {} by the slowest and the fastest slices{unsteady}: {} us to write 16 KiB, {} us for fdatasync. {}.{}",
             split.and_then(|split| self.where_waited(split)).unwrap_or_default(),
+            promise.when(),
             words::number(promise.per_s),
             words::number(promise.low_per_s),
             words::number(promise.high_per_s),
@@ -279,8 +281,14 @@ mod tests {
             background: None,
             beside: Vec::new(),
         };
-        let promise =
-            CommitPromise { write_us: 20.0, sync_us: 180.0, per_s: 5e3, low_per_s: 4e3, high_per_s: 6e3 };
+        let promise = CommitPromise {
+            write_us: 20.0,
+            sync_us: 180.0,
+            per_s: 5e3,
+            low_per_s: 4e3,
+            high_per_s: 6e3,
+            is_of_end: true,
+        };
         let commits = Commits { promise, base: None, arm: None };
         let cpu = part(PartName::ForCpu, 270.0, Vec::new());
         let unknown = part(PartName::Unexplained, 288.0, Vec::new());

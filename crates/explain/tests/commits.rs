@@ -36,7 +36,7 @@ fn commits_that_wait_are_shown_beside_what_the_disk_promises() {
     let spec = Spec { extra: syncs.into(), ..postgres(disk(180.0)) };
     assert_eq!(
         text(&common::explained(&spec, TEST, 2)).unwrap(),
-        "Commits wait for the disk. At the disk's latency before and after the run one client can do at most 5,000 per \
+        "Commits wait for the disk. At the disk's latency before the run one client can do at most 5,000 per \
          second, 4,167 to 6,250 by the slowest and the fastest slices: 20 us to write 16 KiB, 180 us for fdatasync. \
          new did 4,000, 80 % of that, with 1.00 syncs of the log per commit."
     );

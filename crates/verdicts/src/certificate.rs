@@ -182,6 +182,15 @@ pub struct CommitPromise {
     pub low_per_s: f64,
     /// With the fastest slices.
     pub high_per_s: f64,
+    /// Whether it was also measured at the end of the run.
+    pub is_of_end: bool,
+}
+
+impl CommitPromise {
+    /// `before and after the run`.
+    pub fn when(&self) -> &'static str {
+        if self.is_of_end { "before and after the run" } else { "before the run" }
+    }
 }
 
 /// What the disk of a certificate promises; `None` without the disk's figures.
@@ -195,6 +204,7 @@ pub fn commit_promise(figures: &[HostFigure]) -> Option<CommitPromise> {
         per_s: per_s(write.value, sync.value),
         low_per_s: per_s(write.high, sync.high),
         high_per_s: per_s(write.low, sync.low),
+        is_of_end: false,
     })
 }
 

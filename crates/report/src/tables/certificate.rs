@@ -44,10 +44,11 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         let [a, b] = [first, other].map(|run| run.folder.name());
         blocks.push(Block::Text(match differences.is_empty() {
             true => format!(
-                "The hosts of {a} and {b} do not differ beyond noise: the slices of each figure overlap."
+                "The hosts of {a} and {b} do not differ beyond noise: the slices of each figure, of before and after the run together, \
+                 overlap."
             ),
             false => {
-                format!("The hosts of {a} and {b} differ beyond noise; slices of all other figures overlap:")
+                format!("The hosts of {a} and {b} differ beyond noise; the slices of all other figures overlap:")
             }
         }));
         blocks.extend((!differences.is_empty()).then_some(Block::Items(differences)));
@@ -113,9 +114,10 @@ pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bo
             let [low, middle, high] = [promise.low_per_s, promise.per_s, promise.high_per_s]
                 .map(|per_s| number::significant(per_s, 3));
             table.footnotes.push(format!(
-                "{}: promised is what one client can do at the disk's latency before and after the run: {middle} commits per \
-                 second, {low} to {high} by the slowest and the fastest slices, each of 16 KiB and an fdatasync{}",
+                "{}: promised is what one client can do at the disk's latency {}: {middle} commits per second, {low} to {high} by \
+                 the slowest and the fastest slices, each of 16 KiB and an fdatasync{}",
                 run.folder.name(),
+                promise.when(),
                 if is_above { ABOVE_PROMISED } else { "" }
             ));
         }
