@@ -134,6 +134,15 @@ fn runs_without_verdicts_do_not_pass() {
     let text = &undecided.markdown;
     assert_eq!(undecided.outcome, Outcome::Undecided);
     assert!(text.contains("too few valid blocks for any verdict (2)") && text.contains("--more"), "{text}");
+    // What was not measured is not judged, unless it is in the default list alone.
+    let rules = |fail_on: &[Detector]| GateRules { fail_on: fail_on.to_vec(), ..GateRules::default() };
+    let without = at_gate(&Spec::default(), rules(&[Detector::Rate, Detector::Fsyncs])).unwrap();
+    assert_eq!(without.outcome, Outcome::Undecided);
+    assert!(without.markdown.contains("no figures of fsyncs,"), "{}", without.markdown);
+    assert!(without.junit.contains("<skipped message=\"the run has no figures of it\""), "{}", without.junit);
+    let noisy = Spec { block_sd: 0.05, ..Spec::default() };
+    let text = at_gate(&noisy, rules(&[Detector::Fsyncs])).unwrap().markdown;
+    assert!(text.contains("no figures of fsyncs,") && !text.contains("too few"), "{text}");
     let none = at_gate(&Spec { blocks: 0, ..Spec::default() }, GateRules::default());
     let text = none.unwrap_err().to_string();
     assert!(text.contains("has no blocks"), "{text}");

@@ -435,6 +435,12 @@ fn files_of_rates_alone_have_nothing_to_explain_and_gate_says_what_is_missing() 
     let all = [rows("old", "a"), rows("new", "a"), rows("old", "b")].concat();
     fs::write(&csv, format!("arm,test,repeat,rate\n{all}")).unwrap();
     bench.call(&["import", &csv.display().to_string(), "--name", "part"]).expect(0);
+    fs::write(&csv, format!("arm,test,repeat,rate\n{}", [rows("old", "a"), rows("new", "a")].concat()))
+        .unwrap();
+    bench.call(&["import", &csv.display().to_string(), "--name", "rated"]).expect(0);
+    bench.call(&["gate", "rated"]).expect(0);
+    let gate = bench.call(&["gate", "rated", "--fail-on", "rate,cost,wal"]).expect(4).stdout;
+    assert!(gate.contains("no figures of cost, wal"), "{gate}");
     let junit = bench.path().join("gate.xml");
     let gate = bench.call(&["gate", "part", "--junit", &junit.display().to_string()]).expect(3).stdout;
     assert!(gate.contains("NO VALID RESULT b on new: it is not among the files"), "{gate}");

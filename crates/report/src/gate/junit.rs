@@ -28,7 +28,12 @@ struct Suite<'a> {
     cases: Vec<Case<'a>>,
 }
 
-pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: &GateRules) -> Result<String> {
+pub(super) fn xml(
+    judged: &Judged<'_>,
+    arms: &[ArmAtGate<'_>],
+    rules: &GateRules,
+    unmeasured: &[Detector],
+) -> Result<String> {
     let mut suites: Vec<Suite<'_>> = Vec::new();
     for ArmAtGate { arm, lines, warnings, .. } in arms {
         for detector in Detector::ALL {
@@ -39,6 +44,16 @@ pub(super) fn xml(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: &GateRules
                 suites.push(Suite { name, warnings, cases });
             }
         }
+    }
+    if !unmeasured.is_empty() {
+        let case = |detector: &Detector| Case {
+            test: detector.key(),
+            message: "the run has no figures of it".to_owned(),
+            fails: rules.inconclusive,
+            open: true,
+        };
+        let cases = unmeasured.iter().map(case).collect();
+        suites.push(Suite { name: "without figures".to_owned(), warnings: &[], cases });
     }
     of_suites(judged.run, suites)
 }

@@ -4,7 +4,7 @@ mod benchmark;
 mod junit;
 mod summary;
 
-use rqps_stats::{Class, Detector, Verdict};
+use rqps_stats::{Class, Detector, Metric, Verdict};
 use rqps_store::{Run, Status};
 use rqps_verdicts::rules_of;
 
@@ -83,21 +83,24 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let verdicts = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
     let is_reached = |verdict: &Verdict| verdict.looks_reached > 0;
     let missed = || arms.iter().flat_map(|arm| &arm.lines).filter_map(|line| line.missed.as_ref());
-    let is_judged = verdicts().any(is_reached) || missed().next().is_some();
+    // Also those that the rules do not ask for: their lines leave them out.
+    let all = &judged.verdicts.judgement.verdicts;
+    let is_judged = all.iter().any(|one| !one.is_control && is_reached(one)) || missed().next().is_some();
+    let unmeasured = if is_judged { rules.unmeasured(&judged) } else { Vec::new() };
     let fails_on_missed = missed().any(|missed| rules.fails_on_missed(missed));
     let outcome = if fails_on_missed || verdicts().any(|verdict| rules.is_regression(verdict)) {
         Outcome::Regressed
     } else if run.status.status == Status::Failed || !run.without_result().is_empty() {
         Outcome::Incomplete
-    } else if !is_judged || verdicts().any(|verdict| rules.is_missing(verdict)) {
+    } else if !is_judged || !unmeasured.is_empty() || verdicts().any(|verdict| rules.is_missing(verdict)) {
         Outcome::Undecided
     } else {
         Outcome::Passed
     };
     Ok(Gate {
         outcome,
-        markdown: summary::markdown(&judged, &comparison, &arms, rules, (outcome, is_judged))?,
-        junit: junit::xml(&judged, &arms, rules)?,
+        markdown: summary::markdown(&judged, &comparison, &arms, rules, (outcome, is_judged, &unmeasured))?,
+        junit: junit::xml(&judged, &arms, rules, &unmeasured)?,
         json: benchmark::json(run, &arms)?,
     })
 }
@@ -139,10 +142,8 @@ impl GateRules {
     fn is_regression(&self, verdict: &Verdict) -> bool {
         let is_covered = match verdict.is_mixed() {
             // A resource in `fail_on` counts even if others improved in exchange.
-            true => {
-                self.mixed || (verdict.detector.is_resource() && self.fail_on.contains(&verdict.detector))
-            }
-            false => self.fail_on.contains(&verdict.detector),
+            true => self.mixed || (verdict.detector.is_resource() && self.covers(verdict)),
+            false => self.covers(verdict),
         };
         is_covered && verdict.class.is_regression() && verdict.significant
     }
@@ -155,6 +156,35 @@ impl GateRules {
 
     /// Whether the verdict should be reached. Stalls need more blocks than most runs have.
     fn requires(&self, verdict: &Verdict) -> bool {
-        self.fail_on.contains(&verdict.detector) && verdict.detector != Detector::Stalls
+        self.covers(verdict) && verdict.detector != Detector::Stalls
+    }
+
+    /// CPU time is the cost where no instructions were counted.
+    fn covers(&self, verdict: &Verdict) -> bool {
+        let is_cpu = verdict.metric == Metric::CpuUs;
+        self.fail_on.contains(&verdict.detector) || is_cpu && self.fail_on.contains(&Detector::Cpu)
+    }
+
+    /// What the rules ask for and the run has no figures of. The default takes what there is of its list.
+    fn unmeasured(&self, judged: &Judged<'_>) -> Vec<Detector> {
+        if self.fail_on == Self::default().fail_on {
+            return Vec::new();
+        }
+        let run = judged.run;
+        let is_judged = |detector: Detector| {
+            let rule = Self { fail_on: vec![detector], ..Self::default() };
+            judged.verdicts.judgement.verdicts.iter().any(|one| !one.is_control && rule.covers(one))
+        };
+        // Too little of it for a verdict, such as WAL of reads, is no rise.
+        let is_measured = |detector: Detector| {
+            let total = detector.measure().and_then(|measure| measure.total);
+            let has = |arm: usize| {
+                let windows = run.windows.iter().filter(|one| one.action.arm == run.arms[arm].name);
+                total.is_some_and(|total| windows.clone().any(|one| one.metrics.contains_key(total)))
+            };
+            has(judged.base) && judged.candidates().all(has)
+        };
+        let asked = self.fail_on.iter().copied();
+        asked.filter(|detector| !is_judged(*detector) && !is_measured(*detector)).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! The gate in Markdown: outcome, changes, inconclusive verdicts, how far to trust them, and all verdicts
 //! collapsed.
 
+use rqps_stats::Detector;
 use rqps_store::Run;
 use rqps_verdicts::version_rows;
 
@@ -32,6 +33,12 @@ fn too_few_repeats(run: &Run, base: usize, (repeats, least): (usize, usize)) -> 
     }
 }
 
+/// What was asked for and cannot be judged.
+fn without_figures(unmeasured: &[Detector]) -> String {
+    let names: Vec<&str> = unmeasured.iter().map(|detector| detector.key()).collect();
+    format!("The run has no figures of {}, so whether that regressed is not known.", names.join(", "))
+}
+
 /// The summary of a run that was imported without repeats.
 pub(super) fn without_repeats(run: &Run, base: usize, least: usize, outcome: Outcome) -> Result<String> {
     let mut document = Document::default();
@@ -46,7 +53,7 @@ pub(super) fn markdown(
     comparison: &Comparison<'_>,
     arms: &[ArmAtGate<'_>],
     rules: &GateRules,
-    (outcome, is_judged): (Outcome, bool),
+    (outcome, is_judged, unmeasured): (Outcome, bool, &[Detector]),
 ) -> Result<String> {
     let warnings = comparison.warnings();
     let mut document = Document::default();
@@ -62,7 +69,9 @@ pub(super) fn markdown(
     document.push_warnings(&warnings);
     if !is_judged {
         let run = judged.run.folder.name();
-        let blocks = judged.verdicts.blocks_done;
+        let done = judged.verdicts.blocks_done;
+        let of_tests = judged.verdicts.judgement.verdicts.iter().map(|verdict| verdict.blocks);
+        let blocks = of_tests.max().unwrap_or(done);
         let text = match judged.run.meta.is_imported() {
             true => too_few_repeats(judged.run, judged.base, (blocks, judged.blocks_min())),
             false => format!(
@@ -71,6 +80,7 @@ pub(super) fn markdown(
         };
         document.push(Block::Text(text));
     }
+    document.extend((!unmeasured.is_empty()).then(|| Block::Text(without_figures(unmeasured))));
     let base = judged.label(comparison, judged.base);
     for (at, ArmAtGate { arm, lines, warnings }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);
