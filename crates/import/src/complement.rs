@@ -12,6 +12,8 @@ use crate::paths::{arm_of_path, stem};
 /// By how much the time of a log may differ from that of its run: one of them has what it took to connect.
 const TIME_SHARE: f64 = 0.05;
 const TIME_US: u64 = 200_000;
+/// Intervals that the progress of a run may lack: the last one, and what its rate's time is off.
+const INTERVALS_MISSING: u64 = 2;
 
 /// What pgbench printed when it ended.
 #[derive(Clone, Copy)]
@@ -36,39 +38,69 @@ impl Text {
 /// If logs of threads are missing, or if a log of a text's name is not of its run.
 pub fn join(loaded: &mut [Loaded]) -> Result<()> {
     let mut texts = texts(loaded);
-    for file in 0..loaded.len() {
-        let [part] = &loaded[file].document.measurements[..] else { continue };
-        let is_log = pgbench::Threads::of(loaded[file].format).is_some();
-        if !(is_log || (loaded[file].format == Format::Pgbench && part.test.is_none())) {
-            continue;
-        }
-        let of_arm: Vec<usize> = (0..texts.len())
-            .filter(|at| !*texts[*at].has(is_log) && arm(&loaded[texts[*at].file]) == arm(&loaded[file]))
-            .collect();
-        let is_named_alike = |at: &usize| is_named_alike(&loaded[texts[*at].file], &loaded[file]);
-        let is_run = |at: &usize| is_log && is_of_run(run(loaded, &texts[*at]), part);
-        let apart = |at: &usize| {
-            let run = run(loaded, &texts[*at]);
-            (transactions(run).abs_diff(logged(part)), us(run).abs_diff(us(part)))
-        };
-        let named = of_arm.iter().copied().find(is_named_alike);
-        let found = named.or_else(|| of_arm.iter().copied().filter(is_run).min_by_key(apart));
-        if is_log && !found.as_ref().is_some_and(is_run) {
-            let of_run: Vec<usize> = found.map_or(of_arm, |at| vec![at]);
-            for text in of_run.into_iter().map(|at| texts[at]) {
-                expect_all_threads(loaded, file, &text)?;
-            }
-        }
-        if let Some(at) = found {
-            *texts[at].has(is_log) = true;
-            add(loaded, file, texts[at])?;
-        } else if let Some(text) =
-            texts.iter().find(|text| is_log && arm(&loaded[text.file]) == arm(&loaded[file]))
-        {
-            return Err(of_no_run(loaded, file, text));
+    // Logs before progress, which has rounded rates.
+    for by in [By::NameAndCount, By::Name, By::Count, By::Progress] {
+        for file in 0..loaded.len() {
+            join_one(loaded, &mut texts, file, by)?;
         }
     }
     Ok(())
+}
+
+/// By what a log belongs to a text, in this order; and progress, which does by its name.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    NameAndCount,
+    Name,
+    Count,
+    Progress,
+}
+
+fn join_one(loaded: &mut [Loaded], texts: &mut [Text], file: usize, by: By) -> Result<()> {
+    let [part] = &loaded[file].document.measurements[..] else { return Ok(()) };
+    let is_log = pgbench::Threads::of(loaded[file].format).is_some();
+    let is_progress = loaded[file].format == Format::Pgbench && part.test.is_none();
+    if !(if by == By::Progress { is_progress } else { is_log }) {
+        return Ok(());
+    }
+    let of_arm: Vec<usize> = (0..texts.len())
+        .filter(|at| !*texts[*at].has(is_log) && arm(&loaded[texts[*at].file]) == arm(&loaded[file]))
+        .collect();
+    let alike = |at: usize| alike(&loaded[texts[at].file], &loaded[file]);
+    let is_run = |at: usize| is_of_run(run(loaded, &texts[at]), part);
+    let apart = |at: usize| {
+        let run = run(loaded, &texts[at]);
+        (alike(at), transactions(run).abs_diff(logged(part)), us(run).abs_diff(us(part)))
+    };
+    let fits = |at: &usize| match by {
+        By::NameAndCount => alike(*at).is_some() && is_run(*at),
+        By::Name | By::Progress => alike(*at).is_some(),
+        By::Count => is_run(*at),
+    };
+    let mut fitting: Vec<usize> = of_arm.iter().copied().filter(fits).collect();
+    fitting.sort_by_key(|at| apart(*at));
+    if let ([first, second, ..], By::Count) = (&fitting[..], by) {
+        let runs = [*first, *second].map(|at| &texts[at]);
+        if are_too_near(runs.map(|text| transactions(run(loaded, text))), part) {
+            return Err(of_several_runs(loaded, file, runs));
+        }
+    }
+    let found = fitting.first().copied();
+    if is_log && (found.is_some() || by == By::Count) && !found.is_some_and(is_run) {
+        let of_run: Vec<usize> = found.map_or(of_arm, |at| vec![at]);
+        for text in of_run.into_iter().map(|at| texts[at]) {
+            expect_all_threads(loaded, file, &text)?;
+        }
+    }
+    let of_arm = |text: &&Text| arm(&loaded[text.file]) == arm(&loaded[file]);
+    match (found, texts.iter().find(of_arm)) {
+        (Some(at), _) => {
+            *texts[at].has(is_log) = true;
+            add(loaded, file, texts[at])
+        }
+        (None, Some(text)) if is_log && by == By::Count => Err(of_no_run(loaded, file, text)),
+        (None, _) => Ok(()),
+    }
 }
 
 fn texts(loaded: &[Loaded]) -> Vec<Text> {
@@ -89,9 +121,18 @@ fn arm(one: &Loaded) -> Option<String> {
     one.given.arm.clone().or_else(|| arm_of_path(one.given.path.parent().unwrap_or(Path::new(""))))
 }
 
-fn is_named_alike(text: &Loaded, part: &Loaded) -> bool {
+/// How a file has the name of a text of one run: 0: the same one, 1: also with the number of a process, as logs have
+/// with `--log-prefix`.
+fn alike(text: &Loaded, part: &Loaded) -> Option<u8> {
     let (path, other) = (&text.given.path, &part.given.path);
-    path.parent() == other.parent() && stem(path) == stem(other) && text.document.measurements.len() == 1
+    if path.parent() != other.parent() || text.document.measurements.len() != 1 {
+        return None;
+    }
+    let (text, name) = (stem(path), stem(other));
+    let is_of_process = |(name, process): (&str, &str)| {
+        pgbench::Threads::of(part.format).is_some() && name == text && process.parse::<u64>().is_ok()
+    };
+    if name == text { Some(0) } else { name.rsplit_once('.').is_some_and(is_of_process).then_some(1) }
 }
 
 fn us(run: &Measurement) -> u64 {
@@ -158,9 +199,44 @@ fn of_no_run(loaded: &[Loaded], file: usize, text: &Text) -> Error {
     }
 }
 
+/// Whether a log of intervals may be of either of two runs, as they differ by less than half of an interval.
+fn are_too_near([one, other]: [u64; 2], log: &Measurement) -> bool {
+    let half_an_interval = logged(log).abs_diff(transactions(log)) / 4;
+    log.histograms.is_empty() && one.abs_diff(other) < half_an_interval
+}
+
+/// A log of intervals that may be of any of several runs.
+fn of_several_runs(loaded: &[Loaded], file: usize, texts: [&Text; 2]) -> Error {
+    let [first, second] = texts.map(|text| loaded[text.file].given.path.display());
+    Error::Contradiction {
+        path: loaded[file].given.path.clone(),
+        line: 1,
+        why: format!(
+            "its {} transactions may be those of {first} and of {second}: name it as the text of its run, such as {} for the first",
+            logged(&loaded[file].document.measurements[0]),
+            loaded[texts[0].file].given.path.with_extension("log").display()
+        ),
+    }
+}
+
 fn is_thread_of(path: &Path, first: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     pgbench::thread_of(&name).is_some_and(|(name, _)| path.with_file_name(name) == *first)
+}
+
+/// Why progress is not all of a run's: it ends more than two of its intervals before it.
+fn cut_off(run: &Measurement, progress: &Measurement, text: &Path) -> Option<String> {
+    let is_log = progress.values.iter().any(|value| value.name == pgbench::LOGGED);
+    let intervals = progress.series.first().filter(|_| !is_log)?.values.len() as u64;
+    let is_early = us(progress) + INTERVALS_MISSING * us(progress) / intervals.max(1) < us(run);
+    is_early.then(|| {
+        format!(
+            "its progress ends after {:.1} s, but the run of {} took {:.1} s: the file is cut off; give it whole, or leave it out",
+            us(progress) as f64 / 1e6,
+            text.display(),
+            us(run) as f64 / 1e6
+        )
+    })
 }
 
 /// Adds what the log or the progress has to the text's run.
@@ -172,6 +248,9 @@ fn add(loaded: &mut [Loaded], file: usize, text: Text) -> Result<()> {
     to.document.measured_at_ms = to.document.measured_at_ms.or(at);
     let run = &mut to.document.measurements[text.run];
     for part in parts {
+        if let Some(why) = cut_off(run, &part, &to.given.path) {
+            return Err(Error::Contradiction { path, line: part.line, why });
+        }
         let (of_log, of_run) = (logged(&part), transactions(run));
         if of_log > of_run {
             return Err(Error::Contradiction {

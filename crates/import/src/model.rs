@@ -180,7 +180,7 @@ impl Value {
         printed: &str,
         line: u32,
     ) -> Self {
-        let value = printed.parse().ok().filter(|value: &f64| value.is_finite());
+        let value = printed.parse().ok().filter(|value: &f64| value.is_finite()).or_else(|| number(printed));
         Self { name: name.into(), unit: unit.into(), value, published: Some(printed.to_owned()), line }
     }
 

@@ -75,6 +75,8 @@ fn a_comma_of_thousands_is_no_decimal_comma() {
         fs::write(dir.path().join("rates.csv"), row(text)).unwrap();
         let work = import(dir.path()).unwrap().0.results[0].measurement.work.clone().unwrap();
         assert!((work.per_second() - rate).abs() < 1e-9, "{text}");
+        let found = import(dir.path()).unwrap().0;
+        assert_eq!(found.results[0].values[0].1.value, Some(rate), "{text}");
     }
     let error = refused("qps.abs.tsv", "col-1 : x.a.x1\n\n4,533\tscan\n");
     assert!(error.contains("may be one of thousands"), "{error}");
@@ -173,11 +175,26 @@ fn a_figure_that_is_cut_off_is_none() {
     assert!(refused("old.txt", old).contains("ends without `tps = `"));
     let progress = own("pgbench-15.progress.txt");
     let line = progress.trim_end().rfind('\n').unwrap() + 1;
-    for part in [" tps", "lat ", "stddev "] {
+    for part in [" tps", "lat ", " ms", "std", "stddev ", "0 failed"] {
         let at = line + progress[line..].find(part).unwrap();
-        let error = refused("run.err", &progress[..at + part.len() + if part == " tps" { 0 } else { 2 }]);
+        let error = refused("run.err", &progress[..at + part.len() + if part == "lat " { 2 } else { 0 }]);
         assert!(error.contains("run.err, line "), "{error}");
     }
+    // Between two lines: the text of its run tells.
+    let scripts = own("pgbench-15.rate.out.txt");
+    let error = refused("run.txt", &scripts[..scripts.find("SQL script 2").unwrap()]);
+    assert!(error.contains("before all of its scripts"), "{error}");
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("run-1.txt"), &pgbench).unwrap();
+    let shown: Vec<&str> = progress.split_inclusive('\n').collect();
+    fs::write(dir.path().join("run-1.err"), shown[..4].concat()).unwrap();
+    assert!(import(dir.path()).is_ok(), "one interval may be missing");
+    fs::write(dir.path().join("run-1.err"), shown[..2].concat()).unwrap();
+    let error = import(dir.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("run-1.err") && error.contains("ends after 1.0 s") && error.contains("4.0 s"),
+        "{error}"
+    );
     for (name, whole, cuts) in [
         ("lg.1", own("pgbench-15.rate.log"), &[1, 2, 5, 12][..]),
         ("ag.1", own("pgbench-15.aggregate.log"), &[1, 3]),

@@ -189,6 +189,20 @@ fn a_run_of_pgbench_and_its_log_are_one_result() {
     let joined = joined.unwrap();
     assert_eq!(rates(&joined), [("a", 1, 440.0), ("a", 2, 400.0)]);
     assert_eq!(joined.results[1].measurement.series.len(), 1);
+    // Of two runs that differ by less than an interval its sum tells neither: the name does, also with a process.
+    let third = text(4050);
+    let [one, other] = [("a/mix-3.txt", first.as_str()), ("a/tpcb-4.txt", third.as_str())];
+    let fewer: String = (0..9).map(|second| interval(second).replace(" 400 ", " 401 ")).collect();
+    for name in ["mix-3", "tpcb-4"] {
+        let (_dir, joined) = folder(&[one, other, (&format!("a/{name}.3083"), &fewer)]);
+        let joined = joined.unwrap();
+        let with_log = joined.results.iter().filter(|one| !one.measurement.series.is_empty());
+        let paths: Vec<&str> = with_log.map(|one| joined.sources[one.source].path.as_str()).collect();
+        assert!(paths.len() == 1 && paths[0].ends_with(&format!("{name}.txt")), "{name}: {paths:?}");
+    }
+    let (_dir, found) = folder(&[one, other, ("a/agg.3083", &fewer)]);
+    let error = found.unwrap_err().to_string();
+    assert!(error.contains("may be those of ") && error.contains("a/tpcb-4.txt"), "{error}");
     // A log of a text's name that has more is of another run.
     let (_dir, found) = folder(&[("a/run-1.txt", &first), ("a/run-1.log", &log(0..4, 1100))]);
     let error = found.unwrap_err().to_string();

@@ -58,7 +58,12 @@ fn pgbench_in_all_its_forms() {
     assert!((work(&text).2 - 372.967_010).abs() < 0.001, "{:?}", work(&text));
     assert_eq!(value(&text, "latency_avg_ms"), 5.352);
     let (_, scripts) = only("pgbench-15.rate.out.txt");
-    assert_eq!((scripts.test.as_deref(), value(&scripts, "script_2_tps")), (Some("scripts"), 23.787_062));
+    assert_eq!(
+        (scripts.test.as_deref(), value(&scripts, "script_2_tps")),
+        (Some("select-only+63"), 23.787_062)
+    );
+    let (_, weighted) = only("pgbench-15.retries.out.txt");
+    assert_eq!(weighted.test.as_deref(), Some("select-only@3+simple-update@1"));
     // Progress of the same run as the text: the same transactions, but for the last instant.
     let (_, progress) = only("pgbench-15.progress.txt");
     let (transactions, us, _) = work(&progress);

@@ -20,6 +20,8 @@ const SCHEDULE_LAG: &str = "schedule_lag_avg_ms";
 pub const SCHEDULE: &str = "pgbench's option -R";
 /// Statements kept per script.
 const STATEMENTS_MAX: usize = 1000;
+/// What a script's printed percentage may be off.
+const TARGET_ROUNDED: f64 = 0.051;
 
 /// One run of pgbench.
 #[derive(Default)]
@@ -36,7 +38,16 @@ struct Run {
     progress: Vec<Progress>,
     /// Number of the script whose figures follow; 0: of all together.
     in_script: u32,
+    scripts: Vec<Script>,
     statements: usize,
+}
+
+/// One of several scripts.
+struct Script {
+    name: String,
+    weight: String,
+    /// Its share of all transactions, in percent.
+    target: f64,
 }
 
 struct Progress {
@@ -58,7 +69,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     loop {
         let at = lines.number() + 1;
         let Some((line, has_end)) = lines.next_with_end()? else { break };
-        if !has_end && !is_whole(line) {
+        if !has_end && (line.starts_with("progress: ") || !is_whole(line)) {
             return Err(Broken::cut_off(at));
         }
         if is_start(line) && run.tps.is_some() {
@@ -110,8 +121,9 @@ impl Run {
             return Err(Broken::at(at, why));
         }
         if let Some(script) = line.strip_prefix("SQL script ") {
-            self.in_script =
-                script.split(':').next().and_then(|n| n.trim().parse().ok()).unwrap_or(self.in_script + 1);
+            let (number, name) = script.split_once(": ").unwrap_or((script, ""));
+            self.in_script = number.trim().parse().ok().unwrap_or(self.in_script + 1);
+            self.scripts.push(Script { name: script_name(name), weight: String::new(), target: 0.0 });
             return Ok(());
         }
         if self.in_script > 0 {
@@ -239,6 +251,12 @@ impl Run {
         } else if let Some(latency) = figure.strip_prefix("latency average = ") {
             let ms = latency.split_whitespace().next().unwrap_or_default();
             self.measured.values.push(Value::number(format!("script_{script}_latency_avg_ms"), "ms", ms, at));
+        } else if let (Some(weight), Some(last)) = (figure.strip_prefix("weight: "), self.scripts.last_mut())
+        {
+            // `3 (targets 75.0% of total)`
+            let (weight, rest) = weight.split_once(" (targets ").unwrap_or((weight, ""));
+            last.weight = weight.to_owned();
+            last.target = rest.split('%').next().and_then(number).unwrap_or(0.0);
         }
     }
 
@@ -264,9 +282,29 @@ fn script_name(text: &str) -> String {
         "builtin: TPC-B (sort of)" | "TPC-B (sort of)" => "tpcb-like".to_owned(),
         "builtin: simple update" | "Update only pgbench_accounts" => "simple-update".to_owned(),
         "builtin: select only" | "SELECT only" => "select-only".to_owned(),
-        "multiple scripts" => "scripts".to_owned(),
         other => other.rsplit('/').next().unwrap_or(other).trim_end_matches(".sql").to_owned(),
     }
+}
+
+/// The name of what was run: of several scripts all their names, with weights that differ as options `-b` and `-f` take
+/// them: `select-only@3+simple-update@1`.
+///
+/// # Errors
+/// If not all of several scripts are told.
+fn test_name(script: &str, scripts: &[Script], line: u32) -> Result<String, Broken> {
+    if script != "multiple scripts" {
+        return Ok(script_name(script));
+    }
+    let told: f64 = scripts.iter().map(|one| one.target + TARGET_ROUNDED).sum();
+    if told < 100.0 {
+        return Err(Broken::at(line, "pgbench's output ends before all of its scripts: the file is cut off"));
+    }
+    let is_even = scripts.iter().all(|one| one.weight == scripts[0].weight);
+    let name = |one: &Script| match is_even {
+        true => one.name.clone(),
+        false => format!("{}@{}", one.name, one.weight),
+    };
+    Ok(scripts.iter().map(name).collect::<Vec<_>>().join("+"))
 }
 
 /// What versions that print partitions do not, there being none. They look for them for their own scripts only.
@@ -316,7 +354,7 @@ fn finish(run: Run, line: u32, document: &mut Document) -> Result<(), Broken> {
     };
     measured.work = Some(work);
     measured.line = at;
-    measured.test = run.script.as_deref().map(script_name);
+    measured.test = run.script.as_deref().map(|script| test_name(script, &run.scripts, line)).transpose()?;
     measured.dbms = Some("postgres".to_owned());
     measured.version = run.server;
     if !rates.is_empty() {
