@@ -59,8 +59,13 @@ impl Execution {
             let measured = done.filter(|action| action.kind == "measure").count();
             let steps = steps.join(", ");
             let measured = counted(measured, "step");
+            let apart = if self.several_passes() {
+                "; what it repeats is measured apart from the other arms"
+            } else {
+                ""
+            };
             let text = format!(
-                "starts over from the load because {steps} was interrupted; {measured} had been measured"
+                "starts over from the load because {steps} was interrupted; {measured} had been measured{apart}"
             );
             let name = self.forget(arm, &seqs, &text)?;
             self.add_note(format!("arm {name} {text}"));

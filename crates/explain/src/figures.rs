@@ -49,6 +49,11 @@ pub(crate) const RETRIES: &str = "retries";
 /// Metric: length of the windows.
 pub(crate) const ELAPSED: &str = "elapsed_us";
 
+/// Metric: sizes of the block caches of the windows, each of which begins with an empty one.
+pub(crate) const CACHES: &str = "block_caches_bytes";
+/// Setting: size of RocksDB's block cache.
+const CACHE: &str = "block_based_table_factory.block_cache.capacity";
+
 /// Counter ids by view, object and column.
 type Names = HashMap<(String, String, String), u32>;
 
@@ -310,6 +315,7 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
                 .then(|| window.connections.iter().map(|one| one.cpu_us).sum()),
         };
         let client_works = run.arms[arm].terms().client_works;
+        let cache = run.arms[arm].settings.iter().find(|setting| setting.name == CACHE);
         let own_client_us = match client_works {
             true => foreground.as_ref().and_then(|foreground| foreground.client_us),
             false => Some(0.0),
@@ -321,6 +327,7 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
             (RETRIES, Some(window.result.retries.values().sum::<u64>() as f64)),
             (BACKENDS, backends),
             (CLIENT_CPU_US, own_client_us),
+            (CACHES, cache.and_then(|cache| cache.value.parse().ok())),
         ];
         let made = made.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let stored = window.metrics.iter().map(|(name, value)| (name.as_str(), *value));

@@ -69,7 +69,7 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &ExplainRequest) 
         for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
             let is_selected =
                 if asked.arms.is_empty() { Some(arm) != control } else { asked.arms.contains(&arm) };
-            let missed = || queue::missed(run, test, arm) || queue::missed(run, test, base);
+            let missed = || queue::missed(run, test, [base, arm]);
             if !is_selected || (asked.tests.is_empty() && is_same(judged, test, arm) && !missed()) {
                 continue;
             }
@@ -181,7 +181,7 @@ fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
 /// Whether there is a change to explain: a verdict, a missed rate of background writes, or a more expensive
 /// queue.
 fn is_changed(cx: &Context<'_>) -> bool {
-    let missed = [cx.arm, cx.base].into_iter().any(|arm| queue::missed(cx.run, cx.test, arm));
+    let missed = queue::missed(cx.run, cx.test, [cx.base, cx.arm]);
     missed || cx.changed() || queue::is_more_expensive(cx)
 }
 

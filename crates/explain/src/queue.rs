@@ -33,9 +33,24 @@ const BEYOND_INSERTS_PURGE: f64 = 1.5;
 /// A connection that is on a CPU for at least this share of a step limits its rate.
 const BUSY: f64 = 0.8;
 
-/// Whether background writes missed the requested rate in a valid window of the test.
-pub(crate) fn missed(run: &Run, test: &str, arm: usize) -> bool {
-    windows_of(run, test, arm).into_iter().any(|window| window.metric("background_kept") == Some(0.0))
+/// Whether background writes missed the requested rate in a valid window of a test on one of two arms, among the blocks
+/// that both have.
+pub(crate) fn missed(run: &Run, test: &str, arms: [usize; 2]) -> bool {
+    let windows = arms.map(|arm| windows_of(run, test, arm));
+    windows.iter().zip([1, 0]).any(|(own, other)| common(own, &windows[other]).any(has_missed))
+}
+
+fn has_missed(window: &Recorded<Window>) -> bool {
+    window.metric("background_kept") == Some(0.0)
+}
+
+/// Those of an arm's windows in whose block another arm has some, too.
+fn common<'a>(
+    own: &'a [&'a Recorded<Window>],
+    other: &'a [&'a Recorded<Window>],
+) -> impl Iterator<Item = &'a Recorded<Window>> {
+    let block = |window: &Recorded<Window>| window.placement.map(|at| at.block);
+    own.iter().copied().filter(move |one| other.iter().any(|other| block(other) == block(one)))
 }
 
 /// Whether the deletes became more expensive than the inserts, whatever the rate is.
@@ -73,15 +88,26 @@ fn between(cell: Cell<'_>, metric: &str) -> Option<f64> {
 
 /// Background writes that missed their rate: queries had less concurrent work, so rates are not comparable.
 fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
-    let missed = [cx.base, cx.arm].map(|arm| missed(cx.run, cx.test, arm));
+    let windows = [cx.base, cx.arm].map(|arm| cx.windows(arm));
+    let common = [common(&windows[0], &windows[1]), common(&windows[1], &windows[0])];
+    let [of_base, of_arm] = common.map(Iterator::collect::<Vec<_>>);
+    let missed = [&of_base, &of_arm].map(|windows| windows.iter().any(|window| has_missed(window)));
     if missed == [false, false] {
         return None;
     }
-    let rates = |what: &str| {
-        let rate = cx.figures.quantity(|cell| mean(cell, &format!("background_{what}_per_s")))?;
-        Some((rate, cx.figures.quantity(|cell| mean(cell, &format!("background_target_{what}_per_s")))?))
+    // As tables show it: the slowest block, since one does not make up for another.
+    let slowest = |windows: &[&Recorded<Window>], what: &str| {
+        let rates = windows.iter().filter_map(|window| window.metric(what));
+        rates.min_by(f64::total_cmp)
     };
-    let of = |what: &'static str| rates(what).map(|(rate, target)| (what, rate, target));
+    let quantity = |what: &str| {
+        let (base, arm) = (slowest(&of_base, what)?, slowest(&of_arm, what)?);
+        Some(Quantity { base, arm, half_width: f64::NAN, blocks: of_arm.len() })
+    };
+    let of = |what: &'static str| {
+        let rate = quantity(&format!("background_{what}_per_s"))?;
+        Some((what, rate, quantity(&format!("background_target_{what}_per_s"))?))
+    };
     let (what, rate, target) = of("rows").or_else(|| of("bytes"))?;
     let unit = format!("{what}/s");
     let (arm, base) = cx.names();

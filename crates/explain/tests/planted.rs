@@ -196,6 +196,7 @@ fn a_smaller_block_cache_is_named_with_the_misses_that_it_causes() {
     let extra = [
         figure(READS, Observed::SessionCpuUs, 20.0, 60.0),
         figure(READS, Observed::Counter("tickers", "", "block.cache.miss"), 0.1, 0.9),
+        figure(READS, Observed::Counter("tickers", "", "block.cache.bytes.write"), 819.2, 7372.8),
         figure(READS, Observed::Metric("compaction_written_bytes"), 100.0, 300.0),
     ];
     let spec = Spec {
@@ -218,6 +219,34 @@ fn a_smaller_block_cache_is_named_with_the_misses_that_it_causes() {
     assert_eq!(names(&found, FILTER), 0, "{found:#?}");
     let compacted = finding(&found, Cause::Compaction).unwrap_or_else(|| panic!("{found:#?}"));
     assert!(!compacted.sentence.contains(CACHE), "{found:#?}");
+}
+
+/// Half as many operations, and the same misses in all: those that fill the cache at the beginning of a window.
+/// Then the same with caches that hold a thousandth of what is put into them.
+#[test]
+fn misses_that_fill_an_empty_block_cache_are_no_cause() {
+    let extra = || {
+        let extra = [
+            figure(READS, Observed::SessionCpuUs, 20.0, 40.0),
+            figure(READS, Observed::Counter("tickers", "", "block.cache.miss"), 0.1, 0.2),
+            figure(READS, Observed::Counter("tickers", "", "block.cache.bytes.write"), 819.2, 1638.4),
+            figure(READS, Observed::Metric("server_read_bytes"), 819.2, 1638.4),
+        ];
+        extra.into_iter().flatten().collect()
+    };
+    let causes = |cache: &'static str| {
+        let settings =
+            (0..3).map(|arm| (arm, "block_based_table_factory.block_cache.capacity", cache)).collect();
+        let arms = vec![("old", "10.10.1"), ("control", "10.10.1"), ("new", "10.10.1")];
+        let effects = vec![(2, READS, 0.5, 1.0)];
+        let spec = Spec { dbms: "rocksdb", arms, effects, extra: extra(), settings, ..Spec::default() };
+        let found = explained(&spec, READS);
+        let evidence: Vec<&str> =
+            found.findings.iter().flat_map(|one| &one.evidence).map(|one| one.what.as_str()).collect();
+        ["block cache misses", "bytes read from storage"].map(|figure| evidence.contains(&figure))
+    };
+    assert_eq!(causes("1073741824"), [false, false]);
+    assert_eq!(causes("8192"), [true, true]);
 }
 
 /// If the rate is undecided, the reason for the cost's verdict comes first.

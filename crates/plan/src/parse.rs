@@ -272,7 +272,7 @@ fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
     for other in plan.benchmarks.iter().filter(|other| other.id() != benchmark.id()) {
         for table in other.plan_tables() {
             if let Some((at, _)) = plan.top.node(table) {
-                let what = format!("the plan's benchmark is the {}", benchmark.title());
+                let what = format!("the plan's benchmark is \"{}\"", benchmark.id());
                 let remedy =
                     format!("Write benchmark = \"{}\" in [workload], or remove the table.", other.id());
                 plan.problems.error(&at, format!("[{table}]"), what, remedy);
@@ -290,7 +290,7 @@ fn check_dbms(plan: &Reading<'_>, benchmark: &dyn Benchmark) {
     for dbms in plan.dbms.iter().filter(|dbms| !benchmark.runs_on(**dbms)) {
         let others = plan.benchmarks.iter().filter(|other| other.runs_on(*dbms));
         let others: Vec<String> = others.map(|other| format!("\"{}\"", other.id())).collect();
-        let what = format!("the {} does not run on {dbms}", benchmark.title());
+        let what = format!("benchmark \"{}\" does not run on {dbms}", benchmark.id());
         let other = if benchmark.runs_on(Dbms::Directory) {
             "name directories as builds: \"directory:/mnt/data\""
         } else {

@@ -108,8 +108,11 @@ fn data_header(plan: &Plan) -> String {
     };
     // A directory has neither tables nor connections.
     if plan.work.tables() > 0 {
-        let rows = counted(plan.work.rows_per_table(), "row");
-        let _ = writeln!(out, "{tables} of {rows}, {clients} {transport}{by}");
+        let data = match is_engine {
+            true => counted(plan.work.rows_per_table(), "key"),
+            false => format!("{tables} of {}", counted(plan.work.rows_per_table(), "row")),
+        };
+        let _ = writeln!(out, "{data}, {clients} {transport}{by}");
     }
     let tests = match plan.profile.after {
         ProfileAfter::Never => return out,

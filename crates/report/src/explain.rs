@@ -189,7 +189,10 @@ fn tests_of(all: &[Explanation]) -> Option<String> {
 /// test.
 fn summary(found: &[Explanation]) -> Option<String> {
     let mut causes: Vec<(String, usize)> = Vec::new();
-    let searched: Vec<&Explanation> = found.iter().filter(|one| one.searched).collect();
+    // What is not comparable is not known to have changed.
+    let is_comparable =
+        |one: &&Explanation| one.findings.iter().all(|found| found.word != Word::NotComparable);
+    let searched: Vec<&Explanation> = found.iter().filter(|one| one.searched).filter(is_comparable).collect();
     for one in &searched {
         let name = match one.findings.first() {
             Some(first) if first.word == Word::NotExplained => first.word.to_string(),
@@ -457,8 +460,9 @@ fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     let lines = judged.lines(one.arm, |test| test == one.test);
     let line = lines.first()?;
     let verdicts = line.verdicts().chain(line.changed_stalls()).chain(line.changed_resources());
-    let parts: Vec<String> = verdicts.map(|verdict| line.part(verdict, judged)).collect();
-    Some(format!("{}.", parts.join("; ")))
+    let verdicts = verdicts.map(|verdict| line.part(verdict, judged));
+    let parts: Vec<String> = line.missed.iter().map(|missed| missed.text.clone()).chain(verdicts).collect();
+    (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
 fn no_explanations(run: &Run, judged: Option<&Judged<'_>>, named_tests: bool) -> String {

@@ -22,7 +22,7 @@ const STATES: [&str; 7] = [
     RATE_WAS_SET,
 ];
 /// Pooled by minimum: a window that missed its target is not compensated by another.
-const SMALLEST: &str = "background_kept";
+const SMALLEST: [&str; 3] = ["background_kept", "background_rows_per_s", "background_bytes_per_s"];
 /// Name endings of metrics that are values at a moment or rates: pooled by mean.
 const MEANS: [&str; 5] = ["_before", "_after", "_per_s", "_per_query", "_amplification"];
 /// The metric from which tables take instructions.
@@ -204,7 +204,7 @@ fn sum(windows: &[&Recorded<Window>]) -> Option<Recorded<Window>> {
 }
 
 fn is_mean(name: &str) -> bool {
-    MEANS.iter().any(|end| name.ends_with(end))
+    MEANS.iter().any(|end| name.ends_with(end)) && !SMALLEST.contains(&name)
 }
 
 fn sum_metrics(all: &Metrics, more: &Metrics) -> Metrics {
@@ -212,7 +212,7 @@ fn sum_metrics(all: &Metrics, more: &Metrics) -> Metrics {
     both.map(|(name, a, b)| {
         let value = match name.as_str() {
             state if STATES.contains(&state) => a.max(b),
-            SMALLEST => a.min(b),
+            smallest if SMALLEST.contains(&smallest) => a.min(b),
             _ => a + b,
         };
         (name.clone(), value)

@@ -19,9 +19,11 @@ use crate::words;
 /// in the order of detectors.
 pub(crate) const MIXED: u8 = 3;
 pub(crate) const MORE_OF_A_RESOURCE: u8 = 4;
+/// Not ranked: neither worse nor better.
+pub(crate) const NOT_RANKED: u8 = 5;
 /// From this rank on, improvements, in the same order.
-pub(crate) const IMPROVEMENTS: u8 = 5;
-const LESS_OF_A_RESOURCE: u8 = 8;
+pub(crate) const IMPROVEMENTS: u8 = 6;
+pub(crate) const LESS_OF_A_RESOURCE: u8 = 9;
 
 /// A run's verdicts relative to the base of a report.
 pub(crate) struct Judged<'a> {
@@ -29,9 +31,8 @@ pub(crate) struct Judged<'a> {
     pub verdicts: RunVerdicts,
     /// Index of base in the run's arms.
     pub base: usize,
-    /// Arms and steps that missed their target rate of background writes, with the lowest rate of any pass.
-    /// Their other rates are not comparable, because the background load differed.
-    missed: BTreeMap<(usize, String), Background>,
+    /// Background writes by arm and step, and by block the slowest of its windows.
+    background: BTreeMap<(usize, String), BTreeMap<u32, Background>>,
     /// Arms and steps that start from another state than base, in a sentence.
     unlike: BTreeMap<(usize, String), String>,
 }
@@ -77,12 +78,9 @@ impl<'a> Judged<'a> {
             return Ok(None);
         }
         let mut verdicts = judge_run_relative_to(run, &rules_of(run)?, base)?;
-        let missed = missed(run);
-        let is_missed = |arm: usize, test: &str| missed.contains_key(&(arm, test.to_owned()));
-        verdicts
-            .judgement
-            .verdicts
-            .retain(|one| !is_missed(one.arm, &one.test) && !is_missed(base, &one.test));
+        let background = background(run);
+        let is_missed = |one: &Verdict| missed_rates(&background, &one.test, (one.arm, base)).is_some();
+        verdicts.judgement.verdicts.retain(|one| !is_missed(one));
         let mut unlike = BTreeMap::new();
         for test in &verdicts.experiment.tests {
             for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
@@ -93,7 +91,7 @@ impl<'a> Judged<'a> {
                 }
             }
         }
-        Ok(Some(Self { run, verdicts, base, missed, unlike }))
+        Ok(Some(Self { run, verdicts, base, background, unlike }))
     }
 
     /// Whether any cost was measured.
@@ -153,11 +151,7 @@ impl<'a> Judged<'a> {
 
     /// None if both the arm and base met the test's target rate of background writes.
     pub fn missed(&self, arm: usize, test: &str) -> Option<Missed> {
-        let missed = |arm: usize| self.missed.get(&(arm, test.to_owned()));
-        let (own, base) = (missed(arm), missed(self.base));
-        if own.is_none() && base.is_none() {
-            return None;
-        }
+        let [own, base] = missed_rates(&self.background, test, (arm, self.base))?;
         let part = |arm: usize, missed: Option<&Background>| {
             let rate = missed.map_or_else(|| "met it".to_owned(), |one| format!("did {}", one.as_text()));
             format!("{} {rate}", self.run.arms[arm].name)
@@ -262,20 +256,36 @@ pub(crate) fn changed<'a, 'l>(lines: &'a [Line<'l>]) -> Vec<((u8, f64), &'a Line
     changed
 }
 
-/// Steps that missed their target rate of background writes in at least one valid block.
-fn missed(run: &Run) -> BTreeMap<(usize, String), Background> {
-    let mut missed: BTreeMap<(usize, String), Background> = BTreeMap::new();
+/// Background writes in valid blocks.
+fn background(run: &Run) -> BTreeMap<(usize, String), BTreeMap<u32, Background>> {
+    let mut all: BTreeMap<(usize, String), BTreeMap<u32, Background>> = BTreeMap::new();
     for window in run.windows.iter().filter(|window| is_result(run, window)) {
         let Some(arm) = run.arms.iter().position(|arm| arm.name == window.action.arm) else { continue };
-        let Some(background) = Background::from_window(window).filter(|background| !background.kept) else {
-            continue;
-        };
-        let lowest = missed.entry((arm, window.action.step.clone())).or_insert(background);
-        if background.per_s < lowest.per_s {
-            *lowest = background;
+        let Some((at, background)) = window.placement.zip(Background::from_window(window)) else { continue };
+        let of_step = all.entry((arm, window.action.step.clone())).or_default();
+        let slowest = of_step.entry(at.block).or_insert(background);
+        if background.per_s < slowest.per_s {
+            *slowest = background;
         }
     }
-    missed
+    all
+}
+
+/// The lowest rates of an arm and of base among the blocks that both have and in which it missed its target; `None` if
+/// both always met it. Their other rates are not comparable, because the background load differed.
+fn missed_rates<'b>(
+    all: &'b BTreeMap<(usize, String), BTreeMap<u32, Background>>,
+    test: &str,
+    (arm, base): (usize, usize),
+) -> Option<[Option<&'b Background>; 2]> {
+    let of = |arm: usize| all.get(&(arm, test.to_owned()));
+    let (own, of_base) = of(arm).zip(of(base))?;
+    let lowest = |one: &'b BTreeMap<u32, Background>, other: &BTreeMap<u32, Background>| {
+        let common = one.iter().filter(|(block, _)| other.contains_key(block)).map(|(_, rate)| rate);
+        common.filter(|rate| !rate.kept).min_by(|a, b| a.per_s.total_cmp(&b.per_s))
+    };
+    let found = [lowest(own, of_base), lowest(of_base, own)];
+    found.iter().any(Option::is_some).then_some(found)
 }
 
 impl<'a> Line<'a> {
@@ -317,14 +327,10 @@ impl Line<'_> {
 
     /// The line's order among headlines: worse before better, then rate, cost, stalls, resources, then the
     /// largest change first. Rows and blocks touched make no headline. None: nothing changed.
+    /// What is not ranked comes between worse and better.
     pub fn rank(&self) -> Option<(u8, f64)> {
-        if let Some(missed) = &self.missed {
-            // A missed write rate ranks before any rate of queries.
-            return match (missed.by_arm, missed.by_base) {
-                (true, false) => Some((Detector::Rate as u8, f64::NEG_INFINITY)),
-                (false, true) => Some((IMPROVEMENTS, f64::NEG_INFINITY)),
-                _ => None,
-            };
+        if self.missed.is_some() {
+            return Some((NOT_RANKED, 0.0));
         }
         self.headline().map(|(rank, verdict)| (rank, -verdict.ratio.ln().abs()))
     }

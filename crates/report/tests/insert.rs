@@ -207,7 +207,29 @@ fn verdicts_follow_the_order_of_steps_and_omit_missed_rates() {
         "{}",
         at_gate.junit
     );
-    assert!(at_gate.markdown.contains("REGRESSION qr1000: not ranked"), "{}", at_gate.markdown);
+    assert!(at_gate.markdown.contains("qr1000: not ranked"), "{}", at_gate.markdown);
+    assert!(!at_gate.markdown.contains("REGRESSION qr1000"), "{}", at_gate.markdown);
+}
+
+#[test]
+fn a_pass_without_a_result_of_base_is_not_done() {
+    let spec = InsertSpec { passes: 3, cut: Some((0, "l.i0")), ..InsertSpec::default() };
+    let text = shown(&spec, &[Section::Verdicts, Section::Blocks], |_| {});
+    assert!(text.contains("0 done, none void, 3 without a result of on;"), "{text}");
+    assert_eq!(text.matches("no result of on").count(), 3, "{text}");
+    // Base has done its part in the passes that another arm lacks.
+    let spec = InsertSpec { passes: 3, cut: Some((1, "l.i0")), arms: vec!["on", "off", "same"], ..spec };
+    let text = shown(&spec, &[Section::Verdicts, Section::Blocks], |_| {});
+    assert!(text.contains("3 done, none void, 3 without a result of off;"), "{text}");
+}
+
+#[test]
+fn an_arm_that_a_resume_measured_alone_is_named_with_its_passes() {
+    let spec = InsertSpec { passes: 3, alone: Some((0, 2)), ..InsertSpec::default() };
+    let text = shown(&spec, &[Section::Verdicts], |_| {});
+    assert!(text.contains("on was measured alone in pass 2, by a resume"), "{text}");
+    let text = shown(&InsertSpec { alone: None, ..spec }, &[Section::Verdicts], |_| {});
+    assert!(!text.contains("alone"), "{text}");
 }
 
 #[test]
@@ -222,7 +244,8 @@ fn a_base_that_missed_its_rate_does_not_fail_the_gate() {
     let temp = temp_run(&spec);
     let rules = GateRules { fail_on: vec![rqps_stats::Detector::Rate], ..GateRules::default() };
     let at_gate = gate(&temp.run, &rules).unwrap();
-    assert!(at_gate.markdown.contains("improvement qr1000: not ranked"), "{}", at_gate.markdown);
+    assert!(at_gate.markdown.contains("qr1000: not ranked"), "{}", at_gate.markdown);
+    assert!(!at_gate.markdown.contains("improvement qr1000"), "{}", at_gate.markdown);
     assert!(!at_gate.junit.contains("testcase classname=\"same.rate\" name=\"qr1000\">\n    <failure"));
 }
 

@@ -93,6 +93,11 @@ fn for_filling(options: &str) -> String {
     filling
 }
 
+/// Whether a library can read options from an options string.
+pub(crate) fn accepts(api: &'static Api, options: &str) -> bool {
+    Options::parse(api, options).is_ok()
+}
+
 pub(crate) struct Database {
     api: &'static Api,
     raw: Object,

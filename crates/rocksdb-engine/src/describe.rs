@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::api::Api;
-use crate::database::Database;
+use crate::database::{Database, accepts};
 use crate::error::{Error, Result};
 use crate::protocol::OpenOptions;
 
@@ -16,6 +16,26 @@ const OPTIONS_FILE: &str = "OPTIONS-";
 pub(crate) fn library(library: &Path, path: &Path) -> Result<String> {
     drop(Database::open(Api::load(library)?, path, "", OpenOptions::default())?);
     newest_options(path)
+}
+
+/// Values of which one suits an option that a new database does not list: nothing for lists, a number for sizes.
+const SUITING: [&str; 2] = ["", "1"];
+/// A value that suits no option. Options that a release reads and ignores take any.
+const UNSUITING: &str = "rqps?";
+
+/// Whether a library knows an option and obeys it, also one that is not among the options of a new database.
+pub(crate) fn knows(library: &Path, option: &str) -> Result<bool> {
+    let api = Api::load(library)?;
+    let accepts = |value: &str| {
+        accepts(
+            api,
+            &match option.strip_prefix(OF_TABLES_DOTTED) {
+                Some(of_tables) => format!("{OF_TABLES}{of_tables}={value};}};"),
+                None => format!("{option}={value};"),
+            },
+        )
+    };
+    Ok(SUITING.iter().any(|value| accepts(value)) && !accepts(UNSUITING))
 }
 
 /// The newest options file of a database.
@@ -108,6 +128,9 @@ pub(crate) fn each_option(options: &str) -> Vec<(&str, String)> {
 
 /// How the options of tables begin in an options string.
 const OF_TABLES: &str = "block_based_table_factory={";
+
+/// How the names of options of tables begin elsewhere.
+const OF_TABLES_DOTTED: &str = "block_based_table_factory.";
 
 /// Splits at semicolons outside braces.
 fn split(options: &str) -> Vec<&str> {

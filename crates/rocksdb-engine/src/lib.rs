@@ -40,8 +40,8 @@ pub fn run_if_asked(own: &str) -> Option<u8> {
     })
 }
 
-/// `serve LIBRARY DATA SOCKET OPTIONS` or `describe LIBRARY DIRECTORY`. The working directory becomes that of the data,
-/// by which the process is recognised.
+/// `serve LIBRARY DATA SOCKET OPTIONS`, `describe LIBRARY DIRECTORY` or `knows LIBRARY OPTION`. The working directory
+/// becomes that of the data, by which the process is recognised.
 fn run(arguments: &[OsString]) -> Result<()> {
     let path = |at: usize| PathBuf::from(&arguments[at]);
     match arguments.first().and_then(|verb| verb.to_str()).map(|verb| (verb, arguments.len())) {
@@ -52,6 +52,10 @@ fn run(arguments: &[OsString]) -> Result<()> {
         }
         Some(("describe", 3)) => {
             print!("{}", describe::library(&path(1), &path(2))?);
+            Ok(())
+        }
+        Some(("knows", 3)) => {
+            println!("{}", describe::knows(&path(1), &arguments[2].to_string_lossy())?);
             Ok(())
         }
         _ => Err(Error::Misuse("for use by rqps itself only".to_owned())),

@@ -15,7 +15,7 @@ use hdrhistogram::Histogram;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::counters::{self, TICKERS};
-use crate::describe::{block_cache, filter_bits, newest_options, other_options, version_in};
+use crate::describe::{block_cache, filter_bits, newest_options, option_in, other_options, version_in};
 use crate::error::{Error, Result};
 use crate::latencies;
 use crate::protocol::{
@@ -32,6 +32,9 @@ const LAST_WORDS: usize = 400;
 /// What kills a db_bench that nobody kills.
 const KILLED: &str = "; if nobody killed it, it reached server_memory, the plan's limit, or the host has too little memory: raise the limit, or \
      use smaller caches";
+
+/// Option, and flag of the same name: the most that flushes and compactions write, bytes per second.
+const RATE_LIMIT: &str = "rate_limiter_bytes_per_sec";
 
 const BYTES_PER_MB: f64 = 1_048_576.0;
 
@@ -227,6 +230,9 @@ fn arguments(files: &Files<'_>, spec: &RunSpec) -> (&'static str, Vec<String>) {
             all.push(format!("--{flag}={value}"));
         }
     }
+    // Options files do not have it.
+    let limit = option_in(files.configured, RATE_LIMIT);
+    all.extend(limit.map(|limit| format!("--{RATE_LIMIT}={limit}")));
     // Releases before 7.0 also replace its filter, by none.
     all.extend(filter_bits(files.configured).map(|bits| format!("--bloom_bits={bits}")));
     match spec.work {

@@ -10,6 +10,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What helps if a build rejects a config.
 const CORRECT_CONFIG: &str = "correct the value, or use another config for this build";
 
+/// How the names of config files end.
+fn extension(dbms: Dbms) -> &'static str {
+    match dbms {
+        Dbms::Mysql | Dbms::Mariadb => "cnf",
+        Dbms::Rocksdb => "ini",
+        Dbms::Postgres | Dbms::Directory => "conf",
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A build error or an I/O error.
@@ -18,7 +27,8 @@ pub enum Error {
 
     #[error(
         "no {dbms} config named `{name}`; nearest: {nearest}; shipped: {shipped}; for your own file write its path, such \
-         as ./{name}.conf"
+         as ./{name}.{}",
+        extension(*dbms)
     )]
     UnknownConfig { dbms: Dbms, name: String, nearest: String, shipped: String },
 

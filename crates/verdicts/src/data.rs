@@ -13,7 +13,7 @@
 //! | fsyncs | `server_fsyncs` / operations |
 //! | stall_factor | time / time without stalls, see `stalls.rs` |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::{self as model, EndedBy};
 use rqps_stats::{BlockData, Experiment, Metric, MetricData, TestData};
@@ -84,8 +84,42 @@ pub(crate) fn arm_index(run: &Run, name: &str) -> Option<usize> {
     run.arms.iter().position(|arm| arm.name == name)
 }
 
+/// Blocks that give verdicts: measured to the end, with results of base and of another arm.
 pub(crate) fn done_blocks(run: &Run) -> Vec<u32> {
-    run.blocks.iter().filter(|block| block.status == BlockStatus::Done).map(|block| block.number).collect()
+    let measured = Measured::of(run);
+    let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
+    done.map(|block| block.number).filter(|block| measured.is_done(*block)).collect()
+}
+
+/// Which arms have results in which blocks. An arm that was given up has none in blocks that ended without it.
+pub struct Measured<'a> {
+    run: &'a Run,
+    /// Blocks and names of arms.
+    all: BTreeSet<(u32, &'a str)>,
+}
+
+impl<'a> Measured<'a> {
+    pub fn of(run: &'a Run) -> Self {
+        let windows = run.windows.iter().filter(|window| window.valid() && is_result(window));
+        let all = windows.filter_map(|window| Some((window.placement?.block, window.action.arm.as_str())));
+        Self { run, all: all.collect() }
+    }
+
+    /// Whether base has a result in a block, and another arm if there is one.
+    pub fn is_done(&self, block: u32) -> bool {
+        let has = |arm: &rqps_store::Arm| self.all.contains(&(block, arm.name.as_str()));
+        let base = base_of(self.run);
+        let mut others = self.run.arms.iter().enumerate().filter(|(index, _)| *index != base).peekable();
+        self.run.meta.is_imported()
+            || self.run.arms.get(base).is_some_and(has)
+                && (others.peek().is_none() || others.any(|(_, arm)| has(arm)))
+    }
+
+    /// Names of the arms without a result in a block.
+    pub fn without(&self, block: u32) -> Vec<&'a str> {
+        let names = self.run.arms.iter().map(|arm| arm.name.as_str());
+        names.filter(|name| !self.all.contains(&(block, name))).collect()
+    }
 }
 
 /// Whether a window's figures are results.

@@ -36,14 +36,14 @@ pub use certificate::{
     Answer, CommitPromise, DataMount, HostAnswer, HostChange, HostQuestion, WindowOrder, commit_promise,
     host_answers, host_changes, host_doubt, pooled,
 };
-pub use data::{InstructionSource, experiment, instruction_source};
+pub use data::{InstructionSource, Measured, experiment, instruction_source};
 pub use disturbed::Disturbance;
 pub use error::{Error, Result};
 pub use estimates::{Estimate, estimates};
 pub use judged::{RunVerdicts, Tally, has_blocks, judge_run, judge_run_relative_to};
 pub use noise::{Noise, noise};
 pub use protocols::{StateDependent, state_dependent};
-pub use remarks::{HostRemark, Remark, host_remarks};
+pub use remarks::{Alone, HostRemark, Remark, host_remarks, measured_alone};
 pub use rules::rules_of;
 pub use state::UnlikeData;
 pub use timing::Timing;

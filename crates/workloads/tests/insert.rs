@@ -199,7 +199,7 @@ fn other_benchmarks_have_no_queue() {
     let errors = parse(&text, "plan.toml").unwrap_err();
     for expected in [
         "plan.toml:3:1: [workload] load_rows: unknown key\n    It belongs in [insert], with benchmark = \"insert\" here.",
-        "plan.toml:4:2: [insert]: the plan's benchmark is the microbenchmarks\n    Write benchmark = \"insert\" in [workload]",
+        "plan.toml:4:2: [insert]: the plan's benchmark is \"microbenchmarks\"\n    Write benchmark = \"insert\" in [workload]",
     ] {
         assert!(errors.contains(expected), "{errors}");
     }

@@ -1,6 +1,7 @@
 //! The process that loads a library. rqps never loads one itself: it starts itself again with a hidden first argument,
 //! as the servers' user.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -41,12 +42,24 @@ pub fn describe(library: &Path) -> Result<String> {
     let create = DirBuilder::new().mode(0o700).create(&scratch.path);
     create.map_err(Error::file("create", &scratch.path))?;
     chown_to(&scratch.path, &user)?;
+    ask(library, "describe", scratch.path.join("db").as_os_str())
+}
+
+/// Whether a library knows an option and obeys it, also one that is not among the options of a new database. A process
+/// of its own parses the option alone.
+pub fn knows(library: &Path, option: &str) -> Result<bool> {
+    Ok(ask(library, "knows", OsStr::new(option))?.trim() == "true")
+}
+
+/// Starts the engine process with a question about a library, and returns what it prints.
+fn ask(library: &Path, verb: &str, argument: &OsStr) -> Result<String> {
+    let user = server_user()?;
     let real = fs::canonicalize(library).map_err(Error::file("find", library))?;
     if let Some(directory) = real.parent() {
         user.check_reachable(directory, "move the library to a directory that everybody can enter")?;
     }
     let mut process = Guarded::new(&engine_program()?, &user, Signal::KILL)?;
-    process.command().arg(ENGINE_ARGUMENT).arg("describe").arg(&real).arg(scratch.path.join("db"));
+    process.command().arg(ENGINE_ARGUMENT).arg(verb).arg(&real).arg(argument);
     let output = process.output()?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

@@ -15,7 +15,7 @@ use crate::dirs::Dirs;
 use crate::error::{Error, Result};
 use crate::product::Product;
 
-pub use engine::{ENGINE_ARGUMENT, describe, engine_program};
+pub use engine::{ENGINE_ARGUMENT, describe, engine_program, knows};
 pub use library::{library_of, program_in};
 
 pub(crate) struct Rocksdb;

@@ -1,7 +1,7 @@
 //! Figures of RocksDB that findings use: its tickers, and what windows compute from them.
 
 use crate::entry::{Entry, waiting, work};
-use crate::figures::Cell;
+use crate::figures::{CACHES, Cell};
 use crate::model::{Cause, Shows};
 use rqps_stats::Metric;
 
@@ -17,7 +17,7 @@ pub(super) static ENTRIES: [Entry; 9] = [
     waiting(Cause::Reads, "bytes read from storage", "bytes", 800.0)
         .phrase("reads {} bytes from storage")
         .showing(&Shows::StorageReads)
-        .value(|cell| cell.metric("server_read_bytes")),
+        .value(|cell| Some((cell.metric("server_read_bytes")? - filling(cell)?).max(0.0))),
     work(Cause::Wal, "bytes of write-ahead log", "bytes", 16.0)
         .phrase("writes {} bytes of write-ahead log")
         .judged(Metric::WalBytes, |cell| cell.metric("server_wal_bytes")),
@@ -38,7 +38,20 @@ pub(super) static ENTRIES: [Entry; 9] = [
         .value(|cell| cell.metric("engine_stall_us")),
 ];
 
-/// Blocks that were not in the block cache.
+/// Blocks that were not in the block cache, without those that filled it: each window begins with an empty cache, so an
+/// arm that does fewer operations in the same time has more of them per operation.
 pub(super) fn misses(cell: Cell<'_>) -> Option<f64> {
-    cell.counter(TICKERS, "", "block.cache.miss")
+    let misses = cell.counter(TICKERS, "", "block.cache.miss")?;
+    let put = put(cell)?;
+    Some(if put > 0.0 { misses * (1.0 - filling(cell)? / put) } else { misses })
+}
+
+/// Bytes that were put into the block cache.
+fn put(cell: Cell<'_>) -> Option<f64> {
+    cell.counter(TICKERS, "", "block.cache.bytes.write")
+}
+
+/// Those of them that found room in it.
+fn filling(cell: Cell<'_>) -> Option<f64> {
+    Some(put(cell)?.min(cell.metric(CACHES)?))
 }

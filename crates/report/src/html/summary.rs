@@ -14,7 +14,7 @@ use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
 use crate::tables::{answer, conditions, doubts, host, trust};
-use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, changed};
+use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, NOT_RANKED, changed};
 use crate::words;
 
 /// Maximum changes listed per direction: with few variants, and with many.
@@ -153,6 +153,8 @@ fn tally(title: &str, detector: Detector, lines: &[Line<'_>]) -> Markup {
 /// The changes to check first, each with the first finding of its explanation.
 fn changes(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Markup {
     let changed = changed(lines);
+    let (not_ranked, changed): (Vec<_>, Vec<_>) =
+        changed.into_iter().partition(|(rank, _)| rank.0 == NOT_RANKED);
     let (worse, better): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(rank, _)| rank.0 < IMPROVEMENTS);
     let shown = if page.candidates().len() < MANY { LISTED_MAX } else { LISTED_MAX_OF_MANY };
     let list = |title: &str, lines: &[((u8, f64), &Line<'_>)]| {
@@ -171,6 +173,7 @@ fn changes(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>])
     html! {
         (list("Worse or mixed: check these first", &worse))
         (list("Better", &better))
+        (list("Not ranked", &not_ranked))
     }
 }
 

@@ -3,14 +3,15 @@
 //! | column | means |
 //! | --- | --- |
 //! | `block` | its number |
-//! | `status` | `done`: its windows are results; `void`: they are not; `running`: it is being measured |
+//! | `status` | `done`: its windows are results; `void`: they are not; `running`: it is being measured; `no result`: base or all others have none |
 //! | `seconds` | its length |
 //! | `tests` | how many it measured |
 //! | `spin_ns`, `memory_ns`, `fsync_us` | canaries before and after: time of one step of a fixed loop, of one load from memory, of one write to the disk |
 //! | `arms` | in start order: arm, side (directory and socket), CPUs |
 //! | `why` | the reason for its status, and other notes |
 
-use rqps_store::{Block as RunBlock, Moment, Run};
+use rqps_store::{Block as RunBlock, BlockStatus, Moment, Run};
+use rqps_verdicts::Measured;
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
@@ -38,11 +39,20 @@ fn table(run: &Run) -> Table {
     }
     columns.extend(["arms", "why"].map(Column::words));
     let mut table = Table::new("blocks", format!("Blocks of {}", run.folder.name()), columns, 0);
+    let measured = Measured::of(run);
     for block in &run.blocks {
+        let is_ended = block.status == BlockStatus::Done && !run.meta.is_imported();
+        let without = if is_ended { measured.without(block.number) } else { Vec::new() };
+        let status = match is_ended && !measured.is_done(block.number) {
+            true => "no result",
+            false => block.status.key(),
+        };
+        let without = (!without.is_empty()).then(|| format!("no result of {}", without.join(", ")));
+        let why: Vec<String> = block.note.iter().cloned().chain(without).collect();
         let seconds = block.finished_at_ms.map(|end| (end - block.started_at_ms) as f64 / 1e3);
         let mut cells = vec![
             Cell::count(u64::from(block.number)),
-            Cell::words(block.status.key()),
+            Cell::words(status),
             Cell::fixed(seconds, 0),
             Cell::count(block.tests.len() as u64),
         ];
@@ -51,7 +61,7 @@ fn table(run: &Run) -> Table {
             cells.push(canary(run, block.number, name, Moment::After));
         }
         cells.push(Cell::words(arms(block)));
-        cells.push(Cell::words(block.note.clone().unwrap_or_default()));
+        cells.push(Cell::words(why.join("; ")));
         table.row(cells);
     }
     table

@@ -1,5 +1,5 @@
 //! What a run was measured under, in a line: clients, rows, how base was compiled, and settings that decide what a
-//! figure means.
+//! figure means, base's value first where arms differ.
 
 use rqps_model::{Dbms, Family, Role, grouped, numbers_of};
 use rqps_store::{Arm, Run, counted};
@@ -74,9 +74,19 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
         };
         parts.extend([rows, format!("a {program} built by {}", toolchain(family))]);
     }
+    let value_of = |arm: &Arm, name: &str| {
+        let setting = arm.settings.iter().find(|setting| setting.name == name)?;
+        Some(setting.value.clone())
+    };
     let setting = |name: &&str| {
-        let setting = base.settings.iter().find(|setting| setting.name == *name)?;
-        Some(format!("{name} {}", setting.value))
+        let mut values = vec![value_of(base, name)?];
+        for value in run.arms.iter().filter_map(|arm| value_of(arm, name)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        let differ = if values.len() > 1 { " (arms differ)" } else { "" };
+        Some(format!("{name} {}{differ}", values.join(" or ")))
     };
     parts.extend(SETTINGS.iter().filter_map(setting));
     parts.join(", ")

@@ -2,8 +2,8 @@
 
 use rqps_model::Digits;
 use rqps_stats::Metric;
-use rqps_store::counted;
-use rqps_verdicts::{Agreement, FalseAlarmCheck, InstructionSource};
+use rqps_store::{Arm, BlockStatus, Run, counted};
+use rqps_verdicts::{Agreement, Alone, FalseAlarmCheck, InstructionSource, Measured, measured_alone};
 
 use crate::document::Block;
 use crate::verdict_lines::Judged;
@@ -24,9 +24,25 @@ pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
     let source = judged.has_costs().then(|| source(judged));
     let facts = [source, agreement(judged), Some(blocks(judged)), noise(judged)];
     let facts = facts.into_iter().flatten().map(|text| Line { text, is_alarm: false });
+    let alone = measured_alone(judged.run).into_iter();
+    let alone = alone.map(|one| Line { text: alone_text(&one), is_alarm: true });
     let host = words::host_remarks(&judged.verdicts.host).into_iter();
     let host = host.map(|text| Line { text, is_alarm: true });
-    std::iter::once(false_alarms).chain(facts).chain(host).collect()
+    std::iter::once(false_alarms).chain(facts).chain(alone).chain(host).collect()
+}
+
+/// `a was measured alone in passes 1 and 2, …`.
+fn alone_text(one: &Alone) -> String {
+    let numbers: Vec<String> = one.passes.iter().map(u32::to_string).collect();
+    let passes = match numbers.as_slice() {
+        [number] => format!("pass {number}"),
+        numbers => format!("passes {}", numbers.join(", ")),
+    };
+    format!(
+        "{} was measured alone in {passes}, by a resume after the arms that it is compared with: the host may have changed \
+         between, and ratios contain that change",
+        one.arm
+    )
 }
 
 /// [`lines`] as items of a report.
@@ -164,10 +180,11 @@ fn blocks(judged: &Judged<'_>) -> String {
             format!("{void} void (interrupted, or disturbed by the host; see section blocks), not used")
         }
     };
+    let missing = without_results(judged.run);
     if let Some(repeats) = judged.uneven_repeats() {
         return format!("repeats: {repeats}");
     }
-    let mut text = format!("blocks: {done} done, {void}; {definition}");
+    let mut text = format!("blocks: {done} done, {void}{missing}; {definition}");
     let seconds = judged
         .verdicts
         .timing
@@ -177,4 +194,17 @@ fn blocks(judged: &Judged<'_>) -> String {
         text.push_str(&format!("; a block of all tests takes about {}", words::about(seconds)));
     }
     text
+}
+
+/// `, 1 without a result of a`, of blocks that were measured to the end.
+fn without_results(run: &Run) -> String {
+    if run.meta.is_imported() {
+        return String::new();
+    }
+    let measured = Measured::of(run);
+    let ended = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
+    let without: Vec<&str> = ended.flat_map(|block| measured.without(block.number)).collect();
+    let count = |arm: &Arm| without.iter().filter(|name| **name == arm.name).count();
+    let counts = run.arms.iter().map(|arm| (arm, count(arm))).filter(|(_, count)| *count > 0);
+    counts.map(|(arm, count)| format!(", {count} without a result of {}", arm.name)).collect()
 }

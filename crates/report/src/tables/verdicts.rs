@@ -31,7 +31,9 @@ use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::tables::{answer, conditions, doubts, trust};
-use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, MIXED, MORE_OF_A_RESOURCE, changed};
+use crate::verdict_lines::{
+    IMPROVEMENTS, Judged, LESS_OF_A_RESOURCE, Line, MIXED, MORE_OF_A_RESOURCE, changed,
+};
 use crate::words;
 
 /// Maximum items of a list of changes.
@@ -107,22 +109,26 @@ pub(crate) fn without_result(run: &Run) -> Option<Block> {
 /// Changes in plain words, regressions first.
 fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let changed = changed(lines);
+    const IN_COST: u8 = IMPROVEMENTS + Detector::Cost as u8;
+    const IN_STALLS: u8 = IMPROVEMENTS + Detector::Stalls as u8;
     let word = |rank: u8| match rank {
-        0 => "REGRESSION",
-        1 => "REGRESSION in cost",
-        2 => "REGRESSION in stalls",
-        MIXED => "MIXED",
-        MORE_OF_A_RESOURCE => "uses more:",
-        IMPROVEMENTS => "improvement",
-        6 => "improvement in cost",
-        7 => "improvement in stalls",
-        _ => "uses less:",
+        0 => "REGRESSION ",
+        1 => "REGRESSION in cost ",
+        2 => "REGRESSION in stalls ",
+        MIXED => "MIXED ",
+        MORE_OF_A_RESOURCE => "uses more: ",
+        IMPROVEMENTS => "improvement ",
+        IN_COST => "improvement in cost ",
+        IN_STALLS => "improvement in stalls ",
+        LESS_OF_A_RESOURCE => "uses less: ",
+        // Its sentence says that it is not ranked.
+        _ => "",
     };
     let all = changed.len();
     let mut items: Vec<String> = changed
         .into_iter()
         .take(CHANGES_MAX)
-        .map(|((rank, _), line)| format!("{} {}", word(rank), line.sentence(judged)))
+        .map(|((rank, _), line)| format!("{}{}", word(rank), line.sentence(judged)))
         .collect();
     if all > CHANGES_MAX {
         items.push(format!("{} more in the table", all - CHANGES_MAX));

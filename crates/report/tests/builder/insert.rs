@@ -49,6 +49,8 @@ pub struct InsertSpec {
     pub missed: Vec<(usize, &'static str, f64)>,
     /// An arm that ends before this step.
     pub cut: Option<(usize, &'static str)>,
+    /// An arm that was measured after the others in this pass.
+    pub alone: Option<(usize, u32)>,
     /// Arm and step that was interrupted and resumed, and therefore is invalid.
     pub interrupted: Option<(usize, &'static str)>,
 }
@@ -64,6 +66,7 @@ impl Default for InsertSpec {
             deletes_more_expensive: 1.69,
             missed: vec![],
             cut: None,
+            alone: None,
             interrupted: None,
         }
     }
@@ -85,10 +88,11 @@ pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
             let mut finish = |kind: &str, step: &str, attempt, mut observation: Observation| {
                 let at = Placement { block: pass, window: 1, slot: index as u32 + 1 };
                 observation.placement = (spec.passes > 1 && kind == "measure").then_some(at);
+                let started_at_ms = if spec.alone == Some((index, pass)) { 9000 } else { 0 };
                 let record = ActionRecord {
                     attempt,
-                    started_at_ms: 0,
-                    finished_at_ms: 1500,
+                    started_at_ms,
+                    finished_at_ms: started_at_ms + 1500,
                     outcome: if attempt > 1 { Outcome::Invalid } else { Outcome::Done },
                     note: (attempt > 1).then(|| INTERRUPTED.to_owned()),
                     ..defaults::record(seq, &arm.name, kind, step)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rqps_builds::Build;
-use rqps_builds::rocksdb::{describe, library_of};
+use rqps_builds::rocksdb::{describe, knows, library_of};
 
 use super::DBMS;
 use super::conf::{TABLE, parse_line};
@@ -15,32 +15,46 @@ use crate::option::Line;
 use crate::spec::Applied;
 use crate::system::Known;
 
-/// Known to every build, although a new database does not list it: it has no such object.
-const UNLISTED: [&str; 1] = ["block_based_table_factory.block_cache"];
+/// What a build knows: the names that a new database of it lists, and those that it accepts if it is asked. Lists that
+/// are empty and objects that are missing are not listed.
+pub(crate) struct KnownOptions<'a> {
+    build: &'a Build,
+    listed: Arc<Vec<String>>,
+}
 
-/// The names that a new database of a build lists.
-pub(crate) struct KnownOptions(Arc<Vec<String>>);
-
-impl Known for KnownOptions {
+impl Known for KnownOptions<'_> {
     fn has(&self, option: &str) -> Result<bool> {
-        Ok(UNLISTED.contains(&option) || self.0.iter().any(|name| name == option))
+        Ok(self.listed.iter().any(|name| name == option) || obeys(self.build, option)?)
     }
 
     fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        Box::new(self.0.iter().map(String::as_str))
+        Box::new(self.listed.iter().map(String::as_str))
     }
 }
 
 /// Asks a build, once for each library.
-pub(crate) fn known(build: &Build) -> Result<KnownOptions> {
+pub(crate) fn known(build: &Build) -> Result<KnownOptions<'_>> {
     static ASKED: Mutex<BTreeMap<String, Arc<Vec<String>>>> = Mutex::new(BTreeMap::new());
     let asked = || ASKED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(names) = asked().get(&build.hash) {
-        return Ok(KnownOptions(Arc::clone(names)));
+        return Ok(KnownOptions { build, listed: Arc::clone(names) });
     }
-    let names = Arc::new(names_in(&describe(&library_of(build)?)?));
-    asked().insert(build.hash.clone(), Arc::clone(&names));
-    Ok(KnownOptions(names))
+    let listed = Arc::new(names_in(&describe(&library_of(build)?)?));
+    asked().insert(build.hash.clone(), Arc::clone(&listed));
+    Ok(KnownOptions { build, listed })
+}
+
+/// Asks a build whether it obeys an option that it does not list, once for each library and option.
+fn obeys(build: &Build, option: &str) -> Result<bool> {
+    static ASKED: Mutex<BTreeMap<(String, String), bool>> = Mutex::new(BTreeMap::new());
+    let asked = || ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (build.hash.clone(), option.to_owned());
+    if let Some(answer) = asked().get(&key) {
+        return Ok(*answer);
+    }
+    let answer = knows(&library_of(build)?, option)?;
+    asked().insert(key, answer);
+    Ok(answer)
 }
 
 /// The options of an options file.
@@ -115,11 +129,6 @@ mod tests {
     fn names_have_those_of_all_sections() {
         let text = "[Version]\n  rocksdb_version=9.8.4\n[DBOptions]\n  max_open_files=-1\n[CFOptions \"default\"]\n  \
                     num_levels=7\n[TableOptions/BlockBasedTable \"default\"]\n  block_size=4096\n[New/Section \"x\"]\n";
-        let known = KnownOptions(Arc::new(names_in(text)));
-        let has = |option: &str| known.has(option).unwrap();
-        assert!(has("max_open_files") && has("block_based_table_factory.block_size"));
-        assert!(
-            has("block_based_table_factory.block_cache") && !has("rocksdb_version") && !has("block_size")
-        );
+        assert_eq!(names_in(text), ["max_open_files", "num_levels", "block_based_table_factory.block_size"]);
     }
 }
