@@ -290,7 +290,7 @@ fn check_dbms(plan: &Reading<'_>, benchmark: &dyn Benchmark) {
     for dbms in plan.dbms.iter().filter(|dbms| !benchmark.runs_on(**dbms)) {
         let others = plan.benchmarks.iter().filter(|other| other.runs_on(*dbms));
         let others: Vec<String> = others.map(|other| format!("\"{}\"", other.id())).collect();
-        let what = format!("benchmark \"{}\" does not run on {dbms}", benchmark.id());
+        let what = format!("\"{}\" does not run on {dbms}", benchmark.id());
         let other = if benchmark.runs_on(Dbms::Directory) {
             "name directories as builds: \"directory:/mnt/data\""
         } else {

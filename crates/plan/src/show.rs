@@ -108,11 +108,10 @@ fn data_header(plan: &Plan) -> String {
     };
     // A directory has neither tables nor connections.
     if plan.work.tables() > 0 {
-        let data = match is_engine {
-            true => counted(plan.work.rows_per_table(), "key"),
-            false => format!("{tables} of {}", counted(plan.work.rows_per_table(), "row")),
-        };
-        let _ = writeln!(out, "{data}, {clients} {transport}{by}");
+        let rows = counted(plan.work.rows_per_table(), "row");
+        // The benchmark's own line tells the keys of an engine.
+        let data = if is_engine { String::new() } else { format!("{tables} of {rows}, ") };
+        let _ = writeln!(out, "{data}{clients} {transport}{by}");
     }
     let tests = match plan.profile.after {
         ProfileAfter::Never => return out,

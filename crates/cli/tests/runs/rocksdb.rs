@@ -472,7 +472,7 @@ fn what_cannot_be_run_is_refused_with_its_remedy() {
         bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(2).stderr
     };
     let text = check("", &["postgres-18.1"]);
-    assert!(text.contains("benchmark \"db-bench\" does not run on postgres"), "{text}");
+    assert!(text.contains("[workload] benchmark: \"db-bench\" does not run on postgres"), "{text}");
     let text = check("steps = [\"readrandom\"]", &["rocksdb-10.10.1"]);
     assert!(text.contains("readrandom comes before fillseq"), "{text}");
     let text = check("", &["rocksdb:/bin/true"]);
