@@ -8,7 +8,7 @@ use rqps_model::{Group, Unit, clipped, natural};
 use crate::arms::{ArmRule, ImportedArm};
 use crate::error::{BelongsNowhere, Error, Place, Result};
 use crate::formats::ibench;
-use crate::gather::{Gathered, has_several_arms};
+use crate::gather::{Disagreement, Gathered, has_several_arms};
 use crate::loaded::{LeftOut, Loaded, Why};
 use crate::model::{Measurement, Quirk};
 use crate::names::{TestName, in_published_order};
@@ -80,7 +80,7 @@ impl Assembled {
         let tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
         let mut notes =
             unlike::split(&mut arms, &mut found, &mut beside, (&sources, &within), &choices.arms)?;
-        Gathered::identify(&mut arms, &found);
+        let mut disagreements = Gathered::identify(&mut arms, &found, &sources);
         // Who names arms, or gives a file with several, has put them in order.
         let is_left_out = |source: &usize| tables.left_out.contains(source);
         let is_in_order = (0..paths.len()).any(|source| has_several[source] && !is_left_out(&source));
@@ -88,6 +88,7 @@ impl Assembled {
             let places = arms.sort_by_version();
             found.iter_mut().chain(&mut beside).for_each(|one| one.arm = places[one.arm]);
             notes.iter_mut().for_each(|(arm, _)| *arm = arm.map(|arm| places[arm]));
+            disagreements.iter_mut().for_each(|one| one.arm = places[one.arm]);
         }
         let arms = arms.all;
         let left_out = |source: &usize| LeftOut { path: PathBuf::from(&paths[*source]), why: Why::Derived };
@@ -111,16 +112,17 @@ impl Assembled {
         assembled.add_beside(beside)?;
         assembled.expect_common_tests()?;
         assembled.count_metrics(choices.cpus);
-        assembled.examine(&tables.wrong)?;
+        assembled.examine(&tables.wrong, &disagreements)?;
         let below = assembled.below_goodput();
         assembled.notes.extend(below);
         Ok(assembled)
     }
 
     /// Adds what figures show, doubts first.
-    fn examine(&mut self, wrong: &[WrongCell]) -> Result<()> {
+    fn examine(&mut self, wrong: &[WrongCell], disagreements: &[Disagreement]) -> Result<()> {
         let (of_figures, findings) = consistency::examine(self)?;
-        let mut doubts: Vec<Doubt> = wrong.iter().filter_map(|cell| cell.doubt(self)).collect();
+        let mut doubts: Vec<Doubt> = disagreements.iter().map(|one| one.doubt(self)).collect();
+        doubts.extend(wrong.iter().filter_map(|cell| cell.doubt(self)));
         doubts.extend(of_figures);
         let note = |one: &Doubt| match one.steps[..] {
             [step] => (Some(one.arm), format!("{}: {}", self.steps[step].name, one.text)),
@@ -306,9 +308,14 @@ impl Assembled {
     /// Adds figures of the host and of profiles to the results they belong to: of the same arm and test, in order.
     fn add_beside(&mut self, beside: Vec<Found>) -> Result<()> {
         let mut counts: BTreeMap<(usize, String, String), u32> = BTreeMap::new();
+        let named: Vec<(String, String)> = beside
+            .iter()
+            .map(|one| &self.sources[one.source])
+            .map(|source| (source.format.clone(), stem(Path::new(&source.path))))
+            .collect();
         for one in beside {
             let format = self.sources[one.source].format.clone();
-            let count = counts.entry((one.arm, one.test.row(), format)).or_default();
+            let count = counts.entry((one.arm, one.test.row(), format.clone())).or_default();
             *count += 1;
             let told = one.measurement.repeat;
             let row = one.test.row();
@@ -325,6 +332,8 @@ impl Assembled {
             let before = |own: &Placed| {
                 of_test().filter(|(_, one)| one.step == own.step && one.repeat < own.repeat).count() as u32
             };
+            let has_its_own =
+                |result: &Placed| named.contains(&(format.clone(), stem(source(result.source))));
             let is_repeat = |own: &Placed| match told {
                 Some(told) => own.repeat == told,
                 None => before(own) + 1 == *count,
@@ -334,11 +343,13 @@ impl Assembled {
             let mut alike =
                 self.results.iter().enumerate().filter(|(_, result)| is_alike(source(result.source)));
             let alike = alike.next().filter(|_| alike.next().is_none());
-            let only = || Some(of_arm().next()?.0).filter(|_| of_arm().count() == 1);
+            // Where others are named after their results, one that is not is of none of them.
+            let are_named = of_test().any(|(_, result)| has_its_own(result));
+            let only = || Some(of_arm().next()?.0).filter(|_| of_arm().count() == 1 && !are_named);
             let place = alike
                 .or_else(|| of_test().find(|(_, result)| stem(source(result.source)) == stem(own)))
-                .or_else(|| beside().next().filter(|_| beside().count() == 1))
-                .or_else(|| of_test().find(|(_, result)| is_repeat(result)))
+                .or_else(|| beside().next().filter(|_| beside().count() == 1 && !are_named))
+                .or_else(|| of_test().find(|(_, result)| is_repeat(result) && (told.is_some() || !are_named)))
                 .map(|(index, _)| index)
                 .or_else(only);
             let Some(place) = place else { return Err(self.belongs_nowhere(&one)) };
@@ -356,6 +367,21 @@ impl Assembled {
     fn belongs_nowhere(&self, one: &Found) -> Error {
         let source = &self.sources[one.source];
         let path = PathBuf::from(&source.path);
+        let row = one.test.row();
+        let is_of_test = |result: &Placed| {
+            let step = &self.steps[result.step];
+            result.arm == one.arm && (step.row == row || step.bare == row || step.name == row)
+        };
+        if self.results.iter().any(is_of_test) {
+            let why = format!(
+                "this {} is of repeat {} of {row} on {}, of which there is no result among the files: leave it out, or give the \
+                 result, too",
+                source.format,
+                stem(&path),
+                self.arms[one.arm].name
+            );
+            return Error::Contradiction { path, line: 1, why };
+        }
         let names = |names: BTreeSet<&str>| {
             clipped(&names.into_iter().collect::<Vec<_>>().join(", "), NAMES_CHARS_MAX)
         };

@@ -8,7 +8,7 @@ use crate::model::{Printed, THOUSAND_ROWS, Value, median};
 use crate::placed::{Assembled, Doubt, Placed};
 
 /// Rounding apart, a derived figure may differ by this share.
-const DERIVED: f64 = 0.001;
+pub const DERIVED: f64 = 0.001;
 /// Rows of one arm that tell the CPUs of its host.
 const ROWS_MIN: usize = 3;
 /// cpupq is microseconds of all CPUs, cpups percent of all.
@@ -206,7 +206,7 @@ fn of_text(assembled: &Assembled, placed: &Placed) -> Result<Option<String>> {
 
 /// The rate that a result has, as it may have been divided by. Of a scan: queries, thousand rows of one client or of
 /// all, million rows.
-fn rates_of_text(placed: &Placed) -> Vec<Printed> {
+pub fn rates_of_text(placed: &Placed) -> Vec<Printed> {
     let Some((_, text)) = value(placed, "queries_per_s") else { return Vec::new() };
     let printed = text.published.as_deref().and_then(Printed::of);
     // sysbench prints two decimals, tables none.

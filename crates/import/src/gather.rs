@@ -12,7 +12,7 @@ use crate::loaded::Loaded;
 use crate::model::{Measurement, Quirk};
 use crate::names::TestName;
 use crate::paths::{are_in_repeats, arm_and_test_of, arm_of_path, clients_of, test_of_path};
-use crate::placed::Found;
+use crate::placed::{Assembled, Doubt, Found, Placed};
 
 /// Measurements on their way to their places.
 #[derive(Default)]
@@ -104,13 +104,69 @@ impl Gathered {
         Ok(date)
     }
 
-    /// Fills in what files tell of their arms, where names do not.
-    pub fn identify(arms: &mut Arms, found: &[Found]) {
-        for one in found {
-            let identity = &mut arms.all[one.arm].identity;
-            fill(&mut identity.dbms, &one.measurement.dbms);
-            fill(&mut identity.version, &one.measurement.version);
+    /// Fills in what files tell of their arms, where names do not and all files agree.
+    ///
+    /// Returns the arms whose files do not, with their sources that tell something, and why.
+    pub fn identify(arms: &mut Arms, found: &[Found], sources: &[Source]) -> Vec<Disagreement> {
+        let mut disagreements = Vec::new();
+        for (index, arm) in arms.all.iter_mut().enumerate() {
+            let of_arm = || found.iter().filter(|one| one.arm == index);
+            let telling = || of_arm().filter(|one| one.measurement.dbms.is_some());
+            let identity = &mut arm.identity;
+            let known = Some(&identity.dbms).filter(|dbms| !dbms.is_empty());
+            // Programs that know no MariaDB call it MySQL.
+            let is_other = |told: &str, known: &str| told != known && (told, known) != ("mysql", "mariadb");
+            let told_other = |told: &str| known.is_some_and(|known| is_other(told, known));
+            let other = telling().find(|one| one.measurement.dbms.as_deref().is_some_and(told_other));
+            // sysbench does not tell what it measured.
+            let is_silent = |one: &&Found| {
+                let is_of_dbms = one.measurement.work.as_ref().is_some_and(|work| work.queries.is_some());
+                is_of_dbms && one.measurement.dbms.is_none() && known.is_none()
+            };
+            let other = other.or_else(|| of_arm().find(is_silent));
+            if let (Some(other), Some(one)) =
+                (other, other.filter(|_| known.is_some()).or_else(|| telling().next()))
+            {
+                let told = |text: &Option<String>| text.clone().unwrap_or_default();
+                let (dbms, version) = (told(&one.measurement.dbms), told(&one.measurement.version));
+                let path = |one: &Found| &sources[one.source].path;
+                let against = match known {
+                    Some(known) => format!("the arm is of {known}"),
+                    None => format!("{} does not tell", path(other)),
+                };
+                let text = format!(
+                    "{} is of {}, {against}: take out what is not of this arm, or say what all of it is of, such as --arm \
+                     '{}={dbms}:{}'",
+                    path(one),
+                    format!("{dbms} {version}").trim(),
+                    arm.raw,
+                    if version.is_empty() { "VERSION" } else { &version }
+                );
+                let sources = telling().map(|one| one.source).collect();
+                disagreements.push(Disagreement { arm: index, sources, text });
+                continue;
+            }
+            for one in telling() {
+                fill(&mut identity.dbms, &one.measurement.dbms);
+                fill(&mut identity.version, &one.measurement.version);
+            }
         }
+        disagreements
+    }
+}
+
+/// Files of an arm that tell another DBMS than its name, or than files that tell none.
+pub struct Disagreement {
+    pub arm: usize,
+    pub sources: BTreeSet<usize>,
+    pub text: String,
+}
+
+impl Disagreement {
+    pub fn doubt(&self, assembled: &Assembled) -> Doubt {
+        let is_of = |one: &&Placed| one.arm == self.arm && self.sources.contains(&one.source);
+        let steps: BTreeSet<usize> = assembled.results.iter().filter(is_of).map(|one| one.step).collect();
+        Doubt { arm: self.arm, steps: steps.into_iter().collect(), repeat: None, text: self.text.clone() }
     }
 }
 

@@ -16,6 +16,7 @@ mod derived;
 mod error;
 mod formats;
 mod gather;
+mod held;
 mod histogram;
 mod input;
 mod lines;

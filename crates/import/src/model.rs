@@ -240,10 +240,14 @@ fn has_thousands(text: &str) -> bool {
 
 /// Why a text is no number, after `what` it is not.
 pub fn no_number(text: &str, what: &str) -> String {
+    let plain = text.trim().replace(',', "");
     match has_thousands(text.trim()) {
         true => format!(
             "the comma of {text:?} may be one of thousands or of decimals: write it without comma, or with a point"
         ),
+        false if text.contains(',') && number(&plain).is_some() => {
+            format!("{text:?} is not {what}: write it without commas of thousands, {plain}")
+        }
         false => format!("{text:?} is not {what}"),
     }
 }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rqps_import::{Checked, Error, Reading, check, files};
+use rqps_import::{Assembled, Checked, Choices, Error, Reading, check, files, load_all};
 
 fn table(dir: &Path, name: &str, head: &str, rows: &[&str]) -> PathBuf {
     let path = dir.join(name);
@@ -407,4 +407,51 @@ fn counters_that_a_table_lacks_are_named() {
         let found = checked(&path, &[&perf]).unwrap();
         assert_eq!(found.lacking, [row.split('\t').next().unwrap()]);
     }
+}
+
+/// Tables that are left out of an import are held against what they were derived from.
+#[test]
+fn exchanged_rows_of_a_table_that_is_left_out_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let rates = "col-1 : a\ncol-2 : b\ncol-3 : c\n\n100\t90\t80\tpoint-query_range=100\n";
+    fs::write(dir.path().join("qps.abs.all"), rates).unwrap();
+    let path = dir.path().join("o.met.all");
+    let given = files(&[dir.path().display().to_string()]).unwrap();
+    let doubts = |text: &str| {
+        fs::write(&path, text.replace("scan", "point-query")).unwrap();
+        let given = files(&[dir.path().display().to_string()]).unwrap();
+        let (loaded, left_out) = load_all(&given, None, false).unwrap();
+        let mut assembled = Assembled::new(loaded, &Choices::default()).unwrap();
+        assembled.examine_tables(&left_out, &given);
+        assert_eq!(
+            assembled.doubts.len(),
+            assembled.notes.iter().take_while(|(_, text)| text.contains("o.met.all")).count()
+        );
+        assembled.doubts.into_iter().map(|doubt| doubt.text).collect::<Vec<String>>()
+    };
+    assert!(given.len() == 1);
+    let right = metrics("0.000200");
+    assert_eq!(doubts(&right), [""; 0]);
+    let [b, c] = ["0.000300\t3.000\t90\t", "0.000400\t4.000\t80\t"];
+    let exchanged = right
+        .replace(&format!("{b}b"), "B")
+        .replace(&format!("{c}c"), &format!("{b}c"))
+        .replace('B', &format!("{c}b"));
+    let found = doubts(&exchanged);
+    assert!(
+        found[0].contains("rows look exchanged: ") && found[0].contains(" b relative and "),
+        "{found:#?}"
+    );
+    // Ratios, too: the rates tell.
+    let [b, c] = ["1.50\t\t1.50\t0.90\t", "2.00\t\t2.00\t0.80\t"];
+    let both = exchanged
+        .replace(&format!("{b}b"), "B")
+        .replace(&format!("{c}c"), &format!("{b}c"))
+        .replace('B', &format!("{c}b"));
+    let found = doubts(&both);
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found[0].contains("o/s is 80 in ") && found[0].contains("it is the rate of c"), "{found:#?}");
+    let cell = right.replace("0.000400", "0.000450");
+    let found = doubts(&cell);
+    assert!(found.len() == 1 && found[0].contains("c relative is 2.00, but 2.25 by what"), "{found:#?}");
 }

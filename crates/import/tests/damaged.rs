@@ -70,6 +70,8 @@ fn a_comma_of_thousands_is_no_decimal_comma() {
         error.contains("rates.csv, line 2") && error.contains("\"4,533\" may be one of thousands"),
         "{error}"
     );
+    let error = refused("rates.csv", &row("1,215.46"));
+    assert!(error.contains("write it without commas of thousands, 1215.46"), "{error}");
     for (text, rate) in [("4533,25", 4533.25), ("0,533", 0.533), ("45,3", 45.3), ("1234,567", 1234.567)] {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("rates.csv"), row(text)).unwrap();

@@ -125,6 +125,12 @@ fn figures_of_the_host_go_to_the_repeat_of_their_name() {
         assembled.results.iter().map(|one| one.measurement.metrics.get("host_user_us")).collect();
     // 40 % of 2 CPUs in 100 s.
     assert_eq!(user, [None, Some(&80e6)]);
+    // The second result was deleted, what is beside it was not.
+    fs::rename(dir.path().join("ro-2.txt"), dir.path().join("ro-3.txt")).unwrap();
+    fs::write(dir.path().join("ro-3.vmstat"), vmstat.replace("40", "41")).unwrap();
+    let loaded = load_all(&files(&[dir.path().display().to_string()]).unwrap(), None, false).unwrap().0;
+    let error = Assembled::new(loaded, &Choices::default()).unwrap_err().to_string();
+    assert!(error.contains("ro-2.vmstat") && error.contains("is of repeat ro-2 of ro"), "{error}");
 }
 
 /// What pgbench prints at its end.

@@ -307,3 +307,33 @@ fn directories_of_repeats_are_one_arm() {
         assert!(assembled.notes.iter().any(|(_, text)| text.contains(note)), "{:?}", assembled.notes);
     }
 }
+
+/// A text of pgbench among those of sysbench, which do not tell their DBMS.
+#[test]
+fn a_file_that_tells_another_dbms_gives_the_arm_no_name() {
+    let own = |name: &str| {
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files").join(name)).unwrap()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("srv1")).unwrap();
+    fs::write(dir.path().join("srv1/ro-1.txt"), own("sysbench-1.0.20.oltp.interval.txt")).unwrap();
+    fs::write(dir.path().join("srv1/tpcb.txt"), own("pgbench-15.out.txt")).unwrap();
+    let import = |arms: Vec<rqps_import::ArmRule>| {
+        let (loaded, _) = load_all(&files(&[dir.path()]).unwrap(), None, false).unwrap();
+        Assembled::new(loaded, &Choices { arms, ..Choices::default() }).unwrap()
+    };
+    let found = import(Vec::new());
+    assert_eq!((found.arms[0].identity.dbms.as_str(), found.arms[0].identity.version.as_str()), ("", ""));
+    let text = &found.doubts[0].text;
+    assert!(
+        text.contains("tpcb.txt is of postgres 15.18, ") && text.contains("ro-1.txt does not tell"),
+        "{text}"
+    );
+    assert_eq!(found.steps[found.doubts[0].steps[0]].name, "tpcb-like");
+    // Who says what it is, decides.
+    let found = import(vec!["srv1=postgres:15.18".parse().unwrap()]);
+    assert_eq!(found.arms[0].identity.version, "15.18");
+    assert!(!found.doubts.iter().any(|one| one.text.contains("tpcb.txt")), "{:?}", found.doubts);
+    let found = import(vec!["srv1=mysql:8.4.6".parse().unwrap()]);
+    assert!(found.doubts[0].text.contains("the arm is of mysql"), "{:?}", found.doubts);
+}

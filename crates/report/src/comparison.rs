@@ -309,6 +309,17 @@ impl<'a> Comparison<'a> {
         format!("There is no other arm{with_results} to compare {} with.", self.base.label())
     }
 
+    /// Why arms of several runs have ratios and no verdicts.
+    pub fn no_common_blocks(&self) -> String {
+        let remedy = match self.runs().iter().all(|run| run.meta.is_imported()) {
+            true => "import the files of all arms together: rqps import base=… head=…",
+            false => "measure the arms together, in one run",
+        };
+        format!(
+            "These are ratios without verdicts, since repeats of different runs are not paired; for verdicts {remedy}"
+        )
+    }
+
     /// All arms but base, each paired with base.
     pub fn pairs(&self) -> impl Iterator<Item = Pair<'a>> {
         self.others().map(|arm| self.pair(*arm))

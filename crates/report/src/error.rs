@@ -36,7 +36,7 @@ pub enum Error {
     /// Runs measured a test in different units.
     #[error(
         "{test}: {} per second in {}, but {} per second in {}: rates of different units are not comparable; leave the test out \
-         with --tests, or compare runs of one unit", first.1, first.0, other.1, other.0
+         with --test, or compare runs of one unit", first.1, first.0, other.1, other.0
     )]
     Units { test: String, first: (String, String), other: (String, String) },
     #[error(transparent)]

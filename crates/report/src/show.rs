@@ -51,7 +51,11 @@ pub(crate) fn sections(
         selected => selected.to_vec(),
     };
     for section in selected {
-        document.extend(section.blocks(comparison, options.include_pre)?);
+        let blocks = section.blocks(comparison, options.include_pre)?;
+        if blocks.is_empty() && !options.sections.is_empty() {
+            document.push(Block::Text(format!("There is nothing to show in section {}.", section.key())));
+        }
+        document.extend(blocks);
     }
     Ok(())
 }

@@ -24,7 +24,8 @@ pub fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     }
     let (loaded, mut left_out) = rqps_import::load_all(&files, args.read_as, args.skip_unknown)?;
     let choices = Choices { arms: args.arms.clone(), base: args.base.clone(), cpus: args.cpus };
-    let assembled = Assembled::new(loaded, &choices)?;
+    let mut assembled = Assembled::new(loaded, &choices)?;
+    assembled.examine_tables(&left_out, &files);
     left_out.extend(assembled.left_out.iter().cloned());
     report_left_out(&left_out);
     assembled.unpaired.iter().for_each(|(_, text)| out::message(text));

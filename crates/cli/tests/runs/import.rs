@@ -441,6 +441,16 @@ fn files_of_rates_alone_have_nothing_to_explain_and_gate_says_what_is_missing() 
     bench.call(&["gate", "rated"]).expect(0);
     let gate = bench.call(&["gate", "rated", "--fail-on", "rate,cost,wal"]).expect(4).stdout;
     assert!(gate.contains("no figures of cost, wal"), "{gate}");
+    // Each arm in an import of its own, and what has nothing to show.
+    for arm in ["old", "new"] {
+        fs::write(&csv, format!("arm,test,repeat,rate\n{}", rows(arm, "a"))).unwrap();
+        bench.call(&["import", &csv.display().to_string(), "--name", arm]).expect(0);
+    }
+    let compared = bench.call(&["compare", "old", "new"]).expect(0).stdout;
+    assert_eq!(compared.matches("rqps import base=… head=…").count(), 1, "{compared}");
+    assert!(compared.contains("median rQPS 1.00") && !compared.contains("no other arm"), "{compared}");
+    let remarks = bench.call(&["show", "old", "--section", "remarks"]).expect(0).stdout;
+    assert!(remarks.contains("nothing to show in section remarks"), "{remarks}");
     let junit = bench.path().join("gate.xml");
     let gate = bench.call(&["gate", "part", "--junit", &junit.display().to_string()]).expect(3).stdout;
     assert!(gate.contains("NO VALID RESULT b on new: it is not among the files"), "{gate}");

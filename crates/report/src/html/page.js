@@ -178,8 +178,11 @@
       for (const { row, own, tests } of rows) {
         row.hidden = !words.every((word) => own.includes(word) || tests.some((test) => test.includes(word)));
       }
-      const count = (part) => all(`#${part} tr[data-find]:not([hidden])`).length;
-      byId("shown").textContent = words.length ? `${count("runs")} runs, ${count("tests")} tests` : "";
+      const counted = (part) => {
+        const count = all(`#${part}s tr[data-find]:not([hidden])`).length;
+        return `${count} ${part}${count === 1 ? "" : "s"}`;
+      };
+      byId("shown").textContent = words.length ? `${counted("run")}, ${counted("test")}` : "";
     };
     findRow.addEventListener("input", search);
     search();

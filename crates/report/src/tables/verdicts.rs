@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::tables::{answer, conditions, doubts, trust};
+use crate::tables::{answer, conditions, doubts, headline, trust};
 use crate::verdict_lines::{
     IMPROVEMENTS, Judged, LESS_OF_A_RESOURCE, Line, MIXED, MORE_OF_A_RESOURCE, changed,
 };
@@ -42,7 +42,15 @@ const CHANGES_MAX: usize = 20;
 /// The verdicts of every run that has blocks.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
-    for judged in Judged::all(comparison)? {
+    let all = Judged::all(comparison)?;
+    // Blocks of different runs are never paired.
+    let is_across = comparison.runs().len() > 1 && comparison.others().next().is_some();
+    if is_across && all.iter().all(|judged| judged.measured().next().is_none()) {
+        blocks.push(Block::Text(comparison.no_common_blocks()));
+        blocks.extend(headline::blocks(comparison));
+        return Ok(blocks);
+    }
+    for judged in all {
         let mut of_run: Vec<Block> =
             judged.measured().flat_map(|arm| arm_blocks(comparison, &judged, arm)).collect();
         keep_footnotes_once(&mut of_run);

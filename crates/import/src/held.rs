@@ -1,0 +1,113 @@
+//! Tables that are left out, since they were computed from results: held against these.
+
+use std::path::Path;
+
+use crate::check::{Checked, Reading, check, read};
+use crate::derived::{DERIVED, rates_of_text};
+use crate::formats::Format;
+use crate::formats::metrics::{MetricsRow, parse_tables};
+use crate::input::Opened;
+use crate::loaded::{Given, LeftOut, Why};
+use crate::model::Printed;
+use crate::names::TestName;
+use crate::placed::{Assembled, Doubt, Placed};
+
+/// Cells of one table that are named.
+const CELLS_MAX: usize = 10;
+/// The column with the rate that figures are divided by.
+const RATE: &str = "o/s";
+
+impl Assembled {
+    /// Adds what is wrong in tables that were left out, before all other notes.
+    pub fn examine_tables(&mut self, left_out: &[LeftOut], files: &[Given]) {
+        let mut doubts = Vec::new();
+        for path in left_out.iter().filter(|one| one.why == Why::Derived).map(|one| &*one.path) {
+            // Of most tables only some sources are among the files, or none.
+            let of_sources = check(path, files, None, Reading::Published, true);
+            let texts = of_sources.map(|checked| texts(path, &checked)).unwrap_or_default();
+            let texts = texts.into_iter().map(|(row, text)| self.doubt_on(&row, text));
+            doubts.extend(texts.chain(self.rates_in(path)));
+        }
+        let notes: Vec<_> = doubts.iter().map(|doubt| (Some(doubt.arm), doubt.text.clone())).collect();
+        self.notes.splice(0..0, notes);
+        self.doubts.splice(0..0, doubts);
+    }
+
+    /// A doubt about the arm and the test that a row names, as far as it does.
+    fn doubt_on(&self, row: &str, text: String) -> Doubt {
+        let words: Vec<&str> = row.split(' ').collect();
+        let arm = self
+            .arms
+            .iter()
+            .position(|arm| words.iter().any(|word| [&arm.raw, &arm.name].contains(&&(*word).to_owned())));
+        let tests: Vec<String> =
+            words.iter().filter_map(|word| TestName::of_file(word)).map(|(_, test)| test.row()).collect();
+        let of_test = |step: &usize| tests.contains(&self.steps[*step].bare);
+        let steps: Vec<usize> = (0..self.steps.len()).filter(of_test).collect();
+        Doubt { arm: arm.unwrap_or(self.base), steps, repeat: None, text }
+    }
+
+    /// Rates that a table of figures per operation names, against those of the results.
+    fn rates_in(&self, path: &Path) -> Vec<Doubt> {
+        let is_of_metrics =
+            |opened: Opened| opened.format(path).is_ok_and(|format| format == Some(Format::MetricsTable));
+        let tables =
+            Opened::open(path).is_ok_and(is_of_metrics).then(|| read(path, parse_tables).ok()).flatten();
+        let mut doubts = Vec::new();
+        for table in tables.unwrap_or_default() {
+            let Some((_, test)) = TestName::of_file(&table.file) else { continue };
+            let Some(column) = table.columns.iter().position(|column| column == RATE) else { continue };
+            let of_test = || self.results.iter().filter(|one| self.steps[one.step].bare == test.row());
+            let is_of =
+                |one: &Placed, rate: Printed| rates_of_text(one).iter().any(|own| own.is(rate, DERIVED));
+            let is_arm = |one: &Placed, row: &MetricsRow| self.arms[one.arm].raw == row.arm;
+            for row in &table.absolute {
+                let Some(rate) = row.cells.get(column).and_then(|cell| Printed::of(cell)) else { continue };
+                let Some(own) = of_test().find(|one| is_arm(one, row)) else { continue };
+                let rates = rates_of_text(own);
+                if rates.is_empty() || of_test().any(|one| is_arm(one, row) && is_of(one, rate)) {
+                    continue;
+                }
+                let other = of_test().find(|one| is_of(one, rate)).map(|one| &self.arms[one.arm].name);
+                let other = other.map(|name| format!("; rows look exchanged: it is the rate of {name}"));
+                let text = format!(
+                    "{}: {RATE} is {} in {}, line {}, but {} in {}{}",
+                    test.row(),
+                    rate.value,
+                    path.display(),
+                    row.line,
+                    rates[0].value,
+                    self.sources[own.source].path,
+                    other.unwrap_or_default()
+                );
+                doubts.push(Doubt { arm: own.arm, steps: vec![own.step], repeat: None, text });
+            }
+        }
+        doubts
+    }
+}
+
+/// What differs in a table: a row, and a sentence.
+fn texts(path: &Path, checked: &Checked) -> Vec<(String, String)> {
+    let path = path.display();
+    let exchanged = checked.exchanged.iter().map(|one| {
+        let what = if one.are_rows { "rows" } else { "columns" };
+        let [first, second] = &one.names;
+        (
+            first.clone(),
+            format!("{path}: {what} look exchanged: {first} and {second} have each other's figures"),
+        )
+    });
+    let cells = checked.differences.iter().take(CELLS_MAX).map(|one| {
+        let text = format!(
+            "{path}, line {}: {} of {} is {}, but {} by what it was derived from",
+            one.line, one.column, one.row, one.published, one.computed
+        );
+        (one.row.clone(), text)
+    });
+    let more = checked.differences.get(CELLS_MAX).map(|one| {
+        let count = checked.differences.len() - CELLS_MAX;
+        (one.row.clone(), format!("{path}: {count} more cells differ: rqps import --check {path} names all"))
+    });
+    exchanged.chain(cells).chain(more).collect()
+}
