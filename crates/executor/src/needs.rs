@@ -170,7 +170,7 @@ mod tests {
         let places = distinct(["/mnt/nvme", "/mnt/nvme", "/mnt/xfs"].map(Path::new).to_vec());
         let file = message(Needs { data_bytes: 4 << 30, places, ..fits.clone() });
         assert!(
-            file.contains("writes 4.3 GB to /mnt/nvme, /mnt/xfs, where 2.1 GB are free: lower file_mb"),
+            file.contains("needs 4.3 GB in /mnt/nvme, /mnt/xfs, where 2.1 GB are free: lower file_mb"),
             "{file}"
         );
         let memory = message(Needs { cache_bytes: 100 << 30, ..fits });

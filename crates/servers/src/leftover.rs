@@ -128,6 +128,9 @@ impl DataDir {
     }
 }
 
+/// The marker's name until all of it is written, as [`rqps_builds::held_dir`] chooses it.
+const UNFINISHED_MARKER: &str = ".new-rqps.json";
+
 /// Whether there is a directory; refuses one that rqps did not make.
 fn is_ours(path: &Path) -> Result<bool> {
     let Ok(meta) = fs::symlink_metadata(path) else { return Ok(false) };
@@ -137,10 +140,10 @@ fn is_ours(path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a directory is empty or has only a marker, possibly half written.
+/// Whether a directory is empty or has only a marker, possibly half written: on a full disk it has not got its name.
 fn holds_marker_alone(dir: &Path) -> Result<bool> {
     let mut entries = fs::read_dir(dir).map_err(Error::file("list", dir))?.flatten();
-    Ok(entries.all(|entry| entry.file_name() == MARKER))
+    Ok(entries.all(|entry| [MARKER, UNFINISHED_MARKER].iter().any(|name| entry.file_name() == *name)))
 }
 
 /// Removes a directory with the marker last, so that after a crash the rest still counts as made by rqps.

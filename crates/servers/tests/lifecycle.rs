@@ -239,3 +239,13 @@ fn an_empty_cluster_is_kept_and_copied() {
     assert_ne!(created(&third), password);
     remove_data_dir(&own.with_extension("")).unwrap();
 }
+
+#[test]
+fn a_directory_whose_marker_was_not_finished_can_be_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let staging = dir.path().join("data.initdb");
+    fs::create_dir(&staging).unwrap();
+    fs::write(staging.join(".new-rqps.json"), "").unwrap();
+    remove_data_dir(&dir.path().join("data")).unwrap();
+    assert!(!staging.exists());
+}
