@@ -75,16 +75,14 @@ fn try_keep(data_dir: &DataDir, kept: &DataDir, user: &ServerUser) -> Result<()>
         let made = DirBuilder::new().recursive(true).mode(0o700).create(parent);
         made.map_err(Error::file("create", parent))?;
     }
-    let lock = kept.lock()?;
+    let _lock = kept.lock()?;
     if kept.marker().is_none() {
         remove_oldest(kept);
         if let Some(marker) = data_dir.marker() {
             copy_files(data_dir, kept, &marker, false, user, &AtomicBool::new(false))?;
         }
     }
-    kept.remove_lock()?;
-    drop(lock);
-    Ok(())
+    kept.remove_lock()
 }
 
 /// Makes room for one more beside `kept`. Who is copying one meanwhile creates its cluster anew.

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use rqps_builds::{Build, ServerUser};
+use rqps_builds::Build;
 
 use crate::config::Config;
 use crate::data_dir::{DataDir, Marker, make_private_dir, prepare_parent, write_marker};
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::launch::listen;
 use crate::new_data_dir::NewDataDir;
 use crate::server::Server;
-use crate::spec::{Applied, Listen, ServerSpec};
+use crate::spec::{Applied, ServerSpec};
 use crate::system::{Start, System};
 use crate::systems;
 
@@ -44,7 +44,8 @@ impl Server {
         data_dir.reap()?;
         data_dir.remove()?;
         let listen = listen(spec, data_dir.socket_dir())?;
-        let created = create(spec, &data_dir, &user, &listen, interrupted);
+        let start = Start { spec, data_dir: &data_dir, user: &user, listen: &listen };
+        let created = create(&start, interrupted);
         if created.is_err() {
             // Report the first error.
             let _cleaned = data_dir.remove().and_then(|()| data_dir.remove_lock());
@@ -53,30 +54,20 @@ impl Server {
     }
 }
 
-/// Copies the kept empty cluster into the data directory of `spec`, which must be absent, or creates one.
-fn create(
-    spec: &ServerSpec,
-    data_dir: &DataDir,
-    user: &ServerUser,
-    listen: &Listen,
-    interrupted: &AtomicBool,
-) -> Result<Applied> {
+/// Copies the kept empty cluster into the data directory, which must be absent, or creates one.
+fn create(start: &Start<'_>, interrupted: &AtomicBool) -> Result<Applied> {
+    let Start { spec, data_dir, user, .. } = *start;
     if empty::copy(spec, data_dir, user, interrupted)? {
-        return systems::get(spec.build.dbms).apply(&Start { spec, data_dir, user, listen });
+        return systems::get(spec.build.dbms).apply(start);
     }
-    let applied = init(spec, data_dir, user, listen, interrupted)?;
+    let applied = init(start, interrupted)?;
     empty::keep(spec, data_dir, user);
     Ok(applied)
 }
 
-/// Creates the data directory of `spec`, which must be absent. It appears only when complete.
-fn init(
-    spec: &ServerSpec,
-    data_dir: &DataDir,
-    user: &ServerUser,
-    listen: &Listen,
-    interrupted: &AtomicBool,
-) -> Result<Applied> {
+/// Creates the data directory, which must be absent. It appears only when complete.
+fn init(start: &Start<'_>, interrupted: &AtomicBool) -> Result<Applied> {
+    let Start { spec, data_dir, user, listen } = *start;
     let staging = data_dir.staging();
     let staged = staging.join("data");
     let marker = Marker { dbms: spec.build.dbms, build: spec.build.label() };

@@ -79,6 +79,7 @@ fn copy(from: &Path, to: &Path, interrupted: &AtomicBool) -> Result<Copied> {
     let _from_lock = from.lock()?;
     from.reap()?;
     systems::get(marker.dbms).check_shut_down(&from.path).map_err(|reason| cannot(&reason))?;
+    // Before anything of `to` is removed.
     from.password()?;
     let user = prepare_parent(&to)?;
     let _to_lock = to.lock()?;

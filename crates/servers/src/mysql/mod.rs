@@ -185,27 +185,17 @@ impl System for Mysql {
     }
 
     fn apply(&self, start: &Start<'_>) -> Result<Applied> {
-        let Start { spec, data_dir, user, listen } = *start;
-        let layout = Layout::find(&spec.build.root)?;
-        let settings = Settings {
-            build: &spec.build,
-            layout: &layout,
-            user,
-            data_dir: &data_dir.path,
-            temp_dir: data_dir.create_temp_dir(user)?,
-            instrumented: spec.instrument.is_some(),
-            placed: spec.cpus.is_some(),
-        };
-        settings.apply(&spec.config, listen, &data_dir.path.join(settings::FILE))
+        apply(start, &Layout::find(&start.spec.build.root)?)
     }
 
     fn command(&self, start: &Start<'_>) -> Result<ServerCommand> {
         let Start { spec, data_dir, .. } = *start;
-        let applied = self.apply(start)?;
+        let layout = Layout::find(&spec.build.root)?;
+        let applied = apply(start, &layout)?;
         start::forget_shut_down(&data_dir.path)?;
         let file = data_dir.path.join(settings::FILE);
         let arguments = vec![format!("--defaults-file={}", file.display()).into()];
-        Ok(ServerCommand { applied, program: Layout::find(&spec.build.root)?.server, arguments })
+        Ok(ServerCommand { applied, program: layout.server, arguments })
     }
 
     fn is_ready(&self, _data_dir: &Path, _build: &Build, _pid: u32, socket: &Path) -> bool {
@@ -225,6 +215,21 @@ impl System for Mysql {
     fn signals(&self) -> Signals {
         Signals { clean: Signal::TERM, quick: Signal::KILL, death: Signal::KILL }
     }
+}
+
+/// Writes the options of a server.
+fn apply(start: &Start<'_>, layout: &Layout) -> Result<Applied> {
+    let Start { spec, data_dir, user, listen } = *start;
+    let settings = Settings {
+        build: &spec.build,
+        layout,
+        user,
+        data_dir: &data_dir.path,
+        temp_dir: data_dir.create_temp_dir(user)?,
+        instrumented: spec.instrument.is_some(),
+        placed: spec.cpus.is_some(),
+    };
+    settings.apply(&spec.config, listen, &data_dir.path.join(settings::FILE))
 }
 
 /// The version up to its second number, with any prefix.
