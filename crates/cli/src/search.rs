@@ -7,7 +7,9 @@ use crate::kit::KIT;
 use crate::{Usage, out};
 use rqps_builds::Error as Builds;
 use rqps_executor::{Error, Execution, Finish, Resume};
+use rqps_plan::isolated::{block_seconds, loads_seconds};
 use rqps_plan::{Plan, parse_budget};
+use rqps_stats::Rules;
 use rqps_store::{RunFolder, Status};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,6 +35,12 @@ pub fn folder(context: &Context, name: &str, template: &Plan) -> anyhow::Result<
 pub fn budget(text: Option<&str>) -> Result<Option<Duration>, Usage> {
     let budget = text.map(parse_budget).transpose();
     budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 1h")))
+}
+
+/// Estimated seconds of a plan in blocks until its first verdicts.
+pub fn first_verdicts_seconds(plan: &Plan) -> f64 {
+    let blocks = Rules::default().looks[0].blocks as f64;
+    loads_seconds(plan) + blocks * block_seconds(plan, plan.workload.steps.len())
 }
 
 /// Says that the budget ended a search.

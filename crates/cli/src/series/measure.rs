@@ -6,10 +6,8 @@ use crate::context::Context;
 use crate::verbs::plan::check_plan;
 use crate::{out, search};
 use rqps_executor::{Error, Finish};
-use rqps_plan::isolated::{block_seconds, loads_seconds};
 use rqps_plan::{Arm, Plan};
 use rqps_report::SeriesLink;
-use rqps_stats::Rules;
 use rqps_store::{Run, RunFolder};
 
 /// Measures a link; returns why its later version can't be measured, if it can't.
@@ -79,12 +77,6 @@ fn record(journal: &mut Journal) -> anyhow::Result<()> {
     journal.write()
 }
 
-/// Estimated seconds of a link until its first verdicts.
-pub fn seconds(plan: &Plan) -> f64 {
-    let blocks = Rules::default().looks[0].blocks;
-    loads_seconds(plan) + blocks as f64 * block_seconds(plan, plan.workload.steps.len())
-}
-
 /// The plan of a link. Arms have the names of their versions; base is the earlier one, since verdicts are about what
 /// the later one changed.
 pub fn plan(template: &Plan, anchor: &Known, before: &Known, after: &Known) -> anyhow::Result<Plan> {
@@ -141,6 +133,6 @@ mod tests {
         );
         let first = plan(&template, &anchor, &anchor, &before).unwrap();
         assert_eq!((arms(&first), &*first.base), (["12.22", "16.15"].map(str::to_owned).to_vec(), "12.22"));
-        assert!(seconds(&link) > seconds(&first));
+        assert!(search::first_verdicts_seconds(&link) > search::first_verdicts_seconds(&first));
     }
 }

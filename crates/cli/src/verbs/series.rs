@@ -3,7 +3,7 @@
 use crate::args::SeriesArgs;
 use crate::context::Context;
 use crate::series::journal::Journal;
-use crate::series::measure::{measure, plan, read, resume, seconds};
+use crate::series::measure::{measure, plan, read, resume};
 use crate::series::versions::{Found, Known, find};
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_INCONCLUSIVE, Usage, out, search};
@@ -120,7 +120,7 @@ fn announce(journal: &Journal, template: &Plan, found: &Found) -> anyhow::Result
          continues",
         counted(versions.len(), "version"),
         versions.join(", "),
-        duration_text(seconds(&last) * missing as f64),
+        duration_text(search::first_verdicts_seconds(&last) * missing as f64),
         counted(missing, "link"),
     ));
     Ok(())

@@ -3,11 +3,13 @@
 use crate::args::UpgradeArgs;
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
+use crate::search::first_verdicts_seconds;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{Usage, out};
 use anyhow::Context as _;
 use rqps_model::Dbms;
 use rqps_plan::Plan;
+use rqps_plan::estimate::duration_text;
 use rqps_report::{Format, Screen};
 use rqps_servers::UnknownOption;
 use rqps_store::RunFolder;
@@ -49,6 +51,9 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         let config = adapted.path.display().to_string();
         plan.arms.iter_mut().filter(|arm| arm.name == NEW).for_each(|arm| arm.config.clone_from(&config));
     }
+    if args.plan.is_none() {
+        count_only_what_fits(&mut plan);
+    }
     let execution = super::run::begin_told(context, plan, context.made_results()?, &told)?;
     drop(adapted);
     super::run::execute_then(context, execution, |folder| {
@@ -64,6 +69,29 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         out::message(&format!("why         rqps explain {}", folder.display()));
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Leaves out counting instructions under valgrind if the budget has no time for it: three MySQL servers take longer to
+/// count than to measure.
+fn count_only_what_fits(plan: &mut Plan) {
+    let Some(seconds) = seconds_beyond_budget(plan).filter(|_| rqps_probe::counts_instructions().is_err())
+    else {
+        return;
+    };
+    if let Some(blocks) = &mut plan.isolated {
+        blocks.count_instructions = false;
+        out::message(&format!(
+            "costs are CPU time: counting instructions as well would take about {}; --budget {:.0}m allows for it",
+            duration_text(seconds),
+            (seconds / 60.0).ceil()
+        ));
+    }
+}
+
+/// The estimated seconds until the first verdicts, if they exceed the budget.
+fn seconds_beyond_budget(plan: &Plan) -> Option<f64> {
+    let seconds = first_verdicts_seconds(plan);
+    plan.budget.filter(|budget| seconds > budget.as_secs_f64()).map(|_| seconds)
 }
 
 /// A config that exists until the run has its own copy.
@@ -151,4 +179,24 @@ fn print(context: &Context, folder: &Path) -> anyhow::Result<()> {
     let run = RunFolder::open(folder)?;
     out::print_line(&rqps_report::upgrade(&run, context.format, context.screen())?)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upgrade_of_postgres_has_time_to_count_instructions_and_one_of_mysql_has_not() {
+        let beyond = |[old, new]: [&str; 2], budget| {
+            let arm = |arm, build| BuildArg { argument: "OLD", arm, build };
+            let tests = &[];
+            let arms = [arm(OLD, old), arm(NEW, new)];
+            let two = TwoBuilds { name: "upgrade", plan: PLAN, arms, config: None, tests, budget };
+            seconds_beyond_budget(&two.plan().unwrap())
+        };
+        assert_eq!(beyond(["postgres-17", "postgres-18"], None), None);
+        let mysql = ["mysql-8.0.31", "mysql-9.7"];
+        assert!(beyond(mysql, None).unwrap() > 15.0 * 60.0);
+        assert_eq!(beyond(mysql, Some("1h")), None);
+    }
 }

@@ -134,7 +134,7 @@ impl Blocks<'_> {
             servers.put(active);
         }
         let mut arms = servers.in_order(&drawn.starts);
-        let warmed = warm_together(self.setup.driver, &arms, &self.setup.plan);
+        let warmed = warm_together(self.setup.driver, &arms, &self.setup.plan, control);
         for (arm, warmed) in arms.iter_mut().zip(warmed) {
             let frozen = warmed.and_then(|()| Ok(arm.instance.freeze()?));
             frozen.map_err(|error| arm.failed("warm-up", error, control))?;
@@ -283,8 +283,14 @@ impl Blocks<'_> {
 /// Reads the tables of all arms at the same time. When servers were started and warmed one after the other,
 /// the first took 1.25 % more CPU time per point query than the fifth, presumably since it got the most
 /// fragmented memory.
-fn warm_together(driver: &dyn Driver, arms: &[&mut ActiveArm], plan: &Plan) -> Vec<Result<()>> {
-    in_parallel(arms.iter().map(|arm| || driver.warm(plan, arm, WARM_ROWS_MAX)))
+fn warm_together(
+    driver: &dyn Driver,
+    arms: &[&mut ActiveArm],
+    plan: &Plan,
+    control: &mut RunControl<'_>,
+) -> Vec<Result<()>> {
+    let works = arms.iter().map(|arm| || driver.warm(plan, arm, WARM_ROWS_MAX));
+    in_parallel(works, |elapsed_s| control.progress.action_progress("warm-up", elapsed_s, None))
 }
 
 /// Range of `draws` of a block, which has at most 64 windows of a test.

@@ -17,6 +17,7 @@ use rqps_plan::isolated::BlockPlan;
 use rqps_plan::{Plan, StepDef};
 use rqps_servers::{Instrument, instrument};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// Server CPU time that the counted events of a test would take without an instrument. Under valgrind they
@@ -145,18 +146,22 @@ impl Blocks<'_> {
         (block, tests, log): (u32, &[&StepDef], &LogPerEvent),
         context: &BlockContext<'_>,
         dir: &Path,
-        control: &RunControl<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<Vec<(String, Vec<Counted>)>> {
         let (plan, driver) = (&self.setup.plan, self.setup.driver);
-        let stop = control.stop;
+        let (stop, sessions) = (control.stop, &AtomicUsize::new(0));
         let one = |lane: usize, arm: &ActiveArm| -> Result<Vec<Counted>> {
             let _pinned = context.data.pin(1, lane as u32)?;
             driver.warm(plan, arm, WARM_ROWS_MAX)?;
-            let lane = Lane { plan, driver, arm, dir, stop, context, block, log };
+            let lane = Lane { plan, driver, arm, dir, stop, context, block, log, sessions };
             lane.count(tests)
         };
         let one = &one;
-        let counted = in_parallel(started.iter().enumerate().map(|(lane, arm)| move || one(lane, arm)));
+        let lanes = started.iter().enumerate().map(|(lane, arm)| move || one(lane, arm));
+        let counted = in_parallel(lanes, |elapsed_s| {
+            let doing = format!("{} sessions in", sessions.load(Ordering::Relaxed));
+            control.progress.action_progress(&doing, elapsed_s, None);
+        });
         control.check()?;
         let mut all = Vec::new();
         for (mut arm, counted) in started.into_iter().zip(counted) {

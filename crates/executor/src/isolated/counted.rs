@@ -23,6 +23,7 @@ use rqps_servers::{ThreadCounter, instrument};
 use rqps_store::{Count, Measured, Observation, Placement, Run};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Most events of the short session: enough to choose query plans and fill caches.
@@ -75,10 +76,12 @@ pub(super) struct Lane<'a> {
     pub driver: &'a dyn Driver,
     pub arm: &'a ActiveArm,
     pub dir: &'a Path,
-    pub stop: &'a std::sync::atomic::AtomicBool,
+    pub stop: &'a AtomicBool,
     pub context: &'a BlockContext<'a>,
     pub block: u32,
     pub log: &'a LogPerEvent,
+    /// Sessions that ended so far, on all servers.
+    pub sessions: &'a AtomicUsize,
 }
 
 /// Cost of a session or of an event.
@@ -231,7 +234,9 @@ impl Lane<'_> {
         let job = Job { yields_cpu: true, ..Job::of_work(self.plan, &step, draws, work) };
         let mut window = self.driver.prepare(job, self.arm, admin)?;
         let failed = |source| Error::Step { arm: self.arm.name.clone(), step: step.name.clone(), source };
-        window.run(observer).map_err(failed).map(|_| ())
+        window.run(observer).map_err(failed)?;
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
     fn instructions(
@@ -258,7 +263,7 @@ impl Lane<'_> {
             if let Some(instructions) = instrument::instructions_of(self.dir, observer.pid)? {
                 return Ok(instructions);
             }
-            if since.elapsed() > EXIT_TIMEOUT || self.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            if since.elapsed() > EXIT_TIMEOUT || self.stop.load(Ordering::Relaxed) {
                 return Err(not_counted());
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -312,7 +317,7 @@ struct SessionFinder<'a> {
     pid: u32,
     threads: Option<SessionThread>,
     arm: &'a ActiveArm,
-    stop: &'a std::sync::atomic::AtomicBool,
+    stop: &'a AtomicBool,
 }
 
 impl Observer for SessionFinder<'_> {
@@ -336,7 +341,7 @@ impl Observer for SessionFinder<'_> {
     fn progress(&mut self, _phase: &'static str, _elapsed_s: f64, _events: u64) {}
 
     fn cancelled(&mut self) -> bool {
-        self.stop.load(std::sync::atomic::Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed)
     }
 
     fn end_statements(&mut self) {

@@ -12,7 +12,10 @@ use crate::system::System;
 use rqps_builds::{CpuSet, Pinned, pin_this_thread};
 use rqps_servers::{HowCopied, Instrument, ServerSpec};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 /// Rows of each table that are read before a block's first window: more do not fit into memory anyway.
 pub(crate) const WARM_ROWS_MAX: u64 = 50_000_000;
@@ -101,7 +104,7 @@ impl Data {
         blocks: &Blocks<'_>,
         arm: usize,
         options: StartOptions<'_>,
-        control: &RunControl<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<ActiveArm> {
         let mut started = self.start_together(blocks, &[(arm, options)], control)?;
         started.pop().ok_or(Error::Interrupted)
@@ -112,7 +115,7 @@ impl Data {
         &self,
         blocks: &Blocks<'_>,
         arms: &[(usize, StartOptions<'_>)],
-        control: &RunControl<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<Vec<ActiveArm>> {
         for (arm, options) in arms.iter().filter(|(_, options)| !options.reuses_data) {
             control.check()?;
@@ -121,10 +124,12 @@ impl Data {
         let specs: Vec<(usize, ServerSpec)> =
             arms.iter().map(|(arm, options)| (*arm, self.spec(blocks, *arm, options))).collect();
         let stop = control.stop;
-        let opened = in_parallel(specs.iter().map(|(arm, spec)| {
+        let works = specs.iter().map(|(arm, spec)| {
             let system = blocks.setup.ingredients[*arm].system;
             move || system.open(spec, stop)
-        }));
+        });
+        let opened =
+            in_parallel(works, |elapsed_s| control.progress.action_progress("start", elapsed_s, None));
         let started: Result<Vec<ActiveArm>> = opened
             .into_iter()
             .zip(&specs)
@@ -165,10 +170,30 @@ impl Data {
     }
 }
 
-/// Runs each work in a thread of its own. Results are in the order of `works`. Panics if one of them panics.
-pub(super) fn in_parallel<T: Send, W: FnOnce() -> T + Send>(works: impl Iterator<Item = W>) -> Vec<T> {
+/// How often [`in_parallel`] tells that it still waits.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Runs each work in a thread of its own; meanwhile, tells every second how many seconds it has waited. Results are in
+/// the order of `works`. Panics if one of them panics.
+pub(super) fn in_parallel<T: Send, W: FnOnce() -> T + Send>(
+    works: impl Iterator<Item = W>,
+    mut waiting: impl FnMut(f64),
+) -> Vec<T> {
+    let began = Instant::now();
     std::thread::scope(|scope| {
-        let started: Vec<_> = works.map(|work| scope.spawn(work)).collect();
+        let (running, ended) = mpsc::channel::<Infallible>();
+        let started = works.map(|work| {
+            let running = running.clone();
+            scope.spawn(move || {
+                let _running = running;
+                work()
+            })
+        });
+        let started: Vec<_> = started.collect();
+        drop(running);
+        while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            waiting(began.elapsed().as_secs_f64());
+        }
         let ended = started.into_iter().map(std::thread::ScopedJoinHandle::join);
         ended.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
