@@ -27,10 +27,30 @@ pub struct Progress {
     title: String,
     name_width: usize,
     arm_width: usize,
-    /// Share done and seconds left, in a run without a fixed number of actions.
-    overall: Option<(f64, Option<f64>)>,
+    /// With the time of the estimate.
+    overall: Option<(Overall, Instant)>,
     /// When the last line was written.
     said_at: Cell<Instant>,
+}
+
+/// The estimate of a run without a fixed number of actions.
+#[derive(Clone, Copy)]
+struct Overall {
+    share: f64,
+    seconds_left: Option<f64>,
+}
+
+impl Overall {
+    /// The estimate this many seconds later, if all went as estimated. Once those left are over, nobody knows.
+    fn after(self, elapsed_s: f64) -> Self {
+        match self.seconds_left {
+            Some(left) if elapsed_s < left => {
+                let share = self.share + (1.0 - self.share) * elapsed_s / left;
+                Self { share, seconds_left: Some(left - elapsed_s) }
+            }
+            _ => Self { seconds_left: None, ..self },
+        }
+    }
 }
 
 impl Progress {
@@ -88,9 +108,13 @@ impl Progress {
     }
 
     fn draw(&self, detail: &str) {
-        if let Some((share, left)) = self.overall {
-            self.bar.set_position((1000.0 * share.clamp(0.0, 1.0)) as u64);
-            let left = left.map(|seconds| format!("  {} left", duration_text(seconds))).unwrap_or_default();
+        if let Some((overall, since)) = self.overall {
+            let now = overall.after(since.elapsed().as_secs_f64());
+            self.bar.set_position((1000.0 * now.share.clamp(0.0, 1.0)) as u64);
+            let left = now
+                .seconds_left
+                .map(|seconds| format!("  {} left", duration_text(seconds)))
+                .unwrap_or_default();
             self.show(&format!("{}  {detail}{left}", self.title));
             return;
         }
@@ -142,7 +166,7 @@ impl RunProgress for Progress {
     }
 
     fn overall(&mut self, share: f64, seconds_left: Option<f64>) {
-        self.overall = Some((share, seconds_left));
+        self.overall = Some((Overall { share, seconds_left }, Instant::now()));
         self.draw("");
     }
 
@@ -172,4 +196,17 @@ pub fn with_spinner<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let done = work();
     spinner.finish_and_clear();
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_counts_down_until_it_is_over() {
+        let told = Overall { share: 0.4, seconds_left: Some(60.0) };
+        let half = told.after(30.0);
+        assert!((half.share - 0.7).abs() < 1e-9 && half.seconds_left == Some(30.0));
+        assert_eq!(told.after(61.0).seconds_left, None);
+    }
 }

@@ -406,7 +406,7 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
     let mut footnotes = vec![
         format!(
-            "regression: worse than base; improvement: better; between identical arms at most {} of verdicts are false \
+            "regression: worse than base; improvement: better; between identical arms about {} of verdicts are false \
              alarms. mixed: it changed, and another resource changed in the other direction. same: the difference is \
              smaller than what matters. inconclusive: none of these could be established; it does not mean the same",
             words::percent(rules.alpha)
