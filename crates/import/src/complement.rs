@@ -263,6 +263,18 @@ fn add(loaded: &mut [Loaded], file: usize, text: Text) -> Result<()> {
                 ),
             });
         }
+        let is_whole = of_log == of_run || part.is_sample || part.histograms.is_empty();
+        if !is_whole {
+            return Err(Error::Contradiction {
+                path,
+                line: 1,
+                why: format!(
+                    "it has {of_log} of the {of_run} transactions in {}, without gaps between them: the log is cut off; give it whole, \
+                     or leave it out",
+                    to.given.path.display()
+                ),
+            });
+        }
         // A log that is a sample (--sampling-rate) has latencies, but not all transactions of a second.
         if run.series.is_empty() && (of_log == of_run || part.histograms.is_empty()) {
             run.series = part.series;

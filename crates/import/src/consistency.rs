@@ -62,8 +62,9 @@ fn of_base(Odd { mut doubt, repeats }: Odd) -> Doubt {
 /// Versions that are out of line. What each repeat shows anew is no mistake in a figure, and only told.
 fn unrepeated(assembled: &Assembled, all: Vec<Odd>, repeated: &mut Findings) -> Vec<Doubt> {
     let mut doubts = Vec::new();
-    for Odd { doubt, repeats } in all {
+    for Odd { mut doubt, repeats } in all {
         let Some(count) = repeats else {
+            doubt.text.push_str("; is it so again when measured anew?");
             doubts.push(doubt);
             continue;
         };
@@ -87,7 +88,7 @@ fn schedules(assembled: &Assembled) -> Vec<Doubt> {
     let doubt = |((arm, option), steps): ((usize, &str), BTreeSet<usize>)| {
         let text = format!(
             "the rate was set by {option}: it is that schedule, not what the server can do, so there is no verdict on it; \
-             compare latencies, or measure without that option"
+             compare latencies (`rqps show RUN --published` has the printed ones), or measure without that option"
         );
         Doubt { arm, steps: steps.into_iter().collect(), repeat: None, text }
     };

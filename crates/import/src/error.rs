@@ -40,6 +40,11 @@ pub enum Error {
         first.display(), second.display()
     )]
     LooksLikeACopy { first: PathBuf, second: PathBuf },
+    #[error(
+        "{}: a run of rqps, not results of another program: `rqps show`, `report` and `compare` take it as it is",
+        .0.display()
+    )]
+    OwnRun(PathBuf),
     #[error("{}: given twice; give each result once", .0.display())]
     GivenTwice(PathBuf),
     #[error(
@@ -122,6 +127,12 @@ pub enum Error {
         table.display()
     )]
     NoSource { table: PathBuf },
+    /// Sources that have the same place in a table.
+    #[error(
+        "{}: several of the files given have {what}, with other figures, and which of them the table was made of cannot be told: \
+         {paths}; give only the table's own sources", table.display()
+    )]
+    SeveralSources { table: PathBuf, what: String, paths: String },
     #[error("{what}: not among the files given; {remedy}")]
     Missing { what: String, remedy: String },
     /// The disk is full: no part of the import is kept.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rqps_store::Source;
 
-use crate::arms::{ArmRule, Arms};
+use crate::arms::{ArmRule, Arms, version_numbers};
 use crate::error::{Error, Result};
 use crate::formats::{Format, rates_table, sysbench};
 use crate::loaded::Loaded;
@@ -104,9 +104,10 @@ impl Gathered {
         Ok(date)
     }
 
-    /// Fills in what files tell of their arms, where names do not and all files agree.
+    /// Fills in what files tell of their arms, where names do not. A file that tells nothing, as those of sysbench,
+    /// contradicts nothing.
     ///
-    /// Returns the arms whose files do not, with their sources that tell something, and why.
+    /// Returns the arms whose files tell something else than their names, with these files, and what.
     pub fn identify(arms: &mut Arms, found: &[Found], sources: &[Source]) -> Vec<Disagreement> {
         let mut disagreements = Vec::new();
         for (index, arm) in arms.all.iter_mut().enumerate() {
@@ -118,33 +119,43 @@ impl Gathered {
             let is_other = |told: &str, known: &str| told != known && (told, known) != ("mysql", "mariadb");
             let told_other = |told: &str| known.is_some_and(|known| is_other(told, known));
             let other = telling().find(|one| one.measurement.dbms.as_deref().is_some_and(told_other));
-            // sysbench does not tell what it measured.
-            let is_silent = |one: &&Found| {
-                let is_of_dbms = one.measurement.work.as_ref().is_some_and(|work| work.queries.is_some());
-                is_of_dbms && one.measurement.dbms.is_none() && known.is_none()
-            };
-            let other = other.or_else(|| of_arm().find(is_silent));
-            if let (Some(other), Some(one)) =
-                (other, other.filter(|_| known.is_some()).or_else(|| telling().next()))
-            {
-                let told = |text: &Option<String>| text.clone().unwrap_or_default();
+            let told = |text: &Option<String>| text.clone().unwrap_or_default();
+            let (name, raw) = (arm.name.clone(), arm.raw.clone());
+            let rule = |one: &Found| {
                 let (dbms, version) = (told(&one.measurement.dbms), told(&one.measurement.version));
-                let path = |one: &Found| &sources[one.source].path;
-                let against = match known {
-                    Some(known) => format!("the arm is of {known}"),
-                    None => format!("{} does not tell", path(other)),
-                };
+                format!("--arm '{raw}={dbms}:{}'", if version.is_empty() { "VERSION" } else { &version })
+            };
+            let server = |one: &Found| {
+                let text = format!("{} {}", told(&one.measurement.dbms), told(&one.measurement.version));
+                text.trim().to_owned()
+            };
+            if let (Some(other), Some(known)) = (other, known) {
                 let text = format!(
-                    "{} is of {}, {against}: take out what is not of this arm, or say what all of it is of, such as --arm \
-                     '{}={dbms}:{}'",
-                    path(one),
-                    format!("{dbms} {version}").trim(),
-                    arm.raw,
-                    if version.is_empty() { "VERSION" } else { &version }
+                    "{} is of {}, the arm is of {known}: take out what is not of this arm, or say what all of it is of, such as \
+                     {}",
+                    sources[other.source].path,
+                    server(other),
+                    rule(other)
                 );
                 let sources = telling().map(|one| one.source).collect();
                 disagreements.push(Disagreement { arm: index, sources, text });
                 continue;
+            }
+            let is_of_other = |one: &&Found| {
+                let told = one.measurement.version.as_deref();
+                told.is_some_and(|told| are_other_versions(told, &identity.version))
+            };
+            let of_other: Vec<&Found> = telling().filter(is_of_other).collect();
+            if let Some(first) = of_other.first() {
+                let text = format!(
+                    "{} was measured on a server {}, but the arm is called {name}: was it the right server (host, port)? If so, \
+                     say what the arm is: {}",
+                    sources[first.source].path,
+                    server(first),
+                    rule(first)
+                );
+                let sources = of_other.iter().map(|one| one.source).collect();
+                disagreements.push(Disagreement { arm: index, sources, text });
             }
             for one in telling() {
                 fill(&mut identity.dbms, &one.measurement.dbms);
@@ -155,7 +166,13 @@ impl Gathered {
     }
 }
 
-/// Files of an arm that tell another DBMS than its name, or than files that tell none.
+/// Whether two versions differ in a number that both have: `17` is also `17.2`.
+fn are_other_versions(one: &str, other: &str) -> bool {
+    let numbers = version_numbers(one).zip(version_numbers(other));
+    numbers.is_some_and(|(one, other)| one.iter().zip(&other).any(|(one, other)| one != other))
+}
+
+/// Files of an arm that tell another DBMS or version than its name.
 pub struct Disagreement {
     pub arm: usize,
     pub sources: BTreeSet<usize>,

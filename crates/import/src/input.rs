@@ -27,6 +27,8 @@ const FILES_MAX: usize = 100_000;
 const DEPTH_MAX: usize = 16;
 /// Threads of a pgbench: a larger number at the end of a name is a process.
 const THREADS_MAX: u32 = 1000;
+/// The database of a run of rqps, as previous imports are.
+const RUN: &str = "run.db";
 /// What editors and spreadsheets put before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -130,6 +132,11 @@ fn walk(path: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
             "{}: too many directories in each other, or files",
             path.display()
         )));
+    }
+    // Of a run of rqps one file is enough to say that it is left out.
+    if path.join(RUN).is_file() {
+        found.push(path.join(RUN));
+        return Ok(());
     }
     for entry in fs::read_dir(path).map_err(Error::read(path))? {
         let entry = entry.map_err(Error::read(path))?;
@@ -250,6 +257,8 @@ struct Gathered {
     quiet: Vec<PathBuf>,
     /// Tables that were computed from results.
     derived: Vec<(PathBuf, Broken)>,
+    /// Runs of rqps.
+    runs: Vec<PathBuf>,
 }
 
 /// Reads files, each content once. Tables that are computed from results are left out where there are results.
@@ -261,9 +270,12 @@ pub fn load_all(files: &[Given], format: Option<Format>, skip_unknown: bool) -> 
     for group in with_threads(files) {
         gathered.load(&group, format)?;
     }
-    let Gathered { mut all, unknown, quiet, derived } = gathered;
+    let Gathered { mut all, unknown, quiet, derived, runs } = gathered;
     if !(unknown.is_empty() || skip_unknown) {
         return Err(Error::unknown(unknown));
+    }
+    if let (Some(run), true) = (runs.first(), all.is_empty()) {
+        return Err(Error::OwnRun(run.clone()));
     }
     if let (Some((path, broken)), true) = (derived.first(), all.is_empty()) {
         return Err(broken.clone().in_file(path));
@@ -284,7 +296,8 @@ pub fn load_all(files: &[Given], format: Option<Format>, skip_unknown: bool) -> 
     let unknown = unknown.into_iter().map(|one| LeftOut { path: one.path, why: Why::NotUnderstood });
     let quiet = quiet.into_iter().map(|path| LeftOut { path, why: Why::Quiet });
     let derived = derived.into_iter().map(|path| LeftOut { path, why: Why::Derived });
-    Ok((all, unknown.chain(quiet).chain(derived).collect()))
+    let runs = runs.into_iter().map(|path| LeftOut { path, why: Why::OwnRun });
+    Ok((all, unknown.chain(quiet).chain(derived).chain(runs).collect()))
 }
 
 /// Files that may be the logs of a pgbench's threads, or one file.
@@ -340,6 +353,10 @@ impl Gathered {
     fn load(&mut self, group: &Group<'_>, format: Option<Format>) -> Result<()> {
         let [given, others @ ..] = &group.files[..] else { return Ok(()) };
         let path = &given.path;
+        if path.ends_with(RUN) {
+            self.runs.push(path.parent().unwrap_or(path).to_owned());
+            return others.iter().try_for_each(|other| self.load(&Group::one(other), format));
+        }
         let opened = Opened::open(path)?;
         let found = match format {
             Some(format) => Some(format),

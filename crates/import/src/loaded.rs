@@ -59,4 +59,6 @@ pub enum Why {
     Quiet,
     /// It was computed from results that are among the files.
     Derived,
+    /// A run of rqps, such as a previous import.
+    OwnRun,
 }

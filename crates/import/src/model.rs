@@ -93,6 +93,8 @@ pub struct Measurement {
     pub stacks: Option<String>,
     /// The option that set the rate, which tells nothing of the server then.
     pub schedule: Option<&'static str>,
+    /// Whether a log has only some of the transactions.
+    pub is_sample: bool,
     /// What time figures of the host are of.
     pub sampled: Option<Sampled>,
     /// Line of the rate, from 1.

@@ -11,6 +11,8 @@ pub static WRITES: Group = Group::new(3, "write", "writes", "writes");
 /// Tests that come with several ranges, so that the range is part of their name.
 const WITH_RANGES: [&str; 3] = ["random-points", "read-only", "read-write"];
 const PHASES: [&str; 3] = ["pre", "warm", "warmpre"];
+/// What the name of a step begins with that prepares a test: it has a rate of its own.
+const PREPARES: &str = "prepare.";
 
 /// An arm as the name of its directory tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +107,7 @@ impl TestName {
     pub fn of_file(name: &str) -> Option<(String, Self)> {
         let name = name.strip_suffix(".gz").unwrap_or(name);
         let rest = name.strip_prefix("sb.")?;
-        let rest = rest.strip_prefix("prepare.").unwrap_or(rest);
+        let (prepares, rest) = rest.strip_prefix(PREPARES).map_or(("", rest), |rest| (PREPARES, rest));
         let mut places = rest.match_indices(".range").map(|(at, _)| at);
         let at = places.find(|at| rest[at + 6..].starts_with(|c: char| c.is_ascii_digit()))?;
         let range = rest[at + 6..].split('.').next()?.parse().ok()?;
@@ -114,9 +116,9 @@ impl TestName {
             Some(last) if PHASES.contains(last) => parts.pop().unwrap_or_default(),
             _ => "",
         };
-        let test = parts.pop()?.to_owned();
-        (!parts.is_empty() && !test.is_empty())
-            .then(|| (parts.join("."), Self { test, phase: phase.to_owned(), range: Some(range) }))
+        let test = parts.pop()?;
+        let name = Self { test: format!("{prepares}{test}"), phase: phase.to_owned(), range: Some(range) };
+        (!parts.is_empty() && !test.is_empty()).then(|| (parts.join("."), name))
     }
 
     /// The name in published tables.
@@ -212,5 +214,8 @@ mod tests {
         assert_eq!(TestName::of_row("lookup_range=small").row(), "lookup_range=small");
         assert_eq!(file.row(), "range-notcovered-si.pre_range=100");
         assert_eq!(TestName::of_file("sb.o.pgvac"), None);
+        let (kind, prepared) = TestName::of_file("sb.prepare.met.point-query.warm.range100.pk1").unwrap();
+        assert_eq!((kind.as_str(), prepared.row()), ("met", "prepare.point-query.warm_range=100".to_owned()));
+        assert_eq!(TestName::of_row(&prepared.row()), prepared);
     }
 }

@@ -28,7 +28,7 @@ pub fn is_standard_error(path: &Path) -> bool {
 
 /// Endings of files that say nothing about the test.
 fn is_ending(end: &str) -> bool {
-    let known = ["gz", "txt", "log", "out", "err", "csv", "json", "tsv", "progress"];
+    let known = ["gz", "txt", "log", "out", "err", "csv", "json", "tsv", "progress", "agg"];
     known.contains(&end) || ["vmstat", "iostat", "vm", "io", "perf", "svg", "summary"].contains(&end)
 }
 

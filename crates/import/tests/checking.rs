@@ -455,3 +455,48 @@ fn exchanged_rows_of_a_table_that_is_left_out_are_named() {
     let found = doubts(&cell);
     assert!(found.len() == 1 && found[0].contains("c relative is 2.00, but 2.25 by what"), "{found:#?}");
 }
+
+/// The figures of a step that prepares another one are beside those of that one.
+#[test]
+fn a_step_that_prepares_another_is_not_held_against_its_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let rates = "col-1 : a\ncol-2 : b\ncol-3 : c\n\n900\t800\t700\tscan.warm_range=100\n";
+    fs::write(dir.path().join("qps.abs.all"), rates).unwrap();
+    let table = metrics("0.000200").replace("sb.met.scan.", "sb.prepare.met.scan.warm.");
+    assert!(table.contains("sb.prepare.met.scan.warm.range100"), "{table}");
+    fs::write(dir.path().join("o.met.all"), table).unwrap();
+    let given = files(&[dir.path().display().to_string()]).unwrap();
+    let (loaded, left_out) = load_all(&given, None, false).unwrap();
+    let mut assembled = Assembled::new(loaded, &Choices::default()).unwrap();
+    assembled.examine_tables(&left_out, &given);
+    assert_eq!(assembled.doubts, []);
+}
+
+/// Whichever is given first, none of several sources of a place is taken.
+#[test]
+fn several_sources_of_one_place_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let ratios = table(dir.path(), "qps.rel.tsv", RATIOS, &["2.00\tx"]);
+    let one = table(dir.path(), "one.tsv", RATES, &["100\t200\t300\tx", "100\t150\t300\ty"]);
+    let other = table(dir.path(), "other.tsv", RATES, &["100\t210\t300\tx"]);
+    for sources in [[&one, &other], [&other, &one]] {
+        let error = checked(&ratios, &sources).unwrap_err().to_string();
+        for part in ["several of the files given have x of b, with other figures", "one.tsv", "other.tsv"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+    // What the table does not have may differ, and what is the same is one.
+    let other = table(dir.path(), "other.tsv", RATES, &["100\t200\t310\tx", "100\t160\t300\ty"]);
+    assert_eq!(checked(&ratios, &[&one, &other]).unwrap().equal, 1);
+    // The step of a table of the Insert Benchmark.
+    let write = |name: &str, text: String| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let rows = format!("{COLUMNS}{}{}", inserted("a", 100), inserted("b", 200));
+    let ratios = write("rel.qr100.L1", format!("{COLUMNS}2.00\t1\t1.00\t1.00\tb\n"));
+    assert_eq!(checked(&ratios, &[&write("mrg.qr100.L1", rows.clone())]).unwrap().equal, 4);
+    let error = checked(&ratios, &[&write("mrg.qp100.L2", rows)]).unwrap_err().to_string();
+    assert!(error.contains("give the mrg file of the same step"), "{error}");
+}

@@ -124,6 +124,51 @@ fn a_log_of_no_run_is_no_result() {
     for part in ["lg.3587", "50 transactions", "run-1.txt with 105", "cut off"] {
         assert!(error.contains(part), "{part}: {error}");
     }
+    // Of the same name: it is no sample, which has gaps.
+    fs::remove_file(dir.path().join("lg.3587")).unwrap();
+    let half: Vec<&str> = log.lines().take(50).collect();
+    fs::write(dir.path().join("run-1.log"), half.join("\n") + "\n").unwrap();
+    let error = import(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("it has 50 of the 105 transactions") && error.contains("cut off"), "{error}");
+    let sample: String = log.lines().step_by(2).map(|line| format!("{line}\n")).collect();
+    fs::write(dir.path().join("run-1.log"), sample).unwrap();
+    assert!(import(dir.path()).is_ok());
+}
+
+/// The banner and the progress, but no result: pgbench was killed.
+#[test]
+fn a_run_of_pgbench_that_was_killed_is_no_result() {
+    let banner = "pgbench (15.18 (Debian 15.18-0+deb12u1), server 16.15)\n";
+    let progress = own("pgbench-15.progress.txt");
+    let killed = format!("{banner}{progress}");
+    let ended = format!("pgbench (PostgreSQL) 15.18\n{progress}{}", own("pgbench-15.out.txt"));
+    for text in
+        [killed.clone(), format!("{killed}{ended}"), format!("{ended}{killed}"), format!("{ended}{banner}")]
+    {
+        let error = refused("run-3.log", &text);
+        assert!(error.contains("run-3.log, line ") && error.contains("the file is cut off"), "{error}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for text in [ended, progress] {
+        fs::write(dir.path().join("run-1.log"), text).unwrap();
+        assert_eq!(import(dir.path()).unwrap().0.results.len(), 1);
+    }
+}
+
+/// The default directory of results is in the one that is imported again.
+#[test]
+fn previous_imports_are_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("run-1.txt"), own("pgbench-15.out.txt")).unwrap();
+    let (assembled, _) = import(dir.path()).unwrap();
+    let results = dir.path().join("results");
+    let folder = rqps_import::write_run(&assembled, &results, "first").unwrap();
+    fs::write(folder.join("report.html"), "<html>").unwrap();
+    let (loaded, left_out) = load_all(&files(&[dir.path()]).unwrap(), None, false).unwrap();
+    let left_out: Vec<_> = left_out.into_iter().map(|one| (one.path, one.why)).collect();
+    assert_eq!((loaded.len(), left_out), (1, vec![(folder, rqps_import::Why::OwnRun)]));
+    let error = import(&results).unwrap_err().to_string();
+    assert!(error.contains("a run of rqps, not results of another program"), "{error}");
 }
 
 #[test]

@@ -270,6 +270,19 @@ fn sessions_are_told_from_versions() {
     assert!(has(&["quirk vmstat-samples", "% too low"]), "{found:#?}");
 }
 
+/// A table has the figures of a step that prepares a test, which are others than the test's.
+#[test]
+fn published_tables_beside_their_sources_are_right() {
+    let Some(root) = fixtures() else { return };
+    let paths = ["published", "x.my8406_rel_o2nofp.z12a_c8r32.pk1", "x.my8407_rel_o2nofp.z12a_c8r32.pk1"];
+    let paths = paths.map(|path| root.join("sysbench").join(path).display().to_string());
+    let given = files(&paths).unwrap();
+    let (loaded, left_out) = load_all(&given, None, false).unwrap();
+    let mut assembled = Assembled::new(loaded, &Choices::default()).unwrap();
+    assembled.examine_tables(&left_out, &given);
+    assert_eq!(assembled.doubts, []);
+}
+
 /// Two versions are out of line in both repeats: those are no mistakes of measurement, and worth a remark all the more.
 #[test]
 fn tables_that_are_right_get_no_other_remark() {

@@ -51,6 +51,15 @@ fn sysbench_with_intervals_and_a_histogram() {
     assert_eq!(value(&cpu, "latency_p99_ms"), 36.24);
 }
 
+/// The progress with `--progress-timestamp`, of a run that began then.
+fn progress_at(began_s: f64) -> String {
+    let text = fs::read_to_string(path("pgbench-15.progress.txt")).unwrap();
+    let second = |text: String, s: u32| {
+        text.replace(&format!("progress: {s}.0 s"), &format!("progress: {:.3} s", began_s + f64::from(s)))
+    };
+    (1..=4).fold(text, second)
+}
+
 #[test]
 fn pgbench_in_all_its_forms() {
     let (format, text) = only("pgbench-15.out.txt");
@@ -68,6 +77,10 @@ fn pgbench_in_all_its_forms() {
     let (_, progress) = only("pgbench-15.progress.txt");
     let (transactions, us, _) = work(&progress);
     assert!((transactions - 1488.0).abs() < 5.0 && us == 4_000_000, "{transactions} in {us} us");
+    let stamped = progress_at(1_795_757_318.0);
+    let document = Format::Pgbench.parse(stamped.as_bytes()).unwrap();
+    assert_eq!(document.measured_at_ms, Some(1_795_757_318_000));
+    assert_eq!(work(&document.measurements[0]).1, us);
     let (format, log) = only("pgbench-15.rate.log");
     assert_eq!((format, work(&log).0, log.histograms[0].count), (Format::PgbenchLog, 105.0, 105));
     // The 105 transactions of the text above.

@@ -308,9 +308,9 @@ fn directories_of_repeats_are_one_arm() {
     }
 }
 
-/// A text of pgbench among those of sysbench, which do not tell their DBMS.
+/// A text of pgbench among those of sysbench, which do not tell their DBMS and so contradict nothing.
 #[test]
-fn a_file_that_tells_another_dbms_gives_the_arm_no_name() {
+fn a_file_that_tells_another_dbms_than_its_arm_is_named() {
     let own = |name: &str| {
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files").join(name)).unwrap()
     };
@@ -323,17 +323,36 @@ fn a_file_that_tells_another_dbms_gives_the_arm_no_name() {
         Assembled::new(loaded, &Choices { arms, ..Choices::default() }).unwrap()
     };
     let found = import(Vec::new());
-    assert_eq!((found.arms[0].identity.dbms.as_str(), found.arms[0].identity.version.as_str()), ("", ""));
-    let text = &found.doubts[0].text;
-    assert!(
-        text.contains("tpcb.txt is of postgres 15.18, ") && text.contains("ro-1.txt does not tell"),
-        "{text}"
-    );
-    assert_eq!(found.steps[found.doubts[0].steps[0]].name, "tpcb-like");
+    let identity = &found.arms[0].identity;
+    assert_eq!((identity.dbms.as_str(), identity.version.as_str()), ("postgres", "15.18"));
+    assert!(!found.doubts.iter().any(|one| one.text.contains("tpcb.txt")), "{:?}", found.doubts);
     // Who says what it is, decides.
     let found = import(vec!["srv1=postgres:15.18".parse().unwrap()]);
     assert_eq!(found.arms[0].identity.version, "15.18");
     assert!(!found.doubts.iter().any(|one| one.text.contains("tpcb.txt")), "{:?}", found.doubts);
     let found = import(vec!["srv1=mysql:8.4.6".parse().unwrap()]);
     assert!(found.doubts[0].text.contains("the arm is of mysql"), "{:?}", found.doubts);
+    assert_eq!(found.steps[found.doubts[0].steps[0]].name, "tpcb-like");
+}
+
+/// Two arms measured on one server, as with a wrong port.
+#[test]
+fn a_server_of_another_version_than_its_arm_is_named() {
+    let doubts = |texts: &[(&str, &str)]| {
+        let found = of_texts(texts).unwrap();
+        let text = |one: &rqps_import::Doubt| format!("{}: {}", found.arms[one.arm].name, one.text);
+        found.doubts.iter().map(text).collect::<Vec<_>>()
+    };
+    let found = doubts(&[("postgres-15.3/r-1.txt", "15.3"), ("postgres-17.2/r-1.txt", "15.3")]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with("postgres-17.2: ") && found[0].contains("on a server postgres 15.3"),
+        "{found:?}"
+    );
+    assert!(found[0].contains("--arm 'postgres-17.2=postgres:15.3'"), "{found:?}");
+    let archive = doubts(&[("x.pg153_o2.x1.pk1/r-1.txt", "15.3"), ("x.pg172_o2.x1.pk1/r-1.txt", "15.3")]);
+    assert!(archive.len() == 1 && archive[0].starts_with("postgres-17.2.x1: "), "{archive:?}");
+    for right in ["17.2", "17.2-beta"] {
+        assert_eq!(doubts(&[("postgres-17/r-1.txt", right), ("postgres-15.3/r-1.txt", "15.3")]), [""; 0]);
+    }
 }

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use rqps_model::{self as model, Group, Settle, Unit};
 use rqps_store::{
-    Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, Recorded, Role, Run, Status, Window,
+    Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, RATE_WAS_SET, Recorded, Role, Run, Status,
+    Window,
 };
 
 use crate::background::Background;
@@ -422,9 +423,15 @@ impl Pair<'_> {
         self.base.missed(step) || self.arm.missed(step)
     }
 
-    /// The ratio; None if either missed its target rate of background writes.
+    /// Whether an option of the program set the rate of either.
+    pub fn was_set(&self, step: &str) -> bool {
+        let is_set = |window: &Recorded<Window>| window.metric(RATE_WAS_SET).is_some_and(|set| set > 0.0);
+        [&self.base, &self.arm].iter().any(|arm| arm.window(step).is_ok_and(is_set))
+    }
+
+    /// The ratio; None if either missed its target rate of background writes, or has a rate that was set.
     pub fn ranked_ratio(&self, step: &str) -> Option<f64> {
-        self.ratio(step).filter(|_| !self.missed(step))
+        self.ratio(step).filter(|_| !(self.missed(step) || self.was_set(step)))
     }
 }
 

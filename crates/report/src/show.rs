@@ -6,6 +6,7 @@ use crate::comparison::Comparison;
 use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::format::{Format, Screen};
+use crate::markdown_report::ONE_RESULT;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
@@ -56,6 +57,11 @@ pub(crate) fn sections(
             document.push(Block::Text(format!("There is nothing to show in section {}.", section.key())));
         }
         document.extend(blocks);
+        let is_imported = comparison.runs().iter().all(|run| run.meta.is_imported());
+        if section == Section::Headline && is_imported && !has_blocks && comparison.others().next().is_some()
+        {
+            document.push(Block::Text(ONE_RESULT.to_owned()));
+        }
     }
     Ok(())
 }

@@ -58,6 +58,7 @@ fn report_left_out(files: &[LeftOut]) {
     for (why, text) in [
         (Why::NotUnderstood, "not understood"),
         (Why::Quiet, "standard errors without a message"),
+        (Why::OwnRun, "a run of rqps each, as previous imports are"),
         (Why::Derived, "derived from results that are imported (--check recomputes such tables)"),
     ] {
         let paths: Vec<String> =

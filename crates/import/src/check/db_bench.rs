@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::base::{Base, Ratio, other_base};
-use super::{Checked, Computed, OtherBase, Place, Raw, Reading, read};
-use crate::error::{Error, Result};
+use super::{Checked, Computed, OtherBase, Place, Raw, Reading, only_source, read};
+use crate::error::Result;
 use crate::formats::arms_table::ArmsTable;
 use crate::formats::db_bench::{Row, is_preparation, parse_rows};
 use crate::formats::{Format, arms_table};
@@ -14,10 +14,7 @@ use crate::printf::fixed;
 
 pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
     let table = read(path, arms_table::parse)?;
-    let raw = raws.iter().find(|raw| raw.format == Format::DbBench).ok_or_else(|| Error::Missing {
-        what: "rows of db_bench".to_owned(),
-        remedy: "give the sum.*.txt that the table was made of".to_owned(),
-    })?;
+    let raw = only_source(raws, Format::DbBench, path, "rows of db_bench (sum.*.txt)")?;
     let (_, rows) = raw.read(parse_rows)?;
     let [rates, ratios] = [rates, ratios].map(|cells| {
         let mut checked = Checked::default();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Checked, Computed, Place, Raw, Reading, read};
-use crate::error::{Error, Result};
+use super::{Checked, Computed, Place, Raw, Reading, only_source, read};
+use crate::error::Result;
 use crate::formats::fio::{FioTest, parse_tests};
 use crate::formats::{Format, fio_table};
 use crate::model::Quirk;
@@ -12,15 +12,7 @@ use crate::printf::fixed;
 
 pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
     let rows = read(path, fio_table::parse)?;
-    let is_text = |raw: &&Raw| raw.format == Format::Fio;
-    let missing = |what: &str| Error::Missing {
-        what: what.to_owned(),
-        remedy: "give the one file with fio's text that the table was made of".to_owned(),
-    };
-    let raw = raws.iter().find(is_text).ok_or_else(|| missing("fio's text"))?;
-    if raws.iter().filter(is_text).count() > 1 {
-        return Err(missing("which text of fio is the table's"));
-    }
+    let raw = only_source(raws, Format::Fio, path, "fio's text")?;
     let (_, mut tests) = raw.read(parse_tests)?;
     tests.retain(|test| test.has_label);
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();

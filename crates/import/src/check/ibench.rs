@@ -7,7 +7,7 @@ use rqps_model::clipped;
 
 use super::base::{Base, Ratio};
 use super::metrics::quotient;
-use super::{Checked, Computed, Place, Raw, Reading, read};
+use super::{Checked, Computed, Figures, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
 use crate::formats::Format;
 use crate::formats::ibench::{Block, Row, is_of_one_arm, parse_blocks, position, steps};
@@ -22,14 +22,19 @@ const NAMES_CHARS_MAX: usize = 200;
 
 pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
     let blocks = read(path, parse_blocks)?;
-    let mut sources: Vec<Source> = Vec::new();
+    let (mut sources, mut of_arms): (Vec<Source>, _) = (Vec::new(), Figures::new());
     for raw in raws.iter().filter(|raw| raw.format == Format::InsertBenchmark && raw.path != path) {
         let blocks = raw.read(parse_blocks)?;
         for block in blocks.iter().filter(|block| is_of_one_arm(block)) {
             steps(block).map_err(|broken| broken.in_file(&raw.path))?;
+            let cells: Vec<Vec<String>> = block.rows.iter().map(|row| row.cells.clone()).collect();
+            of_arms.add(block.rows[0].arm.clone(), "steps".to_owned(), cells, &raw.path);
         }
         sources.push((raw.name(), blocks));
     }
+    let is_of_table =
+        |arm: &str, _: &str| blocks.iter().flat_map(|block| &block.rows).any(|row| row.arm == arm);
+    of_arms.only(path, is_of_table)?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut checked = Checked::default();
     for block in &blocks {
@@ -71,7 +76,13 @@ fn merged<'a>(sources: &'a [Source], step: &str) -> Option<&'a Block> {
     };
     let named = of_steps.clone().find(step_of);
     let only = of_steps.next().filter(|_| of_steps.next().is_none());
-    Some(named.or(only.filter(|(_, block)| block.step.is_none()))?.1)
+    // A file that is called after another step is of that one.
+    let is_of_other = |name: &str| {
+        let is_step = |step: &str| position(step) < usize::MAX;
+        is_step(step) && name.split_once('.').is_some_and(|(_, own)| is_step(own))
+    };
+    let is_unnamed = |(name, block): &(&String, &Block)| block.step.is_none() && !is_of_other(name);
+    Some(named.or(only.filter(is_unnamed))?.1)
 }
 
 /// All but the bases of the groups.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::base::{Base, Ratio};
-use super::{Checked, Computed, Place, Raw, Reading, read};
+use super::{Checked, Computed, Figures, Place, Raw, Reading, read};
 use crate::error::Result;
 use crate::formats::Format;
 use crate::formats::metrics::{MetricsRow, MetricsTable, StepMetrics, parse_step, parse_tables};
@@ -17,10 +17,15 @@ type Steps = BTreeMap<(String, String), StepMetrics>;
 
 pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
     let tables = read(path, parse_tables)?;
-    let mut steps = Steps::new();
+    let mut steps = Figures::new();
     for raw in raws.iter().filter(|raw| raw.format == Format::StepMetrics) {
-        steps.insert((raw.directory(), raw.name()), raw.read(parse_step)?);
+        steps.add(raw.directory(), raw.name(), raw.read(parse_step)?, &raw.path);
     }
+    let is_of_table = |arm: &str, file: &str| {
+        let has_arm = |table: &MetricsTable| table.absolute.iter().any(|row| row.arm == arm);
+        tables.iter().any(|table| table.file == file && has_arm(table))
+    };
+    let steps = steps.only(path, is_of_table)?;
     let mut checked = Checked::default();
     for table in &tables {
         absolute(table, &steps, reading, &mut checked);

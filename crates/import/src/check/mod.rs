@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rqps_model::{edit_distance, nearest};
+use rqps_model::{clipped, edit_distance, nearest};
 
 use crate::error::{Broken, Error, Result};
 use crate::formats::Format;
@@ -28,6 +28,9 @@ const TABLES: &str = "arms-table, rates-table, metrics-table, step-metrics, fio-
 
 /// Characters in which a name differs by a slip: two that are exchanged.
 const SLIP_CHARS_MAX: usize = 2;
+
+/// Of the paths that an error names.
+const PATHS_CHARS_MAX: usize = 300;
 
 /// Figures of which each is the other's: of one pair of cells, a slip is as likely.
 pub(crate) const EXCHANGED_MIN: usize = 2;
@@ -292,6 +295,72 @@ impl Raw {
 
     pub fn name(&self) -> String {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+}
+
+/// The only file of a format among the sources, apart from the table itself.
+///
+/// # Errors
+/// If there is none, or which of several is the table's cannot be told.
+pub(crate) fn only_source<'a>(raws: &'a [Raw], format: Format, table: &Path, what: &str) -> Result<&'a Raw> {
+    let found: Vec<&Raw> = raws.iter().filter(|raw| raw.format == format && raw.path != table).collect();
+    match found[..] {
+        [] => Err(Error::Missing {
+            what: what.to_owned(),
+            remedy: "give the file that the table was made of".to_owned(),
+        }),
+        [only] => Ok(only),
+        _ => Err(several(table, what, found.iter().map(|raw| raw.path.as_path()))),
+    }
+}
+
+fn several<'a>(table: &Path, what: &str, paths: impl Iterator<Item = &'a Path>) -> Error {
+    let paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();
+    Error::SeveralSources {
+        table: table.to_owned(),
+        what: what.to_owned(),
+        paths: clipped(&paths.join(", "), PATHS_CHARS_MAX),
+    }
+}
+
+/// Figures from sources, by arm and row.
+pub(crate) struct Figures<T> {
+    found: BTreeMap<(String, String), (T, PathBuf)>,
+    /// Places of which two sources have other figures.
+    several: BTreeMap<(String, String), [PathBuf; 2]>,
+}
+
+impl<T: PartialEq> Figures<T> {
+    pub fn new() -> Self {
+        Self { found: BTreeMap::new(), several: BTreeMap::new() }
+    }
+
+    pub fn add(&mut self, arm: String, row: String, figure: T, path: &Path) {
+        let place = (arm, row);
+        match self.found.get(&place) {
+            Some((known, first)) if *known != figure => {
+                let paths = [first.clone(), path.to_owned()];
+                self.several.entry(place).or_insert(paths);
+            }
+            Some(_) => {}
+            None => drop(self.found.insert(place, (figure, path.to_owned()))),
+        }
+    }
+
+    /// The figures, if there is one for each place of the table.
+    ///
+    /// # Errors
+    /// If there are several: which of them the table was made of, nobody can tell.
+    pub fn only(
+        self,
+        table: &Path,
+        is_of_table: impl Fn(&str, &str) -> bool,
+    ) -> Result<BTreeMap<(String, String), T>> {
+        let mut unclear = self.several.iter().filter(|((arm, row), _)| is_of_table(arm, row));
+        if let Some(((arm, row), paths)) = unclear.next() {
+            return Err(several(table, &format!("{row} of {arm}"), paths.iter().map(PathBuf::as_path)));
+        }
+        Ok(self.found.into_iter().map(|(place, (figure, _))| (place, figure)).collect())
     }
 }
 

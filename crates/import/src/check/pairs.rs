@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::base::{Base, Ratio};
-use super::{Checked, Computed, Place, Raw, Reading, read};
-use crate::error::{Error, Result};
+use super::{Checked, Computed, Place, Raw, Reading, only_source, read};
+use crate::error::Result;
 use crate::formats::hammerdb::{CsvRow, parse_rows};
 use crate::formats::joined::parse as parse_joined;
 use crate::formats::perf_stat::{Counter, parse_counters};
@@ -16,15 +16,10 @@ use crate::printf::fixed;
 const MIGRATIONS: &str = "migrations";
 const MIGRATONS: &str = "migratons";
 
-fn missing(what: &str) -> Error {
-    Error::Missing { what: what.to_owned(), remedy: "give the file that the table was made of".to_owned() }
-}
-
 /// Ratios of new orders per minute, to the first arm.
 pub(super) fn hammerdb(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
     let table = read(path, parse_rows)?;
-    let raw = raws.iter().find(|raw| raw.format == Format::HammerdbCsv && raw.path != path);
-    let rows = raw.ok_or_else(|| missing("the CSV of absolute rates"))?.read(parse_rows)?;
+    let rows = only_source(raws, Format::HammerdbCsv, path, "the CSV of absolute rates")?.read(parse_rows)?;
     let mut checked = Checked::default();
     let nopm = |arm: &str| {
         let row = rows.iter().find(|one| one.arm == arm)?;
@@ -61,8 +56,8 @@ pub(super) fn hammerdb(path: &Path, raws: &[Raw], reading: Reading) -> Result<Ch
 /// Quotients of joined counters, to the first column; columns stay in their order.
 pub(super) fn joined(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
     let table = read(path, parse_joined)?;
-    let raw = raws.iter().find(|raw| raw.format == Format::JoinedCounters && raw.path != path);
-    let rows = raw.ok_or_else(|| missing("the joined file of absolute counters"))?.read(parse_joined)?;
+    let raw = only_source(raws, Format::JoinedCounters, path, "joined absolute counters")?;
+    let rows = raw.read(parse_joined)?;
     let mut checked = Checked::default();
     for row in &table {
         let own: Option<&JoinedRow> = rows.iter().find(|one| one.name == row.name);
@@ -98,10 +93,7 @@ fn quotient_of_counts(own: &Computed, base: &Computed) -> Option<Computed> {
 /// `NAME TAB COUNT` of one process, and ratios that perf computes.
 pub(super) fn counters(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
     let table = read(path, parse_joined)?;
-    let raw = raws
-        .iter()
-        .find(|raw| raw.format == Format::PerfStat)
-        .ok_or_else(|| missing("output of perf stat"))?;
+    let raw = only_source(raws, Format::PerfStat, path, "output of perf stat")?;
     let (counters, _) = raw.read(parse_counters)?;
     let mut checked = Checked::default();
     for row in &table {

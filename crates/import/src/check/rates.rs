@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::base::{Base, Ratio, other_base};
-use super::{Checked, Computed, EXCHANGED_MIN, OtherBase, Place, Raw, Reading, read};
+use super::{Checked, Computed, EXCHANGED_MIN, Figures, OtherBase, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
 use crate::formats::rates_table::{RatesTable, Row, parse_table};
 use crate::formats::{Format, metrics, sysbench};
@@ -20,7 +20,7 @@ type Rates = BTreeMap<(String, String), Computed>;
 
 pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
     let table = read(path, parse_table)?;
-    let rates = rates(raws, table.columns.is_empty())?;
+    let rates = rates(raws, (&table, path))?;
     let mut checked = Checked::default();
     let named = match &table.relative_to {
         Some(base) => Some(base.clone()),
@@ -169,10 +169,10 @@ fn ratio(rate: &Computed, base: &Computed) -> Option<Computed> {
     Some(Computed { truth: (truth != published).then_some((truth, quirk)), published })
 }
 
-/// All rates that the files have. Tables without names of columns count theirs if `unnamed`.
-fn rates(raws: &[Raw], unnamed: bool) -> Result<Rates> {
-    let mut rates = Rates::new();
-    let mut steps = Rates::new();
+/// All rates that the files have. Tables without names of columns count theirs, if this one has none either.
+fn rates(raws: &[Raw], (table, path): (&RatesTable, &Path)) -> Result<Rates> {
+    let unnamed = table.columns.is_empty();
+    let (mut texts, mut tables, mut steps) = (Figures::new(), Figures::new(), Figures::new());
     for raw in raws {
         match raw.format {
             Format::Sysbench => {
@@ -188,33 +188,53 @@ fn rates(raws: &[Raw], unnamed: bool) -> Result<Rates> {
                 let published = fixed(published, 0);
                 let true_rate = measured.work.as_ref().map(|work| fixed(work.per_second(), 0));
                 let truth = quirk.and_then(|quirk| Some((true_rate?, quirk)));
-                rates.insert((raw.directory(), test.row()), Computed { published, truth });
+                texts.add(raw.directory(), test.row(), Computed { published, truth }, &raw.path);
             }
             Format::StepMetrics => {
                 let Some((_, test)) = TestName::of_file(&raw.name()) else { continue };
                 let step = raw.read(metrics::parse_step)?;
-                let rate = step.cell("o/s").and_then(number).map(|rate| fixed(rate, 0));
-                steps.extend(rate.map(|rate| ((raw.directory(), test.row()), Computed::exact(rate))));
+                if let Some(rate) = step.cell("o/s").and_then(number) {
+                    steps.add(raw.directory(), test.row(), Computed::exact(fixed(rate, 0)), &raw.path);
+                }
             }
             Format::RatesTable => {
-                let table = raw.read(parse_table)?;
-                if table.relative_to.is_some() {
+                let source = raw.read(parse_table)?;
+                if source.relative_to.is_some()
+                    || source.columns.is_empty() && (!unnamed || is_of_ratios(&source))
+                {
                     continue;
                 }
-                for row in &table.rows {
+                for row in &source.rows {
                     for (index, cell) in row.cells.iter().enumerate() {
-                        let name = if unnamed { None } else { table.columns.get(index).cloned() };
+                        let name = if unnamed { None } else { source.columns.get(index).cloned() };
                         let arm = name.unwrap_or_else(|| format!("col-{}", index + 1));
-                        rates.insert((arm, row.test.clone()), Computed::exact(cell.clone()));
+                        tables.add(arm, row.test.clone(), Computed::exact(cell.clone()), &raw.path);
                     }
                 }
             }
             _ => {}
         }
     }
-    // The texts come first; figures of steps hold the same rates.
-    for (place, rate) in steps {
-        rates.entry(place).or_insert(rate);
+    let is_column = |arm: &str| {
+        unnamed
+            || table.relative_to.as_deref() == Some(arm)
+            || table.columns.iter().any(|column| column == arm)
+    };
+    let is_of_table = |arm: &str, test: &str| is_column(arm) && table.rows.iter().any(|row| row.test == test);
+    // The texts come first; others are made of them, and figures of steps hold the same rates.
+    let mut rates = texts.only(path, is_of_table)?;
+    for others in [tables, steps] {
+        let is_needed = |arm: &str, test: &str| {
+            is_of_table(arm, test) && !rates.contains_key(&(arm.to_owned(), test.to_owned()))
+        };
+        for (place, rate) in others.only(path, is_needed)? {
+            rates.entry(place).or_insert(rate);
+        }
     }
     Ok(rates)
+}
+
+/// Whether all figures of a table without names have decimals, which rates have not.
+fn is_of_ratios(table: &RatesTable) -> bool {
+    table.rows.iter().flat_map(|row| &row.cells).all(|cell| cell.contains('.'))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Checked, Computed, Place, Raw, Reading, read};
+use super::{Checked, Computed, Place, Raw, Reading, read, several};
 use crate::error::{Error, Result};
 use crate::formats::iostat::{Iostat, parse_sums};
 use crate::formats::metrics::{IOSTAT, StepMetrics, VMSTAT, parse_step};
@@ -16,14 +16,31 @@ pub(super) fn check(path: &Path, raws: &[Raw], device: Option<&str>, reading: Re
     let step = read(path, parse_step)?;
     let of_step =
         path.file_name().and_then(|name| TestName::of_file(&name.to_string_lossy())).map(|(_, test)| test);
+    let is_of_step = |raw: &Raw| TestName::of_file(&raw.name()).map(|(_, test)| test) == of_step;
+    let is_source = |raw: &&Raw| {
+        [Format::Vmstat, Format::Iostat, Format::Sysbench].contains(&raw.format) && is_of_step(raw)
+    };
+    // Where the table lies among its sources, those of other directories are of other arms.
+    let is_beside = |raw: &Raw| raw.path.parent() == path.parent();
+    let are_beside = raws.iter().filter(is_source).any(is_beside);
     let find = |format: Format| -> Result<&Raw> {
-        let is_of_step = |raw: &&Raw| TestName::of_file(&raw.name()).map(|(_, test)| test) == of_step;
-        let mut found = raws.iter().filter(|raw| raw.format == format && raw.path != path);
-        let only = found.clone().count() == 1;
-        found.find(|raw| only || is_of_step(raw)).ok_or_else(|| Error::Missing {
-            what: format!("output of {format} of the step of {}", path.display()),
-            remedy: "give the step's sb.vm, sb.io and sb.o files".to_owned(),
-        })
+        let all = raws.iter().filter(|raw| raw.format == format && (is_beside(raw) || !are_beside));
+        let all: Vec<&Raw> = all.collect();
+        let of_step = all.iter().copied().filter(|raw| is_of_step(raw)).collect::<Vec<_>>();
+        let what = format!("output of {format} of the step of {}", path.display());
+        match (&of_step[..], &all[..]) {
+            ([only], _) | ([], [only]) => Ok(only),
+            ([], _) => {
+                let remedy = match are_beside {
+                    true => {
+                        "its other sources are beside it, so those of other directories are taken for other arms'"
+                    }
+                    false => "give the step's sb.vm, sb.io and sb.o files",
+                };
+                Err(Error::Missing { what, remedy: remedy.to_owned() })
+            }
+            (found, _) => Err(several(path, &what, found.iter().map(|raw| raw.path.as_path()))),
+        }
     };
     let vmstat = find(Format::Vmstat)?.read(parse_means)?;
     let iostat = find(Format::Iostat)?.read(parse_sums)?;

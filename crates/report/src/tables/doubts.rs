@@ -8,36 +8,45 @@ use crate::document::Block;
 /// Maximum figures that reports begin with; the remarks have all.
 const NAMED_MAX: usize = 5;
 
+/// What is to be checked, once, with the arms and tests that it is about.
+struct Found<'a> {
+    note: &'a str,
+    arms: Vec<&'a str>,
+    steps: Vec<&'a str>,
+}
+
 /// What a report on an imported run begins with; empty without doubts.
 pub(crate) fn blocks(run: &Run) -> Vec<Block> {
     sentence(run).map(Block::Alarm).into_iter().collect()
 }
 
-/// `CHECK FIRST: b on old: base is the odd one: …`; what is of several tests of an arm once.
+/// `CHECK FIRST: b on old: base is the odd one: …`; what is of several tests or arms once.
 pub(crate) fn sentence(run: &Run) -> Option<String> {
-    let mut found: Vec<((&str, &str), Vec<&str>)> = Vec::new();
+    let mut found: Vec<Found<'_>> = Vec::new();
     for action in doubtful(run) {
-        let key = (action.arm.as_str(), action.note.as_deref().unwrap_or_default());
-        let step = action.step.as_str();
-        match found.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, steps)) if steps.contains(&step) => {}
-            Some((_, steps)) => steps.push(step),
-            None => found.push((key, vec![step])),
-        }
+        let (arm, note, step) =
+            (action.arm.as_str(), action.note.as_deref().unwrap_or_default(), action.step.as_str());
+        let at = found.iter().position(|known| known.note == note).unwrap_or_else(|| {
+            found.push(Found { note, arms: Vec::new(), steps: Vec::new() });
+            found.len() - 1
+        });
+        let known = &mut found[at];
+        known.arms.extend(Some(arm).filter(|arm| !known.arms.contains(arm)));
+        known.steps.extend(Some(step).filter(|step| !known.steps.contains(step)));
     }
     let more = found.len().saturating_sub(NAMED_MAX);
     found.truncate(NAMED_MAX);
     let more = if more > 0 { format!("; {more} more in the remarks") } else { String::new() };
-    let text = |((arm, note), steps): &((&str, &str), Vec<&str>)| match steps[..] {
-        [step] => format!("{step} on {arm}: {note}"),
-        _ => format!("{} tests on {arm}: {note}", steps.len()),
+    let text = |one: &Found<'_>| {
+        let (arms, note) = (one.arms.join(", "), one.note);
+        match one.steps[..] {
+            [step] => format!("{step} on {arms}: {note}"),
+            _ => format!("{} tests on {arms}: {note}", one.steps.len()),
+        }
     };
     let named: Vec<String> = found.iter().map(text).collect();
     (!named.is_empty()).then(|| {
-        format!(
-            "CHECK FIRST: {}{more}. Such figures may be mistakes of measurement, or misprints; so may the ratios made of them.",
-            named.join("; ")
-        )
+        format!("CHECK FIRST: {}{more}. Ratios made of these figures are as doubtful.", named.join("; "))
     })
 }
 

@@ -38,6 +38,9 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
 /// A variant's medians, and how many tests are far from base.
 pub(crate) fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     let ratios: Vec<f64> = steps.iter().filter_map(|step| pair.ranked_ratio(&step.name)).collect();
+    if ratios.is_empty() && steps.iter().any(|step| pair.was_set(&step.name)) {
+        return format!("{}: no rQPS, since an option set the rates", pair.arm.label());
+    }
     let far = ratios.iter().filter(|ratio| number::side_of_band(**ratio) != 0).count();
     format!(
         "{}: median rQPS {}. {far} of {} tests at 0.95 or below, or 1.05 or above",

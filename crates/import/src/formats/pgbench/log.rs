@@ -1,6 +1,6 @@
 //! pgbench's logs: a line a transaction (`--log`), or a line an interval (`--aggregate-interval`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use rqps_model::Series;
@@ -22,6 +22,13 @@ const TRIES_MAX: i64 = 1000;
 /// The value with the transactions of a whole log.
 pub const LOGGED: &str = "logged_transactions";
 
+/// The numbers of a client's transactions: the first, the last, and how many.
+struct Numbered {
+    first: i64,
+    last: i64,
+    count: u64,
+}
+
 /// The log of one pgbench: a file, or one of each thread.
 #[derive(Default)]
 pub struct Log {
@@ -29,7 +36,7 @@ pub struct Log {
     done: u64,
     /// When the first transaction began and the last one ended.
     span_us: Option<(i64, i64)>,
-    clients: BTreeSet<i64>,
+    clients: BTreeMap<i64, Numbered>,
     failed: BTreeMap<String, u64>,
     seconds: BTreeMap<i64, u64>,
     is_scheduled: bool,
@@ -50,7 +57,12 @@ impl Log {
                 word.parse().map_err(|_| Broken::at(at, format!("{word:?} is not a whole number")))
             };
             let ended_us = whole(4)?.saturating_mul(1_000_000).saturating_add(whole(5)?);
-            self.clients.insert(whole(0)?);
+            let number = whole(1)?;
+            let client = self.clients.entry(whole(0)?);
+            let client = client.or_insert(Numbered { first: number, last: number, count: 0 });
+            client.first = client.first.min(number);
+            client.last = client.last.max(number);
+            client.count += 1;
             let last = words.get(6).and_then(|word| word.parse().ok()).unwrap_or(0);
             self.is_scheduled |= words.len() > 7 || last > TRIES_MAX;
             match words.get(2).copied().unwrap_or_default() {
@@ -75,6 +87,8 @@ impl Log {
         let (first_us, last_us) = span.ok_or_else(|| Broken::at(1, "no transactions in it"))?;
         let work = Work::in_time(&TRANSACTIONS, self.done as f64, last_us.abs_diff(first_us));
         let skipped = self.failed.remove("skipped").unwrap_or(0);
+        let has_gaps = |one: &Numbered| one.last.abs_diff(one.first) >= one.count;
+        let is_sample = self.clients.values().any(has_gaps);
         let mut measured = Measurement {
             dbms: Some("postgres".to_owned()),
             clients: u32::try_from(self.clients.len()).ok(),
@@ -83,6 +97,7 @@ impl Log {
             histograms: self.latencies.histogram("event").into_iter().collect(),
             retries: self.failed,
             schedule: self.is_scheduled.then_some(SCHEDULE),
+            is_sample,
             line: 1,
             ..Measurement::default()
         };
@@ -96,7 +111,7 @@ impl Log {
     /// Clients count from 0, and each thread has some in a row: a gap is the log of another thread, unless clients did
     /// so little that one may have done nothing.
     fn expect_all_clients(&self) -> Result<(), Broken> {
-        let missing = (0..).zip(&self.clients).find(|(expected, client)| expected != *client);
+        let missing = (0..).zip(self.clients.keys()).find(|(expected, client)| expected != *client);
         let Some((first, next)) = missing else { return Ok(()) };
         if self.done < self.clients.len() as u64 * DONE_BY_EACH {
             return Ok(());
@@ -247,7 +262,7 @@ impl Threads {
     /// Whether the first thread's log is among them, as far as they tell.
     pub fn is_whole(&self) -> bool {
         match self {
-            Self::Log(log) => log.clients.first() == Some(&0),
+            Self::Log(log) => log.clients.contains_key(&0),
             Self::Aggregate(_) => false,
         }
     }

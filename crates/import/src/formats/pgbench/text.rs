@@ -18,6 +18,10 @@ pub const RATE_WITH_CONNECTIONS: &str = "transactions_with_connections_per_s";
 /// What transactions waited for their turn, and what made them wait.
 const SCHEDULE_LAG: &str = "schedule_lag_avg_ms";
 pub const SCHEDULE: &str = "pgbench's option -R";
+/// How the first line of a run begins, since 14.
+const BANNER: &str = "pgbench (";
+/// Progress after more seconds than a run takes has those since 1970 (`--progress-timestamp`).
+const EPOCH_S_MIN: f64 = 1e6;
 /// Statements kept per script.
 const STATEMENTS_MAX: usize = 1000;
 /// What a script's printed percentage may be off.
@@ -26,6 +30,7 @@ const TARGET_ROUNDED: f64 = 0.051;
 /// One run of pgbench.
 #[derive(Default)]
 struct Run {
+    has_banner: bool,
     client: Option<String>,
     server: Option<String>,
     measured: Measurement,
@@ -72,12 +77,14 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         if !has_end && (line.starts_with("progress: ") || !is_whole(line)) {
             return Err(Broken::cut_off(at));
         }
-        if is_start(line) && run.tps.is_some() {
+        // The banner of another run after the progress of one that has not ended; `--version` prints one before.
+        let is_next = line.starts_with(BANNER) && run.has_banner && !run.progress.is_empty();
+        if is_start(line) && run.tps.is_some() || is_next {
             finish(std::mem::take(&mut run), at, &mut document)?;
         }
         run.read(line, at)?;
     }
-    if run.has_figures() || run.script.is_some() || document.measurements.is_empty() {
+    if run.has_figures() || run.script.is_some() || run.client.is_some() || document.measurements.is_empty() {
         finish(run, lines.number().max(1), &mut document)?;
     }
     Ok(document)
@@ -100,14 +107,14 @@ fn is_whole(line: &str) -> bool {
 
 /// The first line of a run: a banner since 14, else the start of the vacuum, progress, or the first figure.
 fn is_start(line: &str) -> bool {
-    ["pgbench (", "starting vacuum", "transaction type: ", "progress: "]
+    [BANNER, "starting vacuum", "transaction type: ", "progress: "]
         .iter()
         .any(|start| line.starts_with(start))
 }
 
 impl Run {
     fn read(&mut self, line: &str, at: u32) -> Result<(), Broken> {
-        if let Some(banner) = line.strip_prefix("pgbench (") {
+        if let Some(banner) = line.strip_prefix(BANNER) {
             self.read_banner(banner);
             return Ok(());
         }
@@ -197,7 +204,9 @@ impl Run {
 
     /// `15.18 (Debian 15.18-0+deb12u1))`, or `15.18, server 12.20)`.
     fn read_banner(&mut self, banner: &str) {
-        let banner = banner.strip_prefix("PostgreSQL) ").unwrap_or(banner);
+        let version = banner.strip_prefix("PostgreSQL) ");
+        self.has_banner |= version.is_none();
+        let banner = version.unwrap_or(banner);
         let version = |text: &str| {
             let end = text.find([' ', ',', ')']).unwrap_or(text.len());
             text[..end].to_owned()
@@ -318,6 +327,8 @@ fn without_partitions(run: &Run) -> Vec<Value> {
 }
 
 fn finish(run: Run, line: u32, document: &mut Document) -> Result<(), Broken> {
+    let began_s = run.progress.first().map(|first| first.at_s - 1.0).filter(|began| *began > EPOCH_S_MIN);
+    document.measured_at_ms = document.measured_at_ms.or(began_s.map(|began| (began * 1e3) as i64));
     let none = without_partitions(&run);
     let mut measured = run.measured;
     measured.values.extend(none);
@@ -336,12 +347,11 @@ fn finish(run: Run, line: u32, document: &mut Document) -> Result<(), Broken> {
         (Some((_, _, at)), Some(_)) => {
             return Err(Broken::at(at, "its rate is 0: leave out what did not run"));
         }
-        // Progress in a file of its own: all that is known of a run.
-        (None, None) if run.script.is_none() => {
+        // Progress in a file of its own: all that is known of a run. The banner is on the standard output, as are the
+        // figures of a run that has ended.
+        (None, None) if run.script.is_none() && run.client.is_none() => {
             let last = run.progress.last().ok_or_else(is_cut_off)?;
-            let mut before = run.progress.first().map_or(0.0, |first| first.at_s - 1.0);
-            // Time stamps are seconds since 1970.
-            before = if before > 1e6 { before } else { 0.0 };
+            let mut before = began_s.unwrap_or(0.0);
             let (start, mut transactions) = (before, 0.0);
             for one in &run.progress {
                 transactions += one.tps * (one.at_s - before).max(0.0);

@@ -51,7 +51,9 @@ fn entry(writer: &mut Writer<Vec<u8>>, run: &SiteRun) -> std::io::Result<()> {
     let more = run.changes.len().saturating_sub(CHANGES_MAX);
     let content = html! {
         @for sentence in &run.sentences { p { (sentence) } }
-        ul { @for change in run.changes.iter().take(CHANGES_MAX) { li { (change) } } }
+        @if !run.changes.is_empty() {
+            ul { @for change in run.changes.iter().take(CHANGES_MAX) { li { (change) } } }
+        }
         @if more > 0 { p { (more) " more on its page." } }
     };
     writer.create_element("entry").write_inner_content(|writer| {

@@ -56,7 +56,7 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
             }
             h2 { "Where changes arrived" }
             @if arrivals.is_empty() {
-                p { "No change was traced to a version: that takes a run of two versions or more with verdicts." }
+                p { "No change was traced to a version: no run of two versions or more has a verdict that says slower or faster." }
             }
             ul {
                 @for (run, arrival) in arrivals.iter().take(ARRIVALS_MAX) {
@@ -136,7 +136,7 @@ fn of_joined(joined: &Joined<'_>) -> Markup {
         div.charts { (versions_figure(chart)) }
         @if *chained > 0 {
             p.legend {
-                "No run has all these versions. " (chained) " of them were not measured against " (base) ", but against \
+                "No run has all these versions. " (chained) " of them " (if *chained == 1 { "was" } else { "were" }) " not measured against " (base) ", but against \
                 a version that other runs compare with it: their ratios are products, with the errors of each run and \
                 what changed from one run to the next, so there is no verdict on them."
             }
