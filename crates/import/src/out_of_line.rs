@@ -329,7 +329,7 @@ fn off_in(
         let Some(of_row) = median(&others).map(noise_of) else { continue };
         let (noise, noises) = match usual[before].noise.zip(usual[after].noise) {
             // A test that is more restless than others of these versions.
-            Some((a, b)) => (a.max(b) * (of_row / a.max(b).max(NOISE_MIN)).max(1.0).sqrt(), OFF_NOISES),
+            Some((a, b)) => (a.max(b).max(of_row), OFF_NOISES),
             // Few steps tell the noise only roughly.
             None => (of_row, OFF_NOISES * (1.0 + 2.0 / others.len() as f64)),
         };

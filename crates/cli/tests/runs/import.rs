@@ -98,11 +98,14 @@ fn a_rate_that_was_set_has_no_verdict() {
     let [old, new] = arms.map(|arm| arm.display().to_string());
     let ended = bench.call(&["import", &old, &new, "--name", "set"]).expect(0);
     assert!(
-        ended.stdout.contains("CHECK FIRST: select-only on old: the rate was set by"),
+        ended.stdout.contains("CHECK FIRST: select-only on old, new: the rate was set by"),
         "{}",
         ended.stdout
     );
-    assert!(ended.stdout.contains("Rate: not judged"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("no test has a rate to judge"), "{}", ended.stdout);
+    let ended = bench.call(&["show", "set", "--section", "headline"]).expect(0);
+    assert!(ended.stdout.contains("no rQPS, since an option set the rates"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("0.90"), "{}", ended.stdout);
     let ended = bench.call(&["show", "set", "--published"]).expect(0);
     assert!(ended.stdout.contains("latency_avg_ms"), "{}", ended.stdout);
 }

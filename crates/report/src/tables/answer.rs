@@ -17,6 +17,9 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
     let n = rqps_store::counted(lines.len(), "test");
     let metric = cost_metrics(lines);
     let is_same = cost.tally.same > 0 && !cost.changed() && cost.tally.inconclusive * FEW <= lines.len();
+    if lines.is_empty() {
+        return format!("{label} against {base}: no test has a rate to judge.");
+    }
     let rates = match rate.is_empty() {
         true => " Rate: not judged.".to_owned(),
         false => format!(" Rate: {}.", rate.list(("slower", "faster"))),
@@ -64,6 +67,7 @@ pub(crate) fn of_rates(label: &str, base: &str, lines: &[Line<'_>]) -> String {
                 rate.changes(("slower than", "faster than"), ("slower", "faster"), base, &n)
             )
         }
+        false if lines.is_empty() => format!("{label} against {base}: no test has a rate to judge"),
         false => format!("{label} against {base}, {n}: {}", rate.list(("slower", "faster"))),
     }
 }

@@ -50,11 +50,6 @@ pub(crate) fn sentence(run: &Run) -> Option<String> {
     })
 }
 
-/// Whether an import found figures that should be checked before they are used.
-pub(crate) fn any(run: &Run) -> bool {
-    doubtful(run).next().is_some()
-}
-
 /// The doubts about a test of an arm.
 pub(crate) fn on<'a>(run: &'a Run, test: &'a str, arm: &'a str) -> Vec<&'a str> {
     let mut texts: Vec<&str> = Vec::new();

@@ -50,6 +50,7 @@ fn entry(writer: &mut Writer<Vec<u8>>, run: &SiteRun) -> std::io::Result<()> {
     let headline = run.headline.as_deref().unwrap_or_default();
     let more = run.changes.len().saturating_sub(CHANGES_MAX);
     let content = html! {
+        @if let Some(text) = &run.check_first { p { (text) } }
         @for sentence in &run.sentences { p { (sentence) } }
         @if !run.changes.is_empty() {
             ul { @for change in run.changes.iter().take(CHANGES_MAX) { li { (change) } } }

@@ -51,7 +51,7 @@ struct Edge<'a> {
 
 impl Edge<'_> {
     fn is_final(&self) -> bool {
-        self.run.unfinished.is_none() && !self.run.is_doubtful
+        self.run.unfinished.is_none() && self.run.check_first.is_none()
     }
 }
 

@@ -35,8 +35,8 @@ pub struct SiteRun {
     pub(super) updated_at_ms: i64,
     /// Why its results are not final: `running`, `interrupted`, `failed`. None if it is complete.
     pub(super) unfinished: Option<&'static str>,
-    /// Whether figures of it should be checked before they are used.
-    pub(super) is_doubtful: bool,
+    /// What should be checked before its figures are used.
+    pub(super) check_first: Option<String>,
     pub(super) workload_title: String,
     /// What was compared with what.
     pub(super) title: String,
@@ -220,7 +220,7 @@ fn facts(page: &Page<'_>, stem: &str) -> SiteRun {
         created_at_ms: run.meta.created_at_ms,
         updated_at_ms: run.status.changed_at_ms.max(run.meta.created_at_ms),
         unfinished: unfinished(run),
-        is_doubtful: doubts::any(run),
+        check_first: doubts::sentence(run),
         workload_title: run.meta.workload_title.clone(),
         title: summary::title(page),
         versions,

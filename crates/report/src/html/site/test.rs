@@ -276,7 +276,7 @@ fn link(run: &SiteRun) -> Markup {
 pub(super) fn unfinished(run: &SiteRun) -> Markup {
     html! {
         @if let Some(state) = run.unfinished { " " strong.unfinished { (state) } }
-        @if run.is_doubtful { " " strong.unfinished { "check first" } }
+        @if run.check_first.is_some() { " " strong.unfinished { "check first" } }
     }
 }
 
