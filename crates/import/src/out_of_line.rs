@@ -326,14 +326,15 @@ fn off_in(
         let by = nearer(nearer(steps[before], -steps[after]), nearer(own[before], -own[after]));
         let others = own.iter().enumerate().filter(|(step, _)| *step != before && *step != after);
         let others: Vec<f64> = others.map(|(_, step)| step.abs()).chain(within.iter().copied()).collect();
+        // Few steps tell the noise only roughly.
+        let roughly = 1.0 / others.len() as f64;
         let Some(of_row) = median(&others).map(noise_of) else { continue };
-        let (noise, noises) = match usual[before].noise.zip(usual[after].noise) {
-            // A test that is more restless than others of these versions.
-            Some((a, b)) => (a.max(b).max(of_row), OFF_NOISES),
-            // Few steps tell the noise only roughly.
-            None => (of_row, OFF_NOISES * (1.0 + 2.0 / others.len() as f64)),
+        let noise = match usual[before].noise.zip(usual[after].noise) {
+            // The test may be more restless than others of these versions.
+            Some((a, b)) => a.max(b).max(of_row * (1.0 + roughly)),
+            None => of_row * (1.0 + 2.0 * roughly),
         };
-        if by.abs() > OFF_MIN && by.abs() > noises * noise {
+        if by.abs() > OFF_MIN && by.abs() > OFF_NOISES * noise {
             all.push(Off { at, by, noise: noise.max(NOISE_MIN) });
         }
     }

@@ -214,6 +214,28 @@ fn one_version_out_of_line_is_found_whatever_releases_differ_by() {
     );
 }
 
+/// A dip of a test that is as restless between all versions is its noise, though other tests are calm.
+#[test]
+fn a_restless_test_is_measured_by_its_own_noise() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rates.csv");
+    let found = |restless: [f64; 8]| {
+        let calm = [100.0, 100.2, 99.9, 100.1, 100.0, 99.8, 100.1, 100.0];
+        let row =
+            |test: &str, arm: usize, rate: f64| format!("postgres-{}.1,{test},1,{}\n", 11 + arm, rate * 10.0);
+        let rows = |test: &str, rates: [f64; 8]| {
+            rates.into_iter().enumerate().map(|(arm, rate)| row(test, arm, rate)).collect::<String>()
+        };
+        let calm: String = ["a", "b", "c", "d", "e"].map(|test| rows(test, calm)).concat();
+        fs::write(&path, format!("arm,test,repeat,rate\n{calm}{}", rows("restless", restless))).unwrap();
+        doubts(std::slice::from_ref(&path))
+    };
+    assert_eq!(found([100.0, 103.0, 99.5, 103.2, 94.0, 101.5, 105.0, 100.2]), [""; 0]);
+    let off = found([100.0, 103.0, 99.5, 103.2, 70.0, 101.5, 105.0, 100.2]);
+    assert!(off.len() == 1 && off[0].starts_with("postgres-15.1, restless: below the versions"), "{off:?}");
+    assert!(off[0].ends_with("; is it so again when measured anew?"), "{off:?}");
+}
+
 /// Versions in a CSV, the newest first, one of them a beta.
 #[test]
 fn versions_need_not_be_given_in_order() {
