@@ -1,5 +1,6 @@
 //! Tables that are left out, since they were computed from results: held against these.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::check::{Checked, Reading, check, read};
@@ -33,18 +34,24 @@ impl Assembled {
         self.doubts.splice(0..0, doubts);
     }
 
-    /// A doubt about the arm and the test that a row names, as far as it does.
+    /// A doubt about the arm and the test that a row and its column name; if they name no test, about all of the arm.
     fn doubt_on(&self, row: &str, text: String) -> Doubt {
         let words: Vec<&str> = row.split(' ').collect();
         let arm = self
             .arms
             .iter()
             .position(|arm| words.iter().any(|word| [&arm.raw, &arm.name].contains(&&(*word).to_owned())));
-        let tests: Vec<String> =
-            words.iter().filter_map(|word| TestName::of_file(word)).map(|(_, test)| test.row()).collect();
+        let arm = arm.unwrap_or(self.base);
+        let of_file = words.iter().filter_map(|word| TestName::of_file(word)).map(|(_, test)| test.row());
+        let tests: Vec<String> = of_file.chain(words.iter().map(|word| (*word).to_owned())).collect();
+        let of_arm: BTreeSet<usize> =
+            self.results.iter().filter(|one| one.arm == arm).map(|one| one.step).collect();
         let of_test = |step: &usize| tests.contains(&self.steps[*step].bare);
-        let steps: Vec<usize> = (0..self.steps.len()).filter(of_test).collect();
-        Doubt { arm: arm.unwrap_or(self.base), steps, repeat: None, text }
+        let mut steps: Vec<usize> = of_arm.iter().copied().filter(of_test).collect();
+        if steps.is_empty() {
+            steps.extend(of_arm);
+        }
+        Doubt { arm, steps, repeat: None, text }
     }
 
     /// Rates that a table of figures per operation names, against those of the results.
@@ -103,7 +110,7 @@ fn texts(path: &Path, checked: &Checked) -> Vec<(String, String)> {
             "{path}, line {}: {} of {} is {}, but {} by what it was derived from",
             one.line, one.column, one.row, one.published, one.computed
         );
-        (one.row.clone(), text)
+        (format!("{} {}", one.row, one.column), text)
     });
     let more = checked.differences.get(CELLS_MAX).map(|one| {
         let count = checked.differences.len() - CELLS_MAX;

@@ -456,6 +456,22 @@ fn exchanged_rows_of_a_table_that_is_left_out_are_named() {
     assert!(found.len() == 1 && found[0].contains("c relative is 2.00, but 2.25 by what"), "{found:#?}");
 }
 
+/// What is wrong in a table of ratios is said with the results that its cells are of.
+#[test]
+fn a_wrong_ratio_of_a_table_that_is_left_out_is_of_its_arm_and_test() {
+    let dir = tempfile::tempdir().unwrap();
+    table(dir.path(), "qps.abs.tsv", RATES, &["100\t200\t300\tx_range=1", "100\t150\t300\ty_range=1"]);
+    table(dir.path(), "qps.rel.tsv", RATIOS, &["2.00\tx_range=1", "1.05\ty_range=1"]);
+    let given = files(&[dir.path()]).unwrap();
+    let (loaded, left_out) = load_all(&given, None, false).unwrap();
+    let mut assembled = Assembled::new(loaded, &Choices::default()).unwrap();
+    assembled.examine_tables(&left_out, &given);
+    let [doubt] = &assembled.doubts[..] else { panic!("{:?}", assembled.doubts) };
+    assert!(doubt.text.contains("b of y_range=1 is 1.05, but 1.50 by what"), "{doubt:?}");
+    let steps: Vec<&str> = doubt.steps.iter().map(|step| &*assembled.steps[*step].bare).collect();
+    assert_eq!((&*assembled.arms[doubt.arm].name, steps), ("b", vec!["y_range=1"]));
+}
+
 /// The figures of a step that prepares another one are beside those of that one.
 #[test]
 fn a_step_that_prepares_another_is_not_held_against_its_result() {

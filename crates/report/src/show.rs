@@ -51,17 +51,18 @@ pub(crate) fn sections(
         [] => Section::default_for(comparison.layout(), has_blocks),
         selected => selected.to_vec(),
     };
+    let are_single = !has_blocks && comparison.runs().iter().all(|run| run.meta.is_imported());
     for section in selected {
-        let blocks = section.blocks(comparison, options.include_pre)?;
+        let mut blocks = section.blocks(comparison, options.include_pre)?;
         if blocks.is_empty() && !options.sections.is_empty() {
             document.push(Block::Text(format!("There is nothing to show in section {}.", section.key())));
         }
-        document.extend(blocks);
-        let is_imported = comparison.runs().iter().all(|run| run.meta.is_imported());
-        if section == Section::Headline && is_imported && !has_blocks && comparison.others().next().is_some()
+        if let (Section::Headline, true) = (section, are_single)
+            && let Some(at) = blocks.iter().position(|block| matches!(block, Block::Items(_)))
         {
-            document.push(Block::Text(ONE_RESULT.to_owned()));
+            blocks.insert(at + 1, Block::Text(ONE_RESULT.to_owned()));
         }
+        document.extend(blocks);
     }
     Ok(())
 }

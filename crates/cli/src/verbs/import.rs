@@ -58,7 +58,7 @@ fn report_left_out(files: &[LeftOut]) {
     for (why, text) in [
         (Why::NotUnderstood, "not understood"),
         (Why::Quiet, "standard errors without a message"),
-        (Why::OwnRun, "a run of rqps each, as previous imports are"),
+        (Why::OwnRun, "runs of rqps, such as previous imports"),
         (Why::Derived, "derived from results that are imported (--check recomputes such tables)"),
     ] {
         let paths: Vec<String> =

@@ -497,6 +497,7 @@ fn a_wrong_cell_of_a_table_comes_before_all_results() {
     for part in cell {
         assert!(place(&ended.stdout, part) < place(&ended.stdout, "median rQPS"), "{}", ended.stdout);
     }
+    assert_eq!(ended.stdout.matches("without error bars").count(), 1, "{}", ended.stdout);
     let json = bench.call(&["show", "table", "--format", "json"]).expect(0).stdout;
     assert!(place(&json, cell[0]) < place(&json, "median rQPS"), "{json}");
     let html = bench.results().join("../table.html");
