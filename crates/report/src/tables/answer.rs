@@ -15,7 +15,7 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
     let of = |detector| Answer::of(all.iter().copied().filter(|verdict| verdict.detector == detector));
     let (rate, cost) = (of(Detector::Rate), of(Detector::Cost));
     let n = rqps_store::counted(lines.len(), "test");
-    let metric = cost_metrics(lines);
+    let (metric, less) = cost_metrics(lines);
     let is_same = cost.tally.same > 0 && !cost.changed() && cost.tally.inconclusive * FEW <= lines.len();
     if lines.is_empty() {
         return format!("{label} against {base}: no test has a rate to judge.");
@@ -27,7 +27,7 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
     let costs = match cost.is_empty() {
         true if !run.terms().has_program => String::new(),
         true => " Cost per operation: not judged.".to_owned(),
-        false => format!(" Cost per operation ({metric}): {}.", cost.list(("more", "less"))),
+        false => format!(" Cost per operation ({metric}): {}.", cost.list(("more", less))),
     };
     let first = if rate.changed() {
         format!(
@@ -35,8 +35,8 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
             rate.changes(("slower than", "faster than"), ("slower", "faster"), base, &n)
         )
     } else if cost.changed() {
-        let verbs = (&*format!("costs more {metric} than"), &*format!("costs less {metric} than"));
-        format!("{label} {}.{rates}", cost.changes(verbs, ("more", "less"), base, &n))
+        let verbs = (&*format!("costs more {metric} than"), &*format!("costs {less} {metric} than"));
+        format!("{label} {}.{rates}", cost.changes(verbs, ("more", less), base, &n))
     } else if is_same {
         let Answer { tally, within } = &cost;
         let open = inconclusive(tally.inconclusive);
@@ -143,21 +143,28 @@ fn inconclusive(count: usize) -> String {
     if count == 0 { String::new() } else { format!(", {count} inconclusive") }
 }
 
-/// Metrics of the cost: `instructions`, `CPU time`, or both if tests differ.
-fn cost_metrics(lines: &[Line<'_>]) -> String {
+/// Metrics of the cost: `instructions`, `CPU time`, or both if tests differ; and what is said of a lower one.
+fn cost_metrics(lines: &[Line<'_>]) -> (String, &'static str) {
     let mut metrics: Vec<Metric> = lines.iter().filter_map(|line| Some(line.cost?.metric)).collect();
     metrics.sort_unstable();
     metrics.dedup();
-    let names: Vec<&str> = metrics.into_iter().map(|metric| metric.measure().label).collect();
-    if names.is_empty() { "nothing measured".to_owned() } else { names.join(" or ") }
+    let names: Vec<&str> = metrics.iter().map(|metric| metric.measure().label).collect();
+    let name = if names.is_empty() { "nothing measured".to_owned() } else { names.join(" or ") };
+    (name, less(&metrics))
+}
+
+/// What is said of fewer or less of these.
+fn less(metrics: &[Metric]) -> &'static str {
+    if metrics.iter().all(|metric| metric.measure().is_countable) { "fewer" } else { "less" }
 }
 
 /// A resource that is to be decided: ` CPU time: the same within 2 % in 5, inconclusive in 2.`
 fn judged_resource(detector: Detector, lines: &[Line<'_>]) -> Option<String> {
     let judged = lines.iter().flat_map(|line| line.judged_resources.iter().copied());
     let judged: Vec<&Verdict> = judged.filter(|verdict| verdict.detector == detector).collect();
-    let name = judged.first()?.metric.measure().label;
-    Some(format!(" {name}: {}.", Answer::of(judged.into_iter()).list(("more", "less"))))
+    let metric = judged.first()?.metric;
+    let answer = Answer::of(judged.into_iter());
+    Some(format!(" {}: {}.", metric.measure().label, answer.list(("more", less(&[metric])))))
 }
 
 /// Other resources that changed: ` Other resources: CPU time less in 2; WAL bytes more in 1.`
@@ -168,15 +175,15 @@ fn other_resources(lines: &[Line<'_>]) -> String {
             let changed = lines.iter().filter(is_other).flat_map(Line::changed_resources);
             changed.filter(|one| one.detector == detector)
         };
-        let name = changed().next()?.metric.measure().label;
+        let metric = changed().next()?.metric;
         let more = changed().filter(|one| one.class.is_regression()).count();
-        let parts = [(more, "more"), (changed().count() - more, "less")];
+        let parts = [(more, "more"), (changed().count() - more, less(&[metric]))];
         let parts: Vec<String> = parts
             .into_iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{word} in {count}"))
             .collect();
-        Some(format!("{name} {}", parts.join(", ")))
+        Some(format!("{} {}", metric.measure().label, parts.join(", ")))
     };
     let all: Vec<String> = Detector::resources().filter_map(part).collect();
     if all.is_empty() { String::new() } else { format!(" Other resources: {}.", all.join("; ")) }
