@@ -18,7 +18,7 @@ use rqps_store::Load;
 use rqps_workloads::expect::Answers;
 use rqps_workloads::sync_latency::{self, SPARE_BYTES, Sync, SyncLatency, SyncPlan, SyncTest, WRITES};
 
-use crate::file::{OwnFile, free_bytes, other_owner, path_in};
+use crate::file::{OwnFile, free_bytes, path_in};
 use crate::fio::{self, Running, Until, Writes};
 use crate::output::{self, Figures};
 
@@ -70,18 +70,13 @@ impl Target {
             return Ok(());
         }
         let broken = |error: std::io::Error| failed("filling the file", error.to_string());
-        if let Some(pid) = other_owner(self.directory()).map_err(broken)? {
-            let words = format!(
-                "process {pid} measures in {} too: wait for its end, or name another directory",
-                self.directory().display()
-            );
-            return Err(failed("filling the file", words));
-        }
         let free = free_bytes(self.directory()).map_err(broken)?;
         if free < bytes.saturating_add(SPARE_BYTES) {
             return Err(failed("filling the file", self.lacks_room(bytes, free)));
         }
-        let own = OwnFile::promise(&self.path).map_err(broken)?;
+        let not_created =
+            |error| failed("filling the file", format!("create {}: {error}", self.path.display()));
+        let own = OwnFile::create(&self.path).map_err(not_created)?;
         let start = Instant::now();
         let filled = run(fio::fill(own.path(), bytes), "filling the file", &mut |_| {
             look(start.elapsed().as_secs_f64())

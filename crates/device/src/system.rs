@@ -1,14 +1,13 @@
 //! A directory as a system under test.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rqps_builds::{Build, CpuSet, Dirs, Watch, check_known};
 use rqps_executor::{
-    Address, Admin, Debt, Error, Handle, Instance, Look, Result, ServerResult, SessionResult, SettleTick,
-    System,
+    Address, Admin, Debt, Error, Handle, Instance, Look, Reservation, Result, ServerResult, SessionResult,
+    SettleTick, System,
 };
 use rqps_model::random::name_word;
 use rqps_model::{BuildSource, BuildSpec, Counter, Dbms, Settle};
@@ -18,6 +17,7 @@ use rqps_servers::{Applied, Config, Error as ServerError, HostLimits, HowCopied,
 use rqps_wire::{Error as WireError, Table};
 
 use crate::driver::Target;
+use crate::file::remove_leftovers;
 use crate::reservation::{self, Refused};
 
 /// Directories.
@@ -143,10 +143,11 @@ impl System for Directory {
         Some(&build.root)
     }
 
-    fn reserve(&self, build: &Build) -> Result<Option<File>> {
-        let place = || build.root.clone();
-        match reservation::take(&build.root) {
-            Ok(file) => Ok(file),
+    fn reserve(&self, build: &BuildSpec) -> Result<Option<Reservation>> {
+        let BuildSource::Path(path) = &build.source else { return Ok(None) };
+        let place = || path.clone();
+        match reservation::take(path) {
+            Ok(lock) => Ok(lock.map(|lock| Reservation { removed: remove_leftovers(path), _lock: lock })),
             Err(Refused::Held(holder)) => Err(Error::Reserved { place: place(), holder }),
             Err(Refused::Io(source)) => Err(Error::File { action: "lock", path: place(), source }),
         }

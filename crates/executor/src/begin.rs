@@ -9,13 +9,13 @@ use crate::kit::{Host, Kit};
 use crate::place::Place;
 use crate::run::Execution;
 use crate::setup::Setup;
+use crate::system::Reservation;
 use rqps_builds::{Build, Dirs, Watch};
 use rqps_model::BuildSource;
-use rqps_plan::{Arm, Plan, PlanContext, ProfileAfter, Protocol};
+use rqps_plan::{Arm, Plan, ProfileAfter, Protocol};
 use rqps_probe::profile::Perf;
 use rqps_servers::HostLimits;
 use rqps_store::{Run, RunFolder, RunWriter, Status};
-use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub fn begin(
     }
     let driver = kit.driver(&plan)?;
     let driver_text = driver.described()?;
-    let reserved = claim(&ingredients)?;
+    let reserved = claim(kit, &plan)?;
     pin_versions(&mut plan, &ingredients);
     dirs.create_work()?;
     let host = kit.host.facts(&dirs.work)?;
@@ -88,10 +88,7 @@ pub fn begin(
     inputs::keep(&folder, &files)?;
     writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host).map_err(before_begin)?;
     let place = Place::of(dirs, writer.folder());
-    Ok(Execution::new(
-        Setup { plan, driver, ingredients, place, host: kit.host, _reserved: reserved },
-        writer,
-    ))
+    Ok(Execution::new(Setup { plan, driver, ingredients, place, host: kit.host, reserved }, writer))
 }
 
 /// Options of [`resume`].
@@ -158,15 +155,7 @@ fn reopened(
     watch: &mut Watch<'_>,
 ) -> Result<Execution> {
     inputs::check(&run.folder)?;
-    let plan_path = run.folder.plan_path();
-    let text = rqps_builds::read_text(&plan_path).map_err(|source| Error::File {
-        action: "read",
-        path: plan_path.clone(),
-        source,
-    })?;
-    let plan = Plan::parse(&text, &plan_path.to_string_lossy(), &PlanContext::trusting(kit.benchmarks))
-        .map_err(|problem| Error::Plan { path: plan_path, problem: problem.to_string() })?
-        .plan;
+    let plan = inputs::plan_of(kit, &run.folder)?;
     let ingredients = plan
         .arms
         .iter()
@@ -183,20 +172,17 @@ fn reopened(
         .collect::<Result<Vec<_>>>()?;
     let driver = kit.driver(&plan)?;
     same_driver(run, driver.described()?)?;
-    let reserved = claim(&ingredients)?;
+    let reserved = claim(kit, &plan)?;
     if !other_host {
         same_host(run, kit.host, dirs)?;
     }
     let place = Place::of(dirs, writer.folder());
-    Ok(Execution::new(
-        Setup { plan, driver, ingredients, place, host: kit.host, _reserved: reserved },
-        writer,
-    ))
+    Ok(Execution::new(Setup { plan, driver, ingredients, place, host: kit.host, reserved }, writer))
 }
 
 /// Reserves what is measured for the life of this run.
-fn claim(ingredients: &[Ingredients]) -> Result<Vec<File>> {
-    let each = ingredients.iter().map(|arm| arm.system.reserve(&arm.build));
+fn claim(kit: &Kit, plan: &Plan) -> Result<Vec<Reservation>> {
+    let each = plan.arms.iter().map(|arm| kit.system(arm.build.dbms)?.reserve(&arm.build));
     each.filter_map(Result::transpose).collect()
 }
 

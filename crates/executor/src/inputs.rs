@@ -1,8 +1,10 @@
-//! Checksums of a run's plan and configs, kept when it begins and checked when it is resumed: otherwise
-//! results of two different plans could share one table.
+//! A run's plan and configs in its folder. Their checksums are kept when it begins and checked when it is
+//! resumed: otherwise results of two different plans could share one table.
 
 use crate::error::{Error, Result};
+use crate::kit::Kit;
 use rqps_builds::sha256_hex;
+use rqps_plan::{Plan, PlanContext};
 use rqps_store::RunFolder;
 use std::fs;
 /// File in the run folder, in the format of `sha256sum`.
@@ -33,6 +35,20 @@ pub(crate) fn check(folder: &RunFolder) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The plan in a run folder.
+pub(crate) fn plan_of(kit: &Kit, folder: &RunFolder) -> Result<Plan> {
+    let path = folder.plan_path();
+    let text = rqps_builds::read_text(&path).map_err(|source| Error::File {
+        action: "read",
+        path: path.clone(),
+        source,
+    })?;
+    match Plan::parse(&text, &path.to_string_lossy(), &PlanContext::trusting(kit.benchmarks)) {
+        Ok(parsed) => Ok(parsed.plan),
+        Err(problem) => Err(Error::Plan { path, problem: problem.to_string() }),
+    }
 }
 
 #[cfg(test)]

@@ -44,11 +44,12 @@ pub use kit::{Host, Kit, ThisHost};
 pub use needs::Needs;
 pub use observe::StepFindings;
 pub use own_configs::{Without, check_own_configs};
-pub use place::{Orphans, Place, clean, clean_orphans, serve_dir};
+pub use place::{Orphans, Place, clean, clean_measured, clean_orphans, serve_dir};
 pub use profile::{ProfileRequest, ProfiledTests};
 pub use progress::Progress;
 pub use run::{Execution, Finish};
 pub use sql::{drivers, server, systems};
 pub use system::{
-    Address, Admin, Debt, Handle, Instance, Look, PageImages, ServerResult, SessionResult, SettleTick, System,
+    Address, Admin, Debt, Handle, Instance, Look, PageImages, Reservation, ServerResult, SessionResult,
+    SettleTick, System,
 };

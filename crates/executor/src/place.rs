@@ -3,8 +3,11 @@
 //! arm is finished.
 
 use crate::error::{Error, Result};
+use crate::inputs::plan_of;
+use crate::kit::Kit;
 use rqps_builds::Dirs;
 use rqps_model::random::name_word;
+use rqps_plan::Arm;
 use rqps_servers::remove_data_dir;
 use rqps_store::RunFolder;
 use std::fs;
@@ -160,6 +163,15 @@ pub fn clean(path: &Path, dirs: &Dirs) -> Result<Option<PathBuf>> {
     };
     place.remove()?;
     Ok(Some(root))
+}
+
+/// Removes what killed runs left in the places that a run measures, and returns it; nothing where another process
+/// measures, or where the place or the plan is gone.
+pub fn clean_measured(kit: &Kit, path: &Path) -> Vec<PathBuf> {
+    let plan = RunFolder::at(path).map_err(Error::from).and_then(|folder| plan_of(kit, &folder));
+    let arms = plan.map(|plan| plan.arms).unwrap_or_default();
+    let reserve = |arm: &Arm| kit.system(arm.build.dbms).and_then(|system| system.reserve(&arm.build));
+    arms.iter().filter_map(|arm| reserve(arm).ok()?).flat_map(|reserved| reserved.removed).collect()
 }
 
 /// Data whose run folder was not found.

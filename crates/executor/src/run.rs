@@ -149,6 +149,9 @@ impl Execution {
     /// why.
     pub fn run(&mut self, progress: &mut dyn Progress, stop: &AtomicBool) -> Result<Finish> {
         self.writer.set_status(Status::Running, None)?;
+        for path in self.setup.reserved.iter().flat_map(|reserved| &reserved.removed) {
+            progress.note(&format!("removed {}, which a killed run left", path.display()));
+        }
         if self.done.is_empty() && self.spent.is_zero() {
             self.certify(Moment::Before, progress)?;
         }

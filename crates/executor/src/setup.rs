@@ -4,8 +4,8 @@ use crate::arm::Ingredients;
 use crate::driver::Driver;
 use crate::kit::Host;
 use crate::place::Place;
+use crate::system::Reservation;
 use rqps_plan::Plan;
-use std::fs::File;
 
 pub(crate) struct Setup {
     pub plan: Plan,
@@ -14,6 +14,6 @@ pub(crate) struct Setup {
     pub ingredients: Vec<Ingredients>,
     pub place: Place,
     pub host: &'static dyn Host,
-    /// What is measured is reserved until these are closed.
-    pub _reserved: Vec<File>,
+    /// What is measured is reserved until these are dropped.
+    pub reserved: Vec<Reservation>,
 }

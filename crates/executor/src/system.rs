@@ -14,7 +14,7 @@ use rqps_servers::{Applied, Config, HostLimits, HowCopied, ServerSpec, UnknownOp
 use rqps_wire::{Error as Wire, Table};
 use std::any::Any;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -83,12 +83,12 @@ pub trait System: Sync {
         None
     }
 
-    /// Reserves the build for this process until the file is closed, where two that measure it would disturb each
-    /// other. `None` if they would not, or if this process has it already.
+    /// Reserves what is measured for this process, where two that measure it would disturb each other, and removes
+    /// what killed processes left in it. `None` if they would not, or if this process has it already.
     ///
     /// # Errors
     /// If another process has it.
-    fn reserve(&self, _build: &Build) -> Result<Option<File>> {
+    fn reserve(&self, _build: &BuildSpec) -> Result<Option<Reservation>> {
         Ok(None)
     }
 
@@ -100,6 +100,14 @@ pub trait System: Sync {
 
     /// Computes the work of a window from its counters' differences.
     fn work(&self, deltas: &[Counter]) -> Work;
+}
+
+/// What is measured belongs to this process until this is dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    /// Files that killed processes left in it, which were removed.
+    pub removed: Vec<PathBuf>,
+    pub _lock: File,
 }
 
 /// How drivers reach an instance. The type inside is agreed between a system and its drivers.

@@ -2,6 +2,7 @@
 
 use crate::args::CleanArgs;
 use crate::context::Context;
+use crate::kit::KIT;
 use crate::out;
 use rqps_executor::Orphans;
 use rqps_report::Format;
@@ -15,7 +16,8 @@ pub fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<ExitCode> {
             // An absolute path may name a deleted folder.
             let absolute = Some(PathBuf::from(name)).filter(|path| path.is_absolute());
             let path = absolute.map_or_else(|| context.run_path(name), Ok)?;
-            let removed = rqps_executor::clean(&path, &context.dirs)?.into_iter().collect();
+            let mut removed: Vec<_> = rqps_executor::clean(&path, &context.dirs)?.into_iter().collect();
+            removed.extend(rqps_executor::clean_measured(&KIT, &path));
             Orphans { removed, unsure: Vec::new() }
         }
         None => rqps_executor::clean_orphans(&context.dirs)?,

@@ -1,11 +1,12 @@
 //! Sync latency of directories, with the real fio.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 
 use rqps_store::{BlockStatus, Status};
+use rustix::process::geteuid;
 use tempfile::TempDir;
 
 use crate::bench::{Bench, Running, wait_for};
@@ -45,8 +46,25 @@ fn fio_measures_and_its_file_is_gone_after_a_kill_and_at_the_end() {
     assert!(!is_empty(&dir), "no file to remove");
     running.kill();
     wait_for("the removal of the file", || is_empty(&dir).then_some(()));
+    // Left by a run that was killed together with its remover; the number of its process is in use again. And a
+    // directory and another user's file of such names.
+    let (left, kept) = (dir.join(".rqps-fio-1-0123456789abcdef"), dir.join(".rqps-fio-1-00000000000000aa"));
+    let foreign = dir.join(".rqps-fio-2-00000000000000aa");
+    [&left, &foreign].into_iter().for_each(|path| fs::write(path, "x").unwrap());
+    fs::create_dir(&kept).unwrap();
+    if geteuid().is_root() {
+        chown(&foreign, Some(65534), None).unwrap();
+    } else {
+        fs::remove_file(&foreign).unwrap();
+    }
+    let is_as_before = || kept.is_dir() && !left.exists() && foreign.exists() == geteuid().is_root();
     let ended = bench.call(&["resume"]).expect(0);
-    assert!(is_empty(&dir));
+    let words = "rqps-fio-1-0123456789abcdef, which a killed run left";
+    assert!(ended.stderr.contains(words) && is_as_before(), "{}", ended.stderr);
+    fs::write(&left, "x").unwrap();
+    let cleaned = bench.call(&["clean", "last"]).expect(0).stdout;
+    assert!(cleaned.contains("rqps-fio-1-0123456789abcdef") && is_as_before(), "{cleaned}");
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 1 + usize::from(geteuid().is_root()));
     others.iter().for_each(|path| assert_eq!(fs::read_to_string(path).unwrap(), "ledger", "{path:?}"));
     bench.expect_no_process();
     for column in ["w/s", "MB/s", "sync", "jobs"] {
