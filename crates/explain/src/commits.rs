@@ -5,7 +5,7 @@
 //! count the syncs of its log, nor does MariaDB from 10.11 on, and servers that let the log open with O_SYNC make none.
 //! Where they are counted, they can refute it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use rqps_store::{Recorded, Run, Window};
 use rqps_verdicts::{CommitPromise, commit_promise, pooled};
@@ -53,7 +53,8 @@ pub fn waiting_commits(
     arm: usize,
     promise: CommitPromise,
 ) -> Result<Option<WaitingCommits>> {
-    if durable_logs(run, arm) == 0 {
+    let logs = durable_logs(run, arm);
+    if logs.is_empty() {
         return Ok(None);
     }
     let windows = windows_of(run, test, arm);
@@ -64,19 +65,19 @@ pub fn waiting_commits(
     let Some(found) = sum.commits(promise) else { return Ok(None) };
     let log_syncs = match writes_log_through(run, arm) {
         true => None,
-        false => log_syncs(run, test, arm)?.map(|syncs| syncs / sum.commits),
+        false => log_syncs(run, test, arm, &logs)?.map(|syncs| syncs / sum.commits),
     };
     let is_refuted = log_syncs.is_some_and(|per_commit| {
         per_commit > 0.0 && per_commit * f64::from(found.sessions.max(1)) < SYNCS_MIN
     });
-    Ok((!is_refuted).then_some(WaitingCommits { log_syncs, ..found }))
+    Ok((!is_refuted).then_some(WaitingCommits { log_syncs, logs: logs.len() as u32, ..found }))
 }
 
 /// Whether the commits of a test wait for more logs on one of two arms than on the other, by the settings in effect.
 pub(crate) fn wait_more_on_the_first(run: &Run, test: &str, (first, second): (usize, usize)) -> bool {
     let mut sum = Sum::default();
     windows_of(run, test, first).into_iter().for_each(|window| sum.add(window));
-    durable_logs(run, first) > durable_logs(run, second) && sum.writes()
+    durable_logs(run, first).len() > durable_logs(run, second).len() && sum.writes()
 }
 
 /// Whether each write of the log is synced by the flag of its file, so that no syncs are counted.
@@ -85,24 +86,36 @@ fn writes_log_through(run: &Run, arm: usize) -> bool {
     settings.any(|setting| setting.name == "wal_sync_method" && setting.value.starts_with("open_"))
 }
 
-/// How many logs the settings in effect make commits wait for until they are on the disk.
-fn durable_logs(run: &Run, arm: usize) -> u32 {
+/// A log that commits may wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Log {
+    /// Of changes to data: Postgres' WAL, InnoDB's redo log.
+    Redo,
+    /// The binary log of MySQL and MariaDB.
+    Binary,
+}
+
+/// The logs that the settings in effect make commits wait for until they are on the disk.
+fn durable_logs(run: &Run, arm: usize) -> Vec<Log> {
     let arm = &run.arms[arm];
     let value = |name: &str| {
         let known = arm.settings.iter().find(|setting| setting.name == name);
         known.map(|setting| setting.value.to_ascii_lowercase())
     };
     let is = |name: &str, values: &[&str]| value(name).is_some_and(|value| values.contains(&&*value));
-    match arm.dbms.as_str() {
-        "postgres" => u32::from(is("fsync", &["on"]) && !is("synchronous_commit", &["off"])),
-        "mysql" | "mariadb" if is("innodb_flush_method", &["nosync"]) => 0,
-        "mysql" | "mariadb" => {
-            let of_redo = is("innodb_flush_log_at_trx_commit", &["1", "3"]);
-            let of_binary_log = is("log_bin", &["on", "1"]) && is("sync_binlog", &["1"]);
-            u32::from(of_redo) + u32::from(of_binary_log)
-        }
-        _ => 0,
-    }
+    let (redo, binary) = match arm.dbms.as_str() {
+        "postgres" => (is("fsync", &["on"]) && !is("synchronous_commit", &["off"]), false),
+        // It says nothing about the binary log.
+        "mysql" | "mariadb" => (
+            is("innodb_flush_log_at_trx_commit", &["1", "3"]) && !is("innodb_flush_method", &["nosync"]),
+            is("log_bin", &["on", "1"]) && is("sync_binlog", &["1"]),
+        ),
+        _ => (false, false),
+    };
+    [(redo, Log::Redo), (binary, Log::Binary)]
+        .into_iter()
+        .filter_map(|(waits, log)| waits.then_some(log))
+        .collect()
 }
 
 /// Totals over windows.
@@ -155,32 +168,36 @@ impl Sum {
             per_s: self.commits / self.elapsed_s,
             share: each_per_s / promise.per_s,
             log_syncs: None,
+            logs: 1,
         })
     }
 }
 
-/// The server's syncs of its log in the windows of a test, whoever made them; `None` if it does not count them.
-fn log_syncs(run: &Run, test: &str, arm: usize) -> Result<Option<f64>> {
-    let names = run.counter_names()?.into_iter();
-    let counts_syncs = |view: &str, object: &str, column: &str| match view {
+/// The server's syncs of these logs in the windows of a test, whoever made them; `None` if it does not count those of
+/// one. Those of the binary log include other calls on its file, which are few.
+fn log_syncs(run: &Run, test: &str, arm: usize, logs: &[Log]) -> Result<Option<f64>> {
+    let of = |view: &str, object: &str, column: &str| match view {
         // From 18 on.
-        "pg_stat_io" => column == "fsyncs" && object.ends_with("/wal/normal"),
+        "pg_stat_io" => (column == "fsyncs" && object.ends_with("/wal/normal")).then_some(Log::Redo),
         // From 14 to 17.
-        "pg_stat_wal" => column == "wal_sync",
-        "global_status" => column == "innodb_os_log_fsyncs",
-        _ => false,
+        "pg_stat_wal" => (column == "wal_sync").then_some(Log::Redo),
+        "global_status" => (column == "innodb_os_log_fsyncs").then_some(Log::Redo),
+        "file_io" => (column == "count_misc" && object == "sql/binlog").then_some(Log::Binary),
+        _ => None,
     };
-    let ids: HashSet<u32> = names
-        .filter(|(_, name)| counts_syncs(&name.view, &name.object, &name.column))
-        .map(|(id, _)| id)
-        .collect();
-    let mut total = None;
+    let names = run.counter_names()?.into_iter();
+    let counted: HashMap<u32, Log> =
+        names.filter_map(|(id, name)| Some((id, of(&name.view, &name.object, &name.column)?))).collect();
+    let mut totals = vec![None; logs.len()];
     for window in windows_of(run, test, arm) {
-        for (_, change) in run.counter_changes(window.action.seq)?.iter().filter(|(id, _)| ids.contains(id)) {
-            *total.get_or_insert(0.0) += change;
+        for (id, change) in run.counter_changes(window.action.seq)? {
+            let log = counted.get(&id).and_then(|log| logs.iter().position(|waited| waited == log));
+            if let Some(log) = log {
+                *totals[log].get_or_insert(0.0) += change;
+            }
         }
     }
-    Ok(total)
+    Ok(totals.into_iter().sum())
 }
 
 impl Commits {
@@ -249,9 +266,17 @@ impl WaitingCommits {
             true => format!("{} of that", words::percent(self.share)),
             false => format!("{} times that", words::number(self.share)),
         };
-        let syncs =
-            self.log_syncs.map(|syncs| format!(", with {} syncs of the log per commit", words::count(syncs)));
-        format!("{did}, {share}{}", syncs.unwrap_or_default())
+        let log = if self.logs > 1 { "logs" } else { "log" };
+        let syncs = self
+            .log_syncs
+            .map(|syncs| format!(", with {} syncs of the {log} per commit", words::count(syncs)));
+        let both = match self.logs > 1 {
+            true => {
+                " (each commit waits for two logs, the redo log and the binary log; the promise is with one sync)"
+            }
+            false => "",
+        };
+        format!("{did}, {share}{}{both}", syncs.unwrap_or_default())
     }
 }
 

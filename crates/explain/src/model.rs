@@ -254,8 +254,10 @@ pub struct WaitingCommits {
     pub per_s: f64,
     /// A session's commits over those that the disk promises it.
     pub share: f64,
-    /// The server's syncs of its log per commit; `None` if it does not count them.
+    /// The server's syncs of the logs that it waits for per commit; `None` if it does not count them.
     pub log_syncs: Option<f64>,
+    /// Logs that a commit waits for: with a synced binary log two.
+    pub logs: u32,
 }
 
 /// A figure or text that supports a finding.

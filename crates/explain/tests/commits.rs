@@ -78,6 +78,19 @@ fn commits_that_do_not_wait_are_not_shown() {
     assert_eq!(shown(&innodb("2", "0"), TEST), None);
     assert!(shown(&innodb("1", "0"), TEST).is_some());
     assert!(shown(&innodb("2", "1"), TEST).is_some(), "the binary log is synced");
+    // InnoDB's log is synced by its background thread alone.
+    let counted = |redo: f64, spec: Spec| {
+        let redo =
+            common::figure(TEST, Observed::Counter("global_status", "", "innodb_os_log_fsyncs"), 0.001, redo);
+        let binary =
+            common::figure(TEST, Observed::Counter("file_io", "sql/binlog", "count_misc"), 0.001, 1.0);
+        shown(&Spec { extra: redo.into_iter().chain(binary).collect(), ..spec }, TEST)
+    };
+    let binary = counted(0.001, innodb("0", "1")).expect("commits wait for the binary log");
+    assert!(binary.ends_with("80 % of that, with 1.00 syncs of the log per commit."), "{binary}");
+    assert_eq!(counted(0.001, innodb("1", "0")), None, "the binary log's syncs are nobody's wait");
+    let both = counted(1.0, innodb("1", "1")).unwrap();
+    assert!(both.contains("with 2 syncs of the logs per commit (each commit waits for two logs"), "{both}");
 }
 
 /// On a busy host whoever comes back from a sync queues for a CPU. The syncs are the cause, not the queue.

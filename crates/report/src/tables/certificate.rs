@@ -83,6 +83,8 @@ pub(crate) fn waiting<'a>(
 const ABOVE_PROMISED: &str =
     ". Where it is more, the disk was faster in those windows, or one sync served several commits";
 
+const TWO_LOGS: &str = ". Commits with innodb_flush_log_at_trx_commit 1 or 3 and sync_binlog 1 wait for two logs, each with a sync of its own";
+
 /// Tests whose commits wait for the disk, beside what it promises a client.
 pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bool) -> Result<Table> {
     let mut columns: Vec<Column> = [
@@ -98,6 +100,7 @@ pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bo
     for run in comparison.runs() {
         let Some((promise, all)) = waiting(run, comparison)? else { continue };
         let before = table.rows.len();
+        let of_two_logs = all.iter().any(|one| one.commits.logs > 1 && is_shown(&one.test));
         let is_above = all.iter().any(|one| one.commits.share > 1.0);
         for Waiting { test, arm, commits } in all.into_iter().filter(|one| is_shown(&one.test)) {
             let shown = comparison.find(arm);
@@ -115,10 +118,11 @@ pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bo
                 .map(|per_s| number::significant(per_s, 3));
             table.footnotes.push(format!(
                 "{}: promised is what one client can do at the disk's latency {}: {middle} commits per second, {low} to {high} by \
-                 the slowest and the fastest slices, each of 16 KiB and an fdatasync{}",
+                 the slowest and the fastest slices, each of 16 KiB and an fdatasync{}{}",
                 run.folder.name(),
                 promise.when(),
-                if is_above { ABOVE_PROMISED } else { "" }
+                if is_above { ABOVE_PROMISED } else { "" },
+                if of_two_logs { TWO_LOGS } else { "" }
             ));
         }
     }
