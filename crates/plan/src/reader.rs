@@ -53,8 +53,8 @@ impl<'d> Section<'d> {
             }
             let remedy = match (did_you_mean(name, known.iter().copied()), home(name)) {
                 (Some(question), _) => question,
-                (None, Some(section)) => format!("It belongs in {section}."),
-                (None, None) => format!("Remove it. Known keys: {}.", known.join(", ")),
+                (None, Some(section)) if section != self.place => format!("It belongs in {section}."),
+                _ => format!("Remove it. Known keys: {}.", known.join(", ")),
             };
             self.problems.error(&key.span(), self.place_of(name), "unknown key", remedy);
         }
