@@ -64,8 +64,8 @@ impl Dirs {
             let may_write = if is_work || meta.mode() & 0o1000 == 0 { meta.mode() & 0o022 } else { 0 };
             let why = match (meta.uid() == euid.as_raw(), may_write) {
                 (true, 0) => continue,
-                (true, 0o020) => "is writable by its group: chmod g-w",
-                (true, _) => "is writable by everybody: chmod go-w",
+                (true, 0o020) => "is writable by its group (`chmod g-w` ends that)",
+                (true, _) => "is writable by everybody (`chmod go-w` ends that)",
                 (false, _) => "belongs to another user",
             };
             return Err(refused(format!(

@@ -445,7 +445,7 @@ pub struct ConfigsArgs {
 
 #[derive(Debug, Args)]
 pub struct HostArgs {
-    /// Measure CPUs, memory, scheduler and the disk of RQPS_WORK, and say what that means (about 5 s)
+    /// Measure CPUs, memory, scheduler and the disk of RQPS_WORK, and say what that means (about 4 s)
     #[arg(long)]
     pub certify: bool,
 }

@@ -54,12 +54,13 @@ impl Target {
 
     /// Says how much the file needs, and how much was free before it was filled.
     fn lacks_room(&self, bytes: u64, free: u64) -> String {
-        let mib = |bytes: u64| bytes >> 20;
+        let needed = bytes.saturating_add(SPARE_BYTES);
+        let meanwhile = if free < needed { "" } else { " at first, and something else used them up" };
         format!(
-            "No space left on device: {} MiB are needed in {}, {} MiB were free; lower file_mb",
-            mib(bytes.saturating_add(SPARE_BYTES)),
+            "No space left on device: {} MiB are needed in {}, {} MiB were free{meanwhile}; free some, or lower file_mb",
+            needed >> 20,
             self.directory().display(),
-            mib(free)
+            free >> 20
         )
     }
 

@@ -268,7 +268,9 @@ pub(crate) fn check_folder_name(
 /// Lets the plan's benchmark read its part; `None` if no benchmark exists.
 fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
     let words: Vec<_> = plan.benchmarks.iter().map(|benchmark| (benchmark.id(), *benchmark)).collect();
-    let benchmark = plan.workload.choice("benchmark", &words).or_else(|| plan.benchmarks.first().copied())?;
+    let chosen = plan.workload.choice("benchmark", &words);
+    let is_unknown = chosen.is_none() && plan.workload.node("benchmark").is_some();
+    let benchmark = chosen.or_else(|| plan.benchmarks.first().copied())?;
     for other in plan.benchmarks.iter().filter(|other| other.id() != benchmark.id()) {
         for table in other.plan_tables() {
             if let Some((at, _)) = plan.top.node(table) {
@@ -279,7 +281,9 @@ fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
             }
         }
     }
-    check_dbms(plan, benchmark);
+    if !is_unknown {
+        check_dbms(plan, benchmark);
+    }
     // Its mistakes would be those of another benchmark.
     let is_of_another = !plan.dbms.is_empty() && !plan.dbms.iter().any(|dbms| benchmark.runs_on(*dbms));
     (!is_of_another).then(|| benchmark.read(plan))

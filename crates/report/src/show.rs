@@ -55,7 +55,14 @@ pub(crate) fn sections(
     for section in selected {
         let mut blocks = section.blocks(comparison, options.include_pre)?;
         if blocks.is_empty() && !options.sections.is_empty() {
-            document.push(Block::Text(format!("There is nothing to show in section {}.", section.key())));
+            let why = match section {
+                Section::Certificate => {
+                    ": the host was not measured, as with certificate = false in the plan"
+                }
+                _ => "",
+            };
+            document
+                .push(Block::Text(format!("There is nothing to show in section {}{why}.", section.key())));
         }
         if let (Section::Headline, true) = (section, are_single)
             && let Some(at) = blocks.iter().position(|block| matches!(block, Block::Items(_)))

@@ -7,12 +7,13 @@ use std::time::Duration;
 use rqps_model::{Dbms, Group, Limit, Role, Unit, Warmup, did_you_mean};
 use rqps_plan::reader::Found;
 use rqps_plan::{
-    ActionKind, Benchmark, BenchmarkParts, Driver, Plan, Problems, Reading, StepDef, TestOptions, Transport,
-    Work, Workload, Workplan, limits, section_of_key, shared,
+    ActionKind, Benchmark, BenchmarkParts, Driver, Plan, Problems, ProfileAfter, Reading, StepDef,
+    TestOptions, Transport, Work, Workload, Workplan, limits, section_of_key, shared,
 };
 use serde::Serialize;
 use std::ops::RangeInclusive;
 use toml::Table;
+use toml::de::DeValue;
 
 /// The last three are written by every resolved plan.
 const WORKLOAD_KEYS: [&str; 9] = [
@@ -26,6 +27,11 @@ const WORKLOAD_KEYS: [&str; 9] = [
     "transport",
     "settle_seconds_max",
 ];
+
+/// Keys that are of servers, with the values that every resolved plan has.
+const RESOLVED: [(&str, &str); 2] = [("transport", "unix"), ("settle_seconds_max", "1")];
+const NOT_OF_DIRECTORIES: &str = "does not apply to directories";
+const REMOVE: &str = "Remove it: a directory has no server.";
 
 /// Jobs of one test. All share one file.
 const JOBS: RangeInclusive<u64> = 1..=256;
@@ -122,6 +128,16 @@ impl Benchmark for SyncLatency {
             _ if plan.plan_keys.contains(&key) => Some(shared::TOP.to_owned()),
             _ => section_of_key(plan.benchmarks, key),
         });
+        for (key, resolved) in RESOLVED {
+            let Some((at, node)) = section.node(key) else { continue };
+            let written = match node.get_ref() {
+                DeValue::Integer(number) => Some(number.as_str()),
+                other => other.as_str(),
+            };
+            if written != Some(resolved) {
+                problems.error(&at, section.place_of(key), NOT_OF_DIRECTORIES, REMOVE);
+            }
+        }
         let jobs = read_jobs(plan);
         let number = |key, range, default| section.integer(key, range).map_or(default, |found| found.value);
         let work = SyncPlan {
@@ -290,18 +306,19 @@ impl Workplan for SyncPlan {
     }
 
     fn check(&self, top: &rqps_plan::reader::Section<'_>, problems: &Problems<'_>, plan: &Plan) {
-        let only_sql = "does not apply to directories";
         for (index, arm) in plan.arms.iter().enumerate() {
-            if !arm.after_load.is_empty() || !arm.env.is_empty() {
+            let given = [("after_load", !arm.after_load.is_empty()), ("env", !arm.env.is_empty())];
+            for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
                 let sections = top.tables("arm");
                 let at = sections.get(index).map_or(0..0, |section| section.at.clone());
-                problems.error(
-                    &at,
-                    format!("[[arm]] {}", index + 1),
-                    only_sql,
-                    "Remove `after_load` and `env`.",
-                );
+                problems.error(&at, format!("[[arm]] {} {key}", index + 1), NOT_OF_DIRECTORIES, REMOVE);
             }
+        }
+        if plan.profile.after != ProfileAfter::Never
+            && let Some(section) = top.table("profile", "[profile]")
+        {
+            let place = section.place_of("after");
+            problems.error(&section.key_at("after"), place, NOT_OF_DIRECTORIES, REMOVE);
         }
     }
 

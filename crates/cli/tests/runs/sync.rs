@@ -185,6 +185,14 @@ fn what_cannot_be_measured_is_refused_before_anything_is_written() {
     assert!(words.contains("in memory") && words.contains("name a directory on a device"), "{words}");
     assert!(refused(Path::new("/nowhere"), "", 2).contains("not a directory"));
     assert!(refused(dir.path(), "steps = [\"16k-fsink\"]", 2).contains("Did you mean `16k-fsync`?"));
+    for key in ["driver = \"sysbench\"", "write_work = \"time\""] {
+        let words = refused(dir.path(), key, 2);
+        assert!(words.contains("Remove it") && !words.contains("It belongs in [workload]"), "{words}");
+    }
+    for keys in ["transport = \"tcp\"", "settle_seconds_max = 5", "[profile]\nafter = \"all\""] {
+        let words = refused(dir.path(), keys, 2);
+        assert!(words.contains("does not apply to directories"), "{keys}: {words}");
+    }
     let huge = fs::read_to_string(plan(&bench, dir.path(), "", "", &["a"]))
         .unwrap()
         .replace("file_mb = 16", "file_mb = 1_000_000");
