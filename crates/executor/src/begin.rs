@@ -245,6 +245,18 @@ fn pin_configs(plan: &Plan, ingredients: &[Ingredients], folder: &RunFolder) -> 
     Ok(())
 }
 
+/// Whether a fact of a host has changed. The size of a file system may grow: nothing measured depends on it.
+fn is_other_fact(key: &str, then: &str, now: &str) -> bool {
+    let is_size = |option: &&str| option.starts_with("size=") || option.starts_with("nr_inodes=");
+    match key {
+        "mount_options" => !then
+            .split(',')
+            .filter(|option| !is_size(option))
+            .eq(now.split(',').filter(|option| !is_size(option))),
+        _ => then != now,
+    }
+}
+
 fn same_host(run: &Run, host: &dyn Host, dirs: &Dirs) -> Result<()> {
     let now = host.facts(&dirs.work)?;
     let differences: Vec<String> = run
@@ -253,8 +265,22 @@ fn same_host(run: &Run, host: &dyn Host, dirs: &Dirs) -> Result<()> {
         .filter(|fact| fact.comparable)
         .filter_map(|then| {
             let now = now.iter().find(|fact| fact.key == then.key)?;
-            (now.value != then.value).then(|| format!("{} was {}, is {}", then.key, then.value, now.value))
+            is_other_fact(&then.key, &then.value, &now.value)
+                .then(|| format!("{} was {}, is {}", then.key, then.value, now.value))
         })
         .collect();
     if differences.is_empty() { Ok(()) } else { Err(Error::OtherHost(differences.join("; "))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_may_grow_and_remains_the_same() {
+        let is_other = |then, now| is_other_fact("mount_options", then, now);
+        assert!(!is_other("relatime,rw,size=122880k", "relatime,rw,size=409600k"));
+        assert!(is_other("relatime,rw,size=122880k", "noatime,rw,size=122880k"));
+        assert!(is_other_fact("memory_gb", "1", "2"));
+    }
 }

@@ -5,7 +5,7 @@ use crate::arm::ActiveArm;
 use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
-use crate::system::Admin;
+use crate::system::{Admin, Instance};
 use rqps_driver::{Member, Observer, SliceSpec, StepError, StepResult};
 use rqps_model::{BuildSpec, FixedWork, Limit, Metrics, Pacer, Unit, Warmup};
 use rqps_plan::{Plan, StepDef, Workplan};
@@ -36,6 +36,14 @@ pub trait Driver: Sync {
     /// # Errors
     /// If the build lacks what the driver runs.
     fn check_build(&self, _build: &BuildSpec) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether it can drive an instance that was started for a trial, before anything is measured.
+    ///
+    /// # Errors
+    /// If what the driver runs does not fit the instance, with its arm.
+    fn check_instance(&self, _arm: &str, _instance: &dyn Instance) -> Result<()> {
         Ok(())
     }
 

@@ -75,7 +75,10 @@ impl Trial<'_> {
         let system = self.setup.ingredients[arm].system;
         system.create(&spec, control.stop).map_err(failed())?;
         self.setup.place.write_owner()?;
-        system.open(&spec, control.stop).map_err(failed())?.discard();
+        let instance = system.open(&spec, control.stop).map_err(failed())?;
+        let checked = self.setup.driver.check_instance(name, &*instance);
+        instance.discard();
+        checked?;
         // The server started: its log is of no use.
         let logs = self.logs_dir(arm);
         std::fs::remove_dir_all(&logs).map_err(|source| Error::File { action: "remove", path: logs, source })

@@ -1,6 +1,7 @@
 //! CPU time by connection and by background process: which of them changed.
 
 use crate::context::Context;
+use crate::counters::has_writer;
 use crate::decompose::time_per_op;
 use crate::figures::{CONNECTIONS, ROLE};
 use crate::model::{Cause, Evidence, Finding, Shows, Word};
@@ -46,6 +47,10 @@ fn uneven(cx: &Context<'_>) -> Option<Finding> {
 
 /// Background processes whose CPU time changed by a noticeable share of the time per operation.
 fn roles(cx: &Context<'_>) -> Vec<Finding> {
+    // What a background writer of RocksDB causes is compared by the second, with its counters.
+    if has_writer(cx) {
+        return Vec::new();
+    }
     let Some(time) = cx.figures.quantity(time_per_op) else { return Vec::new() };
     let names = cx.figures.metrics_of(ROLE);
     names.iter().filter_map(|name| role(cx, name, time.base)).collect()

@@ -8,6 +8,7 @@ mod rocksdb;
 
 pub(crate) use mysql::{PAGES_FLUSHED, PAGES_TOUCHED};
 pub(crate) use postgres::{INDEX_BLOCKS, PAGE_IMAGES, TABLE_BLOCKS, autovacuumed, checkpoints};
+pub(crate) use rocksdb::{compacted, flushed, had_levels, has_writer};
 
 use crate::context::Context;
 use crate::figures::Cell;
@@ -33,7 +34,7 @@ pub(crate) fn misses(cell: Cell<'_>) -> Option<f64> {
 pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     let entries = match cx.candidate().dbms.as_str() {
         "mysql" | "mariadb" => &mysql::ENTRIES[..],
-        "rocksdb" => &rocksdb::ENTRIES,
+        "rocksdb" => rocksdb::entries(cx),
         _ => &postgres::ENTRIES,
     };
     let of_host = if cx.run.meta.is_imported() { &imported::ENTRIES[..] } else { &[] };

@@ -4,19 +4,25 @@
 use rqps_stats::{Class, Metric};
 
 use crate::context::Context;
-use crate::figures::Cell;
+use crate::figures::{Cell, ELAPSED};
 use crate::model::{Cause, Evidence, Finding, Shows, Word};
 use crate::quantity::Quantity;
+use crate::time::share_of;
 use crate::words;
 
 /// Minimum number of events on one arm before a single pass compares them.
 const EVENTS_MIN: f64 = 100.0;
+
+/// Factor between waits of two arms that differ although their interval is wide.
+const APART: f64 = 2.0;
 
 /// How an entry's value is reported.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Per {
     /// A total, divided by operations.
     Operation,
+    /// A total, divided by the seconds of the windows: work that goes on beside operations.
+    Second,
     /// A share or a ratio, as it is.
     Itself,
     /// The number of rare events over all windows.
@@ -48,12 +54,15 @@ pub(crate) struct Entry {
     shows: &'static Shows,
     /// The metric of verdicts that it is, if it is one.
     judged: Option<Metric>,
+    /// The most that `value` may be, if that is not known exactly.
+    at_most: Option<fn(Cell<'_>) -> Option<f64>>,
 }
 
 /// A figure that grows with work. By default its value is a total, reported per operation.
 pub(crate) const fn work(cause: Cause, name: &'static str, unit: &'static str, floor: f64) -> Entry {
     let (rise, per, shows) = (Rise::Work, Per::Operation, &Shows::Itself);
-    Entry { cause, name, unit, phrase: "", floor, rise, per, value: |_| None, shows, judged: None }
+    let value = |_: Cell<'_>| None;
+    Entry { cause, name, unit, phrase: "", floor, rise, per, value, shows, judged: None, at_most: None }
 }
 
 /// A figure that grows with waiting.
@@ -92,18 +101,47 @@ impl Entry {
         Self { judged: Some(metric), ..self.value(value) }
     }
 
+    /// `value` is the least that it may be: it differs only if the arm with less has less even at most.
+    pub const fn at_most(self, at_most: fn(Cell<'_>) -> Option<f64>) -> Self {
+        Self { at_most: Some(at_most), ..self }
+    }
+
     /// Its values on both arms. None if it was not measured or both are at or below the floor.
     pub fn quantity(&self, cx: &Context<'_>) -> Option<Quantity> {
-        let value = |cell: Cell<'_>| {
-            let total = (self.value)(cell)?;
-            Some(if self.per == Per::Operation { total / cell.operations() } else { total })
-        };
-        cx.figures.quantity(value).filter(|found| found.base.max(found.arm) > self.floor)
+        self.quantity_of(cx, self.value).filter(|found| found.base.max(found.arm) > self.floor)
+    }
+
+    fn quantity_of(&self, cx: &Context<'_>, value: fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
+        cx.figures.quantity(|cell| self.divided(cell, value))
+    }
+
+    fn divided(&self, cell: Cell<'_>, value: fn(Cell<'_>) -> Option<f64>) -> Option<f64> {
+        let total = value(cell)?;
+        Some(match self.per {
+            Per::Operation => total / cell.operations(),
+            Per::Second => total / (cell.metric(ELAPSED)? / 1e6),
+            Per::Itself | Per::Windows => total,
+        })
+    }
+
+    /// Whether one arm waits in every block much longer than the other in any: where waits are long now and then, their
+    /// interval is wide.
+    fn is_separate(&self, cx: &Context<'_>) -> bool {
+        self.rise == Rise::Waiting && cx.figures.is_separate(APART, |cell| self.divided(cell, self.value))
+    }
+
+    /// Whether the arms differ whatever each is between its least and its most.
+    fn is_apart(&self, cx: &Context<'_>, found: &Quantity) -> bool {
+        let most = self.at_most.and_then(|at_most| self.quantity_of(cx, at_most));
+        most.is_none_or(|most| if found.rose() { most.base < found.arm } else { most.arm < found.base })
     }
 
     /// The finding that it changed, if it did.
     pub fn finding(&self, cx: &Context<'_>) -> Option<Finding> {
-        let found = self.quantity(cx).filter(|found| found.matters() && self.is_frequent(cx, found))?;
+        let found = self.quantity(cx).filter(|found| found.matters() || self.is_separate(cx))?;
+        if !self.is_frequent(cx, &found) || !self.is_apart(cx, &found) {
+            return None;
+        }
         let open = match self.judged.and_then(|metric| cx.class_of(metric)) {
             Some(Class::Same) => return None,
             Some(Class::Inconclusive) => "; the verdict on it is inconclusive",
@@ -117,20 +155,28 @@ impl Entry {
         let than = format!("{}{open}", words::than(&reported, base));
         let sentence = match self.per {
             Per::Operation => format!("{arm} {phrase} per {}, {than}", cx.operation()),
+            Per::Second => format!("{arm} {phrase} per second, {than}"),
             Per::Itself => format!("{arm} {phrase}, {than}"),
             Per::Windows => format!("{phrase} on {arm}, {} on {base}{open}", words::number(reported.base)),
         };
-        Some(cx.finding(
-            self.word(found.rose()),
-            self.cause,
-            sentence,
-            &found,
-            vec![self.evidence(cx, &found)],
-        ))
+        let evidence = vec![self.evidence(cx, &found)];
+        let finding = cx.finding(self.word(found.rose()), self.cause, sentence, &found, evidence);
+        if found.matters() {
+            return Some(finding);
+        }
+        // Its interval says nothing of how clear it is, nor does that of the whole time off the CPU.
+        let us = cx.decomposition.as_ref().filter(|_| self.per == Per::Operation && self.unit == "us");
+        let share =
+            us.and_then(|split| share_of(cx, split, found.change())).map(|share| share.clamp(-1.0, 1.0));
+        Some(Finding { weight: found.share(), share, ..finding })
     }
 
     pub fn evidence(&self, cx: &Context<'_>, found: &Quantity) -> Evidence {
-        let unit = if self.per == Per::Operation { cx.per_op(self.unit) } else { self.unit.to_owned() };
+        let unit = match self.per {
+            Per::Operation => cx.per_op(self.unit),
+            Per::Second => format!("{}/s", self.unit),
+            Per::Itself | Per::Windows => self.unit.to_owned(),
+        };
         let evidence =
             Evidence::figure(self.name, unit, &self.reported(cx, found)).showing(self.shows.clone());
         Evidence { noise: found.noise(), ..evidence }

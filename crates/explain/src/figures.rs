@@ -54,6 +54,9 @@ pub(crate) const CACHES: &str = "block_caches_bytes";
 /// Setting: size of RocksDB's block cache.
 const CACHE: &str = "block_based_table_factory.block_cache.capacity";
 
+/// Of 5 + 5 values, a random order puts all of one arm first or last with a probability of 0.8 %.
+const SEPARATE_BLOCKS_MIN: usize = 5;
+
 /// Counter ids by view, object and column.
 type Names = HashMap<(String, String, String), u32>;
 
@@ -219,6 +222,22 @@ impl Figures {
         quantity(&triples.collect::<Vec<_>>(), self.replicated)
     }
 
+    /// Whether an arm has more in every block than the other in any, by a factor. Base and its control are alike, so
+    /// the control's blocks count as base's. Fewer than five blocks may be so by chance.
+    pub fn is_separate(&self, factor: f64, value: impl Fn(Cell<'_>) -> Option<f64>) -> bool {
+        let value = |totals: &Option<Rc<Totals>>| value(self.cell(totals)?).filter(|value| value.is_finite());
+        let all = |places: &[usize]| -> Vec<f64> {
+            let places = places.iter().flat_map(|place| self.blocks.iter().map(move |block| &block[*place]));
+            places.filter_map(value).collect()
+        };
+        let (base, arm) = (all(&[0, 2]), all(&[1]));
+        let is_below = |less: &[f64], more: &[f64]| {
+            let most = less.iter().copied().fold(0.0, f64::max);
+            more.iter().all(|value| *value > factor * most)
+        };
+        base.len().min(arm.len()) >= SEPARATE_BLOCKS_MIN && (is_below(&base, &arm) || is_below(&arm, &base))
+    }
+
     /// A metric per operation.
     pub fn per_op(&self, metric: &str) -> Option<Quantity> {
         self.quantity(|cell| cell.per_op(metric))
@@ -380,4 +399,27 @@ fn unevenness(run: &Run, test: &str, arm: usize) -> BTreeMap<u32, f64> {
         (median > 0.0).then(|| (block, most / median))
     };
     blocks.into_iter().filter_map(ratio).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_that_vary_are_separate_if_no_block_has_as_few() {
+        let made = |blocks: &[(f64, f64)]| {
+            let totals =
+                |us: f64| Some(Totals::made(1.0, BTreeMap::from([("engine_stall_us".to_owned(), us)])));
+            Figures::made(blocks.iter().map(|(base, arm)| [totals(*base), totals(*arm), None]).collect())
+        };
+        let stalled = |cell: Cell<'_>| cell.metric("engine_stall_us");
+        let long = [9.9, 69.0, 12.0, 60.0, 11.0];
+        let figures = made(&long.map(|us| (0.0, us)));
+        assert!(!figures.quantity(stalled).unwrap().exceeds_noise());
+        assert!(figures.is_separate(2.0, stalled));
+        assert!(made(&long.map(|us| (us, 0.0))).is_separate(2.0, stalled));
+        assert!(!made(&long.map(|us| (5.0, us))).is_separate(2.0, stalled));
+        assert!(!made(&long[..4].iter().map(|us| (0.0, *us)).collect::<Vec<_>>()).is_separate(2.0, stalled));
+        assert!(!made(&[(0.0, 0.0); 5]).is_separate(2.0, stalled));
+    }
 }

@@ -277,6 +277,16 @@ const ROLES: [(&str, &[&str]); 10] = [
     ("innodb_log_*", &["log_", "io_log"]),
 ];
 
+/// Settings of RocksDB that affect what compactions do and not what flushes write.
+const OF_COMPACTIONS: [&str; 6] = [
+    "compaction_*",
+    "max_compaction_bytes",
+    "max_bytes_for_level_*",
+    "num_levels",
+    "level0_*",
+    "level_compaction_*",
+];
+
 /// Whether a finding's evidence is specific to what a setting affects.
 fn evidence_matches(setting: &str, finding: &Finding) -> bool {
     match finding.cause {
@@ -295,6 +305,10 @@ fn evidence_matches(setting: &str, finding: &Finding) -> bool {
                 Some(Shows::Role(role)) => starts.iter().any(|start| role.starts_with(start)),
                 _ => false,
             })
+        }
+        // Flushes write what memtables hold, whatever compactions do.
+        Cause::Compaction if OF_COMPACTIONS.iter().any(|pattern| fits(pattern, setting)) => {
+            finding.evidence.iter().any(|figure| figure.shows != Shows::Flushes)
         }
         Cause::Wal if matches!(setting, "wal_buffers" | "innodb_log_buffer_size") => {
             finding.shown(&Shows::LogBufferFull).is_some()

@@ -335,7 +335,10 @@ fn waiting(cx: &Context<'_>, findings: &mut Vec<Finding>, suspects: &Suspects) {
             None => findings.insert(at, waits),
         }
     }
-    for finding in findings.iter_mut().filter(|finding| finding.share.is_none() && !is_sampled(finding)) {
+    // An engine that stalls writes does nothing meanwhile, whoever waits.
+    let may_be_work =
+        |one: &&mut Finding| one.share.is_none() && !is_sampled(one) && one.cause != Cause::WriteStall;
+    for finding in findings.iter_mut().filter(may_be_work) {
         finding.word = match finding.word {
             Word::MoreWaiting => Word::MoreWork,
             Word::LessWaiting => Word::LessWork,

@@ -288,6 +288,8 @@ pub(crate) enum Shows {
     FullPageImages,
     /// Bytes read from storage.
     StorageReads,
+    /// Bytes that flushes wrote, of all that was rewritten.
+    Flushes,
     /// Samples in which sessions were waiting.
     SeenWaiting,
     LogBufferFull,

@@ -84,6 +84,11 @@ const IMPLICIT_SOURCES: [&str; 5] = ["default", "override", "COMPILED", "COMPILE
 /// The source given by servers that do not report where a value comes from.
 const UNKNOWN: &str = "unknown";
 
+const ROCKSDB: &str = "rocksdb";
+
+/// The option of the block cache; settings have its parts.
+const BLOCK_CACHE: &str = "block_based_table_factory.block_cache";
+
 /// RocksDB's option whose value releases name differently.
 const FILTER: &str = "block_based_table_factory.filter_policy";
 
@@ -102,7 +107,13 @@ fn known(run: &Run, test: Option<&str>, arm: usize) -> Result<Known> {
         let known = settings
             .iter()
             .map(|setting| (setting.name.clone(), (setting.value.clone(), is_default(setting))));
-        return Ok(known.collect());
+        let mut known: Known = known.collect();
+        if run.arms[arm].dbms == ROCKSDB {
+            let left_out: Vec<&str> =
+                run.arms[arm].left_out.iter().map(|left| left.option.as_str()).collect();
+            add_asked(&mut known, config_text, &left_out);
+        }
+        return Ok(known);
     }
     for window in test.into_iter().flat_map(|test| windows_of(run, test, arm)) {
         let fingerprint = run.fingerprint(window.action.seq)?;
@@ -119,6 +130,17 @@ fn known(run: &Run, test: Option<&str>, arm: usize) -> Result<Known> {
         }
     }
     Ok(Known::new())
+}
+
+/// Adds options of RocksDB that its options files do not list, as the config gives them.
+fn add_asked(known: &mut Known, config_text: &str, left_out: &[&str]) {
+    let lines = config_text.lines().filter(|line| !line.starts_with('#'));
+    for (name, value) in lines.filter_map(|line| line.split_once('=')) {
+        let is_listed = known.contains_key(name) || name == BLOCK_CACHE;
+        if !is_listed && !left_out.contains(&name) {
+            known.insert(name.to_owned(), (value.to_owned(), false));
+        }
+    }
 }
 
 /// The value of a setting on an arm; `None` if unknown.
@@ -159,7 +181,10 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
                 None if meaning(old) == meaning(new) => return None,
                 None if name == FILTER && is_one_filter(old, new) => return None,
                 // One release writes the parts of a value with their names, another without.
-                None if old.starts_with('{') != new.starts_with('{') => return None,
+                None if old.starts_with('{') != new.starts_with('{') => match (object(old), object(new)) {
+                    (Some(old), Some(new)) if old != new => {}
+                    _ => return None,
+                },
                 None => {}
             }
         }
@@ -186,6 +211,16 @@ fn switches(before: &str, after: &str) -> Option<(String, String)> {
         found.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
     };
     Some((differing(&before, &after), differing(&after, &before)))
+}
+
+/// The object that a value of RocksDB names, alone or as the `id` among its parts.
+fn object(value: &str) -> Option<&str> {
+    match value.strip_prefix('{') {
+        Some(parts) => {
+            parts.trim_end_matches('}').split(';').find_map(|part| part.trim().strip_prefix("id="))
+        }
+        None => (!value.contains(':')).then_some(value),
+    }
 }
 
 /// Whether two names are of one filter: releases of RocksDB before 7 do not tell its bits per key, and call it
@@ -407,6 +442,37 @@ mod tests {
         assert_eq!(switches("a=on,b=on", "a=on,b=on,c=on"), Some((String::new(), String::new())));
         assert_eq!(switches("4096", "8192"), None);
         assert_eq!(switches("{ttl=0;a=1;}", "{b=2;a=3;}"), Some(("a=1".into(), "a=3".into())));
+    }
+
+    #[test]
+    fn options_that_no_options_file_lists_come_from_the_config() {
+        let known = |config: &str, left_out: &[&str], memtable: &str| {
+            let mut known = Known::from([
+                ("memtable_factory".to_owned(), (memtable.to_owned(), false)),
+                ("write_buffer_size".to_owned(), ("65536".to_owned(), false)),
+            ]);
+            add_asked(&mut known, config, left_out);
+            known
+        };
+        let text = |base: &Known, arm: &Known| -> Vec<String> {
+            let value = |value: Option<String>| value.unwrap_or_default();
+            let found = settings(base, arm).into_iter();
+            found.map(|one| format!("{}: {} -> {}", one.name, value(one.base), value(one.arm))).collect()
+        };
+        let plain = "# Config mini\nwrite_buffer_size=1000\n\
+                     block_based_table_factory.block_cache={capacity=1}\n";
+        let limited = format!("{plain}rate_limiter_bytes_per_sec=4194304\nnosuch=1\n");
+        let base = known(plain, &[], "SkipListFactory");
+        let arm = known(&limited, &["nosuch"], "{id=VectorRepFactory;count=0}");
+        assert_eq!(
+            text(&base, &arm),
+            [
+                "memtable_factory: SkipListFactory -> {id=VectorRepFactory;count=0}",
+                "rate_limiter_bytes_per_sec:  -> 4194304"
+            ]
+        );
+        let other = known(plain, &[], "{lookahead=0;id=SkipListFactory;}");
+        assert_eq!(text(&base, &other), [""; 0]);
     }
 
     #[test]

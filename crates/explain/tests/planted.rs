@@ -249,6 +249,94 @@ fn misses_that_fill_an_empty_block_cache_are_no_cause() {
     assert_eq!(causes("8192"), [true, true]);
 }
 
+/// A slow arm whose cache is hardly filled, as with O_DIRECT: its misses tell little. What tells the arms apart is that
+/// they come from storage.
+#[test]
+fn misses_of_a_cache_that_is_hardly_filled_are_not_compared() {
+    const CACHE: &str = "block_based_table_factory.block_cache.capacity";
+    let explained_with = |puts: [f64; 2]| {
+        let extra = [
+            figure(READS, Observed::SessionCpuUs, 20.0, 40.0),
+            figure(READS, Observed::Counter("tickers", "", "block.cache.miss"), 0.4, 0.5),
+            figure(READS, Observed::Counter("tickers", "", "block.cache.bytes.write"), puts[0], puts[1]),
+            figure(READS, Observed::Metric("server_read_bytes"), 0.0, 2440.0),
+        ];
+        let spec = Spec {
+            dbms: "rocksdb",
+            arms: vec![("old", "10.10.1"), ("control", "10.10.1"), ("new", "10.10.1")],
+            effects: vec![(2, READS, 0.25, 3.0)],
+            extra: extra.into_iter().flatten().collect(),
+            settings: (0..3).map(|arm| (arm, CACHE, "1000000")).collect(),
+            ..Spec::default()
+        };
+        explained(&spec, READS)
+    };
+    let probe = explained_with([1.0, 1.0]);
+    assert_eq!(finding(&probe, Cause::BufferMisses), None, "{probe:#?}");
+    let reads = finding(&probe, Cause::Reads).unwrap_or_else(|| panic!("{probe:#?}"));
+    assert!(reads.sentence.contains("4,880 bytes from storage for each block that misses"), "{probe:#?}");
+    assert_eq!(first(&probe).cause, Cause::Reads, "{probe:#?}");
+}
+
+/// Beside a background writer: the same work by the second is more for each of fewer reads.
+#[test]
+fn what_a_background_writer_causes_is_no_work_of_slower_reads() {
+    let spec = |compaction_us: f64| {
+        let extra = [
+            figure(READS, Observed::SessionCpuUs, 20.0, 40.0),
+            figure(READS, Observed::Metric("background_target_bytes_per_s"), 1.0, 1.0),
+            figure(READS, Observed::Metric("server_wal_bytes"), 65.0, 130.0),
+            figure(READS, Observed::Metric("flushed_bytes"), 60.0, 120.0),
+            figure(READS, Observed::Metric("compaction_written_bytes"), 200.0, 400.0),
+            figure(READS, Observed::Metric("compaction_cpu_us"), 50.0, compaction_us),
+            figure(READS, Observed::Metric("server_role.flush_us"), 50.0, 100.0),
+        ];
+        Spec {
+            dbms: "rocksdb",
+            arms: vec![("old", "10.10.1"), ("control", "10.10.1"), ("new", "10.10.1")],
+            effects: vec![(2, READS, 0.5, 1.0)],
+            extra: extra.into_iter().flatten().collect(),
+            ..Spec::default()
+        }
+    };
+    let of_writer = [Cause::Wal, Cause::Compaction, Cause::Background];
+    let found = explained(&spec(100.0), READS);
+    assert_eq!(of_writer.map(|cause| finding(&found, cause).is_some()), [false; 3], "{found:#?}");
+    let found = explained(&spec(200.0), READS);
+    let compaction = finding(&found, Cause::Compaction).unwrap_or_else(|| panic!("{found:#?}"));
+    assert!(compaction.sentence.contains("CPU in compactions per second, 100 % more"), "{found:#?}");
+}
+
+/// Settings are named only where what they act on happened: flushes without compactions, and neither.
+#[test]
+fn options_of_compactions_need_compactions() {
+    let spec = |flushed: [f64; 2], compacted: [f64; 2]| {
+        let extra = [
+            figure(READS, Observed::SessionCpuUs, 20.0, 40.0),
+            figure(READS, Observed::Metric("flushed_bytes"), flushed[0], flushed[1]),
+            figure(READS, Observed::Metric("compaction_written_bytes"), compacted[0], compacted[1]),
+            figure(READS, Observed::Counter("tickers", "", "block.cache.miss"), 0.1, 0.9),
+            figure(READS, Observed::Counter("tickers", "", "block.cache.bytes.write"), 0.0, 0.0),
+        ];
+        let options =
+            ["compaction_pri", "block_based_table_factory.prepopulate_block_cache", "write_buffer_size"];
+        let settings = options.into_iter().flat_map(|name| [(0, name, "1"), (2, name, "2")]);
+        let spec = Spec {
+            dbms: "rocksdb",
+            arms: vec![("old", "10.10.1"), ("control", "10.10.1"), ("new", "10.10.1")],
+            effects: vec![(2, READS, 0.5, 2.0)],
+            extra: extra.into_iter().flatten().collect(),
+            settings: settings.collect(),
+            ..Spec::default()
+        };
+        let found = explained(&spec, READS);
+        options.map(|name| names(&found, name) > 0)
+    };
+    assert_eq!(spec([100.0, 300.0], [0.0, 0.0]), [false, true, true]);
+    assert_eq!(spec([0.0, 0.0], [0.0, 0.0]), [false, false, true]);
+    assert_eq!(spec([100.0, 100.0], [100.0, 300.0]), [true, true, true]);
+}
+
 /// If the rate is undecided, the reason for the cost's verdict comes first.
 #[test]
 fn more_work_does_not_explain_a_lower_cost() {

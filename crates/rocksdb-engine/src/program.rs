@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ const TICK: Duration = Duration::from_millis(200);
 const LAST_WORDS: usize = 400;
 
 /// What kills a db_bench that nobody kills.
-const KILLED: &str = "; if nobody killed it, it reached server_memory, the plan's limit, or the host has too little memory: raise the limit, or \
+const KILLED: &str = "; if nobody killed it, it reached the plan's server_memory, or the host has too little memory: raise the limit, or \
      use smaller caches";
 
 /// Option, and flag of the same name: the most that flushes and compactions write, bytes per second.
@@ -77,10 +77,9 @@ pub(crate) fn check_version(program: &Path, directory: &Path, options: &str) -> 
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let Some(written) = written.ok().filter(|_| output.status.success()) else {
         return Err(Error::Misuse(format!(
-            "{} cannot create a database, it ended with {}: {}",
+            "{} cannot create a database, it ended with {}",
             program.display(),
-            output.status,
-            last_words(&text(&output.stdout), &text(&output.stderr))
+            ended(output.status, &last_words(&text(&output.stdout), &text(&output.stderr)))
         )));
     };
     let found = version_in(&written).unwrap_or("of an unknown version");
@@ -127,7 +126,7 @@ pub(crate) fn run(
     let Some(printed) = printed else {
         let words = last_words(&text, &errors);
         let hint = if status.signal() == Some(Signal::KILL.as_raw()) { KILLED } else { "" };
-        return Err(Error::Engine(format!("db_bench ended with {status}: {words}{hint}")));
+        return Err(Error::Engine(format!("db_bench ended with {}{hint}", ended(status, &words))));
     };
     let report = fs::read_to_string(files.report_path()).unwrap_or_default();
     let counters = counters::parse(&text);
@@ -186,6 +185,11 @@ fn last_words(out: &str, errors: &str) -> String {
     let words = if errors.is_empty() { out } else { errors };
     let skipped = words.chars().count().saturating_sub(LAST_WORDS);
     words.chars().skip(skipped).collect()
+}
+
+/// How it ended, with its last words if it had any.
+fn ended(status: ExitStatus, words: &str) -> String {
+    if words.is_empty() { status.to_string() } else { format!("{status}: {words}") }
 }
 
 /// The name of the benchmark, and the command line.

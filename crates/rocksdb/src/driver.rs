@@ -7,8 +7,8 @@ use rqps_builds::rocksdb::program_in;
 
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_executor::{
-    ActiveArm, Admin, Driver, Error, Finished, Job, Loaded, Result, RunControl, StepFindings, WatchOptions,
-    Window,
+    ActiveArm, Admin, Driver, Error, Finished, Instance, Job, Loaded, Result, RunControl, StepFindings,
+    WatchOptions, Window,
 };
 use rqps_model::random::name_word;
 use rqps_model::{BuildSource, BuildSpec, EndedBy, Limit, Warmup};
@@ -21,7 +21,7 @@ use rqps_workloads::db_bench::{
 
 use crate::connection::Connection;
 use crate::direct::{OfProgram, OpenTables};
-use crate::metrics::{Changes, of_shape};
+use crate::metrics::{Changes, drop_unfinished, of_shape};
 use crate::system::RocksdbAddress;
 use crate::window::Lead;
 
@@ -65,6 +65,12 @@ impl Driver for Clients {
         DbBench.id()
     }
 
+    fn check_instance(&self, arm: &str, instance: &dyn Instance) -> Result<()> {
+        let address = address_of(arm, instance)?;
+        let program = address.program.clone().filter(|_| self.0 == Program::DbBench);
+        program.map_or(Ok(()), |program| check_program(arm, &address, program))
+    }
+
     /// The database was created when it was opened; fillseq fills it.
     fn load(
         &self,
@@ -75,9 +81,7 @@ impl Driver for Clients {
     ) -> Result<Loaded> {
         let start = Instant::now();
         if let Some(program) = self.program(arm)? {
-            let doing = "looking at db_bench";
-            let asked = connect(arm, doing)?.ask(&Request::CheckProgram(program), doing);
-            asked.map_err(failed(arm, doing))?;
+            check_program(&arm.name, &address(arm)?, program)?;
         }
         shape_of(arm, "looking at the new database")?;
         let load = Load { tables: 1, rows: 0, load_us: start.elapsed().as_micros() as u64, index_us: 0 };
@@ -120,21 +124,32 @@ impl Clients {
 }
 
 fn address(arm: &ActiveArm) -> Result<RocksdbAddress> {
-    let address = arm.instance.address().of::<RocksdbAddress>().cloned();
-    address.ok_or_else(|| Error::NoAddress { arm: arm.name.clone(), driver: CLIENTS.id() })
+    address_of(&arm.name, &*arm.instance)
+}
+
+fn address_of(arm: &str, instance: &dyn Instance) -> Result<RocksdbAddress> {
+    let address = instance.address().of::<RocksdbAddress>().cloned();
+    address.ok_or_else(|| Error::NoAddress { arm: arm.to_owned(), driver: CLIENTS.id() })
+}
+
+/// Whether a build's db_bench runs, and is of its library's release.
+fn check_program(arm: &str, address: &RocksdbAddress, program: PathBuf) -> Result<()> {
+    let doing = "looking at db_bench";
+    let mut connection = Connection::open(&address.socket).map_err(failed(arm, doing))?;
+    connection.ask(&Request::CheckProgram(program), doing).map(drop).map_err(failed(arm, doing))
 }
 
 fn connect(arm: &ActiveArm, doing: &str) -> Result<Connection> {
-    Connection::open(&address(arm)?.socket).map_err(failed(arm, doing))
+    Connection::open(&address(arm)?.socket).map_err(failed(&arm.name, doing))
 }
 
-fn failed(arm: &ActiveArm, doing: &str) -> impl FnOnce(rqps_wire::Error) -> Error + use<> {
-    let (arm, doing) = (arm.name.clone(), doing.to_owned());
+fn failed(arm: &str, doing: &str) -> impl FnOnce(rqps_wire::Error) -> Error + use<> {
+    let (arm, doing) = (arm.to_owned(), doing.to_owned());
     move |source| Error::Session { arm, doing, source: Box::new(source) }
 }
 
 fn shape_of(arm: &ActiveArm, doing: &str) -> Result<Shape> {
-    connect(arm, doing)?.shape().map_err(failed(arm, doing))
+    connect(arm, doing)?.shape().map_err(failed(&arm.name, doing))
 }
 
 /// What an engine process is to run; `None` for a step of another benchmark.
@@ -206,6 +221,9 @@ impl Window for DbBenchWindow {
         let mut metrics = of_shape(&self.before, "before");
         metrics.extend(of_shape(&after, "after"));
         metrics.extend(Changes::of(&findings.counters).metrics());
+        if self.spec.program.is_some() && self.spec.open.fills {
+            drop_unfinished(&mut metrics);
+        }
         let open = match self.spec.program {
             Some(_) => self.seen.tables,
             None => OpenTables::of(self.address.pid),

@@ -8,7 +8,7 @@ use rqps_model::Dbms;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What helps if a build rejects a config.
-const CORRECT_CONFIG: &str = "correct the value, or use another config for this build";
+const CORRECT_CONFIG: &str = "correct the value, or use another config for this build; a run that has begun keeps its copy of the config";
 
 /// How the names of config files end.
 fn extension(dbms: Dbms) -> &'static str {

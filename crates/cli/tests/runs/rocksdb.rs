@@ -1,8 +1,8 @@
 //! Runs of db_bench on RocksDB: all steps on the oldest and the newest release, an engine process that is killed, a
 //! damaged database, a disk that is full, and what cannot be run.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -145,6 +145,17 @@ fn a_build_s_own_db_bench_runs_the_steps_and_its_output_is_their_result() {
     assert!(refused.contains("has no bin/db_bench") && refused.contains("rqps build rocksdb"), "{refused}");
 
     let build = debians(&bench, "whole", true);
+    let broken = debians(&bench, "broken", false);
+    fs::write(bench.path().join("broken/bin/db_bench"), "#!/bin/sh\nexit 3\n").unwrap();
+    fs::set_permissions(bench.path().join("broken/bin/db_bench"), Permissions::from_mode(0o755)).unwrap();
+    let both = plan(&bench, "driver = \"db_bench\"\nsteps = [\"fillseq\"]", "", &[&build, &build, &broken]);
+    let ended = bench.call(&["run", both.to_str().unwrap()]).expect(3).stderr;
+    let place = |words: &str| ended.find(words).unwrap_or_else(|| panic!("{words}: {ended}"));
+    assert!(
+        place("cannot create a database, it ended with exit status: 3, during") < place("ops/s"),
+        "{ended}"
+    );
+
     let plan = plan(&bench, &workload, "", &[&build]);
     bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();

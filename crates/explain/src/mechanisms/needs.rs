@@ -28,6 +28,12 @@ pub(super) enum Needs {
     Images,
     /// Blocks are read into the buffer pool.
     Misses,
+    /// RocksDB flushes in the step.
+    Flushes,
+    /// It flushes or compacts in the step.
+    Rewrites,
+    /// It compacts in the step, or did before.
+    Compactions,
     /// Autovacuum ran, in the windows or before.
     Autovacuum,
     /// A checkpoint began in the windows.
@@ -62,6 +68,13 @@ impl Needs {
                 false => Needs::Log.are_met(cx, difference)?,
             },
             Needs::Misses => is_above(cx, EVENTS_MIN, counters::misses),
+            Needs::Flushes => is_above_or_unknown(cx, counters::flushed),
+            Needs::Rewrites => {
+                is_above_or_unknown(cx, counters::flushed) || is_above_or_unknown(cx, counters::compacted)
+            }
+            Needs::Compactions => {
+                is_above_or_unknown(cx, counters::compacted) || is_above(cx, 0.0, counters::had_levels)
+            }
             // If one arm has it off, debt accumulates without any run of autovacuum.
             Needs::Autovacuum => difference.name == "autovacuum" || autovacuum(cx)?,
             Needs::Checkpoint => is_above(cx, 0.0, counters::checkpoints),
@@ -98,6 +111,11 @@ fn images(cell: Cell<'_>) -> Option<f64> {
 /// Whether either arm has this counter.
 fn has(cx: &Context<'_>, value: fn(Cell<'_>) -> Option<f64>) -> bool {
     [false, true].into_iter().any(|of_arm| cx.figures.total(of_arm, value).is_some())
+}
+
+/// Whether either arm has some of it, or neither counts it.
+fn is_above_or_unknown(cx: &Context<'_>, value: fn(Cell<'_>) -> Option<f64>) -> bool {
+    !has(cx, value) || is_above(cx, 0.0, value)
 }
 
 /// Whether either arm has more than `floor` of something per operation. Arms may count different things, so

@@ -3,7 +3,7 @@
 //! An option without an entry is never named as a cause. Some entries have no cause, so that a wider pattern does not
 //! match.
 
-use super::needs::Needs::{Misses, Nothing};
+use super::needs::Needs::{Compactions, Flushes, Misses, Nothing, Rewrites};
 use super::rule::{CODE, Rule};
 use super::way::Way::{Either, Less, More};
 use crate::model::Cause::{
@@ -47,7 +47,7 @@ const WRITES: &[Cause] = &[Instructions, CpuTime, Function, Cycles, Waiting];
 const STORAGE: &[Cause] = &[Reads, KernelTime, CpuTime, Waiting];
 
 /// The causes that options can affect, what has to be active for that, and the direction.
-pub(super) static SETTINGS: [Rule; 21] = [
+pub(super) static SETTINGS: [Rule; 24] = [
     ("block_based_table_factory.block_cache.capacity", MISSES, Misses, Less),
     ("block_based_table_factory.block_cache.*", MISSES, Misses, Either),
     ("block_based_table_factory.no_block_cache", MISSES, Nothing, More),
@@ -60,7 +60,7 @@ pub(super) static SETTINGS: [Rule; 21] = [
         Nothing,
         Either,
     ),
-    ("block_based_table_factory.prepopulate_block_cache", MISSES, Nothing, Either),
+    ("block_based_table_factory.prepopulate_block_cache", MISSES, Flushes, Either),
     (
         "block_based_table_factory.block_size block_based_table_factory.block_restart_interval \
          block_based_table_factory.index_block_restart_interval block_based_table_factory.data_block_index_type \
@@ -88,11 +88,16 @@ pub(super) static SETTINGS: [Rule; 21] = [
     ("compression_manager", &[], Nothing, Either),
     (
         "write_buffer_size max_write_buffer_number min_write_buffer_number_to_merge db_write_buffer_size \
-         max_bytes_for_level_* target_file_size_* num_levels level_compaction_dynamic_level_bytes compaction_style \
-         compaction_pri level0_file_num_compaction_trigger disable_auto_compactions max_compaction_bytes \
-         compaction_options_universal",
+         target_file_size_* level0_file_num_compaction_trigger disable_auto_compactions",
         TREE,
         Nothing,
+        Either,
+    ),
+    (
+        "max_bytes_for_level_* num_levels level_compaction_dynamic_level_bytes compaction_style compaction_pri \
+         max_compaction_bytes compaction_options_universal",
+        TREE,
+        Compactions,
         Either,
     ),
     ("level0_slowdown_writes_trigger level0_stop_writes_trigger", STALLS, Nothing, Less),
@@ -104,6 +109,8 @@ pub(super) static SETTINGS: [Rule; 21] = [
         Nothing,
         Either,
     ),
+    ("rate_limiter_bytes_per_sec", &[Compaction, WriteStall, Background, Waiting], Rewrites, Either),
+    ("use_direct_io_for_flush_and_compaction", STORAGE, Rewrites, Either),
     ("use_direct_* allow_mmap_*", STORAGE, Nothing, Either),
     (
         "bytes_per_sync wal_bytes_per_sync strict_bytes_per_sync use_fsync",

@@ -52,7 +52,7 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
     // With too few blocks nothing was looked at.
     let is_seen = |verdict: &&Verdict| verdict.detector == Detector::Stalls && verdict.looks_reached > 0;
     let stalls_seen = Answer::of(all.iter().copied().filter(is_seen));
-    format!("{first}{judged}{}{}", stalls(&stalls_seen), other_resources(lines))
+    format!("{first}{judged}{}{}", stalls(is_lsm(run), &stalls_seen), other_resources(lines))
 }
 
 /// Like [`text`], of rates alone and in one sentence.
@@ -189,18 +189,35 @@ fn other_resources(lines: &[Line<'_>]) -> String {
     if all.is_empty() { String::new() } else { format!(" Other resources: {}.", all.join("; ")) }
 }
 
+/// Whether stalls of the engine itself, of its writes, are something else: tables have them for LSM trees.
+fn is_lsm(run: &Run) -> bool {
+    run.arms.iter().any(|arm| arm.dbms == "rocksdb")
+}
+
 /// A sentence on stalls; empty if there are no verdicts on them.
-fn stalls(answer: &Answer) -> String {
+fn stalls(is_lsm: bool, answer: &Answer) -> String {
+    let name = if is_lsm { "Operations over 20 ms" } else { "Stalls" };
     match answer.tally {
         Tally { regressions: 0, improvements: 0, mixed: 0, same: 0, inconclusive: 0 } => String::new(),
-        Tally { regressions: 0, improvements: 0, same: 0, .. } => " Stalls: no change detected.".to_owned(),
-        _ => format!(" Stalls: {}.", answer.list(("more", "fewer"))),
+        Tally { regressions: 0, improvements: 0, same: 0, .. } => format!(" {name}: no change detected."),
+        _ => format!(" {name}: {}.", answer.list(("more", "fewer"))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stalls_of_operations_are_told_from_write_stalls() {
+        let seen = |regressions| Answer {
+            tally: Tally { regressions, improvements: 0, mixed: 0, same: 0, inconclusive: 3 },
+            within: String::new(),
+        };
+        assert!(stalls(false, &seen(0)).starts_with(" Stalls: "));
+        assert_eq!(stalls(true, &seen(0)), " Operations over 20 ms: no change detected.");
+        assert!(stalls(true, &seen(2)).starts_with(" Operations over 20 ms: more in 2"));
+    }
 
     #[test]
     fn what_got_worse_comes_first() {

@@ -76,7 +76,8 @@ const CAUSES: [Cause; 10] = [
     ),
     (
         &["Unrecognized value", "Error while setting value", "unknown variable"],
-        "correct the value in the config, or use another config for this build",
+        "correct the value in the config, or use another config for this build, and start a new run: a run keeps a copy of \
+         its configs",
     ),
     (
         &["Can't open shared library"],

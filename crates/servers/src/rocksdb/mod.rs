@@ -57,7 +57,8 @@ const CAUSES: [Cause; 8] = [
     ),
     (
         &["Error parsing", "Invalid argument"],
-        "correct the value in the config, or use another config for this build",
+        "correct the value in the config, or use another config for this build, and start a new run: a run keeps a copy of \
+         its configs",
     ),
 ];
 
