@@ -11,7 +11,7 @@ use rqps_plan::Protocol;
 use rqps_servers::ServerSpec;
 use rqps_store::RunFolder;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Name of the data directory and of the log folder. No arm's name begins with an underscore.
@@ -62,10 +62,11 @@ impl Trial<'_> {
         Ok(failures)
     }
 
-    /// Build, config and environment: arms with equal ones start alike.
-    fn kind(&self, arm: usize) -> (&str, &str, &BTreeMap<String, String>) {
+    /// Build, its place, config and environment: arms with equal ones start alike. Beside equal servers, a place may
+    /// have other programs of the driver.
+    fn kind(&self, arm: usize) -> (&str, &Path, &str, &BTreeMap<String, String>) {
         let Ingredients { build, config, .. } = &self.setup.ingredients[arm];
-        (&build.hash, &config.hash, &self.setup.plan.arms[arm].env)
+        (&build.hash, &build.root, &config.hash, &self.setup.plan.arms[arm].env)
     }
 
     fn start(&self, arm: usize, control: &RunControl<'_>) -> Result<()> {
