@@ -114,8 +114,8 @@ impl Product for FileSystem {
         Err(no_version(request))
     }
 
-    fn published(&self) -> Result<Option<Vec<Published>>> {
-        Ok(Some(Vec::new()))
+    fn published(&self, _: &Dirs) -> Result<Vec<Published>> {
+        Ok(Vec::new())
     }
 
     fn releases(&self, _: &Dirs, _: &str, _: &str) -> Result<Vec<Release>> {

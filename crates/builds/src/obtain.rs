@@ -26,9 +26,9 @@ pub fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Address) -> R
     products::get(dbms).install_from(dirs, request, from)
 }
 
-/// The known published versions of a DBMS, oldest first; None if only its registry has the list.
-pub fn published(dbms: Dbms) -> Result<Option<Vec<Published>>> {
-    products::get(dbms).published()
+/// The known published versions of a DBMS, oldest first.
+pub fn published(dirs: &Dirs, dbms: Dbms) -> Result<Vec<Published>> {
+    products::get(dbms).published(dirs)
 }
 
 /// The releases of the series from that of `from` to that of `to`, oldest first. A release may turn out to be

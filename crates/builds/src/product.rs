@@ -32,7 +32,7 @@ pub(crate) trait Product: SourceCode {
     fn install_from(&self, dirs: &Dirs, request: &str, from: &Address) -> Result<Build>;
 
     /// See [`crate::published`].
-    fn published(&self) -> Result<Option<Vec<Published>>>;
+    fn published(&self, dirs: &Dirs) -> Result<Vec<Published>>;
 
     /// See [`crate::releases`].
     fn releases(&self, dirs: &Dirs, from: &str, to: &str) -> Result<Vec<Release>>;

@@ -87,7 +87,10 @@ pub fn builds() -> ArgValueCompleter {
 fn versions(dbms: Dbms) -> Vec<String> {
     match dbms {
         Dbms::Postgres => POSTGRES_MAJORS.map(|major| major.to_string()).collect(),
-        _ => published(dbms).ok().flatten().into_iter().flatten().map(|build| build.version).collect(),
+        _ => {
+            let published = published(&Dirs::from_env(), dbms).unwrap_or_default();
+            published.into_iter().map(|build| build.version).collect()
+        }
     }
 }
 

@@ -52,8 +52,8 @@ impl Product for Mysql {
         install::install_from(dirs, self.dbms, request, from)
     }
 
-    fn published(&self) -> Result<Option<Vec<Published>>> {
-        install::published(self.dbms).map(Some)
+    fn published(&self, _dirs: &Dirs) -> Result<Vec<Published>> {
+        install::published(self.dbms)
     }
 
     fn releases(&self, _dirs: &Dirs, _from: &str, _to: &str) -> Result<Vec<Release>> {

@@ -37,8 +37,8 @@ impl Product for Postgres {
         Err(Error::NoAddress { dbms: Dbms::Postgres, request: request.to_owned() })
     }
 
-    fn published(&self) -> Result<Option<Vec<Published>>> {
-        Ok(None)
+    fn published(&self, dirs: &Dirs) -> Result<Vec<Published>> {
+        releases::published(dirs)
     }
 
     fn releases(&self, dirs: &Dirs, from: &str, to: &str) -> Result<Vec<Release>> {

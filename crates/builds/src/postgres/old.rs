@@ -24,7 +24,7 @@ const BZIPPED: &str = ".tbz";
 pub(super) struct OldBuild {
     pub version: &'static str,
     pub series: &'static str,
-    artifact: &'static str,
+    pub artifact: &'static str,
     sha256: &'static str,
     inner: &'static str,
 }

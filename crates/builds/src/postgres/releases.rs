@@ -6,7 +6,7 @@ use rqps_model::Dbms;
 use super::install;
 use super::old::OLD_BUILDS;
 use super::version::{Request, Wanted};
-use crate::build::Release;
+use crate::build::{Published, Release};
 use crate::cache::Cache;
 use crate::dirs::Dirs;
 use crate::error::{Error, Result};
@@ -38,6 +38,28 @@ pub(super) fn releases(dirs: &Dirs, from: &str, to: &str) -> Result<Vec<Release>
         releases.extend((0..=minor).map(release));
     }
     Ok(releases)
+}
+
+/// The newest release of each major version, and the two builds from before 9.6.
+pub(super) fn published(dirs: &Dirs) -> Result<Vec<Published>> {
+    let cache = Cache::published(dirs, Dbms::Postgres);
+    let old = OLD_BUILDS.iter().map(|build| {
+        let version = build.version.to_owned();
+        Published { version, source: format!("Maven {}", build.artifact), size_mb: None }
+    });
+    let mut published: Vec<Published> = old.collect();
+    for series in std::iter::once("9.6".to_owned()).chain((10..).map(|major: u64| major.to_string())) {
+        match install::newest(&cache, &Request::parse(&series)?) {
+            Ok((version, _note)) => {
+                let minor = if version.major >= 10 { version.minor } else { version.patch };
+                let source = format!("Maven, with all from {series}.0 on");
+                published.push(Published { version: format!("{series}.{minor}"), source, size_mb: None });
+            }
+            Err(Error::UnknownVersion { .. }) => break,
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(published)
 }
 
 fn version_of(request: &str) -> Result<Version> {

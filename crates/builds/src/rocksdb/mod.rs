@@ -37,8 +37,8 @@ impl Product for Rocksdb {
         Err(Error::NoAddress { dbms: Dbms::Rocksdb, request: request.to_owned() })
     }
 
-    fn published(&self) -> Result<Option<Vec<Published>>> {
-        install::published().map(Some)
+    fn published(&self, _dirs: &Dirs) -> Result<Vec<Published>> {
+        install::published()
     }
 
     fn releases(&self, _dirs: &Dirs, _from: &str, _to: &str) -> Result<Vec<Release>> {

@@ -4,7 +4,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct InstallArgs {
-    /// The DBMS: postgres, mysql or mariadb
+    /// The DBMS: postgres, mysql, mariadb or rocksdb
     pub dbms: String,
     /// Versions: 18.1, or 18 for the newest 18; 8.0.31, or 8.0. Without any: list the available ones
     pub versions: Vec<String>,

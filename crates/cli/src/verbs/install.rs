@@ -53,10 +53,7 @@ fn address(args: &InstallArgs, versions: usize) -> anyhow::Result<Option<Address
 }
 
 fn list_published(context: &Context, dbms: Dbms) -> anyhow::Result<ExitCode> {
-    let Some(published) = rqps_builds::published(dbms)? else {
-        let advice = format!("name a version of {dbms}, such as 18.1, or 18 for the newest 18");
-        return Err(Usage(advice).into());
-    };
+    let published = rqps_builds::published(&context.dirs, dbms)?;
     let mut listing =
         Listing::new(vec![Column::text("version"), Column::number("MB"), Column::elastic("from")]);
     for build in &published {

@@ -95,17 +95,21 @@
   all("table.sortable").forEach(sortable);
 
   // Every table can be copied as it is shown: sorted, and without hidden rows.
-  const cellsOf = (row) => [...row.cells].flatMap((cell) => {
-    const text = cell.textContent.replace(/\s+/g, " ").trim();
-    return [text, ...Array(cell.colSpan - 1).fill("")];
-  });
-  const rowsOf = (table) => [...table.rows].filter((row) => !row.hidden && !row.parentElement.hidden);
+  const textOf = (cell) => {
+    const copied = cell.cloneNode(true);
+    // On the page it is a line of its own.
+    for (const part of copied.querySelectorAll(".interval")) part.textContent = ` (${part.textContent})`;
+    return copied.textContent.replace(/\s+/g, " ").trim();
+  };
+  const cellsOf = (row) => [...row.cells].flatMap((cell) => [textOf(cell), ...Array(cell.colSpan - 1).fill("")]);
+  // Of two rows of heads the second names the first's, for readers by ear.
+  const isUpperHead = (table, row) => row.parentElement === table.tHead && row !== table.tHead.rows[table.tHead.rows.length - 1];
+  const rowsOf = (table) => [...table.rows].filter((row) => !row.hidden && !row.parentElement.hidden && !isUpperHead(table, row));
   const formats = {
     Markdown: (table) => {
       const lines = rowsOf(table).map((row) => `| ${cellsOf(row).map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`);
-      const heads = table.tHead?.rows.length ?? 0;
       const rule = `|${" --- |".repeat(cellsOf(table.rows[0]).length)}`;
-      return [...lines.slice(0, Math.max(heads, 1)), rule, ...lines.slice(Math.max(heads, 1))].join("\n");
+      return [lines[0], rule, ...lines.slice(1)].join("\n");
     },
     CSV: (table) => {
       const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

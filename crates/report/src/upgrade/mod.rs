@@ -197,9 +197,11 @@ impl Upgrade<'_> {
         }
         if !left_out.is_empty() {
             let with = if is_measured { ", and with the lines of `use instead`" } else { "" };
+            let has_prefix = ["mysql", "mariadb"].contains(&&*new.dbms);
+            let unless = if has_prefix { ", unless it is written with `loose_`," } else { "" };
             table.footnotes.push(format!(
-                "{} does not start with an option that it does not know, unless it is written with `loose_`, or with a \
-                 value that it refuses; it was measured without these{with}",
+                "{} does not start with an option that it does not know{unless} or with a value that it refuses; it was \
+                 measured without these{with}",
                 product(new)
             ));
         }

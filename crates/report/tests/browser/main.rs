@@ -174,7 +174,15 @@ fn verdicts_can_be_sorted_and_filtered_and_link_to_tests() {
     let rows: Vec<&str> = csv.as_str().unwrap().lines().collect();
     assert!(rows.len() > 2 && rows.last().is_some_and(|row| row.starts_with("insert,")), "shown rows: {csv}");
     let markdown = browser.value(&copied.replace("FORMAT", "Markdown"));
-    assert!(markdown.as_str().is_some_and(|text| text.contains("| --- |")), "{markdown}");
+    let lines: Vec<&str> = markdown.as_str().unwrap().lines().collect();
+    assert!(
+        lines[0].starts_with("| test |") && lines[1].starts_with("| --- |"),
+        "one row of heads: {markdown}"
+    );
+    assert!(
+        lines.iter().any(|line| line.contains(" (") && line.contains(" to ")),
+        "intervals apart: {markdown}"
+    );
     browser.value("document.querySelector('.verdict-table a').click()");
     let open = "[...document.querySelectorAll('details.test[open]')].map((one) => one.id)";
     browser.expect(open, &json!(["test-hot-points"]));
