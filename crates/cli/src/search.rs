@@ -7,7 +7,7 @@ use crate::kit::KIT;
 use crate::{Usage, out};
 use rqps_builds::Error as Builds;
 use rqps_executor::{Error, Execution, Finish, Resume};
-use rqps_plan::isolated::{block_seconds, loads_seconds};
+use rqps_plan::isolated::seconds_through;
 use rqps_plan::{Plan, parse_budget};
 use rqps_stats::Rules;
 use rqps_store::{RunFolder, Status};
@@ -39,8 +39,7 @@ pub fn budget(text: Option<&str>) -> Result<Option<Duration>, Usage> {
 
 /// Estimated seconds of a plan in blocks until its first verdicts.
 pub fn first_verdicts_seconds(plan: &Plan) -> f64 {
-    let blocks = Rules::default().looks[0].blocks as f64;
-    loads_seconds(plan) + blocks * block_seconds(plan, plan.workload.steps.len())
+    seconds_through(plan, Rules::default().looks[0].blocks)
 }
 
 /// Says that the budget ended a search.

@@ -148,6 +148,11 @@ pub fn block_seconds(plan: &Plan, tests: usize) -> f64 {
     overhead + windows * seconds * (1.0 + WARMUP_SHARE)
 }
 
+/// Estimated seconds of the loads and this many blocks of all tests.
+pub fn seconds_through(plan: &Plan, blocks: usize) -> f64 {
+    loads_seconds(plan) + blocks as f64 * block_seconds(plan, plan.workload.steps.len())
+}
+
 /// The number of windows in a block, and its seconds outside windows.
 fn windows_and_overhead(plan: &Plan, tests: usize) -> (f64, f64) {
     let isolated = plan.blocks();

@@ -81,11 +81,7 @@ pub(crate) fn change(one: &Verdict) -> String {
         }
         (metric, less) => {
             let Measure { verb, noun: name, is_countable: few, .. } = metric.measure();
-            let direction = match (less, *few) {
-                (false, _) => "more",
-                (true, true) => "fewer",
-                (true, false) => "less",
-            };
+            let direction = if less { self::less(&[metric]) } else { "more" };
             if one.ratio.is_infinite() {
                 return format!("{verb} {name}; base needs none");
             }
@@ -100,6 +96,11 @@ pub(crate) fn change(one: &Verdict) -> String {
             format!("{verb} {size} {direction} {name}{}", interval(one))
         }
     }
+}
+
+/// What is said of a lower amount of these.
+pub(crate) fn less(metrics: &[Metric]) -> &'static str {
+    if metrics.iter().all(|metric| metric.measure().is_countable) { "fewer" } else { "less" }
 }
 
 /// A change as a multiple.

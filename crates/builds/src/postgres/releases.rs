@@ -28,12 +28,7 @@ pub(super) fn releases(dirs: &Dirs, from: &str, to: &str) -> Result<Vec<Release>
         .map(|build| Release { version: build.version.to_owned(), series: build.series.to_owned() })
         .collect();
     for series in series(&first, &last) {
-        let newest = match install::newest(&cache, &Request::parse(&series)?) {
-            Ok((version, _note)) => version,
-            Err(Error::UnknownVersion { .. }) => continue,
-            Err(other) => return Err(other),
-        };
-        let minor = if newest.major >= 10 { newest.minor } else { newest.patch };
+        let Some(minor) = newest_minor(&cache, &series)? else { continue };
         let release = |minor| Release { version: format!("{series}.{minor}"), series: series.clone() };
         releases.extend((0..=minor).map(release));
     }
@@ -49,17 +44,20 @@ pub(super) fn published(dirs: &Dirs) -> Result<Vec<Published>> {
     });
     let mut published: Vec<Published> = old.collect();
     for series in std::iter::once("9.6".to_owned()).chain((10..).map(|major: u64| major.to_string())) {
-        match install::newest(&cache, &Request::parse(&series)?) {
-            Ok((version, _note)) => {
-                let minor = if version.major >= 10 { version.minor } else { version.patch };
-                let source = format!("Maven, with all from {series}.0 on");
-                published.push(Published { version: format!("{series}.{minor}"), source, size_mb: None });
-            }
-            Err(Error::UnknownVersion { .. }) => break,
-            Err(other) => return Err(other),
-        }
+        let Some(minor) = newest_minor(&cache, &series)? else { break };
+        let source = format!("Maven, with all from {series}.0 on");
+        published.push(Published { version: format!("{series}.{minor}"), source, size_mb: None });
     }
     Ok(published)
+}
+
+/// The number of the newest release of a major version; `None` if there is none.
+fn newest_minor(cache: &Cache, series: &str) -> Result<Option<u64>> {
+    match install::newest(cache, &Request::parse(series)?) {
+        Ok((version, _note)) => Ok(Some(if version.major >= 10 { version.minor } else { version.patch })),
+        Err(Error::UnknownVersion { .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
 }
 
 fn version_of(request: &str) -> Result<Version> {

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::{Usage, out, search};
 use rqps_model::{BuildSpec, Detector};
 use rqps_plan::Plan;
-use rqps_plan::isolated::{block_seconds, loads_seconds};
+use rqps_plan::isolated::seconds_through;
 use rqps_stats::bisect::Rules;
 use rqps_store::RunFolder;
 use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
@@ -82,7 +82,7 @@ pub fn resume(context: &Context, journal: &mut Journal) -> anyhow::Result<()> {
 
 /// Estimated seconds of a measurement of these tests.
 pub fn seconds(plan: &Plan) -> f64 {
-    loads_seconds(plan) + Rules::default().blocks_min as f64 * block_seconds(plan, plan.workload.steps.len())
+    seconds_through(plan, Rules::default().blocks_min)
 }
 
 /// The plan of a measurement.

@@ -5,6 +5,7 @@ use rqps_store::Run;
 use rqps_verdicts::Tally;
 
 use crate::verdict_lines::Line;
+use crate::words;
 
 /// Up to one in this many tests may be inconclusive where the cost is said not to have changed.
 const FEW: usize = 8;
@@ -150,12 +151,7 @@ fn cost_metrics(lines: &[Line<'_>]) -> (String, &'static str) {
     metrics.dedup();
     let names: Vec<&str> = metrics.iter().map(|metric| metric.measure().label).collect();
     let name = if names.is_empty() { "nothing measured".to_owned() } else { names.join(" or ") };
-    (name, less(&metrics))
-}
-
-/// What is said of fewer or less of these.
-fn less(metrics: &[Metric]) -> &'static str {
-    if metrics.iter().all(|metric| metric.measure().is_countable) { "fewer" } else { "less" }
+    (name, words::less(&metrics))
 }
 
 /// A resource that is to be decided: ` CPU time: the same within 2 % in 5, inconclusive in 2.`
@@ -164,7 +160,7 @@ fn judged_resource(detector: Detector, lines: &[Line<'_>]) -> Option<String> {
     let judged: Vec<&Verdict> = judged.filter(|verdict| verdict.detector == detector).collect();
     let metric = judged.first()?.metric;
     let answer = Answer::of(judged.into_iter());
-    Some(format!(" {}: {}.", metric.measure().label, answer.list(("more", less(&[metric])))))
+    Some(format!(" {}: {}.", metric.measure().label, answer.list(("more", words::less(&[metric])))))
 }
 
 /// Other resources that changed: ` Other resources: CPU time less in 2; WAL bytes more in 1.`
@@ -177,7 +173,7 @@ fn other_resources(lines: &[Line<'_>]) -> String {
         };
         let metric = changed().next()?.metric;
         let more = changed().filter(|one| one.class.is_regression()).count();
-        let parts = [(more, "more"), (changed().count() - more, less(&[metric]))];
+        let parts = [(more, "more"), (changed().count() - more, words::less(&[metric]))];
         let parts: Vec<String> = parts
             .into_iter()
             .filter(|(count, _)| *count > 0)
