@@ -231,7 +231,9 @@ fn add_clause(cx: &Context<'_>, absorber: &mut Finding, other: &Finding) {
     let operation = cx.operation();
     let gain = match other.cause {
         Cause::Instructions => format!("instructions per {operation} {}", change_phrase(base, arm)),
-        Cause::CpuTime => format!("CPU time per {operation} {}", change_phrase(base, arm)),
+        Cause::CpuTime => {
+            format!("{} per {operation} {}", other.evidence[0].what, change_phrase(base, arm))
+        }
         Cause::Waiting | Cause::CpuQueue => wait_clause(cx, base, arm),
         Cause::Reads if other.evidence[0].shows == Shows::StorageReads => {
             let (arm, base) = (words::number(arm), words::number(base));

@@ -387,7 +387,8 @@ impl Decomposition {
 rqps_model::words! {
     /// Names of the parts of the time per operation.
     PartName {
-        Server = "server CPU",
+        /// Of what serves the clients, without background processes.
+        Server = "session CPU",
         Instructions = "instructions",
         CyclesPerInstruction = "cycles per instruction",
         TimePerCycle = "time per cycle",

@@ -11,7 +11,7 @@ use crate::decompose::time_per_op;
 use crate::mechanisms::Suspects;
 use crate::merge::merge_all;
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, PartName, Word};
-use crate::time::{find_part, share_of};
+use crate::time::{find_part, share_of, unsteady_wait};
 use crate::words;
 use rqps_stats::{Detector, Metric};
 
@@ -19,6 +19,8 @@ use rqps_stats::{Detector, Metric};
 const UNSIZED: f64 = 0.25;
 /// Minimum share of the change that is reported as unexplained.
 const LEFT_OVER: f64 = 0.4;
+/// From this share of the change on, waiting that was measured leads, whatever may be unseen.
+const MOST: f64 = 0.5;
 /// A longer wait that the arms' settings account for comes before the host from this share of the host's weight on.
 const LEADING_WAIT: f64 = 0.5;
 
@@ -53,11 +55,19 @@ fn rank(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
         word if alone && word != Word::TheHost => match finding.cause {
             Cause::Unknown => 3,
             _ if suspects.account_for(finding) => 1 + against,
+            _ if is_wait_for_most(finding) => 2,
             _ => 4 + against,
         },
         Word::NotExplained if against == 0 => 2,
         _ => 1 + 3 * against,
     }
+}
+
+/// Whether waiting of a kind that was measured makes up most of the change.
+fn is_wait_for_most(finding: &Finding) -> bool {
+    let is_measured =
+        matches!(finding.word, Word::MoreWaiting | Word::LessWaiting) && finding.cause != Cause::Waiting;
+    is_measured && finding.weight >= MOST
 }
 
 /// The weight of a longer wait, beyond queueing for a CPU, if the arms differ only in known settings and these account
@@ -118,7 +128,11 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
     let (arm, base) = cx.names();
     let accounted = found.iter().any(|finding| suspects.account_for(finding));
     if let Some(unseen) = suspects.unseen(time_rose(cx)).filter(|_| !accounted) {
-        let sentence = format!("no measured figure explains how {arm} differs from {base}; {unseen}");
+        let nothing = match found.iter().any(|finding| finding.share.is_some_and(|share| share > 0.0)) {
+            true => format!("none of these figures is known to follow from how {arm} differs from {base}"),
+            false => format!("no measured figure explains how {arm} differs from {base}"),
+        };
+        let sentence = format!("{nothing}; {unseen}");
         return Some(unexplained(cx, sentence, 1.0));
     }
     let split = cx.decomposition.as_ref();
@@ -139,12 +153,13 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
     }
     let change = split.change_us_per_op();
     let sentence = format!(
-        "{arm} takes {} us {} per {} than {base}; {} us ({}) of that is unexplained{}",
+        "{arm} takes {} us {} per {} than {base}; {} us ({}) of that is unexplained{}{}",
         words::number(change.abs()),
         if change > 0.0 { "longer" } else { "less" },
         cx.operation(),
         words::number((left * change).abs()),
         words::percent(left.min(1.0)),
+        unsteady_wait(cx, split, left * change).unwrap_or_default(),
         advice(cx, split, left * change),
     );
     Some(unexplained(cx, sentence, left.min(1.0)))

@@ -110,7 +110,7 @@ fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<F
             let than = words::than(&quantity, cx.names().1);
             counted
                 .sentence
-                .push_str(&format!("; it uses {} us of CPU, {than}", words::number(quantity.arm)));
+                .push_str(&format!("; its sessions use {} us of CPU, {than}", words::number(quantity.arm)));
             counted.evidence.push(Evidence::figure("CPU time of the sessions", cx.per_op("us"), &quantity));
             vec![counted]
         }
@@ -174,7 +174,7 @@ fn speed_sentence(cx: &Context<'_>, name: PartName, rose: bool, share: &str) -> 
             "{arm} takes {share} {more} time per cycle than {base}; clock frequency and kernel time cannot be told apart"
         ),
         _ => format!(
-            "{arm} takes {share} {more} CPU time than {base} for the same number of user-mode instructions; caches, \
+            "sessions of {arm} take {share} {more} CPU time than those of {base} for the same number of user-mode instructions; caches, \
              branches and the kernel cannot be told apart"
         ),
     }
@@ -218,7 +218,7 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         false => "without instruction counts more work and slower work look alike",
     };
     let (us, than) = (words::number(quantity.arm), words::than(&quantity, base));
-    let sentence = format!("{arm} uses {us} us of CPU per {}, {than}; {why}", cx.operation());
+    let sentence = format!("sessions of {arm} use {us} us of CPU per {}, {than}; {why}", cx.operation());
     let evidence = Evidence::figure("CPU time of the sessions", cx.per_op("us"), &quantity);
     let mut finding = part_finding(cx, found, Word::NotExplained, Cause::CpuTime, sentence, evidence);
     if let Some(client) = client_cpu_moved(cx, split) {
@@ -232,6 +232,50 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     Some(finding)
 }
 
+/// Kinds of waiting that are measured: their part, cause and resource.
+const WAITS: [(PartName, Cause, &str); 3] = [
+    (PartName::ForCpu, Cause::CpuQueue, "a CPU"),
+    (PartName::ForReads, Cause::Reads, "reads"),
+    (PartName::ForLog, Cause::Fsync, "the log"),
+];
+
+/// The measured kind of waiting, of those in `fits`, that changed most in this direction.
+fn longest_wait(
+    split: &Decomposition,
+    rose: bool,
+    fits: impl Fn(&Part) -> bool,
+) -> Option<(&Part, Cause, &'static str)> {
+    let part = |name: PartName| find_part(&split.parts, &[PartName::Waiting, name]);
+    WAITS
+        .into_iter()
+        .filter_map(|(name, cause, resource)| Some((part(name)?, cause, resource)))
+        .filter(|(part, ..)| fits(part) && (part.change_us_per_op > 0.0) == rose)
+        .max_by(|(a, ..), (b, ..)| a.change_us_per_op.abs().total_cmp(&b.change_us_per_op.abs()))
+}
+
+/// A clause about waiting that was measured and makes up most of `left_us`, which no finding accounts for, since its
+/// change is within noise.
+pub(crate) fn unsteady_wait(cx: &Context<'_>, split: &Decomposition, left_us: f64) -> Option<String> {
+    // Else it is in a finding.
+    if off_cpu(cx, split).is_some() {
+        return None;
+    }
+    let is_most = |part: &Part| part.change_us_per_op.abs() >= MOST * left_us.abs();
+    let (part, _, resource) = longest_wait(split, left_us > 0.0, is_most)?;
+    let digits = part.digits();
+    let is_noise = part.low <= 0.0 && part.high >= 0.0;
+    let interval = digits.signed_interval().map_or_else(String::new, |interval| format!(" ({interval})"));
+    Some(format!(
+        "; most of it is waiting for {resource}, {}{interval} us{}",
+        digits.signed(part.change_us_per_op),
+        match (is_noise, part.low.is_nan()) {
+            (true, _) => ", which is within noise",
+            (false, true) => ", which one pass does not tell from noise",
+            (false, false) => "",
+        }
+    ))
+}
+
 /// Time off the CPU, and what is waited for if that was measured.
 fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     // Negative if client and backend overlap: then there is no waiting.
@@ -239,21 +283,13 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     let large = found.change().abs() / split.base_us_per_op;
     let is_significant =
         found.exceeds_noise() && large >= if found.half_width.is_nan() { 0.10 } else { SHARE_MIN };
+    // A kind may be steady where the whole is not.
+    let rose = if is_significant { found.rose() } else { split.change_us_per_op() > 0.0 };
+    let measured = longest_wait(split, rose, |part| matters(split, part));
     if !is_significant {
-        return None;
+        let (part, cause, resource) = measured?;
+        return Some(only_wait(cx, part, cause, resource));
     }
-    let kinds = [
-        (PartName::ForCpu, Cause::CpuQueue, "a CPU"),
-        (PartName::ForReads, Cause::Reads, "reads"),
-        (PartName::ForLog, Cause::Fsync, "the log"),
-    ];
-    let measured = kinds
-        .into_iter()
-        .filter_map(|(name, cause, resource)| {
-            Some((find_part(&split.parts, &[PartName::Waiting, name])?, cause, resource))
-        })
-        .filter(|(part, ..)| matters(split, part) && (part.change_us_per_op > 0.0) == found.rose())
-        .max_by(|(a, ..), (b, ..)| a.change_us_per_op.abs().total_cmp(&b.change_us_per_op.abs()));
     let (arm, base) = cx.names();
     let mut sentence = format!(
         "clients of {arm} wait {} us {} per {} than those of {base}, with neither client nor session on a CPU",
@@ -268,16 +304,38 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         evidence.push(Evidence::figure(name, cx.per_op("us"), &quantity_of(cx, part)));
         let change_us = part.change_us_per_op.abs();
         sentence.push_str(&format!("; {} us of it for {resource}", words::number(change_us)));
-        let longer_first = if found.rose() { (cx.arm, cx.base) } else { (cx.base, cx.arm) };
-        // On a busy host whoever comes back from a sync queues for a CPU: without the syncs there would be no queue.
-        let is_after_syncs =
-            measured_cause == Cause::CpuQueue && wait_more_on_the_first(cx.run, cx.test, longer_first);
-        if is_after_syncs {
-            sentence.push_str(" after the syncs of their commits");
+        if is_after_syncs(cx, measured_cause, found.rose()) {
+            sentence.push_str(AFTER_SYNCS);
         } else if change_us >= MOST * found.change().abs() {
             cause = measured_cause;
         }
     }
     let finding = cx.finding(Word::waiting(found.rose()), cause, sentence, &found, evidence);
     Some(Finding { share: share_of(cx, split, found.change()), ..finding })
+}
+
+const AFTER_SYNCS: &str = " after the syncs of their commits";
+
+/// On a busy host whoever comes back from a sync queues for a CPU: without the syncs there would be no queue.
+fn is_after_syncs(cx: &Context<'_>, cause: Cause, rose: bool) -> bool {
+    let longer_first = if rose { (cx.arm, cx.base) } else { (cx.base, cx.arm) };
+    cause == Cause::CpuQueue && wait_more_on_the_first(cx.run, cx.test, longer_first)
+}
+
+/// One kind of waiting, where all of it together varies too much.
+fn only_wait(cx: &Context<'_>, part: &Part, cause: Cause, resource: &str) -> Finding {
+    let (arm, base) = cx.names();
+    let rose = part.change_us_per_op > 0.0;
+    let is_after_syncs = is_after_syncs(cx, cause, rose);
+    let sentence = format!(
+        "clients of {arm} wait {} us {} per {} for {resource} than those of {base}{}",
+        words::number(part.change_us_per_op.abs()),
+        if rose { "longer" } else { "less" },
+        cx.operation(),
+        if is_after_syncs { AFTER_SYNCS } else { "" }
+    );
+    let name = format!("waiting for {resource}");
+    let evidence = Evidence::figure(name, cx.per_op("us"), &quantity_of(cx, part));
+    let cause = if is_after_syncs { Cause::Waiting } else { cause };
+    part_finding(cx, part, Word::waiting(rose), cause, sentence, evidence)
 }

@@ -216,3 +216,30 @@ fn unaccounted_time_is_reported_as_unexplained() {
     assert_eq!(causes(&found), [(Word::NotExplained, Cause::Unknown)], "{found:?}");
     assert!(found.remarks.iter().any(|remark| remark.contains("not split")), "{found:?}");
 }
+
+/// CPU time of the client that varies by a fifth hides how long clients wait in all, but not a wait that was measured.
+#[test]
+fn waiting_that_was_measured_is_named_though_all_waiting_together_is_noise() {
+    let spec = |queued: [Extra; 3]| Spec {
+        effects: vec![(2, TEST, 0.95, 1.0)],
+        extra: [
+            figure(Observed::SessionCpuUs, 30.0, 30.0),
+            figure(Observed::Noisy("client_cpu_us"), 120.0, 120.0),
+            queued,
+        ]
+        .concat(),
+        block_sd: 0.02,
+        blocks: 8,
+        ..Spec::default()
+    };
+    let steady = explained(&spec(figure(Observed::Metric("server_backends_queued_us"), 5.0, 16.0)), 2);
+    assert_eq!(causes(&steady), [(Word::MoreWaiting, Cause::CpuQueue)], "{steady:#?}");
+    let sentence = &steady.findings[0].sentence;
+    assert!(sentence.contains("11 us longer per query for a CPU than those of old"), "{sentence}");
+
+    let unsteady = explained(&spec(figure(Observed::Noisy("server_backends_queued_us"), 75.0, 88.0)), 2);
+    assert_eq!(causes(&unsteady), [(Word::NotExplained, Cause::Unknown)], "{unsteady:#?}");
+    let sentence = &unsteady.findings[0].sentence;
+    assert!(sentence.contains("; most of it is waiting for a CPU, +"), "{sentence}");
+    assert!(sentence.contains("us, which is within noise"), "{sentence}");
+}
