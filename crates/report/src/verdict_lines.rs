@@ -6,7 +6,7 @@ use std::rc::Rc;
 use rqps_model::Group;
 use rqps_stats::{Class, Detector, Tag, Verdict};
 use rqps_store::{Recorded, Run, Window, counted};
-use rqps_verdicts::{RunVerdicts, judge_run_relative_to, rules_of};
+use rqps_verdicts::{RunVerdicts, VersionRow, judge_run_relative_to, rules_of, version_rows};
 
 use crate::background::Background;
 use crate::comparison::{ComparedArm, Comparison};
@@ -31,6 +31,8 @@ pub(crate) struct Judged<'a> {
     pub verdicts: RunVerdicts,
     /// Index of base in the run's arms.
     pub base: usize,
+    /// Changes from version to version, where there are three.
+    pub versions: Vec<VersionRow>,
     /// Background writes by arm and step, and by block the slowest of its windows.
     background: BTreeMap<(usize, String), BTreeMap<u32, Background>>,
     /// Arms and steps that start from another state than base, in a sentence.
@@ -91,7 +93,9 @@ impl<'a> Judged<'a> {
                 }
             }
         }
-        Ok(Some(Self { run, verdicts, base, background, unlike }))
+        let comparable = |test: &str, arms| missed_rates(&background, test, arms).is_none();
+        let versions = version_rows(run, &verdicts, &comparable)?;
+        Ok(Some(Self { run, verdicts, base, versions, background, unlike }))
     }
 
     /// Whether any cost was measured.
@@ -223,23 +227,13 @@ impl<'a> Judged<'a> {
         lines
     }
 
-    /// How much more measuring an inconclusive verdict needs: `12 more blocks, about 25 min`.
+    /// How much more measuring an inconclusive verdict needs: `12 more blocks`. How long all of them take together
+    /// is said once, of the run.
     pub fn remaining(&self, verdict: &Verdict) -> Option<String> {
         let blocks =
             RunVerdicts::blocks_to_resolve(verdict).filter(|_| !RunVerdicts::has_one_ratio(verdict))?;
-        let seconds = self.verdicts.seconds_to_resolve(verdict)?;
-        if self.run.meta.is_imported() {
-            return Some(if blocks == 1 {
-                "1 more repeat".to_owned()
-            } else {
-                format!("{blocks} more repeats")
-            });
-        }
-        let blocks = if blocks == 1 { "1 more block".to_owned() } else { format!("{blocks} more blocks") };
-        Some(match seconds > 0.0 {
-            true => format!("{blocks}, about {}", words::about(seconds)),
-            false => blocks,
-        })
+        let noun = if self.run.meta.is_imported() { "repeat" } else { "block" };
+        Some(if blocks == 1 { format!("1 more {noun}") } else { format!("{blocks} more {noun}s") })
     }
 
     /// The arm's label in tables.

@@ -133,22 +133,6 @@ pub(crate) fn signed_change(one: &Verdict) -> Option<String> {
     change.is_finite().then(|| format!("{} %{interval}", digits.signed(change)))
 }
 
-/// A duration for planning, rounded up: `70 s`, `25 min`, `3 h 10 min`, `2 days`.
-pub(crate) fn about(seconds: f64) -> String {
-    let minutes = (seconds / 60.0).ceil() as u64;
-    match minutes {
-        _ if seconds <= 110.0 => format!("{} s", ((seconds / 10.0).ceil() * 10.0).max(10.0)),
-        0..=89 => format!("{minutes} min"),
-        90..=2879 => format!("{} h {} min", minutes / 60, minutes % 60),
-        _ => format!("{} days", minutes.div_ceil(1440)),
-    }
-}
-
-/// A duration as command-line argument, rounded up: `25m`.
-pub(crate) fn budget(seconds: f64) -> String {
-    format!("{}m", ((seconds / 60.0).ceil() as u64).max(1))
-}
-
 /// Remarks on a verdict, each a few words.
 pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
     let mut remarks = Vec::new();
@@ -242,16 +226,4 @@ pub fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
         ));
     }
     texts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_rounded_up() {
-        let texts = [3.0, 41.0, 70.0, 1500.0, 11_400.0, 400_000.0].map(about);
-        assert_eq!(texts, ["10 s", "50 s", "70 s", "25 min", "3 h 10 min", "5 days"]);
-        assert_eq!([3.0, 61.0, 1500.0].map(budget), ["1m", "2m", "25m"]);
-    }
 }

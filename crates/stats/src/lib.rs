@@ -2,8 +2,8 @@
 //! undecided.
 //!
 //! The unit of replication is the block: one restart of every arm from the same data. Windows make a block's
-//! figure more precise but are not a sample. [`judge`] compares arms with base; [`series`] handles
-//! consecutive versions, [`steady`] decides whether a window is usable, [`counts`] computes intervals of
+//! figure more precise but are not a sample. [`judge`] compares arms with base; [`series`] joins changes
+//! along versions, [`steady`] decides whether a window is usable, [`counts`] computes intervals of
 //! shares of verdicts, and [`sim`] generates data with known truth. All results are functions of the
 //! arguments: no clock, no files, and randomness only from a seed.
 

@@ -70,7 +70,7 @@ pub fn has_blocks(run: &Run) -> bool {
 }
 
 /// Ratios that vary by less are one: what is left is the rounding of floating-point numbers.
-pub(crate) const ONE_RATIO_SD_MAX: f64 = 1e-9;
+const ONE_RATIO_SD_MAX: f64 = 1e-9;
 
 /// Judges a run by `rules`.
 ///
@@ -103,17 +103,7 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
             remove_counts(test, Some(parted.arm).filter(|arm| Some(*arm) != experiment.control));
         }
     }
-    let mut judgement = rqps_stats::judge(&experiment, rules)
-        .map_err(|source| Error::InvalidData { run: run.folder.name(), source })?;
-    // Copies of one repeat are no evidence for equality either.
-    let is_of_copies = |verdict: &&mut Verdict| {
-        run.meta.is_imported() && verdict.class == Class::Same && RunVerdicts::has_one_ratio(verdict)
-    };
-    judgement
-        .verdicts
-        .iter_mut()
-        .filter(is_of_copies)
-        .for_each(|verdict| verdict.class = Class::Inconclusive);
+    let judgement = judgement_of(run, &experiment, rules)?;
     let (blocks_done, blocks_void) = (done_blocks(run).len(), remarks::void_blocks(run));
     Ok(RunVerdicts {
         source,
@@ -130,6 +120,21 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
     })
 }
 
+fn judgement_of(run: &Run, experiment: &Experiment, rules: &Rules) -> Result<Judgement> {
+    let mut judgement = rqps_stats::judge(experiment, rules)
+        .map_err(|source| Error::InvalidData { run: run.folder.name(), source })?;
+    // Copies of one repeat are no evidence for equality either.
+    let is_of_copies = |verdict: &&mut Verdict| {
+        run.meta.is_imported() && verdict.class == Class::Same && RunVerdicts::has_one_ratio(verdict)
+    };
+    judgement
+        .verdicts
+        .iter_mut()
+        .filter(is_of_copies)
+        .for_each(|verdict| verdict.class = Class::Inconclusive);
+    Ok(judgement)
+}
+
 /// Removes one arm's instructions from a test, or with `None` those of all arms: if the control's counts
 /// don't represent its windows, base's are as doubtful.
 fn remove_counts(test: &mut TestData, arm: Option<usize>) {
@@ -143,6 +148,12 @@ fn remove_counts(test: &mut TestData, arm: Option<usize>) {
 }
 
 impl RunVerdicts {
+    /// The verdicts on the same figures, by the same rules, relative to another arm.
+    pub(crate) fn relative_to(&self, run: &Run, base: usize) -> Result<Judgement> {
+        let experiment = Experiment { base, control: None, ..self.experiment.clone() };
+        judgement_of(run, &experiment, &self.rules)
+    }
+
     /// Verdicts on one arm, by test.
     pub fn of_arm(&self, arm: usize) -> impl Iterator<Item = &Verdict> {
         self.judgement.verdicts.iter().filter(move |verdict| verdict.arm == arm)
@@ -172,11 +183,27 @@ impl RunVerdicts {
         verdict.detector == Detector::Rate && verdict.blocks > 1 && verdict.block_sd < ONE_RATIO_SD_MAX
     }
 
-    /// Seconds until this verdict is probably reached if its test is measured alone. `None` as in
-    /// [`RunVerdicts::blocks_to_resolve`].
-    pub fn seconds_to_resolve(&self, verdict: &Verdict) -> Option<f64> {
-        let blocks = Self::blocks_to_resolve(verdict)?;
-        Some(self.timing.seconds_for([(verdict.test.as_str(), blocks)]))
+    /// Whether a run measures on until this verdict is reached. Ruling out stalls that do not show takes much longer
+    /// than a budget is meant for; stalls that do show are followed up. So are WAL and fsyncs that differ in every
+    /// block: a few more blocks will prove them.
+    pub fn is_measured_for(verdict: &Verdict) -> bool {
+        let can_be_reached = || Self::blocks_to_resolve(verdict).is_some();
+        match verdict.detector {
+            Detector::Rate | Detector::Cost => true,
+            Detector::Stalls => can_be_reached(),
+            Detector::Wal | Detector::Fsyncs => verdict.tags.contains(&Tag::Exact) && can_be_reached(),
+            Detector::Cpu | Detector::Rows | Detector::Blocks => false,
+        }
+    }
+
+    /// Seconds until every verdict on the candidates is probably reached that further blocks can decide and that the
+    /// run measures for, or that somebody `asks` for. 0 if there is none. The one answer to how much longer a run
+    /// should measure.
+    pub fn seconds_to_decide(&self, asks: impl Fn(&Verdict) -> bool) -> f64 {
+        let is_asked = |one: &&Verdict| Self::is_measured_for(one) || asks(one);
+        let needs = self.on_candidates().filter(is_asked);
+        let needs = needs.filter_map(|one| Some((one.test.as_str(), Self::blocks_to_resolve(one)?)));
+        self.timing.seconds_for(needs)
     }
 
     /// Remarks on one test of one arm.

@@ -72,6 +72,41 @@ impl Timing {
     }
 }
 
+/// Mean seconds of the done blocks; `None` before the first.
+pub fn block_seconds(run: &Run) -> Option<f64> {
+    let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
+    let lengths: Vec<f64> =
+        done.filter_map(|block| Some(seconds(block.started_at_ms, block.finished_at_ms?))).collect();
+    (!lengths.is_empty()).then(|| mean(&lengths))
+}
+
+/// Seconds of further blocks of all tests, each of `block_s`, with those of the `loads` of all arms that are not made
+/// yet.
+pub fn seconds_of_blocks(run: &Run, block_s: f64, blocks: usize, loads: usize) -> f64 {
+    let actions = run.loads.iter().map(|load| &load.action);
+    let actions = actions.chain(run.settles.iter().map(|settle| &settle.action));
+    let took_s: f64 = actions.map(|action| seconds(action.started_at_ms, action.finished_at_ms)).sum();
+    let made = run.blocks.len().clamp(1, loads.max(1));
+    let left = loads.saturating_sub(made);
+    block_s * blocks as f64 + took_s / made as f64 * left.min(blocks) as f64
+}
+
+/// A duration for planning, rounded up: `70 s`, `25 min`, `3 h 10 min`, `2 days`.
+pub fn about(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).ceil() as u64;
+    match minutes {
+        _ if seconds <= 110.0 => format!("{} s", ((seconds / 10.0).ceil() * 10.0).max(10.0)),
+        0..=89 => format!("{minutes} min"),
+        90..=2879 => format!("{} h {} min", minutes / 60, minutes % 60),
+        _ => format!("{} days", minutes.div_ceil(1440)),
+    }
+}
+
+/// The command that measures so much longer: `rqps resume RUN --more 25m`.
+pub fn resume_command(run: &Run, seconds: f64) -> String {
+    format!("rqps resume {} --more {}m", run.folder.name(), ((seconds / 60.0).ceil() as u64).max(1))
+}
+
 /// Seconds covered by at least one of the intervals.
 fn covered(mut intervals: Vec<(i64, i64)>) -> f64 {
     intervals.sort_unstable();
@@ -90,6 +125,12 @@ fn seconds(from_ms: i64, to_ms: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_rounded_up() {
+        let texts = [3.0, 41.0, 70.0, 1500.0, 11_400.0, 400_000.0].map(about);
+        assert_eq!(texts, ["10 s", "50 s", "70 s", "25 min", "3 h 10 min", "5 days"]);
+    }
 
     #[test]
     fn overlapping_intervals_count_once() {

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_stats::series::{Arrival, SeriesData, SeriesRules, Step, TestSteps, arrivals, steps};
-use rqps_stats::{Direction, Metric, MetricData, TestData};
+use rqps_stats::series::{Arrival, Step, TestSteps, arrivals};
+use rqps_stats::{Direction, Judgement, Metric, MetricData, TestData, Verdict};
 use rqps_store::{Arm, Run};
 
-use crate::judged::{ONE_RATIO_SD_MAX, RunVerdicts};
+use crate::error::Result;
+use crate::judged::RunVerdicts;
 
 /// Fewest versions of a row.
 const VERSIONS_MIN: usize = 3;
@@ -18,21 +19,19 @@ pub struct VersionRow {
     pub arms: Vec<usize>,
     /// Changes of several tests that arrived in the same version with the same counters.
     pub arrivals: Vec<Arrival>,
-    /// All steps that are large enough to matter, by test.
+    /// All changes, by test.
     pub steps: Vec<TestSteps>,
     /// Places in `arms`, by test, whose versions have too few results to tell whether a change arrived there.
     pub gaps: BTreeMap<String, BTreeSet<usize>>,
-    /// The rules by which steps were found.
-    pub rules: SeriesRules,
 }
 
-/// The smallest and largest ratio of an arrival over its tests, level after to level before, by metric.
+/// The smallest and largest ratio of an arrival over its tests, by metric.
 pub fn arrival_sizes(steps: &[TestSteps], arrival: &Arrival) -> BTreeMap<Metric, (f64, f64)> {
     let mut sizes: BTreeMap<Metric, (f64, f64)> = BTreeMap::new();
     for test in steps.iter().filter(|test| arrival.tests.contains(&test.test)) {
-        for (metric, found) in &test.metrics {
+        for (metric, steps) in &test.metrics {
             let is_signed = |direction: Direction| arrival.signature.contains(&(*metric, direction));
-            let in_arrival = found.steps.iter().filter(|step| {
+            let in_arrival = steps.iter().filter(|step| {
                 is_signed(step.direction()) && step.arrivals.iter().any(|at| arrival.versions.contains(at))
             });
             for step in in_arrival {
@@ -67,7 +66,18 @@ impl VersionRow {
 }
 
 /// The rows of a run: arms with equal DBMS, config and environment, and at least three versions.
-pub fn version_rows(run: &Run, verdicts: &RunVerdicts) -> Vec<VersionRow> {
+///
+/// Changes are significant verdicts by the run's rules, on each version relative to the one before it. A verdict
+/// relative to base that none of these accounts for is a change that any version from there to here may have brought.
+/// Of two arms that are not `comparable` in a test there is no verdict.
+///
+/// # Errors
+/// If figures and rules are inconsistent.
+pub fn version_rows(
+    run: &Run,
+    verdicts: &RunVerdicts,
+    comparable: &dyn Fn(&str, (usize, usize)) -> bool,
+) -> Result<Vec<VersionRow>> {
     // Of imported arms only the names of configs are known.
     let config = |arm: &Arm| match arm.config_hash.is_empty() {
         true => arm.config_name.clone(),
@@ -89,94 +99,98 @@ pub fn version_rows(run: &Run, verdicts: &RunVerdicts) -> Vec<VersionRow> {
     rows.into_iter()
         .map(|mut arms| {
             arms.sort_by_key(|arm| version_key(&run.arms[*arm].build_version));
-            row(run, arms, verdicts)
+            row(run, arms, verdicts, comparable)
         })
         .collect()
 }
 
-fn row(run: &Run, arms: Vec<usize>, verdicts: &RunVerdicts) -> VersionRow {
-    let series_rules = SeriesRules::default();
-    // Fewer blocks than a verdict takes, or copies of one repeat, show no noise.
-    let blocks_min = verdicts.rules.looks.first().map_or(0, |look| look.blocks);
-    let has_noise = |blocks: &[Vec<Option<f64>>]| {
-        blocks.len() >= blocks_min && !(run.meta.is_imported() && are_copies(blocks))
-    };
-    // Finding steps assumes normal noise, which stall factors don't have.
-    let of_test = |test: &TestData| -> Vec<(Metric, Along)> {
-        let metrics = test.metrics.iter().filter(|data| data.metric != Metric::StallFactor);
-        let along = metrics.map(|data| (data.metric, Along::of(data, &arms, blocks_min)));
-        along.filter(|(_, along)| varies(&along.blocks) && has_noise(&along.blocks)).collect()
-    };
-    let along: Vec<(String, Vec<(Metric, Along)>)> =
-        verdicts.experiment.tests.iter().map(|test| (test.name.clone(), of_test(test))).collect();
-    let data = along.iter().map(|(test, metrics)| SeriesData {
-        test: test.clone(),
-        metrics: metrics.iter().map(|(metric, along)| (*metric, along.blocks.clone())).collect(),
-    });
-    let mut tests = steps(&data.collect::<Vec<_>>(), &series_rules);
-    for (test, (_, along)) in tests.iter_mut().zip(&along) {
-        for ((metric, found), (_, along)) in test.metrics.iter_mut().zip(along) {
-            let mei = verdicts.rules.mei(&test.test, *metric);
-            found.steps.retain(|step| (step.ratio - 1.0).abs() >= mei);
-            found.steps.iter_mut().for_each(|step| along.place(step));
+fn row(
+    run: &Run,
+    arms: Vec<usize>,
+    verdicts: &RunVerdicts,
+    comparable: &dyn Fn(&str, (usize, usize)) -> bool,
+) -> Result<VersionRow> {
+    // Fewer blocks than a verdict takes show no change.
+    let blocks_min = verdicts.rules.looks.first().map_or(1, |look| look.blocks);
+    let base = verdicts.experiment.base;
+    let mut relative: BTreeMap<usize, Judgement> = BTreeMap::new();
+    // Nothing is relative to the newest.
+    for arm in arms.iter().rev().skip(1).copied().filter(|arm| *arm != base) {
+        relative.insert(arm, verdicts.relative_to(run, arm)?);
+    }
+    relative.insert(base, verdicts.judgement.clone());
+    let along = Along { arms: &arms, base, relative: &relative, comparable };
+    let (mut tests, mut gaps) = (Vec::new(), BTreeMap::new());
+    for test in &verdicts.experiment.tests {
+        let places: Vec<(Metric, Vec<usize>)> =
+            test.metrics.iter().map(|data| (data.metric, places(data, &arms, blocks_min))).collect();
+        let known: BTreeSet<usize> = places.iter().flat_map(|(_, places)| places.clone()).collect();
+        let is_gap = |place: &usize| !known.contains(place);
+        gaps.insert(test.name.clone(), (0..arms.len()).filter(is_gap).collect());
+        let steps = places.iter().map(|(metric, places)| (*metric, along.steps(test, *metric, places)));
+        let metrics: Vec<(Metric, Vec<Step>)> = steps.filter(|(_, steps)| !steps.is_empty()).collect();
+        if !metrics.is_empty() {
+            tests.push(TestSteps { test: test.name.clone(), metrics });
         }
-        test.metrics.retain(|(_, found)| !found.steps.is_empty());
     }
-    tests.retain(|test| !test.metrics.is_empty());
-    let gaps = along.iter().map(|(test, metrics)| {
-        let known: BTreeSet<usize> = metrics.iter().flat_map(|(_, along)| along.places.clone()).collect();
-        (test.clone(), (0..arms.len()).filter(|place| !known.contains(place)).collect())
-    });
-    let gaps = gaps.collect();
-    VersionRow { arms, arrivals: arrivals(&tests), steps: tests, gaps, rules: series_rules }
+    Ok(VersionRow { arrivals: arrivals(&tests), steps: tests, gaps, arms })
 }
 
-/// A metric of a test over those versions that have results of it.
-struct Along {
-    /// Their places in the row, ascending.
-    places: Vec<usize>,
-    /// Their logarithms, by block.
-    blocks: Vec<Vec<Option<f64>>>,
+/// The places of versions with results in as many blocks as a verdict takes, ascending.
+fn places(data: &MetricData, arms: &[usize], blocks_min: usize) -> Vec<usize> {
+    let blocks = |arm: usize| data.blocks.iter().filter(|block| block.values[arm].is_some()).count();
+    (0..arms.len()).filter(|place| blocks(arms[*place]) >= blocks_min).collect()
 }
 
-impl Along {
-    /// Leaves out versions with results in fewer blocks than a verdict takes: a block counts only if it has all others.
-    fn of(data: &MetricData, arms: &[usize], blocks_min: usize) -> Self {
-        let has_results = |place: &usize| {
-            let results = data.blocks.iter().filter(|block| block.ln[arms[*place]].is_some()).count();
-            results >= blocks_min.max(1)
+/// The verdicts on versions along a row.
+struct Along<'a> {
+    arms: &'a [usize],
+    /// What the run's own verdicts are relative to.
+    base: usize,
+    /// Verdicts by the arm that they are relative to.
+    relative: &'a BTreeMap<usize, Judgement>,
+    comparable: &'a dyn Fn(&str, (usize, usize)) -> bool,
+}
+
+impl Along<'_> {
+    /// The changes of one metric over the versions at `places`.
+    fn steps(&self, test: &TestData, metric: Metric, places: &[usize]) -> Vec<Step> {
+        let ratio = |before: usize, after: usize| self.ratio(&test.name, metric, (before, after));
+        let step = |before: usize, after: usize| {
+            let ratio = ratio(before, after)?;
+            Some(Step { arrivals: (before + 1..=after).collect(), ratio })
         };
-        let places: Vec<usize> = (0..arms.len()).filter(has_results).collect();
-        let of_block = |ln: &[Option<f64>]| places.iter().map(|place| ln[arms[*place]]).collect();
-        let blocks = data.blocks.iter().map(|block| of_block(&block.ln)).collect();
-        Self { places, blocks }
+        let mut steps: Vec<Step> = places.windows(2).filter_map(|pair| step(pair[0], pair[1])).collect();
+        let Some(base) = places.iter().copied().find(|place| self.arms[*place] == self.base) else {
+            return steps;
+        };
+        let mut others: Vec<usize> = places.iter().copied().filter(|place| *place != base).collect();
+        others.sort_by_key(|place| place.abs_diff(base));
+        for place in others {
+            let Some(whole) = step(place.min(base), place.max(base)) else { continue };
+            let is_part = |one: &Step| {
+                one.direction() == whole.direction()
+                    && one.arrivals.iter().all(|version| whole.arrivals.contains(version))
+            };
+            if !steps.iter().any(is_part) {
+                steps.push(whole);
+            }
+        }
+        steps.sort_by_key(|step| step.arrivals.first().copied());
+        steps
     }
 
-    /// Gives a step the places of the row. It may have arrived in any version left out just before one of its arrivals.
-    fn place(&self, step: &mut Step) {
-        let since = |at: usize| at.checked_sub(1).map_or(0, |before| self.places[before] + 1);
-        step.arrivals = step.arrivals.iter().flat_map(|at| since(*at)..=self.places[*at]).collect();
-        step.arrival = self.places[step.arrival];
+    /// The ratio of two versions, if it is a significant change.
+    fn ratio(&self, test: &str, metric: Metric, (before, after): (usize, usize)) -> Option<f64> {
+        let (before, after) = (self.arms[before], self.arms[after]);
+        // Whatever is relative to base has its verdict already.
+        let (base, arm) = if after == self.base { (after, before) } else { (before, after) };
+        let is_it = |one: &&Verdict| one.test == test && one.arm == arm && one.metric == metric;
+        let verdict = self.relative.get(&base)?.verdicts.iter().find(is_it)?;
+        let ratio = if arm == after { verdict.ratio } else { 1.0 / verdict.ratio };
+        let is_shown = verdict.significant && ratio.is_finite() && ratio > 0.0;
+        (is_shown && (self.comparable)(test, (arm, base))).then_some(ratio)
     }
-}
-
-/// Whether a metric varies at all. One that is constant has no steps, and must not use up a share of the
-/// error rate.
-fn varies(blocks: &[Vec<Option<f64>>]) -> bool {
-    blocks.iter().any(|block| block.windows(2).any(|pair| pair[0] != pair[1]))
-}
-
-/// Whether all blocks have the same ratios of versions, which independent measurements never have.
-fn are_copies(blocks: &[Vec<Option<f64>>]) -> bool {
-    let ratios = |block: &[Option<f64>]| -> Vec<Option<f64>> {
-        block.windows(2).map(|pair| Some(pair[1]? - pair[0]?)).collect()
-    };
-    let is_one = |(one, other): (&Option<f64>, &Option<f64>)| match (one, other) {
-        (Some(one), Some(other)) => (one - other).abs() < ONE_RATIO_SD_MAX,
-        (one, other) => one == other,
-    };
-    let all: Vec<_> = blocks.iter().map(|block| ratios(block)).collect();
-    all.windows(2).all(|pair| pair[0].iter().zip(&pair[1]).all(is_one))
 }
 
 /// Stages before a release, in their order.

@@ -125,7 +125,7 @@ fn a_row_of_versions_shows_where_a_change_arrived() {
         .collect();
     let (_results, mut run) = made(&Spec { arms, effects, blocks: 6, ..Spec::default() });
     let verdicts = judged(&run);
-    let rows = version_rows(&run, &verdicts);
+    let rows = version_rows(&run, &verdicts, &|_, _| true).unwrap();
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     let names: Vec<&str> = row.arms.iter().map(|arm| run.arms[*arm].name.as_str()).collect();
     assert_eq!(names, ["v9", "v16", "v17", "v18"], "9.6 sorts before 16");
@@ -140,7 +140,7 @@ fn a_row_of_versions_shows_where_a_change_arrived() {
     // Without a result of 17 nobody knows which of the two it was.
     run.windows.retain(|window| window.action.arm != "v17");
     run.counts.retain(|count| count.action.arm != "v17");
-    let rows = version_rows(&run, &judged(&run));
+    let rows = version_rows(&run, &judged(&run), &|_, _| true).unwrap();
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     let [arrival] = row.arrivals.as_slice() else { panic!("{:?}", row.arrivals) };
     assert_eq!(
@@ -148,6 +148,25 @@ fn a_row_of_versions_shows_where_a_change_arrived() {
         (&[2, 3][..], "between 16.11 and 18.1")
     );
     assert_eq!(arrival.tests, ["hot-points", "insert"]);
+}
+
+/// What the verdicts say and what the versions say is one answer.
+#[test]
+fn a_change_that_neighbours_do_not_show_is_of_any_version_up_to_the_one_that_does() {
+    let arms = vec![("v16", "16.11"), ("control", "16.11"), ("v17", "17.7"), ("v18", "18.1")];
+    // 2 % matter.
+    let effects = vec![(2, "hot-points", 0.985, 1.0), (3, "hot-points", 0.97, 1.0)];
+    let (_results, run) = made(&Spec { arms, effects, block_sd: 0.002, blocks: 8, ..Spec::default() });
+    let verdicts = judged(&run);
+    let rate = |arm| verdicts.verdict("hot-points", arm, Detector::Rate).unwrap();
+    assert!(!rate(2).class.is_change() && rate(3).class.is_regression(), "{:?}", (rate(2), rate(3)));
+    let rows = version_rows(&run, &verdicts, &|_, _| true).unwrap();
+    let [arrival] = rows[0].arrivals.as_slice() else { panic!("{:?}", rows[0].arrivals) };
+    assert_eq!(rows[0].arrived(&run, arrival), "17.7 or 18.1");
+    let sizes = arrival_sizes(&rows[0].steps, arrival);
+    assert_eq!(sizes[&Metric::Rate], (rate(3).ratio, rate(3).ratio), "{sizes:?}");
+    let unlike = version_rows(&run, &verdicts, &|test, _| test != "hot-points").unwrap();
+    assert!(unlike[0].arrivals.is_empty(), "{:?}", unlike[0].arrivals);
 }
 
 #[test]

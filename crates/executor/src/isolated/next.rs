@@ -4,10 +4,12 @@
 use crate::error::Result;
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::isolated::{LOADS, block_seconds};
-use rqps_stats::{Detector, Rules, Tag, Verdict};
-use rqps_store::{BlockStatus, Run, counted};
-use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
+use rqps_plan::isolated::{LOADS, block_seconds as planned_block_seconds};
+use rqps_stats::{Detector, Rules, Verdict};
+use rqps_store::{BlockStatus, NoResult, Run, counted};
+use rqps_verdicts::{
+    RunVerdicts, about, block_seconds, judge_run, resume_command, rules_of, seconds_of_blocks,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -62,7 +64,7 @@ pub(super) fn next(
     if tests.is_empty() {
         let mut verdicts = judge_run(run, &rules)?;
         verdicts.judgement.verdicts.retain(|verdict| !given_up(verdict.arm));
-        return Ok(undecided(plan, &verdicts, &measured, budget.map(|budget| budget.left)));
+        return Ok(undecided(plan, (run, &verdicts), &measured, budget.map(|budget| budget.left)));
     }
     Ok(first_blocks(plan, run, &rules, &measured, (tests, budget)))
 }
@@ -88,21 +90,19 @@ fn first_blocks(
 ) -> Outlook {
     let (first_look, blocks_min) = (first_look(rules), blocks_min(plan, rules));
     let lowest = tests.iter().map(|test| measured.get(test).copied().unwrap_or(0)).min().unwrap_or(0);
-    let known = seconds_of_done(run);
-    let block_s = known.unwrap_or_else(|| block_seconds(plan, tests.len()));
+    let known = block_seconds(run);
+    let block_s = known.unwrap_or_else(|| planned_block_seconds(plan, tests.len()));
     let left_s = budget.map(|budget| budget.left.as_secs_f64());
-    let (load_s, loads_left) = loads_left(run);
-    let seconds_for = |blocks: usize| block_s * blocks as f64 + load_s * loads_left.min(blocks) as f64;
-    let total_s = seconds_for(blocks_min - lowest);
+    let total_s = seconds_of_blocks(run, block_s, blocks_min - lowest, LOADS as usize);
     let over_s = left_s.map_or(0.0, |left| total_s - left).max(0.0);
     let may_be_over_s = budget.map_or(0.0, |budget| budget.whole.as_secs_f64()) * OVERRUN_FOR_VERDICTS;
     let is_promised = lowest < plan.blocks().blocks_min as usize;
     if known.is_some() && !is_promised && over_s > may_be_over_s {
-        let need = duration_text(total_s);
+        let need = about(total_s);
         let done = counted(lowest, "block");
         let why = format!(
-            "budget too short: verdicts need {first_look} blocks, and after {done} about {need} more: rqps resume --more {}m",
-            (total_s / 60.0).ceil()
+            "budget too short: verdicts need {first_look} blocks, and after {done} about {need} more: {}",
+            resume_command(run, total_s)
         );
         return stop(&why, &format!("budget too short; about {need} more until the first verdicts"));
     }
@@ -124,22 +124,13 @@ fn first_blocks(
 /// The outlook after that: measures tests with undecided verdicts that more blocks can decide.
 fn undecided(
     plan: &Plan,
-    verdicts: &RunVerdicts,
+    (run, verdicts): (&Run, &RunVerdicts),
     measured: &BTreeMap<String, usize>,
     left: Option<Duration>,
 ) -> Outlook {
     let blocks_max = plan.blocks().blocks_max as usize;
-    // Ruling out stalls that do not show takes much longer than a budget is meant for; stalls that do show
-    // are followed up. So are WAL and fsyncs that differ in every block: a few more blocks will prove them.
-    let is_measured_for = |verdict: &&Verdict| match verdict.detector {
-        Detector::Rate | Detector::Cost => true,
-        Detector::Stalls => RunVerdicts::blocks_to_resolve(verdict).is_some(),
-        Detector::Wal | Detector::Fsyncs => {
-            verdict.tags.contains(&Tag::Exact) && RunVerdicts::blocks_to_resolve(verdict).is_some()
-        }
-        Detector::Cpu | Detector::Rows | Detector::Blocks => false,
-    };
-    let all: Vec<&Verdict> = verdicts.on_candidates().filter(is_measured_for).collect();
+    let all: Vec<&Verdict> =
+        verdicts.on_candidates().filter(|verdict| RunVerdicts::is_measured_for(verdict)).collect();
     let open: Vec<&&Verdict> = all.iter().filter(|verdict| !verdict.class.is_decided()).collect();
     let done = all.len() - open.len();
     let state = format!("{done} of {} verdicts reached", all.len());
@@ -153,7 +144,7 @@ fn undecided(
         }
     }
     if open.is_empty() {
-        return stop(&format!("{state}: nothing is left to measure"), "every verdict reached");
+        return all_reached(run, &state, all.len());
     }
     if needs.is_empty() {
         let inconclusive = counted(open.len(), "verdict");
@@ -169,14 +160,19 @@ fn undecided(
     }
     let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN);
     let chosen = affordable(&needs, verdicts, left_s);
-    let all_s = verdicts.timing.seconds_for(needs.iter().map(|(test, blocks)| (*test, *blocks)));
+    let all_s = verdicts.seconds_to_decide(|_| false);
     if chosen.is_empty() {
-        let more = duration_text(all_s);
+        let can_be_reached = open.iter().filter(|one| RunVerdicts::blocks_to_resolve(one).is_some()).count();
         let why = format!(
-            "{state}; the rest of the budget would decide none of the other {}. About {more} more would probably decide {}: \
-             rqps resume --more",
+            "{state}; the rest of the budget would decide none of the other {}. About {} more would probably decide {}: {}",
             open.len(),
-            counted(needs.len(), "test")
+            about(all_s),
+            if can_be_reached == open.len() {
+                "them".to_owned()
+            } else {
+                format!("{can_be_reached} of them")
+            },
+            resume_command(run, all_s)
         );
         return stop(&why, &format!("budget used up; {} inconclusive", counted(open.len(), "verdict")));
     }
@@ -196,6 +192,21 @@ fn undecided(
         what: Next::Measure(chosen),
         cost_decided: cost_decided(verdicts),
     }
+}
+
+/// Nothing is left to measure. What has no valid result has no verdict that could be open.
+fn all_reached(run: &Run, state: &str, verdicts: usize) -> Outlook {
+    let lacking: BTreeSet<&str> =
+        run.without_result().into_iter().map(|NoResult { step, .. }| step).collect();
+    if lacking.is_empty() {
+        return stop(&format!("{state}: nothing is left to measure"), "every verdict reached");
+    }
+    let tests = format!("{} without a valid result on an arm", counted(lacking.len(), "test"));
+    let short_text = match verdicts {
+        0 => format!("no verdict; {tests}"),
+        _ => format!("every verdict reached but those on {tests}"),
+    };
+    stop(&format!("{state}; {tests}: nothing is left to measure"), &short_text)
 }
 
 /// Tests whose verdicts the budget can pay for, the cheapest first.
@@ -235,24 +246,6 @@ fn blocks_by_test(run: &Run) -> BTreeMap<String, usize> {
         }
     }
     blocks
-}
-
-/// Mean seconds of a load of all arms, and the number of loads still to be made.
-fn loads_left(run: &Run) -> (f64, usize) {
-    let loads = run.loads.iter().map(|load| &load.action);
-    let actions = loads.chain(run.settles.iter().map(|settle| &settle.action));
-    let took_ms: i64 = actions.map(|action| (action.finished_at_ms - action.started_at_ms).max(0)).sum();
-    let made = run.blocks.len().clamp(1, LOADS as usize);
-    (took_ms as f64 / 1e3 / made as f64, LOADS as usize - made)
-}
-
-/// Mean seconds of the done blocks.
-fn seconds_of_done(run: &Run) -> Option<f64> {
-    let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
-    let lengths: Vec<f64> = done
-        .filter_map(|block| Some((block.finished_at_ms? - block.started_at_ms).max(0) as f64 / 1e3))
-        .collect();
-    (!lengths.is_empty()).then(|| lengths.iter().sum::<f64>() / lengths.len() as f64)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 use rqps_stats::Detector;
 use rqps_store::Run;
-use rqps_verdicts::version_rows;
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Document, Table};
@@ -68,14 +67,14 @@ pub(super) fn markdown(
     document.push(Block::Heading(2, format!("rqps gate: {}{open}", word(outcome))));
     document.push_warnings(&warnings);
     if !is_judged {
-        let run = judged.run.folder.name();
-        let done = judged.verdicts.blocks_done;
+        let (run, done) = (judged.run, judged.verdicts.blocks_done);
         let of_tests = judged.verdicts.judgement.verdicts.iter().map(|verdict| verdict.blocks);
         let blocks = of_tests.max().unwrap_or(done);
         let text = match judged.run.meta.is_imported() {
-            true => too_few_repeats(judged.run, judged.base, (blocks, judged.blocks_min())),
+            true => too_few_repeats(run, judged.base, (blocks, judged.blocks_min())),
             false => format!(
-                "The run has too few valid blocks for any verdict ({blocks}); `rqps resume {run} --more 15m` measures more."
+                "The run has too few valid blocks for any verdict ({blocks}; it takes {}).",
+                judged.blocks_min()
             ),
         };
         document.push(Block::Text(text));
@@ -91,9 +90,7 @@ pub(super) fn markdown(
             tables.map(|table| Block::Table(Table { warnings: Some(warnings.clone()), ..table })).collect();
         document.push(Block::Fold(format!("All verdicts on {label}"), tables));
     }
-    for row in version_rows(judged.run, &judged.verdicts) {
-        document.push(arrivals::block(judged, &row));
-    }
+    document.extend(judged.versions.iter().map(|row| arrivals::block(judged, row)));
     if !arms.is_empty() {
         document.push(Block::Text("How far to trust these verdicts:".to_owned()));
         document.push(trust::items(judged));

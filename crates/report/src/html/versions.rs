@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
 use rqps_stats::Detector;
-use rqps_verdicts::{VersionRow, version_rows};
+use rqps_verdicts::VersionRow;
 
 use super::ratios::point_of;
 use super::{CHART_WIDTH, Page, versions_figure};
@@ -21,7 +21,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
     let Some(judged) = &page.judged else {
         return Ok(None);
     };
-    let rows = version_rows(page.run, &judged.verdicts);
+    let rows = &judged.versions;
     if rows.is_empty() {
         return Ok(None);
     }
@@ -46,8 +46,7 @@ pub(super) fn all(page: &Page<'_>) -> Vec<VersionChart> {
     let Some(judged) = &page.judged else {
         return Vec::new();
     };
-    let rows = version_rows(page.run, &judged.verdicts);
-    rows.iter().enumerate().flat_map(|(number, row)| charts(page, judged, row, number)).collect()
+    judged.versions.iter().enumerate().flat_map(|(number, row)| charts(page, judged, row, number)).collect()
 }
 
 /// A chart per group, split if it has many tests.

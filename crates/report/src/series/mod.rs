@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use rqps_explain::{ExplainRequest, Explanation, explain};
 use rqps_model::Group;
 use rqps_stats::course::{Level, Part};
-use rqps_stats::series::{Arrival, Step, Steps, TestSteps, arrivals};
+use rqps_stats::series::{Arrival, Step, TestSteps, arrivals};
 use rqps_stats::{Class, Detector, Metric, Verdict};
 use rqps_store::{Arm, Run};
 
@@ -153,27 +153,14 @@ impl<'a> Series<'a> {
     /// Significant changes from version to version, and the steps that they consist of.
     fn arrivals(&self) -> (Vec<Arrival>, Vec<TestSteps>) {
         let of_test = |course: &TestCourse| {
-            let mut metrics: BTreeMap<Metric, Steps> = BTreeMap::new();
+            let mut metrics: BTreeMap<Metric, Vec<Step>> = BTreeMap::new();
             for version in 1..self.versions.len() {
                 for detector in Detector::ALL {
                     let Some(verdict) = self.step(&course.test, version, detector) else { continue };
-                    if !verdict.significant || !verdict.ratio.is_finite() {
-                        continue;
+                    if verdict.significant && verdict.ratio.is_finite() {
+                        let step = Step { arrivals: vec![version], ratio: verdict.ratio };
+                        metrics.entry(verdict.metric).or_default().push(step);
                     }
-                    let none = || Steps {
-                        blocks: verdict.blocks,
-                        block_sd: verdict.block_sd,
-                        levels: Vec::new(),
-                        steps: Vec::new(),
-                        drift: false,
-                    };
-                    metrics.entry(verdict.metric).or_insert_with(none).steps.push(Step {
-                        arrival: version,
-                        arrivals: vec![version],
-                        ratio: verdict.ratio,
-                        low: verdict.low,
-                        high: verdict.high,
-                    });
                 }
             }
             TestSteps { test: course.test.clone(), metrics: metrics.into_iter().collect() }

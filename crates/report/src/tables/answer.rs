@@ -1,5 +1,8 @@
 //! The answer in a sentence or two, before everything else: `new is slower than old in 2 of 32 tests, …`.
 
+use std::collections::BTreeSet;
+
+use rqps_model::Role;
 use rqps_stats::{Detector, Metric, Verdict};
 use rqps_store::Run;
 use rqps_verdicts::Tally;
@@ -53,7 +56,24 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
     // With too few blocks nothing was looked at.
     let is_seen = |verdict: &&Verdict| verdict.detector == Detector::Stalls && verdict.looks_reached > 0;
     let stalls_seen = Answer::of(all.iter().copied().filter(is_seen));
-    format!("{first}{judged}{}{}", stalls(is_lsm(run), &stalls_seen), other_resources(lines))
+    format!(
+        "{first}{judged}{}{}{}",
+        stalls(is_lsm(run), &stalls_seen),
+        other_resources(lines),
+        without_result(run, lines)
+    )
+}
+
+/// ` 2 tests have no valid result.`, so no verdict either.
+fn without_result(run: &Run, lines: &[Line<'_>]) -> String {
+    let is_test = |step: &&str| run.step(step).is_some_and(|step| step.role == Some(Role::Test));
+    let missing: BTreeSet<&str> =
+        run.without_result().into_iter().map(|one| one.step).filter(is_test).collect();
+    match missing.into_iter().filter(|step| lines.iter().all(|line| line.test != *step)).count() {
+        0 => String::new(),
+        1 => " 1 test has no valid result.".to_owned(),
+        count => format!(" {count} tests have no valid result."),
+    }
 }
 
 /// Like [`text`], of rates alone and in one sentence.

@@ -2,27 +2,24 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `arrived in` | the first version that has the change; several if the data cannot distinguish them; `between` two if those between them have no results |
-//! | `what moved` | the counters, with the smallest and largest change over the tests |
+//! | `arrived in` | the version that differs significantly from the one before it; several if only versions further apart do; `between` two if those between them have no results |
+//! | `what moved` | the figures, with the smallest and largest change over the tests |
 //! | `tests` | the tests that changed; those with the same counters in the same version are one arrival |
 
 use rqps_stats::Metric;
 use rqps_stats::series::{Arrival, TestSteps};
-use rqps_verdicts::{VersionRow, arrival_sizes, version_rows};
+use rqps_verdicts::{VersionRow, arrival_sizes};
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::verdict_lines::Judged;
-use crate::words;
 
 /// A table per series of versions; none if no run has three versions.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for judged in Judged::all(comparison)? {
-        for row in version_rows(judged.run, &judged.verdicts) {
-            blocks.push(block(&judged, &row));
-        }
+        blocks.extend(judged.versions.iter().map(|row| block(&judged, row)));
     }
     Ok(blocks)
 }
@@ -33,7 +30,7 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     let versions: Vec<&str> = (0..row.arms.len()).map(version).collect();
     if row.arrivals.is_empty() {
         return Block::Text(format!(
-            "Across versions ({}): no change that matters was established.",
+            "Across versions ({}): no significant change, by the rules of the verdicts.",
             versions.join(", ")
         ));
     }
@@ -48,13 +45,10 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
         ]);
     }
     table.footnotes = vec![
-        format!(
-            "at most {} of tests in which nothing changed are listed by mistake; the listed versions include the one that \
-             brought the change with {:.0} % confidence",
-            words::percent(row.rules.alpha),
-            row.rules.confidence * 100.0
-        ),
-        "sizes compare the version that brought the change with the one before, smallest to largest over the tests"
+        "each version is judged against the one before it, by the rules of the verdicts; changes that may be chance are left \
+         out. Where several versions are named, neighbours do not show the change, but those further apart do"
+            .to_owned(),
+        "sizes compare the last version named with the one before the first, smallest to largest over the tests"
             .to_owned(),
     ];
     Block::Table(table)

@@ -3,7 +3,7 @@
 use rqps_model::Digits;
 use rqps_stats::Metric;
 use rqps_store::{Arm, BlockStatus, Run, counted};
-use rqps_verdicts::{Agreement, Alone, FalseAlarmCheck, InstructionSource, Measured, measured_alone};
+use rqps_verdicts::{Agreement, Alone, FalseAlarmCheck, InstructionSource, Measured, about, measured_alone};
 
 use crate::document::Block;
 use crate::verdict_lines::Judged;
@@ -191,7 +191,7 @@ fn blocks(judged: &Judged<'_>) -> String {
         .seconds_for(judged.verdicts.experiment.tests.iter().map(|test| (test.name.as_str(), 1)));
     // Nobody knows what else it takes to measure an imported one again.
     if seconds > 0.0 && !judged.run.meta.is_imported() {
-        text.push_str(&format!("; a block of all tests takes about {}", words::about(seconds)));
+        text.push_str(&format!("; a block of all tests takes about {}", about(seconds)));
     }
     text
 }

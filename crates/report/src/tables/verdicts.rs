@@ -24,7 +24,9 @@
 use rqps_model::Digits;
 use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
 use rqps_store::{NoResult, Run};
-use rqps_verdicts::{RunVerdicts, WindowOrder, host_doubt};
+use rqps_verdicts::{
+    RunVerdicts, WindowOrder, about, block_seconds, host_doubt, resume_command, seconds_of_blocks,
+};
 use std::collections::BTreeSet;
 
 use crate::comparison::Comparison;
@@ -148,15 +150,21 @@ fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
 fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let open: Vec<&Verdict> =
         lines.iter().flat_map(Line::judged).filter(|verdict| verdict.class == Class::Inconclusive).collect();
-    let needs = open
-        .iter()
-        .filter_map(|verdict| Some((verdict.test.as_str(), RunVerdicts::blocks_to_resolve(verdict)?)));
-    let seconds = judged.verdicts.timing.seconds_for(needs);
-    let run = judged.run.folder.name();
+    let is_asked = |one: &Verdict| {
+        lines.iter().flat_map(|line| &line.judged_resources).any(|asked| asked.detector == one.detector)
+    };
+    let seconds = match open.iter().any(|verdict| RunVerdicts::blocks_to_resolve(verdict).is_some()) {
+        true => judged.verdicts.seconds_to_decide(is_asked),
+        false => 0.0,
+    };
     let verdicts_are = match open.len() {
         1 => "1 verdict is".to_owned(),
         count => format!("{count} verdicts are"),
     };
+    let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
+    if !open.is_empty() && done < least && judged.run.meta.protocol == "isolated" {
+        return Some(first_verdicts(judged.run, &verdicts_are, (done, least)));
+    }
     let noisy = open.iter().filter(|verdict| verdict.tags.contains(&Tag::BeyondLooks)).count();
     let looks = &judged.verdicts.rules.looks;
     let blocks_max = looks.last().map_or(0, |look| look.blocks);
@@ -193,13 +201,26 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         _ if judged.run.meta.is_imported() => Some(open_of_import(judged, &open, &verdicts_are, state)),
         (false, false) if noisy == open.len() => Some(state),
         (false, true) if judged.run.meta.protocol == "isolated" => Some(format!(
-            "{state} About {} more would probably decide {them}: rqps resume {run} --more {}",
-            words::about(seconds),
-            words::budget(seconds)
+            "{state} About {} more would probably decide {them}: {}",
+            about(seconds),
+            resume_command(judged.run, seconds)
         )),
         (false, true) => Some(format!("{state} More passes would probably decide {them}.")),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
+}
+
+/// How long until a run of blocks has verdicts: before that, little is known of what would decide them.
+fn first_verdicts(run: &Run, verdicts_are: &str, (done, least): (usize, usize)) -> String {
+    let state = format!("{verdicts_are} inconclusive: a verdict takes {least} blocks, and {done} are done.");
+    block_seconds(run).map_or_else(
+        || state.clone(),
+        |block_s| {
+            let seconds = seconds_of_blocks(run, block_s, least - done, least);
+            let command = resume_command(run, seconds);
+            format!("{state} About {} more would give the first verdicts: {command}", about(seconds))
+        },
+    )
 }
 
 /// Why a rate that differs much stays open in the few blocks that a plan allows.
@@ -313,7 +334,7 @@ fn figure_columns(label: &str, key: &str, (ratio, ratio_key): (&str, &str), pref
         Column::number("from", format!("{prefix}_low")),
         Column::number("to", format!("{prefix}_high")),
         Column::number("blocks", format!("{key}_blocks")),
-        Column::number("detectable", format!("{key}_could_show")),
+        Column::number("detectable", format!("{key}_detectable")),
     ]
 }
 
@@ -328,7 +349,7 @@ pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<T
         number("from", "low"),
         number("to", "high"),
         number("blocks", "blocks"),
-        number("detectable", "could_show"),
+        number("detectable", "detectable"),
         Column::words("remarks"),
     ];
     let mut table = Table::new("resources", format!("Other resources per operation on {label}"), columns, 0);
@@ -496,7 +517,7 @@ fn confidence(lines: &[Line<'_>], of_changes: bool) -> Option<String> {
 }
 
 /// The confidence levels of the intervals, which depend on the verdict.
-fn confidences(lines: &[Line<'_>]) -> String {
+pub(crate) fn confidences(lines: &[Line<'_>]) -> String {
     match (confidence(lines, true), confidence(lines, false)) {
         (Some(changes), Some(rest)) => {
             format!("{changes} for regressions and improvements, {rest} for the rest")

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use rqps_charts::RatioPoint;
 use rqps_stats::{Detector, Verdict};
 use rqps_store::{Arm, Run, Status};
-use rqps_verdicts::{version_key, version_rows};
+use rqps_verdicts::version_key;
 
 use super::super::marks::Mark;
 use super::super::shell::Frame;
@@ -243,11 +243,10 @@ fn unfinished(run: &Run) -> Option<&'static str> {
 }
 
 fn tests(page: &Page<'_>) -> Vec<TestOfRun> {
-    let rows =
-        page.judged.as_ref().map(|judged| version_rows(page.run, &judged.verdicts)).unwrap_or_default();
+    let rows = page.judged.as_ref().map_or(&[][..], |judged| &judged.versions);
     let arrivals = |test: &str| {
         let mut found = Vec::new();
-        for row in &rows {
+        for row in rows {
             for arrival in row.arrivals.iter().filter(|arrival| arrival.tests.iter().any(|one| one == test)) {
                 let own = rqps_stats::series::Arrival { tests: vec![test.to_owned()], ..arrival.clone() };
                 found.push(format!("{}: {}", row.arrived(page.run, &own), arrivals::moved(&row.steps, &own)));
