@@ -372,6 +372,9 @@ pub struct ExplainArgs {
     /// The arm to compare with [default: the plan's base]
     #[arg(long, value_name = "ARM")]
     pub base: Option<String>,
+    /// The figures behind every change, not only the largest
+    #[arg(long, conflicts_with = "tests")]
+    pub all: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use rqps_model::{self as model, Group, Settle, Unit};
+use rqps_stats::Metric;
 use rqps_store::{
     Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, RATE_WAS_SET, Recorded, Role, Run, Status,
     Window,
@@ -408,14 +409,16 @@ pub(crate) struct Pair<'a> {
 impl Pair<'_> {
     /// The arm's rate over base's, in blocks as the verdict gives it; None if either is missing or base's is zero.
     pub fn ratio(&self, step: &str) -> Option<f64> {
-        let relative = |arm: &ComparedArm<'_>| arm.reading.relative_rate(&arm.arm.name, step);
+        let of_verdicts = self.of_verdicts(step, Metric::Rate);
+        of_verdicts.or_else(|| number::ratio(self.arm.rate(step), self.base.rate(step)))
+    }
+
+    /// The arm's figure over base's as verdicts on blocks give it; `None` without them.
+    pub fn of_verdicts(&self, step: &str, metric: Metric) -> Option<f64> {
+        let relative = |arm: &ComparedArm<'_>| arm.reading.relative(&arm.arm.name, step, metric);
         let of_one_run = std::ptr::eq(self.arm.run, self.base.run);
-        let verdicts = relative(&self.arm).zip(relative(&self.base)).filter(|_| of_one_run);
-        let (arm, base) = verdicts.map_or_else(
-            || (self.arm.rate(step), self.base.rate(step)),
-            |(arm, base)| (Some(arm), Some(base)),
-        );
-        number::ratio(arm, base)
+        let (arm, base) = relative(&self.arm).zip(relative(&self.base)).filter(|_| of_one_run)?;
+        number::ratio(Some(arm), Some(base))
     }
 
     /// Whether either missed its target rate of background writes, so that their rates are not comparable.

@@ -9,6 +9,8 @@
 //! | `part` | waiting: neither client nor server session is on a CPU; unexplained: not measured by any counter |
 //! | `noise` | half width of the 99 % interval of the difference over base's value |
 
+use std::cmp::Ordering;
+
 use rqps_explain::{
     Decomposition, Evidence, ExplainRequest, Explanation, Finding, Part, PartName, Word, explain,
 };
@@ -22,8 +24,9 @@ use crate::format::{Format, Screen};
 use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
+use crate::tables::verdicts::confidences;
 use crate::tables::{certificate, disturbed};
-use crate::verdict_lines::Judged;
+use crate::verdict_lines::{Judged, Line};
 
 /// Options of [`explain_text`].
 #[derive(Debug, Clone, Default)]
@@ -36,7 +39,12 @@ pub struct ExplainOptions {
     pub arms: Vec<String>,
     /// Name of the arm they are compared with; the plan's base if None.
     pub base: Option<String>,
+    /// The figures behind every change; else, if no tests are named, behind the largest.
+    pub all: bool,
 }
+
+/// How many changes have their figures unasked.
+const LARGEST: usize = 3;
 
 /// Explains a run, in any format.
 ///
@@ -77,16 +85,27 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     document.extend(summary(&found).map(Block::Text));
     let is_shown = |one: &&Explanation| !options.tests.is_empty() || is_reported(judged.as_ref(), one);
-    let hidden = found.len() - found.iter().filter(is_shown).count();
-    for one in found.iter().filter(is_shown) {
+    let mut shown: Vec<&Explanation> = found.iter().filter(is_shown).collect();
+    let hidden = found.len() - shown.len();
+    if options.tests.is_empty() && !options.all && shown.len() > LARGEST {
+        shown.sort_by(|a, b| {
+            let size = |one: &Explanation| size(&comparison, judged.as_ref(), one);
+            size(a).partial_cmp(&size(b)).unwrap_or(Ordering::Equal)
+        });
+        document.extend(in_short(run, &shown));
+        shown.truncate(LARGEST);
+    }
+    for one in &shown {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
         document.extend(judged.as_ref().and_then(|judged| verdicts_of(judged, one)).map(Block::Text));
         document.extend(findings(run, &comparison, one));
     }
     if options.tests.is_empty() {
-        let has_line =
-            |test: &str| found.iter().filter(is_shown).any(|one| one.test == test && one.commits.is_some());
+        let has_line = |test: &str| shown.iter().any(|one| one.test == test && one.commits.is_some());
         document.extend(certificate::commits(&comparison, |test| !has_line(test))?.block());
+    }
+    if let Some(judged) = judged.as_ref().filter(|_| !shown.is_empty()) {
+        document.push(Block::Text(legend(judged, &shown)));
     }
     document.extend(differences(run, &comparison, &found));
     document.extend(notes(&found));
@@ -105,6 +124,51 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     document.warn(&warnings);
     render(&document, options.format, options.screen)
+}
+
+/// Sorts the worst verdict first; without verdicts, the largest difference.
+fn size(comparison: &Comparison<'_>, judged: Option<&Judged<'_>>, one: &Explanation) -> (u8, f64) {
+    let Some(judged) = judged else {
+        let arm = &comparison.runs()[0].arms[one.arm];
+        let ratio = comparison.find(arm).and_then(|arm| comparison.pair(*arm).ratio(&one.test));
+        return (0, ratio.map_or(0.0, |ratio| -ratio.ln().abs()));
+    };
+    let rank = judged.lines(one.arm, |test| test == one.test).first().and_then(Line::rank);
+    rank.unwrap_or((u8::MAX, 0.0))
+}
+
+/// The first finding on each change, and where the others are.
+fn in_short(run: &Run, shown: &[&Explanation]) -> [Block; 2] {
+    let item = |one: &&Explanation| {
+        let first = one.findings.first().map_or_else(|| "no cause found".to_owned(), sentence);
+        let more = match one.findings.len() {
+            0 | 1 => String::new(),
+            count => format!(" (and {})", counted(count - 1, "other finding")),
+        };
+        format!("{} ({}): {first}{more}", one.test, pair(run, one))
+    };
+    let run = run.folder.name();
+    let text = format!(
+        "Figures of the {LARGEST} largest changes follow; `rqps explain {run} TEST` shows those of a test, \
+         `rqps explain {run} --all` of all."
+    );
+    [Block::Items(shown.iter().map(item).collect()), Block::Text(text)]
+}
+
+/// How the figures of verdicts and of explanations are computed.
+fn legend(judged: &Judged<'_>, shown: &[&Explanation]) -> String {
+    let lines: Vec<Line<'_>> = judged.measured().flat_map(|arm| judged.lines(arm, |_| true)).collect();
+    let sessions = match shown.iter().any(|one| one.decomposition.is_some()) {
+        true => {
+            " Session CPU is that of what serves the clients; CPU time of verdicts is that of the whole server."
+        }
+        false => "",
+    };
+    format!(
+        "Verdicts are means of the ratios block by block, with intervals of {}; other figures here are means over all \
+         blocks, with intervals of 99 %, so that their ratios differ a little.{sessions}",
+        confidences(&lines)
+    )
 }
 
 /// Whether an imported test has no other figures than rates on both arms, so that nothing could be found.

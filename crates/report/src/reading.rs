@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::{EndedBy, Metrics};
-use rqps_stats::Detector;
+use rqps_stats::Metric;
 use rqps_store::{BlockStatus, RATE_WAS_SET, Recorded, Role, Run, Window};
 
 /// Metrics that are states, not totals: pooled by maximum.
@@ -28,6 +28,8 @@ const MEANS: [&str; 5] = ["_before", "_after", "_per_s", "_per_query", "_amplifi
 /// The metric from which tables take instructions.
 const INSTRUCTIONS: &str = "server_instructions_user";
 
+/// Ratios to base by arm, step and metric.
+type Ratios = BTreeMap<(String, String, Metric), f64>;
 /// Windows by arm and step.
 type Windows = BTreeMap<(String, String), Recorded<Window>>;
 
@@ -46,22 +48,22 @@ pub(crate) struct Reading<'a> {
     pub run: &'a Run,
     /// None for a run without blocks.
     pooled: Option<Windows>,
-    /// Of blocks: each arm's rate relative to base as its verdict gives it, by arm and step.
+    /// Of blocks: each arm's rate and CPU time relative to base as verdicts give them.
     /// Judged when first asked for: most reports have verdicts of their own and no relative rates.
-    relative_rates: OnceCell<BTreeMap<(String, String), f64>>,
+    relative: OnceCell<Ratios>,
 }
 
 impl<'a> Reading<'a> {
     pub fn new(run: &'a Run) -> Self {
         let pooled = (!run.blocks.is_empty()).then(|| pool(run));
-        Self { run, pooled, relative_rates: OnceCell::new() }
+        Self { run, pooled, relative: OnceCell::new() }
     }
 
-    /// The rate of an arm relative to base in blocks; `None` without a verdict.
-    pub fn relative_rate(&self, arm: &str, step: &str) -> Option<f64> {
+    /// An arm relative to base in blocks, by rate or CPU time; `None` without a verdict.
+    pub fn relative(&self, arm: &str, step: &str, metric: Metric) -> Option<f64> {
         self.pooled.as_ref()?;
-        let rates = self.relative_rates.get_or_init(|| relative_rates(self.run));
-        rates.get(&(arm.to_owned(), step.to_owned())).copied()
+        let ratios = self.relative.get_or_init(|| ratios(self.run));
+        ratios.get(&(arm.to_owned(), step.to_owned(), metric)).copied()
     }
 
     /// The window of an arm's step, pooled if the run has blocks.
@@ -84,22 +86,21 @@ impl<'a> Reading<'a> {
     }
 }
 
-fn relative_rates(run: &Run) -> BTreeMap<(String, String), f64> {
+fn ratios(run: &Run) -> Ratios {
     // A run that cannot be judged says why where its verdicts would be.
     let Ok(judged) = rqps_verdicts::rules_of(run).and_then(|rules| rqps_verdicts::judge_run(run, &rules))
     else {
-        return BTreeMap::new();
+        return Ratios::new();
     };
-    let rates = judged.judgement.verdicts.iter().filter(|one| one.detector == Detector::Rate);
-    let of_arms =
-        rates.filter_map(|one| Some(((run.arms.get(one.arm)?.name.clone(), one.test.clone()), one.ratio)));
-    let mut rates: BTreeMap<_, _> = of_arms.filter(|(_, ratio)| ratio.is_finite()).collect();
     let base = run.arms.iter().find(|arm| arm.role == Role::Base);
-    let tests: BTreeSet<String> = rates.keys().map(|(_, test)| test.clone()).collect();
-    rates.extend(
-        base.into_iter().flat_map(|base| tests.iter().map(|test| ((base.name.clone(), test.clone()), 1.0))),
-    );
-    rates
+    let mut ratios = Ratios::new();
+    for one in &judged.judgement.verdicts {
+        let is_shown = matches!(one.metric, Metric::Rate | Metric::CpuUs) && one.ratio.is_finite();
+        let (Some(arm), Some(base), true) = (run.arms.get(one.arm), base, is_shown) else { continue };
+        ratios.insert((arm.name.clone(), one.test.clone(), one.metric), one.ratio);
+        ratios.insert((base.name.clone(), one.test.clone(), one.metric), 1.0);
+    }
+    ratios
 }
 
 fn is_of(window: &Recorded<Window>, arm: &str, step: &str) -> bool {

@@ -309,7 +309,7 @@ fn more_expensive_deletes_are_explained_by_dead_entries_and_the_setting() {
 #[test]
 fn a_more_expensive_session_is_explained_even_at_the_same_rate() {
     let temp = temp_run(&InsertSpec { slower: 0.0, ..InsertSpec::default() });
-    let text = explain_text(&temp.run, &ExplainOptions::default()).unwrap();
+    let text = explain_text(&temp.run, &ExplainOptions { all: true, ..ExplainOptions::default() }).unwrap();
     assert!(text.contains("\nl.i2: ") && text.contains("dead index entries at the tail"), "{text}");
 }
 
@@ -347,7 +347,7 @@ fn a_missed_write_rate_is_the_first_finding() {
 #[test]
 fn explanations_follow_the_order_of_steps_and_name_units() {
     let temp = temp_run(&InsertSpec { passes: 3, ..missed() });
-    let text = explain_text(&temp.run, &ExplainOptions::default()).unwrap();
+    let text = explain_text(&temp.run, &ExplainOptions { all: true, ..ExplainOptions::default() }).unwrap();
     let place =
         |step: &str| text.find(&format!("\n{step}: ")).unwrap_or_else(|| panic!("no {step} in {text}"));
     assert!(["l.i1", "l.i2", "qp100", "qr1000"].map(place).is_sorted(), "{text}");

@@ -4,8 +4,10 @@
 use insta::assert_snapshot;
 use rqps_model::Setting;
 use rqps_report::{ExplainOptions, Format, GateRules, Options, Screen, Section, explain_text, gate, show};
+use rqps_stats::Detector;
 use rqps_store::{Run, RunFolder};
 use rqps_verdicts::testing::{Spec, write_run};
+use rqps_verdicts::{judge_run, rules_of};
 use std::collections::BTreeSet;
 
 fn run(results: &std::path::Path, spec: &Spec) -> Run {
@@ -88,6 +90,68 @@ fn costs_of_a_run_with_blocks_pool_all_windows() {
         "per_op_of_blocks",
         shown(&Spec::mixed(), &[Section::Relative, Section::PerOp], Format::Csv)
     );
+}
+
+/// What the headline gives of a test is what its verdicts give.
+#[test]
+fn the_headline_has_the_ratios_of_verdicts() {
+    // Four blocks, of which verdicts use three.
+    let spec = Spec { blocks: 4, block_sd: 0.02, effects: vec![(2, "insert", 0.8, 1.2)], ..Spec::default() };
+    let results = tempfile::tempdir().unwrap();
+    let run = run(results.path(), &spec);
+    let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
+    let ratio = |detector| judged.verdict("insert", 2, detector).unwrap().ratio;
+    let sections = vec![Section::Headline];
+    let shown = show(&run, &Options { sections, format: Format::Json, ..Options::default() }).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let row = &shown["tables"][0]["rows"][0];
+    assert_eq!(row["test"], "insert", "{shown:#}");
+    assert_eq!(row["rqps"].as_f64(), Some(ratio(Detector::Rate)));
+    assert_eq!(row["cpu_us_per_op_ratio"].as_f64(), Some(ratio(Detector::Cpu)));
+}
+
+/// A run is resumed for all of its arms together, so each of them says the same.
+#[test]
+fn how_much_longer_to_measure_is_one_figure() {
+    let spec = Spec {
+        arms: vec![("old", "17.7"), ("control", "17.7"), ("new", "18.1"), ("other", "18.2")],
+        effects: vec![(2, "range-covered-pk", 0.985, 1.0), (3, "read-only_range=10", 0.985, 1.0)],
+        cut_tests: [("range-covered-pk", 3), ("read-only_range=10", 3)].into(),
+        ..Spec::default()
+    };
+    let text = shown(&spec, &[Section::Verdicts], Format::Text);
+    let told = text.lines().filter_map(|line| Some(line.split_once(" inconclusive. About ")?.1));
+    let told: Vec<&str> = told.map(|line| line.split(' ').next().unwrap()).collect();
+    let commands: Vec<&str> = text.match_indices("--more ").map(|(at, _)| &text[at + 7..at + 9]).collect();
+    assert!(told.len() == 2 && told[0] == told[1], "{text}");
+    assert!(commands.iter().all(|minutes| *minutes == format!("{}m", told[0])), "{commands:?} {text}");
+    assert!(text.contains("more blocks; suspect") && !text.contains("more blocks, about"), "{text}");
+}
+
+#[test]
+fn many_changes_are_listed_and_the_largest_explained() {
+    let tests = ["hot-points", "point-query", "insert", "update-index"];
+    let effects = [0.9, 0.95, 0.8, 0.85].into_iter().zip(tests).map(|(rate, test)| (2, test, rate, 1.0));
+    let spec = Spec { effects: effects.collect(), ..Spec::default() };
+    let results = tempfile::tempdir().unwrap();
+    let run = run(results.path(), &spec);
+    let explained = |options: ExplainOptions| explain_text(&run, &options).unwrap();
+    let headings = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.ends_with(": new against old")).map(str::to_owned).collect()
+    };
+    let short = explained(ExplainOptions::default());
+    let (list, _) = short.split_once("Figures of the 3 largest changes follow").unwrap();
+    let listed: Vec<usize> = ["insert", "update-index", "hot-points", "point-query"]
+        .iter()
+        .map(|test| list.find(&format!("- {test} (new against old): ")).unwrap())
+        .collect();
+    assert!(listed.is_sorted(), "the largest first: {list}");
+    assert_eq!(headings(&short).len(), 3, "{short}");
+    let all = explained(ExplainOptions { all: true, ..ExplainOptions::default() });
+    assert!(headings(&all).len() == 4 && !all.contains("largest changes"), "{all}");
+    let one =
+        explained(ExplainOptions { tests: vec!["point-query".to_owned()], ..ExplainOptions::default() });
+    assert_eq!(headings(&one), ["point-query: new against old"], "{one}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
         tests: args.tests.clone(),
         arms: args.arms.clone(),
         base: args.base.clone(),
+        all: args.all,
     };
     out::print_line(&rqps_report::explain_text(&run, &options)?)?;
     Ok(ExitCode::SUCCESS)

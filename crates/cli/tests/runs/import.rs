@@ -285,7 +285,7 @@ fn too_few_repeats_can_detect_nothing() {
     let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
     let row = &shown["tables"][0]["rows"][0];
     assert_eq!((&row["rate_verdict"], &row["rate_blocks"]), (&"inconclusive".into(), &2.0.into()), "{row}");
-    assert!(row["rate_could_show"].is_null(), "{row}");
+    assert!(row["rate_detectable"].is_null(), "{row}");
 }
 
 /// Lines of ten steps of the Insert Benchmark, of which only rates are known, on one arm.

@@ -15,7 +15,7 @@ use crate::tables::host;
 const COMPILER: &str = "family.";
 
 /// Terms of this page; GLOSSARY.md has all of them.
-const WORDS: [(&str, &str); 14] = [
+const WORDS: [(&str, &str); 15] = [
     ("arm", "a variant that takes part in the comparison. One arm is base, the others are candidates"),
     ("base", "the arm that ratios are relative to"),
     (
@@ -28,6 +28,10 @@ const WORDS: [(&str, &str); 14] = [
         "what a test's rate counts: a query, including BEGIN and COMMIT, unless a table names another unit",
     ),
     ("cost", "what one operation takes of the server: instructions, or CPU time if they are not counted"),
+    (
+        "session CPU",
+        "CPU time of what serves the clients; that of verdicts is the whole server's, background processes included",
+    ),
     ("block", "one replicate: a restart of every arm from the same data, or one pass of a sequence"),
     ("window", "one measurement of one test on one arm"),
     (

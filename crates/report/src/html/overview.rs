@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
+use crate::tables::verdicts::confidences;
 use crate::verdict_lines::Judged;
 use crate::words;
 
@@ -36,6 +37,10 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     let full: Vec<Block> = full.into_iter().filter(is_table).collect();
     let own: Vec<Block> = page.blocks(&OF_ONE_BENCHMARK)?.into_iter().filter(is_table).collect();
     let is_compared = !page.candidates().is_empty();
+    let levels = page.judged.as_ref().map_or_else(String::new, |judged| {
+        let arms = judged.measured();
+        confidences(&arms.flat_map(|arm| judged.lines(arm, |_| true)).collect::<Vec<_>>())
+    });
     let title = if page.judged.is_some() { "Every figure behind the verdicts" } else { "Rates, as tables" };
     Ok(html! {
         section #verdicts {
@@ -45,7 +50,8 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
                 @if page.judged.is_some() {
                     @let costs = page.detectors().contains(&Detector::Cost);
                     (if costs { "Rate and cost per operation" } else { "Rate" }) " relative to "
-                    strong { (page.comparison.base.arm.name) } ", with the interval of the ratio. A rate below 1 is slower"
+                    strong { (page.comparison.base.arm.name) } ", with the confidence interval of the ratio (" (levels) "). A rate \
+                    below 1 is slower"
                     (if costs { "; a cost above 1 is more expensive. " } else { ". " })
                     @for mark in Mark::ALL {
                         span.mark.(mark.class()) { (mark.symbol()) " " (mark.word(Detector::Rate)) } " "

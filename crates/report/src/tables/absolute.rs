@@ -33,5 +33,6 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
         table.row_in(&step.group.title, cells.chain([Cell::words(&*step.name)]).collect());
     }
     table.footnotes = footnotes::of_rate_table(comparison, &steps);
+    table.footnotes.extend(footnotes::of_totals(comparison));
     table
 }

@@ -84,7 +84,7 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         (number("df", "df"), &|one| fixed(one.df, 1)),
         (number("p", "p"), &|one| digits(one.p_seq)),
         (number("q", "q"), &|one| digits(one.q_value)),
-        (number("detectable", "could_show"), &|one| {
+        (number("detectable", "detectable"), &|one| {
             Cell::printed(Some(one.mde80), |value| match value {
                 beyond if beyond > 1.0 => "over 100 %".to_owned(),
                 value => format!("{:.3} %", value * 100.0),

@@ -46,6 +46,16 @@ fn of_arm(arm: &ComparedArm<'_>, steps: &[TestStep]) -> Vec<String> {
     notes
 }
 
+/// In blocks, why rates and costs divide to other ratios than rQPS and verdicts have.
+pub(crate) fn of_totals(comparison: &Comparison<'_>) -> Option<String> {
+    let has_blocks = |run: &rqps_store::Run| rqps_verdicts::has_blocks(run);
+    comparison.runs().into_iter().any(has_blocks).then(|| {
+        "rates and costs are totals over all windows; rQPS and the ratios of verdicts are means of the ratios of blocks (or \
+         passes, repeats), so that they differ a little from the quotients of these totals"
+            .to_owned()
+    })
+}
+
 /// What [`MARK`] means, if any figure has it.
 pub(crate) fn of_background(comparison: &Comparison<'_>, steps: &[TestStep]) -> Option<String> {
     let missed = |arm: &ComparedArm<'_>| steps.iter().any(|step| arm.missed(&step.name));

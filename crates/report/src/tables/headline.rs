@@ -5,11 +5,11 @@
 //! | --- | --- |
 //! | `rQPS` | rate relative to the base |
 //! | `points` | its change in points of 0.01 |
-//! | `cpu/o`, `cpu_us/o` | the host's and the server's CPU per operation, relative to the base's; see `per_op.rs` |
+//! | `cpu/o`, `cpu_us/o` | the host's and the server's CPU per operation, relative to the base's; see `per_op.rs`. In blocks, `cpu_us/o` is that of the verdict, as rQPS |
 //! | `dbms` | the variant |
 //! | `test` | the test; listed if its rounded rQPS is 0.95 or less, or 1.05 or more |
 
-use rqps_model::sample;
+use rqps_model::{Metric, sample};
 
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
@@ -75,8 +75,8 @@ fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     parts.join(", ")
 }
 
-fn far_tests(comparison: &Comparison<'_>, steps: &[TestStep]) -> Table {
-    let mut far: Vec<(f64, ComparedArm<'_>, &TestStep)> = Vec::new();
+fn far_tests<'a>(comparison: &Comparison<'a>, steps: &[TestStep]) -> Table {
+    let mut far: Vec<(f64, ComparedArm<'a>, &TestStep)> = Vec::new();
     for step in steps {
         far.extend(comparison.pairs().filter_map(|pair| {
             let ratio = pair.ranked_ratio(&step.name).filter(|ratio| number::side_of_band(*ratio) != 0);
@@ -93,15 +93,17 @@ fn far_tests(comparison: &Comparison<'_>, steps: &[TestStep]) -> Table {
     let cost_ratio = |column: &PerOp, arm: &ComparedArm<'_>, step: &TestStep| {
         column.relative(cost(&comparison.base, &step.name).as_ref(), cost(arm, &step.name).as_ref())
     };
-    let figures: [Figure<'_, (f64, ComparedArm<'_>, &TestStep)>; 6] = [
+    let server_ratio = |arm: &ComparedArm<'a>, step: &TestStep| {
+        let of_verdicts = comparison.pair(*arm).of_verdicts(&step.name, Metric::CpuUs);
+        of_verdicts.map_or_else(|| cost_ratio(&SERVER_CPU, arm, step), |ratio| Cell::fixed(Some(ratio), 2))
+    };
+    let figures: [Figure<'_, (f64, ComparedArm<'a>, &TestStep)>; 6] = [
         (Column::number("rQPS", "rqps"), &|(ratio, ..)| Cell::fixed(Some(*ratio), 2)),
         (Column::number("points", "points"), &|(ratio, ..)| {
             Cell::number((number::points(*ratio) - 100) as f64, number::points_change(*ratio))
         }),
         (Column::number("cpu/o", "cpu_per_op_ratio"), &|(_, arm, step)| cost_ratio(&CPU, arm, step)),
-        (Column::number("cpu_us/o", "cpu_us_per_op_ratio"), &|(_, arm, step)| {
-            cost_ratio(&SERVER_CPU, arm, step)
-        }),
+        (Column::number("cpu_us/o", "cpu_us_per_op_ratio"), &|(_, arm, step)| server_ratio(arm, step)),
         (Column::words("dbms"), &|(_, arm, _)| Cell::words(arm.label())),
         (Column::words("test"), &|(.., step)| Cell::words(&*step.name)),
     ];

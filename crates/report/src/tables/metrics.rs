@@ -15,7 +15,9 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Vec<Block>
     let units = comparison.units(&steps);
     let mut steps: Vec<&TestStep> = steps.iter().collect();
     steps.sort_by_key(|step| units.iter().position(|(_, tests)| tests.contains(&step.name.as_str())));
-    let mut blocks = Vec::new();
+    // Once, not below each table.
+    let totals = footnotes::of_totals(comparison).filter(|_| !steps.is_empty());
+    let mut blocks: Vec<Block> = totals.into_iter().map(Block::Text).collect();
     if which == StepKind::Tests
         && comparison.arms.iter().any(|arm| arm.load().is_some())
         && comparison.shows_all()
