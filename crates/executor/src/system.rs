@@ -19,6 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+/// What all names of sessions begin with.
+pub(crate) const SESSION_PREFIX: &str = "rqps ";
+
 /// Session name of the executor's admin sessions.
 pub(crate) const ADMIN_NAME: &str = "rqps admin";
 

@@ -18,6 +18,7 @@ use rqps_probe::{PerfCounters, ServerTarget, WindowProbe, WorkIn};
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::Session;
 use rqps_wire::postgres::Connection;
+use rustix::process::Signal;
 use servers::{ROWS, assert_always_found, change, run_known_statements, sample_states};
 
 /// States of the sessions of `check_waits`.
@@ -134,6 +135,40 @@ fn counters_of_known_statements_are_exact_with_the_stats_collector() {
 #[test]
 fn counters_of_known_statements_are_exact_with_shared_statistics() {
     check_exact("18");
+}
+
+/// A session that was closed reports its last commits when its process gets to run, here after half a second.
+fn check_ended(version: &str) {
+    let (server, mut monitor) = server_with_table(version);
+    let mut closed = Connection::connect(&by_socket(&server), "rqps test").unwrap();
+    for sql in ["SELECT v FROM t WHERE id = 1", "SET synchronous_commit = on", "SELECT v FROM t WHERE id = 2"]
+    {
+        closed.query(sql).unwrap();
+    }
+    let process = rustix::process::Pid::from_raw(closed.backend_id().cast_signed()).unwrap();
+    rustix::process::kill_process(process, Signal::STOP).unwrap();
+    drop(closed);
+    let before = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            sleep(Duration::from_millis(500));
+            rustix::process::kill_process(process, Signal::CONT).unwrap();
+        });
+        flush::wait_for_ended(&mut monitor, "rqps test").unwrap();
+        exact_snapshot(&mut [], &mut monitor)
+    });
+    let gone = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {}", process.as_raw_nonzero());
+    until("the session to end", || (monitor.number(&gone).unwrap() == Some(0)).then_some(()));
+    let asked = exact_snapshot(&mut [], &mut monitor);
+    let commits =
+        change(&CounterSet::difference(&before, &asked), "pg_stat_database", "bench", "xact_commit");
+    // The snapshot, one look at the session, and a flush.
+    assert_eq!(commits, OWN_COMMITS + 2, "PostgreSQL {version}");
+}
+
+#[test]
+fn sessions_that_end_report_before_a_window() {
+    check_ended("14");
+    check_ended("18");
 }
 
 #[test]

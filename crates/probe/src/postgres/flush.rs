@@ -11,6 +11,11 @@
 //! `settle_ms` the snapshot is taken. Ended sessions whose processes are gone need only the `settle_ms`. Background
 //! processes report by themselves, the checkpointer at the end of a checkpoint, and are not covered by the procedure.
 
+use std::time::{Duration, Instant};
+
+use rqps_wire::postgres::Connection;
+use rqps_wire::{Error, Session};
+
 use crate::server::FlushProcedure;
 
 /// First `server_version_num` with statistics in shared memory.
@@ -29,4 +34,23 @@ pub fn procedure(server_version_num: u32) -> FlushProcedure {
     } else {
         FlushProcedure { idle_ms: OLD_WAIT_MS, session_sql: "SELECT 1", settle_ms: OLD_WAIT_MS }
     }
+}
+
+/// How long [`wait_for_ended`] waits.
+const ENDED_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Waits, at most 10 s, until no other session of this database has an application name that starts with `prefix`. A
+/// session that was closed still ends, and reports its last transactions just before: in the difference of two
+/// snapshots, if the first one came earlier.
+pub fn wait_for_ended(connection: &mut Connection, prefix: &str) -> Result<(), Error> {
+    let others = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
+         AND left(application_name, {}) = '{prefix}'",
+        prefix.len()
+    );
+    let start = Instant::now();
+    while connection.number(&others)? != Some(0) && start.elapsed() < ENDED_TIMEOUT {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
 }

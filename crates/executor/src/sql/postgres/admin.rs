@@ -2,7 +2,7 @@
 
 use super::images;
 use crate::error::Result;
-use crate::system::{Admin, PageImages, SessionResult};
+use crate::system::{Admin, PageImages, SESSION_PREFIX, SessionResult};
 use rqps_model::{QueryPlan, ServerSetting};
 use rqps_probe::counters::CounterSet;
 use rqps_probe::postgres::{about, counters, explain, fingerprint, flush, queue, waits};
@@ -52,6 +52,11 @@ impl Admin for Connection {
 
     fn backend_id(&self) -> u32 {
         Session::backend_id(self)
+    }
+
+    /// The session that made the last action durable may still be about to report its commits.
+    fn begin_step(&mut self) -> SessionResult<()> {
+        flush::wait_for_ended(self, SESSION_PREFIX)
     }
 
     /// With `synchronous_commit = off`, the last commits are in memory only and would be lost if the server
