@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rqps_model::{Dbms, Family};
+use rqps_model::{BuildSource, BuildSpec, Dbms, Family};
 use serde::{Deserialize, Serialize};
 
 /// An installed database program.
@@ -36,6 +36,33 @@ impl Build {
     /// `postgres-18.1`.
     pub fn label(&self) -> String {
         format!("{}-{}", self.dbms, self.version)
+    }
+
+    /// What a plan tells about a build that is not here: its name, and its version unless that is of source code.
+    pub fn unseen(spec: &BuildSpec) -> Build {
+        let version = match &spec.source {
+            BuildSource::Version(version) => version.clone(),
+            BuildSource::Path(_) | BuildSource::Source(_) => String::new(),
+        };
+        Build {
+            dbms: spec.dbms,
+            version,
+            hash: spec.to_string(),
+            hash_covers: String::new(),
+            origin: String::new(),
+            root: PathBuf::new(),
+            bin_dir: PathBuf::new(),
+            size_bytes: 0,
+            version_text: String::new(),
+            family: Family::default(),
+            commit: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Whether its programs are here; see [`Build::unseen`].
+    pub fn is_here(&self) -> bool {
+        !self.root.as_os_str().is_empty()
     }
 
     pub fn version_num(&self) -> u32 {

@@ -38,7 +38,8 @@ pub use dirs::Dirs;
 pub use error::{Error, Result};
 pub use guard::run_shim_if_asked;
 pub use obtain::{
-    check_known, compile, install, install_from, list_builds, published, releases, resolve, resolve_watched,
+    check_known, compile, foresee, install, install_from, list_builds, published, releases, resolve,
+    resolve_watched,
 };
 pub use plain_file::{open_file, read_text};
 pub use source::git::{Commit, commits};

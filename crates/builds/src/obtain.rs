@@ -65,6 +65,22 @@ pub fn resolve_watched(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> 
     }
 }
 
+/// The build that [`resolve`] would return, as far as that is known without network and compiler: of a series the
+/// newest in the cache; else one that is not here, see [`Build::unseen`].
+pub fn foresee(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {
+    let found = match &spec.source {
+        BuildSource::Version(request) => {
+            let series = format!("{request}.");
+            let mut builds = Cache::published(dirs, spec.dbms).builds()?;
+            builds.retain(|build| build.version == *request || build.version.starts_with(&series));
+            builds.into_iter().max_by_key(Build::version_num)
+        }
+        BuildSource::Path(path) => Some(products::get(spec.dbms).directory(path)?),
+        BuildSource::Source(_) => None,
+    };
+    Ok(found.unwrap_or_else(|| Build::unseen(spec)))
+}
+
 /// Compiles source code, or returns the cached build of the same source and flavour.
 pub fn compile(dirs: &Dirs, dbms: Dbms, spec: &SourceSpec, watch: &mut Watch<'_>) -> Result<Build> {
     source::build(dirs, products::get(dbms), dbms, spec, watch)

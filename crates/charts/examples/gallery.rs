@@ -3,8 +3,8 @@
 //! `cargo run -p rqps-charts --features png --example gallery -- FOLDER`
 
 use rqps_charts::{
-    Curve, LatencyChart, Line, Mark, PartsChart, RatioChart, RatioPoint, RatioRow, Theme, TimelineChart,
-    VersionChart, VersionLine,
+    Curve, LatencyChart, Line, Mark, OverviewChart, OverviewGroup, PartsChart, RatioChart, RatioPoint,
+    RatioRow, Theme, TimelineChart, VersionChart, VersionLine,
 };
 use std::path::PathBuf;
 
@@ -58,6 +58,30 @@ fn ratio(rows: usize, count: usize, width: f64) -> RatioChart {
         rows: (0..rows).map(row).collect(),
         band: Some((0.975, 1.021)),
         lower_is_better: false,
+        width,
+    }
+}
+
+fn overview(count: usize, width: f64) -> OverviewChart {
+    let RatioChart { arms, arm_numbers, rows, .. } = ratio(32, count, width);
+    let groups = ["Point queries", "Range queries", "Range queries with aggregation", "Writes"];
+    let group =
+        |(title, rows): (&str, &[RatioRow])| OverviewGroup { title: title.into(), rows: rows.to_vec() };
+    OverviewChart {
+        id: "overview".to_owned(),
+        title: "Relative rate (rQPS): 32 tests, versions of PostgreSQL against 9.0".to_owned(),
+        axis: "rate relative to postgres-9.0.x10b_c8r32".to_owned(),
+        arms,
+        arm_numbers,
+        groups: groups.into_iter().zip(rows.chunks(8)).map(group).collect(),
+        lower_is_better: false,
+        captions: vec![
+            "Base (1.0): postgres-9.0.x10b_c8r32. All built by gcc 12.2.0 -O2.".to_owned(),
+            "Microbenchmarks, 8 clients, 80,000,000 rows in 8 tables; confidence intervals over 12 blocks. On AMD EPYC \
+             7543 (8 CPUs), 32 GB of memory, ext4, Linux 6.1.0."
+                .to_owned(),
+            "Measured 2026-07-30 with rqps 0.1.0.".to_owned(),
+        ],
         width,
     }
 }
@@ -153,6 +177,10 @@ fn drawings() -> Vec<(String, String)> {
     for (theme, name) in [(Theme::Light, "light"), (Theme::Dark, "dark")] {
         for (rows, count) in [(1, 1), (8, 1), (8, 3), (4, 12), (40, 3), (40, 12)] {
             drawings.push((format!("ratio-{rows}x{count}-{name}"), ratio(rows, count, 720.0).svg(theme)));
+        }
+        for count in [1, 4, 12] {
+            drawings.push((format!("overview-{count}-{name}"), overview(count, 860.0).svg(theme)));
+            drawings.push((format!("narrow-overview-{count}-{name}"), overview(count, 340.0).svg(theme)));
         }
         for count in [1, 3, 12] {
             drawings.push((format!("timeline-{count}-{name}"), timeline(count, 720.0).svg(theme)));

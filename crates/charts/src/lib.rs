@@ -11,6 +11,7 @@ mod latency;
 mod legend;
 mod line;
 mod marks;
+mod overview;
 mod palette;
 mod parts;
 #[cfg(feature = "png")]
@@ -28,6 +29,7 @@ pub use error::{Error, Result};
 pub use flamegraph::{flamegraph, flamegraph_difference};
 pub use latency::{Curve, LatencyChart};
 pub use marks::{Mark, RatioPoint};
+pub use overview::{OverviewChart, OverviewGroup};
 pub use palette::Theme;
 pub use parts::PartsChart;
 #[cfg(feature = "png")]

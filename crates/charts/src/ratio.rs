@@ -11,11 +11,11 @@ use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, LABEL, SMALL};
 
 /// Charts with at least this many rows have axis labels above the plot too.
-const ROWS_OF_TWO_AXES: usize = 12;
+pub(crate) const ROWS_OF_TWO_AXES: usize = 12;
 /// Narrower charts, as on a phone, have row labels above the lanes, not shortened.
-const WIDTH_OF_LABELS_BESIDE: f64 = 480.0;
+pub(crate) const WIDTH_OF_LABELS_BESIDE: f64 = 480.0;
 /// Width of the column of figures.
-const FIGURES: f64 = 44.0;
+pub(crate) const FIGURES: f64 = 44.0;
 /// With more arms, lanes are too low for a figure each.
 const ARMS_WITH_FIGURES: usize = 3;
 
@@ -253,7 +253,7 @@ impl RatioChart {
         let colour = if is_one { point.mark.colour(colours) } else { colours.arm(arm_number) };
         if point.has_interval() {
             let dashes = if is_one { None } else { dash(arm_number) };
-            let (line, bars) = whisker(&layout.axis, point, y);
+            let (line, bars) = whisker(&layout.axis, point, (y, 7.0));
             // The bars stay solid: dashes would break them up.
             let paths = if dashes.is_some() {
                 vec![(line, dashes), (bars, None)]
@@ -293,21 +293,21 @@ impl RatioChart {
     }
 }
 
-/// A line over the interval, and a bar at each end that is on the axis.
-fn whisker(axis: &Log, point: &RatioPoint, y: f64) -> (String, String) {
+/// A line over the interval, and a bar of this height at each end that is on the axis.
+pub(crate) fn whisker(axis: &Log, point: &RatioPoint, (y, bar): (f64, f64)) -> (String, String) {
     let (from, to) = (axis.at(point.low), axis.at(point.high));
     let line = format!("M{},{}H{}", number(from), number(y), number(to));
     let mut bars = String::new();
     for (value, x) in [(point.low, from), (point.high, to)] {
         if axis.contains(value) {
-            bars.push_str(&format!("M{},{}v7", number(x), number(y - 3.5)));
+            bars.push_str(&format!("M{},{}v{}", number(x), number(y - bar / 2.0), number(bar)));
         }
     }
     (line, bars)
 }
 
 /// A triangle at the end of the axis that points outwards.
-fn arrow(x: f64, y: f64, radius: f64, is_right: bool) -> String {
+pub(crate) fn arrow(x: f64, y: f64, radius: f64, is_right: bool) -> String {
     let back = if is_right { -2.0 * radius } else { 2.0 * radius };
     let (up, down) = (number(y - radius), number(y + radius));
     format!("M{},{}L{},{up}L{},{down}z", number(x), number(y), number(x + back), number(x + back))

@@ -117,6 +117,23 @@ impl Log {
         Self { value: (1.0 / reach, reach), place }
     }
 
+    /// An axis with 1 on it that covers all `ratios`, at least ± 5 %, and the `ends` of their intervals, but these at
+    /// most a quarter beyond all ratios.
+    pub(crate) fn containing_one(
+        ratios: impl Iterator<Item = f64>,
+        ends: impl Iterator<Item = f64>,
+        place: (f64, f64),
+    ) -> Self {
+        let cover = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
+        let is_ratio = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
+        let (low, high) = ratios.filter(is_ratio).fold((1.0 / 1.05, 1.05), cover);
+        let ends = ends.filter(|end| !end.is_nan()).map(|end| end.clamp(low / 1.25, high * 1.25));
+        let (low, high) = ends.fold((low, high), cover);
+        let margin = (high / low).powf(0.03);
+        let far = |ratio: f64| ratio.clamp(1.0 / RATIO_FARTHEST, RATIO_FARTHEST);
+        Self { value: (far(low / margin), far(high * margin)), place }
+    }
+
     /// An axis between two positive values.
     pub(crate) fn between(low: f64, high: f64, place: (f64, f64)) -> Self {
         Self { value: (low, if high > low { high } else { low * 10.0 }), place }
@@ -133,12 +150,15 @@ impl Log {
         self.place.0 + share.clamp(0.0, 1.0) * (self.place.1 - self.place.0)
     }
 
-    /// Ticks at 1 and at pairs of round ratios, at least `distance_min` apart; outer pairs take precedence.
+    /// Ticks at 1 and at those of pairs of round ratios that are on the axis, at least `distance_min` apart; outer
+    /// pairs take precedence.
     pub(crate) fn ratio_ticks(&self, distance_min: f64) -> Vec<Tick> {
         let one = Tick { value: 1.0, at: self.at(1.0), label: "1".to_owned() };
         let mut ticks = vec![one];
-        for (low, high) in ratio_pairs().filter(|(_, high)| *high <= self.value.1) {
-            let pair = [low, high].map(|value| Tick { value, at: self.at(value), label: ratio_label(value) });
+        for (low, high) in ratio_pairs() {
+            let on_axis = [low, high].into_iter().filter(|value| self.contains(*value));
+            let tick = |value| Tick { value, at: self.at(value), label: ratio_label(value) };
+            let pair: Vec<Tick> = on_axis.map(tick).collect();
             let free =
                 pair.iter().all(|tick| ticks.iter().all(|other| (tick.at - other.at).abs() >= distance_min));
             if free {
@@ -203,6 +223,20 @@ mod tests {
         assert_eq!(labels(&axis.ratio_ticks(40.0)), ["0.5", "0.67", "1", "1.5", "2"]);
         let near = Log::around_one([0.99].into_iter(), (0.0, 400.0));
         assert_eq!(labels(&near.ratio_ticks(40.0)), ["0.95", "0.98", "1", "1.02", "1.05"]);
+    }
+
+    #[test]
+    fn one_noisy_test_leaves_the_axis_to_the_others() {
+        let axis = Log::containing_one(
+            [0.5, 0.98].into_iter(),
+            [0.49, 0.51, 0.1, 9.0, f64::NAN].into_iter(),
+            (0.0, 400.0),
+        );
+        assert!(axis.contains(0.5 / 1.25) && !axis.contains(0.38), "{axis:?}");
+        assert!(axis.contains(1.05 * 1.25) && !axis.contains(1.4), "{axis:?}");
+        assert_eq!(labels(&axis.ratio_ticks(40.0)), ["0.5", "0.67", "0.8", "1", "1.25"]);
+        let empty = Log::containing_one([].into_iter(), [].into_iter(), (0.0, 1.0));
+        assert!(empty.contains(1.05) && empty.at(1.0) > 0.4 && empty.at(1.0) < 0.6, "{empty:?}");
     }
 
     #[test]

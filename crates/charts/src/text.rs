@@ -55,9 +55,13 @@ pub(crate) fn shorten(text: &str, size: f64, width_max: f64) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Wraps a bold text between words; a word wider than a line is shortened.
+/// Wraps a bold text, as [`wrap`] does.
 pub(crate) fn wrap_bold(text: &str, size: f64, width_max: f64) -> Vec<String> {
-    let width_max = width_max / BOLD;
+    wrap(text, size, width_max / BOLD)
+}
+
+/// Wraps a text between words; a word wider than a line is shortened.
+pub(crate) fn wrap(text: &str, size: f64, width_max: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

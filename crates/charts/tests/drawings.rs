@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use rqps_charts::{
-    Curve, LatencyChart, Line, Mark, PartsChart, RatioChart, RatioPoint, RatioRow, Theme, TimelineChart,
-    VersionChart, VersionLine, flamegraph, flamegraph_difference, thin,
+    Curve, LatencyChart, Line, Mark, OverviewChart, OverviewGroup, PartsChart, RatioChart, RatioPoint,
+    RatioRow, Theme, TimelineChart, VersionChart, VersionLine, flamegraph, flamegraph_difference, thin,
 };
 
 /// A name that ends an attribute, an element and a document, with characters that XML forbids.
@@ -160,6 +160,19 @@ proptest! {
             band: Some((1.0 / band, band)),
             width,
             ..RatioChart::default()
+        };
+        check(&chart.svg(Theme::Page));
+        let groups = chart.rows.chunks(4);
+        let groups = groups.map(|rows| OverviewGroup { title: HOSTILE.to_owned(), rows: rows.to_vec() });
+        let chart = OverviewChart {
+            id: "o".to_owned(),
+            title: HOSTILE.to_owned(),
+            axis: HOSTILE.to_owned(),
+            arms: chart.arms.clone(),
+            groups: groups.collect(),
+            captions: vec![HOSTILE.repeat(9), String::new()],
+            width,
+            ..OverviewChart::default()
         };
         check(&chart.svg(Theme::Page));
         let line = |points: &Vec<_>| VersionLine { label: HOSTILE.to_owned(), points: points.clone() };

@@ -23,6 +23,22 @@ use std::time::Duration;
 /// report to `watch`, which can stop them.
 pub fn resolve(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Ingredients>> {
     let builds = resolve_builds(kit, plan, dirs, watch)?;
+    with_configs(kit, plan, dirs, builds)
+}
+
+/// Like [`resolve`], but neither downloads nor compiles: builds that are not here are known by name alone.
+pub fn foresee(kit: &Kit, plan: &Plan, dirs: &Dirs) -> Result<Vec<Ingredients>> {
+    let build = |arm: &Arm| match arm.build.source {
+        BuildSource::Path(_) => {
+            Watch::nobody(|watch| Ok(kit.system(arm.build.dbms)?.build(dirs, &arm.build, watch)?))
+        }
+        BuildSource::Version(_) | BuildSource::Source(_) => Ok(rqps_builds::foresee(dirs, &arm.build)?),
+    };
+    let builds = plan.arms.iter().map(build).collect::<Result<_>>()?;
+    with_configs(kit, plan, dirs, builds)
+}
+
+fn with_configs(kit: &Kit, plan: &Plan, dirs: &Dirs, builds: Vec<Build>) -> Result<Vec<Ingredients>> {
     let mut limits = HostLimits::of(&dirs.work).shared_by(resident(plan));
     if let Some(bytes_max) = plan.work.server_memory_bytes_max() {
         limits.memory_bytes = limits.memory_bytes.min(bytes_max);

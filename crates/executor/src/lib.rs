@@ -36,7 +36,7 @@ mod trial;
 mod work;
 
 pub use arm::{ActiveArm, Ingredients};
-pub use begin::{Resume, begin, reopen, resolve, resume};
+pub use begin::{Resume, begin, foresee, reopen, resolve, resume};
 pub use control::RunControl;
 pub use driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
 pub use error::{Death, Error, Result};

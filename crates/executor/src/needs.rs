@@ -80,6 +80,7 @@ impl Needs {
     /// If the host lacks the disk space or the memory.
     pub fn check(self) -> Result<Self> {
         let gb = |bytes: u64| match bytes {
+            1_000_000_000_000.. => format!("{:.1} TB", bytes as f64 / 1e12),
             1_000_000_000.. => format!("{:.1} GB", bytes as f64 / 1e9),
             _ => format!("{:.0} MB", bytes as f64 / 1e6),
         };
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(fits.clone().check().unwrap(), fits);
         let message = |needs: Needs| needs.check().unwrap_err().to_string();
         let disk = message(Needs { data_bytes: 4 << 40, ..fits.clone() });
-        assert!(disk.contains("4398.0 GB of disk") && disk.contains("2.1 GB are free"), "{disk}");
+        assert!(disk.contains("4.4 TB of disk") && disk.contains("2.1 GB are free"), "{disk}");
         let places = distinct(["/mnt/nvme", "/mnt/nvme", "/mnt/xfs"].map(Path::new).to_vec());
         let file = message(Needs { data_bytes: 4 << 30, places, ..fits.clone() });
         assert!(

@@ -32,17 +32,17 @@ impl fmt::Display for Without {
     }
 }
 
-/// Options that some arms leave out because their builds do not know them.
+/// Options that some arms leave out because their builds do not know them. Builds that are not here may know all.
 ///
 /// # Errors
 /// If no arm knows an option of its config, which is probably misspelled, or a build cannot be asked.
 pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Result<Vec<Without>> {
-    dirs.create_work()?;
     // By config and option.
     let mut unknown: BTreeMap<(&str, String), Unknown> = BTreeMap::new();
     for (arm, (planned, of_arm)) in plan.arms.iter().zip(ingredients).enumerate() {
         // The control has base's build and config.
-        if is_file(&planned.config) && !planned.control {
+        if is_file(&planned.config) && !planned.control && of_arm.build.is_here() {
+            dirs.create_work()?;
             let Ingredients { build, config, system } = of_arm;
             for UnknownOption { option, question } in system.unknown_options(build, config, &dirs.work)? {
                 let found = unknown.entry((&config.name, option)).or_default();

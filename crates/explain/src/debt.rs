@@ -185,7 +185,7 @@ const KINDS: [Kind; 7] = [
         node: None,
     },
     Kind {
-        cause: Cause::HeapBlocks,
+        cause: Cause::BlocksTouched,
         name: "all-visible pages at the start of the step",
         unit: "%",
         value: |state| 100.0 * state.visible_share(),

@@ -32,14 +32,14 @@ const MERGES: [(Cause, &[Cause]); 19] = [
     (Cause::CpuSteal, &[Cause::Waiting, Cause::CpuQueue, Cause::Cycles]),
     (
         Cause::QueryPlan,
-        &[Cause::Rows, Cause::HeapBlocks, Cause::DeadRows, Cause::TempFiles, Cause::Background],
+        &[Cause::Rows, Cause::BlocksTouched, Cause::DeadRows, Cause::TempFiles, Cause::Background],
     ),
     // The session that inserts waits for the one that deletes.
     (
         Cause::TailEntries,
         &[
             Cause::DeadRows,
-            Cause::HeapBlocks,
+            Cause::BlocksTouched,
             Cause::Rows,
             Cause::Size,
             Cause::Planning,
@@ -47,13 +47,13 @@ const MERGES: [(Cause, &[Cause]); 19] = [
             Cause::CpuQueue,
         ],
     ),
-    (Cause::HotUpdates, &[Cause::DeadRows, Cause::HeapBlocks, Cause::Wal]),
-    (Cause::DeadRows, &[Cause::DeadRows, Cause::HeapBlocks, Cause::Rows, Cause::Size]),
-    (Cause::Size, &[Cause::HeapBlocks]),
+    (Cause::HotUpdates, &[Cause::DeadRows, Cause::BlocksTouched, Cause::Wal]),
+    (Cause::DeadRows, &[Cause::DeadRows, Cause::BlocksTouched, Cause::Rows, Cause::Size]),
+    (Cause::Size, &[Cause::BlocksTouched]),
     (Cause::Function, &[]),
-    (Cause::Rows, &[Cause::HeapBlocks]),
+    (Cause::Rows, &[Cause::BlocksTouched]),
     (Cause::TempFiles, &[]),
-    (Cause::HeapBlocks, &[]),
+    (Cause::BlocksTouched, &[]),
     (Cause::BufferMisses, &[Cause::BackendWrites, Cause::Reads]),
     (Cause::Reads, &[]),
     (Cause::Checkpoint, &[Cause::Doublewrite]),
@@ -129,7 +129,7 @@ fn drive(cx: &Context<'_>, finding: &Finding) -> f64 {
     match finding.cause {
         // Work of deletes is not part of the concurrent queries.
         Cause::TailEntries if cx.figures.unit.as_ref().is_some_and(Unit::is_queries) => 0.0,
-        Cause::DeadRows | Cause::Rows | Cause::HeapBlocks | Cause::Size => {
+        Cause::DeadRows | Cause::Rows | Cause::BlocksTouched | Cause::Size => {
             blocks_touched(cx).map_or(0.0, |found| found.share())
         }
         Cause::BufferMisses | Cause::Reads => {
@@ -398,9 +398,9 @@ mod tests {
     #[test]
     fn largest_change_gives_the_sentence_except_for_wal_bytes() {
         let found = same_cause(vec![
-            finding(Cause::HeapBlocks, Word::MoreWork, "tables", 10.0, 11.0),
-            finding(Cause::HeapBlocks, Word::MoreWork, "indexes", 10.0, 20.0),
-            finding(Cause::HeapBlocks, Word::LessWork, "others", 2.0, 1.0),
+            finding(Cause::BlocksTouched, Word::MoreWork, "tables", 10.0, 11.0),
+            finding(Cause::BlocksTouched, Word::MoreWork, "indexes", 10.0, 20.0),
+            finding(Cause::BlocksTouched, Word::LessWork, "others", 2.0, 1.0),
             finding(Cause::Wal, Word::MoreWork, "bytes", 100.0, 110.0),
             finding(Cause::Wal, Word::MoreWork, "full-page images", 0.0, 1.0),
         ]);

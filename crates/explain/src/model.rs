@@ -98,7 +98,7 @@ rqps_model::words! {
         /// Bytes written to the write-ahead log (redo log), including full-page images.
         Wal = "wal",
         /// Table or index blocks touched.
-        HeapBlocks = "heap-blocks",
+        BlocksTouched = "blocks-touched",
         Rows = "rows",
         /// Blocks that were not in the buffer pool.
         BufferMisses = "buffer-misses",
@@ -263,7 +263,7 @@ pub struct WaitingCommits {
 /// A figure or text that supports a finding.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
-    /// Its name: `heap blocks found in the buffers`.
+    /// Its name: `table blocks touched`.
     pub what: String,
     /// Unit of the figures: `blocks/query`.
     pub unit: String,

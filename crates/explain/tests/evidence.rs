@@ -95,7 +95,11 @@ fn dead_rows_at_the_start_need_more_work_to_be_a_debt() {
     assert!(text.contains("since the load"), "{text}");
     assert!(text.starts_with("new starts with 70,000 dead rows, 70 % of the live rows (old: 500)"), "{text}");
     assert!(text.contains("new touches 7 blocks of tables per query"), "{text}");
-    assert!(sentence(&found, Cause::HeapBlocks).is_none(), "the blocks belong to it: {:?}", found.findings);
+    assert!(
+        sentence(&found, Cause::BlocksTouched).is_none(),
+        "the blocks belong to it: {:?}",
+        found.findings
+    );
 
     let mut unseen = slower(heap_blocks(4.0, 4.0));
     unseen.effects = vec![(2, TEST, 0.88, 1.0)];

@@ -85,7 +85,7 @@ fn few_more_blocks_do_not_explain_many_more_instructions() {
     let found = explained(&spec((0.8, 1.3), 230.0, common::blocks(TEST, 100.0, 103.0)), 2);
     let causes = causes(&found);
     assert_eq!(causes[0], (Word::MoreWork, Cause::Instructions), "{found:?}");
-    assert!(causes.contains(&(Word::MoreWork, Cause::HeapBlocks)), "{found:?}");
+    assert!(causes.contains(&(Word::MoreWork, Cause::BlocksTouched)), "{found:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::source::SourceSpec;
-use crate::text::file_name_safe;
+use crate::text::{file_name_safe, nearest};
 
 /// A database management system that rqps can measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -274,6 +274,9 @@ pub enum BuildError {
     NoSource(String),
 }
 
+/// Builds as they are written.
+const EXAMPLES: &str = "write \"postgres-18.1\", \"mysql-8.0\", or a directory such as \"/usr/lib/postgresql/15\" or \"mysql:/opt/mysql\"";
+
 impl BuildError {
     /// The mistake, without its remedy.
     pub fn what(&self) -> String {
@@ -305,11 +308,11 @@ impl BuildError {
             }
             BuildError::NoSource(text) => format!("write \"{text}:/src/postgres@REL_18_STABLE\""),
             BuildError::NoDirectory(dbms) => format!("write \"{dbms}:{}\"", dbms.example_directory()),
-            BuildError::UnknownDbms(_) | BuildError::NotABuild(_) => {
-                "write \"postgres-18.1\", \"mysql-8.0\", or a directory such as \"/usr/lib/postgresql/15\" or \
-                 \"mysql:/opt/mysql\""
-                    .to_owned()
+            BuildError::UnknownDbms(text) => {
+                let nearest = nearest(text, Dbms::ALL.map(Dbms::name));
+                nearest.map_or_else(|| EXAMPLES.to_owned(), |name| format!("did you mean `{name}`?"))
             }
+            BuildError::NotABuild(_) => EXAMPLES.to_owned(),
         }
     }
 }
@@ -396,6 +399,7 @@ mod tests {
             message("oracle-19.3")
                 .contains("unknown DBMS \"oracle\" (rqps knows postgres, mysql, mariadb, rocksdb)")
         );
+        assert!(message("postgre-18").ends_with("did you mean `postgres`?"), "{}", message("postgre-18"));
         assert!(message("postgres-18beta1").contains("\"18beta1\" is not a version"));
         assert!(message("mysql-8.0.31-debug").contains("write \"mysql-8.0.31\", or \"mysql-8.0\" for"));
         assert!(message("8.0").contains("\"mysql-8.0\""));

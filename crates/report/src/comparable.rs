@@ -149,47 +149,85 @@ fn step_difference(first: &Run, other: &Run) -> Option<Difference> {
     Some(difference(format!("step {}{more}", index + 1), first, a, other, b))
 }
 
-/// Lines of a config that are named.
-const CONFIG_LINES_MAX: usize = 3;
+/// Options of a config that are named.
+const OPTIONS_MAX: usize = 3;
 
-/// Configs of one DBMS with the same name and different content, by the lines that only one of them has.
+/// Configs of one DBMS with the same name and different options, by those that only one of them has. Comments, order
+/// and options that rqps sets itself, such as the socket, cannot matter.
 fn config_differences(first: &Run, other: &Run) -> Vec<Difference> {
-    let configs = |run: &Run| -> BTreeMap<String, (String, String)> {
-        let named = |arm: &Arm| {
-            (
-                format!("{} of {}", arm.config_name, arm.dbms),
-                (arm.config_hash.clone(), arm.config_text.clone()),
-            )
-        };
+    let configs = |run: &Run| -> BTreeMap<String, Arm> {
+        let named = |arm: &Arm| (format!("{} of {}", arm.config_name, arm.dbms), arm.clone());
         run.arms.iter().map(named).collect()
     };
     let (left, right) = (configs(first), configs(other));
     left.into_iter()
-        .filter_map(|(name, (hash, a))| {
-            let (other_hash, b) = right.get(&name).filter(|(other, _)| *other != hash)?;
-            let (a, b) = match (only_in(&a, b), only_in(b, &a)) {
-                // Lines in another order.
-                (None, None) => (hash, other_hash.clone()),
-                (a, b) => (a.unwrap_or_else(lacking), b.unwrap_or_else(lacking)),
+        .filter_map(|(name, a)| {
+            let b = right.get(&name).filter(|b| b.config_hash != a.config_hash)?;
+            let managed: BTreeSet<&str> =
+                [&a, b].into_iter().flat_map(|arm| &arm.managed).map(|one| &*one.name).collect();
+            let of_config = |arm: &Arm| {
+                let mut options = options(&arm.config_text);
+                options.retain(|name, _| !managed.contains(name.as_str()));
+                options
             };
+            let (own, others) = (of_config(&a), of_config(b));
+            let (a, b) = (only_in(&own, &others), only_in(&others, &own));
+            if a.is_none() && b.is_none() {
+                return None;
+            }
+            let lacking = || "no such option".to_owned();
+            let (a, b) = (a.unwrap_or_else(lacking), b.unwrap_or_else(lacking));
             Some(difference(format!("content of config {name}"), first, a, other, b))
         })
         .collect()
 }
 
-fn lacking() -> String {
-    "no such line".to_owned()
+/// The options of a config's text, each with its last value.
+fn options(text: &str) -> BTreeMap<String, String> {
+    let option = |line: &str| {
+        let line = without_comment(line).trim();
+        let end = line.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(line.len());
+        let value = line[end..].trim_start().trim_start_matches('=').trim();
+        let value = value.strip_prefix('\'').and_then(|value| value.strip_suffix('\'')).unwrap_or(value);
+        let name = line[..end].to_ascii_lowercase().replace('-', "_");
+        (!line.is_empty() && !line.starts_with('[')).then(|| (name, value.to_owned()))
+    };
+    text.lines().filter_map(option).collect()
 }
 
-/// Lines of a text that another lacks.
-fn only_in(text: &str, other: &str) -> Option<String> {
-    let others: BTreeSet<&str> = other.lines().map(str::trim).collect();
-    let lines = text.lines().map(str::trim);
-    let own: Vec<&str> = lines.filter(|line| !line.is_empty() && !others.contains(line)).collect();
-    let named = own.iter().take(CONFIG_LINES_MAX).copied().collect::<Vec<&str>>().join(", ");
-    match own.len().saturating_sub(CONFIG_LINES_MAX) {
+/// A line up to the comment in it, if that is not in quotes.
+fn without_comment(line: &str) -> &str {
+    let is_quoted = |at: usize| line[..at].matches('\'').count() % 2 == 1;
+    let is_start = |at: usize| at == 0 || line[..at].ends_with(char::is_whitespace);
+    let mut signs = line.match_indices(['#', ';']).map(|(at, _)| at);
+    signs.find(|at| is_start(*at) && !is_quoted(*at)).map_or(line, |at| &line[..at])
+}
+
+/// Options that others lack or have with another value: `work_mem = 4MB`.
+fn only_in(options: &BTreeMap<String, String>, others: &BTreeMap<String, String>) -> Option<String> {
+    let own = options.iter().filter(|(name, value)| others.get(*name) != Some(value));
+    let own: Vec<String> = own.map(|(name, value)| format!("{name} = {value}")).collect();
+    let named = own.iter().take(OPTIONS_MAX).cloned().collect::<Vec<_>>().join(", ");
+    match own.len().saturating_sub(OPTIONS_MAX) {
         _ if own.is_empty() => None,
         0 => Some(named),
         more => Some(format!("{named} and {more} more")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::options;
+
+    #[test]
+    fn options_have_no_comments_and_are_written_alike() {
+        let texts = [
+            "#####\n# Config a (sha256 c0ffee)\nwork_mem = '4MB' # before\nport=5432\n\nwork_mem '8MB'\n",
+            "; of mysql\n[mysqld]\nwork-mem = 8MB\nPORT = 5432\n",
+        ];
+        let [a, b] = texts.map(options);
+        assert_eq!(a, b);
+        assert_eq!(a["work_mem"], "8MB");
+        assert_eq!(options("log_line_prefix = 'a # b; c'")["log_line_prefix"], "a # b; c");
     }
 }

@@ -15,6 +15,7 @@ use rqps_explain::{
     Decomposition, Evidence, ExplainRequest, Explanation, Finding, Part, PartName, Word, explain,
 };
 use rqps_store::{RATE_WAS_SET, Run, counted};
+use std::collections::BTreeSet;
 
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Document, Table};
@@ -119,7 +120,11 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         let run = run.folder.name();
         document.push(Block::Text(format!(
             "No verdict shows a change of {}; `rqps explain {run} TEST` shows where the time of one goes.",
-            if hidden == found.len() { "any test".to_owned() } else { format!("the other {hidden}") }
+            match found.iter().all(|one| one.arm == found[0].arm) {
+                _ if hidden == found.len() => "any test".to_owned(),
+                true => format!("the other {}", counted(hidden, "test")),
+                false => format!("the other {}", counted(hidden, "test of an arm")),
+            }
         )));
     }
     document.warn(&warnings);
@@ -249,8 +254,8 @@ fn tests_of(all: &[Explanation]) -> Option<String> {
     })
 }
 
-/// How often each cause is the first: `9 tests changed. First cause: less work (heap-blocks) in 5, …`; None for one
-/// test.
+/// How often each cause is the first: `9 tests changed. First cause: less work (blocks-touched) in 5, …`; of several
+/// arms `9 tests changed, 14 changes on 3 arms. First cause: …`. None for one change.
 fn summary(found: &[Explanation]) -> Option<String> {
     let mut causes: Vec<(String, usize)> = Vec::new();
     // What is not comparable is not known to have changed.
@@ -270,8 +275,15 @@ fn summary(found: &[Explanation]) -> Option<String> {
     }
     causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let causes: Vec<String> = causes.iter().map(|(name, count)| format!("{name} in {count}")).collect();
+    let count =
+        |of: fn(&Explanation) -> String| searched.iter().map(|one| of(one)).collect::<BTreeSet<_>>().len();
+    let (tests, arms) = (count(|one| one.test.clone()), count(|one| one.arm.to_string()));
+    let on_arms = match arms > 1 {
+        true => format!(", {} on {arms} arms", counted(searched.len(), "change")),
+        false => String::new(),
+    };
     (searched.len() > 1)
-        .then(|| format!("{} changed. First cause: {}.", counted(searched.len(), "test"), causes.join(", ")))
+        .then(|| format!("{} changed{on_arms}. First cause: {}.", counted(tests, "test"), causes.join(", ")))
 }
 
 /// The sentences of a run's explanations without their figures, for a report.

@@ -53,6 +53,16 @@ fn explanations_as_json() {
 }
 
 #[test]
+fn a_test_that_changed_on_two_arms_counts_once() {
+    let arms = vec![("old", "17.7"), ("control", "17.7"), ("new", "18.1"), ("newer", "19.0")];
+    let effects = vec![(2, "update-index", 0.8, 1.15), (3, "update-index", 0.8, 1.15)];
+    let text = with_run(&Spec { arms, effects, ..Spec::default() }, |run| {
+        explain_text(run, &ExplainOptions::default()).unwrap()
+    });
+    assert!(text.contains("1 test changed, 2 changes on 2 arms. First cause: "), "{text}");
+}
+
+#[test]
 fn reports_explain_changes_only() {
     let report = with_run(&spec(), |run| markdown_report(run).unwrap());
     let (_, why) = report.split_once("## Why\n").unwrap();

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  rqps import base='old/*.log' head='new/*.log'   pgbench's output of two builds: is head slower?
-  rqps import results/                            sysbench's output: a directory for each arm
-  rqps import --check qps.rel.tsv results/        recompute a published table, cell by cell";
+  rqps import base='old/*.log' head='new/*.log'  pgbench: is head slower?
+  rqps import results/                           sysbench: a directory an arm
+  rqps import --check qps.rel.tsv results/       recompute a published table";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

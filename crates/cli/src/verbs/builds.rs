@@ -20,9 +20,9 @@ pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
 pub fn list(context: &Context, builds: &[Build]) -> anyhow::Result<()> {
     let mut listing = Listing::new(vec![
         Column::text("build"),
-        Column::text("hash"),
+        Column::text("hash").optional(3),
         Column::number("size"),
-        Column::text("family"),
+        Column::text("family").optional(2),
         Column::text("from").optional(1),
         Column::elastic("path"),
     ]);

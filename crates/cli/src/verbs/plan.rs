@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
 use crate::{EXIT_FAILED, Usage, out};
+use rqps_executor::{Ingredients, Needs};
 use rqps_model::{BuildSpec, Dbms, did_you_mean};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
@@ -42,24 +43,51 @@ fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     let plan = read_plan(name)?;
     let driver = KIT.driver(&plan)?;
     plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
+    let ingredients = rqps_executor::foresee(&KIT, &plan, &context.dirs)?;
+    for without in rqps_executor::check_own_configs(&plan, &ingredients, &context.dirs)? {
+        out::message(&format!("warning: {without}"));
+    }
+    for text in unchecked_configs(&plan, &ingredients) {
+        out::message(&text);
+    }
     // The plan may be for another host, so it has no mistake.
-    let unfit = driver.described().err();
+    let needs = Needs::of(&plan, &ingredients, &context.dirs);
+    let unfit = driver.described().err().or_else(|| needs.check().err());
     if let Some(error) = &unfit {
         out::message(&format!("warning: it does not run on this host: {error}"));
     }
-    let (arms, steps) = (plan.arms.len(), plan.steps().len());
+    let (arms, steps, runs_here) = (plan.arms.len(), plan.steps().len(), unfit.is_none());
     match context.format {
         Format::Json => {
-            let value = json!({ "plan": name, "arms": arms, "steps": steps });
+            let value = json!({ "plan": name, "arms": arms, "steps": steps, "runs_here": runs_here });
             out::print_line(&serde_json::to_string_pretty(&value)?)?;
         }
         _ => out::print_line(&format!(
-            "{name}: no mistakes; {}, {} each",
+            "{name}: no mistakes{}; {}, {} each",
+            if runs_here { "" } else { ", but it does not run on this host" },
             counted(arms, "arm"),
             counted(steps, "step")
         ))?,
     }
-    Ok(if unfit.is_some() { ExitCode::from(EXIT_FAILED) } else { ExitCode::SUCCESS })
+    Ok(if runs_here { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+}
+
+/// Which of the user's own configs are not checked, since only the build knows its options.
+fn unchecked_configs(plan: &Plan, ingredients: &[Ingredients]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for (arm, Ingredients { build, .. }) in plan.arms.iter().zip(ingredients) {
+        if build.is_here() || !rqps_servers::is_file(&arm.config) {
+            continue;
+        }
+        let text = format!(
+            "note: the options of config {} are not checked for {}, which is not installed: `rqps run` checks them",
+            arm.config, arm.build
+        );
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts
 }
 
 fn show(context: &Context, name: &str, toml: bool) -> anyhow::Result<()> {

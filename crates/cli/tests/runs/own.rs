@@ -190,4 +190,9 @@ fn own_scripts_run_in_blocks_on_mysql_with_names_and_texts_in_quotes() {
     assert_eq!(status["actions_done"], 0, "it shows before a load is done: {status}");
     let none = bench.call(&["plan", "check", plan("SELECT 1;").to_str().unwrap()]).expect(2);
     assert!(none.stderr.contains("it creates no table"), "{}", none.stderr);
+    let broken = fs::read_to_string(&good).unwrap().replace("-- rows: 1", "-- rows: one");
+    let broken = bench.plan_text(&broken.replace("[sql]\n", "steps = [\"look\"]\n[sql]\n"));
+    let refused = bench.call(&["plan", "check", broken.to_str().unwrap()]).expect(2).stderr;
+    assert!(refused.contains("write -- rows: and a whole number"), "{refused}");
+    assert!(!refused.contains("there is no test"), "the script is there: {refused}");
 }

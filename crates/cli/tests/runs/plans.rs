@@ -47,6 +47,44 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
 }
 
 #[test]
+fn a_check_refuses_what_a_run_refuses() {
+    let bench = Bench::new();
+    let version = crate::bench::exact_version("18");
+    let good = GOOD.replace("postgres-18", &format!("postgres-{version}"));
+    let misspelled = bench.path().join("misspelled.conf");
+    std::fs::write(&misspelled, "shared_bufers = 32MB\n").unwrap();
+    std::fs::write(bench.path().join("huge.conf"), "shared_buffers = 900GB\n").unwrap();
+    let checked = |text: &str, code: i32| {
+        let plan = bench.exact_plan_text(text);
+        bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(code)
+    };
+    let said = checked(&good.replace("./small.conf", "./misspelled.conf"), 2).stderr;
+    let words =
+        "no version in this plan knows `shared_bufers` of config misspelled. Did you mean `shared_buffers`?";
+    assert!(said.contains(words), "{said}");
+    // The series has no release of that number.
+    let unseen = good.replace("./small.conf", "./misspelled.conf").replace(&version, "18.999");
+    let said = checked(&unseen, 0).stderr;
+    let words = "misspelled.conf are not checked for postgres-18.999, which is not installed";
+    assert!(said.contains(words), "{said}");
+    for (from, to, words) in [
+        ("./small.conf", "./huge.conf", "966.4 GB for the servers' caches"),
+        ("rows = 2_000", "rows = 2_000_000_000\ntables = 32", " TB of disk"),
+    ] {
+        for text in [good.replace(from, to), good.replace(from, to).replace(&version, "18.999")] {
+            let ended = checked(&text, 3);
+            assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
+            assert!(
+                ended.stdout.contains("no mistakes, but it does not run on this host"),
+                "{}",
+                ended.stdout
+            );
+        }
+    }
+    checked(&good, 0);
+}
+
+#[test]
 fn what_never_ends_or_is_no_text_is_refused_at_once() {
     let bench = Bench::new();
     let pipe = bench.path().join("pipe.conf");

@@ -197,7 +197,7 @@ fn what_cannot_be_measured_is_refused_before_anything_is_written() {
         .unwrap()
         .replace("file_mb = 16", "file_mb = 1_000_000");
     let words = bench.call(&["run", bench.plan_text(&huge).to_str().unwrap()]).expect(2).stderr;
-    assert!(words.contains("this plan needs 1048.6 GB in") && words.contains("lower file_mb"), "{words}");
+    assert!(words.contains("this plan needs 1.0 TB in") && words.contains("lower file_mb"), "{words}");
     let wrong = format!("[workload]\nrows = 1000\n[[arm]]\nbuild = \"directory:{}\"\n", dir.path().display());
     let words = bench.call(&["run", bench.plan_text(&wrong).to_str().unwrap()]).expect(2).stderr;
     assert!(words.contains("do not run on") || words.contains("does not run on directory"), "{words}");

@@ -54,7 +54,9 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     assert!(line("wal_keep_segments").contains("wal_keep_size = 64MB"), "{output}");
     assert!(output.matches(" wal_keep_size").count() == 1, "it is no changed default: {output}");
     assert!(
-        output.contains("with mine: it does not know 2 of its options and refuses the value of one option")
+        output.contains(
+            "with config mine as it is written: it does not know 2 of its options and refuses the value of one option"
+        )
     );
     assert!(line("password_encryption").contains("refused: "), "{output}");
     assert!(line("password_encryption").contains("another value; scram-sha-256 is in effect"), "{output}");

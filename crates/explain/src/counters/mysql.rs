@@ -11,7 +11,7 @@ const METRICS: &str = "innodb_metrics";
 const FILES: &str = "file_io";
 const BINARY_LOG: &str = "sql/binlog";
 
-pub(crate) const PAGES_TOUCHED: Entry = work(Cause::HeapBlocks, "buffer pool page requests", "pages", 0.1)
+pub(crate) const PAGES_TOUCHED: Entry = work(Cause::BlocksTouched, "buffer pool page requests", "pages", 0.1)
     .phrase("requests {} buffer pool pages")
     .judged(Metric::Blocks, pages_touched);
 pub(crate) const PAGES_FLUSHED: Entry = work(Cause::Checkpoint, "dirty pages flushed", "pages", 0.02)
@@ -25,7 +25,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
         .phrase("looks up {} keys in indexes")
         .value(|cell| status(cell, "handler_read_key")),
     PAGES_TOUCHED,
-    work(Cause::HeapBlocks, "B-tree searches from the root", "searches", 0.05)
+    work(Cause::BlocksTouched, "B-tree searches from the root", "searches", 0.05)
         .phrase("searches B-trees from their root {} times")
         // MariaDB does not count them while the adaptive hash index is off.
         .value(|cell| metric(cell, "adaptive_hash_searches_btree").filter(|searches| *searches > 0.0)),

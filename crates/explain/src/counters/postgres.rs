@@ -9,10 +9,10 @@ const TABLES: &str = "pg_stat_all_tables";
 const TABLES_IO: &str = "pg_statio_all_tables";
 const INDEXES: &str = "pg_stat_all_indexes";
 
-pub(crate) const TABLE_BLOCKS: Entry = work(Cause::HeapBlocks, "table blocks touched", "blocks", 0.1)
+pub(crate) const TABLE_BLOCKS: Entry = work(Cause::BlocksTouched, "table blocks touched", "blocks", 0.1)
     .phrase("touches {} blocks of tables")
     .value(table_blocks);
-pub(crate) const INDEX_BLOCKS: Entry = work(Cause::HeapBlocks, "index blocks touched", "blocks", 0.1)
+pub(crate) const INDEX_BLOCKS: Entry = work(Cause::BlocksTouched, "index blocks touched", "blocks", 0.1)
     .phrase("touches {} blocks of indexes")
     .value(index_blocks);
 pub(crate) const PAGE_IMAGES: Entry = work(Cause::Wal, "full-page images in the log", "images", 0.002)

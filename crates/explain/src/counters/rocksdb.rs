@@ -79,7 +79,7 @@ pub(crate) fn had_levels(cell: Cell<'_>) -> Option<f64> {
     Some(levels.sum())
 }
 
-const BLOCKS: Entry = work(Cause::HeapBlocks, "blocks looked up in the block cache", "blocks", 0.1)
+const BLOCKS: Entry = work(Cause::BlocksTouched, "blocks looked up in the block cache", "blocks", 0.1)
     .phrase("looks up {} blocks in the block cache")
     .judged(Metric::Blocks, |cell| cell.metric("server_blocks_touched"));
 const MISSES: Entry = work(Cause::BufferMisses, "block cache misses", "blocks", 0.02)

@@ -8,8 +8,8 @@ use super::needs::Needs::{Log, Metric, Misses, Nothing, Sql, Status, Switched, V
 use super::rule::{CODE, PLANNING, Rule};
 use super::way::Way::{self, Each, Either, Less, More};
 use crate::model::Cause::{
-    self, BackendWrites, Background, BinaryLog, BufferMisses, Checkpoint, CpuQueue, CpuTime, Cycles,
-    DeadRows, Doublewrite, Fsync, Function, HeapBlocks, Instructions, KernelTime, Locks, Planning, Purge,
+    self, BackendWrites, Background, BinaryLog, BlocksTouched, BufferMisses, Checkpoint, CpuQueue, CpuTime,
+    Cycles, DeadRows, Doublewrite, Fsync, Function, Instructions, KernelTime, Locks, Planning, Purge,
     QueryPlan, Reads, Rows, Size, TailEntries, TempFiles, Waiting, Wal,
 };
 
@@ -73,17 +73,17 @@ pub(super) static SETTINGS: [Rule; 72] = [
     ),
     (
         "innodb_page_size",
-        &[HeapBlocks, Reads, BufferMisses, Size, Wal, Instructions, CpuTime, Function],
+        &[BlocksTouched, Reads, BufferMisses, Size, Wal, Instructions, CpuTime, Function],
         Nothing,
         Either,
     ),
     (
         "innodb_adaptive_hash_index*",
-        &[HeapBlocks, Instructions, CpuTime, Function, Cycles],
+        &[BlocksTouched, Instructions, CpuTime, Function, Cycles],
         Metric("adaptive_hash_searches"),
-        Each { more: &[], less: &[HeapBlocks] },
+        Each { more: &[], less: &[BlocksTouched] },
     ),
-    ("innodb_change_buffer*", &[BufferMisses, Reads, HeapBlocks, Background], Misses, Either),
+    ("innodb_change_buffer*", &[BufferMisses, Reads, BlocksTouched, Background], Misses, Either),
     ("innodb_read_io_threads", &[Reads, Background], Misses, Either),
     ("innodb_use_native_aio", &[Reads, Checkpoint, KernelTime], Nothing, Either),
     ("innodb_purge_*", PURGE, Log, Either),
@@ -95,7 +95,7 @@ pub(super) static SETTINGS: [Rule; 72] = [
     ("innodb_deadlock_detect* innodb_snapshot_isolation", &[Locks, CpuTime], Log, Either),
     ("innodb_lock_wait_timeout", &[Locks], Log, Either),
     ("innodb_autoinc_lock_mode", &[Waiting, CpuTime], Log, Either),
-    ("innodb_fill_factor innodb_default_row_format", &[Size, HeapBlocks], Nothing, Either),
+    ("innodb_fill_factor innodb_default_row_format", &[Size, BlocksTouched], Nothing, Either),
     ("innodb_stats_* optimizer_switch optimizer_*", PLANNING, Nothing, Either),
     ("innodb_numa_interleave", &[Cycles, CpuTime], Nothing, Either),
     ("sync_binlog", COMMITS, Log, FLUSHES),
@@ -121,7 +121,7 @@ pub(super) static SETTINGS: [Rule; 72] = [
     ("use_stat_tables", &[QueryPlan, Planning], Nothing, Either),
     (
         "query_cache_*",
-        &[Instructions, CpuTime, Function, Rows, HeapBlocks, Waiting],
+        &[Instructions, CpuTime, Function, Rows, BlocksTouched, Waiting],
         Status("qcache_hits"),
         Either,
     ),
@@ -150,7 +150,7 @@ pub(super) static SETTINGS: [Rule; 72] = [
     ),
     ("thread_handling", &[Waiting, CpuTime, CpuQueue], Nothing, Either),
     ("transaction_isolation tx_isolation", &[Locks, Instructions, CpuTime, Function], Nothing, Either),
-    ("unique_checks", &[BufferMisses, HeapBlocks, Instructions, CpuTime], Log, More),
+    ("unique_checks", &[BufferMisses, BlocksTouched, Instructions, CpuTime], Log, More),
     ("foreign_key_checks", &[Rows, Instructions, CpuTime], Log, More),
     ("plugin_load*", CALLS, Nothing, Either),
     ("max_execution_time", CALLS, Switched, More),

@@ -8,13 +8,13 @@ use super::needs::Needs::{self, Images, Jit, Log, LongOperations, Misses, Nothin
 use super::rule::{CODE, PLANNING, Rule};
 use super::way::Way::{self, Each, Either, Less, More};
 use crate::model::Cause::{
-    self, Autovacuum, BackendWrites, Background, BufferMisses, Checkpoint, CpuTime, Cycles, DeadRows, Fsync,
-    Function, HeapBlocks, Instructions, KernelTime, Locks, Planning, QueryPlan, Reads, Rows, Size,
+    self, Autovacuum, BackendWrites, Background, BlocksTouched, BufferMisses, Checkpoint, CpuTime, Cycles,
+    DeadRows, Fsync, Function, Instructions, KernelTime, Locks, Planning, QueryPlan, Reads, Rows, Size,
     TailEntries, TempFiles, Waiting, Wal,
 };
 
 /// What autovacuum's settings can affect, also if set per table by a statement.
-pub(super) const AUTOVACUUM: &[Cause] = &[Autovacuum, DeadRows, TailEntries, Size, HeapBlocks, Background];
+pub(super) const AUTOVACUUM: &[Cause] = &[Autovacuum, DeadRows, TailEntries, Size, BlocksTouched, Background];
 /// CPU time and system calls of each statement.
 const CALLS: &[Cause] = &[Instructions, CpuTime, Function, Cycles, KernelTime, Waiting, Background];
 const PLANS: &[Cause] = &[QueryPlan];

@@ -7,20 +7,20 @@ use super::needs::Needs::{Compactions, Flushes, Misses, Nothing, Rewrites};
 use super::rule::{CODE, Rule};
 use super::way::Way::{Either, Less, More};
 use crate::model::Cause::{
-    self, Background, BufferMisses, Compaction, CpuTime, Cycles, Fsync, Function, HeapBlocks, Instructions,
-    KernelTime, Reads, Rows, Size, Waiting, Wal, WriteStall,
+    self, Background, BlocksTouched, BufferMisses, Compaction, CpuTime, Cycles, Fsync, Function,
+    Instructions, KernelTime, Reads, Rows, Size, Waiting, Wal, WriteStall,
 };
 
 /// A block that is not in the cache is read, checked and decompressed.
 const MISSES: &[Cause] = &[BufferMisses, Reads, Instructions, CpuTime, KernelTime, Function];
 /// Which blocks a read looks up, and what that costs.
-const LOOKUPS: &[Cause] = &[HeapBlocks, BufferMisses, Reads, Instructions, CpuTime, KernelTime, Function];
+const LOOKUPS: &[Cause] = &[BlocksTouched, BufferMisses, Reads, Instructions, CpuTime, KernelTime, Function];
 /// What decides how often an entry is rewritten, and how many tables a read looks into.
 const TREE: &[Cause] = &[
     Compaction,
     WriteStall,
     Background,
-    HeapBlocks,
+    BlocksTouched,
     BufferMisses,
     Reads,
     Size,
@@ -39,7 +39,7 @@ const STORED: &[Cause] = &[
     CpuTime,
     Function,
     Cycles,
-    HeapBlocks,
+    BlocksTouched,
     BufferMisses,
 ];
 const STALLS: &[Cause] = &[WriteStall, Waiting];
@@ -133,5 +133,5 @@ pub(super) static SETTINGS: [Rule; 24] = [
         Nothing,
         Either,
     ),
-    ("max_sequential_skip_in_iterations", &[Rows, Instructions, CpuTime, HeapBlocks], Nothing, Either),
+    ("max_sequential_skip_in_iterations", &[Rows, Instructions, CpuTime, BlocksTouched], Nothing, Either),
 ];

@@ -5,8 +5,8 @@ use super::postgres;
 use super::rule::{CODE, PLANNING, Rule};
 use super::way::Way::{self, Each, Either, Less, More};
 use crate::model::Cause::{
-    self, BackendWrites, Background, BinaryLog, BufferMisses, Checkpoint, CpuTime, Cycles, DeadRows,
-    Doublewrite, Fsync, Function, HeapBlocks, HotUpdates, Instructions, KernelTime, Locks, Planning, Purge,
+    self, BackendWrites, Background, BinaryLog, BlocksTouched, BufferMisses, Checkpoint, CpuTime, Cycles,
+    DeadRows, Doublewrite, Fsync, Function, HotUpdates, Instructions, KernelTime, Locks, Planning, Purge,
     QueryPlan, Reads, Rows, Size, Waiting, Wal,
 };
 
@@ -15,7 +15,7 @@ const LAYOUT: &[Cause] = &[
     QueryPlan,
     Planning,
     Size,
-    HeapBlocks,
+    BlocksTouched,
     HotUpdates,
     Rows,
     DeadRows,
@@ -36,7 +36,7 @@ const LAYOUT: &[Cause] = &[
 /// Effects of additional statements that run with each change.
 const MORE_STATEMENTS: &[Cause] = &[
     Rows,
-    HeapBlocks,
+    BlocksTouched,
     HotUpdates,
     BufferMisses,
     Reads,
@@ -230,7 +230,7 @@ mod tests {
             ("CREATE INDEX CONCURRENTLY ON t (k, pad)", Cause::Wal),
             ("DROP INDEX k_1", Cause::QueryPlan),
             ("DELETE FROM t WHERE id % 2 = 0", Cause::DeadRows),
-            ("VACUUM FULL t", Cause::HeapBlocks),
+            ("VACUUM FULL t", Cause::BlocksTouched),
         ] {
             assert!(affects(sql, cause), "{sql}");
         }

@@ -3,21 +3,21 @@
 use rqps_charts::{RatioChart, Theme};
 use rqps_store::Run;
 
-use super::{Page, latency, ratios, timeline, versions};
+use super::{Page, all_tests, latency, ratios, timeline, versions};
 use crate::error::Result;
 use crate::reading::Reading;
 
 /// A standalone drawing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChartFile {
-    /// File name without extension: `ratio-rate-point`, `time-scan`, `latency-scan`.
+    /// File name without extension: `all-rate`, `ratio-rate-point`, `time-scan`, `latency-scan`.
     pub name: String,
     /// One `<svg>` element on white.
     pub svg: String,
 }
 
-/// Returns every chart of a run: ratios by group, ratios across versions, and time series and latencies of
-/// each test.
+/// Returns every chart of a run: all tests in one, ratios by group, ratios across versions, and time series and
+/// latencies of each test.
 ///
 /// # Errors
 /// If the run cannot be read or judged.
@@ -26,6 +26,9 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
     let page = Page::new(run, &readings)?;
     let mut files = Vec::new();
     let mut file = |name: String, svg: String| files.push(ChartFile { name: file_name(&name), svg });
+    for chart in all_tests::alone(&page) {
+        file(chart.id.clone(), chart.svg(Theme::Light));
+    }
     for chart in ratios::all(&page) {
         let mut chart = RatioChart { width: rqps_charts::WIDTH_DEFAULT, ..chart };
         // Link targets exist only on the page.

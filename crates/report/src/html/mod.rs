@@ -1,13 +1,13 @@
 //! A run's report as one HTML file that works from disk without network. It is complete without its script,
 //! which adds sorting, zoom and themes.
 //!
-//! Where to look: `summary.rs` has the management summary, `overview.rs` the verdicts of all tests,
-//! `consecutive.rs` the tables of consecutive steps, `ratios.rs` and `versions.rs` the plots over tests and
-//! versions, `joint.rs` the page of several hosts, `test.rs` all results of one test, `method.rs` what is needed to
-//! assess and repeat the run, `site/`
-//! the pages of many runs.
+//! Where to look: `summary.rs` has the management summary, `all_tests.rs` the figures in it, `overview.rs` the verdicts
+//! of all tests, `consecutive.rs` the tables of consecutive steps, `ratios.rs` and `versions.rs` the plots over tests
+//! and versions, `joint.rs` the page of several hosts, `test.rs` all results of one test, `method.rs` what is needed to
+//! assess and repeat the run, `site/` the pages of many runs.
 //! `page.css` and `page.js` are its style and script.
 
+mod all_tests;
 mod consecutive;
 mod files;
 mod flame;

@@ -1,11 +1,11 @@
-//! The summary: which tests became slower, how reliable that is, and why.
+//! The summary: which tests became slower, all of them in a figure, how reliable that is, and why.
 
 use maud::{Markup, PreEscaped, html};
 use rqps_stats::{Class, Detector, Verdict};
 use rqps_store::counted;
 
-use super::Page;
 use super::marks::{Mark, subject};
+use super::{Page, all_tests};
 use crate::comparison::Layout;
 use crate::document::Block;
 use crate::error::Result;
@@ -85,15 +85,18 @@ fn about(page: &Page<'_>) -> String {
 
 fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     let trust = trust::lines(judged);
+    let arms: Vec<(usize, Vec<Line<'_>>)> =
+        judged.measured().map(|arm| (arm, judged.lines(arm, |_| true))).collect();
     html! {
         @if let Some(doubts) = doubts::sentence(judged.run) { p.callout.alarm { (doubts) } }
         @if let Some(text) = page.comparison.without_results() { p.callout { (text) } }
-        @for arm in judged.measured() {
-            @let lines = judged.lines(arm, |_| true);
+        @for (arm, lines) in &arms { p.headline { (verdict_headline(page, judged, *arm, lines)) } }
+        (all_tests::figures(page))
+        @for (arm, lines) in &arms {
             div.verdict-of {
-                p.headline { (verdict_headline(page, judged, arm, &lines)) }
-                @for detector in page.detectors() { (tally(&tally_title(page, detector), detector, &lines)) }
-                (changes(page, judged, arm, &lines))
+                @if arms.len() > 1 { h2 { (page.name(*arm)) } }
+                @for detector in page.detectors() { (tally(&tally_title(page, detector), detector, lines)) }
+                (changes(page, judged, *arm, lines))
             }
         }
         (blocks::blocks(&conditions::blocks(judged.run, judged.base), 2))
@@ -157,10 +160,12 @@ fn changes(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>])
         changed.into_iter().partition(|(rank, _)| rank.0 == NOT_RANKED);
     let (worse, better): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(rank, _)| rank.0 < IMPROVEMENTS);
     let shown = if page.candidates().len() < MANY { LISTED_MAX } else { LISTED_MAX_OF_MANY };
+    // An arm among several has a heading of its own.
+    let is_alone = page.candidates().len() == 1;
     let list = |title: &str, lines: &[((u8, f64), &Line<'_>)]| {
         html! {
             @if !lines.is_empty() {
-                h2 { (title) }
+                @if is_alone { h2 { (title) } } @else { h3 { (title) } }
                 ol.told {
                     @for (_, line) in lines.iter().take(shown) { (change(page, judged, arm, line)) }
                 }
@@ -248,6 +253,7 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
         @for arm in page.candidates() { (rate_headline(page, arm)) }
+        (all_tests::figures(page))
         @if page.candidates().is_empty() {
         } @else if page.run.meta.is_imported() { p.callout { (ONE_RESULT) } } @else { p.callout {
             strong { "A single pass, without error bars. " }

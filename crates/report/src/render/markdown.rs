@@ -21,7 +21,8 @@ fn render_block(block: &Block) -> String {
         Block::Table(table) => render_table(table),
         Block::Fold(summary, blocks) => {
             let blocks: Vec<String> = blocks.iter().map(render_block).collect();
-            let summary = escape(summary);
+            // HTML, where backticks mark no code.
+            let summary = escape_all(summary);
             format!("<details><summary>{summary}</summary>\n\n{}\n\n</details>", blocks.join("\n\n"))
         }
     }
@@ -77,8 +78,22 @@ fn fenced(code: &str) -> String {
     format!("{fence}\n{}\n{fence}", code.trim_end())
 }
 
-/// Escapes text for Markdown, also inside table cells.
+/// Escapes text for Markdown, also inside table cells; single backticks in pairs remain, as marks of code.
 fn escape(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    let is_paired = parts.len() % 2 == 1 && !text.contains("``");
+    let has_code = is_paired && parts.iter().skip(1).step_by(2).all(|code| !code.contains(['|', '\n', '\r']));
+    if !has_code {
+        return escape_all(text);
+    }
+    let part = |(index, part): (usize, &&str)| match index % 2 {
+        0 => escape_all(part),
+        _ => format!("`{part}`"),
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
+fn escape_all(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -89,4 +104,18 @@ fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_stays_code_and_all_else_is_escaped() {
+        assert_eq!(escape("`rqps explain <RUN> a*b` shows a*b"), "`rqps explain <RUN> a*b` shows a\\*b");
+        // Without a pair, or where a table would be cut.
+        assert_eq!(escape("5` <b>"), "5\\` &lt;b>");
+        assert_eq!(escape("```<b>`"), "\\`\\`\\`&lt;b>\\`");
+        assert_eq!(escape("`a | b`"), "\\`a \\| b\\`");
+    }
 }

@@ -130,7 +130,8 @@ impl Upgrade<'_> {
         }
         (!reasons.is_empty()).then(|| {
             let config = &new.config_name;
-            format!("{} does not start with {config}: it {}.", product(new), reasons.join(" and "))
+            let reasons = reasons.join(" and ");
+            format!("{} does not start with config {config} as it is written: it {reasons}.", product(new))
         })
     }
 

@@ -75,6 +75,11 @@ fn pages_have_no_errors_requests_or_accessibility_violations() {
             );
             assert_eq!(axe::findings(&mut browser), Vec::<String>::new(), "{width} {theme}");
             assert_eq!(browser.messages(), Vec::<String>::new());
+            let first = browser.value(
+                "document.querySelector('figure').closest('section').id + ' ' + \
+                document.querySelector('figure svg').id",
+            );
+            assert_eq!(first, json!("summary all-rate"), "the figure of all tests comes first");
             let own = format!("file://{}", file.display());
             let external: Vec<String> = browser
                 .requests()
@@ -260,11 +265,15 @@ fn charts_can_be_saved_as_files() {
     let run = RunFolder::open(&runs::write(results.path(), &long)).unwrap();
     let files = chart_files(&run).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-    assert_eq!(names[0], "ratio-rate-point");
+    assert_eq!(names[..2], ["all-rate", "ratio-rate-point"]);
     assert!(
-        names.contains(&"time-test-00_range=0____x") && names.len() == 6,
+        names.contains(&"time-test-00_range=0____x") && names.len() == 7,
         "names are safe file names: {names:?}"
     );
+    for said in ["Base, at 1.0: postgres-9.1", "pg10/../x", "Host: made-up/../x", "A single pass", "run long"]
+    {
+        assert!(files[0].svg.contains(said), "the figure of all tests lacks {said}: {}", files[0].svg);
+    }
     assert!(files.iter().all(|file| file.svg.starts_with("<svg") && !file.svg.contains("var(")), "{names:?}");
 }
 

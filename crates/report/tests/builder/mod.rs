@@ -154,6 +154,14 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
         build_hash: format!("{index:02}aabbccddeeff0011"),
         config_name: format!("{config}_c8r32"),
         config_hash: spec.config_hash.into(),
+        // As rqps writes it, with the options that it sets itself.
+        config_text: format!(
+            "# Config (sha256 {hash})\nwork_mem = {work_mem}\n\n# Set by rqps\nport = {port}\n",
+            hash = spec.config_hash,
+            work_mem = if spec.config_hash == RunSpec::default().config_hash { "4MB" } else { "64MB" },
+            port = 5000 + spec.name.len(),
+        ),
+        managed: vec![defaults::setting("port", "5432")],
         left_out: if index == 0 { vec![left_out] } else { vec![] },
         facts,
         ..defaults::arm(&name, if index == 0 { Role::Base } else { Role::Candidate }, version)

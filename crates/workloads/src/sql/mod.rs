@@ -115,15 +115,15 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         let remedy = "Add [sql] with `schema` or `dump`, and a script for each test in [sql.tests].";
         problems.missing(&(0..0), "[sql]", "missing", remedy);
     }
-    let OwnSql { dump, schema, pieces, rows, scripts, mixes } =
+    let OwnSql { dump, schema, pieces, rows, scripts, mixes, named } =
         section.map(|section| read_sql(&section, plan)).unwrap_or_default();
     let names: BTreeSet<String> = scripts.keys().chain(mixes.keys()).cloned().collect();
     let unknown = |step: &str| -> Option<String> {
         let name = shared::without_clients(step).0;
-        if names.contains(name) || name == shared::SETTLE && plan.protocol == Protocol::Sequence {
+        if named.contains(name) || name == shared::SETTLE && plan.protocol == Protocol::Sequence {
             return None;
         }
-        let question = did_you_mean(name, names.iter().map(String::as_str));
+        let question = did_you_mean(name, named.iter().map(String::as_str));
         Some(question.unwrap_or_else(|| "Write the name of a script in [sql.tests].".to_owned()))
     };
     let repeated = |_: &str| shared::KEEP_ONE.to_owned();
@@ -178,6 +178,8 @@ struct OwnSql {
     /// Texts and scripts by name.
     scripts: BTreeMap<String, (String, script::Script)>,
     mixes: BTreeMap<String, Mix>,
+    /// Names of all tests, also of those with mistakes.
+    named: BTreeSet<String>,
 }
 
 /// Parses SQL in the dialects of all arms, which must agree on it.
@@ -240,7 +242,7 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
     let rows_default = dump.as_ref().map_or(ROWS_DEFAULT, |dump| (dump.bytes / ROW_BYTES).max(1));
     let rows = section.integer("rows", 1..=*limits::ROWS.end()).map_or(rows_default, |found| found.value);
     let schema = schema.map(|found| found.value).unwrap_or_default();
-    let mut sql = OwnSql { dump, schema, pieces, rows, scripts: BTreeMap::new(), mixes: BTreeMap::new() };
+    let mut sql = OwnSql { dump, schema, pieces, rows, ..OwnSql::default() };
     let Some(tests) = section.table("tests", "[sql.tests]").filter(|tests| tests.entries().next().is_some())
     else {
         let remedy = "Add [sql.tests] with a script for each test, such as by-id = \"SELECT 1;\".";
@@ -249,6 +251,7 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
     };
     for (name, at, node) in tests.entries() {
         let place = tests.place_of(name);
+        sql.named.insert(name.to_owned());
         if let Err(why) = check_name(name) {
             problems.error(&at, place, why, "Use letters, digits, - and _, for example \"order-by-id\".");
             continue;

@@ -1,10 +1,13 @@
 //! A plan from a workload that was captured: a slow query log of MySQL or MariaDB, or `pg_stat_statements` as CSV.
 
+mod keys;
 mod literals;
 mod sources;
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
+
+use rqps_plan::shared;
 
 use super::script::{Piece, split};
 use crate::Dialect;
@@ -38,6 +41,13 @@ struct Kind {
     seconds: f64,
 }
 
+impl Kind {
+    /// The key that it inserts, so that it can run only once.
+    fn key(&self) -> Option<String> {
+        keys::inserted_key(&self.piece, &table_of(&words(&self.piece.text)))
+    }
+}
+
 /// Reads a source and returns a plan that measures its statements, those with the greatest total time first.
 ///
 /// # Errors
@@ -59,7 +69,13 @@ pub fn plan_of(source: &mut dyn BufRead, name: &str) -> Result<String, String> {
     if kinds.is_empty() {
         return Err(format!("{name} has no statement that reads or changes rows"));
     }
-    Ok(written(&kinds, dialect, name, left_out))
+    let (again, once): (Vec<Kind>, Vec<Kind>) = kinds.into_iter().partition(|kind| kind.key().is_none());
+    if again.is_empty() {
+        return Err(format!(
+            "{name} has no statement that can run again: each INSERT gives its rows their keys, which are there then"
+        ));
+    }
+    Ok(written((&again, &once), dialect, name, left_out))
 }
 
 fn add(kinds: &mut BTreeMap<String, Kind>, Execution { piece, calls, seconds }: Execution) {
@@ -78,8 +94,9 @@ fn add(kinds: &mut BTreeMap<String, Kind>, Execution { piece, calls, seconds }: 
     }
 }
 
-fn written(kinds: &[Kind], dialect: Dialect, source: &str, left_out: u64) -> String {
-    let total: f64 = kinds.iter().map(|kind| kind.seconds).sum();
+/// The plan. `once` are kinds that can run only once: they are comments in it.
+fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, left_out: u64) -> String {
+    let total: f64 = kinds.iter().chain(once).map(|kind| kind.seconds).sum();
     let share = |seconds: f64| if total > 0.0 { 100.0 * seconds / total } else { 0.0 };
     let tests = &kinds[..kinds.len().min(TESTS_MAX)];
     let covered = share(tests.iter().map(|kind| kind.seconds).sum());
@@ -95,7 +112,7 @@ fn written(kinds: &[Kind], dialect: Dialect, source: &str, left_out: u64) -> Str
          [workload]\nbenchmark = \"sql\"\n\n\
          [sql]\ndump = \"dump.sql\"   # beside this file: {dump}\n\n[sql.tests]\n",
         tests.len(),
-        kinds.len(),
+        kinds.len() + once.len(),
     );
     let mut names: BTreeMap<String, u32> = BTreeMap::new();
     for kind in tests {
@@ -109,10 +126,19 @@ fn written(kinds: &[Kind], dialect: Dialect, source: &str, left_out: u64) -> Str
             false => format!("'''\n{script}'''"),
         };
         text.push_str(&format!(
-            "# {} calls, {:.1} % of the time\n{name} = {quoted}\n",
-            kind.calls,
+            "# {}, {:.1} % of the time\n{name} = {quoted}\n",
+            shared::counted(kind.calls, "call"),
             share(kind.seconds)
         ));
+    }
+    for kind in once.iter().take(TESTS_MAX) {
+        let (calls, share) = (shared::counted(kind.calls, "call"), share(kind.seconds));
+        let key = kind.key().unwrap_or_default();
+        text.push_str(&format!(
+            "# Left out: {calls}, {share:.1} % of the time. It inserts rows with their key ({key}), which fails once\n\
+             # they are there. Let the server make the key, or draw it from a range without rows:\n"
+        ));
+        kind.piece.text.lines().for_each(|line| text.push_str(&format!("#   {line}\n")));
     }
     for (name, build) in [("old", old), ("new", new)] {
         text.push_str(&format!("\n[[arm]]\nname = \"{name}\"\nbuild = \"{build}\"\nconfig = \"sized\"\n"));
@@ -143,17 +169,27 @@ fn script_of(kind: &Kind) -> String {
     format!("{sets}{sql};\n")
 }
 
-/// `select-orders`.
-fn name_of(statement: &str) -> String {
-    let words: Vec<String> = statement
+/// The words of a statement in lower case.
+fn words(statement: &str) -> Vec<String> {
+    statement
         .split(|c: char| c.is_whitespace() || "(),;`\"".contains(c))
         .filter(|word| !word.is_empty())
         .map(str::to_ascii_lowercase)
-        .collect();
-    let verb = words.first().map_or("", String::as_str);
+        .collect()
+}
+
+/// The first table that is named; may be empty.
+fn table_of(words: &[String]) -> String {
     let before_table = |word: &String| ["from", "into", "update", "call"].contains(&word.as_str());
     let table = words.iter().position(before_table).and_then(|at| words.get(at + 1));
-    let table = table.map_or("", |table| table.rsplit('.').next().unwrap_or_default());
+    table.map_or("", |table| table.rsplit('.').next().unwrap_or_default()).to_owned()
+}
+
+/// `select-orders`.
+fn name_of(statement: &str) -> String {
+    let words = words(statement);
+    let verb = words.first().map_or("", String::as_str);
+    let table = table_of(&words);
     let name = if table.is_empty() { verb.to_owned() } else { format!("{verb}-{table}") };
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     name.chars().filter(is_plain).take(50).collect()
@@ -221,6 +257,22 @@ mod tests {
         assert!(plan.contains("# 10 calls, 75.0 % of the time\n") && plan.contains(select), "{plan}");
         assert!(plan.contains("insert-t = ") && plan.contains(". 7 other\n"), "{plan}");
         assert!(plan.contains("build = \"postgres-18\""), "{plan}");
+    }
+
+    #[test]
+    fn an_insert_of_a_key_becomes_a_comment() {
+        let insert = "# Query_time: 1.000000  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n\
+                      INSERT INTO orders (id, note)\nVALUES (18, 'x');\n";
+        let plan = plan(&format!("{SLOW_LOG}{insert}")).unwrap();
+        assert!(plan.contains("2 of 3 kinds of statements, 50 % of their time"), "{plan}");
+        let said =
+            "# Left out: 1 call, 50.0 % of the time. It inserts rows with their key (id), which fails once\n";
+        assert!(plan.contains(said), "{plan}");
+        assert!(plan.contains("#   INSERT INTO orders (id, note)\n#   VALUES (18, 'x')\n"), "{plan}");
+        let read: toml::Table = plan.parse().unwrap();
+        assert_eq!(read["sql"]["tests"].as_table().unwrap().len(), 2);
+        let alone = super::plan_of(&mut insert.as_bytes(), "the log").unwrap_err();
+        assert!(alone.contains("no statement that can run again"), "{alone}");
     }
 
     #[test]

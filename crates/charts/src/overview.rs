@@ -1,0 +1,308 @@
+//! All tests of a comparison in one figure, with the arms as series, and captions that make it complete without the
+//! page around it.
+//!
+//! The axis is logarithmic and contains 1, base. Intervals far beyond all ratios run out of it, so that one noisy test
+//! does not squeeze the others.
+
+use crate::legend::{Legend, Sample};
+use crate::marks::{self, Mark, RatioPoint, Shape, counted};
+use crate::palette::Theme;
+use crate::ratio::{FIGURES, ROWS_OF_TWO_AXES, RatioRow, WIDTH_OF_LABELS_BESIDE, arrow, whisker};
+use crate::scale::Log;
+use crate::svg::{PADDING, Svg};
+use crate::text::{self, LABEL, SMALL};
+
+/// Height of an arm's lane among several, and of the only one.
+const LANE: f64 = 7.0;
+const LANE_OF_ONE: f64 = 17.0;
+/// Free space between rows of several lanes.
+const GAP: f64 = 6.0;
+/// Height of a row's label above its lanes.
+const ABOVE: f64 = 15.0;
+/// Height of a group's title.
+const HEADING: f64 = 21.0;
+/// Height of a line of the captions.
+const CAPTION: f64 = 15.0;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OverviewChart {
+    /// Prefix of the ids in the drawing.
+    pub id: String,
+    pub title: String,
+    /// Label of the axis: `rate relative to pg17`.
+    pub axis: String,
+    /// Names of the arms compared with base.
+    pub arms: Vec<String>,
+    /// Numbers of these arms; they determine colours and shapes. Empty: 0, 1, 2…
+    pub arm_numbers: Vec<usize>,
+    pub groups: Vec<OverviewGroup>,
+    /// Whether a ratio below 1 is an improvement.
+    pub lower_is_better: bool,
+    /// Paragraphs below the plot: base, builds, host, date.
+    pub captions: Vec<String>,
+    /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
+    pub width: f64,
+}
+
+/// Rows below a title.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OverviewGroup {
+    pub title: String,
+    pub rows: Vec<RatioRow>,
+}
+
+struct Layout {
+    axis: Log,
+    top: f64,
+    bottom: f64,
+    /// Height of a row.
+    row: f64,
+    lane: f64,
+    /// Width of the labels; None if they are above the lanes.
+    labels: Option<f64>,
+}
+
+impl OverviewChart {
+    /// Returns one `<svg>` element.
+    pub fn svg(&self, theme: Theme) -> String {
+        let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
+        let width = svg.width;
+        let top = self.legend(&svg).draw(&mut svg, top, width);
+        let layout = self.layout(top, width);
+        self.draw_axis(&mut svg, &layout);
+        svg.tag("g").a("class", "rows").begin();
+        let mut y = layout.top;
+        for group in &self.groups {
+            y = self.draw_group(&mut svg, &layout, y, group);
+        }
+        svg.close("g");
+        let bottom = self.draw_captions(&mut svg, layout.bottom + 36.0);
+        svg.finish("overview", bottom + PADDING, &self.description(), &[])
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &RatioRow> {
+        self.groups.iter().flat_map(|group| &group.rows)
+    }
+
+    /// The points of a row with the indexes of their arms.
+    fn points<'a>(&self, row: &'a RatioRow) -> impl Iterator<Item = (usize, &'a RatioPoint)> + use<'a> {
+        marks::drawable(&row.points, self.arms.len())
+    }
+
+    fn all_points(&self) -> impl Iterator<Item = &RatioPoint> {
+        self.rows().flat_map(|row| self.points(row)).map(|(_, point)| point)
+    }
+
+    fn arm_number(&self, arm: usize) -> usize {
+        self.arm_numbers.get(arm).copied().unwrap_or(arm)
+    }
+
+    /// Whether points have verdicts: without any they are not called inconclusive.
+    fn is_judged(&self) -> bool {
+        self.all_points().any(|point| point.has_interval() || point.mark != Mark::Unknown)
+    }
+
+    /// Whether shape and colour of a point are its verdict's, not its arm's.
+    fn shows_marks(&self) -> bool {
+        self.arms.len() == 1 && self.is_judged()
+    }
+
+    /// The arms; and the verdicts, of several arms only whether there is one.
+    fn legend(&self, svg: &Svg) -> Legend {
+        let mut legend = Legend::default();
+        for (arm, name) in self.arms.iter().enumerate().filter(|_| !self.shows_marks()) {
+            legend.add(Sample::Arm(self.arm_number(arm)), name);
+        }
+        let occurs = |mark: Mark| self.all_points().any(|point| point.mark == mark);
+        for mark in Mark::ALL.into_iter().filter(|mark| self.is_judged() && occurs(*mark)) {
+            if self.shows_marks() {
+                legend.add(Sample::Mark(mark, mark.colour(svg.colours).into_owned()), mark.word());
+            } else if mark.is_hollow() {
+                let colour = svg.colours.foreground().into_owned();
+                legend.add(Sample::Mark(mark, colour), format!("hollow: {}", mark.word()));
+            }
+        }
+        legend
+    }
+
+    fn description(&self) -> String {
+        let marks_of = |arm: usize| {
+            let points = self.rows().flat_map(move |row| self.points(row));
+            counted(points.filter(move |(other, _)| *other == arm).map(|(_, point)| point.mark))
+        };
+        let in_words = |(arm, name): (usize, &String)| match self.is_judged() {
+            true => format!("{name}: {}", marks_of(arm)),
+            false => name.clone(),
+        };
+        let arms: Vec<String> = self.arms.iter().enumerate().map(in_words).collect();
+        let better = if self.lower_is_better { "below" } else { "above" };
+        let (rows, captions) = (self.rows().count(), self.captions.join(" "));
+        let noun = if rows == 1 { "row" } else { "rows" };
+        format!("{}: {rows} {noun}. {}. Better is {better} 1. {captions}", self.axis, arms.join("; "))
+    }
+
+    fn layout(&self, top: f64, width: f64) -> Layout {
+        let arms = self.arms.len().max(1);
+        let (lane, gap) = if arms == 1 { (LANE_OF_ONE, 0.0) } else { (LANE, GAP) };
+        let is_beside = width >= WIDTH_OF_LABELS_BESIDE;
+        let lanes = (lane * arms as f64 + gap).max(LANE_OF_ONE);
+        let row = lanes + if is_beside { 0.0 } else { ABOVE };
+        let widest = text::widest(self.rows().map(|row| &row.label), LABEL);
+        let labels = is_beside.then(|| widest.min(width * 0.36) + 10.0);
+        let right = width - PADDING - if arms == 1 { FIGURES } else { 6.0 };
+        let place = (PADDING + labels.unwrap_or_default(), right);
+        let ratios = self.all_points().map(|point| point.ratio);
+        let ends = self.all_points().flat_map(|point| [point.low, point.high]);
+        let axis = Log::containing_one(ratios, ends, place);
+        let count = self.rows().count();
+        let top = top + 16.0 + if count >= ROWS_OF_TWO_AXES { 14.0 } else { 0.0 };
+        let headings: f64 = self.groups.iter().map(|group| self.heading(group)).sum();
+        let bottom = top + row * count.max(1) as f64 + headings;
+        Layout { axis, top, bottom, row, lane, labels }
+    }
+
+    /// Height of a group's title: the only group needs none.
+    fn heading(&self, group: &OverviewGroup) -> f64 {
+        if self.groups.len() < 2 || group.title.is_empty() { 0.0 } else { HEADING }
+    }
+
+    fn draw_axis(&self, svg: &mut Svg, layout: &Layout) {
+        let colours = svg.colours;
+        let Layout { axis, top, bottom, .. } = layout;
+        let (left, right) = axis.place;
+        let has_top_axis = self.rows().count() >= ROWS_OF_TWO_AXES;
+        let ends =
+            if self.lower_is_better { ["← better", "worse →"] } else { ["← worse", "better →"] };
+        let ends_y = top - 5.0 - if has_top_axis { 14.0 } else { 0.0 };
+        svg.label(left, ends_y, "start").content(ends[0]);
+        svg.label(right, ends_y, "end").content(ends[1]);
+        svg.tag("g").a("class", "axis").begin();
+        for tick in axis.ratio_ticks(34.0) {
+            let (stroke, thickness) = match tick.value == 1.0 {
+                true => (colours.foreground(), 1.4),
+                false => (colours.grid(), 1.0),
+            };
+            let end = bottom + 4.0;
+            svg.line((tick.at, *top), (tick.at, end), &stroke).n("stroke-width", thickness).end();
+            svg.label(tick.at, bottom + 16.0, "middle").content(&tick.label);
+            if has_top_axis {
+                svg.label(tick.at, top - 5.0, "middle").content(&tick.label);
+            }
+        }
+        svg.close("g");
+        let shown = text::shorten(&self.axis, SMALL, svg.width - 2.0 * PADDING);
+        let half = text::width(&shown, SMALL) / 2.0;
+        let middle = axis.at(1.0).clamp(PADDING + half, (svg.width - PADDING - half).max(PADDING + half));
+        svg.caption(middle, bottom + 31.0, "middle").shortened(&shown, &self.axis);
+    }
+
+    /// Draws a group's title and rows below `top` and returns their lower end.
+    fn draw_group(&self, svg: &mut Svg, layout: &Layout, top: f64, group: &OverviewGroup) -> f64 {
+        let colours = svg.colours;
+        let mut y = top + self.heading(group);
+        if y > top {
+            let shown = text::shorten(&group.title, LABEL, svg.width - 2.0 * PADDING);
+            // An edge keeps the lines of the axis out of the letters.
+            svg.text(PADDING, y - 6.0, "start", LABEL, &colours.foreground())
+                .a("font-weight", "bold")
+                .a("stroke", &colours.background())
+                .a("stroke-width", "3")
+                .a("paint-order", "stroke")
+                .shortened(&shown, &group.title);
+        }
+        for row in &group.rows {
+            self.draw_row(svg, layout, y, row);
+            y += layout.row;
+        }
+        y
+    }
+
+    fn draw_row(&self, svg: &mut Svg, layout: &Layout, top: f64, row: &RatioRow) {
+        let colours = svg.colours;
+        svg.tag("g").a("class", "row").a("data-label", &row.label).begin();
+        if self.arms.len() > 1 {
+            let (from, to) = ((PADDING, top), (svg.width - PADDING, top));
+            svg.line(from, to, &colours.grid()).n("stroke-width", 0.7).end();
+        }
+        let above = if layout.labels.is_some() { 0.0 } else { ABOVE };
+        let lanes = layout.row - above;
+        let middle = top + if above > 0.0 { above / 2.0 + 1.0 } else { lanes / 2.0 };
+        if let Some(href) = &row.href {
+            svg.tag("a").a("href", href).begin();
+        }
+        let width_max = layout.labels.map_or(svg.width - 2.0 * PADDING, |labels| labels - 10.0);
+        let shown = text::shorten(&row.label, LABEL, width_max);
+        let edge = colours.background();
+        svg.text(PADDING, middle + LABEL * 0.36, "start", LABEL, &colours.foreground())
+            .some("stroke", (above > 0.0).then_some(&*edge))
+            .some("stroke-width", (above > 0.0).then_some("3"))
+            .some("paint-order", (above > 0.0).then_some("stroke"))
+            .shortened(&shown, &row.label);
+        if row.href.is_some() {
+            svg.close("a");
+        }
+        let inset = above + (lanes - layout.lane * self.arms.len().max(1) as f64) / 2.0;
+        for (arm, point) in self.points(row) {
+            let y = top + inset + layout.lane * (arm as f64 + 0.5);
+            self.draw_point(svg, &layout.axis, (arm, y), (row, point));
+        }
+        svg.close("g");
+    }
+
+    fn draw_point(
+        &self,
+        svg: &mut Svg,
+        axis: &Log,
+        (arm, y): (usize, f64),
+        (row, point): (&RatioRow, &RatioPoint),
+    ) {
+        let (colours, number) = (svg.colours, self.arm_number(arm));
+        let colour = match self.shows_marks() {
+            true => point.mark.colour(colours),
+            false => colours.arm(number),
+        };
+        if point.has_interval() {
+            let (line, bars) = whisker(axis, point, (y, 5.0));
+            svg.tag("path")
+                .a("class", "whisker")
+                .a("d", &(line + &bars))
+                .a("fill", "none")
+                .a("stroke", &colour)
+                .n("stroke-width", 1.4)
+                .end();
+        }
+        let x = axis.at(point.ratio);
+        let outline = match axis.contains(point.ratio) {
+            false => arrow(x, y, 3.2, point.ratio > 1.0),
+            true if self.shows_marks() => point.mark.path(x, y, 4.0),
+            true => Shape::for_arm(number).path(x, y, 3.2),
+        };
+        let is_hollow = self.is_judged() && point.mark.is_hollow();
+        let fill = if is_hollow { colours.background() } else { colour.clone() };
+        svg.tag("path")
+            .a("class", &format!("mark {}", point.mark.word()))
+            .a("data-arm", &number.to_string())
+            .a("d", &outline)
+            .a("fill", &fill)
+            .a("stroke", &colour)
+            .titled(&format!("{}, {}: {}", row.label, self.arms[arm], point.in_words()));
+        if self.arms.len() == 1 {
+            let x = axis.place.1 + FIGURES;
+            svg.caption(x, y + SMALL * 0.36, "end").a("class", "figure").content(&point.figure());
+        }
+    }
+
+    /// Draws the captions below `top` and returns their lower end.
+    fn draw_captions(&self, svg: &mut Svg, top: f64) -> f64 {
+        let mut y = top;
+        svg.tag("g").a("class", "captions").begin();
+        for caption in &self.captions {
+            for line in text::wrap(caption, SMALL, svg.width - 2.0 * PADDING) {
+                y += CAPTION;
+                svg.label(PADDING, y, "start").content(&line);
+            }
+        }
+        svg.close("g");
+        y
+    }
+}

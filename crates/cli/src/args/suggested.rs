@@ -1,0 +1,36 @@
+//! What may be meant by an unknown verb.
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue};
+use rqps_model::nearest;
+use std::ffi::OsString;
+
+/// Adds the verb that may be meant: of short words, such as `rn`, clap finds none.
+pub fn suggested(command: &Command, arguments: &[OsString], mut error: clap::Error) -> clap::Error {
+    let innermost = |command, argument| Command::find_subcommand(command, argument).unwrap_or(command);
+    let command = arguments.iter().skip(1).fold(command, innermost);
+    let verbs = command.get_subcommands().map(Command::get_name);
+    if let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand)
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+        && let Some(verb) = nearest(written, verbs)
+    {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![verb.to_owned()]));
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cli;
+
+    #[test]
+    fn short_verbs_are_suggested_too() {
+        let message = |arguments: &[&str]| Cli::from_args(arguments).unwrap_err().to_string();
+        let said = message(&["rqps", "rn"]);
+        assert!(said.contains("a similar subcommand exists: 'run'"), "{said}");
+        let said = message(&["rqps", "plan", "lss"]);
+        assert!(said.contains("a similar subcommand exists: 'ls'"), "{said}");
+        let said = message(&["rqps", "plan", "rn"]);
+        assert!(!said.contains("'run'"), "it is no verb of plan: {said}");
+    }
+}
