@@ -16,7 +16,7 @@ use crate::paths::stem;
 use crate::placed::{Assembled, BaseAs, Doubt, Findings, Found, Placed, Step};
 use crate::same::WrongCell;
 use crate::settings::{Case, setting_name};
-use crate::{complement, consistency, pairing, same, unlike};
+use crate::{complement, consistency, layout, pairing, same, unlike};
 
 static TESTS: Group = Group::new(1, "tests", "tests", "");
 static INSERTS: Group = Group::consecutive(1, "insert", "inserts");
@@ -71,8 +71,10 @@ impl Assembled {
         let has_several: Vec<bool> =
             loaded.iter().map(|one| has_several_arms(&one.document.measurements)).collect();
         let is_named = loaded.iter().any(|one| one.given.arm.is_some());
-        let within: Vec<PathBuf> = loaded.iter().map(|one| one.given.within().to_owned()).collect();
-        let Gathered { sources, mut arms, mut found, mut beside } = Gathered::of(loaded, &choices.arms)?;
+        let layouts = layout::of(&loaded);
+        let Gathered { sources, mut arms, mut found, mut beside } =
+            Gathered::of(loaded, &layouts, &choices.arms)?;
+        let within: Vec<PathBuf> = layouts.into_iter().map(|layout| layout.within).collect();
         arms.expect_use_of(&choices.arms)?;
         arms.name();
         let names: Vec<String> = arms.all.iter().map(|arm| arm.name.clone()).collect();

@@ -7,6 +7,7 @@ use rqps_store::counted;
 
 use crate::error::Result;
 use crate::formats::hammerdb::FAILED_USERS;
+use crate::formats::pgbench;
 use crate::formats::rates_csv::GIVEN_RATE;
 use crate::model::{FAILED_MIN, Quirk, median, number};
 use crate::out_of_line::{Odd, Table};
@@ -38,8 +39,11 @@ pub fn examine(assembled: &Assembled) -> Result<(Vec<Doubt>, Findings)> {
     doubts.extend(coverage::examine(assembled)?);
     doubts.extend(near_names::examine(assembled));
     doubts.extend(apart::examine(assembled));
+    doubts.extend(mixes(assembled));
+    let (of_threads, of_durations) = ran_otherwise(assembled);
+    doubts.extend(of_threads);
     let mut repeated = Findings::new();
-    doubts.extend(table.base_is_off().into_iter().map(of_base));
+    doubts.extend(unrepeated(assembled, table.base_is_off(), &mut repeated));
     doubts.extend(of_derived);
     doubts.extend(unrepeated(assembled, table.versions_off(), &mut repeated));
     doubts.extend(cpu_without_instructions(assembled));
@@ -47,24 +51,17 @@ pub fn examine(assembled: &Assembled) -> Result<(Vec<Doubt>, Findings)> {
     findings.extend(sessions(assembled, &table));
     findings.extend(one_after_the_other(assembled));
     findings.extend(periods(assembled));
+    findings.extend(of_durations);
     findings.extend(quirks(assembled));
     Ok((doubts, findings))
 }
 
-/// A base that is out of line. All ratios are made of it, so that it is to be checked though each repeat shows it.
-fn of_base(Odd { mut doubt, repeats }: Odd) -> Doubt {
-    if let Some(count) = repeats {
-        doubt.text.push_str(&format!("; in each of {count} repeats, so it is no misprint"));
-    }
-    doubt
-}
-
-/// Versions that are out of line. What each repeat shows anew is no mistake in a figure, and only told.
+/// Bases and versions that are out of line. What each repeat shows anew is no mistake in a figure, and only told.
 fn unrepeated(assembled: &Assembled, all: Vec<Odd>, repeated: &mut Findings) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     for Odd { mut doubt, repeats } in all {
         let Some(count) = repeats else {
-            doubt.text.push_str("; is it so again when measured anew?");
+            doubt.text.push_str("; measure it anew to see whether it is so again");
             doubts.push(doubt);
             continue;
         };
@@ -75,6 +72,67 @@ fn unrepeated(assembled: &Assembled, all: Vec<Odd>, repeated: &mut Findings) -> 
         repeated.push((Some(doubt.arm), format!("{step}{}; in each of {count} repeats", doubt.text)));
     }
     doubts
+}
+
+/// Results of one test whose events have other statements than base's: files of two tests were exchanged, or a script
+/// is another one.
+fn mixes(assembled: &Assembled) -> Vec<Doubt> {
+    let mut of_base: BTreeMap<usize, &Placed> = BTreeMap::new();
+    for placed in assembled.results.iter().filter(|one| one.arm == assembled.base) {
+        of_base.entry(placed.step).or_insert(placed);
+    }
+    let doubt = |placed: &Placed| {
+        let base = of_base.get(&placed.step)?;
+        let (own, other) = (placed.measurement.mix?, base.measurement.mix?);
+        own.differs_from(&other).then(|| {
+            let path = |one: &Placed| assembled.sources[one.source].path.clone();
+            let text = format!(
+                "an event is {} of {:.1} statements in {}, but {} of {:.1} in {}: they may be of two tests",
+                own.words(),
+                own.all,
+                path(placed),
+                other.words(),
+                other.all,
+                path(base)
+            );
+            Doubt { arm: placed.arm, steps: vec![placed.step], repeat: Some(placed.repeat), text }
+        })
+    };
+    let mut known = BTreeSet::new();
+    let first = |doubt: &Doubt| known.insert((doubt.arm, doubt.steps.clone()));
+    assembled.results.iter().filter_map(doubt).filter(first).collect()
+}
+
+/// Arms whose runs of pgbench had other threads than base's, or took another time.
+fn ran_otherwise(assembled: &Assembled) -> (Vec<Doubt>, Findings) {
+    let values = |name: &str| {
+        let mut values: BTreeMap<(usize, usize), BTreeSet<u64>> = BTreeMap::new();
+        for placed in &assembled.results {
+            if let Some(value) = true_value(placed, name) {
+                values.entry((placed.arm, placed.step)).or_default().insert(value as u64);
+            }
+        }
+        values
+    };
+    let mut doubts = Vec::new();
+    let mut findings = Findings::new();
+    for (name, what) in [(pgbench::THREADS, "threads (-j)"), (pgbench::DURATION, "seconds (-T)")] {
+        let all = values(name);
+        for ((arm, step), own) in all.iter().filter(|((arm, _), _)| *arm != assembled.base) {
+            let Some(of_base) = all.get(&(assembled.base, *step)).filter(|of_base| *of_base != own) else {
+                continue;
+            };
+            let list = |all: &BTreeSet<u64>| all.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+            let text = format!("pgbench ran with {} {what}, but {} on base", list(own), list(of_base));
+            match name {
+                pgbench::THREADS => {
+                    doubts.push(Doubt { arm: *arm, steps: vec![*step], repeat: None, text });
+                }
+                _ => findings.push((Some(*arm), format!("{}: {text}", assembled.steps[*step].name))),
+            }
+        }
+    }
+    (doubts, findings)
 }
 
 /// Rates that an option of the program set.

@@ -8,6 +8,7 @@ use rqps_store::Source;
 use crate::arms::{ArmRule, Arms, version_numbers};
 use crate::error::{Error, Result};
 use crate::formats::{Format, rates_table, sysbench};
+use crate::layout::Layout;
 use crate::loaded::Loaded;
 use crate::model::{Measurement, Quirk};
 use crate::names::TestName;
@@ -28,15 +29,16 @@ pub struct Gathered {
 impl Gathered {
     /// # Errors
     /// If there are no rates, or a file of several arms was given as one.
-    pub fn of(loaded: Vec<Loaded>, rules: &[ArmRule]) -> Result<Self> {
+    pub fn of(loaded: Vec<Loaded>, layouts: &[Layout], rules: &[ArmRule]) -> Result<Self> {
         let formats: BTreeSet<&str> = loaded.iter().map(|one| one.format.key()).collect();
         let mut gathered = Self { sources: loaded.iter().map(source).collect(), ..Self::default() };
         let mut dates: Vec<(String, i64)> = Vec::new();
-        let paths: Vec<(Option<&str>, &Path)> =
-            loaded.iter().map(|one| (one.given.arm.as_deref(), one.given.within())).collect();
+        let paths: Vec<(Option<&str>, &Path)> = { loaded.iter().zip(layouts) }
+            .map(|(one, layout)| (one.given.arm.as_deref(), &*layout.within))
+            .collect();
         let in_repeats = are_in_repeats(&paths);
         for ((index, one), is_in_repeats) in loaded.into_iter().enumerate().zip(in_repeats) {
-            dates.extend(gathered.add((index, is_in_repeats), one, rules)?);
+            dates.extend(gathered.add((index, is_in_repeats), one, &layouts[index], rules)?);
         }
         if gathered.found.is_empty() {
             return Err(Error::NoResults { formats: formats.into_iter().collect() });
@@ -54,10 +56,11 @@ impl Gathered {
         &mut self,
         (index, is_in_repeats): (usize, bool),
         one: Loaded,
+        layout: &Layout,
         rules: &[ArmRule],
     ) -> Result<Option<(String, i64)>> {
         let path = &one.given.path;
-        let directory = one.given.within().parent().unwrap_or(Path::new(""));
+        let directory = layout.within.parent().unwrap_or(Path::new(""));
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let of_svg = (one.format == Format::Flamegraph).then(|| arm_and_test_of(&name)).flatten();
         let arm_of_name = || of_svg.as_ref().map(|(arm, _)| arm.clone());
@@ -78,7 +81,10 @@ impl Gathered {
             known.is_given |= one.given.arm.is_some();
             known.is_told |= measurement.arm.is_some() || of_svg.is_some();
             known.measured_at_ms = known.measured_at_ms.or(one.document.measured_at_ms);
-            let of_name = || TestName::of_row(&test_of_path(path, one.format, is_in_repeats));
+            let of_name = || {
+                let name = || test_of_path(path, one.format, is_in_repeats);
+                TestName::of_row(&layout.test.clone().unwrap_or_else(name))
+            };
             let row = measurement.test.as_deref().map(TestName::of_row);
             let test = of_file.clone().or(row).unwrap_or_else(of_name);
             expect_plain(path, "test", &test.row())?;

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use rqps_model::{EndedBy, QueryPlan, Series, Unit, sample, words};
 use rqps_store::Histogram;
 
+use crate::mix::Mix;
+
 pub static QUERIES: Unit = Unit::new("queries", "a query", "query", "queries");
 pub static TRANSACTIONS: Unit = Unit::new("transactions", "a transaction", "transaction", "transactions");
 pub static OPERATIONS: Unit = Unit::new("operations", "an operation", "operation", "operations");
@@ -77,6 +79,8 @@ pub struct Measurement {
     /// What sysbench's command line says.
     pub range: Option<u32>,
     pub script: Option<String>,
+    /// Statements of an event, of a test that the file does not name.
+    pub mix: Option<Mix>,
     /// How the file's name contradicts its content.
     pub misnamed: Option<String>,
     /// `None`: figures that belong to another file's window.

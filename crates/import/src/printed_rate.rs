@@ -13,6 +13,8 @@ const SHARE: f64 = 0.001;
 /// before it: `docs/MEASURED.md`.
 const LATER_CLOCK_S: f64 = 0.02;
 const EARLIER_CLOCK_S: f64 = 0.005;
+/// Half a unit of db_bench's seconds.
+const SECONDS_HALF: f64 = 0.000_5;
 /// Of rates with three digits, and of their sum.
 const THREE_DIGITS: f64 = 0.01;
 /// A run of so many seconds takes that long but for these shares and seconds, until its last transactions end.
@@ -38,7 +40,7 @@ pub fn examine(assembled: &Assembled) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     for placed in &assembled.results {
         let source = &assembled.sources[placed.source];
-        let others = [of_three_digits, of_duration, of_latency];
+        let others = [of_three_digits, of_duration, of_latency, of_seconds];
         let other = || others.iter().find_map(|check| check(placed));
         let Some((text, line)) = of_count(placed, source).or_else(other) else { continue };
         let path = &source.path;
@@ -102,6 +104,23 @@ fn of_three_digits(placed: &Placed) -> Option<(String, u32)> {
             printed.value, computed.value
         );
         (text, value.line)
+    })
+}
+
+/// db_bench prints its operations and the seconds that they took, to milliseconds.
+fn of_seconds(placed: &Placed) -> Option<(String, u32)> {
+    let rate = value(placed, "ops_sec")?;
+    let work = placed.measurement.work.as_ref()?;
+    let (operations, seconds) = (work.events? as f64, work.elapsed_us? as f64 / 1e6);
+    let printed = Printed::of(rate.published.as_deref()?)?;
+    let least = (seconds - SECONDS_HALF).max(0.0);
+    let computed = Printed { value: operations / seconds, half: operations / least - operations / seconds };
+    (computed.half.is_finite() && !computed.is(printed, THREE_DIGITS)).then(|| {
+        let text = format!(
+            "the rate is {} ops/sec, but {operations} operations in {seconds:.3} seconds are {:.0}",
+            printed.value, computed.value
+        );
+        (text, rate.line)
     })
 }
 

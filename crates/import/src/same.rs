@@ -8,6 +8,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Place, Result};
+use crate::formats::rates_csv::GIVEN_RATE;
 use crate::formats::rates_table::is_unnamed;
 use crate::formats::{Format, pgbench};
 use crate::lines::{Lines, decompressed};
@@ -17,6 +18,17 @@ use crate::placed::{Assembled, Doubt, Found, Placed};
 
 /// Digits that two results have in common by chance too rarely.
 const DIGITS_MIN: usize = 9;
+
+/// Rates as programs print them.
+const PRINTED_RATES: [&str; 7] = [
+    "queries_per_s",
+    "transactions_per_s",
+    "events_per_s",
+    "requests_per_s",
+    "ops_sec",
+    pgbench::RATE_WITH_CONNECTIONS,
+    GIVEN_RATE,
+];
 
 /// Figures of how a run began: a copy may have others.
 const OF_THE_BEGINNING: [&str; 2] = [pgbench::CONNECTION_MS, pgbench::RATE_WITH_CONNECTIONS];
@@ -187,8 +199,33 @@ fn agree<'a>(
     are_same
 }
 
+/// The rate of a row of a CSV, per second.
+fn given_rate(row: &Measurement) -> Option<Printed> {
+    let value = row.values.iter().find(|value| value.name == GIVEN_RATE)?;
+    let (printed, rate) = (Printed::of(value.published.as_deref()?)?, row.work.as_ref()?.per_second());
+    Some(Printed { value: rate, half: printed.half * rate / printed.value })
+}
+
+/// The rates that a result has, as computed and as printed: of a CSV nobody knows which of them it took.
+fn rates_of(result: &Measurement) -> impl Iterator<Item = (Printed, String)> {
+    let exact = result.work.as_ref().map(|work| {
+        let value = work.per_second();
+        (Printed { value, half: 0.0 }, format!("{value:.2}"))
+    });
+    let printed = result.values.iter().filter(|value| PRINTED_RATES.contains(&value.name.as_ref()));
+    let printed = printed.filter_map(|value| {
+        let text = value.published.clone()?;
+        Some((Printed::of(&text)?, text))
+    });
+    exact.into_iter().chain(printed)
+}
+
 /// The first figure that two rows print differently.
 fn unlike<'a>(row: &'a Measurement, result: &'a Measurement) -> Option<(&'a str, String)> {
+    if given_rate(row).is_some() {
+        let text = rates_of(result).next()?.1;
+        return Some((row.values.first()?.published.as_deref()?, text));
+    }
     row.values.iter().find_map(|own| {
         let other = result.values.iter().find(|other| other.name == own.name)?;
         let text = other.published.clone().or_else(|| Some(other.value?.to_string()))?;
@@ -347,6 +384,34 @@ fn place(one: &Found, paths: &[String]) -> String {
     format!("{}, line {}", paths[one.source], one.measurement.line.max(1))
 }
 
+/// The rates of a CSV by arm, test and repeat.
+type GivenRates = BTreeMap<(usize, String, Option<u32>), Printed>;
+
+/// Takes CSVs out that have the figures of another one, with no more digits.
+fn rounded_copies(tables: &mut BTreeMap<usize, Vec<Found>>) -> Vec<usize> {
+    let rates = |rows: &[Found]| -> Option<GivenRates> {
+        let place = |row: &Found| (row.arm, row.test.row(), row.measurement.repeat);
+        rows.iter().map(|row| Some((place(row), given_rate(&row.measurement)?))).collect()
+    };
+    let all: Vec<(usize, GivenRates)> =
+        tables.iter().filter_map(|(source, rows)| Some((*source, rates(rows)?))).collect();
+    let coarseness = |rates: &GivenRates| {
+        rates.values().map(|rate| rate.half / rate.value).sum::<f64>() / rates.len().max(1) as f64
+    };
+    let is_copy = |(source, own): &&(usize, GivenRates)| {
+        all.iter().any(|(other, of_other)| {
+            let has = |(place, rate): (&_, &Printed)| {
+                of_other.get(place).is_some_and(|one: &Printed| one.is(*rate, 0.0))
+            };
+            let is_coarser = (coarseness(own), source) > (coarseness(of_other), other);
+            source != other && is_coarser && own.iter().all(has)
+        })
+    };
+    let copies: Vec<usize> = all.iter().filter(is_copy).map(|(source, _)| *source).collect();
+    tables.retain(|source, _| !copies.contains(source));
+    copies
+}
+
 /// Leaves out what tables have of results that are among the files themselves.
 ///
 /// # Errors
@@ -373,11 +438,13 @@ pub fn leave_out_tables(
     for row in rows {
         by_table.entry(row.source).or_default().push(row);
     }
+    tables.left_out = rounded_copies(&mut by_table);
     let mut kept = Vec::new();
     for (source, rows) in by_table {
         let own = |row: &Found| of_test.get(&(row.test.row(), row.arm));
-        let is_of = |row: &Found, result: &Found| {
-            agree(&row.measurement.values, &result.measurement.values) == Some(true)
+        let is_of = |row: &Found, result: &Found| match given_rate(&row.measurement) {
+            Some(rate) => rates_of(&result.measurement).any(|(of_result, _)| of_result.is(rate, 0.0)),
+            None => agree(&row.measurement.values, &result.measurement.values) == Some(true),
         };
         let (same, others): (Vec<Found>, Vec<Found>) = rows
             .into_iter()

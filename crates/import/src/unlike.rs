@@ -90,6 +90,7 @@ fn releases(arms: &[ImportedArm], found: &[Found], sources: &[Source]) -> Result
             });
         }
     }
+    expect_no_stray(arms, found, sources, &told)?;
     let release = |one: &Found| {
         let Some(all) = of_arm.get(&one.arm) else { return String::new() };
         let (dbms, version) = told(one);
@@ -101,6 +102,49 @@ fn releases(arms: &[ImportedArm], found: &[Found], sources: &[Source]) -> Result
         }
     };
     Ok(found.iter().map(release).collect())
+}
+
+/// Results by DBMS and version.
+type Releases<'a> = BTreeMap<(String, String), Vec<&'a Found>>;
+
+/// The release that more than half of the results are of, with the first of them.
+fn most<'a>(all: &Releases<'a>) -> Option<((String, String), &'a Found)> {
+    let count: usize = all.values().map(Vec::len).sum();
+    all.iter().find(|(_, own)| 2 * own.len() > count).map(|(release, own)| (release.clone(), own[0]))
+}
+
+/// # Errors
+/// If an arm has files of one release, and fewer of a release of which another arm has most: these were put into the
+/// wrong directory.
+fn expect_no_stray(
+    arms: &[ImportedArm],
+    found: &[Found],
+    sources: &[Source],
+    told: &impl Fn(&Found) -> (String, String),
+) -> Result<()> {
+    let mut of_arm: BTreeMap<usize, Releases> = BTreeMap::new();
+    let is_told = |one: &&Found| one.measurement.version.is_some() && !is_repeat(&arms[one.arm]);
+    for one in found.iter().filter(is_told) {
+        of_arm.entry(one.arm).or_default().entry(told(one)).or_default().push(one);
+    }
+    for (arm, all) in &of_arm {
+        let Some((release, first)) = most(all) else { continue };
+        let others = of_arm.iter().filter(|(other, _)| *other != arm).filter_map(|(_, all)| most(all));
+        let others: BTreeSet<(String, String)> = others.map(|(other, _)| other).collect();
+        let mut strays = all.iter().filter(|(other, _)| **other != release && others.contains(*other));
+        if let Some((other, stray)) = strays.next() {
+            let place = |one: &Found| Place {
+                path: PathBuf::from(&sources[one.source].path),
+                line: one.measurement.line.max(1),
+            };
+            let name = |(dbms, version): &(String, String)| format!("{dbms}-{version}");
+            return Err(Error::SeveralReleases {
+                arm: arms[*arm].name.clone(),
+                releases: Box::new([(name(&release), place(first)), (name(other), place(stray[0]))]),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Arm, release and source. All directories of repeats are one arm.

@@ -363,3 +363,11 @@ fn leftovers_of_killed_imports_are_deleted_at_once() {
     rqps_import::write_run(&assembled, &results, "run").unwrap();
     assert_eq!(left.map(|left| left.exists()), [false, true]);
 }
+
+/// What it did until then is not what was asked for.
+#[test]
+fn fio_that_was_stopped_is_no_result() {
+    let text = format!("fio: terminating on signal 2\n{}", own("fio-3.33.normal+json.txt"));
+    let why = refused("fio.txt", &text);
+    assert!(why.contains("line 1: fio was stopped by signal 2"), "{why}");
+}

@@ -356,3 +356,19 @@ fn a_server_of_another_version_than_its_arm_is_named() {
         assert_eq!(doubts(&[("postgres-17/r-1.txt", right), ("postgres-15.3/r-1.txt", "15.3")]), [""; 0]);
     }
 }
+
+/// Not the arms of the stray files, of which one would be base.
+#[test]
+fn files_that_are_exchanged_between_arms_are_named() {
+    let texts = [
+        ("old/q-1.txt", "17.4"),
+        ("old/q-2.txt", "17.4"),
+        ("old/q-3.txt", "18.1"),
+        ("new/q-1.txt", "18.1"),
+        ("new/q-2.txt", "18.1"),
+        ("new/q-3.txt", "17.4"),
+    ];
+    let error = of_texts(&texts).unwrap_err().to_string();
+    assert!(error.starts_with("new: postgres-18.1 in ") && error.contains("but postgres-17.4 in"), "{error}");
+    assert!(error.contains("new/q-3.txt"), "{error}");
+}

@@ -211,6 +211,10 @@ pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
             settings.push(setting);
             continue;
         }
+        if let Some(date) = line.strip_prefix("Date:") {
+            document.measured_at_ms = document.measured_at_ms.or_else(|| dates::of_date_command(date));
+            continue;
+        }
         if let Some(rest) = line.strip_prefix("RocksDB:") {
             release = rest.trim().strip_prefix("version ").map(str::to_owned);
             continue;

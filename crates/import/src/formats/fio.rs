@@ -5,6 +5,7 @@ use std::io::Read;
 use rqps_model::EndedBy;
 use serde_json::Value as Json;
 
+use crate::dates;
 use crate::error::Broken;
 use crate::formats::fio_figures::{Figures, Latencies};
 use crate::lines::{Lines, whole};
@@ -26,6 +27,8 @@ pub struct FioTest {
     pub line: u32,
     /// Whether it ended with the summary of its jobs, which fio prints when all of them are done.
     pub has_summary: bool,
+    /// When its first job ended.
+    pub ended_at_ms: Option<i64>,
     /// How it reads and writes, of its definition.
     pub settings: Vec<(&'static str, String)>,
 }
@@ -126,6 +129,7 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
     loop {
         let at = lines.number() + 1;
         let Some(line) = lines.next_whole()? else { break };
+        expect_no_signal(line, at)?;
         if let Some(rest) = line.strip_prefix("O_DIRECT with ") {
             label =
                 rest.split_once(" for block size ").map(|(how, size)| (format!("{how}_{}", size.trim()), at));
@@ -147,6 +151,9 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
             tool = tool.or_else(|| Some(line.trim().replacen('-', " ", 1)));
         } else if line.contains(": (groupid=") {
             let test = tests.last_mut().ok_or_else(|| Broken::at(at, "a job before its definition"))?;
+            // `sync: (groupid=0, jobs=1): err= 0: pid=4711: Thu Nov 26 10:02:11 2026`
+            let date = line.split_once("pid=").and_then(|(_, rest)| rest.split_once(": "));
+            test.ended_at_ms = test.ended_at_ms.or_else(|| dates::of_date_command(date?.1));
             test.jobs.push(Job::default());
             in_job = true;
         } else if line.starts_with("Run status group") {
@@ -173,6 +180,19 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
         return Err(Broken::at(lines.number().max(1), "no test of fio in it"));
     }
     Ok((tool, tests))
+}
+
+/// # Errors
+/// If fio was stopped: what it did until then is no result of the time that was asked for.
+fn expect_no_signal(line: &str, at: u32) -> Result<(), Broken> {
+    match line.split_once("fio: terminating on signal ") {
+        Some((_, signal)) => {
+            let why =
+                format!("fio was stopped by signal {}: leave this run out, or repeat it", signal.trim());
+            Err(Broken::at(at, why))
+        }
+        None => Ok(()),
+    }
 }
 
 /// `sync: (g=0): rw=randwrite, bs=(R) 16.0KiB-16.0KiB, (W) 16.0KiB-16.0KiB, ioengine=psync, iodepth=1`
@@ -300,6 +320,7 @@ fn microseconds(text: &str) -> Option<f64> {
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let text = whole(input)?;
     if text.contains("\"fio version\"") {
+        (1..).zip(text.lines()).try_for_each(|(at, line)| expect_no_signal(line, at))?;
         return parse_json(&text);
     }
     let (tool, tests) = parse_tests(text.as_bytes())?;
@@ -314,7 +335,8 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     if has_labels {
         quirks.extend([Quirk::Mebibytes, Quirk::Padded, Quirk::SumOfJobs]);
     }
-    Ok(Document { tool, quirks, measurements, ..Document::default() })
+    let measured_at_ms = tests.iter().find_map(|test| test.ended_at_ms);
+    Ok(Document { tool, quirks, measurements, measured_at_ms, ..Document::default() })
 }
 
 fn measurement(test: &FioTest, is_last: bool) -> Measurement {

@@ -130,7 +130,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     if !has_units {
         expect_no_ratios(&measurements)?;
     }
-    Ok(Document { measurements, ..Document::default() })
+    Ok(Document { measurements, is_table: true, ..Document::default() })
 }
 
 /// # Errors

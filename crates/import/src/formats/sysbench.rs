@@ -7,6 +7,7 @@ use rqps_model::{EndedBy, QueryPlan, Series};
 use crate::error::Broken;
 use crate::histogram::Buckets;
 use crate::lines::Lines;
+use crate::mix::Mix;
 use crate::model::{Document, EVENTS, Measurement, QUERIES, Quirk, THOUSAND_ROWS, Value, Work, number};
 use crate::names::TestName;
 
@@ -24,6 +25,10 @@ struct Run {
     started: bool,
     measured: Measurement,
     events: Option<u64>,
+    /// Statements performed: reads, writes, and all.
+    statements: [Option<u64>; 3],
+    /// Whether it prepares data, or deletes them.
+    prepares: bool,
     /// With its line.
     events_per_s: Option<(String, u32)>,
     /// Their rate is as printed.
@@ -74,6 +79,16 @@ const FLAGS: &str = "open_flags";
 const FILES: &str = "files";
 /// What is not printed where it is off.
 const OFF_IF_ABSENT: [&str; 3] = ["fsync_requests", "fsync_end", "fsync_all"];
+
+/// What sysbench says where it prepares data or deletes them.
+const PREPARES: [&str; 6] = [
+    "Creating table ",
+    "Inserting ",
+    "Creating a secondary index ",
+    "Dropping table ",
+    "Creating files for the test",
+    "Removing test files",
+];
 
 /// The settings in a line of a built-in test.
 fn settings_of(line: &str, at: u32) -> Vec<Value> {
@@ -212,6 +227,7 @@ impl Run {
         }
         if !self.started {
             self.started = line.starts_with("Threads started!");
+            self.prepares |= PREPARES.iter().any(|start| line.starts_with(start));
             if let Some(threads) = line.strip_prefix("Number of threads: ") {
                 self.options.threads = threads.trim().parse().ok();
             }
@@ -242,6 +258,10 @@ impl Run {
             inside.map(str::to_owned).ok_or_else(|| Broken::at(at, format!("{key}: no rate in {rest:?}")))
         };
         match key {
+            "read" | "write" | "total" if self.queries.is_none() => {
+                let at = ["read", "write", "total"].iter().position(|name| *name == key);
+                self.statements[at.unwrap_or(0)] = rest.parse().ok();
+            }
             "queries" => self.queries = Some((whole()?, per_second()?, at)),
             "transactions" => {
                 self.push("transactions", "", &whole()?.to_string(), at);
@@ -353,7 +373,8 @@ impl Run {
 
 /// Adds a run to the document. One that breaks off is an error: its figures would cover an unknown part.
 fn finish(run: Option<Run>, line: u32, document: &mut Document) -> Result<(), Broken> {
-    let Some(mut run) = run else { return Ok(()) };
+    // What only prepares, or cleans up, measures nothing.
+    let Some(mut run) = run.filter(|run| run.started || !run.prepares) else { return Ok(()) };
     let missing = |what: &str| {
         Broken::at(line, format!("the run of sysbench ends without `{what}`: the file is cut off"))
     };
@@ -386,6 +407,14 @@ fn finish(run: Option<Run>, line: u32, document: &mut Document) -> Result<(), Br
     }
     (measured.range, measured.script) = (options.range, options.script.clone());
     measured.clients = options.threads;
+    let errors = measured.retries.get("ignored").copied().unwrap_or(0);
+    if let [Some(reads), Some(writes), Some(all)] = run.statements
+        && events > 0
+    {
+        let [reads, writes, all, failed] =
+            [reads, writes, all, errors].map(|count| count as f64 / events as f64);
+        measured.mix = Some(Mix { reads, writes, all, failed });
+    }
     measured.work = Some(Work {
         ended_by: if options.time_s == Some(0) { EndedBy::Work } else { EndedBy::Time },
         warmup_us: options.warmup_s.map(|s| s.saturating_mul(1_000_000)),

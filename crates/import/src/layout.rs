@@ -1,0 +1,133 @@
+//! Directories that tell tests and clients: above files whose names tell no test, those whose files are of other kinds
+//! of tests, as the files themselves say, and those called after the clients that their files tell.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use crate::formats::Format;
+use crate::loaded::Loaded;
+use crate::mix::Mix;
+use crate::names::TestName;
+use crate::path_classes::is_repeat_label;
+use crate::paths::test_of_path;
+
+/// What directories tell of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Layout {
+    /// Its path without the directories that tell its test or clients.
+    pub within: PathBuf,
+    pub test: Option<String>,
+}
+
+/// Directories above a file that are looked at.
+const LEVELS: usize = 6;
+/// How sysbench calls its tests.
+const TESTS: [&str; 3] = ["oltp_", "select_random_", "bulk_insert"];
+
+/// A file whose name tells no test.
+struct Unnamed<'a> {
+    arm: Option<&'a str>,
+    path: &'a Path,
+    /// Names of its directories, the nearest first.
+    above: Vec<String>,
+    mix: Option<Mix>,
+    clients: Option<u32>,
+}
+
+/// The layout of each file.
+pub fn of(loaded: &[Loaded]) -> Vec<Layout> {
+    let unnamed: Vec<Unnamed> = loaded.iter().filter_map(unnamed).collect();
+    let is =
+        |level: &usize, of: fn(&[&Unnamed], usize) -> bool| of(&unnamed.iter().collect::<Vec<_>>(), *level);
+    let of_clients: Vec<usize> = (0..LEVELS).filter(|level| is(level, are_clients)).collect();
+    let is_test = |level: &usize| !of_clients.contains(level) && are_tests(&unnamed, *level);
+    let of_tests: Vec<usize> = (0..LEVELS).filter(is_test).collect();
+    // What belongs to a result, such as figures of the host, is in its directory.
+    let mut directories: HashMap<(Option<&str>, &Path), &Unnamed> = HashMap::new();
+    for one in &unnamed {
+        directories.insert((one.arm, one.path.parent().unwrap_or(Path::new(""))), one);
+    }
+    let layout = |one: &Loaded| {
+        let within = one.given.within();
+        let directory = within.parent().unwrap_or(Path::new(""));
+        let Some(known) = directories.get(&(one.given.arm.as_deref(), directory)) else {
+            return Layout { within: within.to_owned(), test: None };
+        };
+        let names = of_tests.iter().rev().filter_map(|level| known.above.get(*level).cloned());
+        let test = names.collect::<Vec<_>>().join(".");
+        let parts: Vec<_> = directory.components().collect();
+        let is_kept = |at: &usize| {
+            let level = parts.len() - 1 - at;
+            !(of_tests.contains(&level) || of_clients.contains(&level))
+        };
+        let kept: PathBuf = (0..parts.len()).filter(is_kept).map(|at| parts[at]).collect();
+        let name = within.file_name().unwrap_or_default();
+        Layout { within: kept.join(name), test: (!test.is_empty()).then_some(test) }
+    };
+    loaded.iter().map(layout).collect()
+}
+
+fn unnamed(one: &Loaded) -> Option<Unnamed<'_>> {
+    let path = one.given.within();
+    let measured = one.document.measurements.first()?;
+    let file = path.file_name()?.to_string_lossy();
+    let is_default = || test_of_path(path, one.format, false) == one.format.key();
+    let is_unnamed = one.format == Format::Sysbench && TestName::of_file(&file).is_none() && is_default();
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    is_unnamed.then(|| Unnamed {
+        arm: one.given.arm.as_deref(),
+        path,
+        above: path.ancestors().skip(1).take(LEVELS).map_while(name).collect(),
+        mix: measured.mix,
+        clients: measured.clients,
+    })
+}
+
+/// Whether all directories of a level are called after the clients of their files, of which there are several numbers:
+/// `c16`, `threads_16`.
+fn are_clients(all: &[&Unnamed], level: usize) -> bool {
+    let told = |one: &&Unnamed| {
+        let name = one.above.get(level)?;
+        let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_told = name[word.len()..].parse().ok() == one.clients && one.clients.is_some();
+        is_told.then(|| (word.to_owned(), one.clients))
+    };
+    let told: Option<BTreeSet<_>> = all.iter().map(told).collect();
+    told.is_some_and(|told| {
+        told.len() > 1 && told.iter().map(|(word, _)| word).collect::<BTreeSet<_>>().len() == 1
+    })
+}
+
+/// Whether the directories of a level are tests: each has files of one kind of test, and they are of several kinds, are
+/// called after tests, or are the same on several arms that the user named.
+fn are_tests(all: &[Unnamed], level: usize) -> bool {
+    let mut of_arm: BTreeMap<Option<&str>, BTreeMap<&str, Vec<Option<Mix>>>> = BTreeMap::new();
+    for one in all {
+        let Some(name) = one.above.get(level) else { return false };
+        of_arm.entry(one.arm).or_default().entry(name).or_default().push(one.mix);
+    }
+    let differ = |one: &Option<Mix>, other: &Option<Mix>| {
+        one.zip(*other).is_some_and(|(one, other)| one.differs_from(&other))
+    };
+    let is_of_one_kind = |mixes: &Vec<Option<Mix>>| mixes.iter().all(|mix| !differ(mix, &mixes[0]));
+    if !of_arm.values().flat_map(BTreeMap::values).all(is_of_one_kind) {
+        return false;
+    }
+    let have_several_kinds = |of_name: &BTreeMap<&str, Vec<Option<Mix>>>| {
+        let mixes: Vec<Option<Mix>> = of_name.values().map(|mixes| mixes[0]).collect();
+        mixes.iter().any(|mix| differ(mix, &mixes[0]))
+    };
+    let is_called = |name: &&str| {
+        let name = name.replace('-', "_");
+        TESTS.iter().any(|start| name.starts_with(start))
+    };
+    let are_called = |of_name: &BTreeMap<&str, Vec<Option<Mix>>>| of_name.keys().all(is_called);
+    let is_word = |name: &&str| !is_repeat_label(name);
+    let words = |of_name: &BTreeMap<&str, Vec<Option<Mix>>>| -> BTreeSet<String> {
+        of_name.keys().filter(|name| is_word(name)).map(|name| (*name).to_owned()).collect()
+    };
+    let named: Vec<BTreeSet<String>> =
+        of_arm.iter().filter(|(arm, _)| arm.is_some()).map(|(_, of_name)| words(of_name)).collect();
+    let are_on_all = named.len() > 1 && named[0].len() > 1 && named.iter().all(|words| *words == named[0]);
+    of_arm.values().any(have_several_kinds) || of_arm.values().all(are_called) || are_on_all
+}
