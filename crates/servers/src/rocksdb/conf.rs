@@ -11,6 +11,10 @@ pub(crate) const TABLE: &str = "block_based_table_factory.";
 /// Options that name directories.
 const PLACES: [&str; 4] = ["wal_dir", "db_log_dir", "db_paths", "cf_paths"];
 
+/// In every `OPTIONS` file that RocksDB writes. Passed on, it would take tables back to their defaults where RocksDB,
+/// which takes options in no certain order, came to it after [`TABLE`].
+const BLOCK_BASED: (&str, &str) = ("table_factory", "BlockBasedTable");
+
 const INCLUDE: &str = "!include";
 
 /// Parses one line of a file.
@@ -51,6 +55,9 @@ pub(crate) fn parse_line(section: &mut String, line: &str) -> Result<Line, Strin
                 "rqps places the files of a database itself, so `{name}` cannot be set: remove it"
             )),
         };
+    }
+    if (name, value.trim()) == BLOCK_BASED {
+        return Ok(Line::Empty);
     }
     let annotation = comment.map(|comment| annotation(comment, is_version, |value| !value.is_empty()));
     Ok(Line::Option(Setting {
@@ -97,6 +104,7 @@ mod tests {
         parse_line(&mut section, "[CFOptions \"default\"]").unwrap();
         let option = parsed(&mut section, "  compression_opts={level=3;window_bits=-14;}");
         assert_eq!(option, ("compression_opts".to_owned(), "{level=3;window_bits=-14;}".to_owned()));
+        assert_eq!(parse_line(&mut section, "  table_factory=BlockBasedTable"), Ok(Line::Empty));
         parse_line(&mut section, "[TableOptions/BlockBasedTable \"default\"]").unwrap();
         let option = parsed(&mut section, "block_size=8192 # two pages");
         assert_eq!(option, ("block_based_table_factory.block_size".to_owned(), "8192".to_owned()));
