@@ -17,6 +17,7 @@ mod parts;
 #[cfg(feature = "png")]
 mod png;
 mod ratio;
+mod ratio_parts;
 mod scale;
 mod svg;
 mod text;

@@ -5,9 +5,13 @@
 //! does not squeeze the others.
 
 use crate::legend::{Legend, Sample};
-use crate::marks::{self, Mark, RatioPoint, Shape, counted};
+use crate::marks::{self, Mark, RatioPoint, Shape};
 use crate::palette::Theme;
-use crate::ratio::{FIGURES, ROWS_OF_TWO_AXES, RatioRow, WIDTH_OF_LABELS_BESIDE, arrow, whisker};
+use crate::ratio::RatioRow;
+use crate::ratio_parts::{
+    DrawnPoint, FIGURES, ROWS_OF_TWO_AXES, RatioAxis, WIDTH_OF_LABELS_BESIDE, arrow, draw_label, marks_of,
+    whisker,
+};
 use crate::scale::Log;
 use crate::svg::{PADDING, Svg};
 use crate::text::{self, LABEL, SMALL};
@@ -126,12 +130,8 @@ impl OverviewChart {
     }
 
     fn description(&self) -> String {
-        let marks_of = |arm: usize| {
-            let points = self.rows().flat_map(move |row| self.points(row));
-            counted(points.filter(move |(other, _)| *other == arm).map(|(_, point)| point.mark))
-        };
         let in_words = |(arm, name): (usize, &String)| match self.is_judged() {
-            true => format!("{name}: {}", marks_of(arm)),
+            true => format!("{name}: {}", marks_of(self.rows(), arm, self.arms.len())),
             false => name.clone(),
         };
         let arms: Vec<String> = self.arms.iter().enumerate().map(in_words).collect();
@@ -169,31 +169,18 @@ impl OverviewChart {
     fn draw_axis(&self, svg: &mut Svg, layout: &Layout) {
         let colours = svg.colours;
         let Layout { axis, top, bottom, .. } = layout;
-        let (left, right) = axis.place;
-        let has_top_axis = self.rows().count() >= ROWS_OF_TWO_AXES;
-        let ends =
-            if self.lower_is_better { ["← better", "worse →"] } else { ["← worse", "better →"] };
-        let ends_y = top - 5.0 - if has_top_axis { 14.0 } else { 0.0 };
-        svg.label(left, ends_y, "start").content(ends[0]);
-        svg.label(right, ends_y, "end").content(ends[1]);
-        svg.tag("g").a("class", "axis").begin();
-        for tick in axis.ratio_ticks(34.0) {
-            let (stroke, thickness) = match tick.value == 1.0 {
-                true => (colours.foreground(), 1.4),
-                false => (colours.grid(), 1.0),
-            };
-            let end = bottom + 4.0;
-            svg.line((tick.at, *top), (tick.at, end), &stroke).n("stroke-width", thickness).end();
-            svg.label(tick.at, bottom + 16.0, "middle").content(&tick.label);
-            if has_top_axis {
-                svg.label(tick.at, top - 5.0, "middle").content(&tick.label);
-            }
+        RatioAxis {
+            scale: axis,
+            top: *top,
+            bottom: *bottom,
+            label: &self.axis,
+            lower_is_better: self.lower_is_better,
+            rows: self.rows().count(),
+            distance: 34.0,
+            stroke_of_one: (&colours.foreground(), Some(1.4)),
+            stroke: (&colours.grid(), Some(1.0)),
         }
-        svg.close("g");
-        let shown = text::shorten(&self.axis, SMALL, svg.width - 2.0 * PADDING);
-        let half = text::width(&shown, SMALL) / 2.0;
-        let middle = axis.at(1.0).clamp(PADDING + half, (svg.width - PADDING - half).max(PADDING + half));
-        svg.caption(middle, bottom + 31.0, "middle").shortened(&shown, &self.axis);
+        .draw(svg);
     }
 
     /// Draws a group's title and rows below `top` and returns their lower end.
@@ -227,20 +214,8 @@ impl OverviewChart {
         let above = if layout.labels.is_some() { 0.0 } else { ABOVE };
         let lanes = layout.row - above;
         let middle = top + if above > 0.0 { above / 2.0 + 1.0 } else { lanes / 2.0 };
-        if let Some(href) = &row.href {
-            svg.tag("a").a("href", href).begin();
-        }
         let width_max = layout.labels.map_or(svg.width - 2.0 * PADDING, |labels| labels - 10.0);
-        let shown = text::shorten(&row.label, LABEL, width_max);
-        let edge = colours.background();
-        svg.text(PADDING, middle + LABEL * 0.36, "start", LABEL, &colours.foreground())
-            .some("stroke", (above > 0.0).then_some(&*edge))
-            .some("stroke-width", (above > 0.0).then_some("3"))
-            .some("paint-order", (above > 0.0).then_some("stroke"))
-            .shortened(&shown, &row.label);
-        if row.href.is_some() {
-            svg.close("a");
-        }
+        draw_label(svg, row, middle, width_max, layout.labels.is_none());
         let inset = above + (lanes - layout.lane * self.arms.len().max(1) as f64) / 2.0;
         for (arm, point) in self.points(row) {
             let y = top + inset + layout.lane * (arm as f64 + 0.5);
@@ -277,19 +252,18 @@ impl OverviewChart {
             true if self.shows_marks() => point.mark.path(x, y, 4.0),
             true => Shape::for_arm(number).path(x, y, 3.2),
         };
-        let is_hollow = self.is_judged() && point.mark.is_hollow();
-        let fill = if is_hollow { colours.background() } else { colour.clone() };
-        svg.tag("path")
-            .a("class", &format!("mark {}", point.mark.word()))
-            .a("data-arm", &number.to_string())
-            .a("d", &outline)
-            .a("fill", &fill)
-            .a("stroke", &colour)
-            .titled(&format!("{}, {}: {}", row.label, self.arms[arm], point.in_words()));
-        if self.arms.len() == 1 {
-            let x = axis.place.1 + FIGURES;
-            svg.caption(x, y + SMALL * 0.36, "end").a("class", "figure").content(&point.figure());
+        DrawnPoint {
+            row,
+            point,
+            arm: &self.arms[arm],
+            arm_number: number,
+            outline: &outline,
+            colour: &colour,
+            is_hollow: self.is_judged() && point.mark.is_hollow(),
+            y,
+            figure_end: (self.arms.len() == 1).then_some(axis.place.1 + FIGURES),
         }
+        .draw(svg);
     }
 
     /// Draws the captions below `top` and returns their lower end.

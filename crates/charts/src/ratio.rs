@@ -4,18 +4,16 @@
 //! ratios and intervals.
 
 use crate::legend::{Legend, Sample};
-use crate::marks::{self, Mark, RatioPoint, counted};
+use crate::marks::{self, Mark, RatioPoint};
 use crate::palette::{Colours, Theme, dash};
+use crate::ratio_parts::{
+    DrawnPoint, FIGURES, ROWS_OF_TWO_AXES, RatioAxis, WIDTH_OF_LABELS_BESIDE, arrow, draw_label, marks_of,
+    whisker,
+};
 use crate::scale::{Log, ratio_label};
-use crate::svg::{PADDING, Svg, number};
+use crate::svg::{PADDING, Svg};
 use crate::text::{self, LABEL, SMALL};
 
-/// Charts with at least this many rows have axis labels above the plot too.
-pub(crate) const ROWS_OF_TWO_AXES: usize = 12;
-/// Narrower charts, as on a phone, have row labels above the lanes, not shortened.
-pub(crate) const WIDTH_OF_LABELS_BESIDE: f64 = 480.0;
-/// Width of the column of figures.
-pub(crate) const FIGURES: f64 = 44.0;
 /// With more arms, lanes are too low for a figure each.
 const ARMS_WITH_FIGURES: usize = 3;
 
@@ -69,7 +67,7 @@ impl RatioChart {
         let top = self.legend_of_arms().draw(&mut svg, top, width);
         let top = self.legend_of_marks(svg.colours).draw(&mut svg, top, width);
         let layout = self.layout(top, width);
-        self.draw_axis(&mut svg, &layout, width);
+        self.draw_axis(&mut svg, &layout);
         svg.tag("g").a("class", "rows").begin();
         for (number, row) in self.rows.iter().enumerate() {
             self.draw_row(&mut svg, &layout, number, row, width);
@@ -88,12 +86,9 @@ impl RatioChart {
     }
 
     fn description(&self) -> String {
-        let marks_of = |arm: usize| {
-            let marks = self.rows.iter().flat_map(move |row| self.points(row));
-            counted(marks.filter(move |(other, _)| *other == arm).map(|(_, point)| point.mark))
-        };
         let arms = self.arms.iter().enumerate();
-        let arms: Vec<String> = arms.map(|(arm, name)| format!("{name}: {}", marks_of(arm))).collect();
+        let marks = |arm: usize| marks_of(self.rows.iter(), arm, self.arms.len());
+        let arms: Vec<String> = arms.map(|(arm, name)| format!("{name}: {}", marks(arm))).collect();
         let band = self.drawn_band().map(|(low, high)| {
             format!(" Base against itself (A/A) stays within {} to {}.", ratio_label(low), ratio_label(high))
         });
@@ -167,10 +162,9 @@ impl RatioChart {
         Layout { axis, top, row, heading, lane, labels, has_figures, bottom }
     }
 
-    fn draw_axis(&self, svg: &mut Svg, layout: &Layout, width: f64) {
+    fn draw_axis(&self, svg: &mut Svg, layout: &Layout) {
         let colours = svg.colours;
         let Layout { axis, top, bottom, .. } = layout;
-        let (left, right) = axis.place;
         if let Some((low, high)) = self.drawn_band() {
             let (from, to) = (axis.at(low), axis.at(high));
             let title = format!("base against itself (A/A): {} to {}", ratio_label(low), ratio_label(high));
@@ -183,26 +177,18 @@ impl RatioChart {
                 .a("fill", &colours.band())
                 .titled(&title);
         }
-        let ends =
-            if self.lower_is_better { ["← better", "worse →"] } else { ["← worse", "better →"] };
-        let has_top_axis = self.rows.len() >= ROWS_OF_TWO_AXES;
-        let ends_y = top - 5.0 - if has_top_axis { 14.0 } else { 0.0 };
-        svg.label(left, ends_y, "start").content(ends[0]);
-        svg.label(right, ends_y, "end").content(ends[1]);
-        svg.tag("g").a("class", "axis").begin();
-        for tick in axis.ratio_ticks(46.0) {
-            let stroke = if tick.value == 1.0 { colours.muted() } else { colours.grid() };
-            svg.line((tick.at, *top), (tick.at, bottom + 4.0), &stroke).end();
-            svg.label(tick.at, bottom + 16.0, "middle").content(&tick.label);
-            if has_top_axis {
-                svg.label(tick.at, top - 5.0, "middle").content(&tick.label);
-            }
+        RatioAxis {
+            scale: axis,
+            top: *top,
+            bottom: *bottom,
+            label: &self.axis,
+            lower_is_better: self.lower_is_better,
+            rows: self.rows.len(),
+            distance: 46.0,
+            stroke_of_one: (&colours.muted(), None),
+            stroke: (&colours.grid(), None),
         }
-        svg.close("g");
-        let shown = text::shorten(&self.axis, SMALL, width - 2.0 * PADDING);
-        let half = text::width(&shown, SMALL) / 2.0;
-        let middle = axis.at(1.0).clamp(PADDING + half, (width - PADDING - half).max(PADDING + half));
-        svg.caption(middle, bottom + 31.0, "middle").shortened(&shown, &self.axis);
+        .draw(svg);
     }
 
     fn draw_row(&self, svg: &mut Svg, layout: &Layout, number: usize, row: &RatioRow, width: f64) {
@@ -214,19 +200,8 @@ impl RatioChart {
         if number > 0 && self.arms.len() > 1 {
             svg.line((PADDING, top), (width - PADDING, top), &colours.grid()).n("stroke-width", 0.7).end();
         }
-        if let Some(href) = &row.href {
-            svg.tag("a").a("href", href).begin();
-        }
         let width_max = if is_above { width - 2.0 * PADDING } else { layout.labels - 10.0 };
-        let shown = text::shorten(&row.label, LABEL, width_max);
-        svg.text(PADDING, middle + LABEL * 0.36, "start", LABEL, &colours.foreground())
-            .some("stroke", is_above.then(|| colours.background()).as_deref())
-            .some("stroke-width", is_above.then_some("3"))
-            .some("paint-order", is_above.then_some("stroke"))
-            .shortened(&shown, &row.label);
-        if row.href.is_some() {
-            svg.close("a");
-        }
+        draw_label(svg, row, middle, width_max, is_above);
         let lanes = layout.row - layout.heading;
         let inset = layout.heading + (lanes - layout.lane * self.arms.len().max(1) as f64) / 2.0;
         for (arm, point) in self.points(row) {
@@ -277,38 +252,17 @@ impl RatioChart {
             true => point.mark.path(x, y, radius),
             false => arrow(x, y, radius, point.ratio > 1.0),
         };
-        let fill = if point.mark.is_hollow() { colours.background() } else { colour.clone() };
-        let title = format!("{}, {}: {}", row.label, self.arms[arm], point.in_words());
-        svg.tag("path")
-            .a("class", &format!("mark {}", point.mark.word()))
-            .a("data-arm", &arm_number.to_string())
-            .a("d", &outline)
-            .a("fill", &fill)
-            .a("stroke", &colour)
-            .titled(&title);
-        if layout.has_figures {
-            let x = layout.axis.place.1 + FIGURES;
-            svg.caption(x, y + SMALL * 0.36, "end").a("class", "figure").content(&point.figure());
+        DrawnPoint {
+            row,
+            point,
+            arm: &self.arms[arm],
+            arm_number,
+            outline: &outline,
+            colour: &colour,
+            is_hollow: point.mark.is_hollow(),
+            y,
+            figure_end: layout.has_figures.then_some(layout.axis.place.1 + FIGURES),
         }
+        .draw(svg);
     }
-}
-
-/// A line over the interval, and a bar of this height at each end that is on the axis.
-pub(crate) fn whisker(axis: &Log, point: &RatioPoint, (y, bar): (f64, f64)) -> (String, String) {
-    let (from, to) = (axis.at(point.low), axis.at(point.high));
-    let line = format!("M{},{}H{}", number(from), number(y), number(to));
-    let mut bars = String::new();
-    for (value, x) in [(point.low, from), (point.high, to)] {
-        if axis.contains(value) {
-            bars.push_str(&format!("M{},{}v{}", number(x), number(y - bar / 2.0), number(bar)));
-        }
-    }
-    (line, bars)
-}
-
-/// A triangle at the end of the axis that points outwards.
-pub(crate) fn arrow(x: f64, y: f64, radius: f64, is_right: bool) -> String {
-    let back = if is_right { -2.0 * radius } else { 2.0 * radius };
-    let (up, down) = (number(y - radius), number(y + radius));
-    format!("M{},{}L{},{up}L{},{down}z", number(x), number(y), number(x + back), number(x + back))
 }

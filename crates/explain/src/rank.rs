@@ -11,7 +11,7 @@ use crate::decompose::time_per_op;
 use crate::mechanisms::Suspects;
 use crate::merge::merge_all;
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, PartName, Word};
-use crate::time::{find_part, share_of, unsteady_wait};
+use crate::time::{MOST, find_part, share_of, unsteady_wait};
 use crate::words;
 use rqps_stats::{Detector, Metric};
 
@@ -19,8 +19,6 @@ use rqps_stats::{Detector, Metric};
 const UNSIZED: f64 = 0.25;
 /// Minimum share of the change that is reported as unexplained.
 const LEFT_OVER: f64 = 0.4;
-/// From this share of the change on, waiting that was measured leads, whatever may be unseen.
-const MOST: f64 = 0.5;
 /// A longer wait that the arms' settings account for comes before the host from this share of the host's weight on.
 const LEADING_WAIT: f64 = 0.5;
 
@@ -63,7 +61,7 @@ fn rank(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
     }
 }
 
-/// Whether waiting of a kind that was measured makes up most of the change.
+/// Whether waiting of a kind that was measured makes up most of the change: it leads then, whatever may be unseen.
 fn is_wait_for_most(finding: &Finding) -> bool {
     let is_measured =
         matches!(finding.word, Word::MoreWaiting | Word::LessWaiting) && finding.cause != Cause::Waiting;

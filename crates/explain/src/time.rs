@@ -16,8 +16,8 @@ const SHARE_MIN: f64 = 0.02;
 /// The client's CPU time moved with the server's if its relative change is at least this share of the
 /// server's.
 const CLIENT_ALONG: f64 = 0.5;
-/// A kind of waiting is named as the cause if it makes up this share of the change in waiting.
-const MOST: f64 = 0.5;
+/// From this share of a change on, one kind of waiting is most of it and named as the cause.
+pub(crate) const MOST: f64 = 0.5;
 /// Below this relative change of the time per operation, shares of it are meaningless.
 const CHANGE_MIN: f64 = 0.01;
 

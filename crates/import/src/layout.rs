@@ -37,9 +37,7 @@ struct Unnamed<'a> {
 /// The layout of each file.
 pub fn of(loaded: &[Loaded]) -> Vec<Layout> {
     let unnamed: Vec<Unnamed> = loaded.iter().filter_map(unnamed).collect();
-    let is =
-        |level: &usize, of: fn(&[&Unnamed], usize) -> bool| of(&unnamed.iter().collect::<Vec<_>>(), *level);
-    let of_clients: Vec<usize> = (0..LEVELS).filter(|level| is(level, are_clients)).collect();
+    let of_clients: Vec<usize> = (0..LEVELS).filter(|level| are_clients(&unnamed, *level)).collect();
     let is_test = |level: &usize| !of_clients.contains(level) && are_tests(&unnamed, *level);
     let of_tests: Vec<usize> = (0..LEVELS).filter(is_test).collect();
     // What belongs to a result, such as figures of the host, is in its directory.
@@ -85,8 +83,8 @@ fn unnamed(one: &Loaded) -> Option<Unnamed<'_>> {
 
 /// Whether all directories of a level are called after the clients of their files, of which there are several numbers:
 /// `c16`, `threads_16`.
-fn are_clients(all: &[&Unnamed], level: usize) -> bool {
-    let told = |one: &&Unnamed| {
+fn are_clients(all: &[Unnamed], level: usize) -> bool {
+    let told = |one: &Unnamed| {
         let name = one.above.get(level)?;
         let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let is_told = name[word.len()..].parse().ok() == one.clients && one.clients.is_some();

@@ -1,5 +1,6 @@
 //! Verdicts on one arm, one line per test, for the table of verdicts, headlines and the gate's outputs.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -31,8 +32,8 @@ pub(crate) struct Judged<'a> {
     pub verdicts: RunVerdicts,
     /// Index of base in the run's arms.
     pub base: usize,
-    /// Changes from version to version, where there are three.
-    pub versions: Vec<VersionRow>,
+    /// See [`Judged::versions`]; most readers do not ask for them.
+    versions: OnceCell<Vec<VersionRow>>,
     /// Background writes by arm and step, and by block the slowest of its windows.
     background: BTreeMap<(usize, String), BTreeMap<u32, Background>>,
     /// Arms and steps that start from another state than base, in a sentence.
@@ -93,9 +94,17 @@ impl<'a> Judged<'a> {
                 }
             }
         }
-        let comparable = |test: &str, arms| missed_rates(&background, test, arms).is_none();
-        let versions = version_rows(run, &verdicts, &comparable)?;
-        Ok(Some(Self { run, verdicts, base, versions, background, unlike }))
+        Ok(Some(Self { run, verdicts, base, versions: OnceCell::new(), background, unlike }))
+    }
+
+    /// Changes from version to version, where there are three.
+    pub fn versions(&self) -> Result<&[VersionRow]> {
+        if let Some(rows) = self.versions.get() {
+            return Ok(rows);
+        }
+        let comparable = |test: &str, arms| missed_rates(&self.background, test, arms).is_none();
+        let rows = version_rows(self.run, &self.verdicts, &comparable)?;
+        Ok(self.versions.get_or_init(|| rows))
     }
 
     /// Whether any cost was measured.

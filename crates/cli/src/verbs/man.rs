@@ -10,11 +10,15 @@ use std::process::ExitCode;
 pub fn run(directory: &Path) -> anyhow::Result<ExitCode> {
     let failed = || format!("cannot write manual pages to {}", directory.display());
     std::fs::create_dir_all(directory).with_context(failed)?;
-    let mut command = Cli::whole_command().disable_help_subcommand(true);
-    command.build();
-    clap_mangen::generate_to(with_synopsis(command), directory).with_context(failed)?;
+    clap_mangen::generate_to(with_synopsis(built()), directory).with_context(failed)?;
     out::message(&format!("manual pages: man -l {}", directory.join("rqps.1").display()));
     Ok(ExitCode::SUCCESS)
+}
+
+fn built() -> Command {
+    let mut command = Cli::whole_command().disable_help_subcommand(true);
+    command.build();
+    command
 }
 
 /// The synopsis as in the help, with the names of values; of a command's own it would have names of options only.
@@ -30,9 +34,7 @@ mod tests {
 
     #[test]
     fn the_synopsis_is_the_usage() {
-        let mut command = Cli::whole_command().disable_help_subcommand(true);
-        command.build();
-        let command = with_synopsis(command);
+        let command = with_synopsis(built());
         let page = |command: &Command| {
             let mut page = Vec::new();
             clap_mangen::Man::new(command.clone()).render(&mut page).unwrap();

@@ -90,7 +90,7 @@ pub(super) fn markdown(
             tables.map(|table| Block::Table(Table { warnings: Some(warnings.clone()), ..table })).collect();
         document.push(Block::Fold(format!("All verdicts on {label}"), tables));
     }
-    document.extend(judged.versions.iter().map(|row| arrivals::block(judged, row)));
+    document.extend(judged.versions()?.iter().map(|row| arrivals::block(judged, row)));
     if !arms.is_empty() {
         document.push(Block::Text("How far to trust these verdicts:".to_owned()));
         document.push(trust::items(judged));

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 use rqps_charts::{OverviewChart, OverviewGroup, RatioRow, Theme};
-use rqps_model::{Dbms, Family, grouped};
+use rqps_model::Family;
 use rqps_stats::Detector;
 use rqps_store::{Arm, counted};
 
@@ -11,6 +11,7 @@ use super::{Page, WIDTH_NARROW, drawn_twice, ratios, summary};
 use crate::comparison::{ComparedArm, TestStep};
 use crate::families::toolchain;
 use crate::number;
+use crate::tables::conditions;
 use crate::words;
 
 /// Width on half a page, and of a file.
@@ -142,14 +143,7 @@ fn work(page: &Page<'_>) -> String {
     let meta = &page.run.meta;
     let mut parts = vec![meta.workload_title.clone()];
     parts.extend((meta.clients > 0).then(|| counted(meta.clients as usize, words::client_noun(page.run))));
-    parts.extend((meta.tables > 0).then(|| {
-        let is_library = page.comparison.base.arm.dbms.parse().is_ok_and(|dbms: Dbms| !dbms.speaks_sql());
-        let rows = grouped(meta.rows_per_table * u64::from(meta.tables), ',');
-        match is_library {
-            true => format!("{rows} keys"),
-            false => format!("{rows} rows in {}", counted(meta.tables as usize, "table")),
-        }
-    }));
+    parts.extend((meta.tables > 0).then(|| conditions::rows(page.run, page.comparison.base.arm)));
     format!("{}.", parts.join(", "))
 }
 

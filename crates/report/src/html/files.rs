@@ -35,7 +35,7 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
         chart.rows.iter_mut().for_each(|row| row.href = None);
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
-    for chart in versions::all(&page) {
+    for chart in versions::all(&page)? {
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
     for step in &page.steps {

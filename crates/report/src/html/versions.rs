@@ -21,7 +21,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
     let Some(judged) = &page.judged else {
         return Ok(None);
     };
-    let rows = &judged.versions;
+    let rows = judged.versions()?;
     if rows.is_empty() {
         return Ok(None);
     }
@@ -42,11 +42,12 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
 }
 
 /// The charts of all series of versions.
-pub(super) fn all(page: &Page<'_>) -> Vec<VersionChart> {
+pub(super) fn all(page: &Page<'_>) -> Result<Vec<VersionChart>> {
     let Some(judged) = &page.judged else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    judged.versions.iter().enumerate().flat_map(|(number, row)| charts(page, judged, row, number)).collect()
+    let rows = judged.versions()?.iter().enumerate();
+    Ok(rows.flat_map(|(number, row)| charts(page, judged, row, number)).collect())
 }
 
 /// A chart per group, split if it has many tests.

@@ -19,7 +19,7 @@ use crate::verdict_lines::Judged;
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for judged in Judged::all(comparison)? {
-        blocks.extend(judged.versions.iter().map(|row| block(&judged, row)));
+        blocks.extend(judged.versions()?.iter().map(|row| block(&judged, row)));
     }
     Ok(blocks)
 }

@@ -52,6 +52,20 @@ pub(crate) fn blocks(run: &Run, base: usize) -> Vec<Block> {
     std::iter::once(line).chain(warning).collect()
 }
 
+fn is_library(arm: &Arm) -> bool {
+    arm.dbms.parse().is_ok_and(|dbms: Dbms| !dbms.speaks_sql())
+}
+
+/// All rows of a run: `100,000 rows in 1 table`, or `100,000 keys` in a library.
+pub(crate) fn rows(run: &Run, base: &Arm) -> String {
+    let tables = run.meta.tables;
+    let rows = grouped(run.meta.rows_per_table * u64::from(tables), ',');
+    match is_library(base) {
+        true => format!("{rows} keys"),
+        false => format!("{rows} rows in {}", counted(tables as usize, "table")),
+    }
+}
+
 fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     let meta = &run.meta;
     let tests = run.steps.iter().filter(|step| step.role == Some(Role::Test));
@@ -66,13 +80,8 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     let mut parts = vec![numbers_of(tests.map(|step| step.clients), words::client_noun(run))];
     // A directory has neither rows nor a program.
     if meta.tables > 0 {
-        let rows = grouped(meta.rows_per_table * u64::from(meta.tables), ',');
-        let is_library = base.dbms.parse().is_ok_and(|dbms: Dbms| !dbms.speaks_sql());
-        let (rows, program) = match is_library {
-            true => (format!("{rows} keys"), "library"),
-            false => (format!("{rows} rows in {}", counted(meta.tables as usize, "table")), "server"),
-        };
-        parts.extend([rows, format!("a {program} built by {}", toolchain(family))]);
+        let program = if is_library(base) { "library" } else { "server" };
+        parts.extend([rows(run, base), format!("a {program} built by {}", toolchain(family))]);
     }
     let value_of = |arm: &Arm, name: &str| {
         let setting = arm.settings.iter().find(|setting| setting.name == name)?;

@@ -121,7 +121,7 @@ pub fn site_run(run: &Run, stem: &str) -> Result<(super::SiteFile, SiteRun)> {
     let page = Page { in_site: true, ..Page::new(run, &readings)? };
     let content = run_page(&page)?;
     let file = super::SiteFile { path: format!("runs/{stem}.html"), content };
-    Ok((file, facts(&page, stem)))
+    Ok((file, facts(&page, stem)?))
 }
 
 /// Parts of the page, the most important first.
@@ -174,7 +174,7 @@ fn fitting(parts: &[(&str, &str, Markup)], bytes_max: usize) -> Vec<Markup> {
     parts.iter().map(fits).collect()
 }
 
-fn facts(page: &Page<'_>, stem: &str) -> SiteRun {
+fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
     let run = page.run;
     let mut versions: Vec<String> = Vec::new();
     for arm in &run.arms {
@@ -211,9 +211,9 @@ fn facts(page: &Page<'_>, stem: &str) -> SiteRun {
         sentences.extend(pairs.map(|pair| rates_headline::sentence(&pair, &page.steps)));
         headline = sentences.last().map(|last| (0, last.clone()));
     }
-    let tests = tests(page);
+    let tests = tests(page)?;
     let has_results = tests.iter().flat_map(|test| &test.results).any(|result| result.rate.is_some());
-    SiteRun {
+    Ok(SiteRun {
         stem: stem.to_owned(),
         name: run.folder.name(),
         label: run.folder.label(),
@@ -229,7 +229,7 @@ fn facts(page: &Page<'_>, stem: &str) -> SiteRun {
         rates: if counts.iter().any(|(_, count)| *count > 0) { counts.to_vec() } else { Vec::new() },
         changes,
         tests,
-    }
+    })
 }
 
 /// A run whose rqps was killed says that it is running.
@@ -242,8 +242,8 @@ fn unfinished(run: &Run) -> Option<&'static str> {
     }
 }
 
-fn tests(page: &Page<'_>) -> Vec<TestOfRun> {
-    let rows = page.judged.as_ref().map_or(&[][..], |judged| &judged.versions);
+fn tests(page: &Page<'_>) -> Result<Vec<TestOfRun>> {
+    let rows = page.judged.as_ref().map_or(Ok(&[][..]), |judged| judged.versions())?;
     let arrivals = |test: &str| {
         let mut found = Vec::new();
         for row in rows {
@@ -269,7 +269,7 @@ fn tests(page: &Page<'_>) -> Vec<TestOfRun> {
     for test in tests.iter_mut().filter(|_| rows.is_empty()) {
         test.arrivals = test.results.iter().filter_map(arrival_between).collect();
     }
-    tests
+    Ok(tests)
 }
 
 /// `16.4: rate 0.85 of that of 16.3`: a change between two versions of one config.
