@@ -1,7 +1,8 @@
 //! Runs axe-core, an accessibility checker. It is installed from the npm registry, pinned by
 //! `package-lock.json`, once per target directory.
 
-use std::path::{Path, PathBuf};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -20,23 +21,27 @@ pub fn findings(browser: &mut Chromium) -> Vec<String> {
     found.as_array().expect("axe returns a list").iter().map(describe).collect()
 }
 
+/// Tests are processes that run at the same time: each sees a whole installation, or none and makes its own, of which
+/// the first stays.
 fn script() -> String {
-    let home = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("axe");
+    let shared = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
-    std::fs::create_dir_all(&home).unwrap();
-    let lock = std::fs::read(here.join("package-lock.json")).unwrap();
-    let script = home.join("node_modules/axe-core/axe.min.js");
-    let is_pinned = std::fs::read(home.join("package-lock.json")).is_ok_and(|known| known == lock);
-    if !is_pinned || !script.exists() {
+    let mut pinned = DefaultHasher::new();
+    std::fs::read(here.join("package-lock.json")).unwrap().hash(&mut pinned);
+    let home = shared.join(format!("axe-{:016x}", pinned.finish()));
+    if !home.exists() {
+        let own = tempfile::tempdir_in(shared).unwrap();
         for file in ["package.json", "package-lock.json"] {
-            std::fs::copy(here.join(file), home.join(file)).unwrap();
+            std::fs::copy(here.join(file), own.path().join(file)).unwrap();
         }
         let npm = Command::new("npm")
             .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(&home)
+            .current_dir(own.path())
             .output()
             .expect("npm is here: tools/debian-packages installs it");
         assert!(npm.status.success(), "npm ci: {}", String::from_utf8_lossy(&npm.stderr));
+        let installed = std::fs::rename(own.path(), &home);
+        assert!(installed.is_ok() || home.exists(), "{}: {installed:?}", home.display());
     }
-    std::fs::read_to_string(script).unwrap()
+    std::fs::read_to_string(home.join("node_modules/axe-core/axe.min.js")).unwrap()
 }
