@@ -202,7 +202,7 @@ fn failed_users(assembled: &Assembled) -> Vec<Doubt> {
         let text = format!(
             "{most}{of} virtual users failed (FINISHED FAILED in {}; {}): the rate is that of fewer clients",
             assembled.sources[worst.source].path,
-            counted(found.len(), "such result")
+            counted(found.len(), "result with failures")
         );
         let repeat = Some(worst.repeat).filter(|_| found.len() == 1);
         Some(Doubt { arm, steps: vec![step], repeat, text })

@@ -131,12 +131,14 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     render(&document, options.format, options.screen)
 }
 
-/// Sorts the worst verdict first; without verdicts, the largest difference.
+/// Sorts the worst verdict first; without verdicts, the largest difference, but first of tests on which more than the
+/// host differed.
 fn size(comparison: &Comparison<'_>, judged: Option<&Judged<'_>>, one: &Explanation) -> (u8, f64) {
     let Some(judged) = judged else {
         let arm = &comparison.runs()[0].arms[one.arm];
         let ratio = comparison.find(arm).and_then(|arm| comparison.pair(*arm).ratio(&one.test));
-        return (0, ratio.map_or(0.0, |ratio| -ratio.ln().abs()));
+        let is_of_host = one.findings.first().is_none_or(|first| first.word == Word::TheHost);
+        return (u8::from(is_of_host), ratio.map_or(0.0, |ratio| -ratio.ln().abs()));
     };
     let rank = judged.lines(one.arm, |test| test == one.test).first().and_then(Line::rank);
     rank.unwrap_or((u8::MAX, 0.0))
@@ -148,7 +150,7 @@ fn in_short(run: &Run, shown: &[&Explanation]) -> [Block; 2] {
         let first = one.findings.first().map_or_else(|| "no cause found".to_owned(), sentence);
         let more = match one.findings.len() {
             0 | 1 => String::new(),
-            count => format!(" (and {})", counted(count - 1, "other finding")),
+            count => format!(" (and {} more)", count - 1),
         };
         format!("{} ({}): {first}{more}", one.test, pair(run, one))
     };

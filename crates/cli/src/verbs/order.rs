@@ -110,7 +110,7 @@ fn shuffle(
         &journal,
         &format!(
             "all steps in {}\nneeds       about {}",
-            counted(orders as usize, "drawn order"),
+            counted(orders as usize, "order drawn at random"),
             duration_text(seconds * left as f64)
         ),
     );
