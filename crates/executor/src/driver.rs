@@ -13,7 +13,7 @@ use rqps_store::Load;
 use std::time::Duration;
 
 /// What [`Driver::warm`] does, for errors.
-pub(crate) const WARMING: &str = "reading the tables once";
+const WARMING: &str = "reading the tables once";
 
 /// A program whose clients run a benchmark.
 pub trait Driver: Sync {
@@ -59,13 +59,10 @@ pub trait Driver: Sync {
     fn load(&self, plan: &Plan, test: &str, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded>;
 
     /// Reads at most `rows_max` rows of each table, and its indexes, once, so that no window reads from disk
-    /// what another arm's window finds in memory. By default in SQL, and without indexes.
+    /// what another arm's window finds in memory.
     fn warm(&self, plan: &Plan, arm: &ActiveArm, rows_max: u64) -> Result<()> {
-        let mut admin = arm.admin(WARMING)?;
-        plan.work.table_names().iter().try_for_each(|table| {
-            let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {rows_max}) AS seen");
-            admin.query(&sql).map(drop).map_err(Error::session(&arm.name, WARMING))
-        })
+        let read = arm.admin(WARMING)?.warm(&plan.work.table_names(), rows_max);
+        read.map_err(Error::session(&arm.name, WARMING))
     }
 
     /// Prepares one window; `admin` is a session on the arm's instance.

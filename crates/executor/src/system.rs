@@ -256,6 +256,11 @@ pub trait Admin: Send {
         0
     }
 
+    /// Reads the first `rows_max` rows of tables, and of their indexes, into the server's own cache.
+    fn warm(&mut self, _tables: &[String], _rows_max: u64) -> SessionResult<()> {
+        Ok(())
+    }
+
     /// Called before each measured step.
     fn begin_step(&mut self) -> SessionResult<()> {
         Ok(())

@@ -8,7 +8,7 @@ use rqps_driver::sysbench::Target;
 use rqps_driver::{Clients, Observer, StepError, StepResult};
 use rqps_model::{Counter, Settle};
 use rqps_probe::work::Work;
-use rqps_wire::{Endpoint, Error as Wire};
+use rqps_wire::Endpoint;
 use rqps_workloads::Dialect;
 use rqps_workloads::tproc_c::rows::Part;
 use std::path::Path;
@@ -84,14 +84,6 @@ pub(crate) trait Adapter: Sync {
 
     /// As [`crate::System::method_of_blocks`].
     fn method_of_blocks(&self) -> (&'static str, &'static str);
-
-    /// Statements that read the first `rows` rows of the microbenchmarks' tables and their indexes once, all
-    /// in one session.
-    fn warm_sql(&self, tables: u32, rows: u64) -> Vec<String>;
-
-    /// Whether one of these failed because its index does not exist: an arm's `after_load` may have dropped
-    /// it.
-    fn lacks_index(&self, error: &Wire) -> bool;
 
     /// As [`crate::System::work`].
     fn work(&self, deltas: &[Counter]) -> Work;

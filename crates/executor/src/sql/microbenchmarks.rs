@@ -6,7 +6,7 @@ use super::system::SqlAddress;
 use super::tables::{LoadTimes, Tables};
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
-use crate::driver::{Driver, Finished, Job, Loaded, WARMING, WatchOptions, Window};
+use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
 use crate::system::Admin;
@@ -69,16 +69,6 @@ impl Driver for Program {
         let load = Load { tables: count, rows: plan.work.rows_total(), load_us, index_us };
         let rate = load.rows_per_s().unwrap_or(0.0);
         Ok(Loaded { load, summary: format!("{rate:.0} rows/s with indexes") })
-    }
-
-    fn warm(&self, plan: &Plan, arm: &ActiveArm, rows_max: u64) -> Result<()> {
-        let SqlAddress { adapter, .. } = SqlAddress::of(arm, self)?;
-        let mut admin = arm.admin(WARMING)?;
-        let rows = plan.work.rows_per_table().min(rows_max);
-        adapter.warm_sql(plan.work.tables(), rows).iter().try_for_each(|sql| match admin.query(sql) {
-            Err(error) if !adapter.lacks_index(&error) => Err(Error::session(&arm.name, WARMING)(error)),
-            _ => Ok(()),
-        })
     }
 
     fn prepare<'a>(

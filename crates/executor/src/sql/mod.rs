@@ -14,6 +14,8 @@ pub mod server;
 mod system;
 mod tables;
 mod tproc_c;
+#[cfg(test)]
+mod warm_tests;
 mod write_back;
 
 /// Systems that speak SQL.

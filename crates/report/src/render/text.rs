@@ -9,6 +9,9 @@ const GREEN: &str = "\x1b[32m";
 const GRAY: &str = "\x1b[90m";
 const RESET: &str = "\x1b[0m";
 const GAP: &str = "  ";
+/// Words of up to this many characters are never cut off: verdicts and names of metrics are shorter.
+const CUT_MIN: usize = 16;
+const CUT_NOTE: &str = "…: too long for this terminal; `--format markdown` prints it whole";
 
 /// Renders the document as aligned text.
 pub(crate) fn render(document: &Document, screen: Screen) -> String {
@@ -41,7 +44,9 @@ fn render_block(block: &Block, screen: Screen) -> String {
 }
 
 fn render_table(table: &Table, screen: Screen) -> String {
-    let table = &*table.shown();
+    let shown = table.shown();
+    let cut = screen.width.and_then(|width_max| cut_to_fit(&shown, width_max));
+    let table = cut.as_ref().unwrap_or(&shown);
     let mut lines = vec![table.title.clone()];
     lines.extend(table.above());
     lines.extend(table.warnings().iter().map(|warning| format!("WARNING: {warning}")));
@@ -62,6 +67,9 @@ fn render_table(table: &Table, screen: Screen) -> String {
             lines.extend(rows.iter().map(|row| parts.line(part, &row.cells, screen.color)));
         }
         lines.extend(parts.remarks(&rows).map(|remark| wrapped(&remark, screen.width)));
+    }
+    if cut.is_some() {
+        lines.extend([String::new(), wrapped(CUT_NOTE, screen.width)]);
     }
     if !table.footnotes.is_empty() {
         lines.push(String::new());
@@ -97,8 +105,7 @@ impl<'a> Parts<'a> {
         let labels = if table.labels > 0 { count - table.labels..count } else { 0..1 };
         let names: Vec<usize> =
             labels.clone().filter(|index| *index + 1 == labels.end || !is_constant(table, *index)).collect();
-        let is_last_words = table.columns.last().is_some_and(|column| column.align == Align::Left);
-        let remarks = (table.labels == 0 && count > 2 && is_last_words).then_some(count - 1);
+        let remarks = remarks_column(table);
         let rest = (0..count).filter(|index| !names.contains(index) && Some(*index) != remarks);
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for index in rest {
@@ -184,6 +191,46 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// The column of sentences about a row, if there is one.
+fn remarks_column(table: &Table) -> Option<usize> {
+    let last = table.columns.len().checked_sub(1).filter(|last| table.labels == 0 && *last > 1)?;
+    (table.columns[last].align == Align::Left).then_some(last)
+}
+
+/// A copy of a table that is too wide, with its longest words cut off: to where all columns fit, if that leaves
+/// `CUT_MIN` characters, else to that. None: it fits, or has no such words. Labels, remarks and what is printed once
+/// stay whole.
+fn cut_to_fit(table: &Table, width_max: usize) -> Option<Table> {
+    let (remarks, labels) = (remarks_column(table), table.columns.len() - table.labels);
+    let shown = |index: &usize| Some(*index) != remarks && !is_constant(table, *index);
+    let columns: Vec<usize> = (0..table.columns.len()).filter(shown).collect();
+    let is_words = |index: &usize| {
+        table.columns[*index].align == Align::Left && *index < labels && (table.labels > 0 || *index > 0)
+    };
+    let width_of = |index: &usize| width(table, *index, &table.columns[*index]);
+    let words: Vec<usize> = columns.iter().copied().filter(is_words).collect();
+    let longest = words.iter().map(width_of).max().filter(|longest| *longest > CUT_MIN)?;
+    let total = |cap: usize| {
+        let each = columns.iter().map(|index| match is_words(index) {
+            true => width_of(index).min(cap),
+            false => width_of(index),
+        });
+        each.map(|width| width + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
+    };
+    if total(longest) <= width_max {
+        return None;
+    }
+    let cap = (CUT_MIN..longest).rev().find(|cap| total(*cap) <= width_max).unwrap_or(CUT_MIN);
+    let mut cut = table.clone();
+    let cells = cut.rows.iter_mut().flat_map(|row| row.cells.iter_mut().enumerate());
+    for (_, Cell { text, .. }) in cells.filter(|(index, _)| words.contains(index)) {
+        if text.chars().count() > cap {
+            *text = text.chars().take(cap - 1).chain(['…']).collect();
+        }
+    }
+    Some(cut)
+}
+
 fn width(table: &Table, index: usize, column: &Column) -> usize {
     let cells =
         table.rows.iter().filter_map(|row| row.cells.get(index)).map(|cell| cell.text.chars().count());
@@ -207,5 +254,29 @@ fn tinted(cell: &Cell, color: bool) -> String {
     match color && !code.is_empty() {
         true => format!("{code}{}{RESET}", cell.text),
         false => cell.text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_values_stand_beside_the_name_however_long_one_is() {
+        let columns = ["kind", "base", "arm", "name"].map(Column::words).into();
+        let mut table = Table::new("differences", "What differs", columns, 1);
+        let modes = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,NO_AUTO_CREATE_USER";
+        table.row(["default", "80", "151", "back_log"].map(Cell::words).into());
+        table.row(["set", modes, "STRICT_TRANS_TABLES", "sql_mode"].map(Cell::words).into());
+        let at = |width| render_table(&table, Screen { width, ..Screen::default() });
+        let narrow = at(Some(80));
+        let row = narrow.lines().find(|line| line.contains("sql_mode")).unwrap();
+        assert!(row.contains("ONLY_FULL_GROUP_BY,STRICT") && row.contains("… "), "{narrow}");
+        assert!(row.contains("STRICT_TRANS_TABLES  sql_mode"), "{narrow}");
+        assert!(
+            narrow.lines().all(|line| line.chars().count() <= 80) && narrow.contains(CUT_NOTE),
+            "{narrow}"
+        );
+        assert!(at(None).contains(modes) && !at(None).contains('…'));
     }
 }

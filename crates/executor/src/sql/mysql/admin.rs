@@ -2,6 +2,7 @@
 
 use super::binlog::drop_binlogs;
 use super::settle::hold_purge;
+use super::warm;
 use crate::error::Result;
 use crate::system::{Admin, SessionResult};
 use rqps_model::{QueryPlan, ServerSetting};
@@ -23,6 +24,10 @@ impl Admin for Connection {
 
     fn backend_id(&self) -> u32 {
         Session::backend_id(self)
+    }
+
+    fn warm(&mut self, tables: &[String], rows_max: u64) -> SessionResult<()> {
+        warm::warm(self, tables, rows_max)
     }
 
     /// Drops binary logs of earlier steps.

@@ -8,6 +8,7 @@ mod fast_writing;
 mod load;
 mod log;
 mod settle;
+mod warm;
 
 use crate::error::Result;
 use crate::sql::adapter::{Adapter, CLIENT_NAME, LoadTick, Settling};
@@ -19,13 +20,10 @@ use rqps_driver::sysbench::Target;
 use rqps_driver::{Clients, Observer, StepError, StepResult};
 use rqps_model::{Counter, Settle};
 use rqps_probe::work::Work;
+use rqps_wire::Endpoint;
 use rqps_wire::mysql::Connection;
-use rqps_wire::{Endpoint, Error as Wire};
+use rqps_workloads::Dialect;
 use rqps_workloads::tproc_c::rows::Part;
-use rqps_workloads::{Dialect, dialect};
-
-/// The error of an index hint that names a dropped or invisible index.
-const NO_SUCH_INDEX: u16 = 1176;
 
 pub(crate) struct Mysql;
 
@@ -120,21 +118,6 @@ impl Adapter for Mysql {
 
     fn method_of_blocks(&self) -> (&'static str, &'static str) {
         ("InnoDB in blocks", "no new statistics, no loading of the buffer pool; purge and page cleaning on")
-    }
-
-    fn warm_sql(&self, tables: u32, rows: u64) -> Vec<String> {
-        let reads = (1..=tables).flat_map(|number| {
-            let table = dialect::table_name(number);
-            [
-                format!("SELECT max(length(c)) FROM {table} FORCE INDEX (PRIMARY) WHERE id <= {rows}"),
-                format!("SELECT count(k) FROM {table} FORCE INDEX (k_{number}) WHERE k <= {rows}"),
-            ]
-        });
-        reads.collect()
-    }
-
-    fn lacks_index(&self, error: &Wire) -> bool {
-        matches!(error, Wire::Db { code: Some(NO_SUCH_INDEX), .. })
     }
 
     fn work(&self, deltas: &[Counter]) -> Work {

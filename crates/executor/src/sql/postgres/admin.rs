@@ -1,6 +1,6 @@
 //! Admin sessions on Postgres.
 
-use super::images;
+use super::{images, warm};
 use crate::error::Result;
 use crate::system::{Admin, PageImages, SESSION_PREFIX, SessionResult};
 use rqps_model::{QueryPlan, ServerSetting};
@@ -52,6 +52,10 @@ impl Admin for Connection {
 
     fn backend_id(&self) -> u32 {
         Session::backend_id(self)
+    }
+
+    fn warm(&mut self, tables: &[String], rows_max: u64) -> SessionResult<()> {
+        warm::warm(self, tables, rows_max)
     }
 
     /// The session that made the last action durable may still be about to report its commits.

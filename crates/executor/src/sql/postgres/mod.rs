@@ -6,6 +6,7 @@ mod images;
 mod load;
 mod log;
 mod settle;
+mod warm;
 
 use crate::error::Result;
 use crate::sql::adapter::{Adapter, CLIENT_NAME, LoadTick, Settling};
@@ -17,10 +18,10 @@ use rqps_driver::sysbench::Target;
 use rqps_driver::{Clients, Observer, StepError, StepResult};
 use rqps_model::{Counter, Settle};
 use rqps_probe::work::Work;
+use rqps_wire::Endpoint;
 use rqps_wire::postgres::Connection;
-use rqps_wire::{Endpoint, Error as Wire};
+use rqps_workloads::Dialect;
 use rqps_workloads::tproc_c::rows::Part;
-use rqps_workloads::{Dialect, dialect};
 
 pub(crate) struct Postgres;
 
@@ -110,22 +111,6 @@ impl Adapter for Postgres {
 
     fn method_of_blocks(&self) -> (&'static str, &'static str) {
         ("autovacuum", "off in blocks")
-    }
-
-    fn warm_sql(&self, tables: u32, rows: u64) -> Vec<String> {
-        let options = ["enable_seqscan", "enable_bitmapscan"].map(|option| format!("SET {option} = off"));
-        let reads = (1..=tables).map(dialect::table_name).flat_map(|table| {
-            [
-                format!("SELECT max(length(c)) FROM {table} WHERE id <= {rows}"),
-                format!("SELECT count(k) FROM {table} WHERE k <= {rows}"),
-            ]
-        });
-        options.into_iter().chain(reads).collect()
-    }
-
-    /// The statements name no index.
-    fn lacks_index(&self, _error: &Wire) -> bool {
-        false
     }
 
     fn work(&self, deltas: &[Counter]) -> Work {
