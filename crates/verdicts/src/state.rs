@@ -88,8 +88,8 @@ fn not_visible(state: &State) -> Option<UnlikeData> {
     })
 }
 
-/// The first key whose values differ between the states: sizes, then statistics. Where sizes are alike but not equal, rows
-/// lie in another order, which statistics tell as well.
+/// The first key whose values differ between the states: sizes, then statistics. Where sizes are alike but not equal,
+/// rows lie in another order, which statistics tell as well.
 fn differing(states: &[&State]) -> Option<UnlikeData> {
     let keys: BTreeSet<&String> = states.iter().flat_map(|state| state.keys()).collect();
     let (statistics, sizes): (Vec<_>, Vec<_>) =

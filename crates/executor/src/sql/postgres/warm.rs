@@ -7,9 +7,9 @@ use rqps_wire::postgres::Connection;
 /// Pages that one statement reads: it holds a list of their addresses.
 const PAGES_AT_ONCE: u64 = 100_000;
 
-/// Reads each table's first `rows_max` rows and indexes, in all its partitions. Sequential scans of tables larger than a
-/// quarter of `shared_buffers` share a ring of 256 kB (`GetAccessStrategy`), so pages are read by the addresses of their
-/// first rows, which need not exist.
+/// Reads each table's first `rows_max` rows and indexes, in all its partitions. Sequential scans of tables larger than
+/// a quarter of `shared_buffers` use a ring of 256 kB (`GetAccessStrategy`), so pages are read by the addresses of
+/// their first rows, which need not exist.
 pub(super) fn warm(connection: &mut Connection, tables: &[String], rows_max: u64) -> SessionResult<()> {
     for option in ["enable_seqscan", "enable_bitmapscan", "enable_sort"] {
         connection.simple(&format!("SET {option} = off"))?;
