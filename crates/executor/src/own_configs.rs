@@ -35,7 +35,8 @@ impl fmt::Display for Without {
 /// Options that some arms leave out because their builds do not know them. Builds that are not here may know all.
 ///
 /// # Errors
-/// If no arm knows an option of its config, which is probably misspelled, or a build cannot be asked.
+/// If no arm knows an option of its config, which is probably misspelled unless a release wrote the config, or a build
+/// cannot be asked.
 pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Result<Vec<Without>> {
     // By config and option.
     let mut unknown: BTreeMap<(&str, String), Unknown> = BTreeMap::new();
@@ -57,7 +58,7 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
     for ((config, option), Unknown { arms, question }) in unknown {
         let uses = |(arm, of_arm): &(&Arm, &Ingredients)| of_arm.config.name == config && !arm.control;
         let users = plan.arms.iter().zip(ingredients).filter(uses).count();
-        if arms.len() == users {
+        if arms.len() == users && !ingredients[arms[0]].config.is_of_a_release() {
             let remedy = question.unwrap_or_else(|| "Correct it or remove it.".to_owned());
             errors.push(format!("no version in this plan knows `{option}` of config {config}. {remedy}"));
             continue;

@@ -319,6 +319,7 @@ fn read_config(
     };
     let remedy = match dbms {
         [Dbms::Directory] => "Remove it.",
+        _ if is_path && Path::new(&config).is_file() => "Correct the file.",
         _ => {
             "Name a shipped config of its DBMS, or the path of a file (with a `/`, or ending in .conf, .cnf or .ini) from \
              the plan's folder."

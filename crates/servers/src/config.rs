@@ -34,6 +34,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether a release wrote the file, and so knew its options: RocksDB's `OPTIONS` files tell its version.
+    pub fn is_of_a_release(&self) -> bool {
+        self.text.lines().any(|line| line.trim_start().starts_with("rocksdb_version="))
+    }
+
     /// The value of an option for older versions, if the build is one.
     pub(crate) fn value_before(&self, build: &Build, option: &str) -> Option<&ValueBefore> {
         let is_older = |than: &str| build.version_num() < build.dbms.version_num(than);

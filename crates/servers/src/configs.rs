@@ -13,6 +13,9 @@ use crate::option::{ANNOTATION, Annotation, Line, Setting, quoted};
 use crate::system::System;
 use crate::systems;
 
+/// Wrong lines of a file that are told.
+const MISTAKES_MAX: usize = 10;
+
 /// Includes nested deeper than in any sensible config: a file that includes itself is detected here.
 const INCLUDE_DEPTH_MAX: usize = 8;
 
@@ -248,10 +251,18 @@ impl<'a> Reader<'a> {
 
     fn read_content(&mut self, source: &Source, content: &str, depth: usize) -> Result<()> {
         let mut section = String::new();
+        let mut mistakes: Vec<(usize, String)> = Vec::new();
         for (index, line) in content.lines().enumerate() {
             let syntax_error =
                 |reason: String| Error::ConfigSyntax { file: source.display_name(), line: index + 1, reason };
-            match self.system.line(&mut section, line, self.version).map_err(syntax_error)? {
+            let read = match self.system.line(&mut section, line, self.version) {
+                Ok(read) => read,
+                Err(reason) => {
+                    mistakes.push((index + 1, reason));
+                    continue;
+                }
+            };
+            match read {
                 Line::Empty => {}
                 include @ (Line::Include(_) | Line::IncludeIfExists(_) | Line::IncludeDir(..)) => {
                     // A few files that include each other many times could reach any length.
@@ -291,7 +302,18 @@ impl<'a> Reader<'a> {
             self.text.push_str(line);
             self.text.push('\n');
         }
-        Ok(())
+        match mistakes.split_first() {
+            Some(((line, reason), more)) => {
+                let told = more.iter().take(MISTAKES_MAX - 1);
+                let mut reason = told
+                    .fold(reason.clone(), |all, (line, reason)| format!("{all}; line {line}: {reason}"));
+                if more.len() >= MISTAKES_MAX {
+                    reason.push_str(&format!("; and {} lines more", more.len() + 1 - MISTAKES_MAX));
+                }
+                Err(Error::ConfigSyntax { file: source.display_name(), line: *line, reason })
+            }
+            None => Ok(()),
+        }
     }
 }
 
