@@ -38,6 +38,8 @@ struct Seen<'a> {
     above: Vec<String>,
     mix: Option<Mix>,
     clients: Option<u32>,
+    /// The test that it tells.
+    test: Option<&'a str>,
     /// Whether neither it nor its name tells a test.
     is_unnamed: bool,
 }
@@ -51,6 +53,7 @@ pub fn of(loaded: &[Loaded]) -> Result<Vec<Layout>> {
     let unnamed: Vec<&Seen> = all.iter().filter(|one| one.is_unnamed).collect();
     let of_clients: Vec<usize> = (0..LEVELS).filter(|level| are_clients(&all, *level)).collect();
     let is_test = |level: &usize| !of_clients.contains(level) && are_tests(&unnamed, *level);
+    let of_told: Vec<usize> = (0..LEVELS).filter(|level| are_told(&all, *level)).collect();
     let mut of_tests: Vec<usize> = (0..LEVELS).filter(is_test).collect();
     if of_tests.is_empty() && unnamed.iter().all(|one| one.arm.is_none()) {
         of_tests.extend(tests_below_arms(&unnamed, &of_clients)?);
@@ -72,7 +75,7 @@ pub fn of(loaded: &[Loaded]) -> Result<Vec<Layout>> {
         let parts: Vec<_> = directory.components().collect();
         let is_kept = |at: &usize| {
             let level = parts.len() - 1 - at;
-            !(of_tests.contains(&level) || of_clients.contains(&level))
+            !(of_tests.contains(&level) || of_clients.contains(&level) || of_told.contains(&level))
         };
         let kept: PathBuf = (0..parts.len()).filter(is_kept).map(|at| parts[at]).collect();
         let name = within.file_name().unwrap_or_default();
@@ -94,6 +97,7 @@ fn seen(one: &Loaded) -> Option<Seen<'_>> {
         above: path.ancestors().skip(1).take(LEVELS).map_while(name).collect(),
         mix: measured.mix,
         clients: measured.clients,
+        test: measured.test.as_deref().filter(|_| measured.arm.is_none()),
         is_unnamed: one.format == Format::Sysbench && TestName::of_file(&file).is_none() && is_default(),
     })
 }
@@ -145,6 +149,27 @@ fn are_clients(all: &[Seen], level: usize) -> bool {
     told.is_some_and(|told| {
         told.len() > 1 && told.iter().map(|(word, _)| word).collect::<BTreeSet<_>>().len() == 1
     })
+}
+
+/// Whether the directories of a level are called after the tests that their files tell: each has files of one test of its
+/// own, and directories of another level, which are the arms then, have several of them.
+fn are_told(all: &[Seen], level: usize) -> bool {
+    let name = |one: &Seen, level: usize| one.above.get(level).cloned();
+    let pairs: Option<BTreeSet<(String, &str)>> =
+        all.iter().map(|one| Some((name(one, level)?, one.test?))).collect();
+    let Some(pairs) = pairs else { return false };
+    let names: BTreeSet<&String> = pairs.iter().map(|(name, _)| name).collect();
+    let tests: BTreeSet<&str> = pairs.iter().map(|(_, test)| *test).collect();
+    let is_one_by_one = pairs.len() == names.len() && pairs.len() == tests.len() && pairs.len() > 1;
+    let have_all = |other: usize| {
+        let mut of_name: BTreeMap<Option<String>, BTreeSet<&str>> = BTreeMap::new();
+        for one in all {
+            of_name.entry(name(one, other)).or_default().extend(one.test);
+        }
+        let is_name = |name: &Option<String>| name.as_deref().is_some_and(|name| !is_repeat_label(name));
+        of_name.len() > 1 && of_name.iter().all(|(name, own)| is_name(name) && *own == tests)
+    };
+    is_one_by_one && (0..LEVELS).any(|other| other != level && have_all(other))
 }
 
 /// Whether the directories of a level are tests: each has files of one kind of test, and they are of several kinds, are

@@ -8,6 +8,7 @@ use rqps_model::clipped;
 use crate::formats::Format;
 use crate::loaded::Loaded;
 use crate::names::TestName;
+use crate::path_classes::without_dates;
 use crate::paths::stem;
 
 /// Formats whose files are named after a test and the number of a repeat.
@@ -81,6 +82,9 @@ fn numbered<'a>(one: &Loaded, stem: &'a str) -> Option<(&'a str, u32)> {
         return None;
     }
     let file = one.given.path.file_name()?.to_string_lossy();
+    if without_dates(stem) != stem {
+        return None;
+    }
     let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = stem[word.len()..].parse().ok().filter(|number| *number <= NUMBER_MAX)?;
     TestName::of_file(&file).is_none().then_some((word, number))

@@ -76,6 +76,33 @@ fn directories_of_other_tests_and_clients_are_no_arms() {
     }
 }
 
+/// Of pgbench, which tells its test and its clients itself.
+#[test]
+fn directories_of_tests_and_clients_of_pgbench_are_no_arms() {
+    let dir = tempfile::tempdir().unwrap();
+    for (at, arm) in (0..).zip(["master", "patch"]) {
+        for (script, clients) in
+            [("select only", 1), ("select only", 16), ("simple update", 1), ("simple update", 16)]
+        {
+            let tps = 1000 * clients + 10 * script.len() + at;
+            let text = format!(
+                "pgbench (16.3, server 16.3)\ntransaction type: <builtin: {script}>\nscaling factor: 10\nquery mode: simple\n\
+                 number of clients: {clients}\nnumber of threads: 1\nduration: 10 s\n\
+                 number of transactions actually processed: {tps}0\nlatency average = 2.000 ms\n\
+                 tps = {tps}.000000 (without initial connection time)\n"
+            );
+            let script = script.replace(' ', "");
+            write(dir.path(), &format!("{arm}/{script}/c{clients}/run.log"), &text);
+        }
+    }
+    let assembled = import(&[dir.path().display().to_string()]).unwrap();
+    let tests = ["select-only", "simple-update"];
+    let tests: Vec<String> =
+        tests.iter().flat_map(|test| [1, 16].map(|clients| format!("{test}_clients={clients}"))).collect();
+    let tests = tests.iter().map(String::as_str).collect();
+    assert_eq!(arms_and_tests(&assembled), (vec!["master", "patch"], tests, 1));
+}
+
 #[test]
 fn directories_of_an_arm_that_is_named_are_tests() {
     let dir = folder(&[("{}/x/run#.txt", WRITES, 4), ("{}/y/run#.txt", WRITES, 4)]);
@@ -115,6 +142,11 @@ fn numbers_that_double_are_tests_and_other_gaps_are_told() {
     let assembled = import(&[dir.path().display().to_string()]).unwrap();
     let tests = vec!["ro-1", "ro-2", "ro-4", "ro-8", "rw"];
     assert_eq!(arms_and_tests(&assembled), (vec!["a", "b"], tests, 3));
+    for date in [21, 23] {
+        write(dir.path(), &format!("a/d_2026-11-{date}.txt"), &sysbench(2000 + date, READS, 4));
+    }
+    let assembled = import(&[dir.path().display().to_string()]).unwrap();
+    assert!(!assembled.notes.iter().any(|(_, text)| text.contains("2026")), "{:?}", assembled.notes);
     for note in [
         "ro-1, ro-2, ro-4, ro-8 were taken for tests of their own",
         "rw-r1, rw-r2, rw-r5 were taken for repeats, though",
