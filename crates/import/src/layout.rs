@@ -151,8 +151,8 @@ fn are_clients(all: &[Seen], level: usize) -> bool {
     })
 }
 
-/// Whether the directories of a level are called after the tests that their files tell: each has files of one test of its
-/// own, and directories of another level, which are the arms then, have several of them.
+/// Whether the directories of a level are those of the tests that their files tell: each has files of one test of its
+/// own, and directories of another level, which are the arms then, have all of them.
 fn are_told(all: &[Seen], level: usize) -> bool {
     let name = |one: &Seen, level: usize| one.above.get(level).cloned();
     let pairs: Option<BTreeSet<(String, &str)>> =
@@ -160,7 +160,8 @@ fn are_told(all: &[Seen], level: usize) -> bool {
     let Some(pairs) = pairs else { return false };
     let names: BTreeSet<&String> = pairs.iter().map(|(name, _)| name).collect();
     let tests: BTreeSet<&str> = pairs.iter().map(|(_, test)| *test).collect();
-    let is_one_by_one = pairs.len() == names.len() && pairs.len() == tests.len() && pairs.len() > 1;
+    let count = pairs.len();
+    let is_one_by_one = count > 1 && count == names.len() && count == tests.len();
     let have_all = |other: usize| {
         let mut of_name: BTreeMap<Option<String>, BTreeSet<&str>> = BTreeMap::new();
         for one in all {
