@@ -196,6 +196,16 @@ fn variant(arm: &ImportedArm) -> Option<String> {
     Some(format!("{}-{version}{config}", dbms.name()))
 }
 
+/// Words that name what is compared.
+const WORDS: [&str; 8] = ["base", "head", "old", "new", "before", "after", "master", "patch"];
+
+/// Whether a directory's name is one of an arm, whatever is in it.
+pub fn names_arm(name: &str) -> bool {
+    let is_version = || version_of_release(name) != Identity::default();
+    let is_number = || name.contains('.') && name.split('.').all(|part| part.parse::<u32>().is_ok());
+    ArmName::parse(name).is_some() || WORDS.contains(&name) || is_version() || is_number()
+}
+
 /// `postgres-18.1` and `mysql 8.4` tell DBMS and version, too; what follows is the config.
 fn version_of_release(raw: &str) -> Identity {
     let told = Dbms::ALL.into_iter().find_map(|dbms| {

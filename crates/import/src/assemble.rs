@@ -71,8 +71,8 @@ impl Assembled {
         let has_several: Vec<bool> =
             loaded.iter().map(|one| has_several_arms(&one.document.measurements)).collect();
         let is_named = loaded.iter().any(|one| one.given.arm.is_some());
-        let layouts = layout::of(&loaded);
-        let Gathered { sources, mut arms, mut found, mut beside } =
+        let layouts = layout::of(&loaded)?;
+        let Gathered { sources, mut arms, mut found, mut beside, notes: of_numbers } =
             Gathered::of(loaded, &layouts, &choices.arms)?;
         let within: Vec<PathBuf> = layouts.into_iter().map(|layout| layout.within).collect();
         arms.expect_use_of(&choices.arms)?;
@@ -82,6 +82,7 @@ impl Assembled {
         let tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
         let mut notes =
             unlike::split(&mut arms, &mut found, &mut beside, (&sources, &within), &choices.arms)?;
+        notes.extend(of_numbers.into_iter().map(|text| (None, text)));
         let mut disagreements = Gathered::identify(&mut arms, &found, &sources);
         // Who names arms, or gives a file with several, has put them in order.
         let is_left_out = |source: &usize| tables.left_out.contains(source);

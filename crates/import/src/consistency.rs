@@ -116,14 +116,19 @@ fn ran_otherwise(assembled: &Assembled) -> (Vec<Doubt>, Findings) {
     };
     let mut doubts = Vec::new();
     let mut findings = Findings::new();
-    for (name, what) in [(pgbench::THREADS, "threads (-j)"), (pgbench::DURATION, "seconds (-T)")] {
+    for (name, noun, option) in [(pgbench::THREADS, "thread", "-j"), (pgbench::DURATION, "second", "-T")] {
         let all = values(name);
         for ((arm, step), own) in all.iter().filter(|((arm, _), _)| *arm != assembled.base) {
             let Some(of_base) = all.get(&(assembled.base, *step)).filter(|of_base| *of_base != own) else {
                 continue;
             };
             let list = |all: &BTreeSet<u64>| all.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-            let text = format!("pgbench ran with {} {what}, but {} on base", list(own), list(of_base));
+            let plural = if *own == BTreeSet::from([1]) { "" } else { "s" };
+            let text = format!(
+                "pgbench ran with {} {noun}{plural} ({option}), but {} on base",
+                list(own),
+                list(of_base)
+            );
             match name {
                 pgbench::THREADS => {
                     doubts.push(Doubt { arm: *arm, steps: vec![*step], repeat: None, text });

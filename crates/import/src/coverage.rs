@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
+use rqps_store::counted;
+
 use crate::error::{Error, Result};
 use crate::model::Sampled;
 use crate::placed::{Assembled, Doubt, Placed};
@@ -71,20 +73,22 @@ fn of_other_seconds(
             )));
         }
     }
-    let counted = match sampled.seconds {
-        Some(seconds) => format!("{samples} samples of {program} in {seconds:.0} s"),
-        None => format!("{samples} samples of {program}, if one was taken per second,"),
+    let of_program = format!("{} of {program}", counted(samples as usize, "sample"));
+    let many = match sampled.seconds {
+        Some(seconds) => format!("{of_program} in {seconds:.0} s"),
+        None => format!("{of_program}, if one was taken per second,"),
     };
     let remedy =
         if sampled.seconds.is_none() && program == "vmstat" { "; `vmstat -t` tells when" } else { "" };
     Ok(if seconds + ENDS_S < elapsed_s * COVERED_MIN {
         Some(format!(
-            "{counted} cover at most {:.0} % of the {elapsed_s:.0} s of this run: its CPU time and I/O are means of these only{remedy}",
+            "{many} {} at most {:.0} % of the {elapsed_s:.0} s of this run: its CPU time and I/O are means of these only{remedy}",
+            if samples == 1 { "covers" } else { "cover" },
             seconds / elapsed_s * 100.0
         ))
     } else if seconds > (elapsed_s + warmup_s) * LONGER + LONGER_S {
         Some(format!(
-            "{counted} are more than the {elapsed_s:.0} s of this run: its CPU time and I/O are means of other seconds, too{remedy}"
+            "{many} are more than the {elapsed_s:.0} s of this run: its CPU time and I/O are means of other seconds, too{remedy}"
         ))
     } else {
         None

@@ -102,6 +102,12 @@ pub enum Error {
         "no other arm has a test of the base, {base}: it has {of_base}, the others {of_others}; name files of the same test alike"
     )]
     NothingInCommon { base: String, of_base: String, of_others: String },
+    /// Directories of two levels of which each may be the arms.
+    #[error(
+        "the directories {} and {} are each below, or above, all of the others: which of them are arms and which are tests cannot be \
+         told; give each arm as ARM=PATH, such as {}=PATH", names[0], names[1], example
+    )]
+    Crossed { names: Box<[String; 2]>, example: String },
     /// Base and the others ran the same tests with other settings.
     #[error(
         "no other arm has a test of the base, {base}, with its settings: {differences}; compare runs with the same settings"

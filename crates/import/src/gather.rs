@@ -14,6 +14,7 @@ use crate::model::{Measurement, Quirk};
 use crate::names::TestName;
 use crate::paths::{are_in_repeats, arm_and_test_of, arm_of_path, clients_of, test_of_path};
 use crate::placed::{Assembled, Doubt, Found, Placed};
+use crate::{scripts, series};
 
 /// Measurements on their way to their places.
 #[derive(Default)]
@@ -24,6 +25,8 @@ pub struct Gathered {
     pub found: Vec<Found>,
     /// Figures that belong to results.
     pub beside: Vec<Found>,
+    /// What was assumed of numbers in names.
+    pub notes: Vec<String>,
 }
 
 impl Gathered {
@@ -37,9 +40,16 @@ impl Gathered {
             .map(|(one, layout)| (one.given.arm.as_deref(), &*layout.within))
             .collect();
         let in_repeats = are_in_repeats(&paths);
+        let (numbers, notes) = series::of(&loaded);
+        gathered.notes = notes;
         for ((index, one), is_in_repeats) in loaded.into_iter().enumerate().zip(in_repeats) {
+            let first = gathered.found.len();
             dates.extend(gathered.add((index, is_in_repeats), one, &layouts[index], rules)?);
+            for found in &mut gathered.found[first..] {
+                found.test.test.extend(numbers[index].map(|number| format!("-{number}")));
+            }
         }
+        scripts::tell_apart(&mut gathered.found);
         if gathered.found.is_empty() {
             return Err(Error::NoResults { formats: formats.into_iter().collect() });
         }
@@ -202,6 +212,7 @@ fn source(one: &Loaded) -> Source {
         tool: one.document.tool.clone(),
         quirks: one.document.quirks.iter().map(|quirk: &Quirk| quirk.key().to_owned()).collect(),
         measured_at_ms: one.document.measured_at_ms,
+        modified_at_ms: one.modified_at_ms,
     }
 }
 

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::check::{Checked, Reading, check, read};
+use crate::check::{Checked, Reading, format_of, raws, read, recompute};
 use crate::derived::{DERIVED, rates_of_text};
 use crate::formats::Format;
 use crate::formats::metrics::{MetricsRow, parse_tables};
-use crate::input::Opened;
 use crate::loaded::{Given, LeftOut, Why};
 use crate::model::Printed;
 use crate::names::TestName;
@@ -21,13 +20,21 @@ const RATE: &str = "o/s";
 impl Assembled {
     /// Adds what is wrong in tables that were left out, before all other notes.
     pub fn examine_tables(&mut self, left_out: &[LeftOut], files: &[Given]) {
+        let mut tables = left_out.iter().filter(|one| one.why == Why::Derived).peekable();
+        if tables.peek().is_none() {
+            return;
+        }
+        let Ok(raws) = raws(files, true) else { return };
         let mut doubts = Vec::new();
-        for path in left_out.iter().filter(|one| one.why == Why::Derived).map(|one| &*one.path) {
+        for path in tables.map(|one| &*one.path) {
+            let Ok(format) = format_of(path) else { continue };
             // Of most tables only some sources are among the files, or none.
-            let of_sources = check(path, files, None, Reading::Published, true);
+            let of_sources = recompute((path, format), &raws, None, Reading::Published);
             let texts = of_sources.map(|checked| texts(path, &checked)).unwrap_or_default();
-            let texts = texts.into_iter().map(|(row, text)| self.doubt_on(&row, text));
-            doubts.extend(texts.chain(self.rates_in(path)));
+            doubts.extend(texts.into_iter().map(|(row, text)| self.doubt_on(&row, text)));
+            if format == Format::MetricsTable {
+                doubts.extend(self.rates_in(path));
+            }
         }
         let notes: Vec<_> = doubts.iter().map(|doubt| (Some(doubt.arm), doubt.text.clone())).collect();
         self.notes.splice(0..0, notes);
@@ -56,12 +63,8 @@ impl Assembled {
 
     /// Rates that a table of figures per operation names, against those of the results.
     fn rates_in(&self, path: &Path) -> Vec<Doubt> {
-        let is_of_metrics =
-            |opened: Opened| opened.format(path).is_ok_and(|format| format == Some(Format::MetricsTable));
-        let tables =
-            Opened::open(path).is_ok_and(is_of_metrics).then(|| read(path, parse_tables).ok()).flatten();
         let mut doubts = Vec::new();
-        for table in tables.unwrap_or_default() {
+        for table in read(path, parse_tables).unwrap_or_default() {
             let Some((_, test)) = TestName::of_file(&table.file) else { continue };
             let Some(column) = table.columns.iter().position(|column| column == RATE) else { continue };
             let of_test = || self.results.iter().filter(|one| self.steps[one.step].bare == test.row());
@@ -116,5 +119,9 @@ fn texts(path: &Path, checked: &Checked) -> Vec<(String, String)> {
         let count = checked.differences.len() - CELLS_MAX;
         (one.row.clone(), format!("{path}: {count} more cells differ: rqps import --check {path} names all"))
     });
-    exchanged.chain(cells).chain(more).collect()
+    let doubled = checked.doubled.iter().map(|one| {
+        let [first, second] = one.lines;
+        (one.row.clone(), format!("{path}: {} is there twice, in lines {first} and {second}", one.row))
+    });
+    doubled.chain(exchanged).chain(cells).chain(more).collect()
 }

@@ -8,6 +8,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::UNIX_EPOCH;
 
 use rqps_model::natural;
 use sha2::{Digest as _, Sha256};
@@ -416,5 +417,8 @@ impl Gathered {
 }
 
 fn loaded(given: &Given, format: Format, document: Document, (sha256, bytes): Digest) -> Loaded {
-    Loaded { given: given.clone(), sha256, bytes, format, document }
+    let modified = fs::metadata(&given.path).and_then(|meta| meta.modified()).ok();
+    let modified = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let modified_at_ms = modified.and_then(|since| i64::try_from(since.as_millis()).ok());
+    Loaded { given: given.clone(), sha256, bytes, modified_at_ms, format, document }
 }

@@ -4,6 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use rqps_model::clipped;
+
+use crate::arms::names_arm;
+use crate::error::{Error, Result};
 use crate::formats::Format;
 use crate::loaded::Loaded;
 use crate::mix::Mix;
@@ -21,28 +25,42 @@ pub struct Layout {
 
 /// Directories above a file that are looked at.
 const LEVELS: usize = 6;
+/// Of the names in an error.
+const NAMES_CHARS_MAX: usize = 100;
 /// How sysbench calls its tests.
 const TESTS: [&str; 3] = ["oltp_", "select_random_", "bulk_insert"];
 
-/// A file whose name tells no test.
-struct Unnamed<'a> {
+/// A result's file.
+struct Seen<'a> {
     arm: Option<&'a str>,
     path: &'a Path,
     /// Names of its directories, the nearest first.
     above: Vec<String>,
     mix: Option<Mix>,
     clients: Option<u32>,
+    /// The test that it tells.
+    test: Option<&'a str>,
+    /// Whether neither it nor its name tells a test.
+    is_unnamed: bool,
 }
 
 /// The layout of each file.
-pub fn of(loaded: &[Loaded]) -> Vec<Layout> {
-    let unnamed: Vec<Unnamed> = loaded.iter().filter_map(unnamed).collect();
-    let of_clients: Vec<usize> = (0..LEVELS).filter(|level| are_clients(&unnamed, *level)).collect();
+///
+/// # Errors
+/// If of two levels of directories each may be the arms.
+pub fn of(loaded: &[Loaded]) -> Result<Vec<Layout>> {
+    let all: Vec<Seen> = loaded.iter().filter_map(seen).collect();
+    let unnamed: Vec<&Seen> = all.iter().filter(|one| one.is_unnamed).collect();
+    let of_clients: Vec<usize> = (0..LEVELS).filter(|level| are_clients(&all, *level)).collect();
     let is_test = |level: &usize| !of_clients.contains(level) && are_tests(&unnamed, *level);
-    let of_tests: Vec<usize> = (0..LEVELS).filter(is_test).collect();
+    let of_told: Vec<usize> = (0..LEVELS).filter(|level| are_told(&all, *level)).collect();
+    let mut of_tests: Vec<usize> = (0..LEVELS).filter(is_test).collect();
+    if of_tests.is_empty() && unnamed.iter().all(|one| one.arm.is_none()) {
+        of_tests.extend(tests_below_arms(&unnamed, &of_clients)?);
+    }
     // What belongs to a result, such as figures of the host, is in its directory.
-    let mut directories: HashMap<(Option<&str>, &Path), &Unnamed> = HashMap::new();
-    for one in &unnamed {
+    let mut directories: HashMap<(Option<&str>, &Path), &Seen> = HashMap::new();
+    for one in &all {
         directories.insert((one.arm, one.path.parent().unwrap_or(Path::new(""))), one);
     }
     let layout = |one: &Loaded| {
@@ -51,40 +69,77 @@ pub fn of(loaded: &[Loaded]) -> Vec<Layout> {
         let Some(known) = directories.get(&(one.given.arm.as_deref(), directory)) else {
             return Layout { within: within.to_owned(), test: None };
         };
+        let of_tests = if known.is_unnamed { &of_tests[..] } else { &[] };
         let names = of_tests.iter().rev().filter_map(|level| known.above.get(*level).cloned());
         let test = names.collect::<Vec<_>>().join(".");
         let parts: Vec<_> = directory.components().collect();
         let is_kept = |at: &usize| {
             let level = parts.len() - 1 - at;
-            !(of_tests.contains(&level) || of_clients.contains(&level))
+            !(of_tests.contains(&level) || of_clients.contains(&level) || of_told.contains(&level))
         };
         let kept: PathBuf = (0..parts.len()).filter(is_kept).map(|at| parts[at]).collect();
         let name = within.file_name().unwrap_or_default();
         Layout { within: kept.join(name), test: (!test.is_empty()).then_some(test) }
     };
-    loaded.iter().map(layout).collect()
+    Ok(loaded.iter().map(layout).collect())
 }
 
-fn unnamed(one: &Loaded) -> Option<Unnamed<'_>> {
+fn seen(one: &Loaded) -> Option<Seen<'_>> {
     let path = one.given.within();
-    let measured = one.document.measurements.first()?;
+    let document = Some(&one.document).filter(|document| !document.is_table)?;
+    let measured = document.measurements.iter().find(|one| one.work.is_some())?;
     let file = path.file_name()?.to_string_lossy();
     let is_default = || test_of_path(path, one.format, false) == one.format.key();
-    let is_unnamed = one.format == Format::Sysbench && TestName::of_file(&file).is_none() && is_default();
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    is_unnamed.then(|| Unnamed {
+    Some(Seen {
         arm: one.given.arm.as_deref(),
         path,
         above: path.ancestors().skip(1).take(LEVELS).map_while(name).collect(),
         mix: measured.mix,
         clients: measured.clients,
+        test: measured.test.as_deref().filter(|_| measured.arm.is_none()),
+        is_unnamed: one.format == Format::Sysbench && TestName::of_file(&file).is_none() && is_default(),
     })
+}
+
+/// The level of tests, if directories of two levels are crossed (`a/x`, `a/y`, `b/x`, `b/y`) and those of the other one
+/// name arms.
+///
+/// # Errors
+/// If both do, or none.
+fn tests_below_arms(unnamed: &[&Seen], of_clients: &[usize]) -> Result<Option<usize>> {
+    let names = |level: usize| -> Option<BTreeSet<&str>> {
+        let names: Option<BTreeSet<&str>> =
+            unnamed.iter().map(|one| one.above.get(level).map(String::as_str)).collect();
+        names.filter(|names| names.len() > 1 && !names.iter().all(|name| is_repeat_label(name)))
+    };
+    let levels = (0..LEVELS).filter(|level| !of_clients.contains(level));
+    let levels: Vec<(usize, BTreeSet<&str>)> =
+        levels.filter_map(|level| Some((level, names(level)?))).take(2).collect();
+    let [(lower, below), (upper, above)] = &levels[..] else { return Ok(None) };
+    let pairs: BTreeSet<[&String; 2]> =
+        unnamed.iter().map(|one| [&one.above[*lower], &one.above[*upper]]).collect();
+    if pairs.len() < below.len() * above.len() {
+        return Ok(None);
+    }
+    let are_arms = |names: &BTreeSet<&str>| names.iter().all(|name| names_arm(name));
+    match (are_arms(below), are_arms(above)) {
+        (true, false) => Ok(Some(*upper)),
+        (false, true) => Ok(Some(*lower)),
+        _ => {
+            let text = |names: &BTreeSet<&str>| {
+                clipped(&names.iter().copied().collect::<Vec<_>>().join(", "), NAMES_CHARS_MAX)
+            };
+            let example = above.first().copied().unwrap_or_default().to_owned();
+            Err(Error::Crossed { names: Box::new([text(above), text(below)]), example })
+        }
+    }
 }
 
 /// Whether all directories of a level are called after the clients of their files, of which there are several numbers:
 /// `c16`, `threads_16`.
-fn are_clients(all: &[Unnamed], level: usize) -> bool {
-    let told = |one: &Unnamed| {
+fn are_clients(all: &[Seen], level: usize) -> bool {
+    let told = |one: &Seen| {
         let name = one.above.get(level)?;
         let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let is_told = name[word.len()..].parse().ok() == one.clients && one.clients.is_some();
@@ -96,9 +151,31 @@ fn are_clients(all: &[Unnamed], level: usize) -> bool {
     })
 }
 
+/// Whether the directories of a level are those of the tests that their files tell: each has files of one test of its
+/// own, and directories of another level, which are the arms then, have all of them.
+fn are_told(all: &[Seen], level: usize) -> bool {
+    let name = |one: &Seen, level: usize| one.above.get(level).cloned();
+    let pairs: Option<BTreeSet<(String, &str)>> =
+        all.iter().map(|one| Some((name(one, level)?, one.test?))).collect();
+    let Some(pairs) = pairs else { return false };
+    let names: BTreeSet<&String> = pairs.iter().map(|(name, _)| name).collect();
+    let tests: BTreeSet<&str> = pairs.iter().map(|(_, test)| *test).collect();
+    let count = pairs.len();
+    let is_one_by_one = count > 1 && count == names.len() && count == tests.len();
+    let have_all = |other: usize| {
+        let mut of_name: BTreeMap<Option<String>, BTreeSet<&str>> = BTreeMap::new();
+        for one in all {
+            of_name.entry(name(one, other)).or_default().extend(one.test);
+        }
+        let is_name = |name: &Option<String>| name.as_deref().is_some_and(|name| !is_repeat_label(name));
+        of_name.len() > 1 && of_name.iter().all(|(name, own)| is_name(name) && *own == tests)
+    };
+    is_one_by_one && (0..LEVELS).any(|other| other != level && have_all(other))
+}
+
 /// Whether the directories of a level are tests: each has files of one kind of test, and they are of several kinds, are
 /// called after tests, or are the same on several arms that the user named.
-fn are_tests(all: &[Unnamed], level: usize) -> bool {
+fn are_tests(all: &[&Seen], level: usize) -> bool {
     let mut of_arm: BTreeMap<Option<&str>, BTreeMap<&str, Vec<Option<Mix>>>> = BTreeMap::new();
     for one in all {
         let Some(name) = one.above.get(level) else { return false };

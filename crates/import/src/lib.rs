@@ -34,13 +34,15 @@ mod placed;
 mod printed_rate;
 mod printf;
 mod same;
+mod scripts;
+mod series;
 mod settings;
 mod unlike;
 mod write;
 
 pub use arms::ArmRule;
 pub use assemble::Choices;
-pub use check::{Checked, Difference, Exchanged, OtherBase, Reading, Renamed, check};
+pub use check::{Checked, Difference, Doubled, Exchanged, OtherBase, Reading, Renamed, check};
 pub use error::{Error, NotUnderstood, Result};
 pub use formats::Format;
 pub use input::{LoadedFiles, files, load_all, repeats};

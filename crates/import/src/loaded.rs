@@ -41,6 +41,8 @@ pub struct Loaded {
     pub given: Given,
     pub sha256: String,
     pub bytes: u64,
+    /// When it was last changed, milliseconds since 1970 (UTC).
+    pub modified_at_ms: Option<i64>,
     pub format: Format,
     pub document: Document,
 }

@@ -78,6 +78,7 @@ pub struct Measurement {
     pub clients: Option<u32>,
     /// What sysbench's command line says.
     pub range: Option<u32>,
+    /// Of sysbench's command line, or the path of pgbench's own script.
     pub script: Option<String>,
     /// Statements of an event, of a test that the file does not name.
     pub mix: Option<Mix>,

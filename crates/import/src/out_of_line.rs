@@ -135,10 +135,9 @@ impl<'a> Table<'a> {
             && most - least < middle.abs() / 3.0;
         let text = || {
             format!(
-                "base is the odd one: {} of {all} others are {:.2} to {:.2} of it, and agree with one another",
+                "base is the odd one: {} of {all} others are {} of it, and agree with one another",
                 others.len(),
-                least.exp(),
-                most.exp()
+                span(least.exp(), most.exp())
             )
         };
         is_off.then(|| Odd {
@@ -365,4 +364,11 @@ fn direction(by: f64) -> (&'static str, &'static str) {
 /// The smaller of two distances of one direction; 0 if they have two.
 fn nearer(one: f64, other: f64) -> f64 {
     if one * other <= 0.0 { 0.0 } else { one.abs().min(other.abs()).copysign(one) }
+}
+
+/// Two ratios with as many decimals as tell them apart: `0.851 to 0.853`.
+fn span(least: f64, most: f64) -> String {
+    let texts = (2..=4).map(|decimals| [least, most].map(|ratio| format!("{ratio:.decimals$}")));
+    let apart = texts.into_iter().find(|[least, most]| least != most);
+    apart.map_or_else(|| format!("{least:.2}"), |[least, most]| format!("{least} to {most}"))
 }

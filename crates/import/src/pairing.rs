@@ -114,9 +114,16 @@ impl Unpaired {
         let (own, base) = (&assembled.arms[arm].name, &assembled.arms[assembled.base].name);
         let mut findings = Findings::new();
         if !self.lone.is_empty() {
+            // A file may have several tests.
+            let mut lone: Vec<&str> = Vec::new();
+            for name in &self.lone {
+                if !lone.contains(&name.as_str()) {
+                    lone.push(name);
+                }
+            }
             let text = format!(
                 "left out of verdicts on {own}, since only one of {own} and {base} has a repeat of that number: {}",
-                clipped(&self.lone.join(", "), NAMES_CHARS_MAX)
+                clipped(&lone.join(", "), NAMES_CHARS_MAX)
             );
             findings.push((Some(arm), text));
         }

@@ -241,7 +241,7 @@ pub fn is_repeat_label(name: &str) -> bool {
 }
 
 /// Without dates and times such as `2025-11-08`, `20251108T1405` and `2025-11-08_14:05:31`.
-fn without_dates(text: &str) -> String {
+pub fn without_dates(text: &str) -> String {
     parts(text).into_iter().filter(|(_, is_date)| !is_date).map(|(part, _)| part).collect()
 }
 

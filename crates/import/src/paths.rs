@@ -91,10 +91,14 @@ pub fn test_of_path(path: &Path, format: Format, is_in_repeats: bool) -> String 
     }
     let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_of_word = || is_in_repeats && word.ends_with(char::is_alphabetic);
-    let stem = if has_repeat || is_of_word() { stem } else { word };
-    let stem = stem.trim_end_matches(['-', '_', '.', ' ']);
+    let is_separator = |c: char| "-_. ".contains(c);
+    // `ro-r1`
+    let letter =
+        word.strip_suffix(['r', 'R']).filter(|rest| word.len() < stem.len() && rest.ends_with(is_separator));
+    let stem = if has_repeat || is_of_word() { stem } else { letter.unwrap_or(word) };
+    let stem = stem.trim_end_matches(is_separator);
     let stem = ["repeat", "run", "rep"].iter().find_map(|word| stem.strip_suffix(word)).unwrap_or(stem);
-    let stem = stem.trim_end_matches(['-', '_', '.', ' ']);
+    let stem = stem.trim_end_matches(is_separator);
     let is_default = !stem.contains(char::is_alphabetic) || stem.split('.').next() == Some("pgbench_log");
     let short = format.key().split('-').next().unwrap_or_default();
     if is_default { short.to_owned() } else { stem.to_owned() }

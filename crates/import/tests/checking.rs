@@ -516,3 +516,72 @@ fn several_sources_of_one_place_are_refused() {
     let error = checked(&ratios, &[&write("mrg.qp100.L2", rows)]).unwrap_err().to_string();
     assert!(error.contains("give the mrg file of the same step"), "{error}");
 }
+
+/// With the same figures, or with others.
+#[test]
+fn rows_that_a_table_has_twice_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let head = "ops_sec\tmb_sec\ttest\tdate\tversion";
+    let sum = write("sum.txt", &format!("{head}\n100\t1\tt1\tx\t9.8\n150\t1\tt1\tx\t9.9\n"));
+    let nopm = write("nopm.csv", "pg1222,1000\npg181,1500\n");
+    let mrg = write("mrg.l.i0", &format!("{COLUMNS}{}{}", inserted("a", 100), inserted("b", 200)));
+    for (name, source, text, row, lines) in [
+        ("sum.abs.tsv", &sum, "9.8\t9.9\ttest\n100\t150\tt1\n100\t150\tt1\n", "t1", [2, 3]),
+        ("sum.rel.tsv", &sum, "9.8\t9.9\ttest\n1.00\t1.50\tt1\n1.00\t1.40\tt1\n", "t1", [2, 3]),
+        ("nopm.rel.csv", &nopm, "pg181,1.500\npg181,1.600\n", "pg181", [1, 2]),
+        ("rel.l.i0", &mrg, &format!("{COLUMNS}{0}{0}", "2.00\t1\t1.00\t1.00\tb\n"), "l.i0 b", [2, 3]),
+    ] {
+        let found = checked(&write(name, text), &[source]).unwrap();
+        let [doubled] = &found.doubled[..] else { panic!("{name}: {:?}", found.doubled) };
+        assert_eq!((&*doubled.row, doubled.lines), (row, lines), "{name}");
+    }
+}
+
+/// Two tests of one name each; the rows of a table are theirs by name, and in their order.
+#[test]
+fn rows_of_fio_are_paired_by_name_also_where_one_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let test = |(name, rate): (&str, u32)| {
+        format!(
+            "O_DIRECT with {name} for block size 16K\nw: (g=0): rw=write, bs=(R) 16.0KiB-16.0KiB, ioengine=psync, iodepth=1\nfio-3.33\n\
+             w: (groupid=0, jobs=1): err= 0: pid=1: Sun Nov 22 20:39:44 2026\n  write: IOPS={rate}, BW=10MiB/s (10MB/s)\
+             (100MiB/10000msec)\n\
+                 issued rwts: total=0,{rate}0,0,0 short=0,0,0,0\nRun status group 0 (all jobs):\n"
+        )
+    };
+    let text = |rates: [(&str, u32); 4]| rates.map(test).concat();
+    let own = [("fsync=0", 500), ("fsync=0", 400), ("fsync=1", 50), ("fsync=1", 40)];
+    let source = write("o.txt", &text(own));
+    let row = |(name, rate): (&str, u32)| format!("{rate},9.5,0.0,1,{name}_16K\n");
+    let found = |rows: &[(&str, u32)]| {
+        let path = write("sum.csv", &rows.iter().copied().map(row).collect::<String>());
+        checked(&path, &[&source]).unwrap()
+    };
+    let all = found(&own);
+    assert_eq!((all.equal, all.cells, all.lacking.len(), all.doubled.len()), (12, 12, 0, 0));
+    let without = found(&own[1..]);
+    assert_eq!(
+        (without.equal, without.cells, without.lacking),
+        (9, 9, vec!["fsync=0_16K (line 1 of o.txt)".to_owned()])
+    );
+    let twice = found(&[own[0], own[0], own[1], own[2], own[3]]);
+    assert_eq!((twice.equal, twice.cells, twice.without_source), (12, 12, 3));
+    assert_eq!((&*twice.doubled[0].row, twice.doubled[0].lines), ("fsync=0_16K", [1, 2]));
+    let wrong = found(&[own[0], ("fsync=0", 444), own[2], own[3]]);
+    assert_eq!(differences(&wrong), ["fsync=0_16K w/s 444 400"]);
+    // Of several texts, the one that it has most in common with.
+    let other = write("o2.txt", &text(own.map(|(name, rate)| (name, rate + 7))));
+    let table = write("sum.csv", &own.map(row).concat().replace("400,", "444,"));
+    let found = checked(&table, &[&other, &source]).unwrap();
+    assert_eq!(differences(&found), ["fsync=0_16K w/s 444 400"]);
+}

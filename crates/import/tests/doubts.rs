@@ -269,7 +269,7 @@ fn an_odd_base_is_told_first() {
     }
     fs::write(dir.path().join("rates.csv"), text).unwrap();
     let assembled = assembled(&[dir.path().to_owned()]).unwrap();
-    let odd = "base is the odd one: 4 of 4 others are 0.77 to 0.77 of it";
+    let odd = "base is the odd one: 4 of 4 others are 0.770 to 0.772 of it";
     assert!(assembled.notes[0].1.starts_with(&format!("b: {odd}")), "{:?}", assembled.notes);
     let folder = write_run(&assembled, &dir.path().join("results"), "odd").unwrap();
     let run = rqps_store::RunFolder::open(&folder).unwrap();

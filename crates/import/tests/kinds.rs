@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use rqps_import::{Assembled, Choices, Error, files, load_all};
+use rqps_import::{Assembled, Checked, Choices, Error, Reading, check, files, load_all};
 
 /// sysbench's text of so many reads and writes per event.
 fn sysbench(events: u64, (reads, writes): (u64, u64), clients: u32) -> String {
@@ -76,12 +76,193 @@ fn directories_of_other_tests_and_clients_are_no_arms() {
     }
 }
 
+/// Of pgbench, which tells its test and its clients itself.
+#[test]
+fn directories_of_tests_and_clients_of_pgbench_are_no_arms() {
+    let dir = tempfile::tempdir().unwrap();
+    for (at, arm) in (0..).zip(["master", "patch"]) {
+        for (script, clients) in
+            [("select only", 1), ("select only", 16), ("simple update", 1), ("simple update", 16)]
+        {
+            let tps = 1000 * clients + 10 * script.len() + at;
+            let text = format!(
+                "pgbench (16.3, server 16.3)\ntransaction type: <builtin: {script}>\nscaling factor: 10\nquery mode: simple\n\
+                 number of clients: {clients}\nnumber of threads: 1\nduration: 10 s\n\
+                 number of transactions actually processed: {tps}0\nlatency average = 2.000 ms\n\
+                 tps = {tps}.000000 (without initial connection time)\n"
+            );
+            let script = script.replace(' ', "");
+            write(dir.path(), &format!("{arm}/{script}/c{clients}/run.log"), &text);
+        }
+    }
+    let assembled = import(&[dir.path().display().to_string()]).unwrap();
+    let tests = ["select-only", "simple-update"];
+    let tests: Vec<String> =
+        tests.iter().flat_map(|test| [1, 16].map(|clients| format!("{test}_clients={clients}"))).collect();
+    let tests = tests.iter().map(String::as_str).collect();
+    assert_eq!(arms_and_tests(&assembled), (vec!["master", "patch"], tests, 1));
+}
+
 #[test]
 fn directories_of_an_arm_that_is_named_are_tests() {
     let dir = folder(&[("{}/x/run#.txt", WRITES, 4), ("{}/y/run#.txt", WRITES, 4)]);
     let named = |arm: &str| format!("{arm}={}/{arm}", dir.path().display());
     let assembled = import(&[named("old"), named("new")]).unwrap();
     assert_eq!(arms_and_tests(&assembled), (vec!["new", "old"], vec!["x", "y"], 3));
+}
+
+/// Which of two crossed levels are arms, names of versions and such words tell, and nothing else.
+#[test]
+fn crossed_directories_are_refused_unless_their_names_tell_arms() {
+    let dir = folder(&[("{}/x/run#.txt", WRITES, 4), ("{}/y/run#.txt", WRITES, 4)]);
+    let root = dir.path().display().to_string();
+    assert_eq!(
+        arms_and_tests(&import(std::slice::from_ref(&root)).unwrap()),
+        (vec!["new", "old"], vec!["x", "y"], 3)
+    );
+    fs::rename(dir.path().join("old"), dir.path().join("a")).unwrap();
+    fs::rename(dir.path().join("new"), dir.path().join("b")).unwrap();
+    let error = import(&[root]).unwrap_err().to_string();
+    assert!(error.contains("a, b and x, y") && error.contains("ARM=PATH, such as a=PATH"), "{error}");
+}
+
+#[test]
+fn numbers_that_double_are_tests_and_other_gaps_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    for (place, arm) in (0..).zip(["a", "b"]) {
+        for number in [1, 2, 4, 8] {
+            let events = 1000 + 300 * number + place;
+            write(dir.path(), &format!("{arm}/ro-{number}.txt"), &sysbench(events, READS, 4));
+        }
+        for number in [1, 2, 5] {
+            let events = 1000 + 10 * number + place;
+            write(dir.path(), &format!("{arm}/rw-r{number}.txt"), &sysbench(events, WRITES, 4));
+        }
+    }
+    let assembled = import(&[dir.path().display().to_string()]).unwrap();
+    let tests = vec!["ro-1", "ro-2", "ro-4", "ro-8", "rw"];
+    assert_eq!(arms_and_tests(&assembled), (vec!["a", "b"], tests, 3));
+    for date in [21, 23] {
+        write(dir.path(), &format!("a/d_2026-11-{date}.txt"), &sysbench(2000 + date, READS, 4));
+    }
+    let assembled = import(&[dir.path().display().to_string()]).unwrap();
+    assert!(!assembled.notes.iter().any(|(_, text)| text.contains("2026")), "{:?}", assembled.notes);
+    for note in [
+        "ro-1, ro-2, ro-4, ro-8 were taken for tests of their own",
+        "rw-r1, rw-r2, rw-r5 were taken for repeats, though",
+    ] {
+        assert!(assembled.notes.iter().any(|(_, text)| text.starts_with(note)), "{:?}", assembled.notes);
+    }
+}
+
+fn checked(table: &Path, sources: &[String]) -> Result<Checked, Error> {
+    check(table, &files(sources).unwrap(), None, Reading::Published, false)
+}
+
+/// Columns and rows are looked for in the names of files and directories.
+#[test]
+fn a_table_is_held_against_files_of_any_names() {
+    // Means and medians differ, and so do queries and transactions.
+    let rates = |at: u64| [100.0, 101.0, 120.0].map(|rate| rate * (at + 1) as f64);
+    let texts = |name: &dyn Fn(u64, u64, usize) -> String| {
+        let dir = tempfile::tempdir().unwrap();
+        for (arm, test) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            for (repeat, rate) in rates(2 * test + arm).into_iter().enumerate() {
+                write(dir.path(), &name(arm, test, repeat + 1), &sysbench(rate as u64 * 10, (3, 1), 4));
+            }
+        }
+        dir
+    };
+    let (arms, tests) = (["mysql-8.0.36", "mysql-8.4.3"], ["oltp_read_only", "oltp_read_write"]);
+    let place = |arm: u64, test: u64| (arms[arm as usize], tests[test as usize]);
+    let table = |of: &dyn Fn([f64; 3]) -> f64| {
+        let row =
+            |at: u64| format!("{}\t{}\t{}\n", of(rates(2 * at)), of(rates(2 * at + 1)), tests[at as usize]);
+        format!("col-1 : {}\ncol-2 : {}\n\n{}{}", arms[0], arms[1], row(0), row(1))
+    };
+    let mean = |rates: [f64; 3]| rates.iter().sum::<f64>() / 3.0;
+    let of_files = texts(&|arm, test, repeat| {
+        let (arm, test) = place(arm, test);
+        format!("{test}-{arm}-r{repeat}.txt")
+    });
+    let of_directories = texts(&|arm, test, repeat| {
+        let (arm, test) = place(arm, test);
+        format!("{arm}/{test}/{repeat}.log")
+    });
+    for dir in [&of_files, &of_directories] {
+        let source = [dir.path().display().to_string()];
+        let path = tempfile::tempdir().unwrap();
+        write(path.path(), "qps.tsv", &table(&|rates| 4.0 * mean(rates)));
+        let found = checked(&path.path().join("qps.tsv"), &source).unwrap();
+        assert_eq!((found.equal, found.cells, found.assumed.as_deref()), (4, 4, Some("means of repeats")));
+        assert_eq!(found.lacking, [""; 0]);
+        write(path.path(), "qps.tsv", &table(&|rates| rates[1]));
+        let found = checked(&path.path().join("qps.tsv"), &source).unwrap();
+        let assumed = "transactions per second, medians of repeats";
+        assert_eq!((found.equal, found.cells, found.assumed.as_deref()), (4, 4, Some(assumed)));
+        // A CSV with a header is such a table, too.
+        let csv = "test,8.0.36,8.4.3\noltp_read_only,101,202\noltp_read_write,303,405\n";
+        write(path.path(), "blog.csv", csv);
+        let found = checked(&path.path().join("blog.csv"), &source).unwrap();
+        assert_eq!((found.equal, found.cells), (3, 4));
+        assert_eq!((&*found.differences[0].row, &*found.differences[0].computed), ("oltp_read_write", "404"));
+    }
+    // Where names tell nothing, the error says what to give.
+    let silent = texts(&|arm, test, repeat| format!("{arm}/t{test}/{repeat}.log"));
+    let of_arm = |arm: u64| format!("{}={}/{arm}", arms[arm as usize], silent.path().display());
+    let path = silent.path().join("qps.tsv");
+    fs::write(&path, table(&|rates| rates[1])).unwrap();
+    for sources in [vec![silent.path().display().to_string()], vec![of_arm(0), of_arm(1)]] {
+        let error = checked(&path, &sources).unwrap_err().to_string();
+        for part in ["mysql-8.0.36=DIR", "such as oltp_read_only.txt"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+    let renamed =
+        fs::read_to_string(&path).unwrap().replace("oltp_read_only", "t0").replace("oltp_read_write", "t1");
+    fs::write(&path, renamed).unwrap();
+    assert_eq!(checked(&path, &[of_arm(0), of_arm(1)]).unwrap().equal, 4);
+}
+
+#[test]
+fn a_csv_of_arms_and_rates_is_of_one_test() {
+    let dir = tempfile::tempdir().unwrap();
+    let import = |text: &str| {
+        write(dir.path(), "tpcc.csv", text);
+        import(&[dir.path().display().to_string()])
+    };
+    for (header, rate) in [("arm,NOPM", 2000.0), ("rate;arm", 120_000.0), ("arm,rate", 120_000.0)] {
+        let row = |arm: &str, rate: u32| match header {
+            "rate;arm" => format!("{rate};{arm}\n"),
+            _ => format!("{arm},{rate}\n"),
+        };
+        let rows: String = (0..3).map(|n| row("base", 120_000 + n) + &row("head", 110_000 + n)).collect();
+        let assembled = import(&format!("{header}\n{rows}")).unwrap();
+        assert_eq!(arms_and_tests(&assembled), (vec!["base", "head"], vec!["tpcc"], 3), "{header}");
+        assert_eq!(assembled.results[0].measurement.work.as_ref().unwrap().per_second(), rate, "{header}");
+    }
+    let error = import("base,120000\nhead,110000\n").unwrap_err().to_string();
+    assert!(error.contains("are they arms or tests? Write `arm,rate` above"), "{error}");
+}
+
+/// Of a text and of JSON, what fio prints as the end of its first job.
+#[test]
+fn results_of_fio_have_the_date_that_it_prints() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/fio-3.33.normal+json.txt");
+    let own = fs::read_to_string(own).unwrap();
+    let date = "Sun Nov 22 20:39:44 2026";
+    let text = "seq: (g=0): rw=write, bs=(R) 16.0KiB-16.0KiB, (W) 16.0KiB-16.0KiB, ioengine=psync, iodepth=1\nfio-3.33\n\
+                seq: (groupid=0, jobs=1): err= 0: pid=1: Sun Nov 22 20:39:44 2026\n  write: IOPS=100, BW=2MiB/s (2MB/s)\
+                (20MiB/10000msec)\n\
+                     issued rwts: total=0,1000,0,0 short=0,0,0,0\nRun status group 0 (all jobs):\n";
+    for text in [text, &own] {
+        assert!(text.contains(date));
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "a/w.txt", text);
+        let assembled = import(&[dir.path().display().to_string()]).unwrap();
+        assert_eq!(assembled.sources[0].measured_at_ms.unwrap() / 1000, 1_795_379_984);
+        assert_eq!(assembled.arms[0].measured_at_ms, assembled.sources[0].measured_at_ms);
+    }
 }
 
 #[test]
@@ -188,10 +369,41 @@ fn other_threads_and_durations_of_pgbench_are_told() {
     write(dir.path(), "head/q-1.txt", &text(1, 30, 900));
     let assembled = import(&[dir.path().display().to_string()]).unwrap();
     assert_eq!(assembled.doubts.len(), 1);
-    assert_eq!(assembled.doubts[0].text, "pgbench ran with 1 threads (-j), but 8 on base");
+    assert_eq!(assembled.doubts[0].text, "pgbench ran with 1 thread (-j), but 8 on base");
     let is_told =
         |(_, note): &(_, String)| note.ends_with("pgbench ran with 30 seconds (-T), but 10 on base");
     assert!(assembled.notes.iter().any(is_told), "{:?}", assembled.notes);
+}
+
+#[test]
+fn scripts_of_one_name_in_two_directories_are_two_tests() {
+    let text = |script: &str, tps: u32| {
+        format!(
+            "pgbench (16.3, server 16.3)\ntransaction type: {script}\nscaling factor: 10\nquery mode: simple\n\
+             number of clients: 8\nnumber of threads: 2\nduration: 10 s\n\
+             number of transactions actually processed: {tps}0\nlatency average = 2.000 ms\n\
+             tps = {tps}.000000 (without initial connection time)\n"
+        )
+    };
+    let tests = |scripts: &dyn Fn(&str) -> [String; 2]| {
+        let dir = tempfile::tempdir().unwrap();
+        for (at, arm) in (0..).zip(["old", "new"]) {
+            for (number, script) in (1..).zip(scripts(arm)) {
+                write(
+                    dir.path(),
+                    &format!("{arm}/run-{number}.log"),
+                    &text(&script, 1000 + 10 * number + at),
+                );
+            }
+        }
+        let assembled = import(&[dir.path().display().to_string()]).unwrap();
+        assembled.steps.iter().map(|step| step.name.clone()).collect::<Vec<_>>()
+    };
+    let both = |arm: &str| ["read", "write"].map(|kind| format!("/src/{arm}/{kind}/q.sql"));
+    assert_eq!(tests(&both), ["read.q", "write.q"]);
+    // Of each run, or of each arm.
+    assert_eq!(tests(&|arm| ["x1", "x2"].map(|run| format!("/tmp/{arm}.{run}/q.sql"))), ["q"]);
+    assert_eq!(tests(&|arm| ["q", "q"].map(|name| format!("/src/{arm}/{name}.sql"))), ["q"]);
 }
 
 /// It is told, but is no mistake in a figure.

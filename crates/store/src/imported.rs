@@ -30,6 +30,8 @@ pub struct Source {
     pub quirks: Vec<String>,
     /// When its figures were measured, milliseconds since 1970 (UTC); `None` unless the file tells.
     pub measured_at_ms: Option<i64>,
+    /// When it was last changed; `None` if its file system does not tell.
+    pub modified_at_ms: Option<i64>,
 }
 
 /// A figure that windows have no place for, or that was published otherwise than it was measured.
@@ -68,7 +70,7 @@ impl RunWriter {
             for (id, source) in sources.iter().enumerate() {
                 transaction.insert(
                     "sources",
-                    "id, path, sha256, bytes, format, tool, quirks, measured_at_ms",
+                    "id, path, sha256, bytes, format, tool, quirks, measured_at_ms, modified_at_ms",
                     params![
                         id as i64,
                         source.path,
@@ -77,7 +79,8 @@ impl RunWriter {
                         source.format,
                         source.tool,
                         json(&source.quirks)?,
-                        source.measured_at_ms
+                        source.measured_at_ms,
+                        source.modified_at_ms
                     ],
                 )?;
             }
@@ -114,7 +117,8 @@ impl Run {
     /// If the database cannot be read.
     pub fn sources(&self) -> Result<Vec<Source>> {
         let connection = self.connection()?;
-        let sql = "SELECT path, sha256, bytes, format, tool, quirks, measured_at_ms FROM sources ORDER BY id";
+        let sql = "SELECT path, sha256, bytes, format, tool, quirks, measured_at_ms, modified_at_ms FROM sources \
+                   ORDER BY id";
         let read = rows(connection, sql, |row| {
             Ok(Source {
                 path: row.get(0)?,
@@ -124,6 +128,7 @@ impl Run {
                 tool: row.get(4)?,
                 quirks: from_json(row, 5)?,
                 measured_at_ms: row.get(6)?,
+                modified_at_ms: row.get(7)?,
             })
         });
         read.map_err(Error::sql(&self.folder.db_path()))

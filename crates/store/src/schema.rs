@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/012.sql"),
     include_str!("schema/013.sql"),
     include_str!("schema/014.sql"),
+    include_str!("schema/015.sql"),
 ];
 
 /// The flat views of the newest version.

@@ -5,7 +5,8 @@ use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::{EXIT_REGRESSION, out};
 use rqps_import::{
-    Assembled, BaseAs, Checked, Choices, Difference, Exchanged, LeftOut, OtherBase, Reading, Renamed, Why,
+    Assembled, BaseAs, Checked, Choices, Difference, Doubled, Exchanged, LeftOut, OtherBase, Reading,
+    Renamed, Why,
 };
 use rqps_model::clipped;
 use rqps_report::Options;
@@ -97,16 +98,24 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
         };
         let renamed = |one: &Renamed<'_>| json!({ "in_table": one.in_table, "in_sources": one.in_sources });
         let exchanged = |one: &Exchanged| json!({ "are_rows": one.are_rows, "names": one.names });
+        let doubled = |one: &Doubled| json!({ "row": one.row, "lines": one.lines });
         Ok(json!({
             "cells": checked.cells, "equal": checked.equal, "without_source": checked.without_source,
             "without_source_in": checked.without_source_in(), "lacking": checked.lacking,
             "renamed": checked.renamed().iter().map(renamed).collect::<Vec<_>>(),
             "relative_to": checked.relative_to.as_ref().map(|one| json!({ "fitting": one.fitting, "named": one.named })),
             "exchanged": checked.exchanged.iter().map(exchanged).collect::<Vec<_>>(),
+            "doubled": checked.doubled.iter().map(doubled).collect::<Vec<_>>(), "assumed": checked.assumed,
             "differences": checked.differences.iter().map(difference).collect::<Vec<_>>(),
         }))
     })?;
     out::message(&format!("{}: {} of {} cells equal", table.display(), checked.equal, checked.cells));
+    if let Some(assumed) = &checked.assumed {
+        out::message(&format!("its figures are taken to be {assumed}"));
+    }
+    for Doubled { row, lines: [first, second] } in &checked.doubled {
+        out::message(&format!("{row} is there twice, in lines {first} and {second}: leave out one of them"));
+    }
     if let Some(OtherBase { fitting, named }) = &checked.relative_to {
         out::message(&format!(
             "the ratios are relative to {fitting}, not to {named} as the table says; compared so"
@@ -144,8 +153,8 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
             "{in_table} of the table may be {in_sources} of the sources: write both alike"
         ));
     }
-    let has_other_base = checked.relative_to.is_some();
-    Ok(if checked.differences.is_empty() && checked.exchanged.is_empty() && !has_other_base {
+    let is_as_it_says = checked.relative_to.is_none() && checked.doubled.is_empty();
+    Ok(if checked.differences.is_empty() && checked.exchanged.is_empty() && is_as_it_says {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(EXIT_REGRESSION)

@@ -3,6 +3,7 @@
 use crate::bench::Bench;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// What pgbench 15 prints at the end, at so many transactions per second.
 fn pgbench(tps: f64) -> String {
@@ -257,6 +258,8 @@ fn a_site_is_made_of_the_runs_that_can_be_read_and_again_of_the_same_bytes() {
         })
         .collect();
     fs::write(&csv, format!("arm,test,repeat,rate\n{rows}")).unwrap();
+    let at = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+    fs::File::options().append(true).open(&csv).unwrap().set_modified(at).unwrap();
     bench.call(&["import", &csv.display().to_string(), "--name", "made"]).expect(0);
     let site = bench.path().join("site");
     let site_path = site.display().to_string();
@@ -264,6 +267,7 @@ fn a_site_is_made_of_the_runs_that_can_be_read_and_again_of_the_same_bytes() {
     assert!(first.stderr.contains("1 run in"), "{}", first.stderr);
     let index = fs::read_to_string(site.join("index.html")).unwrap();
     assert!(index.contains("1 of 1 test"), "{index}");
+    assert!(index.contains("files of 2023-11-14 22:13:20 UTC"), "not the day of the import: {index}");
 
     fs::create_dir(bench.results().join("broken")).unwrap();
     fs::write(bench.results().join("broken/run.db"), "no database").unwrap();

@@ -73,6 +73,7 @@ pub fn write_imported(results: &Path, name: &str) -> PathBuf {
         tool: None,
         quirks: vec!["three-digits".into()],
         measured_at_ms: Some(1_700_000_000_000),
+        modified_at_ms: Some(1_700_000_100_000),
     };
     let value = ImportedValue {
         name: "latency_avg_ms".into(),

@@ -19,7 +19,7 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
     let tables = read(path, parse_tables)?;
     let mut steps = Figures::new();
     for raw in raws.iter().filter(|raw| raw.format == Format::StepMetrics) {
-        steps.add(raw.directory(), raw.name(), raw.read(parse_step)?, &raw.path);
+        steps.add(raw.arm(), raw.name(), raw.read(parse_step)?, &raw.path);
     }
     let is_of_table = |arm: &str, file: &str| {
         let has_arm = |table: &MetricsTable| table.absolute.iter().any(|row| row.arm == arm);

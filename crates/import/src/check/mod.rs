@@ -8,6 +8,7 @@ mod metrics;
 mod pairs;
 mod rates;
 mod step;
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -53,6 +54,21 @@ pub struct Checked {
     pub relative_to: Option<OtherBase>,
     /// Rows or columns that have each other's figures; their cells are not among the differences.
     pub exchanged: Vec<Exchanged>,
+    /// Rows that the table has more than once.
+    pub doubled: Vec<Doubled>,
+    /// How its figures were taken, if its sources do not say.
+    pub assumed: Option<String>,
+    /// Whether rows of one name are of several tests.
+    may_repeat_rows: bool,
+    /// Line of each cell, by row and column.
+    lines: BTreeMap<(String, String), u32>,
+}
+
+/// A row, with two of its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubled {
+    pub row: String,
+    pub lines: [u32; 2],
 }
 
 /// The column that ratios are relative to, and the one that the table names instead.
@@ -130,6 +146,7 @@ impl Checked {
         computed: Option<&Computed>,
         reading: Reading,
     ) {
+        self.expect_once(&place);
         let Some(computed) = computed else {
             self.without_source += 1;
             self.unsourced.push((place.row.to_owned(), place.column.to_owned()));
@@ -156,6 +173,18 @@ impl Checked {
             quirk,
             ratios: 0,
         });
+    }
+}
+
+impl Checked {
+    /// Names a row that was there already.
+    fn expect_once(&mut self, place: &Place<'_>) {
+        let at = (place.row.to_owned(), place.column.to_owned());
+        let first = *self.lines.entry(at).or_insert(place.line);
+        let is_known = |one: &Doubled| one.row == place.row && one.lines[1] == place.line;
+        if first != place.line && !self.may_repeat_rows && !self.doubled.iter().any(is_known) {
+            self.doubled.push(Doubled { row: place.row.to_owned(), lines: [first, place.line] });
+        }
     }
 }
 
@@ -273,9 +302,12 @@ fn is_slip(one: &str, other: &str) -> bool {
 }
 
 /// A file with its format.
+#[derive(Debug, Clone)]
 pub(crate) struct Raw {
     pub path: PathBuf,
     pub format: Format,
+    /// As it was given.
+    given_arm: Option<String>,
 }
 
 impl Raw {
@@ -287,8 +319,11 @@ impl Raw {
         read(&self.path, parse)
     }
 
-    /// The name of the directory it is in.
-    pub fn directory(&self) -> String {
+    /// The arm that it was given as, else the name of the directory it is in.
+    pub fn arm(&self) -> String {
+        if let Some(arm) = &self.given_arm {
+            return arm.clone();
+        }
         let parent = self.path.parent().and_then(Path::file_name);
         parent.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
@@ -383,22 +418,53 @@ pub fn check(
     reading: Reading,
     skip_unknown: bool,
 ) -> Result<Checked> {
-    let not_a_table = || Error::NotATable { path: table.to_owned(), known: TABLES };
-    let format = Opened::open(table)?.format(table)?.ok_or_else(not_a_table)?;
+    let format = format_of(table)?;
+    recompute((table, format), &raws(files, skip_unknown)?, device, reading)
+}
+
+fn not_a_table(table: &Path) -> Error {
+    Error::NotATable { path: table.to_owned(), known: TABLES }
+}
+
+/// # Errors
+/// If no format recognises it.
+pub(crate) fn format_of(table: &Path) -> Result<Format> {
+    Opened::open(table)?.format(table)?.ok_or_else(|| not_a_table(table))
+}
+
+/// The formats of files.
+///
+/// # Errors
+/// If one cannot be read, or is not understood, unless `skip_unknown`.
+pub(crate) fn raws(files: &[Given], skip_unknown: bool) -> Result<Vec<Raw>> {
     let mut raws = Vec::new();
     let mut unknown = Vec::new();
     for given in files {
-        if is_copy(table, &given.path)? {
-            continue;
-        }
-        let opened = Opened::open(&given.path)?;
-        match opened.format(&given.path)? {
-            Some(format) => raws.push(Raw { path: given.path.clone(), format }),
-            None => unknown.push(opened.not_understood(&given.path)),
+        let path = &given.path;
+        let opened = Opened::open(path)?;
+        match opened.format(path)? {
+            Some(format) => raws.push(Raw { path: path.clone(), format, given_arm: given.arm.clone() }),
+            None => unknown.push(opened.not_understood(path)),
         }
     }
-    if !(unknown.is_empty() || skip_unknown) {
-        return Err(Error::unknown(unknown));
+    if unknown.is_empty() || skip_unknown { Ok(raws) } else { Err(Error::unknown(unknown)) }
+}
+
+/// Recomputes a table of a format from the other files.
+///
+/// # Errors
+/// If none of them is its source, or one cannot be read.
+pub(crate) fn recompute(
+    (table, format): (&Path, Format),
+    files: &[Raw],
+    device: Option<&str>,
+    reading: Reading,
+) -> Result<Checked> {
+    let mut raws = Vec::new();
+    for raw in files {
+        if !is_copy(table, &raw.path)? {
+            raws.push(raw.clone());
+        }
     }
     if raws.is_empty() {
         return Err(Error::NoSource { table: table.to_owned() });
@@ -413,7 +479,7 @@ pub fn check(
         Format::JoinedCounters => pairs::joined(table, &raws, reading),
         Format::FioTable => fio::check(table, &raws, reading),
         Format::StepMetrics => step::check(table, &raws, device, reading),
-        _ => Err(not_a_table()),
+        _ => Err(not_a_table(table)),
     }?;
     if checked.cells == 0 {
         return Err(Error::NoSource { table: table.to_owned() });

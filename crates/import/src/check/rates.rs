@@ -3,33 +3,86 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use rqps_model::clipped;
+
 use super::base::{Base, Ratio, other_base};
+use super::texts::{Taken, Text, decimals, figures};
 use super::{Checked, Computed, EXCHANGED_MIN, Figures, OtherBase, Place, Raw, Reading, read};
 use crate::error::{Error, Result};
 use crate::formats::rates_table::{RatesTable, Row, parse_table};
-use crate::formats::{Format, metrics, sysbench};
+use crate::formats::{Format, metrics};
 use crate::model::{Quirk, number};
 use crate::names::TestName;
 use crate::printf::fixed;
 
-/// Rates by directory and row.
+/// Of the names in an error.
+const NAMES_CHARS_MAX: usize = 200;
 /// A row of fewer figures that differ from one another may have another's by chance.
 const DISTINCT_MIN: usize = 3;
 
+/// Rates by arm and row.
 type Rates = BTreeMap<(String, String), Computed>;
 
 pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Checked> {
     let table = read(path, parse_table)?;
-    let rates = rates(raws, (&table, path))?;
+    let mut texts = Vec::new();
+    for raw in raws.iter().filter(|raw| raw.format == Format::Sysbench) {
+        texts.extend(Text::read(raw, &table)?);
+    }
+    let mut best: Option<Checked> = None;
+    for taken in Taken::all(&texts) {
+        let rates = match rates((&texts, taken), raws, (&table, path)) {
+            Err(error) if best.is_none() => return Err(error),
+            Err(_) => continue,
+            Ok(rates) => rates,
+        };
+        let mut checked = of_rates(&table, &rates, reading);
+        checked.assumed = taken.words(&texts);
+        if best.as_ref().is_none_or(|best| checked.equal > best.equal) {
+            best = Some(checked);
+        }
+    }
+    best.filter(|best| best.cells > 0).ok_or_else(|| without_source(path, &table, &texts))
+}
+
+/// Says what is missing, or how the files are to be named.
+fn without_source(path: &Path, table: &RatesTable, texts: &[Text]) -> Error {
+    let names =
+        |names: BTreeSet<&str>| clipped(&names.into_iter().collect::<Vec<_>>().join(", "), NAMES_CHARS_MAX);
+    let what = format!("results of the columns of {}", path.display());
+    let remedy = match (table.columns.is_empty(), texts.first()) {
+        (true, _) => {
+            "its columns have no names, so that only a table of absolute rates in the same order fits"
+                .to_owned()
+        }
+        (false, None) => {
+            "give the directories that its columns name, or the table of absolute rates".to_owned()
+        }
+        (false, Some(_)) => format!(
+            "its columns are {} and its rows {}, but the files are taken for {} of {}: give each arm as COLUMN=PATH, such as {}=DIR, \
+             and name files or directories after rows, such as {}.txt",
+            names(table.columns.iter().map(String::as_str).collect()),
+            names(table.rows.iter().map(|row| row.test.as_str()).collect()),
+            names(texts.iter().map(|text| text.row.as_str()).collect()),
+            names(texts.iter().map(|text| text.arm.as_str()).collect()),
+            table.columns[0],
+            table.rows[0].test
+        ),
+    };
+    Error::Missing { what, remedy }
+}
+
+/// A table from the rates of arms.
+fn of_rates(table: &RatesTable, rates: &Rates, reading: Reading) -> Checked {
     let mut checked = Checked::default();
     let named = match &table.relative_to {
         Some(base) => Some(base.clone()),
         // A table without names is relative if its figures are: the file of rates has one column more.
-        None if table.columns.is_empty() => base_of_unnamed(&table, &rates),
+        None if table.columns.is_empty() => base_of_unnamed(table, rates),
         None => None,
     };
     let other = named.as_ref().filter(|_| !table.columns.is_empty());
-    let other = other.and_then(|named| base_that_fits(&table, &rates, named));
+    let other = other.and_then(|named| base_that_fits(table, rates, named));
     if let (Some(named), Some(fitting)) = (&named, &other) {
         checked.relative_to = Some(OtherBase { fitting: fitting.clone(), named: named.clone() });
     }
@@ -39,7 +92,7 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         table.columns.get(index).cloned().unwrap_or_else(|| format!("col-{}", index + 1 + offset))
     };
     let of_another = match &base {
-        Some(base) => rows_of_another(&table, |index, test| {
+        Some(base) => rows_of_another(table, |index, test| {
             let rate = |arm: &str| rates.get(&(arm.to_owned(), test.to_owned()));
             Some(ratio(rate(&arm(index))?, rate(base)?)?.published)
         }),
@@ -70,18 +123,6 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         }
         checked.add_ratios(base, &ratios, &ratio, reading);
     }
-    if checked.cells == 0 {
-        return Err(Error::Missing {
-            what: format!("results of the columns of {}", path.display()),
-            remedy: match table.columns.is_empty() {
-                true => {
-                    "its columns have no names, so that only a table of absolute rates in the same order fits"
-                }
-                false => "give the directories that its columns name, or the table of absolute rates",
-            }
-            .to_owned(),
-        });
-    }
     let has_row = |row: &str| table.rows.iter().any(|one| one.test == row);
     let has_arm = |arm: &str| match table.columns.is_empty() {
         true => {
@@ -92,7 +133,7 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
     checked.expect(rates.keys().map(|(arm, _)| arm.as_str()), has_arm);
     let of_arms = rates.keys().filter(|(arm, _)| has_arm(arm));
     checked.expect(of_arms.map(|(_, row)| row.as_str()), has_row);
-    Ok(checked)
+    checked
 }
 
 /// The tests of rows whose figures are those of another row: exchanged with it, or copied from it.
@@ -170,31 +211,21 @@ fn ratio(rate: &Computed, base: &Computed) -> Option<Computed> {
 }
 
 /// All rates that the files have. Tables without names of columns count theirs, if this one has none either.
-fn rates(raws: &[Raw], (table, path): (&RatesTable, &Path)) -> Result<Rates> {
+fn rates(
+    (texts, taken): (&[Text], Taken),
+    raws: &[Raw],
+    (table, path): (&RatesTable, &Path),
+) -> Result<Rates> {
     let unnamed = table.columns.is_empty();
-    let (mut texts, mut tables, mut steps) = (Figures::new(), Figures::new(), Figures::new());
+    let texts = figures(texts, taken, decimals(table));
+    let (mut tables, mut steps) = (Figures::new(), Figures::new());
     for raw in raws {
         match raw.format {
-            Format::Sysbench => {
-                let Some((_, test)) = TestName::of_file(&raw.name()) else { continue };
-                let mut document = raw.read(sysbench::parse)?;
-                let Some(measured) = document.measurements.first_mut() else { continue };
-                let (test, _) = sysbench::test_of(test, measured);
-                let quirk = test.is_scan().then(|| sysbench::as_scan(measured)).flatten();
-                let value = measured.values.iter().find(|value| value.name == "queries_per_s");
-                let Some(published) = value.and_then(|value| number(value.published.as_deref()?)) else {
-                    continue;
-                };
-                let published = fixed(published, 0);
-                let true_rate = measured.work.as_ref().map(|work| fixed(work.per_second(), 0));
-                let truth = quirk.and_then(|quirk| Some((true_rate?, quirk)));
-                texts.add(raw.directory(), test.row(), Computed { published, truth }, &raw.path);
-            }
             Format::StepMetrics => {
                 let Some((_, test)) = TestName::of_file(&raw.name()) else { continue };
                 let step = raw.read(metrics::parse_step)?;
                 if let Some(rate) = step.cell("o/s").and_then(number) {
-                    steps.add(raw.directory(), test.row(), Computed::exact(fixed(rate, 0)), &raw.path);
+                    steps.add(raw.arm(), test.row(), Computed::exact(fixed(rate, 0)), &raw.path);
                 }
             }
             Format::RatesTable => {

@@ -48,10 +48,11 @@ pub(super) fn check(path: &Path, raws: &[Raw], device: Option<&str>, reading: Re
     let vm = vmstat_row(&vmstat, rate.value);
     let io = best_device(&step, &iostat, device, &rate);
     let mut checked = Checked::default();
-    let row = path.display().to_string();
-    for (columns, cells, computed, line) in
-        [(&IOSTAT[..], &step.iostat, io, 4), (&VMSTAT[..], &step.vmstat, vm, 7)]
-    {
+    for (program, columns, cells, computed, line) in [
+        (Format::Iostat, &IOSTAT[..], &step.iostat, io, 4),
+        (Format::Vmstat, &VMSTAT[..], &step.vmstat, vm, 7),
+    ] {
+        let row = format!("{program} in {}", path.display());
         for ((column, cell), computed) in columns.iter().zip(cells).zip(&computed) {
             checked.add(Place { line, row: &row, column }, cell, Some(computed), reading);
         }

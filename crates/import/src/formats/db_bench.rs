@@ -194,6 +194,12 @@ fn setting(line: &str, at: u32) -> Option<Value> {
     Some(Value::words(name, first, at))
 }
 
+/// Whether a line without its end is a whole result: `…; 32.0 MB/s (63 of 100 found)`.
+fn is_whole_result(line: &str) -> bool {
+    let rest = line.rsplit_once(';').filter(|_| line.contains("micros/op"));
+    rest.is_some_and(|(_, rest)| ["MB/s", ")"].iter().any(|end| rest.trim_end().ends_with(end)))
+}
+
 /// `readrandom   :       3.456 micros/op 289351 ops/sec 10.000 seconds 2893511 operations;   32.0 MB/s`
 pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
     let mut lines = Lines::new(input);
@@ -203,7 +209,7 @@ pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
     loop {
         let at = lines.number() + 1;
         let Some((line, has_end)) = lines.next_with_end()? else { break };
-        if !(has_end || line.trim().is_empty() || line.contains("micros/op") && line.contains(';')) {
+        if !(has_end || line.trim().is_empty() || is_whole_result(line)) {
             return Err(Broken::cut_off(at));
         }
         if let Some(setting) = setting(line, at) {

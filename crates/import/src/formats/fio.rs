@@ -152,7 +152,7 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
         } else if line.contains(": (groupid=") {
             let test = tests.last_mut().ok_or_else(|| Broken::at(at, "a job before its definition"))?;
             // `sync: (groupid=0, jobs=1): err= 0: pid=4711: Thu Nov 26 10:02:11 2026`
-            let date = line.split_once("pid=").and_then(|(_, rest)| rest.split_once(": "));
+            let date = line.split_once(": pid=").and_then(|(_, rest)| rest.split_once(": "));
             test.ended_at_ms = test.ended_at_ms.or_else(|| dates::of_date_command(date?.1));
             test.jobs.push(Job::default());
             in_job = true;

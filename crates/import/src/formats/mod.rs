@@ -264,6 +264,9 @@ fn is_rates_table(first: &str) -> bool {
     if first.starts_with("col-1 : ") || first.starts_with("Relative to: ") {
         return true;
     }
+    if rates_csv::separator(first).is_none() && rates_table::header(first).is_some() {
+        return true;
+    }
     let mut cells = first.split(',');
     let name = cells.next().unwrap_or_default().trim();
     let is_name = !name.is_empty()

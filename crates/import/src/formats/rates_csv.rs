@@ -1,4 +1,5 @@
-//! A CSV that any program can write: `arm,test,repeat,rate[,unit]`, with that header, its columns in any order.
+//! A CSV that any program can write: `arm,test,repeat,rate[,unit]`, with that header, its columns in any order; or
+//! `arm,rate`, also with the unit in the header, `arm,NOPM`, of one test.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -22,7 +23,10 @@ const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
 /// What separates columns, if this is the header.
 pub fn separator(first: &str) -> Option<char> {
-    let is_header = |separator: &char| COLUMNS.iter().all(|name| place(first, *separator, name).is_some());
+    let is_header = |separator: &char| {
+        let has_all = COLUMNS.iter().all(|name| place(first, *separator, name).is_some());
+        has_all || unit_of_one_test(first, *separator).is_some()
+    };
     SEPARATORS.into_iter().find(is_header)
 }
 
@@ -33,6 +37,18 @@ pub fn missing_column(first: &str) -> Option<&'static str> {
         missing.next().filter(|_| missing.next().is_none())
     };
     SEPARATORS.into_iter().find_map(missing)
+}
+
+/// Where a header has an arm and its rate alone: the unit of the rate, or an empty text if it is called so.
+fn unit_of_one_test(header: &str, separator: char) -> Option<&str> {
+    let cells = header.split(separator).map(|cell| cell.trim().trim_matches('"').trim());
+    let cells: Vec<&str> = cells.collect();
+    let [one, other] = cells[..] else { return None };
+    let is = |cell: &str, name: &str| cell.eq_ignore_ascii_case(name);
+    let rate = if is(one, "arm") { other } else { one };
+    let has_arm = is(one, "arm") != is(other, "arm");
+    let unit = if is(rate, COLUMNS[3]) { "" } else { rate };
+    (has_arm && (unit.is_empty() || rate_unit::parse(unit).is_ok())).then_some(unit)
 }
 
 fn place(header: &str, separator: char, name: &str) -> Option<usize> {
@@ -54,17 +70,9 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         Ok(Some((record, line)))
     };
     let (header, header_at) = next()?.unwrap_or_default();
-    let place = |name: &str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
-    let mut places = [0; 4];
-    for (at, name) in places.iter_mut().zip(COLUMNS) {
-        *at = place(name).ok_or_else(|| {
-            Broken::at(
-                header_at.max(1),
-                format!("no column {name}; the header is arm,test,repeat,rate[,unit]"),
-            )
-        })?;
-    }
-    let unit_at = place("unit");
+    let unit_of_all = unit_of_one_test(first, separator);
+    let places = places(&header, unit_of_all.is_some()).map_err(|why| Broken::at(header_at.max(1), why))?;
+    let unit_at = header.iter().position(|column| column.eq_ignore_ascii_case("unit"));
     let mut measurements: Vec<Measurement> = Vec::new();
     let mut has_units = false;
     let mut known: HashMap<[String; 3], u32> = HashMap::new();
@@ -81,42 +89,46 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             return Err(Broken::at(line, why));
         }
         let cell = |index: usize| {
-            let cell = record.get(places[index]).filter(|cell| !cell.is_empty());
-            cell.ok_or_else(|| Broken::at(line, format!("no {}", COLUMNS[index])))
+            let cell = record.get(places[index]?).filter(|cell| !cell.is_empty());
+            Some(cell.ok_or_else(|| Broken::at(line, format!("no {}", COLUMNS[index]))))
         };
         // What is cut off in the name of a test or an arm is another one.
-        let last = places.iter().max().map_or(0, |last| last + 1);
+        let last = places.iter().flatten().max().map_or(0, |last| last + 1);
         if record.len() <= last && record.position().is_some_and(|at| !has_end(&text, at.byte())) {
             return Err(Broken::cut_off(line));
         }
-        let rate = number(cell(3)?)
-            .ok_or_else(|| Broken::at(line, format!("rate: {}", no_number(&record[places[3]], "a rate"))))?;
+        let printed = cell(3).transpose()?.unwrap_or_default();
+        let rate = number(printed)
+            .ok_or_else(|| Broken::at(line, format!("rate: {}", no_number(printed, "a rate"))))?;
         if rate == 0.0 {
             return Err(Broken::at(line, "rate: 0: leave out what did not run"));
         }
-        let repeat = cell(2)?;
+        let arm = cell(0).transpose()?.unwrap_or_default();
+        let test = cell(1).transpose()?;
+        let of_arm = || 1 + measurements.iter().filter(|one| one.arm.as_deref() == Some(arm)).count();
+        let repeat = cell(2).transpose()?.map_or_else(|| of_arm().to_string(), str::to_owned);
         let number = repeat.parse().ok().filter(|n| *n > 0);
         let number =
             number.ok_or_else(|| Broken::at(line, format!("repeat: {repeat:?} is not a number from 1")))?;
-        let unit = unit_at.and_then(|at| record.get(at)).filter(|unit| !unit.is_empty());
+        let unit = unit_at.and_then(|at| record.get(at)).or(unit_of_all).filter(|unit| !unit.is_empty());
         has_units |= unit.is_some();
         let per = rate_unit::parse(unit.unwrap_or("queries"))
             .map_err(|why| Broken::at(line, format!("unit: {:?} {why}", unit.unwrap_or_default())))?;
-        let (arm, test) = (cell(0)?, cell(1)?);
-        if [arm, test].iter().any(|name| name.contains(char::REPLACEMENT_CHARACTER)) {
+        if [arm, test.unwrap_or_default()].iter().any(|name| name.contains(char::REPLACEMENT_CHARACTER)) {
             let why = "a name that is not UTF-8: convert the file, such as by `iconv -f latin1 -t utf-8`";
             return Err(Broken::at(line, why));
         }
-        if let Some(before) = known.insert([arm, test, repeat].map(str::to_owned), line) {
+        let place = [arm, test.unwrap_or_default(), &repeat].map(str::to_owned);
+        if let (Some(before), Some(test)) = (known.insert(place, line), test) {
             let why = format!("{test} on {arm}, repeat {repeat}, is in line {before} already");
             return Err(Broken::at(line, why));
         }
         measurements.push(Measurement {
             arm: Some(arm.to_owned()),
-            test: Some(test.to_owned()),
+            test: test.map(str::to_owned),
             repeat: Some(number),
             work: Some(Work::rate(&per.unit, rate / per.seconds)),
-            values: vec![Value::number(GIVEN_RATE, per.symbol, &record[places[3]], line)],
+            values: vec![Value::number(GIVEN_RATE, per.symbol, printed, line)],
             line,
             ..Measurement::default()
         });
@@ -131,6 +143,25 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         expect_no_ratios(&measurements)?;
     }
     Ok(Document { measurements, is_table: true, ..Document::default() })
+}
+
+/// Where the columns are. Of one test there are an arm and its rate.
+///
+/// # Errors
+/// If one is missing.
+fn places(header: &StringRecord, is_of_one_test: bool) -> Result<[Option<usize>; 4], String> {
+    let place = |name: &str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
+    if let Some(arm) = place(COLUMNS[0]).filter(|arm| is_of_one_test && *arm < 2) {
+        return Ok([Some(arm), None, None, Some(1 - arm)]);
+    }
+    let mut places = [None; 4];
+    for (at, name) in places.iter_mut().zip(COLUMNS) {
+        let missing = || {
+            format!("no column {name}; the header is arm,test,repeat,rate[,unit], or arm,rate of one test")
+        };
+        *at = Some(place(name).ok_or_else(missing)?);
+    }
+    Ok(places)
 }
 
 /// # Errors

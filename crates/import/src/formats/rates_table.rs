@@ -10,6 +10,9 @@ use crate::model::{Document, Measurement, QUERIES, Quirk, THOUSAND_ROWS, Value, 
 /// Columns of a table: more is no table.
 const COLUMNS_MAX: usize = 256;
 
+/// Ratios are below it.
+const RATIO_MAX: f64 = 100.0;
+
 /// A column without a name is called so, with its number.
 const COLUMN: &str = "col-";
 
@@ -52,6 +55,9 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
                 return Err(Broken::at(at, format!("{column} is out of order")));
             }
             table.columns.push(name.trim().to_owned());
+        } else if let Some(names) = header(line).filter(|_| table.rows.is_empty() && table.columns.is_empty())
+        {
+            table.columns = names;
         } else if is_heading(line) {
             continue;
         } else if line.contains('\t') {
@@ -68,6 +74,17 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
         return Err(Broken::at(lines.number().max(1), "a table without rows"));
     }
     Ok(table)
+}
+
+/// The arms of a CSV's header: `test,8.0.36,8.4.3`.
+pub fn header(line: &str) -> Option<Vec<String>> {
+    let mut cells = line.split(',').map(str::trim);
+    let is_of_tests = cells.next().is_some_and(|cell| cell.eq_ignore_ascii_case("test"));
+    let names: Vec<String> = cells.map(str::to_owned).collect();
+    let is_figure = |name: &String| number(name).is_some();
+    let is_other = |name: &String| name.is_empty() || ["arm", "repeat", "rate"].contains(&name.as_str());
+    let are_arms = !names.is_empty() && !names.iter().any(is_other) && !names.iter().all(is_figure);
+    (is_of_tests && are_arms && names.len() <= COLUMNS_MAX).then_some(names)
 }
 
 fn is_column(text: &str) -> bool {
@@ -136,11 +153,17 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let cells = || table.rows.iter().flat_map(|row| &row.cells);
     let has_two_decimals =
         |cell: &String| cell.rsplit_once('.').is_some_and(|(_, decimals)| decimals.len() == 2);
-    if cells().all(has_two_decimals) {
+    let is_small = |cell: &String| number(cell).is_none_or(|figure| figure < RATIO_MAX);
+    if cells().all(|cell| has_two_decimals(cell) && is_small(cell)) {
         return Err(Broken::derived(
             table.rows[0].line,
             "ratios, as all figures have two decimals: give the table of rates",
         ));
+    }
+    if table.columns.is_empty() && table.rows[0].cells.len() == 1 {
+        let why = "names and one figure each, without a header: are they arms or tests? Write `arm,rate` above them if they are arms, \
+                   or `test,NAME` with the name of their arm";
+        return Err(Broken::at(table.rows[0].line, why));
     }
     let mut measurements = Vec::new();
     for row in &table.rows {

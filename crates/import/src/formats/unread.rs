@@ -29,7 +29,9 @@ pub fn why(head: &[u8]) -> String {
             .to_owned();
     }
     if let Some(column) = rates_csv::missing_column(first) {
-        return format!("no column {column}; the header of a CSV is arm,test,repeat,rate[,unit]");
+        return format!(
+            "no column {column}; the header of a CSV is arm,test,repeat,rate[,unit], or arm,rate of one test"
+        );
     }
     let shown: String = first.chars().take(FIRST_LINE_SHOWN).collect();
     format!("its first line is {shown:?}")

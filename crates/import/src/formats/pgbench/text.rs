@@ -365,6 +365,7 @@ fn finish(run: Run, line: u32, document: &mut Document) -> Result<(), Broken> {
     measured.work = Some(work);
     measured.line = at;
     measured.test = run.script.as_deref().map(|script| test_name(script, &run.scripts, line)).transpose()?;
+    measured.script = run.script.filter(|script| script.ends_with(".sql"));
     measured.dbms = Some("postgres".to_owned());
     measured.version = run.server;
     if !rates.is_empty() {

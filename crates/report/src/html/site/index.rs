@@ -65,7 +65,7 @@ fn page(
             h1 { "Results" }
             p.about {
                 (counted(runs.len(), "run")) " of " (counted(tests, "test"))
-                @if let Some(newest) = runs.first() { ", the newest of " (number::utc(newest.created_at_ms)) }
+                @if let Some(newest) = runs.first() { ", the newest of " (number::utc(newest.date.at_ms)) }
                 @let unfinished = runs.iter().filter(|run| run.unfinished.is_some()).count();
                 @if unfinished > 0 { "; " (unfinished) " of them unfinished" }
                 "."
@@ -122,7 +122,7 @@ fn run_row(run: &SiteRun, numbers: &BTreeMap<(&str, &str), usize>) -> Markup {
         tr data-find=(format!("{} {}", run.name, run.versions.join(" "))) data-tests=(tests.join(" ")) {
             th scope="row" {
                 a href=(format!("runs/{}.html", run.stem)) { (breakable(&run.label)) }
-                span.interval { (number::utc(run.created_at_ms)) (test::unfinished(run)) }
+                span.interval { (run.date.text()) (test::unfinished(run)) }
             }
             (verdicts(run))
             td.wide-text {

@@ -5,6 +5,7 @@
 //! `course.rs` and `joined.rs` its charts, `feed.rs` the feed and the badges. The same runs always give the same bytes.
 
 mod course;
+mod date;
 mod feed;
 mod index;
 mod joined;
@@ -52,7 +53,7 @@ pub fn site_stems(names: &[String]) -> Vec<String> {
 /// If a file cannot be written in its format.
 pub fn site_pages(mut runs: Vec<SiteRun>) -> Result<Vec<SiteFile>> {
     // Newest first.
-    runs.sort_by(|a, b| (b.created_at_ms, &b.stem).cmp(&(a.created_at_ms, &a.stem)));
+    runs.sort_by(|a, b| (b.date.at_ms, &b.stem).cmp(&(a.date.at_ms, &a.stem)));
     let tests = tests(&runs);
     let mut files: Vec<SiteFile> = tests.iter().map(|test| test::page(test, &runs)).collect();
     files.extend(feed::badges(&runs));

@@ -12,6 +12,7 @@ use rqps_verdicts::version_key;
 use super::super::marks::Mark;
 use super::super::shell::Frame;
 use super::super::{Page, consecutive, method, overview, ratios, summary, versions};
+use super::date::Date;
 use super::{FRAME_BYTES, PAGE_BYTES_MAX};
 use crate::comparable::workload_settings;
 use crate::comparison::{ComparedArm, TestStep};
@@ -31,6 +32,7 @@ pub struct SiteRun {
     /// Its name without time: of all runs with one label, the newest has a badge.
     pub(super) label: String,
     pub(super) created_at_ms: i64,
+    pub(super) date: Date,
     /// When its results were last added to.
     pub(super) updated_at_ms: i64,
     /// Why its results are not final: `running`, `interrupted`, `failed`. None if it is complete.
@@ -218,6 +220,7 @@ fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
         name: run.folder.name(),
         label: run.folder.label(),
         created_at_ms: run.meta.created_at_ms,
+        date: Date::of(run)?,
         updated_at_ms: run.status.changed_at_ms.max(run.meta.created_at_ms),
         unfinished: unfinished(run),
         check_first: doubts::sentence(run),

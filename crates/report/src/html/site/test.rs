@@ -14,7 +14,6 @@ use super::course::{Found, VERSIONS_MIN, courses};
 use super::joined::{Joined, joined};
 use super::run::{ArmOfResult, ArmResult, SiteRun, TestOfRun};
 use super::{FRAME_BYTES, PAGE_BYTES_MAX, SiteFile, SiteTest};
-use crate::number;
 
 /// Maximum arrivals listed.
 const ARRIVALS_MAX: usize = 200;
@@ -60,7 +59,7 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
             }
             ul {
                 @for (run, arrival) in arrivals.iter().take(ARRIVALS_MAX) {
-                    li { (arrival) " (" (link(run)) ", " (day(run)) (unfinished(run)) ")" }
+                    li { (arrival) " (" (link(run)) ", " (run.date.day()) (unfinished(run)) ")" }
                 }
             }
             @if arrivals.len() > ARRIVALS_MAX {
@@ -162,7 +161,10 @@ fn of_joined(joined: &Joined<'_>) -> Markup {
                                 td.num { (format!("{:.2}", joint.ratio)) }
                                 td { (joint.against) }
                                 td.num { (format!("{:.2}", joint.there)) }
-                                td { (link(joint.run)) span.interval { (day(joint.run)) (unfinished(joint.run)) } }
+                                td {
+                                    (link(joint.run))
+                                    span.interval { (joint.run.date.day()) (unfinished(joint.run)) }
+                                }
                             }
                         }
                     }
@@ -219,7 +221,7 @@ fn row(run: &SiteRun, result: &ArmResult) -> Markup {
         judged.and_then(|judged| judged.rate.as_ref().or(judged.cost.as_ref())).map(|verdict| verdict.blocks);
     html! {
         tr {
-            th scope="row" { (link(run)) span.interval { (number::utc(run.created_at_ms)) (unfinished(run)) } }
+            th scope="row" { (link(run)) span.interval { (run.date.text()) (unfinished(run)) } }
             (arm_cell(Some(&result.arm)))
             (arm_cell(result.base.as_ref()))
             (rate_cell(result))
@@ -278,8 +280,4 @@ pub(super) fn unfinished(run: &SiteRun) -> Markup {
         @if let Some(state) = run.unfinished { " " strong.unfinished { (state) } }
         @if run.check_first.is_some() { " " strong.unfinished { "check first" } }
     }
-}
-
-fn day(run: &SiteRun) -> String {
-    number::utc(run.created_at_ms).chars().take("2026-07-30".len()).collect()
 }
