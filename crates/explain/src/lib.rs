@@ -77,7 +77,7 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &ExplainRequest) 
             let decomposition = decompose::decompose(&figures);
             let cx = Context { run, judged, test, arm, base, figures: &figures, decomposition };
             if judged.is_some() || !asked.tests.is_empty() || is_changed(&cx) {
-                explanations.push(of_test(&cx, group)?);
+                explanations.push(of_test(&cx, group, !asked.tests.is_empty())?);
             }
         }
     }
@@ -156,11 +156,12 @@ fn check(run: &Run, asked: &ExplainRequest, base: usize, steps: &[(String, Strin
     }
 }
 
-fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
+fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation> {
     let differences = settings::differences(cx.run, Some(cx.test), (cx.base, cx.arm))?;
     let suspects = mechanisms::Suspects::find(cx, &differences)?;
-    let searched = cx.judged.is_none() || is_changed(cx);
+    let may_be_chance = cx.judged.is_some() && !is_changed(cx);
     // A different query plan is a fact; among many figures some always exceed noise by chance.
+    let searched = is_named || !may_be_chance;
     let (mut findings, remarks) =
         if searched { findings(cx, &differences, &suspects)? } else { (plans::findings(cx)?, Vec::new()) };
     suspects.attach(&mut findings);
@@ -170,6 +171,7 @@ fn of_test(cx: &Context<'_>, group: &str) -> Result<Explanation> {
         arm: cx.arm,
         base: cx.base,
         searched,
+        may_be_chance,
         findings,
         decomposition: cx.decomposition.clone(),
         commits: commits::of_test(cx.run, cx.test, cx.base, cx.arm)?,

@@ -333,7 +333,8 @@ fn read_config(
 
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
+    let end = if text.ends_with('?') { "" } else { "." };
+    chars.next().map_or(String::new(), |first| format!("{}{}{end}", first.to_uppercase(), chars.as_str()))
 }
 
 /// The absolute path; unchanged if the working directory is unknown.

@@ -263,7 +263,8 @@ fn summary(found: &[Explanation]) -> Option<String> {
     // What is not comparable is not known to have changed.
     let is_comparable =
         |one: &&Explanation| one.findings.iter().all(|found| found.word != Word::NotComparable);
-    let searched: Vec<&Explanation> = found.iter().filter(|one| one.searched).filter(is_comparable).collect();
+    let searched: Vec<&Explanation> =
+        found.iter().filter(|one| one.searched && !one.may_be_chance).filter(is_comparable).collect();
     for one in &searched {
         let name = match one.findings.first() {
             Some(first) if first.word == Word::NotExplained => first.word.to_string(),
@@ -324,6 +325,9 @@ pub(crate) fn blocks_of(run: &Run, comparison: &Comparison<'_>, one: &Explanatio
 
 fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Block> {
     let mut blocks = Vec::new();
+    if one.searched && one.may_be_chance && !one.findings.is_empty() {
+        blocks.push(Block::Text("No verdict shows a change, so what follows may be chance.".to_owned()));
+    }
     if !one.findings.is_empty() {
         blocks.push(Block::Items(one.findings.iter().map(sentence).collect()));
     }

@@ -45,6 +45,7 @@ fn explanation(run: &Run, one: &Explanation) -> Value {
         "arm": run.arms[one.arm].name,
         "base": run.arms[one.base].name,
         "searched": one.searched,
+        "may_be_chance": one.may_be_chance,
         "findings": one.findings.iter().map(finding).collect::<Vec<_>>(),
         "decomposition": one.decomposition.as_ref().map(decomposition),
         "commits": one.commits.as_ref().map(commits),

@@ -305,8 +305,8 @@ impl<'a> Reader<'a> {
         match mistakes.split_first() {
             Some(((line, reason), more)) => {
                 let told = more.iter().take(MISTAKES_MAX - 1);
-                let mut reason = told
-                    .fold(reason.clone(), |all, (line, reason)| format!("{all}; line {line}: {reason}"));
+                let mut reason =
+                    told.fold(reason.clone(), |all, (line, reason)| format!("{all}; line {line}: {reason}"));
                 if more.len() >= MISTAKES_MAX {
                     reason.push_str(&format!("; and {} lines more", more.len() + 1 - MISTAKES_MAX));
                 }
@@ -416,6 +416,15 @@ mod tests {
         let sized = load_config_for(Dbms::Postgres, "", "sized", &tiny).unwrap();
         assert_eq!(value(&sized, "shared_buffers"), Some("256MB"));
         assert_eq!(value(&sized, "min_wal_size"), Some("512MB"));
+    }
+
+    #[test]
+    fn all_wrong_lines_are_told_at_once() {
+        let text = "[DBOptions]\nmax_open_files\nbytes_per_sync=1\nwal_dir=/x\n";
+        let told = config_from_text(Dbms::Rocksdb, "own", text).unwrap_err().to_string();
+        assert!(told.starts_with("config own:2: expected `name=value`; line 4: rqps places"), "{told}");
+        let many = config_from_text(Dbms::Rocksdb, "own", &"x\n".repeat(12)).unwrap_err().to_string();
+        assert!(many.contains("; line 10: ") && many.ends_with("; and 2 lines more"), "{many}");
     }
 
     #[test]

@@ -450,9 +450,13 @@ fn options_that_a_new_database_does_not_list_reach_the_engine() {
     assert!(text.contains("no version in this plan knows `skip_log_error_on_recovery`"), "{text}");
 
     // A release wrote the option, so it is no mistake.
-    fs::write(bench.path().join("small.ini"), format!("[Version]\n  rocksdb_version=5.18.4\n{ignored}")).unwrap();
+    fs::write(bench.path().join("small.ini"), format!("[Version]\n  rocksdb_version=5.18.4\n{ignored}"))
+        .unwrap();
     let text = bench.call(&["run", plan.to_str().unwrap(), "--label", "old"]).expect(0).stderr;
-    assert!(text.contains("does not know `skip_log_error_on_recovery` of config small and runs without"), "{text}");
+    assert!(
+        text.contains("does not know `skip_log_error_on_recovery` of config small and runs without"),
+        "{text}"
+    );
 }
 
 #[test]

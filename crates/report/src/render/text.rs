@@ -197,30 +197,29 @@ fn remarks_column(table: &Table) -> Option<usize> {
     (table.columns[last].align == Align::Left).then_some(last)
 }
 
-/// A copy of a table that is too wide, with its longest words cut off: to where all columns fit, if that leaves
-/// `CUT_MIN` characters, else to that. None: it fits, or has no such words. Labels, remarks and what is printed once
-/// stay whole.
+/// A copy of a table whose longest words would not even fit in a part of their own, with such words cut off: to where
+/// all columns fit, if that leaves `CUT_MIN` characters, else to that. None: all fit. Labels, remarks and what is
+/// printed once stay whole.
 fn cut_to_fit(table: &Table, width_max: usize) -> Option<Table> {
     let (remarks, labels) = (remarks_column(table), table.columns.len() - table.labels);
     let shown = |index: &usize| Some(*index) != remarks && !is_constant(table, *index);
     let columns: Vec<usize> = (0..table.columns.len()).filter(shown).collect();
-    let is_words = |index: &usize| {
-        table.columns[*index].align == Align::Left && *index < labels && (table.labels > 0 || *index > 0)
-    };
+    let is_name = |index: usize| if table.labels > 0 { index >= labels } else { index == 0 };
+    let is_words = |index: &usize| table.columns[*index].align == Align::Left && !is_name(*index);
     let width_of = |index: &usize| width(table, *index, &table.columns[*index]);
-    let words: Vec<usize> = columns.iter().copied().filter(is_words).collect();
-    let longest = words.iter().map(width_of).max().filter(|longest| *longest > CUT_MIN)?;
-    let total = |cap: usize| {
-        let each = columns.iter().map(|index| match is_words(index) {
-            true => width_of(index).min(cap),
-            false => width_of(index),
-        });
+    let total = |columns: &mut dyn Iterator<Item = &usize>, cap: usize| {
+        let each =
+            columns.map(|index| if is_words(index) { width_of(index).min(cap) } else { width_of(index) });
         each.map(|width| width + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
     };
-    if total(longest) <= width_max {
+    let names = total(&mut columns.iter().filter(|index| is_name(**index)), usize::MAX);
+    let words: Vec<usize> = columns.iter().copied().filter(is_words).collect();
+    let longest = words.iter().map(width_of).max()?;
+    if longest <= CUT_MIN || longest + GAP.len() + names <= width_max {
         return None;
     }
-    let cap = (CUT_MIN..longest).rev().find(|cap| total(*cap) <= width_max).unwrap_or(CUT_MIN);
+    let cap =
+        (CUT_MIN..longest).rev().find(|cap| total(&mut columns.iter(), *cap) <= width_max).unwrap_or(CUT_MIN);
     let mut cut = table.clone();
     let cells = cut.rows.iter_mut().flat_map(|row| row.cells.iter_mut().enumerate());
     for (_, Cell { text, .. }) in cells.filter(|(index, _)| words.contains(index)) {

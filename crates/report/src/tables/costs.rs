@@ -80,7 +80,8 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
         cells.push(Cell::words(line.test));
         table.row_in(&line.group.title, cells);
     }
-    let of_cost = format!("cost/op: {what} of the server per operation; below 1 is cheaper. ");
+    let program = judged.run.terms().program;
+    let of_cost = format!("cost/op: {what} of the {program} per operation; below 1 is cheaper. ");
     table.footnotes = vec![
         format!("{}rQPS: rate; below 1 is slower", if has_costs { &of_cost } else { "" }),
         "from, to: 99 % confidence interval; it assumes the noise of the median test, or the test's own if that is larger. \
@@ -111,7 +112,8 @@ fn no_costs(run: &Run, label: &str) -> String {
         true => "; CPU time of the whole host per operation is in section per-op",
         false => "",
     };
-    format!("{label}: cost per operation unknown: CPU time of the server was not measured{of_host}.")
+    let program = run.terms().program;
+    format!("{label}: cost per operation unknown: CPU time of the {program} was not measured{of_host}.")
 }
 
 /// The median over tests, and the tests whose interval excludes 1.

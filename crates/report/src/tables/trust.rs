@@ -148,9 +148,10 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
     let (low, high) = (shares().fold(f64::INFINITY, f64::min), shares().fold(0.0, f64::max));
     if low.is_finite() {
         text.push_str(&format!(
-            "; only user mode is counted, {:.0} to {:.0} % of the server's CPU time",
+            "; only user mode is counted, {:.0} to {:.0} % of the {}'s CPU time",
             low * 100.0,
-            high * 100.0
+            high * 100.0,
+            judged.run.terms().program
         ));
     }
     let parted = all.iter().filter(|one| one.is_parted()).count();

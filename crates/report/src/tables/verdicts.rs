@@ -419,6 +419,11 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
     sentences.join(". ")
 }
 
+/// Whether an inconclusive verdict's interval excludes 1.
+fn is_open_beside_1(verdict: &Verdict) -> bool {
+    verdict.class == Class::Inconclusive && (verdict.low > 1.0 || verdict.high < 1.0)
+}
+
 /// The meaning of columns, and the rules of the verdicts.
 fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let verdicts = &judged.verdicts;
@@ -441,9 +446,16 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             }
         ),
         format!(
-            "from, to: confidence interval of the ratio, {}{}",
+            "from, to: confidence interval of the ratio, {}{}{}",
             confidences(lines),
-            if rules.at_once { "" } else { ", valid over all looks" }
+            if rules.at_once { "" } else { ", valid over all looks" },
+            match lines.iter().flat_map(Line::verdicts).any(is_open_beside_1) {
+                true => format!(
+                    ". Some inconclusive ones exclude 1: a change is called only if the interval of {} does",
+                    words::percent(1.0 - rules.alpha)
+                ),
+                false => String::new(),
+            }
         ),
         format!(
             "detectable: the smallest slowdown{} that this many blocks would have detected with 80 % probability. blocks: {}; \
