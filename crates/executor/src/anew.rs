@@ -14,8 +14,9 @@
 
 use crate::error::Result;
 use crate::run::Execution;
+use rqps_model::counted;
 use rqps_plan::{Action, ActionKind, Plan, Schedule};
-use rqps_store::{ActionRecord, Outcome, Run, Status, counted};
+use rqps_store::{ActionRecord, Outcome, Run, Status};
 use std::collections::BTreeSet;
 
 /// Whether a step was interrupted and, when continued, gave no valid result.

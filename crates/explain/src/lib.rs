@@ -161,7 +161,7 @@ fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation>
     let suspects = mechanisms::Suspects::find(cx, &differences)?;
     let may_be_chance = cx.judged.is_some() && !is_changed(cx);
     // A different query plan is a fact; among many figures some always exceed noise by chance.
-    let searched = is_named || !may_be_chance;
+    let searched = !may_be_chance || is_named && !is_same(cx.judged, cx.test, cx.arm);
     let (mut findings, remarks) =
         if searched { findings(cx, &differences, &suspects)? } else { (plans::findings(cx)?, Vec::new()) };
     suspects.attach(&mut findings);

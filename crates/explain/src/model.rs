@@ -32,8 +32,8 @@ pub struct Explanation {
     pub base: usize,
     /// Where the time of an operation goes; `None` if times are missing.
     pub decomposition: Option<Decomposition>,
-    /// Whether causes were searched for: of a change, or since the test was named. The only possible finding else is
-    /// a changed query plan.
+    /// Whether causes were searched for: of a change, or of a named test that is inconclusive. The only possible
+    /// finding else is a changed query plan.
     pub searched: bool,
     /// Whether there are verdicts, and none shows a change.
     pub may_be_chance: bool,

@@ -59,6 +59,14 @@ fn figures_without_a_changed_verdict_are_no_findings() {
 }
 
 #[test]
+fn of_a_named_inconclusive_test_causes_are_searched_that_may_be_chance() {
+    let noisy = Spec { block_sd: 0.3, ..spec((0.8, 1.0), 230.0, common::blocks(TEST, 2.0, 7.0)) };
+    let found = explained(&noisy, 2);
+    assert!(found.searched && found.may_be_chance, "{found:?}");
+    assert!(causes(&found).contains(&(Word::MoreWork, Cause::BlocksTouched)), "{found:?}");
+}
+
+#[test]
 fn dead_rows_are_one_finding_with_all_its_figures() {
     let entries = figure(counter("pg_stat_all_indexes", "idx_tup_read"), 1.0, 6.0);
     let fetched = figure(counter(TABLES, "idx_tup_fetch"), 1.0, 1.0);

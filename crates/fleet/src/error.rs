@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rqps_store::counted;
+use rqps_model::counted;
 
 pub type Result<T> = std::result::Result<T, Error>;
 

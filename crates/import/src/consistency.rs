@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::clipped;
-use rqps_store::counted;
+use rqps_model::counted;
 
 use crate::error::Result;
 use crate::formats::hammerdb::FAILED_USERS;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-use rqps_store::counted;
+use rqps_model::counted;
 
 use crate::error::{Error, Result};
 use crate::model::Sampled;

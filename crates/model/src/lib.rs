@@ -33,5 +33,7 @@ pub use server::{LeftOut, QueryPlan, START_WARNING, ServerSetting, Setting};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
 pub use terms::Terms;
-pub use text::{Natural, clipped, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of};
+pub use text::{
+    Natural, clipped, counted, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of,
+};
 pub use unit::Unit;

@@ -57,6 +57,18 @@ pub fn grouped(number: u64, separator: char) -> String {
     out
 }
 
+/// A number with thousands separators and its noun, in the plural unless it is 1: `1 test`, `1,000 tests that can be
+/// decided`.
+pub fn counted(number: impl TryInto<u64>, thing: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    let shown = grouped(number, ',');
+    match (number, thing.split_once(' ')) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some((noun, rest))) => format!("{shown} {noun}s {rest}"),
+        (_, None) => format!("{shown} {thing}s"),
+    }
+}
+
 /// Different numbers of a thing, sorted: `1 client`, `1, 8 and 32 clients`.
 pub fn numbers_of(numbers: impl Iterator<Item = u32>, thing: &str) -> String {
     let numbers = numbers.collect::<BTreeSet<u32>>();
@@ -133,6 +145,13 @@ mod tests {
         names.sort_by(|a, b| natural(a, b));
         assert_eq!(names, ["a", "run1.log", "run2.log", "run02b", "run10.log"]);
         assert!(Natural("run2") < Natural("run10") && Natural("run2") != Natural("run02"));
+    }
+
+    #[test]
+    fn one_has_no_s() {
+        assert_eq!(counted(1_u8, "test"), "1 test");
+        assert_eq!(counted(0_usize, "test"), "0 tests");
+        assert_eq!(counted(2_000_u64, "test that can be decided"), "2,000 tests that can be decided");
     }
 
     #[test]

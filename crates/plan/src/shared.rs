@@ -199,9 +199,3 @@ pub fn method_of_blocks(work: &dyn Workplan, isolated: &Isolated) -> [(&'static 
 pub fn table_of(options: &impl serde::Serialize) -> Table {
     Table::try_from(options).unwrap_or_default()
 }
-
-/// A count with thousands separators: `1,000 rows`.
-pub fn counted(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", rqps_model::grouped(number, ','))
-}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rqps_model::{Limit, numbers_of};
+use rqps_model::{Limit, counted, numbers_of};
 
 use crate::estimate::{duration_text, estimate};
 use crate::isolated::block_seconds;
@@ -10,7 +10,7 @@ use crate::model::{Driver, OnServerDeath, Protocol, Transport};
 use crate::plan::Plan;
 use crate::profile::ProfileAfter;
 use crate::schedule::Schedule;
-use crate::shared::{counted, warmup_text};
+use crate::shared::warmup_text;
 use crate::step::{Action, ActionKind, StepDef};
 
 /// The resolved plan as text, with estimated times. All arms have the same steps, so they are listed once.
@@ -32,7 +32,7 @@ pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
     out.push('\n');
     let clients = format!("{}s", plan.work.client_noun());
     push_table(&mut out, ["", "step of every arm", &clients, "until", "about"], &rows);
-    let arms = counted(plan.arms.len() as u64, "arm");
+    let arms = counted(plan.arms.len(), "arm");
     let total = duration_text(seconds.iter().sum());
     let _ = writeln!(out, "\nabout {} per arm; {arms}: about {total}", duration_text(base_seconds));
     out
@@ -43,7 +43,7 @@ fn render_blocks(plan: &Plan) -> String {
     let isolated = plan.blocks();
     let mut out = data_header(plan);
     let (windows, seconds) = (isolated.windows, isolated.window_seconds);
-    let windows = counted(windows.into(), "window");
+    let windows = counted(windows, "window");
     let _ = writeln!(
         out,
         "each block starts every arm from the same data and has {windows} of each test on each arm,"
@@ -51,7 +51,7 @@ fn render_blocks(plan: &Plan) -> String {
     let _ = writeln!(out, "each with {}\n", plan.work.window_of_blocks(seconds));
     push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
     let tests = &plan.workload.steps;
-    let _ = writeln!(out, "\n{}: {}", counted(tests.len() as u64, "test"), tests.join(", "));
+    let _ = writeln!(out, "\n{}: {}", counted(tests.len(), "test"), tests.join(", "));
     let block_seconds = block_seconds(plan, tests.len());
     let _ = writeln!(
         out,
@@ -88,9 +88,9 @@ fn data_header(plan: &Plan) -> String {
     let mut out = String::new();
     let _ =
         writeln!(out, "plan {}: {} {protocol}, seed {}", plan.name, plan.work.benchmark().title(), plan.seed);
-    let tables = counted(plan.work.tables().into(), "table");
+    let tables = counted(plan.work.tables(), "table");
     let clients = match plan.protocol {
-        Protocol::Sequence => counted(u64::from(workload.clients), "client"),
+        Protocol::Sequence => counted(workload.clients, "client"),
         Protocol::Isolated => numbers_of(workload.steps.iter().map(|test| plan.clients_of(test)), "client"),
     };
     // Directories, which do not speak SQL either, have no connections and no line of them.

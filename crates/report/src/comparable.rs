@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use rqps_model::Unit;
-use rqps_store::{Arm, PlannedStep, Role, Run, counted};
+use rqps_model::{Unit, counted};
+use rqps_store::{Arm, PlannedStep, Role, Run};
 
 /// A value that a run does not tell.
 const UNKNOWN: &str = "unknown";

@@ -476,7 +476,7 @@ fn incomplete(run: &Run) -> Option<String> {
     let done = match run.meta.actions_total {
         0 => {
             let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
-            format!("{} done", rqps_store::counted(done, "block"))
+            format!("{} done", rqps_model::counted(done, "block"))
         }
         total => format!("{} of {total} actions done", run.scheduled().count()),
     };

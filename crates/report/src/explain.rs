@@ -14,7 +14,8 @@ use std::cmp::Ordering;
 use rqps_explain::{
     Decomposition, Evidence, ExplainRequest, Explanation, Finding, Part, PartName, Word, explain,
 };
-use rqps_store::{RATE_WAS_SET, Run, counted};
+use rqps_model::counted;
+use rqps_store::{RATE_WAS_SET, Run};
 use std::collections::BTreeSet;
 
 use crate::comparison::{Comparison, StepKind};

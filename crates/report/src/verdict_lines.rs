@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use rqps_model::Group;
+use rqps_model::{Group, counted};
 use rqps_stats::{Class, Detector, Tag, Verdict};
-use rqps_store::{Recorded, Run, Window, counted};
+use rqps_store::{Recorded, Run, Window};
 use rqps_verdicts::{RunVerdicts, VersionRow, judge_run_relative_to, rules_of, version_rows};
 
 use crate::background::Background;

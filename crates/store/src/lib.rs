@@ -7,7 +7,6 @@
 
 mod arm;
 mod block;
-mod counted;
 mod error;
 mod flat;
 mod folder;
@@ -34,7 +33,6 @@ mod writer;
 
 pub use arm::{Arm, Role};
 pub use block::{Block, BlockArm, BlockStatus, Canary, Count, Moment, Placement, TestWork};
-pub use counted::counted;
 pub use error::{Error, Result};
 pub use flat::Cell;
 pub use folder::{RunFolder, now_ms};

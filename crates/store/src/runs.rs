@@ -93,7 +93,7 @@ impl RunSummary {
     /// `12/40` actions, or `5 blocks`.
     pub fn progress(&self) -> String {
         match self.actions_total {
-            0 => crate::counted(self.blocks_done as usize, "block"),
+            0 => rqps_model::counted(self.blocks_done, "block"),
             total => format!("{}/{total}", self.actions_done),
         }
     }

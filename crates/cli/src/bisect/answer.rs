@@ -3,10 +3,10 @@
 use super::journal::Journal;
 use super::line::{Found, Line};
 use crate::listing::{Cell, Column, Listing};
+use rqps_model::counted;
 use rqps_model::{Digits, Metric};
 use rqps_stats::bisect::Step;
 use rqps_stats::t_upper;
-use rqps_store::counted;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

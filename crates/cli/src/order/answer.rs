@@ -3,9 +3,9 @@
 use super::journal::{Figures, Journal};
 use super::steps::Sequence;
 use crate::listing::{Cell, Column, Listing};
-use rqps_model::{Digits, Metric};
+use rqps_model::{Digits, Metric, counted};
 use rqps_stats::order::{Answer, Carrier, Estimate, How, Measured, Outcome, Rules, search};
-use rqps_store::{Arm, Role, RunFolder, counted};
+use rqps_store::{Arm, Role, RunFolder};
 use serde_json::{Value, json};
 
 /// What a difference may be judged by.

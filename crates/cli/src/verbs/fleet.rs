@@ -10,7 +10,7 @@ use crate::args::{FleetArg, FleetArgs, FleetVerb};
 use crate::context::Context;
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, out};
 use rqps_fleet::{Fleet, Pass, Place, State};
-use rqps_store::counted;
+use rqps_model::counted;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;

@@ -65,7 +65,7 @@ fn report_left_out(files: &[LeftOut]) {
         let paths: Vec<String> =
             files.iter().filter(|one| one.why == why).map(|one| one.path.display().to_string()).collect();
         if !paths.is_empty() {
-            let count = rqps_store::counted(paths.len(), "file");
+            let count = rqps_model::counted(paths.len(), "file");
             out::message(&format!(
                 "left out {count}, {text}: {}",
                 clipped(&paths.join(", "), NAMES_CHARS_MAX)
@@ -140,7 +140,7 @@ fn report_check(context: &Context, table: &Path, checked: &Checked) -> anyhow::R
     if checked.without_source > 0 {
         out::message(&format!(
             "only in the table, so not compared: {} of {}",
-            rqps_store::counted(checked.without_source, "cell"),
+            rqps_model::counted(checked.without_source, "cell"),
             clipped(&checked.without_source_in().join(", "), NAMES_CHARS_MAX)
         ));
     }

@@ -10,9 +10,10 @@ use crate::progress::Progress;
 use crate::{EXIT_FAILED, out};
 use anyhow::Context as _;
 use rqps_executor::{Execution, Finish, Ingredients, Needs};
+use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, Protocol};
-use rqps_store::{NoResult, RunFolder, counted};
+use rqps_store::{NoResult, RunFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

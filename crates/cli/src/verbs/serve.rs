@@ -62,7 +62,7 @@ fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Resu
             loaded.with_context(|| format!("the server's log ends:\n{}", server.log_tail(LOG_LINES)))?;
         if let Some(times) = loaded {
             let seconds = times.rows.as_secs_f64() + times.indexes.as_secs_f64();
-            let tables = rqps_store::counted(args.tables as usize, "table");
+            let tables = rqps_model::counted(args.tables as usize, "table");
             out::message(&format!("loaded {tables} of {} rows in {seconds:.3} s", args.rows));
         }
     }

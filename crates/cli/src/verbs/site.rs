@@ -58,7 +58,7 @@ pub fn run(context: &Context, args: &SiteArgs) -> anyhow::Result<ExitCode> {
     let written = folder.publish()?;
     out::message(&format!(
         "{} in {}: {written}",
-        rqps_store::counted(count, "run"),
+        rqps_model::counted(count, "run"),
         args.dir.join("index.html").display()
     ));
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })

@@ -2,11 +2,12 @@
 //! cheapest first. A test is always measured on all arms, including base and control.
 
 use crate::error::Result;
+use rqps_model::counted;
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::{LOADS, block_seconds as planned_block_seconds};
 use rqps_stats::{Detector, Rules, Verdict};
-use rqps_store::{BlockStatus, NoResult, Run, counted};
+use rqps_store::{BlockStatus, NoResult, Run};
 use rqps_verdicts::{
     RunVerdicts, about, block_seconds, judge_run, resume_command, rules_of, seconds_of_blocks,
 };

@@ -11,9 +11,9 @@ use crate::control::RunControl;
 use crate::driver::Job;
 use crate::error::Result;
 use crate::measure::measure;
-use rqps_model::{Limit, Warmup};
+use rqps_model::{Limit, Warmup, counted};
 use rqps_plan::StepDef;
-use rqps_store::{Measured, Observation, TestWork, counted};
+use rqps_store::{Measured, Observation, TestWork};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

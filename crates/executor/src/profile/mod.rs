@@ -15,10 +15,11 @@ use crate::setup::Setup;
 use crate::spec::{server_spec, session_cpus};
 use crate::work::{Task, load, settle};
 use rqps_builds::CpuSet;
+use rqps_model::counted;
 use rqps_plan::{Plan, ProfileAfter, Protocol, StepDef};
 use rqps_probe::profile::{CallGraph, Perf};
 use rqps_servers::ServerSpec;
-use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunWriter, counted, now_ms};
+use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunWriter, now_ms};
 use std::time::Instant;
 use take::Sampling;
 

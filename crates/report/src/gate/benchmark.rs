@@ -1,9 +1,9 @@
 //! The gate as a list for benchmark-action's `customSmallerIsBetter`. Every value is a ratio to base in the
 //! same blocks, so a change of machine does not show as a step in their history.
 
-use rqps_model::Digits;
+use rqps_model::{Digits, counted};
 use rqps_stats::{Metric, Verdict};
-use rqps_store::{Run, counted};
+use rqps_store::Run;
 use serde_json::{Value, json};
 
 use crate::error::Result;

@@ -3,9 +3,9 @@
 
 use maud::{Markup, html};
 use rqps_charts::{OverviewChart, OverviewGroup, RatioRow, Theme};
-use rqps_model::Family;
+use rqps_model::{Family, counted};
 use rqps_stats::Detector;
-use rqps_store::{Arm, counted};
+use rqps_store::Arm;
 
 use super::{Page, WIDTH_NARROW, drawn_twice, ratios, summary};
 use crate::comparison::{ComparedArm, TestStep};

@@ -3,8 +3,8 @@
 
 use maud::{Markup, html};
 use rqps_model::Unit;
+use rqps_model::counted;
 use rqps_stats::{Detector, Verdict};
-use rqps_store::counted;
 
 use super::Page;
 use super::marks::{Mark, figure, interval, subject};

@@ -1,8 +1,8 @@
 //! The summary: which tests became slower, all of them in a figure, how reliable that is, and why.
 
 use maud::{Markup, PreEscaped, html};
+use rqps_model::counted;
 use rqps_stats::{Class, Detector, Verdict};
-use rqps_store::counted;
 
 use super::marks::{Mark, subject};
 use super::{Page, all_tests};

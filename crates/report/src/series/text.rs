@@ -8,9 +8,9 @@
 //! | `cost/op`, `cost`, `step`, `of` | the same of the cost per operation |
 //! | `blocks` | blocks that the ratio to the anchor is from |
 
+use rqps_model::counted;
 use rqps_stats::course::Level;
 use rqps_stats::{Detector, Metric, Verdict};
-use rqps_store::counted;
 
 use super::{Series, TestCourse};
 use crate::document::{Block, Cell, Column, Document, Table};

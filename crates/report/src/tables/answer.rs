@@ -18,7 +18,7 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
     let all: Vec<&Verdict> = lines.iter().flat_map(Line::all).collect();
     let of = |detector| Answer::of(all.iter().copied().filter(|verdict| verdict.detector == detector));
     let (rate, cost) = (of(Detector::Rate), of(Detector::Cost));
-    let n = rqps_store::counted(lines.len(), "test");
+    let n = rqps_model::counted(lines.len(), "test");
     let (metric, less) = cost_metrics(lines);
     let is_same = cost.tally.same > 0 && !cost.changed() && cost.tally.inconclusive * FEW <= lines.len();
     if lines.is_empty() {
@@ -80,7 +80,7 @@ fn without_result(run: &Run, lines: &[Line<'_>]) -> String {
 pub(crate) fn of_rates(label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let rates = lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == Detector::Rate);
     let rate = Answer::of(rates.collect::<Vec<_>>().into_iter());
-    let n = rqps_store::counted(lines.len(), "test");
+    let n = rqps_model::counted(lines.len(), "test");
     match rate.changed() {
         true => {
             format!(

@@ -1,8 +1,8 @@
 //! What a run was measured under, in a line: clients, rows, how base was compiled, and settings that decide what a
 //! figure means, base's value first where arms differ.
 
-use rqps_model::{Dbms, Family, Role, grouped, numbers_of};
-use rqps_store::{Arm, Run, counted};
+use rqps_model::{Dbms, Family, Role, counted, grouped, numbers_of};
+use rqps_store::{Arm, Run};
 
 use crate::document::Block;
 use crate::families::toolchain;

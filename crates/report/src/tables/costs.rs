@@ -10,9 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use rqps_model::sample;
+use rqps_model::{counted, sample};
 use rqps_stats::{Experiment, Metric};
-use rqps_store::{Recorded, Run, Window, counted};
+use rqps_store::{Recorded, Run, Window};
 use rqps_verdicts::{Estimate, estimates};
 
 use crate::comparison::{Comparison, StepKind};

@@ -12,7 +12,7 @@
 
 use hdrhistogram::Histogram;
 use rqps_explain::{Difference, directory_differences};
-use rqps_store::counted;
+use rqps_model::counted;
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};

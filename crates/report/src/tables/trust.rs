@@ -1,8 +1,8 @@
 //! How far to trust a run's verdicts: A/A check, source of instruction counts, void blocks, noise.
 
-use rqps_model::Digits;
+use rqps_model::{Digits, counted};
 use rqps_stats::Metric;
-use rqps_store::{Arm, BlockStatus, Run, counted};
+use rqps_store::{Arm, BlockStatus, Run};
 use rqps_verdicts::{Agreement, Alone, FalseAlarmCheck, InstructionSource, Measured, about, measured_alone};
 
 use crate::document::Block;

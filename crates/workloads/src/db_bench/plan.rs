@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rqps_model::{Dbms, Limit, Role, Warmup, did_you_mean, grouped};
+use rqps_model::{Dbms, Limit, Role, Warmup, counted, did_you_mean, grouped};
 use rqps_plan::reader::Section;
 use rqps_plan::{
     ActionKind, Benchmark, BenchmarkParts, Driver, Plan, Problems, ProfileAfter, Reading, StepDef,
@@ -270,7 +270,7 @@ impl Workplan for DbBenchPlan {
             ActionKind::Measure(step) => {
                 let test = test_by_name(&step.test)?;
                 let mut text = match step.limit {
-                    Limit::Events(events) => shared::counted(events, "operation"),
+                    Limit::Events(events) => counted(events, "operation"),
                     _ => return None,
                 };
                 if test.while_writing {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rqps_model::{BuildSource, Dbms, Limit, Role, Warmup};
+use rqps_model::{BuildSource, Dbms, Limit, Role, Warmup, counted};
 use rqps_plan::reader::Section;
 use rqps_plan::{
     ActionKind, Arm, Benchmark, BenchmarkParts, Driver, Plan, Problems, ProfileAfter, Reading, StepDef,
@@ -209,7 +209,7 @@ impl Workplan for InsertPlan {
 
     fn describe(&self, kind: &ActionKind) -> Option<String> {
         match kind {
-            ActionKind::Load(_) => Some(shared::counted(self.tables().into(), "empty table")),
+            ActionKind::Load(_) => Some(counted(self.tables(), "table without rows")),
             ActionKind::Measure(step) => self.describe_step(step),
             _ => None,
         }
@@ -276,8 +276,8 @@ impl InsertPlan {
         let test = test_by_name(&step.test)?;
         let queue = test.queue?;
         let mut text = match step.limit {
-            Limit::Rows(rows) if step.clients > 1 => format!("{} a client", shared::counted(rows, "row")),
-            Limit::Rows(rows) => shared::counted(rows, "row"),
+            Limit::Rows(rows) if step.clients > 1 => format!("{} a client", counted(rows, "row")),
+            Limit::Rows(rows) => counted(rows, "row"),
             _ => format!("{} s", self.options.query_seconds),
         };
         let _ = write!(text, " by {}", queue.rows_per_statement);

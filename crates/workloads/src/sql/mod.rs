@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use rqps_model::{Dbms, Group, Limit, Role, Unit, Warmup, did_you_mean};
+use rqps_model::{Dbms, Group, Limit, Role, Unit, Warmup, counted, did_you_mean};
 use rqps_plan::reader::{Found, Node, Section};
 use rqps_plan::{
     Benchmark, BenchmarkParts, Driver, Plan, Protocol, Reading, StepDef, TestOptions, Work, Workload,
@@ -521,7 +521,7 @@ impl Workplan for SqlPlan {
     fn summary(&self) -> String {
         format!(
             "{} of a schema of its own; warm-up {}; every arm does the writes that base did",
-            shared::counted(self.tables.len() as u64, "table"),
+            counted(self.tables.len(), "table"),
             shared::warmup_text(self.warmup)
         )
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rqps_model::{BuildSource, Dbms, Limit, Role, Warmup, did_you_mean};
+use rqps_model::{BuildSource, Dbms, Limit, Role, Warmup, counted, did_you_mean};
 use rqps_plan::reader::Section;
 use rqps_plan::{
     Arm, Benchmark, BenchmarkParts, Driver, Plan, Problems, Protocol, Reading, StepDef, TestOptions, Work,
@@ -366,7 +366,7 @@ impl Workplan for TprocCPlan {
     fn describe(&self, kind: &rqps_plan::ActionKind) -> Option<String> {
         match kind {
             rqps_plan::ActionKind::Load(load) => {
-                Some(shared::counted(self.cell(&load.test)?.warehouses.into(), "warehouse"))
+                Some(counted(self.cell(&load.test)?.warehouses, "warehouse"))
             }
             _ => None,
         }

@@ -14,13 +14,13 @@ use rqps_fleet::{
     Error, Fleet, PIECES, Piece, Place, Slurm, Spec, Task, check_path, cut, pieces_for, replicas_of, script,
     this_host,
 };
-use rqps_model::BuildSource;
+use rqps_model::{BuildSource, counted};
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, Protocol};
 use rqps_report::Format;
 use rqps_servers::is_file;
 use rqps_stats::HOSTS_MIN;
-use rqps_store::{counted, now_ms};
+use rqps_store::now_ms;
 use rqps_workloads::sql::SqlPlan;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, PreEscaped, html};
+use rqps_model::counted;
 use rqps_stats::Detector;
-use rqps_store::counted;
 use rqps_verdicts::version_key;
 
 use super::super::breakable;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use rqps_charts::VersionChart;
+use rqps_model::counted;
 use rqps_stats::Verdict;
-use rqps_store::counted;
 
 use super::super::marks::{figure as verdict_figure, interval};
 use super::super::shell::Frame;

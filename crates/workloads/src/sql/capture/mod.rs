@@ -7,7 +7,7 @@ mod sources;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use rqps_plan::shared;
+use rqps_model::counted;
 
 use super::script::{Piece, split};
 use crate::Dialect;
@@ -127,12 +127,12 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
         };
         text.push_str(&format!(
             "# {}, {:.1} % of the time\n{name} = {quoted}\n",
-            shared::counted(kind.calls, "call"),
+            counted(kind.calls, "call"),
             share(kind.seconds)
         ));
     }
     for kind in once.iter().take(TESTS_MAX) {
-        let (calls, share) = (shared::counted(kind.calls, "call"), share(kind.seconds));
+        let (calls, share) = (counted(kind.calls, "call"), share(kind.seconds));
         let key = kind.key().unwrap_or_default();
         text.push_str(&format!(
             "# Left out: {calls}, {share:.1} % of the time. It inserts rows with their key ({key}), which fails once\n\
