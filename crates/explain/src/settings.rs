@@ -113,6 +113,7 @@ fn known(run: &Run, test: Option<&str>, arm: usize) -> Result<Known> {
                 run.arms[arm].left_out.iter().map(|left| left.option.as_str()).collect();
             add_asked(&mut known, config_text, &left_out);
         }
+        follow_older(&mut known);
         return Ok(known);
     }
     for window in test.into_iter().flat_map(|test| windows_of(run, test, arm)) {
@@ -130,6 +131,30 @@ fn known(run: &Run, test: Option<&str>, arm: usize) -> Result<Known> {
         }
     }
     Ok(Known::new())
+}
+
+/// Gives variables of MySQL 8 the values in effect where the config sets the older ones that they follow: the server
+/// shows their defaults.
+fn follow_older(known: &mut Known) {
+    let number = |name: &str| known.get(name).and_then(|(value, _)| value.parse::<u64>().ok());
+    let is_set = |name: &str| known.get(name).is_some_and(|(_, default)| !default);
+    let sizes = [number("innodb_log_file_size"), number("innodb_log_files_in_group")];
+    let capacity = match sizes {
+        [Some(size), Some(files)]
+            if !is_set("innodb_redo_log_capacity")
+                && (is_set("innodb_log_file_size") || is_set("innodb_log_files_in_group")) =>
+        {
+            Some(size * files)
+        }
+        _ => None,
+    };
+    let days = number("expire_logs_days").filter(|days| *days > 0 && is_set("expire_logs_days"));
+    let expiry = days.filter(|_| number("binlog_expire_logs_seconds") == Some(0)).map(|days| days * 86_400);
+    for (name, value) in [("innodb_redo_log_capacity", capacity), ("binlog_expire_logs_seconds", expiry)] {
+        if let (Some(known), Some(value)) = (known.get_mut(name), value) {
+            *known = (value.to_string(), false);
+        }
+    }
 }
 
 /// Adds options of RocksDB that its options files do not list, as the config gives them.
@@ -442,6 +467,29 @@ mod tests {
         assert_eq!(switches("a=on,b=on", "a=on,b=on,c=on"), Some((String::new(), String::new())));
         assert_eq!(switches("4096", "8192"), None);
         assert_eq!(switches("{ttl=0;a=1;}", "{b=2;a=3;}"), Some(("a=1".into(), "a=3".into())));
+    }
+
+    #[test]
+    fn a_variable_of_mysql_8_follows_the_older_ones() {
+        let set = |name: &str, value: &str, default| (name.to_owned(), (value.to_owned(), default));
+        let mut known = Known::from([
+            set("innodb_log_file_size", "268435456", false),
+            set("innodb_log_files_in_group", "2", true),
+            set("innodb_redo_log_capacity", "104857600", true),
+            set("expire_logs_days", "7", false),
+            set("binlog_expire_logs_seconds", "0", true),
+        ]);
+        follow_older(&mut known);
+        assert_eq!(known["innodb_redo_log_capacity"], ("536870912".to_owned(), false));
+        assert_eq!(known["binlog_expire_logs_seconds"], ("604800".to_owned(), false));
+        let defaults = Known::from([
+            set("innodb_log_file_size", "50331648", true),
+            set("innodb_log_files_in_group", "2", true),
+            set("innodb_redo_log_capacity", "104857600", true),
+        ]);
+        let mut same = defaults.clone();
+        follow_older(&mut same);
+        assert_eq!(same, defaults);
     }
 
     #[test]

@@ -85,10 +85,15 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         let disturbed = disturbed::sentences(&comparison, &comparison.steps(StepKind::Tests));
         document.extend(disturbed.into_iter().map(Block::Alarm));
     }
+    // Nobody reads a table of a CSV beside its head.
+    let warns_at_tables = options.format == Format::Csv;
     document.extend(summary(&found).map(Block::Text));
     let is_shown = |one: &&Explanation| !options.tests.is_empty() || is_reported(judged.as_ref(), one);
     let mut shown: Vec<&Explanation> = found.iter().filter(is_shown).collect();
     let hidden = found.len() - shown.len();
+    if hidden > 0 && shown.is_empty() {
+        document.push(Block::Text(unchanged(run, "any test")));
+    }
     if options.tests.is_empty() && !options.all && shown.len() > LARGEST {
         shown.sort_by(|a, b| {
             let size = |one: &Explanation| size(&comparison, judged.as_ref(), one);
@@ -109,7 +114,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     if let Some(judged) = judged.as_ref().filter(|_| !shown.is_empty()) {
         document.push(Block::Text(legend(judged, &shown)));
     }
-    document.extend(differences(run, &comparison, &found));
+    document.extend(differences(run, &comparison, &found, warns_at_tables));
     document.extend(notes(&found));
     document.extend(flamegraphs_only(run, &with_flamegraphs).map(Block::Text));
     document.extend(no_figures(&rates_only).map(Block::Text));
@@ -117,19 +122,22 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     if [&found, &rates_only, &with_flamegraphs, &unexplained].iter().all(|all| all.is_empty()) {
         document.push(Block::Text(no_explanations(run, judged.as_ref(), !options.tests.is_empty())));
     }
-    if hidden > 0 {
-        let run = run.folder.name();
-        document.push(Block::Text(format!(
-            "No verdict shows a change of {}; `rqps explain {run} TEST` shows where the time of one goes.",
-            match found.iter().all(|one| one.arm == found[0].arm) {
-                _ if hidden == found.len() => "any test".to_owned(),
-                true => format!("the other {}", counted(hidden, "test")),
-                false => format!("the other {}", counted(hidden, "test of an arm")),
-            }
-        )));
+    if hidden > 0 && hidden < found.len() {
+        let others = match found.iter().all(|one| one.arm == found[0].arm) {
+            true => counted(hidden, "test"),
+            false => counted(hidden, "test of an arm"),
+        };
+        document.push(Block::Text(unchanged(run, &format!("the other {others}"))));
     }
-    document.warn(&warnings);
+    document.warn(if warns_at_tables { &warnings } else { &[] });
     render(&document, options.format, options.screen)
+}
+
+fn unchanged(run: &Run, tests: &str) -> String {
+    let run = run.folder.name();
+    format!(
+        "No verdict shows a change of {tests}; `rqps explain {run} TEST` shows where the time of one goes."
+    )
 }
 
 /// Sorts the worst verdict first; without verdicts, the largest difference, but first of tests on which more than the
@@ -501,7 +509,12 @@ fn plain(us: f64) -> String {
 }
 
 /// What differs between arms and base, once per arm: it hardly depends on the test.
-fn differences(run: &Run, comparison: &Comparison<'_>, found: &[Explanation]) -> Vec<Block> {
+fn differences(
+    run: &Run,
+    comparison: &Comparison<'_>,
+    found: &[Explanation],
+    warns_at_tables: bool,
+) -> Vec<Block> {
     let mut arms: Vec<(usize, &Explanation)> = Vec::new();
     for one in found.iter().filter(|one| !one.differences.is_empty()) {
         if arms.iter().all(|(arm, _)| *arm != one.arm) {
@@ -519,7 +532,7 @@ fn differences(run: &Run, comparison: &Comparison<'_>, found: &[Explanation]) ->
         ];
         let mut table =
             Table::new("differences", format!("What differs between {arm} and {base}"), columns, 1);
-        table.warnings = Some(warnings);
+        table.warnings = Some(if warns_at_tables { warnings } else { Vec::new() });
         for one in &one.differences {
             let cell = |value: &Option<String>| value.clone().map_or_else(Cell::missing, Cell::words);
             table.row(vec![

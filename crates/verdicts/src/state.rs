@@ -19,8 +19,8 @@ const STATE_KEYS: [&str; 7] =
 /// Fingerprint keys of the server that are state.
 const SERVER_KEYS: [&str; 1] = ["wal_files"];
 
-/// Sizes this far apart, as a share of the larger, are alike: rows that several connections load at once lie on a few
-/// pages more or less each time.
+/// Sizes this far apart, as a share of the largest table's, are alike: rows that several connections load at once lie
+/// on a few pages more or less each time.
 const ALIKE_MAX: f64 = 0.001;
 
 type State = BTreeMap<String, String>;
@@ -101,22 +101,30 @@ fn differing(states: &[&State]) -> Option<UnlikeData> {
     };
     let mut found: Vec<_> = sizes.iter().filter_map(differing).collect();
     let is_one_order = found.is_empty();
-    found.retain(|(_, values)| !are_alike(values));
+    found.retain(|(key, values)| !are_alike(values, largest(states, key)));
     if is_one_order {
         found.extend(statistics.iter().filter_map(differing));
     }
     found.into_iter().next().map(|(key, values)| UnlikeData::LoadsDiffer { key, values })
 }
 
-/// Whether all values are numbers at most [`ALIKE_MAX`] apart.
-fn are_alike(values: &[String]) -> bool {
+/// The largest value of a key's field, of all tables.
+fn largest(states: &[&State], key: &str) -> f64 {
+    let field = |key: &str| key.rsplit_once('.').map(|(_, field)| field.to_owned());
+    let of_field =
+        states.iter().flat_map(|state| state.iter()).filter(|(other, _)| field(other) == field(key));
+    of_field.filter_map(|(_, value)| value.parse().ok()).fold(0.0, f64::max)
+}
+
+/// Whether all values are numbers at most [`ALIKE_MAX`] of the largest apart.
+fn are_alike(values: &[String], largest: f64) -> bool {
     let Some(numbers) = values.iter().map(|value| value.parse().ok()).collect::<Option<Vec<f64>>>() else {
         return false;
     };
     let (least, most) = numbers
         .iter()
         .fold((f64::INFINITY, 0.0_f64), |(least, most), number| (least.min(*number), most.max(*number)));
-    most - least <= ALIKE_MAX * most
+    most - least <= ALIKE_MAX * largest
 }
 
 #[cfg(test)]
@@ -155,6 +163,16 @@ mod tests {
             state
         };
         assert_eq!(differing(&[&with("100000", "a"), &with("100099", "b")]), None);
+        let small = |bytes: &str| {
+            let mut state = with("100000", "a");
+            state.insert("table.tiny.index_bytes".to_owned(), bytes.to_owned());
+            state
+        };
+        assert_eq!(
+            differing(&[&small("20"), &small("40")]),
+            None,
+            "it matters as little as in a large table"
+        );
         let differs = |left: State, right: State| differing(&[&left, &right]).is_some();
         assert!(differs(with("100000", "a"), with("100102", "a")));
         assert!(differs(with("100000", "a"), with("100000", "b")), "the same order has the same statistics");

@@ -102,9 +102,14 @@ pub fn about(seconds: f64) -> String {
     }
 }
 
-/// The command that measures so much longer: `rqps resume RUN --more 25m`.
+/// A resume begins with servers to start, and perhaps tables to load; and blocks do not all take as long.
+const SECONDS_TO_RESUME: f64 = 30.0;
+const LONGER_BLOCKS: f64 = 1.2;
+
+/// The command that measures so much longer, with room for what comes first: `rqps resume RUN --more 25m`.
 pub fn resume_command(run: &Run, seconds: f64) -> String {
-    format!("rqps resume {} --more {}m", run.folder.name(), ((seconds / 60.0).ceil() as u64).max(1))
+    let minutes = ((seconds * LONGER_BLOCKS + SECONDS_TO_RESUME) / 60.0).ceil().max(1.0);
+    format!("rqps resume {} --more {minutes:.0}m", run.folder.name())
 }
 
 /// Seconds covered by at least one of the intervals.

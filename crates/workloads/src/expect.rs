@@ -62,8 +62,16 @@ pub fn bounds(expect: Expect, range: u32, key: u64, state: &TableState) -> (u64,
 /// Returns why the answers can't be right, or `None`.
 pub fn verify(expect: Expect, range: u32, answers: &Answers, state: &TableState) -> Option<String> {
     if answers.violations > 0 {
+        let rows = match expect {
+            Expect::Rows(rows) | Expect::ChangedRows(rows) => {
+                let mean = answers.rows as f64 / answers.count.max(1) as f64;
+                let decimals = if mean.fract() == 0.0 { 0 } else { 2 };
+                format!(": {mean:.decimals$} on average, expected {rows}")
+            }
+            _ => String::new(),
+        };
         return Some(format!(
-            "{} of {} executions returned or changed a wrong number of rows",
+            "{} of {} executions returned or changed a wrong number of rows{rows}",
             answers.violations, answers.count
         ));
     }

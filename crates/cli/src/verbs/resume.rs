@@ -1,5 +1,6 @@
 //! `resume`: resume an interrupted run.
 
+use super::upgrade;
 use crate::Usage;
 use crate::args::ResumeArgs;
 use crate::build_progress::with_build_progress;
@@ -32,6 +33,12 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     let (done, all) = (execution.done().len(), execution.schedule().actions.len());
     if all > 0 {
         out::message(&format!("{done} of {all} actions are done"));
+    }
+    if upgrade::is_upgrade(&path) {
+        return super::run::execute_then(context, execution, |folder| {
+            upgrade::conclude(context, folder)?;
+            Ok(ExitCode::SUCCESS)
+        });
     }
     super::run::execute(context, execution)
 }

@@ -7,7 +7,7 @@ use crate::search::first_verdicts_seconds;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{Usage, out};
 use anyhow::Context as _;
-use rqps_model::Dbms;
+use rqps_model::{Dbms, natural};
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_report::{Format, Screen};
@@ -35,6 +35,12 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     if args.old == *new {
         return Err(Usage(format!("OLD and NEW are both {new}: name two versions")).into());
     }
+    if natural(new, &args.old).is_lt() {
+        out::message(&format!(
+            "warning: {new} is older than {}: this reports what a downgrade changes",
+            args.old
+        ));
+    }
     let arm = |argument, arm, build| BuildArg { argument, arm, build };
     let two = TwoBuilds {
         name: args.label.as_deref().unwrap_or("upgrade"),
@@ -56,19 +62,32 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     }
     let execution = super::run::begin_told(context, plan, context.made_results()?, &told)?;
     drop(adapted);
+    // A resume knows by it what to conclude with, also of a run that was killed.
+    out::write_file(&execution.folder().join(FILE), "Not measured to the end: `rqps resume` goes on.\n")?;
     super::run::execute_then(context, execution, |folder| {
-        let page = super::run::write_report(folder)?;
-        let report = folder.join(FILE);
-        out::write_file(
-            &report,
-            rqps_report::upgrade(&RunFolder::open(folder)?, Format::Markdown, Screen::default())?,
-        )?;
-        print(context, folder)?;
-        out::message(&format!("\nreport      {}", report.display()));
-        out::message(&format!("page        {}", page.display()));
-        out::message(&format!("why         rqps explain {}", folder.display()));
+        conclude(context, folder)?;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Whether a run was begun by `upgrade`: it has the report from its beginning on.
+pub fn is_upgrade(folder: &Path) -> bool {
+    folder.join(FILE).exists()
+}
+
+/// Writes the report and the page of a run, and prints the report.
+pub fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
+    let page = super::run::write_report(folder)?;
+    let report = folder.join(FILE);
+    out::write_file(
+        &report,
+        rqps_report::upgrade(&RunFolder::open(folder)?, Format::Markdown, Screen::default())?,
+    )?;
+    print(context, folder)?;
+    out::message(&format!("\nreport      {}", report.display()));
+    out::message(&format!("page        {}", page.display()));
+    out::message(&format!("why         rqps explain {}", folder.display()));
+    Ok(())
 }
 
 /// Leaves out counting instructions under valgrind if the budget has no time for it: three MySQL servers take longer to

@@ -74,6 +74,11 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
 
     let written = fs::read_to_string(bench.folder().join("upgrade.md")).unwrap();
     assert!(written.contains("wal_keep_size"), "{written}");
+    // A resume ends with the report of the upgrade, too.
+    fs::write(bench.folder().join("upgrade.md"), "").unwrap();
+    let resumed = bench.call(&["resume", "last", "--more", "1s"]).expect(0);
+    assert!(resumed.stdout.contains("Upgrade from PostgreSQL"), "{}", resumed.stdout);
+    assert!(fs::read_to_string(bench.folder().join("upgrade.md")).unwrap().contains("wal_keep_size"));
     let json: serde_json::Value =
         serde_json::from_str(&bench.call(&["upgrade", "last", "--json"]).expect(0).stdout).unwrap();
     let tables = json["tables"].as_array().unwrap();

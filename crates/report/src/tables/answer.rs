@@ -76,6 +76,19 @@ fn without_result(run: &Run, lines: &[Line<'_>]) -> String {
     }
 }
 
+/// In short, of several arms: `rate slower in 2, inconclusive in 30; cost the same within 0.5 % in 32`.
+pub(crate) fn brief(lines: &[Line<'_>]) -> String {
+    let all: Vec<&Verdict> = lines.iter().flat_map(Line::all).collect();
+    let list = |detector, name: &str, words| {
+        let answer = Answer::of(all.iter().copied().filter(|verdict| verdict.detector == detector));
+        (!answer.is_empty()).then(|| format!("{name} {}", answer.list(words)))
+    };
+    let rate = list(Detector::Rate, "rate", ("slower", "faster"));
+    let cost = list(Detector::Cost, "cost", ("more", "less"));
+    let parts: Vec<String> = rate.into_iter().chain(cost).collect();
+    if parts.is_empty() { "nothing judged".to_owned() } else { parts.join("; ") }
+}
+
 /// Like [`text`], of rates alone and in one sentence.
 pub(crate) fn of_rates(label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let rates = lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == Detector::Rate);

@@ -56,6 +56,10 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         let mut of_run: Vec<Block> =
             judged.measured().flat_map(|arm| arm_blocks(comparison, &judged, arm)).collect();
         keep_footnotes_once(&mut of_run);
+        let arms: Vec<String> = judged.measured().map(|arm| brief(comparison, &judged, arm)).collect();
+        if arms.len() > 1 {
+            of_run.insert(0, Block::Items(arms));
+        }
         if of_run.is_empty() {
             blocks.push(Block::Text(comparison.nothing_to_compare()));
             continue;
@@ -75,6 +79,12 @@ fn keep_footnotes_once(blocks: &mut [Block]) {
             table.footnotes.retain(|footnote| seen.insert(footnote.clone()));
         }
     }
+}
+
+/// One arm's answer in short, of several.
+fn brief(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> String {
+    let lines = judged.lines(arm, |test| comparison.shows(test));
+    format!("{}: {}", judged.label(comparison, arm), answer::brief(&lines))
 }
 
 fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
