@@ -134,10 +134,10 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
     let (median, most) = (all.get(all.len() / 2)?, all.last()?);
     let share = |one: &Agreement| words::percent(one.factor() - 1.0);
     let mut text = format!(
-        "counted instructions and CPU time of the windows, both relative to base, differ by {} in the median of {} tests \
-         and arms, by at most {} ({} on {}: {:.3} and {:.3})",
+        "counted instructions and CPU time of the windows, both relative to base, differ by {} in the median of {}, \
+         by at most {} ({} on {}: {:.3} and {:.3})",
         share(median),
-        all.len(),
+        rqps_model::counted(all.len(), "pair of test and arm"),
         share(most),
         most.test,
         judged.run.arms[most.arm].name,
@@ -147,12 +147,10 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
     let shares = || all.iter().filter_map(|one| one.user_share);
     let (low, high) = (shares().fold(f64::INFINITY, f64::min), shares().fold(0.0, f64::max));
     if low.is_finite() {
-        text.push_str(&format!(
-            "; only user mode is counted, {:.0} to {:.0} % of the {}'s CPU time",
-            low * 100.0,
-            high * 100.0,
-            judged.run.terms().program
-        ));
+        let [low, high] = [low, high].map(|share| format!("{:.0}", share * 100.0));
+        let range = if low == high { low } else { format!("{low} to {high}") };
+        let program = judged.run.terms().program;
+        text.push_str(&format!("; only user mode is counted, {range} % of the {program}'s CPU time"));
     }
     let parted = all.iter().filter(|one| one.is_parted()).count();
     if parted > 0 {

@@ -58,7 +58,8 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         keep_footnotes_once(&mut of_run);
         let arms: Vec<String> = judged.measured().map(|arm| brief(comparison, &judged, arm)).collect();
         if arms.len() > 1 {
-            of_run.insert(0, Block::Items(arms));
+            // What to check first comes first.
+            of_run.insert(doubts::blocks(judged.run).len(), Block::Items(arms));
         }
         if of_run.is_empty() {
             blocks.push(Block::Text(comparison.nothing_to_compare()));
@@ -222,7 +223,12 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
 
 /// How long until a run of blocks has verdicts: before that, little is known of what would decide them.
 fn first_verdicts(run: &Run, verdicts_are: &str, (done, least): (usize, usize)) -> String {
-    let state = format!("{verdicts_are} inconclusive: a verdict takes {least} blocks, and {done} are done.");
+    let so_far = match done {
+        0 => "none is".to_owned(),
+        1 => "one is".to_owned(),
+        many => format!("{many} are"),
+    };
+    let state = format!("{verdicts_are} inconclusive: a verdict takes {least} blocks, and {so_far} done.");
     block_seconds(run).map_or_else(
         || state.clone(),
         |block_s| {
