@@ -6,6 +6,7 @@
 
 use crate::context::Context;
 use crate::out;
+use rqps_model::cut;
 use rqps_report::{Format, tame};
 use serde_json::Value;
 
@@ -181,11 +182,11 @@ impl Listing {
         let mut line = String::new();
         for ((column, width), cell) in self.columns.iter().zip(widths).zip(cells) {
             let Some(width) = width else { continue };
-            let text = shortened(&cell.text, *width);
+            let text = cut(&cell.text, *width);
             let pad = " ".repeat(width.saturating_sub(text.chars().count()));
             let text = match cell.tint.filter(|_| color) {
                 Some(tint) => tint.paint(&text),
-                None => text,
+                None => text.into_owned(),
             };
             match column.right_aligned {
                 true => line.extend([&pad, &*text, GAP]),
@@ -219,15 +220,6 @@ impl Listing {
         lines.extend(self.rows.iter().map(|row| row.iter().map(exact).collect::<Vec<_>>().join(",")));
         lines.join("\n")
     }
-}
-
-/// The text, truncated with `…` if it is too long.
-fn shortened(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }
 
 #[cfg(test)]

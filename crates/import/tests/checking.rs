@@ -8,8 +8,12 @@ use std::path::{Path, PathBuf};
 use rqps_import::{Assembled, Checked, Choices, Error, Reading, check, files, load_all};
 
 fn table(dir: &Path, name: &str, head: &str, rows: &[&str]) -> PathBuf {
+    written(dir, name, format!("{head}\n\n{}\n", rows.join("\n")))
+}
+
+fn written(dir: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     let path = dir.join(name);
-    fs::write(&path, format!("{head}\n\n{}\n", rows.join("\n"))).unwrap();
+    fs::write(&path, text).unwrap();
     path
 }
 
@@ -315,11 +319,7 @@ fn exchanged_headers_of_db_bench_are_named() {
 #[test]
 fn exchanged_rows_and_columns_are_named_once() {
     let dir = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = dir.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    };
+    let write = |name: &str, text: &str| written(dir.path(), name, text);
     let source =
         write("qps.abs.csv", "a_range=1,1001,1502,1703\nb_range=1,2004,2205,2306\nc_range=1,7,8,9\n");
     let exchanged = |text: &str| {
@@ -347,11 +347,7 @@ const COLUMNS: &str = "ips\tqps\trps\tmaxop\ttag\n";
 #[test]
 fn a_renamed_row_is_named_with_the_one_it_may_be() {
     let dir = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: String| {
-        let path = dir.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    };
+    let write = |name: &str, text: String| written(dir.path(), name, text);
     let arm = |arm: &str, ips: u32| {
         write(&format!("o.sum.t.{arm}"), COLUMNS.to_owned() + &inserted(arm, ips).repeat(10))
     };
@@ -505,11 +501,7 @@ fn several_sources_of_one_place_are_refused() {
     let other = table(dir.path(), "other.tsv", RATES, &["100\t200\t310\tx", "100\t160\t300\ty"]);
     assert_eq!(checked(&ratios, &[&one, &other]).unwrap().equal, 1);
     // The step of a table of the Insert Benchmark.
-    let write = |name: &str, text: String| {
-        let path = dir.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    };
+    let write = |name: &str, text: String| written(dir.path(), name, text);
     let rows = format!("{COLUMNS}{}{}", inserted("a", 100), inserted("b", 200));
     let ratios = write("rel.qr100.L1", format!("{COLUMNS}2.00\t1\t1.00\t1.00\tb\n"));
     assert_eq!(checked(&ratios, &[&write("mrg.qr100.L1", rows.clone())]).unwrap().equal, 4);
@@ -521,11 +513,7 @@ fn several_sources_of_one_place_are_refused() {
 #[test]
 fn rows_that_a_table_has_twice_are_named() {
     let dir = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = dir.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    };
+    let write = |name: &str, text: &str| written(dir.path(), name, text);
     let head = "ops_sec\tmb_sec\ttest\tdate\tversion";
     let sum = write("sum.txt", &format!("{head}\n100\t1\tt1\tx\t9.8\n150\t1\tt1\tx\t9.9\n"));
     let nopm = write("nopm.csv", "pg1222,1000\npg181,1500\n");
@@ -546,11 +534,7 @@ fn rows_that_a_table_has_twice_are_named() {
 #[test]
 fn rows_of_fio_are_paired_by_name_also_where_one_is_missing() {
     let dir = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = dir.path().join(name);
-        fs::write(&path, text).unwrap();
-        path
-    };
+    let write = |name: &str, text: &str| written(dir.path(), name, text);
     let test = |(name, rate): (&str, u32)| {
         format!(
             "O_DIRECT with {name} for block size 16K\nw: (g=0): rw=write, bs=(R) 16.0KiB-16.0KiB, ioengine=psync, iodepth=1\nfio-3.33\n\

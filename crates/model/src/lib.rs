@@ -34,6 +34,6 @@ pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
 pub use terms::Terms;
 pub use text::{
-    Natural, clipped, counted, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of,
+    Natural, clipped, counted, cut, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of,
 };
 pub use unit::Unit;

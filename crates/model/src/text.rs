@@ -1,5 +1,6 @@
 //! Text helpers for messages and labels.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -94,6 +95,15 @@ pub fn clipped(text: &str, chars_max: usize) -> String {
     }
 }
 
+/// The text in at most `width` characters, cut off with `…` if it is longer.
+pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
+    if text.chars().count() <= width {
+        return Cow::Borrowed(text);
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    Cow::Owned(format!("{}…", kept.trim_end()))
+}
+
 /// Orders names as people count: `run2` before `run10`.
 pub fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
@@ -145,6 +155,11 @@ mod tests {
         names.sort_by(|a, b| natural(a, b));
         assert_eq!(names, ["a", "run1.log", "run2.log", "run02b", "run10.log"]);
         assert!(Natural("run2") < Natural("run10") && Natural("run2") != Natural("run02"));
+    }
+
+    #[test]
+    fn what_is_cut_off_ends_with_an_ellipsis() {
+        assert_eq!([cut("añb", 3), cut("añbc", 3), cut("a bcd", 3)], ["añb", "añ…", "a…"]);
     }
 
     #[test]

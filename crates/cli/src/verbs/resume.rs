@@ -35,10 +35,7 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
         out::message(&format!("{done} of {all} actions are done"));
     }
     if upgrade::is_upgrade(&path) {
-        return super::run::execute_then(context, execution, |folder| {
-            upgrade::conclude(context, folder)?;
-            Ok(ExitCode::SUCCESS)
-        });
+        return upgrade::execute(context, execution);
     }
     super::run::execute(context, execution)
 }

@@ -7,7 +7,8 @@ use crate::search::first_verdicts_seconds;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{Usage, out};
 use anyhow::Context as _;
-use rqps_model::{Dbms, natural};
+use rqps_executor::Execution;
+use rqps_model::{BuildSource, Dbms, natural};
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_report::{Format, Screen};
@@ -35,12 +36,6 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     if args.old == *new {
         return Err(Usage(format!("OLD and NEW are both {new}: name two versions")).into());
     }
-    if natural(new, &args.old).is_lt() {
-        out::message(&format!(
-            "warning: {new} is older than {}: this reports what a downgrade changes",
-            args.old
-        ));
-    }
     let arm = |argument, arm, build| BuildArg { argument, arm, build };
     let two = TwoBuilds {
         name: args.label.as_deref().unwrap_or("upgrade"),
@@ -51,6 +46,12 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         budget: args.budget.as_deref(),
     };
     let mut plan = two.plan()?;
+    if let [old, .., new] = &plan.arms[..]
+        && is_older(&new.build.source, &old.build.source)
+    {
+        let [old, new] = [old, new].map(|arm| &arm.build);
+        out::message(&format!("warning: {new} is older than {old}: this reports what a downgrade changes"));
+    }
     let adapted = args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?;
     let (adapted, told) = adapted.unwrap_or_default();
     if let Some(adapted) = &adapted {
@@ -64,6 +65,17 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     drop(adapted);
     // A resume knows by it what to conclude with, also of a run that was killed.
     out::write_file(&execution.folder().join(FILE), "Not measured to the end: `rqps resume` goes on.\n")?;
+    execute(context, execution)
+}
+
+/// Whether one published version comes before another. A series means its newest release.
+fn is_older(one: &BuildSource, other: &BuildSource) -> bool {
+    let (BuildSource::Version(one), BuildSource::Version(other)) = (one, other) else { return false };
+    natural(one, other).is_lt() && !other.starts_with(&format!("{one}."))
+}
+
+/// Runs the rest of an upgrade's execution, writes its report and page, and prints the report.
+pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCode> {
     super::run::execute_then(context, execution, |folder| {
         conclude(context, folder)?;
         Ok(ExitCode::SUCCESS)
@@ -75,8 +87,7 @@ pub fn is_upgrade(folder: &Path) -> bool {
     folder.join(FILE).exists()
 }
 
-/// Writes the report and the page of a run, and prints the report.
-pub fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
+fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     let page = super::run::write_report(folder)?;
     let report = folder.join(FILE);
     out::write_file(
@@ -203,6 +214,17 @@ fn print(context: &Context, folder: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_downgrade_is_known_by_published_versions_alone() {
+        let version = |text: &str| BuildSource::Version(text.to_owned());
+        for (one, other, older) in
+            [("17.2", "18.1", true), ("9.6", "18", true), ("18", "17.11", false), ("17", "17.3", false)]
+        {
+            assert_eq!(is_older(&version(one), &version(other)), older, "{one} and {other}");
+        }
+        assert!(!is_older(&BuildSource::Path("/opt/a".into()), &BuildSource::Path("/opt/b".into())));
+    }
 
     #[test]
     fn an_upgrade_of_postgres_has_time_to_count_instructions_and_one_of_mysql_has_not() {

@@ -6,8 +6,12 @@ use rqps_model::Dbms;
 use rqps_servers::Server;
 use rqps_servers::testing::{Scratch, by_socket};
 
-/// Makes the table `wide`, kills the server, starts it again and warms it up.
-fn warmed(dbms: Dbms, version: &str, statements: &[&str]) -> (Box<dyn Admin>, Server, tempfile::TempDir) {
+/// Makes tables, kills the server, starts it again and warms it up.
+fn warmed(
+    dbms: Dbms,
+    version: &str,
+    (tables, statements): (&[&str], &[&str]),
+) -> (Box<dyn Admin>, Server, tempfile::TempDir) {
     let (dir, spec) = Scratch::prepare_of(dbms, version).unwrap();
     Server::init(&spec).unwrap();
     let server = Server::start(&spec).unwrap();
@@ -20,7 +24,8 @@ fn warmed(dbms: Dbms, version: &str, statements: &[&str]) -> (Box<dyn Admin>, Se
     drop((admin, server));
     let server = Server::start(&spec).unwrap();
     let mut admin = adapter(dbms).connect(&by_socket(&server), "test").unwrap();
-    admin.warm(&["wide".to_owned()], 1_000_000).unwrap();
+    let tables: Vec<String> = tables.iter().map(|table| (*table).to_owned()).collect();
+    admin.warm(&tables, 1_000_000).unwrap();
     (admin, server, dir)
 }
 
@@ -34,7 +39,7 @@ fn postgres_has_a_large_table_and_its_indexes_in_shared_buffers() {
             "VACUUM ANALYZE wide",
             "CHECKPOINT",
         ];
-        let (mut admin, _server, _dir) = warmed(Dbms::Postgres, version, &statements);
+        let (mut admin, _server, _dir) = warmed(Dbms::Postgres, version, (&["wide"], &statements));
         let is_large = "SELECT pg_relation_size('wide') > setting::bigint * 8192 / 4 FROM pg_settings \
                         WHERE name = 'shared_buffers'";
         assert_eq!(
@@ -59,12 +64,16 @@ fn mysql_and_mariadb_have_a_table_and_its_indexes_in_the_buffer_pool() {
             "INSERT INTO wide (k, c) VALUES (1, repeat('x', 1000))",
         ];
         statements.extend(["INSERT INTO wide (k, c) SELECT k * 7 % 9973 + id, c FROM wide"; 13]);
-        let (mut admin, _server, _dir) = warmed(dbms, version, &statements);
+        statements.push("CREATE TABLE keyless (k int, c varchar(2000), KEY k_1 (k))");
+        statements.push("INSERT INTO keyless SELECT k, c FROM wide");
+        let (mut admin, _server, _dir) = warmed(dbms, version, (&["wide", "keyless"], &statements));
         let mut pages_read = || -> u64 {
             let found = admin.query("SHOW GLOBAL STATUS LIKE 'Innodb_pages_read'").unwrap();
-            for read in
-                ["max(length(c)) FROM wide FORCE INDEX (PRIMARY)", "count(k) FROM wide FORCE INDEX (k_1)"]
-            {
+            for read in [
+                "max(length(c)) FROM wide FORCE INDEX (PRIMARY)",
+                "count(k) FROM wide FORCE INDEX (k_1)",
+                "max(length(c)) FROM keyless USE INDEX ()",
+            ] {
                 admin.query(&format!("SELECT {read}")).unwrap();
             }
             found.rows[0][1].as_ref().unwrap().parse().unwrap()

@@ -174,9 +174,7 @@ impl Checked {
             ratios: 0,
         });
     }
-}
 
-impl Checked {
     /// Names a row that was there already.
     fn expect_once(&mut self, place: &Place<'_>) {
         let at = (place.row.to_owned(), place.column.to_owned());

@@ -223,9 +223,7 @@ fn cut_to_fit(table: &Table, width_max: usize) -> Option<Table> {
     let mut cut = table.clone();
     let cells = cut.rows.iter_mut().flat_map(|row| row.cells.iter_mut().enumerate());
     for (_, Cell { text, .. }) in cells.filter(|(index, _)| words.contains(index)) {
-        if text.chars().count() > cap {
-            *text = text.chars().take(cap - 1).chain(['…']).collect();
-        }
+        *text = rqps_model::cut(text, cap).into_owned();
     }
     Some(cut)
 }

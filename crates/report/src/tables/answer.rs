@@ -16,8 +16,7 @@ const FEW: usize = 8;
 /// Whether `label` got worse or better than `base`, in how many tests of a run.
 pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let all: Vec<&Verdict> = lines.iter().flat_map(Line::all).collect();
-    let of = |detector| Answer::of(all.iter().copied().filter(|verdict| verdict.detector == detector));
-    let (rate, cost) = (of(Detector::Rate), of(Detector::Cost));
+    let (rate, cost) = (Answer::on(lines, Detector::Rate), Answer::on(lines, Detector::Cost));
     let n = rqps_model::counted(lines.len(), "test");
     let (metric, less) = cost_metrics(lines);
     let is_same = cost.tally.same > 0 && !cost.changed() && cost.tally.inconclusive * FEW <= lines.len();
@@ -78,9 +77,8 @@ fn without_result(run: &Run, lines: &[Line<'_>]) -> String {
 
 /// In short, of several arms: `rate slower in 2, inconclusive in 30; cost the same within 0.5 % in 32`.
 pub(crate) fn brief(lines: &[Line<'_>]) -> String {
-    let all: Vec<&Verdict> = lines.iter().flat_map(Line::all).collect();
     let list = |detector, name: &str, words| {
-        let answer = Answer::of(all.iter().copied().filter(|verdict| verdict.detector == detector));
+        let answer = Answer::on(lines, detector);
         (!answer.is_empty()).then(|| format!("{name} {}", answer.list(words)))
     };
     let rate = list(Detector::Rate, "rate", ("slower", "faster"));
@@ -91,8 +89,7 @@ pub(crate) fn brief(lines: &[Line<'_>]) -> String {
 
 /// Like [`text`], of rates alone and in one sentence.
 pub(crate) fn of_rates(label: &str, base: &str, lines: &[Line<'_>]) -> String {
-    let rates = lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == Detector::Rate);
-    let rate = Answer::of(rates.collect::<Vec<_>>().into_iter());
+    let rate = Answer::on(lines, Detector::Rate);
     let n = rqps_model::counted(lines.len(), "test");
     match rate.changed() {
         true => {
@@ -114,6 +111,11 @@ struct Answer {
 }
 
 impl Answer {
+    fn on(lines: &[Line<'_>], detector: Detector) -> Self {
+        let verdicts = lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == detector);
+        Self::of(verdicts.collect::<Vec<_>>().into_iter())
+    }
+
     fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict> + Clone) -> Self {
         let mut shares: Vec<f64> = verdicts.clone().map(|verdict| verdict.mei).collect();
         shares.sort_by(f64::total_cmp);

@@ -137,7 +137,7 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
         "counted instructions and CPU time of the windows, both relative to base, differ by {} in the median of {}, \
          by at most {} ({} on {}: {:.3} and {:.3})",
         share(median),
-        rqps_model::counted(all.len(), "pair of test and arm"),
+        counted(all.len(), "pair of test and arm"),
         share(most),
         most.test,
         judged.run.arms[most.arm].name,

@@ -59,7 +59,8 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         let arms: Vec<String> = judged.measured().map(|arm| brief(comparison, &judged, arm)).collect();
         if arms.len() > 1 {
             // What to check first comes first.
-            of_run.insert(doubts::blocks(judged.run).len(), Block::Items(arms));
+            let doubts = of_run.iter().take_while(|block| matches!(block, Block::Alarm(_))).count();
+            of_run.insert(doubts, Block::Items(arms));
         }
         if of_run.is_empty() {
             blocks.push(Block::Text(comparison.nothing_to_compare()));

@@ -7,17 +7,15 @@ use rqps_wire::{Error, Table};
 /// The error of a statement that forces an index which does not exist or is invisible.
 const NO_SUCH_INDEX: u16 = 1176;
 
-/// Reads each table's first `rows_max` rows, by each index; one of them is the table.
+/// Reads each table's first `rows_max` rows, by each index; the primary key is the table.
 pub(super) fn warm(connection: &mut Connection, tables: &[String], rows_max: u64) -> SessionResult<()> {
     for table in tables {
         let plan = connection.query(&format!("EXPLAIN SELECT 1 FROM {table}"))?;
         let rows = values(&plan, "rows").next().flatten().and_then(|rows| rows.parse::<u64>().ok());
+        let indexes = btrees(connection, table)?;
         let forced = |index: &String| format!(" FORCE INDEX (`{}`)", index.replace('`', "``"));
-        let mut indexes: Vec<String> = btrees(connection, table)?.iter().map(forced).collect();
-        if indexes.is_empty() {
-            indexes.push(String::new());
-        }
-        for index in indexes {
+        let keyless = (!indexes.iter().any(|index| index == "PRIMARY")).then(|| " USE INDEX ()".to_owned());
+        for index in indexes.iter().map(forced).chain(keyless) {
             // Unlike count(*), a sum reads the index that it is told to.
             let read = match rows {
                 Some(rows) if rows <= rows_max => format!("SELECT sum(1) FROM {table}{index}"),
