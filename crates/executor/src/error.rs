@@ -422,6 +422,6 @@ mod tests {
             why: Box::default(),
         };
         let error = Error::NotStarted { arm: "b".to_owned(), source: Box::new(source) };
-        assert_eq!(error.short_text(), "arm b: the server on /data did not start (exit status: 1)");
+        assert_eq!(error.short_text(), "arm b: the database on /data did not start (exit status: 1)");
     }
 }

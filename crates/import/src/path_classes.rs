@@ -17,6 +17,8 @@ const REPEAT_LETTERS: [char; 4] = ['v', 'V', 'r', 'R'];
 const LONG: usize = 5;
 /// At the end of a name, numbers of so many digits are of processes, shorter ones of repeats.
 pub const PROCESS: usize = 3;
+/// Options of pgbench before their values: clients, threads, scale, seconds.
+const OPTIONS: [&str; 8] = ["c", "j", "s", "t", "C", "J", "S", "T"];
 
 /// A piece of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,10 +175,12 @@ fn pieces(path: &Path) -> Vec<Piece> {
         add(component, if is_number { Place::Directory } else { Place::Elsewhere }, &mut pieces);
         pieces.push(Piece::Text("/".to_owned()));
     }
-    add(&stem, Place::InFile, &mut pieces);
+    let (name, options) = without_options(&stem);
+    add(&without_total(name), Place::InFile, &mut pieces);
     let last = pieces.iter_mut().rev().find(|piece| !matches!(piece, Piece::Text(text) if is_blank(text)));
+    // Before options it counts repeats only if it counts from 0 or 1: `14_c8` is a version.
     if let Some(Piece::Number { is_free, .. }) = last {
-        *is_free = true;
+        *is_free |= options.is_empty();
     }
     let is_of_repeat = |piece: &Piece| match piece {
         Piece::Number { digits, is_free, place } => {
@@ -190,7 +194,34 @@ fn pieces(path: &Path) -> Vec<Piece> {
             *place = Place::Elsewhere;
         }
     }
+    add(options, Place::Elsewhere, &mut pieces);
     pieces
+}
+
+/// `tps_1` and `_c8_j2` of `tps_1_c8_j2`: the number of a repeat may stand before options.
+fn without_options(stem: &str) -> (&str, &str) {
+    let mut end = stem.len();
+    while let Some(at) = stem[..end].rfind(is_separator) {
+        let word = stem[at..end].trim_start_matches(is_separator);
+        let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        if name.len() == word.len() || !OPTIONS.contains(&name) {
+            break;
+        }
+        end = at;
+    }
+    let name = stem[..end].trim_end_matches(|c: char| c.is_ascii_digit());
+    let has_repeat = name.len() < end && (name.is_empty() || name.ends_with(is_separator));
+    stem.split_at(if has_repeat { end } else { stem.len() })
+}
+
+/// `1` of `1of5`.
+fn without_total(name: &str) -> String {
+    let number = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let before = number.strip_suffix("of").map(|before| before.trim_end_matches(is_separator));
+    match before.filter(|before| number.len() < name.len() && before.ends_with(|c: char| c.is_ascii_digit())) {
+        Some(before) => before.to_owned(),
+        None => name.to_owned(),
+    }
 }
 
 fn is_separator(c: char) -> bool {
@@ -387,6 +418,9 @@ mod tests {
             &["a/ro-1.txt", "a/ro-1.log.gz"],
             &["a/1/ro-1.txt", "a/1/ro-2.txt", "a/2/ro-1.txt"],
             &["a/1/ro1.txt", "a/2/ro2.txt"],
+            &["a/ro-1of3.txt", "a/ro-2of3.txt", "a/ro-3of3.txt"],
+            &["a/1_of_5.log", "a/4_of_5.log"],
+            &["a/tps_1_c8_j2.log", "a/tps_2_c8_j2.log"],
         ] {
             let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
             let found = classes(&paths, &paths);
@@ -422,6 +456,8 @@ mod tests {
             (&["a/1/q1.txt", "a/1/q2.txt", "a/2/q1.txt"], &["q1", "q2", "q1"]),
             (&["a/ro.txt", "a/ro-fast.txt"], &["ro", "ro-fast"]),
             (&["a-1/x/f.txt", "b-1/x/f.txt", "b-2/x/f.txt"], &["a-1", "b-1", "b-2"]),
+            (&["a/14_c8.txt", "a/15_c8.txt"], &["14", "15"]),
+            (&["a/pg1_c8.txt", "a/pg2_c8.txt"], &["pg1", "pg2"]),
         ] {
             assert_eq!(named(paths), expected, "{paths:?}");
         }

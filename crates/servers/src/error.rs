@@ -125,14 +125,14 @@ impl Error {
                 format!("{step} failed for {} ({status})", path.display())
             }
             Self::Died { path, status, .. } => {
-                format!("the server on {} did not start ({status})", path.display())
+                format!("the database on {} did not start ({status})", path.display())
             }
             Self::NotReady { path, waited_s, idle_s, .. } => format!(
-                "the server on {} was not ready after {waited_s} s, the last {idle_s} s without progress; it was stopped",
+                "the database on {} was not ready after {waited_s} s, the last {idle_s} s without progress; it was stopped",
                 path.display()
             ),
             Self::UncleanStop { path, how, .. } => format!(
-                "the server on {} did not shut down cleanly: {how}; the next start recovers its data",
+                "the database on {} did not shut down cleanly: {how}; the next start recovers its data",
                 path.display()
             ),
             Self::ConfigRefused { dbms, version, config, message } => {

@@ -479,7 +479,7 @@ fn an_option_that_an_engine_refuses_or_adjusts_is_named_and_its_arm_left_out_of_
     let adjusted = "adjusted by the engine: write_buffer_size from 1000 to 65536";
     assert!(ended.stderr.contains(&format!("arm c: {adjusted}")), "{}", ended.stderr);
     let shown = bench.call(&["show"]).expect(0).stdout;
-    assert!(shown.contains("Without results so far: rocksdb-5.18.4.b (b) (the server on"), "{shown}");
+    assert!(shown.contains("Without results so far: rocksdb-5.18.4.b (b) (the database on"), "{shown}");
     assert!(!shown.contains("col-3") && !shown.contains("options left out on rocksdb-10"), "{shown}");
     assert!(shown.contains("write_buffer_size from 1000 to 65536"), "{shown}");
     let options = bench.call(&["show", "--section", "left-out"]).expect(0).stdout;
