@@ -159,16 +159,16 @@ pub fn execute_then(
     let data = execution.data_place().map(Path::to_owned);
     drop(execution);
     context.release_signals();
-    let print_next_steps = || {
+    let print_next_steps = |resuming: &str| {
         let place = folder.display();
-        let mut text = format!("results so far: rqps show {place}\nto continue:    rqps resume {place}");
+        let mut text = format!("results so far: rqps show {place}\n{resuming:<15} rqps resume {place}");
         if let Some(data) = &data {
             text.push_str(&format!("\nto give up:     rqps clean {place}   (deletes {})", data.display()));
         }
         out::message(&text);
     };
     if finish.is_err() {
-        print_next_steps();
+        print_next_steps("to continue:");
     }
     let finish = finish?;
     let code = conclude(&folder)?;
@@ -181,7 +181,7 @@ pub fn execute_then(
         Finish::Partly(errors) => errors,
     };
     out::message("");
-    print_next_steps();
+    print_next_steps("to try again:");
     for error in errors {
         out::message(&format!("rqps: {error}"));
     }
