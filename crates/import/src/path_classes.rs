@@ -217,7 +217,8 @@ fn without_options(stem: &str) -> (&str, &str) {
 /// `1` of `1of5`.
 fn without_total(name: &str) -> String {
     let number = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let before = number.strip_suffix("of").map(|before| before.trim_end_matches(is_separator));
+    let before = number.trim_end_matches(is_separator).strip_suffix("of");
+    let before = before.map(|before| before.trim_end_matches(is_separator));
     match before.filter(|before| number.len() < name.len() && before.ends_with(|c: char| c.is_ascii_digit()))
     {
         Some(before) => before.to_owned(),
