@@ -228,6 +228,15 @@ fn an_arm_that_a_resume_measured_alone_is_named_with_its_passes() {
     let spec = InsertSpec { passes: 3, alone: Some((0, 2)), ..InsertSpec::default() };
     let text = shown(&spec, &[Section::Verdicts], |_| {});
     assert!(text.contains("on was measured alone in pass 2, by a resume"), "{text}");
+    let blocks = |spec: &InsertSpec, detector| {
+        let temp = temp_run(spec);
+        let verdicts = rqps_verdicts::judge_run(&temp.run, &rqps_stats::Rules::default()).unwrap();
+        verdicts.verdict("l.i0", 1, detector).map_or(0, |verdict| verdict.blocks)
+    };
+    let of =
+        |detector| [blocks(&spec, detector), blocks(&InsertSpec { alone: None, ..spec.clone() }, detector)];
+    assert_eq!(of(rqps_stats::Detector::Rate), [2, 3], "what the host may have changed is not judged");
+    assert_eq!(of(rqps_stats::Detector::Wal), [3, 3], "the host changes no WAL");
     let text = shown(&InsertSpec { alone: None, ..spec }, &[Section::Verdicts], |_| {});
     assert!(!text.contains("alone"), "{text}");
 }

@@ -19,6 +19,7 @@ use rqps_model::{self as model, EndedBy};
 use rqps_stats::{BlockData, Experiment, Metric, MetricData, TestData};
 use rqps_store::{BlockStatus, RATE_WAS_SET, Recorded, Role, Run, Window};
 
+use crate::beside::Apart;
 use crate::error::Result;
 use crate::pairing::{Figures, block_data};
 use crate::stalls;
@@ -61,10 +62,10 @@ pub fn instruction_source(run: &Run) -> InstructionSource {
 /// # Errors
 /// If latencies or slices cannot be read.
 pub fn experiment(run: &Run) -> Result<Experiment> {
-    let (source, turns) = (instruction_source(run), Turns::of(run)?);
+    let (source, turns, apart) = (instruction_source(run), Turns::of(run)?, Apart::of(run));
     let mut tests = Vec::new();
     for (name, group) in steps(run) {
-        tests.push(test_data(run, (&source, &turns), (name, group))?);
+        tests.push(test_data(run, (&source, &turns, &apart), (name, group))?);
     }
     tests.retain(|test| !test.metrics.is_empty());
     Ok(Experiment {
@@ -142,18 +143,18 @@ fn steps(run: &Run) -> Vec<(&str, &str)> {
 
 fn test_data(
     run: &Run,
-    (source, turns): (&InstructionSource, &Turns),
+    (source, turns, apart): (&InstructionSource, &Turns, &Apart),
     (name, group): (&str, &str),
 ) -> Result<TestData> {
     let of_metric = |metric: Metric| {
         let blocks: Vec<BlockData> = match (metric, source) {
             (Metric::Instructions, InstructionSource::Counted(_)) => counted(run, name),
-            _ => measured(run, turns, name, metric),
+            _ => measured(run, (turns, apart), name, metric),
         };
         of_operations(metric, blocks).map(|blocks| MetricData { metric, blocks, windows: Vec::new() })
     };
     let mut metrics: Vec<MetricData> = Metric::ALL.into_iter().filter_map(of_metric).collect();
-    metrics.extend(stalls::metric_data(run, name)?);
+    metrics.extend(stalls::metric_data(run, apart, name)?);
     let starts = starts_of(run, name).to_owned();
     Ok(TestData { name: name.to_owned(), group: group.to_owned(), starts, metrics })
 }
@@ -165,8 +166,10 @@ pub(crate) fn starts_of<'a>(run: &Run, name: &'a str) -> &'a str {
     if run.meta.protocol == "isolated" && writes() { name } else { "" }
 }
 
-fn measured(run: &Run, turns: &Turns, step: &str, metric: Metric) -> Vec<BlockData> {
+fn measured(run: &Run, (turns, apart): (&Turns, &Apart), step: &str, metric: Metric) -> Vec<BlockData> {
+    let goes_by_host = matches!(metric, Metric::Rate | Metric::CpuUs);
     let windows = run.windows.iter().filter(|window| window.action.step == step);
+    let windows = windows.filter(|window| !(goes_by_host && apart.contains(window)));
     let figures = windows.filter_map(|window| {
         let at = window.placement?;
         Some((at.block, window.action.arm.as_str(), at.window, figure_of(window, turns, metric)?))

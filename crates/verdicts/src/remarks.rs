@@ -1,6 +1,6 @@
 //! Remarks that need more than one test's figures, or facts about the host.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rqps_stats::{
     BlockData, Class, Detector, Experiment, Judgement, Metric, MetricData, Rules, TestData, judge, steady,
@@ -9,7 +9,7 @@ use rqps_store::{BlockStatus, Canary, Recorded, Run, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
-use crate::data::{arm_index, base_of, done_blocks, figure, is_result, starts_of};
+use crate::data::{arm_index, done_blocks, figure, is_result, starts_of};
 use crate::error::{Error, Result};
 use crate::pairing::{Figures, block_data};
 use crate::state::{UnlikeData, unlike_data};
@@ -105,46 +105,6 @@ pub(crate) fn of_tests(
 /// Reasons to doubt the host of a run.
 pub fn host_remarks(run: &Run) -> Vec<HostRemark> {
     of_host(run, done_blocks(run).len(), void_blocks(run))
-}
-
-/// An arm that was measured alone in some passes, when base, or as base the others, had ended them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alone {
-    pub arm: String,
-    pub passes: Vec<u32>,
-}
-
-/// Arms that a resume measured alone: in a pass of several steps arms take turns, so all steps of one are never after
-/// all of another.
-pub fn measured_alone(run: &Run) -> Vec<Alone> {
-    let base = base_of(run);
-    let mut alone: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
-    let span = |arm: &str, block: u32| {
-        let is_in = |window: &&Recorded<Window>| window.placement.is_some_and(|at| at.block == block);
-        let windows = run.windows.iter().filter(|window| window.action.arm == arm && window.valid());
-        let times: Vec<(i64, i64)> = windows
-            .filter(is_in)
-            .map(|window| (window.action.started_at_ms, window.action.finished_at_ms))
-            .collect();
-        let begins = times.iter().map(|(begins, _)| *begins).min()?;
-        (times.len() > 1).then_some((begins, times.iter().map(|(_, ends)| *ends).max()?))
-    };
-    let (Some(of_base), true) = (run.arms.get(base), run.meta.protocol == "sequence") else {
-        return Vec::new();
-    };
-    for block in done_blocks(run) {
-        for arm in run.arms.iter().enumerate().filter(|(index, _)| *index != base).map(|(_, arm)| arm) {
-            let Some((own, other)) = span(&arm.name, block).zip(span(&of_base.name, block)) else { continue };
-            let later = match (own.0 > other.1, other.0 > own.1) {
-                (true, _) => arm,
-                (_, true) => of_base,
-                _ => continue,
-            };
-            alone.entry(&later.name).or_default().insert(block);
-        }
-    }
-    let alone = alone.into_iter();
-    alone.map(|(arm, passes)| Alone { arm: arm.to_owned(), passes: passes.into_iter().collect() }).collect()
 }
 
 /// Void blocks, without those that were interrupted with their rqps.

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use rqps_stats::{Metric, MetricData, WindowData, WindowFigure};
 use rqps_store::{Histogram, Recorded, Run, Window};
 
+use crate::beside::Apart;
 use crate::data::{arm_index, base_of, blocks_of, is_usable};
 use crate::error::Result;
 use crate::estimates::upper_median;
@@ -33,9 +34,11 @@ struct Latencies<'a> {
 }
 
 /// The stall factors of a test by block; `None` without latencies or without base's.
-pub(crate) fn metric_data(run: &Run, step: &str) -> Result<Option<MetricData>> {
+pub(crate) fn metric_data(run: &Run, apart: &Apart, step: &str) -> Result<Option<MetricData>> {
     let mut latencies = Vec::new();
-    let placed = |window: &&Recorded<Window>| window.placement.is_some() && is_usable(window);
+    let placed = |window: &&Recorded<Window>| {
+        window.placement.is_some() && is_usable(window) && !apart.contains(window)
+    };
     for window in run.windows.iter().filter(|window| window.action.step == step).filter(placed) {
         if let Some(histogram) = latency::of_events(run, window)? {
             latencies.push(Latencies { window, histogram });

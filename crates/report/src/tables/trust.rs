@@ -39,8 +39,9 @@ fn alone_text(one: &Alone) -> String {
         numbers => format!("passes {}", numbers.join(", ")),
     };
     format!(
-        "{} was measured alone in {passes}, by a resume after the arms that it is compared with: the host may have changed \
-         between, and ratios contain that change",
+        "{} was measured alone in {passes}, by a resume after the arms that it is compared with: the host may have \
+         changed between. Such steps give no verdict on rate, CPU time and stalls, and ratios in other tables contain \
+         that change",
         one.arm
     )
 }

@@ -34,6 +34,7 @@ pub const INTERRUPTED: &str =
     "it was cut off when 160000 of its 400000 rows were inserted, and went on with the others";
 
 /// Properties of a synthetic run.
+#[derive(Clone)]
 pub struct InsertSpec {
     pub dbms: &'static str,
     /// Arms, all with the same build; the first is base.
@@ -88,7 +89,11 @@ pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
             let mut finish = |kind: &str, step: &str, attempt, mut observation: Observation| {
                 let at = Placement { block: pass, window: 1, slot: index as u32 + 1 };
                 observation.placement = (spec.passes > 1 && kind == "measure").then_some(at);
-                let started_at_ms = if spec.alone == Some((index, pass)) { 9000 } else { 0 };
+                // Arms take turns in each step, but for one that comes after all steps of the others.
+                let turn =
+                    STEPS.iter().position(|(name, ..)| *name == step).unwrap_or(0) * arms.len() + index;
+                let late_ms = if spec.alone == Some((index, pass)) { 500_000 } else { 0 };
+                let started_at_ms = i64::from(pass) * 1_000_000 + turn as i64 * 1500 + late_ms;
                 let record = ActionRecord {
                     attempt,
                     started_at_ms,
