@@ -1,10 +1,13 @@
 //! Options that an engine took with another value than its config asks for: it replaces a number that it cannot use,
-//! and some releases take no filter instead of one whose name they do not know.
+//! and takes no object instead of one whose name it does not know.
 
 use rqps_model::LeftOut;
 
 /// Without its filter, a read looks into the tables of all levels.
 const FILTER: &str = "block_based_table_factory.filter_policy";
+
+/// Keys are in its order.
+const COMPARATOR: &str = "comparator";
 
 const NO_OBJECT: &str = "nullptr";
 
@@ -51,8 +54,13 @@ pub(crate) fn lost_filter(changed: &[LeftOut]) -> Option<&LeftOut> {
 
 /// Whether two values of an option differ, however they are written. Releases call a filter by different names.
 fn is_other(option: &str, asked: &str, taken: &str) -> bool {
-    if option == FILTER {
-        return taken == NO_OBJECT && !["", NO_OBJECT].contains(&asked);
+    let is_asked = !["", NO_OBJECT, "{}"].contains(&asked);
+    if taken == NO_OBJECT || option == FILTER {
+        return taken == NO_OBJECT && is_asked;
+    }
+    if option == COMPARATOR {
+        // With or without the name of its library before it.
+        return is_asked && !taken.ends_with(asked.rsplit('.').next().unwrap_or(asked));
     }
     let is_name = |value: &str| value.starts_with('k');
     match (number(asked), taken.parse::<f64>()) {
@@ -93,7 +101,8 @@ mod tests {
 
     const OPTIONS: &str = "[DBOptions]\n  max_open_files=-1\n  max_background_jobs=2\n  use_direct_reads=true\n\
         [CFOptions \"default\"]\n  write_buffer_size=65536\n  max_write_buffer_number=2\n  \
-        max_bytes_for_level_multiplier=8.000000\n  compression=kNoCompression\n  ttl=18446744073709551614\n\
+        max_bytes_for_level_multiplier=8.000000\n  compression=kNoCompression\n  ttl=18446744073709551614\n  \
+        merge_operator=nullptr\n  comparator=leveldb.BytewiseComparator\n\
         [TableOptions/BlockBasedTable \"default\"]\n  filter_policy=nullptr\n  block_size=8192\n";
 
     fn reasons(asked: &[(&str, &str)], options: &str) -> Vec<String> {
@@ -111,6 +120,8 @@ mod tests {
             ("compression", "kLZ4Compression"),
             ("use_direct_reads", "false"),
             (FILTER, "blom:abc"),
+            ("merge_operator", "foo"),
+            ("comparator", "Reverse"),
         ];
         let expected = [
             "write_buffer_size 1000, the engine took 65536",
@@ -118,6 +129,8 @@ mod tests {
             "compression kLZ4Compression, the engine took kNoCompression",
             "use_direct_reads false, the engine took true",
             "block_based_table_factory.filter_policy blom:abc, the engine took nullptr",
+            "merge_operator foo, the engine took nullptr",
+            "comparator Reverse, the engine took leveldb.BytewiseComparator",
         ];
         assert_eq!(reasons(&asked, OPTIONS), expected);
     }
@@ -133,6 +146,8 @@ mod tests {
             ("ttl", "-1"),
             ("unlisted", "7"),
             (FILTER, "nullptr"),
+            ("merge_operator", "nullptr"),
+            ("comparator", "BytewiseComparator"),
             ("block_based_table_factory.block_size", "8K"),
         ];
         assert_eq!(reasons(&asked, OPTIONS), [""; 0]);
