@@ -99,12 +99,15 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
             let size = |one: &Explanation| size(&comparison, judged.as_ref(), one);
             size(a).partial_cmp(&size(b)).unwrap_or(Ordering::Equal)
         });
-        document.extend(in_short(run, &shown));
+        document.extend(in_short((run, &comparison), judged.is_some(), &shown));
         shown.truncate(LARGEST);
     }
     for one in &shown {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
-        document.extend(judged.as_ref().and_then(|judged| verdicts_of(judged, one)).map(Block::Text));
+        let verdicts = judged.as_ref().map(|judged| verdicts_of(judged, one));
+        let said =
+            verdicts.unwrap_or_else(|| rate_of(&comparison, one).map(|rate| format!("{rate}, in one pass.")));
+        document.extend(said.map(Block::Text));
         document.extend(findings(run, &comparison, one));
     }
     if options.tests.is_empty() {
@@ -154,14 +157,20 @@ fn size(comparison: &Comparison<'_>, judged: Option<&Judged<'_>>, one: &Explanat
 }
 
 /// The first finding on each change, and where the others are.
-fn in_short(run: &Run, shown: &[&Explanation]) -> [Block; 2] {
+fn in_short(
+    (run, comparison): (&Run, &Comparison<'_>),
+    is_judged: bool,
+    shown: &[&Explanation],
+) -> [Block; 2] {
     let item = |one: &&Explanation| {
         let first = one.findings.first().map_or_else(|| "no cause found".to_owned(), sentence);
         let more = match one.findings.len() {
             0 | 1 => String::new(),
             count => format!(" (and {} more)", count - 1),
         };
-        format!("{} ({}): {first}{more}", one.test, pair(run, one))
+        let rate =
+            rate_of(comparison, one).filter(|_| !is_judged).map_or_else(String::new, |rate| rate + "; ");
+        format!("{} ({}): {rate}{first}{more}", one.test, pair(run, one))
     };
     let run = run.folder.name();
     let text = format!(
@@ -169,6 +178,14 @@ fn in_short(run: &Run, shown: &[&Explanation]) -> [Block; 2] {
          `rqps explain {run} --all` of all."
     );
     [Block::Items(shown.iter().map(item).collect()), Block::Text(text)]
+}
+
+/// `pg18 is at 0.93 of pg17's rate`, of all windows.
+fn rate_of(comparison: &Comparison<'_>, one: &Explanation) -> Option<String> {
+    let arms = &comparison.runs()[0].arms;
+    let arm = comparison.find(&arms[one.arm])?;
+    let ratio = comparison.pair(*arm).ratio(&one.test)?;
+    Some(format!("{} is at {} of {}'s rate", arms[one.arm].name, significant(ratio, 3), arms[one.base].name))
 }
 
 /// How the figures of verdicts and of explanations are computed.

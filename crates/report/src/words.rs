@@ -210,7 +210,8 @@ pub fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
     for remark in remarks {
         match remark {
             HostRemark::ManyVoid { void, done } => texts.push(format!(
-                "noisy machine: it disturbed {void} of {} blocks. Measure again on a quiet machine",
+                "{void} of {} blocks are void, so that the others may be no fair sample: section blocks says why. If the \
+                 machine was busy, measure again on a quiet one",
                 void + done
             )),
             HostRemark::CanaryMoved { name, ratio } => {

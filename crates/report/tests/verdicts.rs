@@ -174,7 +174,7 @@ fn false_alarms_and_void_blocks_are_reported() {
     let text = shown(&spec, &[Section::Verdicts], Format::Text);
     assert!(text.contains("3 false alarms in 32 verdicts: insert rate 0.90"), "{text}");
     assert!(text.contains("ALARM"), "{text}");
-    assert!(text.contains("noisy machine: it disturbed 2 of 6 blocks"), "{text}");
+    assert!(text.contains("2 of 6 blocks are void"), "{text}");
 }
 
 #[test]

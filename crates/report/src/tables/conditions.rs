@@ -66,18 +66,21 @@ pub(crate) fn rows(run: &Run, base: &Arm) -> String {
     }
 }
 
+/// `1 and 2 clients`, of all tests; None if no file of an import tells it.
+pub(crate) fn clients(run: &Run) -> Option<String> {
+    let tests = run.steps.iter().filter(|step| step.role == Some(Role::Test));
+    let clients: Vec<u32> = tests.map(|step| step.clients).filter(|clients| *clients > 0).collect();
+    (!clients.is_empty()).then(|| numbers_of(clients.into_iter(), words::client_noun(run)))
+}
+
 fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     let meta = &run.meta;
-    let tests = run.steps.iter().filter(|step| step.role == Some(Role::Test));
     if meta.is_imported() {
-        let clients = tests.map(|step| step.clients).filter(|clients| *clients > 0);
-        let clients: Vec<u32> = clients.collect();
         let method = meta.method.iter().filter(|setting| setting.name == "program");
         let by = method.map(|setting| setting.value.clone());
-        let clients = (!clients.is_empty()).then(|| numbers_of(clients.into_iter(), words::client_noun(run)));
-        return by.chain(clients).collect::<Vec<_>>().join(", ");
+        return by.chain(clients(run)).collect::<Vec<_>>().join(", ");
     }
-    let mut parts = vec![numbers_of(tests.map(|step| step.clients), words::client_noun(run))];
+    let mut parts: Vec<String> = clients(run).into_iter().collect();
     // A directory has neither rows nor a program.
     if meta.tables > 0 {
         let program = if is_library(base) { "library" } else { "server" };
