@@ -16,12 +16,12 @@ use rqps_explain::{
 };
 use rqps_model::counted;
 use rqps_store::{RATE_WAS_SET, Run};
-use std::collections::BTreeSet;
 
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
+use crate::explain_summary::Summary;
 use crate::format::{Format, Screen};
 use crate::number::{self, significant};
 use crate::reading::Reading;
@@ -87,7 +87,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     // Nobody reads a table of a CSV beside its head.
     let warns_at_tables = options.format == Format::Csv;
-    document.extend(summary(&found).map(Block::Text));
+    document.extend(Summary::of(&found).text().map(Block::Text));
     let is_shown = |one: &&Explanation| !options.tests.is_empty() || is_reported(judged.as_ref(), one);
     let mut shown: Vec<&Explanation> = found.iter().filter(is_shown).collect();
     let hidden = found.len() - shown.len();
@@ -280,39 +280,6 @@ fn tests_of(all: &[Explanation]) -> Option<String> {
         2 => format!("{first} and 1 other test"),
         count => format!("{first} and {} other tests", count - 1),
     })
-}
-
-/// How often each cause is the first: `9 tests changed. First cause: less work (blocks-touched) in 5, …`; of several
-/// arms `9 tests changed, 14 changes on 3 arms. First cause: …`. None for one change.
-fn summary(found: &[Explanation]) -> Option<String> {
-    let mut causes: Vec<(String, usize)> = Vec::new();
-    // What is not comparable is not known to have changed.
-    let is_comparable =
-        |one: &&Explanation| one.findings.iter().all(|found| found.word != Word::NotComparable);
-    let searched: Vec<&Explanation> =
-        found.iter().filter(|one| one.searched && !one.may_be_chance).filter(is_comparable).collect();
-    for one in &searched {
-        let name = match one.findings.first() {
-            Some(first) if first.word == Word::NotExplained => first.word.to_string(),
-            Some(first) => format!("{} ({})", first.word, first.cause.key()),
-            None => "no cause found".to_owned(),
-        };
-        match causes.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => causes.push((name, 1)),
-        }
-    }
-    causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let causes: Vec<String> = causes.iter().map(|(name, count)| format!("{name} in {count}")).collect();
-    let count =
-        |of: fn(&Explanation) -> String| searched.iter().map(|one| of(one)).collect::<BTreeSet<_>>().len();
-    let (tests, arms) = (count(|one| one.test.clone()), count(|one| one.arm.to_string()));
-    let on_arms = match arms > 1 {
-        true => format!(", {} on {arms} arms", counted(searched.len(), "change")),
-        false => String::new(),
-    };
-    (searched.len() > 1)
-        .then(|| format!("{} changed{on_arms}. First cause: {}.", counted(tests, "test"), causes.join(", ")))
 }
 
 /// The sentences of a run's explanations without their figures, for a report.

@@ -53,6 +53,11 @@ pub(crate) fn percent(share: f64) -> String {
     if percent.abs() < 0.995 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }
 
+/// A level of confidence: `99 %`, `99.92 %`.
+pub(crate) fn level(share: f64) -> String {
+    format!("{:.2} %", share * 100.0).replace(".00 %", " %")
+}
+
 /// Most decimals of a change in percent.
 const DECIMALS_MAX: usize = 3;
 
