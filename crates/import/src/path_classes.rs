@@ -30,6 +30,8 @@ enum Piece {
         /// Whether it counts repeats wherever it stands: at the end of the file's name, as long as a time, or after a
         /// word for repeats.
         is_free: bool,
+        /// Whether it stands after a word for repeats.
+        is_named: bool,
         place: Place,
     },
 }
@@ -182,8 +184,18 @@ fn pieces(path: &Path) -> Vec<Piece> {
     if let Some(Piece::Number { is_free, .. }) = last {
         *is_free |= options.is_empty();
     }
+    // What is called the number of a run is that of the repeat, and no other number in the name is.
+    if pieces.iter().any(|piece| matches!(piece, Piece::Number { is_named: true, .. })) {
+        for piece in &mut pieces {
+            if let Piece::Number { digits, is_free, is_named: false, place: place @ Place::InFile } = piece
+                && digits.len() < LONG
+            {
+                (*is_free, *place) = (false, Place::Elsewhere);
+            }
+        }
+    }
     let is_of_repeat = |piece: &Piece| match piece {
-        Piece::Number { digits, is_free, place } => {
+        Piece::Number { digits, is_free, place, .. } => {
             *is_free && *place == Place::InFile && digits.len() < PROCESS
         }
         Piece::Text(_) => false,
@@ -247,7 +259,7 @@ fn add(text: &str, place: Place, pieces: &mut Vec<Piece>) {
         if is_digit {
             let of_repeat = is_of_repeats(&word);
             let is_free = own.len() >= LONG || of_repeat;
-            pieces.push(Piece::Number { digits: own.to_owned(), is_free, place });
+            pieces.push(Piece::Number { digits: own.to_owned(), is_free, is_named: of_repeat, place });
         } else if is_separator(first) {
             pieces.push(Piece::Text(own.to_owned()));
         } else {
@@ -318,8 +330,19 @@ fn parts(text: &str) -> Vec<(&str, bool)> {
     all
 }
 
-/// The numbers and dates of a path in their order, as digits, without those of components of these names.
+/// The numbers and dates of a path in their order, as digits, without those of components of these names. Where the path
+/// says which number is that of a repeat, in a directory or after a word for repeats, only such numbers.
 pub fn numbers(path: &Path, but: [&str; 2]) -> Vec<String> {
+    let pieces = pieces(path);
+    if pieces.iter().any(|piece| matches!(piece, Piece::Number { is_named: true, .. })) {
+        let of_repeats = pieces.iter().filter_map(|piece| match piece {
+            Piece::Number { digits, is_named, place, .. } if *is_named || *place == Place::Directory => {
+                Some(digits)
+            }
+            _ => None,
+        });
+        return of_repeats.map(|digits| plain(digits)).collect();
+    }
     let directory = path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = stem(path);
     let components = directory.split('/').filter(|component| !but.contains(component)).chain([&*stem]);
@@ -332,9 +355,12 @@ pub fn numbers(path: &Path, but: [&str; 2]) -> Vec<String> {
         }
     }
     all.retain(|digits| !digits.is_empty());
-    // `01` is 1.
-    let plain = |digits: &String| format!("{:0>1}", digits.trim_start_matches('0'));
-    all.iter().map(plain).collect()
+    all.iter().map(|digits| plain(digits)).collect()
+}
+
+/// `01` is 1.
+fn plain(digits: &str) -> String {
+    format!("{:0>1}", digits.trim_start_matches('0'))
 }
 
 /// What tells each class from the others, in directories and words of the file's name: `hetz` of `fio/o.ext4.hetz`.
@@ -459,6 +485,14 @@ mod tests {
             (&["a/ro.txt", "a/ro-fast.txt"], &["ro", "ro-fast"]),
             (&["a-1/x/f.txt", "b-1/x/f.txt", "b-2/x/f.txt"], &["a-1", "b-1", "b-2"]),
             (&["a/14_c8.txt", "a/15_c8.txt"], &["14", "15"]),
+            (
+                &["a/run1-patch1.txt", "a/run2-patch1.txt", "a/run1-patch2.txt"],
+                &["patch1", "patch1", "patch2"],
+            ),
+            (
+                &["a/run1/patch1.txt", "a/run2/patch1.txt", "a/run1/patch2.txt"],
+                &["patch1", "patch1", "patch2"],
+            ),
             (&["a/pg1_c8.txt", "a/pg2_c8.txt"], &["pg1", "pg2"]),
         ] {
             assert_eq!(named(paths), expected, "{paths:?}");

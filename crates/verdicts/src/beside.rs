@@ -65,7 +65,8 @@ impl Apart {
 
     /// The arms that came later, with their passes.
     pub fn alone(self) -> Vec<Alone> {
-        let passes_of = |(arm, passes): (String, BTreeSet<u32>)| Alone { arm, passes: passes.into_iter().collect() };
+        let passes_of =
+            |(arm, passes): (String, BTreeSet<u32>)| Alone { arm, passes: passes.into_iter().collect() };
         self.alone.into_iter().map(passes_of).collect()
     }
 }

@@ -319,7 +319,7 @@ impl Workplan for TprocCPlan {
             }
             _ => false,
         };
-        for arm in plan.arms.iter().filter(|arm| is_before(arm, FIRST_POSTGRES)) {
+        for arm in plan.arms.iter().filter(|arm| !arm.control && is_before(arm, FIRST_POSTGRES)) {
             let what = format!("arm \"{}\": TPROC-C needs Postgres 9.6 or later", arm.name);
             let at = top.table("workload", "[workload]").map_or(0..0, |section| section.key_at("benchmark"));
             problems.error(&at, "[workload] benchmark", what, "Remove the arm.");

@@ -142,8 +142,8 @@ fn analyze_table(
 ) -> std::result::Result<(), rqps_wire::Error> {
     let found = connection.query(&format!(
         "SELECT quote_ident(attname), coalesce(attstattarget, -1), reltuples::bigint FROM pg_attribute \
-         JOIN pg_class ON pg_class.oid = attrelid WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped \
-         ORDER BY attnum DESC LIMIT 1"
+         JOIN pg_class ON pg_class.oid = attrelid \
+         WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum DESC LIMIT 1"
     ))?;
     let column = found.rows.first().and_then(|row| {
         let rows: u64 = row.get(2)?.clone()?.parse().ok()?;
