@@ -330,8 +330,8 @@ fn parts(text: &str) -> Vec<(&str, bool)> {
     all
 }
 
-/// The numbers and dates of a path in their order, as digits, without those of components of these names. Where the path
-/// says which number is that of a repeat, in a directory or after a word for repeats, only such numbers.
+/// The numbers and dates of a path in their order, as digits, without those of components of these names. Where the
+/// path says which number is that of a repeat, in a directory or after a word for repeats, only such numbers.
 pub fn numbers(path: &Path, but: [&str; 2]) -> Vec<String> {
     let pieces = pieces(path);
     if pieces.iter().any(|piece| matches!(piece, Piece::Number { is_named: true, .. })) {
