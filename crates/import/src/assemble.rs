@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rqps_model::{Group, Unit, clipped, natural};
 
-use crate::arms::{ArmRule, ImportedArm};
+use crate::arms::{ArmRule, ImportedArm, are_versions, named_base};
 use crate::error::{BelongsNowhere, Error, Place, Result};
 use crate::formats::ibench;
 use crate::gather::{Disagreement, Gathered, has_several_arms};
@@ -27,8 +27,8 @@ const NAMES_CHARS_MAX: usize = 200;
 
 /// The arm of this name is base, unless another one is chosen.
 const BASE: &str = "base";
-/// Directories that hold what others are compared with, the first of them that there is.
-const OF_BASE: [&str; 3] = [BASE, "old", "before"];
+/// Of directories, so are these, whatever their versions.
+const OLD: [&str; 2] = ["old", "before"];
 
 /// What the user decides.
 #[derive(Debug, Default)]
@@ -439,9 +439,15 @@ fn base(arms: &[ImportedArm], name: Option<&str>) -> Result<(usize, BaseAs)> {
         None => {
             // Who names arms gives base first, or by its name.
             let are_named = arms.iter().any(|arm| arm.is_given || arm.is_told);
-            let known = if are_named { &OF_BASE[..1] } else { &OF_BASE[..] };
-            let base = known.iter().find_map(|name| named(name));
-            Ok(base.map_or((0, BaseAs::First), |arm| (arm, BaseAs::Named)))
+            let known = [BASE].into_iter().chain(OLD.into_iter().filter(|_| !are_named));
+            let is_ordered = are_named || are_versions(arms);
+            let words = || named_base(arms).filter(|_| !is_ordered);
+            Ok(match (known.into_iter().find_map(named), words()) {
+                (Some(arm), _) | (None, Some((arm, true))) => (arm, BaseAs::Named),
+                (None, Some((arm, false))) => (arm, BaseAs::Guessed),
+                (None, None) if is_ordered => (0, BaseAs::First),
+                (None, None) => (0, BaseAs::Guessed),
+            })
         }
         Some((_, Some(arm))) => Ok((arm, BaseAs::Chosen)),
         Some((name, None)) => Err(Error::UnknownArm {
