@@ -21,6 +21,8 @@ const LANE: f64 = 7.0;
 const LANE_OF_ONE: f64 = 17.0;
 /// Free space between rows of several lanes.
 const GAP: f64 = 6.0;
+/// Most of the width that labels beside their lanes take.
+const LABELS_MAX: f64 = 0.36;
 /// Height of a row's label above its lanes.
 const ABOVE: f64 = 15.0;
 /// Height of a group's title.
@@ -144,11 +146,12 @@ impl OverviewChart {
     fn layout(&self, top: f64, width: f64) -> Layout {
         let arms = self.arms.len().max(1);
         let (lane, gap) = if arms == 1 { (LANE_OF_ONE, 0.0) } else { (LANE, GAP) };
-        let is_beside = width >= WIDTH_OF_LABELS_BESIDE;
+        let widest = text::widest(self.rows().map(|row| &row.label), LABEL);
+        // A name that would be cut has more room above.
+        let is_beside = width >= WIDTH_OF_LABELS_BESIDE && widest <= width * LABELS_MAX;
         let lanes = (lane * arms as f64 + gap).max(LANE_OF_ONE);
         let row = lanes + if is_beside { 0.0 } else { ABOVE };
-        let widest = text::widest(self.rows().map(|row| &row.label), LABEL);
-        let labels = is_beside.then(|| widest.min(width * 0.36) + 10.0);
+        let labels = is_beside.then_some(widest + 10.0);
         let right = width - PADDING - if arms == 1 { FIGURES } else { 6.0 };
         let place = (PADDING + labels.unwrap_or_default(), right);
         let ratios = self.all_points().map(|point| point.ratio);
@@ -278,5 +281,19 @@ impl OverviewChart {
         }
         svg.close("g");
         y
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_is_not_cut() {
+        let label = "own-report-of-all-orders-by-customer-and-month.warm";
+        let row = RatioRow { label: label.to_owned(), ..RatioRow::default() };
+        let group = OverviewGroup { title: String::new(), rows: vec![row] };
+        let chart = OverviewChart { groups: vec![group], width: 580.0, ..OverviewChart::default() };
+        assert!(!chart.svg(Theme::Page).contains('\u{2026}'));
     }
 }

@@ -134,7 +134,8 @@ impl Context {
                 if let Some(newest) = labelled.max_by_key(|run| (preferred(run), run.created_at_ms)) {
                     return Ok(newest.folder.path().to_owned());
                 }
-                let names: Vec<String> = runs.iter().map(|run| run.folder.name()).collect();
+                let of_run = |run: &RunSummary| [run.folder.name(), run.folder.label()];
+                let names: Vec<String> = runs.iter().flat_map(of_run).collect();
                 let remedy = did_you_mean(name, names.iter().map(String::as_str));
                 Err(Usage(format!(
                     "no run named `{name}` (no run.db in it or in {}). {}",

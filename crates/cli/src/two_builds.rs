@@ -48,6 +48,15 @@ impl TwoBuilds<'_> {
             ))
             .into());
         }
+        if !dbms.speaks_sql() {
+            let BuildArg { argument, build, .. } = &self.arms[0];
+            return Err(Usage(format!(
+                "{argument} is {build}: this command measures blocks, in which every test starts from the same data, \
+                 and the steps of RocksDB work on what those before them left. Write a plan with `passes` (`rqps plan \
+                 print rocksdb-versions`); `rqps gate RUN` judges its run"
+            ))
+            .into());
+        }
         if let Some(config) = self.config {
             known_config(dbms, config).map_err(|why| Usage(format!("--config: {why}")))?;
         }

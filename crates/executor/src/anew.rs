@@ -59,15 +59,16 @@ impl Execution {
             let done = run.actions.iter().filter(|action| seqs.contains(&action.seq));
             let measured = done.filter(|action| action.kind == "measure").count();
             let steps = steps.join(", ");
-            let measured = counted(measured, "step");
+            let measured = match measured {
+                0 => String::new(),
+                count => format!("; {} had been measured", counted(count, "step")),
+            };
             let apart = if self.several_passes() {
                 "; what it repeats is measured apart from the other arms"
             } else {
                 ""
             };
-            let text = format!(
-                "starts over from the load because {steps} was interrupted; {measured} had been measured{apart}"
-            );
+            let text = format!("starts over from the load because {steps} was interrupted{measured}{apart}");
             let name = self.forget(arm, &seqs, &text)?;
             self.add_note(format!("arm {name} {text}"));
         }
@@ -102,8 +103,8 @@ fn interrupted_writes(plan: &Plan, schedule: &Schedule, cut_off: &BTreeSet<u32>)
     interrupted.filter(changes_rows).map(|action| action.seq).collect()
 }
 
-/// The actions to repeat because of these steps: the whole pass of the step's arm, or of all arms if they
-/// repeat the work that base did in it.
+/// The actions to repeat because of these steps: all of the step's arm in its pass, from the start of its server on, or
+/// of all arms if they repeat the work that base did in it. Of tests with loads of their own each has its own start.
 fn restarts<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>) -> Vec<Restart<'a>> {
     let mut all: Vec<Restart<'a>> = Vec::new();
     for step in schedule.actions.iter().filter(|action| steps.contains(&action.seq)) {
@@ -112,11 +113,22 @@ fn restarts<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>) -> V
             continue;
         }
         let sets_work = step.arm == plan.base_index() && step.pass == 1 && plan.work.repeats_base();
-        let repeats = |action: &&Action| action.pass == step.pass && (sets_work || action.arm == step.arm);
+        let part = part_of(schedule, step);
+        let repeats = |action: &&Action| {
+            action.pass == step.pass
+                && (sets_work || action.arm == step.arm)
+                && part_of(schedule, action) == part
+        };
         let seqs = schedule.actions.iter().filter(repeats).map(|action| action.seq).collect();
         all.push(Restart { arm: step.arm, steps: vec![step.kind.name()], seqs });
     }
     all
+}
+
+/// How many times the action's arm has started its server in the pass, up to this action.
+fn part_of(schedule: &Schedule, action: &Action) -> usize {
+    let of_arm = schedule.actions.iter().filter(|one| (one.arm, one.pass) == (action.arm, action.pass));
+    of_arm.filter(|one| one.seq <= action.seq && matches!(one.kind, ActionKind::Start)).count()
 }
 
 #[cfg(test)]
@@ -159,6 +171,10 @@ mod tests {
         for step in ["start", "load", "point-query", "settle-1", "scan", "stop"] {
             assert_eq!(repeated(&one_pass, (1, 1, step)), [], "{step}");
         }
+        let cells = plan("", "benchmark = \"tproc-c\"\n[tproc-c]\nwarehouses = 1\nvirtual_users = [1, 2]");
+        let of_test = ["start", "load-w1-vu2", "vacuum", "settle-2", "w1-vu2", "stop"];
+        let of_test: Vec<_> = of_test.iter().map(|name| (1, 1, (*name).to_owned())).collect();
+        assert_eq!(repeated(&cells, (1, 1, "w1-vu2")), of_test, "the first test is done");
         let queue = plan(
             "",
             "benchmark = \"insert\"\nsteps = [\"l.i0\", \"l.x\", \"l.i1\"]\n[insert]\nsize = \"smoke\"",

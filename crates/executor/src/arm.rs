@@ -115,6 +115,7 @@ impl ActiveArm {
     /// Replaces a step's error by its cause, if that is a full disk or a dead server.
     pub(crate) fn diagnose(&mut self, step: &str, error: Error) -> Error {
         let words = error.to_string();
+        let was_paused = matches!(error, Error::ServerPaused { .. });
         if error.is_full_disk() && !error.lost_server() {
             return self.disk_full(step, words);
         }
@@ -139,6 +140,7 @@ impl ActiveArm {
                 log_path: self.instance.log_path().to_owned(),
                 log,
                 memory_bytes_max: self.memory_bytes_max,
+                was_paused,
             }),
         }
     }

@@ -58,6 +58,14 @@ pub trait Driver: Sync {
     /// [`Error::Interrupted`](crate::Error::Interrupted).
     fn load(&self, plan: &Plan, test: &str, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded>;
 
+    /// Checks what an arm's `after_load` statements made of the tables of this test.
+    ///
+    /// # Errors
+    /// If the benchmark cannot work on them: [`Error::WrongLoad`](crate::Error::WrongLoad).
+    fn check_load(&self, _plan: &Plan, _test: &str, _arm: &ActiveArm) -> Result<()> {
+        Ok(())
+    }
+
     /// Reads at most `rows_max` rows of each table, and its indexes, once, so that no window reads from disk
     /// what another arm's window finds in memory.
     fn warm(&self, plan: &Plan, arm: &ActiveArm, rows_max: u64) -> Result<()> {

@@ -171,12 +171,15 @@ pub struct Death {
     pub log: String,
     /// The plan's limit of its memory.
     pub memory_bytes_max: Option<u64>,
+    /// Whether something had stopped it before, so that rqps ended it.
+    pub was_paused: bool,
 }
 
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "first noticed: {}\nfrom {}:\n{}", self.cause, self.log_path.display(), self.log)?;
-        if self.how.contains("SIGKILL") || self.log.contains("terminated by signal 9") {
+        let is_killed = self.how.contains("SIGKILL") || self.log.contains("terminated by signal 9");
+        if is_killed && !self.was_paused {
             match self.memory_bytes_max {
                 Some(bytes) => write!(
                     f,

@@ -39,7 +39,7 @@ pub(crate) struct Task<'a> {
 /// Loads the tables for a test and runs the arm's `after_load` statements.
 pub(crate) fn load(task: &Task<'_>, test: &str, control: &mut RunControl<'_>) -> Result<Done> {
     let loaded = load_tables(task, test, control)?;
-    after_load(task, control)?;
+    after_load(task, test, control)?;
     Ok(loaded)
 }
 
@@ -48,8 +48,8 @@ pub(crate) fn load_tables(task: &Task<'_>, test: &str, control: &mut RunControl<
     Ok(Done { observation: Some(Observation::new(Measured::Load(load))), ..Done::plain(summary) })
 }
 
-/// Runs the arm's `after_load` statements.
-pub(crate) fn after_load(task: &Task<'_>, control: &mut RunControl<'_>) -> Result<()> {
+/// Runs the arm's `after_load` statements, and checks what they made of the tables.
+pub(crate) fn after_load(task: &Task<'_>, test: &str, control: &mut RunControl<'_>) -> Result<()> {
     let statements = &task.plan.arms[task.arm.index].after_load;
     if statements.is_empty() {
         return Ok(());
@@ -60,7 +60,8 @@ pub(crate) fn after_load(task: &Task<'_>, control: &mut RunControl<'_>) -> Resul
         admin.query(sql).map_err(Error::session(&task.arm.name, &format!("after_load: {sql}")))?;
         control.check()?;
     }
-    Ok(())
+    drop(admin);
+    task.driver.check_load(task.plan, test, task.arm)
 }
 
 /// Runs the system's [`crate::Instance::vacuum`], which follows a load.

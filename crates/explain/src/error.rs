@@ -1,5 +1,7 @@
 //! Errors while evidence is gathered: in the run folder or in the request.
 
+use rqps_model::did_you_mean;
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why no explanation was made.
@@ -9,8 +11,12 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
     /// The run does not have the requested test.
-    #[error("no test '{test}' in run {run}; it has: {known}")]
-    NoSuchTest { test: String, run: String, known: String },
+    #[error(
+        "no test '{test}' in run {run}. {}It has: {}",
+        did_you_mean(test, known.iter().map(String::as_str)).map_or_else(String::new, |question| question + " "),
+        known.join(", ")
+    )]
+    NoSuchTest { test: String, run: String, known: Vec<String> },
     /// The run does not have the requested arm.
     #[error("run {run} has no arm {arm}; it has {arms}, numbered from 0")]
     NoSuchArm { arm: usize, run: String, arms: usize },

@@ -18,6 +18,7 @@ mod host;
 mod mechanisms;
 mod merge;
 mod model;
+mod only;
 mod plans;
 mod profile;
 mod quantity;
@@ -142,12 +143,8 @@ fn steps(run: &Run) -> Vec<(String, String)> {
 fn check(run: &Run, asked: &ExplainRequest, base: usize, steps: &[(String, String)]) -> Result<()> {
     for test in &asked.tests {
         if !steps.iter().any(|(_, step)| step == test) {
-            let known: Vec<&str> = steps.iter().map(|(_, step)| step.as_str()).collect();
-            return Err(Error::NoSuchTest {
-                test: test.clone(),
-                run: run.folder.name(),
-                known: known.join(", "),
-            });
+            let known = steps.iter().map(|(_, step)| step.clone()).collect();
+            return Err(Error::NoSuchTest { test: test.clone(), run: run.folder.name(), known });
         }
     }
     match asked.arms.iter().chain([&base]).find(|arm| **arm >= run.arms.len()) {
@@ -164,7 +161,9 @@ fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation>
     let searched = !may_be_chance || is_named && !is_same(cx.judged, cx.test, cx.arm);
     let (mut findings, remarks) =
         if searched { findings(cx, &differences, &suspects)? } else { (plans::findings(cx)?, Vec::new()) };
-    suspects.attach(&mut findings);
+    if !only::name(cx, &differences, &mut findings) {
+        suspects.attach(&mut findings);
+    }
     Ok(Explanation {
         test: cx.test.to_owned(),
         group: group.to_owned(),

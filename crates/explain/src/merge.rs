@@ -337,9 +337,15 @@ fn waiting(cx: &Context<'_>, findings: &mut Vec<Finding>, suspects: &Suspects) {
             None => findings.insert(at, waits),
         }
     }
-    // An engine that stalls writes does nothing meanwhile, whoever waits.
+    counted_waits_as_work(findings);
+}
+
+/// Whoever waits for a CPU or a lock does nothing meanwhile, nor does an engine that stalls writes.
+const ONLY_WAITS: [Cause; 4] = [Cause::WriteStall, Cause::CpuQueue, Cause::Locks, Cause::Waiting];
+
+fn counted_waits_as_work(findings: &mut [Finding]) {
     let may_be_work =
-        |one: &&mut Finding| one.share.is_none() && !is_sampled(one) && one.cause != Cause::WriteStall;
+        |one: &&mut Finding| one.share.is_none() && !is_sampled(one) && !ONLY_WAITS.contains(&one.cause);
     for finding in findings.iter_mut().filter(may_be_work) {
         finding.word = match finding.word {
             Word::MoreWaiting => Word::MoreWork,
@@ -407,6 +413,15 @@ mod tests {
         let merged: Vec<(&str, usize)> =
             found.iter().map(|finding| (finding.sentence.as_str(), finding.evidence.len())).collect();
         assert_eq!(merged, [("indexes", 2), ("others", 1), ("bytes", 2)]);
+    }
+
+    #[test]
+    fn waiting_for_a_cpu_is_never_called_work() {
+        let causes = [Cause::CpuQueue, Cause::Locks, Cause::Waiting, Cause::Fsync];
+        let mut found = causes.map(|cause| finding(cause, Word::MoreWaiting, "waits", 1.0, 2.0));
+        counted_waits_as_work(&mut found);
+        let words = found.map(|one| one.word);
+        assert_eq!(words, [Word::MoreWaiting, Word::MoreWaiting, Word::MoreWaiting, Word::MoreWork]);
     }
 
     #[test]

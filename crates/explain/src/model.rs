@@ -68,6 +68,8 @@ rqps_model::words! {
         InheritedDebt = "inherited debt",
         /// The machine did not behave the same for both arms.
         TheHost = "the host",
+        /// No measured figure tells how, but the arms differ in one thing alone.
+        OnlyDifference = "only difference",
         /// No measured figure accounts for it.
         NotExplained = "not explained",
     }
@@ -223,7 +225,9 @@ impl Finding {
         match self.word {
             Word::MoreWork | Word::SlowerWork | Word::MoreWaiting | Word::InheritedDebt => Some(true),
             Word::LessWork | Word::FasterWork | Word::LessWaiting => Some(false),
-            Word::TheHost | Word::NotExplained => self.figure().map(|(base, arm)| arm > base),
+            Word::TheHost | Word::OnlyDifference | Word::NotExplained => {
+                self.figure().map(|(base, arm)| arm > base)
+            }
             Word::AnotherPlan | Word::NotComparable => None,
         }
     }

@@ -96,7 +96,13 @@ fn same_work(cx: &Context<'_>, findings: &mut [Finding]) {
 /// undecided.
 fn got_more_expensive(cx: &Context<'_>) -> Option<bool> {
     let cost = cx.verdict(Detector::Cost).filter(|verdict| verdict.class.is_change());
-    time_rose(cx).or_else(|| cost.map(|verdict| verdict.class.is_regression()))
+    time_rose(cx).or_else(|| cost.map(|verdict| verdict.class.is_regression())).or_else(|| rate_fell(cx))
+}
+
+/// Whether the arm's rate is lower in a run without verdicts; `None` if it hardly differs.
+fn rate_fell(cx: &Context<'_>) -> Option<bool> {
+    let ratio = cx.figures.ratio().filter(|_| cx.judged.is_none() && cx.changed());
+    ratio.map(|ratio| ratio < 1.0)
 }
 
 /// Whether an operation takes longer on the arm; `None` if that is not significant.

@@ -162,3 +162,24 @@ fn missing_profile_is_reported_with_the_command_to_take_it() {
     let remark = found.remarks.iter().find(|remark| remark.contains("no CPU profile of new"));
     assert!(remark.is_some_and(|remark| remark.contains("`rqps profile made-up")), "{:?}", found.remarks);
 }
+
+#[test]
+fn the_only_difference_is_told_where_no_counter_tells_how() {
+    let alone = |settings: Vec<(usize, &'static str, &'static str)>| {
+        let spec = Spec {
+            arms: vec![("old", "17.7"), ("control", "17.7"), ("new", "17.7")],
+            effects: vec![(2, TEST, 0.8, 1.0)],
+            settings,
+            ..Spec::default()
+        };
+        explained(&spec).findings.remove(0)
+    };
+    let one = |name, base, arm| vec![(0, name, base), (1, name, base), (2, name, arm)];
+    // Nothing is known of what it does.
+    let found = alone(one("my_extension.mode", "calm", "eager"));
+    assert_eq!(found.word, Word::OnlyDifference, "{found:?}");
+    assert_eq!(found.sentence, "my_extension.mode: calm -> eager; no counter tells how");
+    let two = [one("my_extension.mode", "calm", "eager"), one("my_extension.size", "1", "2")].concat();
+    let found = alone(two);
+    assert_eq!(found.word, Word::NotExplained, "{found:?}");
+}

@@ -283,6 +283,41 @@ fn a_result_given_twice_is_refused_whatever_its_line_ends() {
 }
 
 #[test]
+fn of_arms_of_one_version_a_word_tells_base() {
+    for (base, other) in [
+        ("main", "feature"),
+        ("orig", "mod"),
+        ("results-old", "results-new"),
+        ("HEAD~1", "HEAD"),
+        ("off", "lz4"),
+    ] {
+        let (one, two) = (pgbench(3900, 390.0, 1, "simple"), pgbench(4000, 400.0, 1, "simple"));
+        let (_dir, found) = folder(&[(&format!("{base}/1.txt"), &one), (&format!("{other}/1.txt"), &two)]);
+        let found = found.unwrap();
+        assert_eq!(found.arms[found.base].name, base);
+    }
+}
+
+#[test]
+fn a_number_beside_that_of_a_run_tells_arms_apart() {
+    let result = |tps: f64| pgbench((tps * 10.0) as u32, tps, 1, "simple");
+    let mut given = Vec::new();
+    for run in 1..=3 {
+        let noise = f64::from(run) / 10.0;
+        for (arm, tps) in [("patch1", 360.0), ("patch2", 320.0), ("base", 400.0)] {
+            given.push((format!("all/run{run}-{arm}.txt"), result(tps + noise)));
+        }
+    }
+    let given: Vec<(&str, &str)> = given.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let (_dir, found) = folder(&given);
+    let found = found.unwrap();
+    let mut names: Vec<&str> = found.arms.iter().map(|arm| arm.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!((names, found.repeats), (vec!["base", "patch1", "patch2"], 3));
+    assert!(rates(&found).contains(&("patch2", 2, 320.2)), "{:?}", rates(&found));
+}
+
+#[test]
 fn the_oldest_version_is_base_unless_arms_are_named() {
     let text =
         |version: &str, tps: f64| pgbench((tps * 10.0) as u32, tps, 1, "simple").replace("16.3", version);
@@ -306,10 +341,7 @@ fn the_oldest_version_is_base_unless_arms_are_named() {
     let found = found.unwrap();
     assert_eq!((&*found.arms[found.base].name, found.base_as), ("old", BaseAs::Named));
     for (other, base, base_as) in [
-        ("fix", "master", BaseAs::Named),
-        ("HEAD", "HEAD~1", BaseAs::Named),
         ("hugepages-on", "hugepages-off", BaseAs::Named),
-        ("a-new", "results-old", BaseAs::Named),
         ("main-fix", "main", BaseAs::Named),
         ("asan", "PATCHED", BaseAs::Guessed),
         ("main-a", "main-b", BaseAs::Guessed),

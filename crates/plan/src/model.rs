@@ -112,12 +112,23 @@ impl Default for Isolated {
     }
 }
 
-/// The smallest changes that matter (minimum effects of interest), percent, by metric: `rate`, `cpu_us`,
-/// `instructions`, `wal_bytes`, `rows`, `blocks`, `fsyncs`, `stalls`. Metrics not listed have the defaults of the
-/// statistics.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+/// What is judged, and from which change on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VerdictOptions {
+    /// Whether rates and stalls are judged.
+    #[serde(skip_serializing_if = "crate::plan::is_true")]
+    pub rates: bool,
+    /// The smallest changes that matter (minimum effects of interest), percent, by metric: `rate`, `cpu_us`,
+    /// `instructions`, `wal_bytes`, `rows`, `blocks`, `fsyncs`, `stalls`. Metrics not listed have the defaults of the
+    /// statistics.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub mei_percent: BTreeMap<String, f64>,
+}
+
+impl Default for VerdictOptions {
+    fn default() -> Self {
+        Self { rates: true, mei_percent: BTreeMap::new() }
+    }
 }
 
 impl VerdictOptions {

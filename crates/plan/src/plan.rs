@@ -288,7 +288,7 @@ pub struct Plan {
     pub arms: Vec<Arm>,
 }
 
-fn is_true(value: &bool) -> bool {
+pub(crate) fn is_true(value: &bool) -> bool {
     *value
 }
 

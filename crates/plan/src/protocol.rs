@@ -1,6 +1,5 @@
 //! The protocol part of a plan: `protocol`, `passes`, `budget`, `[isolated]`, `[verdict]`, and what conflicts with it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use toml::de::DeValue;
@@ -128,24 +127,25 @@ pub fn parse_budget(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// `[verdict]`: the smallest changes that matter.
+/// `[verdict]`: whether rates are judged, and the smallest changes that matter.
 pub(crate) fn read_verdict(top: &Section<'_>) -> VerdictOptions {
     let Some(section) = top.table("verdict", "[verdict]") else {
         return VerdictOptions::default();
     };
-    section.check_keys(&["mei_percent"], |_| None);
-    let place = "[verdict.mei_percent]";
-    let Some(table) = section.table("mei_percent", place) else {
-        return VerdictOptions::default();
-    };
-    table.check_keys(&METRICS, |_| None);
-    let mut mei_percent = BTreeMap::new();
-    for metric in METRICS {
-        if let Some(found) = table.number(metric, limits::MEI_PERCENT) {
-            mei_percent.insert(metric.to_owned(), found.value);
+    section.check_keys(&["mei_percent", "rates"], |_| None);
+    let mut options = VerdictOptions::default();
+    if let Some(found) = section.boolean("rates") {
+        options.rates = found.value;
+    }
+    if let Some(table) = section.table("mei_percent", "[verdict.mei_percent]") {
+        table.check_keys(&METRICS, |_| None);
+        for metric in METRICS {
+            if let Some(found) = table.number(metric, limits::MEI_PERCENT) {
+                options.mei_percent.insert(metric.to_owned(), found.value);
+            }
         }
     }
-    VerdictOptions { mei_percent }
+    options
 }
 
 /// Reports what conflicts with the protocol.

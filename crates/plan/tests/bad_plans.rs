@@ -146,7 +146,7 @@ partitions = 4
 duration = "5m"
 [[arm]]
 name = "a"
-build = "postgres-9.6"
+build = "postgres-9.5.3"
 config = "sized"
 "#;
     insta::assert_snapshot!(errors(text));

@@ -288,7 +288,13 @@ impl<'a> Comparison<'a> {
             let planned = self.arms.iter().flat_map(|arm| &arm.run.steps);
             let found: Vec<&str> = planned.filter(|step| is_of(step, test)).map(|step| &*step.name).collect();
             if found.is_empty() {
-                return Err(Error::UnknownTest { name: test.clone() });
+                let mut known: Vec<String> = Vec::new();
+                for step in self.arms.iter().flat_map(|arm| &arm.run.steps) {
+                    if step.group.is_some() && !known.contains(&step.name) {
+                        known.push(step.name.clone());
+                    }
+                }
+                return Err(Error::UnknownTest { name: test.clone(), known });
             }
             steps.extend(found);
         }

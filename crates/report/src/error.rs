@@ -1,5 +1,7 @@
 //! Report errors. Each message names the remedy.
 
+use rqps_model::did_you_mean;
+
 use crate::comparable::Difference;
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -17,12 +19,12 @@ pub enum Error {
     #[error("{run} has no arms: it was stopped before the first one was recorded. Run the plan again")]
     NoArms { run: String },
     /// The requested base or arm does not exist.
-    #[error("no arm named {name:?}; the arms are: {}", known.join(", "))]
+    #[error("no arm named {name:?}{} arms are: {}", meant(name, known), known.join(", "))]
     UnknownArm { name: String, known: Vec<String> },
     #[error("several runs have an arm named {name:?}; use one of: {}", known.join(", "))]
     AmbiguousArm { name: String, known: Vec<String> },
-    #[error("no step named {name:?}; run `rqps plan show` on the run's plan.toml to list the steps")]
-    UnknownTest { name: String },
+    #[error("no test named {name:?}{} tests are: {}", meant(name, known), known.join(", "))]
+    UnknownTest { name: String, known: Vec<String> },
     #[error("compare needs at least one run folder")]
     NoRuns,
     #[error("{run} was given twice; name each run once")]
@@ -71,4 +73,10 @@ impl Error {
 
 fn list(differences: &[Difference]) -> String {
     differences.iter().map(|difference| format!("  - {difference}")).collect::<Vec<_>>().join("\n")
+}
+
+/// `. Did you mean `hot-points`? The`, or `; the` if no name is near.
+fn meant(name: &str, known: &[String]) -> String {
+    let question = did_you_mean(name, known.iter().map(String::as_str));
+    question.map_or_else(|| "; the".to_owned(), |question| format!(". {question} The"))
 }

@@ -16,12 +16,12 @@ use rqps_explain::{
 };
 use rqps_model::counted;
 use rqps_store::{RATE_WAS_SET, Run};
-use std::collections::BTreeSet;
 
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
+use crate::explain_summary::Summary;
 use crate::format::{Format, Screen};
 use crate::number::{self, significant};
 use crate::reading::Reading;
@@ -87,7 +87,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     // Nobody reads a table of a CSV beside its head.
     let warns_at_tables = options.format == Format::Csv;
-    document.extend(summary(&found).map(Block::Text));
+    document.extend(Summary::of(&found).text().map(Block::Text));
     let is_shown = |one: &&Explanation| !options.tests.is_empty() || is_reported(judged.as_ref(), one);
     let mut shown: Vec<&Explanation> = found.iter().filter(is_shown).collect();
     let hidden = found.len() - shown.len();
@@ -99,12 +99,15 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
             let size = |one: &Explanation| size(&comparison, judged.as_ref(), one);
             size(a).partial_cmp(&size(b)).unwrap_or(Ordering::Equal)
         });
-        document.extend(in_short(run, &shown));
+        document.extend(in_short((run, &comparison), judged.is_some(), &shown));
         shown.truncate(LARGEST);
     }
     for one in &shown {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
-        document.extend(judged.as_ref().and_then(|judged| verdicts_of(judged, one)).map(Block::Text));
+        let verdicts = judged.as_ref().map(|judged| verdicts_of(judged, one));
+        let said =
+            verdicts.unwrap_or_else(|| rate_of(&comparison, one).map(|rate| format!("{rate}, in one pass.")));
+        document.extend(said.map(Block::Text));
         document.extend(findings(run, &comparison, one));
     }
     if options.tests.is_empty() {
@@ -154,14 +157,20 @@ fn size(comparison: &Comparison<'_>, judged: Option<&Judged<'_>>, one: &Explanat
 }
 
 /// The first finding on each change, and where the others are.
-fn in_short(run: &Run, shown: &[&Explanation]) -> [Block; 2] {
+fn in_short(
+    (run, comparison): (&Run, &Comparison<'_>),
+    is_judged: bool,
+    shown: &[&Explanation],
+) -> [Block; 2] {
     let item = |one: &&Explanation| {
         let first = one.findings.first().map_or_else(|| "no cause found".to_owned(), sentence);
         let more = match one.findings.len() {
             0 | 1 => String::new(),
             count => format!(" (and {} more)", count - 1),
         };
-        format!("{} ({}): {first}{more}", one.test, pair(run, one))
+        let rate =
+            rate_of(comparison, one).filter(|_| !is_judged).map_or_else(String::new, |rate| rate + "; ");
+        format!("{} ({}): {rate}{first}{more}", one.test, pair(run, one))
     };
     let run = run.folder.name();
     let text = format!(
@@ -169,6 +178,14 @@ fn in_short(run: &Run, shown: &[&Explanation]) -> [Block; 2] {
          `rqps explain {run} --all` of all."
     );
     [Block::Items(shown.iter().map(item).collect()), Block::Text(text)]
+}
+
+/// `pg18 is at 0.93 of pg17's rate`, of all windows.
+fn rate_of(comparison: &Comparison<'_>, one: &Explanation) -> Option<String> {
+    let arms = &comparison.runs()[0].arms;
+    let arm = comparison.find(&arms[one.arm])?;
+    let ratio = comparison.pair(*arm).ratio(&one.test)?;
+    Some(format!("{} is at {} of {}'s rate", arms[one.arm].name, significant(ratio, 3), arms[one.base].name))
 }
 
 /// How the figures of verdicts and of explanations are computed.
@@ -263,39 +280,6 @@ fn tests_of(all: &[Explanation]) -> Option<String> {
         2 => format!("{first} and 1 other test"),
         count => format!("{first} and {} other tests", count - 1),
     })
-}
-
-/// How often each cause is the first: `9 tests changed. First cause: less work (blocks-touched) in 5, …`; of several
-/// arms `9 tests changed, 14 changes on 3 arms. First cause: …`. None for one change.
-fn summary(found: &[Explanation]) -> Option<String> {
-    let mut causes: Vec<(String, usize)> = Vec::new();
-    // What is not comparable is not known to have changed.
-    let is_comparable =
-        |one: &&Explanation| one.findings.iter().all(|found| found.word != Word::NotComparable);
-    let searched: Vec<&Explanation> =
-        found.iter().filter(|one| one.searched && !one.may_be_chance).filter(is_comparable).collect();
-    for one in &searched {
-        let name = match one.findings.first() {
-            Some(first) if first.word == Word::NotExplained => first.word.to_string(),
-            Some(first) => format!("{} ({})", first.word, first.cause.key()),
-            None => "no cause found".to_owned(),
-        };
-        match causes.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => causes.push((name, 1)),
-        }
-    }
-    causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let causes: Vec<String> = causes.iter().map(|(name, count)| format!("{name} in {count}")).collect();
-    let count =
-        |of: fn(&Explanation) -> String| searched.iter().map(|one| of(one)).collect::<BTreeSet<_>>().len();
-    let (tests, arms) = (count(|one| one.test.clone()), count(|one| one.arm.to_string()));
-    let on_arms = match arms > 1 {
-        true => format!(", {} on {arms} arms", counted(searched.len(), "change")),
-        false => String::new(),
-    };
-    (searched.len() > 1)
-        .then(|| format!("{} changed{on_arms}. First cause: {}.", counted(tests, "test"), causes.join(", ")))
 }
 
 /// The sentences of a run's explanations without their figures, for a report.

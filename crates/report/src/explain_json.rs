@@ -8,6 +8,7 @@ use rqps_verdicts::CommitPromise;
 use serde_json::{Value, json};
 
 use crate::error::Result;
+use crate::explain_summary::Summary;
 use crate::render::json::pretty;
 use crate::tables::certificate::Waiting;
 
@@ -32,6 +33,7 @@ pub(crate) fn text(
         .collect();
     pretty(&json!({
         "run": run.folder.name(),
+        "summary": Summary::of(found).json(),
         "warnings": warnings,
         "explanations": explanations,
         "commits": commits,

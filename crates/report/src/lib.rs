@@ -13,6 +13,7 @@ mod document;
 mod error;
 mod explain;
 mod explain_json;
+mod explain_summary;
 mod families;
 mod format;
 mod gate;

@@ -13,6 +13,8 @@ use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
 use crate::tables::host;
+use crate::upgrade;
+use crate::verdict_lines::Judged;
 
 /// Returns the report as Markdown, for a blog or a pull request.
 ///
@@ -21,6 +23,16 @@ use crate::tables::host;
 pub fn markdown_report(run: &Run) -> Result<String> {
     report(run, Format::Markdown, Screen::default())
 }
+
+/// What is collapsed at the end.
+const DETAILS: [(&str, Section); 6] = [
+    ("Every figure behind the verdicts", Section::Evidence),
+    ("Blocks", Section::Blocks),
+    ("Events and statements", Section::Rates),
+    ("CPU per connection", Section::Connections),
+    ("Response times", Section::Responses),
+    ("Latency", Section::Latency),
+];
 
 /// Returns the report in any format; `screen` applies to text only.
 ///
@@ -54,6 +66,9 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
         part("Headline", blocks(&[Section::Headline])?.into_iter().chain(caveats(run, layout)).collect());
     } else {
         part("Verdicts", blocks(&[Section::Verdicts, Section::Arrivals])?);
+    }
+    for judged in Judged::all(&comparison)? {
+        upgrade::parts(&comparison, &judged)?.into_iter().for_each(|(heading, blocks)| part(heading, blocks));
     }
     let explanations = explain::sentences(run, comparison.base_in(run))?;
     if !explanations.is_empty() {
@@ -94,16 +109,8 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
         let costs = Block::Fold("Test by test".to_owned(), costs);
         part("Cost per operation", vec![Block::Items(legend(run, &comparison)), costs]);
     }
-    let details = [
-        ("Every figure behind the verdicts", Section::Evidence),
-        ("Blocks", Section::Blocks),
-        ("Events and statements", Section::Rates),
-        ("CPU per connection", Section::Connections),
-        ("Response times", Section::Responses),
-        ("Latency", Section::Latency),
-    ];
     let has_blocks = !run.blocks.is_empty();
-    let details: Result<Vec<Block>> = details
+    let details: Result<Vec<Block>> = DETAILS
         .into_iter()
         .filter(|(_, section)| match section {
             Section::Evidence | Section::Blocks => has_blocks,

@@ -53,6 +53,11 @@ pub(crate) fn percent(share: f64) -> String {
     if percent.abs() < 0.995 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }
 
+/// A level of confidence: `99 %`, `99.92 %`.
+pub(crate) fn level(share: f64) -> String {
+    format!("{:.2} %", share * 100.0).replace(".00 %", " %")
+}
+
 /// Most decimals of a change in percent.
 const DECIMALS_MAX: usize = 3;
 
@@ -210,7 +215,8 @@ pub fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
     for remark in remarks {
         match remark {
             HostRemark::ManyVoid { void, done } => texts.push(format!(
-                "noisy machine: it disturbed {void} of {} blocks. Measure again on a quiet machine",
+                "{void} of {} blocks are void, so that the others may be no fair sample: section blocks says why. If the \
+                 machine was busy, measure again on a quiet one",
                 void + done
             )),
             HostRemark::CanaryMoved { name, ratio } => {

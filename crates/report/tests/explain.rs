@@ -76,6 +76,9 @@ fn without_changes_the_text_says_how_to_examine_a_test() {
     let options = ExplainOptions::default();
     let (text, error) = with_run(&Spec { effects: vec![], ..Spec::default() }, |run| {
         let unknown = ExplainOptions { arms: vec!["v9".to_owned()], ..options.clone() };
+        let near = ExplainOptions { tests: vec!["hot-point".to_owned()], ..options.clone() };
+        let near = explain_text(run, &near).unwrap_err().to_string();
+        assert!(near.contains("Did you mean `hot-points`? It has: "), "{near}");
         (explain_text(run, &options).unwrap(), explain_text(run, &unknown).unwrap_err().to_string())
     });
     assert!(text.contains("examines a test anyway"), "{text}");

@@ -174,7 +174,7 @@ fn false_alarms_and_void_blocks_are_reported() {
     let text = shown(&spec, &[Section::Verdicts], Format::Text);
     assert!(text.contains("3 false alarms in 32 verdicts: insert rate 0.90"), "{text}");
     assert!(text.contains("ALARM"), "{text}");
-    assert!(text.contains("noisy machine: it disturbed 2 of 6 blocks"), "{text}");
+    assert!(text.contains("2 of 6 blocks are void"), "{text}");
 }
 
 #[test]
@@ -268,4 +268,71 @@ fn costs_come_before_rates_with_intervals() {
     assert!(header.find("cost/op").unwrap() < header.find("rQPS").unwrap(), "{header}");
     assert_eq!(header.matches("from").count(), 2, "{header}");
     assert!(text.contains("noise: hot-points"), "{text}");
+}
+
+/// What is said of one metric on one arm of a test is one figure, wherever it stands.
+#[test]
+fn costs_and_verdicts_have_one_interval() {
+    let text = shown(&Spec::mixed(), &[Section::Verdicts, Section::Costs], Format::Json);
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let row = |table: &str| {
+        let tables = json["tables"].as_array().unwrap();
+        let rows = tables.iter().find(|one| one["id"] == table).unwrap()["rows"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["test"] == "insert").unwrap()
+    };
+    let (verdict, cost) = (row("verdicts"), row("costs"));
+    for key in ["rqps", "rqps_low", "rqps_high", "cost_ratio", "cost_low", "cost_high"] {
+        assert!(verdict[key].is_number() && verdict[key] == cost[key], "{key}: {verdict} {cost}");
+    }
+}
+
+/// A run of windows too short for rates says so in every format, with no figure of them.
+#[test]
+fn a_plan_may_leave_rates_unjudged() {
+    let results = tempfile::tempdir().unwrap();
+    let folder = write_run(results.path(), &Spec { block_sd: 0.03, ..Spec::default() }).unwrap();
+    let plan = folder.join("plan.toml");
+    let text = std::fs::read_to_string(&plan).unwrap();
+    std::fs::write(&plan, format!("{text}\n[verdict]\nrates = false\n")).unwrap();
+    let run = RunFolder::open(&folder).unwrap();
+    let page = rqps_report::html_report(&run).unwrap();
+    let verdicts = Options { sections: vec![Section::Verdicts], ..Options::default() };
+    let shown = show(&run, &verdicts).unwrap();
+    let gate = gate(&run, &GateRules::default()).unwrap().markdown;
+    for text in [&page, &shown, &gate, &rqps_report::markdown_report(&run).unwrap()] {
+        assert!(text.contains("Rate: not judged."), "{text}");
+        assert!(!text.contains("its rate is") && !text.contains("Rate: inconclusive"), "{text}");
+    }
+    assert!(!shown.contains("rQPS") && page.contains("rates were not judged"), "{shown}");
+    assert!(!page.contains("Relative rate (rQPS)"));
+    let rules = GateRules { fail_on: vec![Detector::Rate], ..GateRules::default() };
+    let asked = rqps_report::gate(&run, &rules).unwrap().markdown;
+    assert!(asked.contains("Its plan keeps the run from judging rate,"), "{asked}");
+}
+
+/// The page and the report of an upgrade have what its own report has.
+#[test]
+fn an_upgrade_is_on_every_page_of_its_run() {
+    let results = tempfile::tempdir().unwrap();
+    let folder = write_run(results.path(), &Spec::mixed()).unwrap();
+    let both = || {
+        let run = RunFolder::open(&folder).unwrap();
+        [rqps_report::html_report(&run).unwrap(), rqps_report::markdown_report(&run).unwrap()]
+    };
+    let parts = ["Your config", "Defaults that changed", "Query plans that changed", "p95 new"];
+    for text in both() {
+        assert!(parts.iter().all(|part| !text.contains(part)), "it is none");
+    }
+    std::fs::write(folder.join(rqps_store::UPGRADE_FILE), "").unwrap();
+    for text in both() {
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+}
+
+#[test]
+fn the_check_of_base_against_itself_is_told_once() {
+    let results = tempfile::tempdir().unwrap();
+    let arms = vec![("old", "17.7"), ("control", "17.7"), ("new", "18.1"), ("newer", "18.2")];
+    let page = rqps_report::html_report(&run(results.path(), &Spec { arms, ..Spec::default() })).unwrap();
+    assert_eq!(page.matches(" A/A check: ").count(), 1);
 }

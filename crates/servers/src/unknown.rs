@@ -27,14 +27,14 @@ pub struct UnknownOption {
 /// If the build's server program cannot be asked.
 pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<UnknownOption>> {
     let system = systems::get(build.dbms);
-    // Names with their sections, too.
     let sets = |text: &str, option: &str| {
         let mut section = String::new();
         text.lines().any(|line| {
-            let written = line.split([' ', '=']).next().unwrap_or_default();
-            let read = system.line(&mut section, line, &build.version);
-            matches!(read, Ok(Line::Option(setting)) if setting.name == option)
-                || written.replace('-', "_") == option
+            match system.line(&mut section, line, &build.version) {
+                Ok(Line::Option(setting)) => setting.name == option,
+                // Of another version.
+                _ => line.split([' ', '=']).next().unwrap_or_default().replace('-', "_") == option,
+            }
         })
     };
     let is_shipped =

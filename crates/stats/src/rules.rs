@@ -21,6 +21,8 @@ pub struct Rules {
     /// Whether all blocks were measured before anybody looked, as with results that are imported: then each test is
     /// judged once, on all its blocks, with the whole error.
     pub at_once: bool,
+    /// Whether rates are judged, and stalls, which are of the same windows. Not where the windows are too short.
+    pub rates: bool,
     /// Allowed share of false ones among a report's significant changes (Benjamini-Hochberg).
     pub q: f64,
     /// Probability, over all looks, of `same` for a change of exactly the minimum effect of interest.
@@ -39,6 +41,7 @@ impl Default for Rules {
             alpha: 0.001,
             looks: looks.map(|(blocks, spend)| Look { blocks, spend }).to_vec(),
             at_once: false,
+            rates: true,
             q: 0.01,
             tost_alpha: 0.05,
             mei: BTreeMap::from(mei),

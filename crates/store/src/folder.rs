@@ -16,6 +16,9 @@ pub fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// File of a run that `rqps upgrade` began: its report, from the beginning on.
+pub const UPGRADE_FILE: &str = "upgrade.md";
+
 /// The path of a run and of its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {

@@ -35,7 +35,7 @@ pub use arm::{Arm, Role};
 pub use block::{Block, BlockArm, BlockStatus, Canary, Count, Moment, Placement, TestWork};
 pub use error::{Error, Result};
 pub use flat::Cell;
-pub use folder::{RunFolder, now_ms};
+pub use folder::{RunFolder, UPGRADE_FILE, now_ms};
 pub use imported::{ImportedResult, ImportedValue, RATE_WAS_SET, Source};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
 pub use lock::RunProgress;

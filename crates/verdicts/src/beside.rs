@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_store::{Recorded, Run, Window};
 
-use crate::data::base_of;
-
 /// An arm that was measured alone in some passes, when base, or as base the others, had ended their steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alone {
@@ -24,9 +22,10 @@ pub(crate) struct Apart {
 }
 
 impl Apart {
-    pub fn of(run: &Run) -> Self {
+    /// With base's index in [`Run::arms`].
+    pub fn of(run: &Run, base: usize) -> Self {
         let mut apart = Self::default();
-        let (Some(base), true) = (run.arms.get(base_of(run)), run.meta.protocol == "sequence") else {
+        let (Some(base), true) = (run.arms.get(base), run.meta.protocol == "sequence") else {
             return apart;
         };
         let mut of_arms: BTreeMap<&str, Vec<&Recorded<Window>>> = BTreeMap::new();
@@ -63,10 +62,11 @@ impl Apart {
     pub fn contains(&self, window: &Recorded<Window>) -> bool {
         self.windows.contains(&window.action.seq)
     }
-}
 
-/// Arms that a resume measured alone. Such windows give no verdict on rate, CPU time and stalls.
-pub fn measured_alone(run: &Run) -> Vec<Alone> {
-    let alone = Apart::of(run).alone.into_iter();
-    alone.map(|(arm, passes)| Alone { arm, passes: passes.into_iter().collect() }).collect()
+    /// The arms that came later, with their passes.
+    pub fn alone(self) -> Vec<Alone> {
+        let passes_of =
+            |(arm, passes): (String, BTreeSet<u32>)| Alone { arm, passes: passes.into_iter().collect() };
+        self.alone.into_iter().map(passes_of).collect()
+    }
 }

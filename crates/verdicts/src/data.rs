@@ -62,7 +62,7 @@ pub fn instruction_source(run: &Run) -> InstructionSource {
 /// # Errors
 /// If latencies or slices cannot be read.
 pub fn experiment(run: &Run) -> Result<Experiment> {
-    let (source, turns, apart) = (instruction_source(run), Turns::of(run)?, Apart::of(run));
+    let (source, turns, apart) = (instruction_source(run), Turns::of(run)?, Apart::of(run, base_of(run)));
     let mut tests = Vec::new();
     for (name, group) in steps(run) {
         tests.push(test_data(run, (&source, &turns, &apart), (name, group))?);

@@ -123,6 +123,12 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
 fn judgement_of(run: &Run, experiment: &Experiment, rules: &Rules) -> Result<Judgement> {
     let mut judgement = rqps_stats::judge(experiment, rules)
         .map_err(|source| Error::InvalidData { run: run.folder.name(), source })?;
+    // A change that shows even so is told.
+    let is_told = |one: &Verdict| {
+        let is_rate = matches!(one.detector, Detector::Rate | Detector::Stalls);
+        rules.rates || !is_rate || one.class.is_change() && !one.is_control
+    };
+    judgement.verdicts.retain(is_told);
     // Copies of one repeat are no evidence for equality either.
     let is_of_copies = |verdict: &&mut Verdict| {
         run.meta.is_imported() && verdict.class == Class::Same && RunVerdicts::has_one_ratio(verdict)

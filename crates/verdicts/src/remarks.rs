@@ -9,7 +9,8 @@ use rqps_store::{BlockStatus, Canary, Recorded, Run, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
-use crate::data::{arm_index, done_blocks, figure, is_result, starts_of};
+use crate::beside::{Alone, Apart};
+use crate::data::{arm_index, base_of, done_blocks, figure, is_result, starts_of};
 use crate::error::{Error, Result};
 use crate::pairing::{Figures, block_data};
 use crate::state::{UnlikeData, unlike_data};
@@ -105,6 +106,11 @@ pub(crate) fn of_tests(
 /// Reasons to doubt the host of a run.
 pub fn host_remarks(run: &Run) -> Vec<HostRemark> {
     of_host(run, done_blocks(run).len(), void_blocks(run))
+}
+
+/// Arms that a resume measured alone. Such windows give no verdict on rate, CPU time and stalls.
+pub fn measured_alone(run: &Run) -> Vec<Alone> {
+    Apart::of(run, base_of(run)).alone()
 }
 
 /// Void blocks, without those that were interrupted with their rqps.

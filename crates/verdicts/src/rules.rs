@@ -23,6 +23,7 @@ struct PlanKeys {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Verdict {
+    rates: Option<bool>,
     mei_percent: BTreeMap<String, f64>,
 }
 
@@ -52,7 +53,7 @@ pub fn rules_of(run: &Run) -> Result<Rules> {
 
 fn rules(plan: &str) -> std::result::Result<Rules, toml::de::Error> {
     let plan: PlanKeys = toml::from_str(plan)?;
-    let mut rules = Rules::default();
+    let mut rules = Rules { rates: plan.verdict.rates.unwrap_or(true), ..Rules::default() };
     if let Some(blocks_max) = plan.isolated.blocks_max {
         // Later looks are never reached. The first one stays: fewer blocks don't suffice for a verdict.
         let first = rules.looks.first().map_or(0, |look| look.blocks);
@@ -79,8 +80,9 @@ mod tests {
     #[test]
     fn a_plan_sets_looks_and_minimum_effects() {
         let text = "[isolated]\nblocks_max = 7\n[test.scan]\nrate_mei_percent = 5\n\
-                    [verdict.mei_percent]\nrate = 3\ninstructions = 1\nstalls = 4\n";
+                    [verdict]\nrates = false\n[verdict.mei_percent]\nrate = 3\ninstructions = 1\nstalls = 4\n";
         let rules = rules(text).unwrap();
+        assert!(!rules.rates);
         let looks: Vec<usize> = rules.looks.iter().map(|look| look.blocks).collect();
         assert_eq!(looks, [3, 5], "no later one can be reached");
         let mei = |test: &str, metric| rules.mei(test, metric);

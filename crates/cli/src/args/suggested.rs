@@ -8,7 +8,9 @@ use std::ffi::OsString;
 /// Adds the verb that may be meant: of short words, such as `rn`, clap finds none.
 pub fn suggested(command: &Command, arguments: &[OsString], mut error: clap::Error) -> clap::Error {
     let innermost = |command, argument| Command::find_subcommand(command, argument).unwrap_or(command);
-    let command = arguments.iter().skip(1).fold(command, innermost);
+    // The verbs of `help` are those of the command that it is a verb of.
+    let verbs = arguments.iter().skip(1).filter(|argument| *argument != "help");
+    let command = verbs.fold(command, innermost);
     let verbs = command.get_subcommands().map(Command::get_name);
     if let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand)
         && error.get(ContextKind::SuggestedSubcommand).is_none()
@@ -30,6 +32,10 @@ mod tests {
         assert!(said.contains("a similar subcommand exists: 'run'"), "{said}");
         let said = message(&["rqps", "plan", "lss"]);
         assert!(said.contains("a similar subcommand exists: 'ls'"), "{said}");
+        let said = message(&["rqps", "help", "upgrad"]);
+        assert!(said.contains("a similar subcommand exists: 'upgrade'"), "{said}");
+        let said = message(&["rqps", "plan", "help", "shw"]);
+        assert!(said.contains("a similar subcommand exists: 'show'"), "{said}");
         let said = message(&["rqps", "plan", "rn"]);
         assert!(!said.contains("'run'"), "it is no verb of plan: {said}");
     }

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
 use rqps_plan::Plan;
-use rqps_report::{Format, Gate, GateRules, Outcome};
+use rqps_report::{Detector, Format, Gate, GateRules, Outcome};
 use rqps_store::{RunFolder, Status};
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,7 +43,7 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
 /// The plan that measures head against base.
 fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
     let arm = |argument, arm, build| BuildArg { argument, arm, build };
-    TwoBuilds {
+    let mut plan = TwoBuilds {
         name: args.label.as_deref().unwrap_or("gate"),
         plan: args.plan.as_deref().unwrap_or(if args.quick { QUICK_PLAN } else { PLAN }),
         arms: [arm("--base", "base", base), arm("--head", "head", head)],
@@ -51,7 +51,11 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
         tests: &args.tests,
         budget: args.budget.as_deref(),
     }
-    .plan()
+    .plan()?;
+    // Its plan leaves them out, and its list has them only on request.
+    let asks = |detector| args.fail_on.contains(&Some(detector));
+    plan.verdict.rates |= args.quick && (asks(Detector::Rate) || asks(Detector::Stalls));
+    Ok(plan)
 }
 
 /// Judges the run in `folder` and writes the outputs; the exit code is the result.
@@ -109,4 +113,23 @@ fn stdouts(args: &GateArgs) -> usize {
         .into_iter()
         .filter(|place| place.as_deref() == Some(STDOUT))
         .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plan;
+    use crate::args::{Cli, Verb};
+    use clap::Parser;
+
+    #[test]
+    fn a_quick_plan_judges_rates_only_on_request() {
+        let judges_rates = |more: &[&str]| {
+            let words = ["rqps", "gate", "--quick", "--base", "postgres-17", "--head", "postgres-18"];
+            let parsed = Cli::try_parse_from(words.iter().chain(more)).unwrap();
+            let Verb::Gate(args) = parsed.verb else { panic!("{:?}", parsed.verb) };
+            plan("postgres-17", "postgres-18", &args).unwrap().verdict.rates
+        };
+        assert!(!judges_rates(&[]));
+        assert!(judges_rates(&["--fail-on", "rate"]));
+    }
 }

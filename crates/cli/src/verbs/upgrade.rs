@@ -13,7 +13,7 @@ use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_report::{Format, Screen};
 use rqps_servers::UnknownOption;
-use rqps_store::RunFolder;
+use rqps_store::{RunFolder, UPGRADE_FILE};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,8 +22,6 @@ const PLAN: &str = "verdicts";
 /// Names of the arms.
 const OLD: &str = "old";
 const NEW: &str = "new";
-/// File name of the report in a run folder.
-const FILE: &str = "upgrade.md";
 
 pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let Some(new) = &args.new else {
@@ -64,7 +62,10 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let execution = super::run::begin_told(context, plan, context.made_results()?, &told)?;
     drop(adapted);
     // A resume knows by it what to conclude with, also of a run that was killed.
-    out::write_file(&execution.folder().join(FILE), "Not measured to the end: `rqps resume` goes on.\n")?;
+    out::write_file(
+        &execution.folder().join(UPGRADE_FILE),
+        "Not measured to the end: `rqps resume` goes on.\n",
+    )?;
     execute(context, execution)
 }
 
@@ -84,12 +85,12 @@ pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCo
 
 /// Whether a run was begun by `upgrade`: it has the report from its beginning on.
 pub fn is_upgrade(folder: &Path) -> bool {
-    folder.join(FILE).exists()
+    folder.join(UPGRADE_FILE).exists()
 }
 
 fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     let page = super::run::write_report(folder)?;
-    let report = folder.join(FILE);
+    let report = folder.join(UPGRADE_FILE);
     out::write_file(
         &report,
         rqps_report::upgrade(&RunFolder::open(folder)?, Format::Markdown, Screen::default())?,

@@ -9,9 +9,12 @@ fn virtual_users_work_on_partitioned_warehouses() {
     let plan = bench.plan_text(&format!(
         "base = \"a\"\n[workload]\nbenchmark = \"tproc-c\"\nsteps = [\"w1-vu2\"]\n\
          [tproc-c]\nwarehouses = 1\nvirtual_users = 2\nrampup = \"1s\"\nduration = \"2s\"\npartitions = 2\n\
-         [[arm]]\nname = \"a\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n"
+         [[arm]]\nname = \"a\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n\
+         [[arm]]\nname = \"lost-lines\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n\
+         after_load = [\"DELETE FROM order_line WHERE ol_number = 1 AND ol_o_id < 1000\"]\n"
     ));
-    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3).stderr;
+    assert!(ended.contains("arm lost-lines: the load is wrong: condition 4"), "{ended}");
     let run = bench.run();
     let [window] = run.windows.as_slice() else { panic!("{} windows", run.windows.len()) };
     assert!(window.valid(), "{:?}", window.action.note);

@@ -74,6 +74,12 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
 
     let written = fs::read_to_string(bench.folder().join("upgrade.md")).unwrap();
     assert!(written.contains("wal_keep_size"), "{written}");
+    for file in ["report.md", "report.html"] {
+        let other = fs::read_to_string(bench.folder().join(file)).unwrap();
+        for part in ["wal_keep_size = 64MB", "as it is written: it does not know 2", "p99 old"] {
+            assert!(other.contains(part), "{file} lacks {part}");
+        }
+    }
     // A resume ends with the report of the upgrade, too.
     fs::write(bench.folder().join("upgrade.md"), "").unwrap();
     let resumed = bench.call(&["resume", "last", "--more", "1s"]).expect(0);

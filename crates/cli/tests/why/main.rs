@@ -78,8 +78,9 @@ impl Why {
 }
 
 /// Findings that noise can cause.
-const NOISE: [Word; 6] = [
+const NOISE: [Word; 7] = [
     Word::NotExplained,
+    Word::OnlyDifference,
     Word::TheHost,
     Word::SlowerWork,
     Word::FasterWork,

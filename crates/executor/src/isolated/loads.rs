@@ -277,7 +277,7 @@ struct Filled {
 /// Loads the tables, or runs the arm's `after_load` statements on loaded ones; then settles the server.
 fn fill(task: &Task<'_>, is_loaded: bool, control: &mut RunControl<'_>) -> Result<Filled> {
     let loaded = match is_loaded {
-        true => after_load(task, control).map(|()| None)?,
+        true => after_load(task, &task.plan.first_test(), control).map(|()| None)?,
         false => Some(load_tables(task, &task.plan.first_test(), control)?),
     };
     let settled = settle(task, (0, task.plan.workload.settle_seconds_max), control)?;

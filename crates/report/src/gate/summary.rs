@@ -33,9 +33,11 @@ fn too_few_repeats(run: &Run, base: usize, (repeats, least): (usize, usize)) -> 
 }
 
 /// What was asked for and cannot be judged.
-fn without_figures(unmeasured: &[Detector]) -> String {
+fn without_figures(judged: &Judged<'_>, unmeasured: &[Detector]) -> String {
     let names: Vec<&str> = unmeasured.iter().map(|detector| detector.key()).collect();
-    format!("The run has no figures of {}, so whether that regressed is not known.", names.join(", "))
+    let has_rates = unmeasured.contains(&Detector::Rate) && !judged.verdicts.rules.rates;
+    let why = if has_rates { "Its plan keeps the run from judging" } else { "The run has no figures of" };
+    format!("{why} {}, so whether that regressed is not known.", names.join(", "))
 }
 
 /// The summary of a run that was imported without repeats.
@@ -79,7 +81,7 @@ pub(super) fn markdown(
         };
         document.push(Block::Text(text));
     }
-    document.extend((!unmeasured.is_empty()).then(|| Block::Text(without_figures(unmeasured))));
+    document.extend((!unmeasured.is_empty()).then(|| Block::Text(without_figures(judged, unmeasured))));
     let base = judged.label(comparison, judged.base);
     for (at, ArmAtGate { arm, lines, warnings }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);

@@ -142,7 +142,7 @@ fn builds(page: &Page<'_>) -> Option<String> {
 fn work(page: &Page<'_>) -> String {
     let meta = &page.run.meta;
     let mut parts = vec![meta.workload_title.clone()];
-    parts.extend((meta.clients > 0).then(|| counted(meta.clients as usize, words::client_noun(page.run))));
+    parts.extend(conditions::clients(page.run));
     parts.extend((meta.tables > 0).then(|| conditions::rows(page.run, page.comparison.base.arm)));
     format!("{}.", parts.join(", "))
 }

@@ -44,7 +44,9 @@ use crate::document::{Block, Table};
 use crate::error::Result;
 use crate::explain::{is_reported, sentence};
 use crate::reading::{Reading, is_unmeasured};
+use crate::render;
 use crate::section::Section;
+use crate::upgrade;
 use crate::verdict_lines::Judged;
 
 /// Returns the report as one HTML file.
@@ -58,8 +60,10 @@ pub fn html_report(run: &Run) -> Result<String> {
     let ratios = ratios::section(&page);
     let versions = versions::section(&page)?;
     let steps = consecutive::section(&page)?;
+    let upgrade = upgrade_section(&page)?;
     let main = html! {
         (summary::section(&page)?)
+        @if let Some(upgrade) = &upgrade { (upgrade) }
         @if let Some(steps) = &steps { (steps) }
         (overview::section(&page)?)
         (ratios)
@@ -68,6 +72,7 @@ pub fn html_report(run: &Run) -> Result<String> {
         (method::section(&page)?)
     };
     let mut links = vec![("#summary", "Summary")];
+    links.extend(upgrade.is_some().then_some(("#upgrade", "Upgrade")));
     links.extend(steps.is_some().then_some(("#steps", "Steps")));
     links.extend([("#verdicts", page.verdicts_title()), ("#ratios", "Ratios")]);
     links.extend(versions.is_some().then_some(("#versions", "Versions")));
@@ -85,6 +90,20 @@ pub fn html_report(run: &Run) -> Result<String> {
         },
     };
     Ok(frame.page(&main))
+}
+
+/// What an upgrade changes; None unless the run is one.
+fn upgrade_section(page: &Page<'_>) -> Result<Option<Markup>> {
+    let Some(judged) = &page.judged else { return Ok(None) };
+    let parts = upgrade::parts(&page.comparison, judged)?;
+    Ok((!parts.is_empty()).then(|| {
+        html! {
+            section #upgrade {
+                h2 { "What the upgrade changes" }
+                @for (heading, blocks) in &parts { h3 { (heading) } (render::html::blocks(blocks, 4)) }
+            }
+        }
+    }))
 }
 
 /// The data that all parts of the page share.
@@ -130,7 +149,7 @@ impl<'a> Page<'a> {
             judged.verdicts.on_candidates().any(|one| one.detector == detector && one.class.is_change())
         };
         let is_shown = |detector: &Detector| match detector {
-            Detector::Rate => true,
+            Detector::Rate => judged.verdicts.rules.rates || has_changed(*detector),
             Detector::Cost => judged.has_costs(),
             other => has_changed(*other),
         };

@@ -48,11 +48,17 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             @for warning in page.comparison.warnings() { p.callout.alarm { strong { "Warning. " } (warning) "." } }
             @if is_compared { p.legend {
                 @if page.judged.is_some() {
-                    @let costs = page.detectors().contains(&Detector::Cost);
-                    (if costs { "Rate and cost per operation" } else { "Rate" }) " relative to "
-                    strong { (page.comparison.base.arm.name) } ", with the confidence interval of the ratio (" (levels) "). A rate \
-                    below 1 is slower"
-                    (if costs { "; a cost above 1 is more expensive. " } else { ". " })
+                    @let [rates, costs] =
+                        [Detector::Rate, Detector::Cost].map(|one| page.detectors().contains(&one));
+                    @let (what, means) = match (rates, costs) {
+                        (true, true) => {
+                            ("Rate and cost per operation", "A rate below 1 is slower; a cost above 1 is more expensive")
+                        }
+                        (false, true) => ("Cost per operation", "A cost above 1 is more expensive; rates were not judged"),
+                        _ => ("Rate", "A rate below 1 is slower"),
+                    };
+                    (what) " relative to " strong { (page.comparison.base.arm.name) }
+                    ", with the confidence interval of the ratio (" (levels) "). " (means) ". "
                     @for mark in Mark::ALL {
                         span.mark.(mark.class()) { (mark.symbol()) " " (mark.word(Detector::Rate)) } " "
                     }

@@ -90,7 +90,13 @@ fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     html! {
         @if let Some(doubts) = doubts::sentence(judged.run) { p.callout.alarm { (doubts) } }
         @if let Some(text) = page.comparison.without_results() { p.callout { (text) } }
-        @for (arm, lines) in &arms { p.headline { (verdict_headline(page, judged, *arm, lines)) } }
+        @for (at, (arm, lines)) in arms.iter().enumerate() {
+            p.headline {
+                (answer::text(page.run, page.name(*arm), page.name(judged.base), lines))
+                // It is about base, whatever the arms.
+                @if at + 1 == arms.len() { (aa_check(judged)) }
+            }
+        }
         (all_tests::figures(page))
         @for (arm, lines) in &arms {
             div.verdict-of {
@@ -107,14 +113,12 @@ fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     }
 }
 
-/// The answer in a sentence, as in all formats, and how base fared against itself.
-fn verdict_headline(page: &Page<'_>, judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> String {
-    let answer = answer::text(page.run, page.name(arm), page.name(judged.base), lines);
-    let check = judged.verdicts.false_alarms.as_ref().map(|check| {
+/// How base fared against itself.
+fn aa_check(judged: &Judged<'_>) -> String {
+    judged.verdicts.false_alarms.as_ref().map_or_else(String::new, |check| {
         let alarms = words::plural(check.alarms.len(), "false alarm");
         format!(" A/A check: {alarms} in {} verdicts.", check.verdicts)
-    });
-    answer + &check.unwrap_or_default()
+    })
 }
 
 fn capitalized(word: &str) -> String {

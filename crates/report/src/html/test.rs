@@ -102,7 +102,8 @@ fn results(page: &Page<'_>, step: &TestStep) -> Markup {
                     Some(judged) => {
                         @for detector in Detector::ALL {
                             @if let Some(verdict) = judged.verdicts.verdict(&step.name, *arm, detector) {
-                                @let is_shown = detector == Detector::Rate || Mark::from(verdict).is_change();
+                                @let first = if judged.verdicts.rules.rates { Detector::Rate } else { Detector::Cost };
+                                @let is_shown = detector == first || Mark::from(verdict).is_change();
                                 @if is_shown { (figure(verdict)) " " span.what { (subject(detector)) } " " }
                             }
                         }

@@ -27,6 +27,8 @@ const SETTINGS: [&str; 15] = [
     "max_background_jobs",
     "write_buffer_size",
 ];
+/// The benchmark whose plans only estimate their rows.
+const OWN_SQL: &str = "sql";
 /// The flag that compiles for size.
 const FOR_SIZE: &str = "-Os";
 
@@ -56,28 +58,43 @@ fn is_library(arm: &Arm) -> bool {
     arm.dbms.parse().is_ok_and(|dbms: Dbms| !dbms.speaks_sql())
 }
 
+/// Rows of a run that only estimates them; None if it made them.
+pub(crate) fn estimated(run: &Run, rows: u64) -> Option<String> {
+    (run.meta.workload == OWN_SQL).then(|| about(rows))
+}
+
+/// Rows that nobody counted, in two digits: `about 110,000`.
+fn about(rows: u64) -> String {
+    let unit = 10_u64.pow(rows.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    format!("about {}", grouped((rows + unit / 2) / unit * unit, ','))
+}
+
 /// All rows of a run: `100,000 rows in 1 table`, or `100,000 keys` in a library.
 pub(crate) fn rows(run: &Run, base: &Arm) -> String {
     let tables = run.meta.tables;
-    let rows = grouped(run.meta.rows_per_table * u64::from(tables), ',');
+    let rows = run.meta.rows_per_table * u64::from(tables);
+    let rows = estimated(run, rows).unwrap_or_else(|| grouped(rows, ','));
     match is_library(base) {
         true => format!("{rows} keys"),
         false => format!("{rows} rows in {}", counted(tables as usize, "table")),
     }
 }
 
+/// `1 and 2 clients`, of all tests; None if no file of an import tells it.
+pub(crate) fn clients(run: &Run) -> Option<String> {
+    let tests = run.steps.iter().filter(|step| step.role == Some(Role::Test));
+    let clients: Vec<u32> = tests.map(|step| step.clients).filter(|clients| *clients > 0).collect();
+    (!clients.is_empty()).then(|| numbers_of(clients.into_iter(), words::client_noun(run)))
+}
+
 fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     let meta = &run.meta;
-    let tests = run.steps.iter().filter(|step| step.role == Some(Role::Test));
     if meta.is_imported() {
-        let clients = tests.map(|step| step.clients).filter(|clients| *clients > 0);
-        let clients: Vec<u32> = clients.collect();
         let method = meta.method.iter().filter(|setting| setting.name == "program");
         let by = method.map(|setting| setting.value.clone());
-        let clients = (!clients.is_empty()).then(|| numbers_of(clients.into_iter(), words::client_noun(run)));
-        return by.chain(clients).collect::<Vec<_>>().join(", ");
+        return by.chain(clients(run)).collect::<Vec<_>>().join(", ");
     }
-    let mut parts = vec![numbers_of(tests.map(|step| step.clients), words::client_noun(run))];
+    let mut parts: Vec<String> = clients(run).into_iter().collect();
     // A directory has neither rows nor a program.
     if meta.tables > 0 {
         let program = if is_library(base) { "library" } else { "server" };
@@ -99,4 +116,12 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     };
     parts.extend(SETTINGS.iter().filter_map(setting));
     parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn estimated_rows_have_two_digits() {
+        assert_eq!([0, 7, 109_998].map(super::about), ["about 0", "about 7", "about 110,000"]);
+    }
 }

@@ -1,17 +1,17 @@
-//! For runs too short for verdicts: the server's cost per operation relative to base, with its interval, then
-//! the rate.
+//! The server's cost per operation relative to base, with its interval, then the rate, also of runs too short for
+//! verdicts.
 //!
 //! | column | means |
 //! | --- | --- |
 //! | `cost/op` | cost per operation, arm over base, mean over passes or blocks: instructions if they were counted in all tests, else the server's CPU time |
 //! | `rQPS` | rate, arm over base; other programs on the machine affect it more than the cost |
-//! | `from`, `to` | interval of the ratio to their left; see `estimates.rs` of the verdicts crate |
+//! | `from`, `to` | interval of the ratio to their left: that of the verdict, or, of too few blocks for one, see `estimates.rs` of the verdicts crate |
 //! | `test` | the test |
 
 use std::collections::BTreeMap;
 
 use rqps_model::{counted, sample};
-use rqps_stats::{Experiment, Metric};
+use rqps_stats::{Experiment, Metric, Verdict};
 use rqps_store::{Recorded, Run, Window};
 use rqps_verdicts::{Estimate, estimates};
 
@@ -19,6 +19,7 @@ use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::tables::disturbed;
+use crate::tables::verdicts::confidences;
 use crate::verdict_lines::{Judged, Line};
 
 /// Few replicates don't support more.
@@ -48,13 +49,38 @@ fn cost_metric(experiment: &Experiment) -> Metric {
     if has(Metric::Instructions) { Metric::Instructions } else { Metric::CpuUs }
 }
 
-fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
-    let experiment = &judged.verdicts.experiment;
-    let metric = cost_metric(experiment);
-    let by_test = |metric| -> BTreeMap<String, Estimate> {
-        estimates(experiment, metric, arm).into_iter().map(|one| (one.test.clone(), one)).collect()
+/// A ratio with its interval.
+struct Figure {
+    ratio: f64,
+    interval: (f64, f64),
+}
+
+/// The ratios of a metric by test: those of the verdicts if there are enough blocks for these, so that a cell has one
+/// figure in all tables; else with intervals from few replicates.
+fn by_test(judged: &Judged<'_>, metric: Metric, arm: usize) -> BTreeMap<String, Figure> {
+    let verdicts = judged.verdicts.of_arm(arm).filter(|one| one.metric == metric);
+    let of_verdict =
+        |one: &Verdict| (one.test.clone(), Figure { ratio: one.ratio, interval: (one.low, one.high) });
+    if has_verdicts(judged) {
+        return verdicts.map(of_verdict).collect();
+    }
+    if metric == Metric::Rate && !judged.verdicts.rules.rates {
+        return BTreeMap::new();
+    }
+    let found = estimates(&judged.verdicts.experiment, metric, arm).into_iter();
+    let of_few = |one: Estimate| {
+        (one.test, Figure { ratio: one.ratio, interval: one.interval.unwrap_or((f64::NAN, f64::NAN)) })
     };
-    let (costs, rates) = (by_test(metric), by_test(Metric::Rate));
+    found.map(of_few).collect()
+}
+
+fn has_verdicts(judged: &Judged<'_>) -> bool {
+    judged.verdicts.blocks_done >= judged.blocks_min()
+}
+
+fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
+    let metric = cost_metric(&judged.verdicts.experiment);
+    let (costs, rates) = (by_test(judged, metric, arm), by_test(judged, Metric::Rate, arm));
     let lines = judged.lines(arm, |test| comparison.shows(test));
     let label = judged.label(comparison, arm);
     let number = Column::number;
@@ -84,24 +110,27 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
     let of_cost = format!("cost/op: {what} of the {program} per operation; below 1 is cheaper. ");
     table.footnotes = vec![
         format!("{}rQPS: rate; below 1 is slower", if has_costs { &of_cost } else { "" }),
-        "from, to: 99 % confidence interval; it assumes the noise of the median test, or the test's own if that is larger. \
-         An interval that includes 1 shows no difference"
-            .to_owned(),
+        match has_verdicts(judged) {
+            true => format!(
+                "from, to: confidence interval of the ratio, {}, as with the verdicts",
+                confidences(&lines)
+            ),
+            false => "from, to: 99 % confidence interval; too few blocks for verdicts, it assumes the noise of the median \
+                      test, or the test's own if that is larger. An interval that includes 1 shows no difference"
+                .to_owned(),
+        },
     ];
     let text = match has_costs {
-        true => sentence(&label, what, &lines, &costs),
+        true => sentence(judged, (arm, metric), &lines, (&label, &costs)),
         false => no_costs(judged.run, &label),
     };
     [Block::Text(text), Block::Table(table)]
 }
 
-fn figures(estimate: Option<&Estimate>) -> Vec<Cell> {
-    estimate.map_or_else(
+fn figures(figure: Option<&Figure>) -> Vec<Cell> {
+    figure.map_or_else(
         || vec![Cell::missing(); 3],
-        |one| {
-            let (low, high) = one.interval.unwrap_or((f64::NAN, f64::NAN));
-            Cell::estimate((one.ratio, low, high), RATIO_DECIMALS_MAX).to_vec()
-        },
+        |one| Cell::estimate((one.ratio, one.interval.0, one.interval.1), RATIO_DECIMALS_MAX).to_vec(),
     )
 }
 
@@ -116,20 +145,38 @@ fn no_costs(run: &Run, label: &str) -> String {
     format!("{label}: cost per operation unknown: CPU time of the {program} was not measured{of_host}.")
 }
 
-/// The median over tests, and the tests whose interval excludes 1.
-fn sentence(label: &str, what: &str, lines: &[Line<'_>], costs: &BTreeMap<String, Estimate>) -> String {
-    let estimates: Vec<&Estimate> = lines.iter().filter_map(|line| costs.get(line.test)).collect();
-    let ratios: Vec<f64> = estimates.iter().map(|one| one.ratio).collect();
-    let names = |is: fn((f64, f64)) -> bool| {
-        let found = estimates.iter().filter(|one| one.interval.is_some_and(is));
-        let names: Vec<&str> = found.map(|one| one.test.as_str()).collect();
+/// The median over tests, and the tests with a verdict of a change; without verdicts, those whose interval excludes 1.
+fn sentence(
+    judged: &Judged<'_>,
+    (arm, metric): (usize, Metric),
+    lines: &[Line<'_>],
+    (label, costs): (&str, &BTreeMap<String, Figure>),
+) -> String {
+    let found: Vec<(&str, &Figure)> =
+        lines.iter().filter_map(|line| Some((line.test, costs.get(line.test)?))).collect();
+    let ratios: Vec<f64> = found.iter().map(|(_, one)| one.ratio).collect();
+    let verdict = |test: &str| {
+        judged.verdicts.of_arm(arm).find(|one| one.test == test && one.metric == metric).map(|one| one.class)
+    };
+    let is_more = |test: &str, one: &Figure| match has_verdicts(judged) {
+        true => verdict(test).is_some_and(|class| class.is_regression()),
+        false => one.interval.0 > 1.0,
+    };
+    let is_less = |test: &str, one: &Figure| match has_verdicts(judged) {
+        true => verdict(test).is_some_and(|class| class.is_change() && !class.is_regression()),
+        false => one.interval.1 < 1.0,
+    };
+    let names = |is: &dyn Fn(&str, &Figure) -> bool| {
+        let names: Vec<&str> =
+            found.iter().filter(|(test, one)| is(test, one)).map(|(test, _)| *test).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
     let median = sample::median(&ratios).map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}"));
     format!(
-        "{label}: {what} per operation relative to base, median of {}: {median}. More expensive, beyond noise: {}; cheaper: {}.",
-        counted(estimates.len(), "test"),
-        names(|(low, _)| low > 1.0),
-        names(|(_, high)| high < 1.0),
+        "{label}: {} per operation relative to base, median of {}: {median}. More expensive, beyond noise: {}; cheaper: {}.",
+        metric.measure().label,
+        counted(found.len(), "test"),
+        names(&is_more),
+        names(&is_less),
     )
 }

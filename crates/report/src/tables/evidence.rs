@@ -25,6 +25,7 @@
 //! | `images` | share of the counted writes that log full-page images, as those of windows do |
 //! | `arm`, `test` | what the row is about |
 
+use rqps_model::Digits;
 use rqps_stats::Verdict;
 use rqps_verdicts::Agreement;
 
@@ -69,14 +70,18 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
     let estimate = |one: &Verdict| Cell::estimate((one.ratio, one.low, one.high), 5);
     let fixed = |value: f64, decimals: usize| Cell::fixed(Some(value), decimals);
     let digits = |value: f64| Cell::printed(Some(value), |value| number::significant(value, 2));
-    let share = |value: f64| Cell::printed(Some(value), |value| format!("{:.3} %", value * 100.0));
+    let share = |value: f64| Cell::printed(Some(value), words::percent);
+    let level = |value: f64| Cell::printed(Some(value), words::level);
+    let like_ratio = |one: &Verdict, value: f64| {
+        Cell::printed(Some(value), |value| Digits::of_ratio((one.low, one.high), 5).text(value))
+    };
     let figures: [Figure<'_, &Verdict>; 18] = [
         (Column::words("verdict"), &|one| Cell::words(words::verdict(one))),
         (number("ratio", "ratio"), &|one| estimate(one)[0].clone()),
         (number("from", "low"), &|one| estimate(one)[1].clone()),
         (number("to", "high"), &|one| estimate(one)[2].clone()),
-        (number("confidence", "confidence"), &|one| share(one.confidence)),
-        (number("robust", "huber_ratio"), &|one| fixed(one.huber_ratio, 5)),
+        (number("confidence", "confidence"), &|one| level(one.confidence)),
+        (number("robust", "huber_ratio"), &|one| like_ratio(one, one.huber_ratio)),
         (number("blocks", "blocks"), &|one| Cell::count(one.blocks as u64)),
         (number("of", "blocks_measured"), &|one| Cell::count(one.blocks_measured as u64)),
         (number("block sd", "block_sd"), &|one| share(one.block_sd)),
@@ -87,7 +92,7 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         (number("detectable", "detectable"), &|one| {
             Cell::printed(Some(one.mde80), |value| match value {
                 beyond if beyond > 1.0 => "over 100 %".to_owned(),
-                value => format!("{:.3} %", value * 100.0),
+                value => words::percent(value),
             })
         }),
         (number("matters", "mei"), &|one| share(one.mei)),

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rqps_store::Run;
 
 use crate::document::{Cell, Column, Table};
+use crate::tables::conditions::estimated;
 use crate::words;
 
 /// The facts of a run's host.
@@ -44,7 +45,8 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
         format!("protocol: {}", protocol(run)),
     ];
     if meta.tables > 0 {
-        lines.push(format!("tables: {} of {} rows, seed {}", meta.tables, meta.rows_per_table, meta.seed));
+        let rows = estimated(run, meta.rows_per_table).unwrap_or_else(|| meta.rows_per_table.to_string());
+        lines.push(format!("tables: {} of {rows} rows, seed {}", meta.tables, meta.seed));
     }
     lines.push(format!("{clients}: {}", counts_of_clients(run)));
     lines.push(format!("windows: {}", amounts(run)));

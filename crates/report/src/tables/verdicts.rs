@@ -542,7 +542,7 @@ fn confidence(lines: &[Line<'_>], of_changes: bool) -> Option<String> {
     let is_included = |one: &&Verdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
     let verdicts = lines.iter().flat_map(Line::verdicts).filter(is_included);
     let lowest = verdicts.map(|one| one.confidence).fold(f64::INFINITY, f64::min);
-    lowest.is_finite().then(|| format!("{:.2} %", lowest * 100.0).replace(".00 %", " %"))
+    lowest.is_finite().then(|| words::level(lowest))
 }
 
 /// The confidence levels of the intervals, which depend on the verdict.

@@ -18,7 +18,7 @@ use rqps_explain::{
     plan_changes,
 };
 use rqps_model::{LeftOut, START_WARNING};
-use rqps_store::{Arm, Run};
+use rqps_store::{Arm, Run, UPGRADE_FILE};
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
 use crate::comparison::{Comparison, StepKind};
@@ -63,16 +63,41 @@ pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
     render(&document, format, screen)
 }
 
+/// A part of a report: its heading and its blocks.
+type Part = (&'static str, Vec<Block>);
+
+/// What other reports on a run that `rqps upgrade` began have of an upgrade besides their own parts: whether the new
+/// version starts with the config, what becomes of its options, defaults, query plans, and the table of tests. Nothing
+/// for other runs.
+pub(crate) fn parts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Result<Vec<Part>> {
+    let (run, base) = (judged.run, judged.base);
+    if !run.folder.path().join(UPGRADE_FILE).exists() {
+        return Ok(Vec::new());
+    }
+    let latencies = variance(run, base)?;
+    let mut parts = Vec::new();
+    for arm in judged.candidates() {
+        let report = Upgrade { comparison, judged, base, arm };
+        let mut of_arm = report.changed()?;
+        of_arm.push(report.test_by_test(&latencies));
+        if let (Some(start), Some((_, config))) = (report.start(), of_arm.first_mut()) {
+            config.insert(0, Block::Alarm(start));
+        }
+        parts.append(&mut of_arm);
+    }
+    Ok(parts)
+}
+
 /// The report on one arm.
-struct Upgrade<'a> {
-    comparison: &'a Comparison<'a>,
-    judged: &'a Judged<'a>,
+struct Upgrade<'r, 'a> {
+    comparison: &'r Comparison<'a>,
+    judged: &'r Judged<'a>,
     /// Index in the run's arms, as `arm`.
     base: usize,
     arm: usize,
 }
 
-impl Upgrade<'_> {
+impl Upgrade<'_, '_> {
     fn old_arm(&self) -> &Arm {
         &self.judged.run.arms[self.base]
     }
@@ -93,23 +118,35 @@ impl Upgrade<'_> {
             (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
         let mut blocks: Vec<Block> = self.start().into_iter().map(Block::Text).collect();
         blocks.extend(verdicts::opening(judged, &lines, (&label, &base), true));
-        let mut part = |heading: &str, of_part: Vec<Block>| {
-            blocks.push(Block::Heading(2, heading.to_owned()));
-            blocks.extend(of_part);
-        };
-        let differences = differences(judged.run, self.base, self.arm)?;
-        part("Your config", [self.config(&differences)].into_iter().chain(self.warnings()).collect());
-        part(
-            "Defaults that changed",
-            [self.defaults(&differences)].into_iter().chain(self.new_settings()).collect(),
-        );
-        part("Query plans that changed", vec![self.plans()?]);
+        let mut parts = self.changed()?;
         let why = causes(judged, found);
         if !why.is_empty() {
-            part("Why", vec![Block::Items(why)]);
+            parts.push(("Why", vec![Block::Items(why)]));
         }
-        part("Test by test", vec![Block::Table(self.tests(&lines, latencies, &base))]);
+        parts.push(self.test_by_test(latencies));
+        for (heading, of_part) in parts {
+            blocks.push(Block::Heading(2, heading.to_owned()));
+            blocks.extend(of_part);
+        }
         Ok(blocks)
+    }
+
+    /// What changes before anything is measured.
+    fn changed(&self) -> Result<Vec<Part>> {
+        let differences = differences(self.judged.run, self.base, self.arm)?;
+        let config = [self.config(&differences)].into_iter().chain(self.warnings()).collect();
+        let defaults = [self.defaults(&differences)].into_iter().chain(self.new_settings()).collect();
+        Ok(vec![
+            ("Your config", config),
+            ("Defaults that changed", defaults),
+            ("Query plans that changed", vec![self.plans()?]),
+        ])
+    }
+
+    fn test_by_test(&self, latencies: &[VarianceRow]) -> Part {
+        let lines = self.judged.lines(self.arm, |_| true);
+        let base = self.judged.label(self.comparison, self.base);
+        ("Test by test", vec![Block::Table(self.tests(&lines, latencies, &base))])
     }
 
     /// Whether the new version starts with the config.

@@ -17,6 +17,9 @@ use super::{GROUP, ITEMS, NEW_ORDERS_PER_TRANSACTION, ROWS_PER_WAREHOUSE, TABLES
 
 const WORKLOAD_KEYS: [&str; 5] = ["benchmark", "driver", "transport", "settle_seconds_max", "steps"];
 const TEST_KEYS: [&str; 1] = ["rate_mei_percent"];
+/// The first release that has what the procedures use, and the first with partitions by hash.
+const FIRST_POSTGRES: u32 = 90_600;
+const FIRST_HASH_PARTITIONS: u32 = 110_000;
 /// Keys of `[workload]` that other benchmarks have, with remedies.
 const NOT_HERE: [(&str, &str); 7] = [
     ("tables", "Remove it: the benchmark has nine tables."),
@@ -309,14 +312,19 @@ impl Workplan for TprocCPlan {
 
     fn check(&self, top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
         hammerdb::check(&self.options, top, problems, plan);
-        let is_old = |arm: &&Arm| match &arm.build.source {
-            BuildSource::Version(version) if arm.build.dbms == Dbms::Postgres => version
-                .split('.')
-                .next()
-                .and_then(|major| major.parse::<u32>().ok())
-                .is_some_and(|major| major < 11),
+        let is_before = |arm: &Arm, first: u32| match &arm.build.source {
+            BuildSource::Version(version) if arm.build.dbms == Dbms::Postgres => {
+                let known = Dbms::Postgres.version_num(version);
+                known > 0 && known < first
+            }
             _ => false,
         };
+        for arm in plan.arms.iter().filter(|arm| !arm.control && is_before(arm, FIRST_POSTGRES)) {
+            let what = format!("arm \"{}\": TPROC-C needs Postgres 9.6 or later", arm.name);
+            let at = top.table("workload", "[workload]").map_or(0..0, |section| section.key_at("benchmark"));
+            problems.error(&at, "[workload] benchmark", what, "Remove the arm.");
+        }
+        let is_old = |arm: &&Arm| is_before(arm, FIRST_HASH_PARTITIONS);
         let partitioned = self.options.warehouses.iter().any(|count| self.options.partitions_of(*count) > 1);
         if let (true, Some(arm)) = (partitioned, plan.arms.iter().find(is_old)) {
             let section = top.table("tproc-c", "[tproc-c]");

@@ -123,9 +123,8 @@ fn freeze_and_checkpoint(
 /// Runs ANALYZE on all tables, each with a sample of all its rows if the server and its memory allow. Returns
 /// false if `look` ended it early.
 fn analyze(server: &Settling<'_>, look: &mut Look<'_>) -> std::result::Result<bool, rqps_wire::Error> {
-    let rows =
-        (server.debt.rows_total / server.debt.tables.len().max(1) as u64).min(server.debt.sample_rows_max);
-    let work = |connection: &mut Connection, table: &str| analyze_table(connection, table, rows);
+    let rows_max = server.debt.sample_rows_max;
+    let work = |connection: &mut Connection, table: &str| analyze_table(connection, table, rows_max);
     for chunk in server.debt.tables.chunks(PARALLEL_ANALYZE_MAX) {
         if !with_access(server.endpoint, |access| for_each_named(access, (chunk, "analyze"), work, look))? {
             return Ok(false);
@@ -139,15 +138,19 @@ fn analyze(server: &Settling<'_>, look: &mut Look<'_>) -> std::result::Result<bo
 fn analyze_table(
     connection: &mut Connection,
     table: &str,
-    rows: u64,
+    rows_max: u64,
 ) -> std::result::Result<(), rqps_wire::Error> {
     let found = connection.query(&format!(
-        "SELECT quote_ident(attname), coalesce(attstattarget, -1) FROM pg_attribute \
+        "SELECT quote_ident(attname), coalesce(attstattarget, -1), reltuples::bigint FROM pg_attribute \
+         JOIN pg_class ON pg_class.oid = attrelid \
          WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum DESC LIMIT 1"
     ))?;
-    let target = rows.div_ceil(ROWS_PER_TARGET).min(TARGET_MAX);
-    let column = found.rows.first().and_then(|row| Some((row.first()?.clone()?, row.get(1)?.clone()?)));
-    let Some((column, before)) = column.filter(|_| target > TARGET_DEFAULT) else {
+    let column = found.rows.first().and_then(|row| {
+        let rows: u64 = row.get(2)?.clone()?.parse().ok()?;
+        let target = rows.min(rows_max).div_ceil(ROWS_PER_TARGET).min(TARGET_MAX);
+        (target > TARGET_DEFAULT).then_some((row.first()?.clone()?, row.get(1)?.clone()?, target))
+    });
+    let Some((column, before, target)) = column else {
         return connection.simple(&format!("ANALYZE {table}")).map(|_| ());
     };
     let alter = |target: &str| format!("ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS {target}");

@@ -1,5 +1,7 @@
 //! What must hold after a load and after every step: the consistency conditions, and no acknowledged order lost.
 
+use crate::arm::ActiveArm;
+use crate::error::{Error, Result};
 use crate::system::{Admin, SessionResult};
 use rqps_workloads::tproc_c::Cell;
 use rqps_workloads::tproc_c::consistency::{CHECKS, NEXT_ORDERS_SQL, checked_warehouses};
@@ -8,6 +10,16 @@ use rqps_workloads::tproc_c::consistency::{CHECKS, NEXT_ORDERS_SQL, checked_ware
 pub(super) fn next_orders(admin: &mut dyn Admin) -> SessionResult<u64> {
     let found = admin.query(NEXT_ORDERS_SQL)?;
     Ok(found.value().and_then(|sum| sum.parse().ok()).unwrap_or(0))
+}
+
+/// Checks all conditions on an arm's tables.
+pub(super) fn check(arm: &ActiveArm, cell: Cell) -> Result<()> {
+    let checking = "checking the load";
+    let mut admin = arm.admin(checking)?;
+    match violations(&mut *admin, cell, true).map_err(Error::session(&arm.name, checking))? {
+        Some(why) => Err(Error::WrongLoad { arm: arm.name.clone(), why }),
+        None => Ok(()),
+    }
 }
 
 /// The violated conditions, as a sentence; `None` if all hold. Without `all`, reads keys only.

@@ -1,7 +1,7 @@
 //! Driver of TPROC-C with the installed HammerDB: its own schema, script and virtual users.
 
-use super::checks::violations;
-use super::{LOADING, cell_of, routines_of};
+use super::checks::{check, violations};
+use super::{cell_of, routines_of};
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
 use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
@@ -85,11 +85,7 @@ impl Driver for HammerDb {
             hammerdb::Error::Cancelled => Error::Interrupted,
             source => Error::HammerDbBuild { arm: arm.name.clone(), source },
         })?;
-        let mut admin = arm.admin(LOADING)?;
-        let checking = "checking the load";
-        if let Some(why) = violations(&mut *admin, cell, true).map_err(Error::session(&arm.name, checking))? {
-            return Err(Error::WrongLoad { arm: arm.name.clone(), why });
-        }
+        self.check_load(plan, test, arm)?;
         let load = Load {
             tables: plan.work.tables(),
             // About: how many lines an order has is drawn.
@@ -99,6 +95,10 @@ impl Driver for HammerDb {
         };
         let rate = f64::from(cell.warehouses) / ((rows + rest).as_secs_f64() / 60.0);
         Ok(Loaded { load, summary: format!("{rate:.1} warehouses a minute, with indexes") })
+    }
+
+    fn check_load(&self, plan: &Plan, test: &str, arm: &ActiveArm) -> Result<()> {
+        check(arm, cell_of(self, plan, test)?.1)
     }
 
     fn prepare<'a>(

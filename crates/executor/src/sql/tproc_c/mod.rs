@@ -5,7 +5,7 @@ mod checks;
 mod durable_tests;
 mod hammerdb;
 
-use self::checks::{next_orders, violations};
+use self::checks::{check, next_orders, violations};
 use super::adapter::{Adapter, LoadTick};
 use super::clients::flush;
 use super::microbenchmarks::run;
@@ -70,10 +70,7 @@ impl Driver for VirtualUsers {
         else {
             return Err(Error::Interrupted);
         };
-        let checking = "checking the load";
-        if let Some(why) = violations(&mut *admin, cell, true).map_err(Error::session(&arm.name, checking))? {
-            return Err(Error::WrongLoad { arm: arm.name.clone(), why });
-        }
+        self.check_load(plan, test, arm)?;
         let load = Load {
             tables: plan.work.tables(),
             rows,
@@ -83,6 +80,10 @@ impl Driver for VirtualUsers {
         let minutes = (load.load_us + load.index_us) as f64 / 60e6;
         let rate = f64::from(cell.warehouses) / minutes;
         Ok(Loaded { load, summary: format!("{rate:.1} warehouses a minute, with indexes") })
+    }
+
+    fn check_load(&self, plan: &Plan, test: &str, arm: &ActiveArm) -> Result<()> {
+        check(arm, cell_of(self, plan, test)?.1)
     }
 
     fn prepare<'a>(

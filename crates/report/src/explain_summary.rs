@@ -1,0 +1,80 @@
+//! What an explanation begins with: how many tests changed, and how often each cause is the first.
+
+use rqps_explain::{Explanation, Word};
+use rqps_model::counted;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// The first findings on what changed.
+pub(crate) struct Summary {
+    tests: usize,
+    arms: usize,
+    changes: usize,
+    /// The most frequent first.
+    causes: Vec<(First, usize)>,
+}
+
+/// Word and cause of a first finding; None if there is none.
+type First = Option<(Word, Option<&'static str>)>;
+
+impl Summary {
+    /// Of the tests that changed.
+    pub fn of(found: &[Explanation]) -> Self {
+        // What is not comparable is not known to have changed.
+        let is_comparable =
+            |one: &&Explanation| one.findings.iter().all(|found| found.word != Word::NotComparable);
+        let searched: Vec<&Explanation> =
+            found.iter().filter(|one| one.searched && !one.may_be_chance).filter(is_comparable).collect();
+        let mut causes: Vec<(First, usize)> = Vec::new();
+        for one in &searched {
+            let first = one.findings.first().map(|first| match first.word {
+                word @ (Word::NotExplained | Word::OnlyDifference) => (word, None),
+                word => (word, Some(first.cause.key())),
+            });
+            match causes.iter_mut().find(|(known, _)| *known == first) {
+                Some((_, count)) => *count += 1,
+                None => causes.push((first, 1)),
+            }
+        }
+        causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let tests: BTreeSet<&str> = searched.iter().map(|one| one.test.as_str()).collect();
+        let arms: BTreeSet<usize> = searched.iter().map(|one| one.arm).collect();
+        Self { tests: tests.len(), arms: arms.len(), changes: searched.len(), causes }
+    }
+
+    /// `9 tests changed. First cause: less work (blocks-touched) in 5, …`; of several arms `9 tests changed, 14 changes
+    /// on 3 arms. First cause: …`. None for one change.
+    pub fn text(&self) -> Option<String> {
+        let name = |first: &First| match first {
+            Some((word, Some(cause))) => format!("{word} ({cause})"),
+            Some((word, None)) => word.to_string(),
+            None => "no cause found".to_owned(),
+        };
+        let causes: Vec<String> =
+            self.causes.iter().map(|(first, count)| format!("{} in {count}", name(first))).collect();
+        let on_arms = match self.arms > 1 {
+            true => format!(", {} on {} arms", counted(self.changes, "change"), self.arms),
+            false => String::new(),
+        };
+        (self.changes > 1).then(|| {
+            format!("{} changed{on_arms}. First cause: {}.", counted(self.tests, "test"), causes.join(", "))
+        })
+    }
+
+    pub fn json(&self) -> Value {
+        let cause = |(first, count): &(First, usize)| {
+            json!({
+                "word": first.map(|(word, _)| word.key()),
+                "cause": first.and_then(|(_, cause)| cause),
+                "changes": count,
+            })
+        };
+        json!({
+            "tests_changed": self.tests,
+            "arms": self.arms,
+            "changes": self.changes,
+            "first_causes": self.causes.iter().map(cause).collect::<Vec<_>>(),
+            "text": self.text(),
+        })
+    }
+}
