@@ -278,6 +278,10 @@ const POSTGRES: std::ops::RangeInclusive<u32> = 10..=30;
 /// versions from other numbers.
 pub fn version_in_name(raw: &str, dbms: Dbms) -> Option<String> {
     let name = raw.to_lowercase();
+    // `pg164`, of files that are no directory of an arm
+    if let Some(known) = ArmName::parse(&name).filter(|known| known.dbms == dbms) {
+        return Some(known.version);
+    }
     let digits_at = name.find(|c: char| c.is_ascii_digit())?;
     let (prefix, rest) = name.split_at(digits_at);
     let prefix = prefix.trim_end_matches(|c: char| " -_.".contains(c));
@@ -347,6 +351,7 @@ mod tests {
             ("pg16-hugepages", Dbms::Postgres, Some("16")),
             ("pg18beta1", Dbms::Postgres, Some("18beta1")),
             ("pg96", Dbms::Postgres, Some("9.6")),
+            ("pg164", Dbms::Postgres, Some("16.4")),
             ("mysql84", Dbms::Mysql, Some("8.4")),
             ("mysql8", Dbms::Mysql, Some("8")),
             ("mariadb1011", Dbms::Mariadb, Some("10.11")),

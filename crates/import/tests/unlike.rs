@@ -379,6 +379,8 @@ fn a_server_of_another_version_than_its_arm_is_named() {
     assert!(archive.len() == 1 && archive[0].starts_with("postgres-17.2.x1: "), "{archive:?}");
     // Numbers of patches.
     assert_eq!(doubts(&[("v10/r-1.txt", "17.2"), ("v11/r-1.txt", "17.2")]), [""; 0]);
+    let of_files = doubts(&[("pg164-1.txt", "17.2"), ("pg172-1.txt", "17.2")]);
+    assert!(of_files.len() == 1 && of_files[0].starts_with("pg164: "), "{of_files:?}");
     for name in ["16.4", "pg16.4", "pg16", "v16", "PG16", "REL_16_STABLE", "16"] {
         let found = doubts(&[(&format!("{name}/r-1.txt"), "17.2"), ("pg17/r-1.txt", "17.2")]);
         assert!(found.len() == 1 && found[0].starts_with(&format!("{name}: ")), "{name}: {found:?}");
