@@ -7,6 +7,7 @@ use rqps_model::{Dbms, nearest};
 
 use crate::error::{Error, Result};
 use crate::names::ArmName;
+use crate::path_classes::words;
 
 /// `PATTERN=dbms:version[:config]`: says what arms are whose names don't tell, or tell wrongly.
 #[derive(Debug, Clone)]
@@ -196,14 +197,66 @@ fn variant(arm: &ImportedArm) -> Option<String> {
     Some(format!("{}-{version}{config}", dbms.name()))
 }
 
-/// Words that name what is compared.
-const WORDS: [&str; 8] = ["base", "head", "old", "new", "before", "after", "master", "patch"];
+/// Words that name what others are compared with, the plainest first.
+const OF_BASE: [&str; 18] = [
+    "base",
+    "old",
+    "before",
+    "baseline",
+    "unpatched",
+    "vanilla",
+    "stock",
+    "original",
+    "orig",
+    "reference",
+    "ref",
+    "control",
+    "master",
+    "main",
+    "trunk",
+    "without",
+    "off",
+    "pre",
+];
+/// Words that name what is compared with them.
+const WORDS: [&str; 4] = ["head", "new", "after", "patch"];
+
+/// The arm that tells that it is base, by its whole name or a word in it, and whether no other arm tells the same.
+pub fn named_base(arms: &[ImportedArm]) -> Option<(usize, bool)> {
+    let is = |name: &str, word: &str| name.eq_ignore_ascii_case(word);
+    let whole = |word: &str| arms.iter().position(|arm| is(&arm.name, word) || is(&arm.raw, word));
+    let has = |arm: &ImportedArm, word: &str| words(&arm.raw).into_iter().any(|own| is(own, word));
+    let within = |word: &str| {
+        let mut fitting = (0..arms.len()).filter(|arm| has(&arms[*arm], word));
+        let (first, others) = (fitting.next()?, fitting.count());
+        (others + 1 < arms.len()).then_some((first, others == 0))
+    };
+    // `HEAD~1` of `HEAD`
+    let is_parent = |arm: &ImportedArm| {
+        let commit = arm.raw.split_once(['~', '^']).map(|(commit, _)| commit);
+        commit.is_some_and(|commit| arms.iter().any(|arm| arm.raw == commit))
+    };
+    let parent = || arms.iter().position(is_parent);
+    let whole = OF_BASE.iter().find_map(|word| whole(word));
+    let sure = |arm| (arm, true);
+    whole.or_else(parent).map(sure).or_else(|| OF_BASE.iter().find_map(|word| within(word)))
+}
+
+/// Whether arms are of several versions of one DBMS.
+pub fn are_versions(arms: &[ImportedArm]) -> bool {
+    let is_one = |arm: &ImportedArm| {
+        let identity = &arm.identity;
+        !identity.dbms.is_empty() && identity.dbms == arms[0].identity.dbms && !identity.version.is_empty()
+    };
+    arms.iter().all(is_one) && arms.iter().any(|arm| arm.identity.version != arms[0].identity.version)
+}
 
 /// Whether a directory's name is one of an arm, whatever is in it.
 pub fn names_arm(name: &str) -> bool {
     let is_version = || version_of_release(name) != Identity::default();
     let is_number = || name.contains('.') && name.split('.').all(|part| part.parse::<u32>().is_ok());
-    ArmName::parse(name).is_some() || WORDS.contains(&name) || is_version() || is_number()
+    let is_word = || WORDS.contains(&name) || OF_BASE.contains(&name);
+    ArmName::parse(name).is_some() || is_word() || is_version() || is_number()
 }
 
 /// `postgres-18.1` and `mysql 8.4` tell DBMS and version, too; what follows is the config.
@@ -215,6 +268,59 @@ fn version_of_release(raw: &str) -> Identity {
     let Some((dbms, text)) = told else { return Identity::default() };
     let (version, config) = version_and_config(text);
     Identity { dbms: dbms.name().to_owned(), version, config }
+}
+
+/// Releases of Postgres that have one number, as far as a bare number may mean one.
+const POSTGRES: std::ops::RangeInclusive<u32> = 10..=30;
+
+/// The version at the beginning of a name that tells no DBMS, or in a form that `ArmName` leaves out: 16.4 of `16.4`,
+/// `pg16.4` and `REL_16_4`, 16 of `v16`, `PG16` and `REL_16_STABLE`. Who knows that files are of `dbms` can tell
+/// versions from other numbers.
+pub fn version_in_name(raw: &str, dbms: Dbms) -> Option<String> {
+    let name = raw.to_lowercase();
+    // `pg164`, of files that are no directory of an arm
+    if let Some(known) = ArmName::parse(&name).filter(|known| known.dbms == dbms) {
+        return Some(known.version);
+    }
+    let digits_at = name.find(|c: char| c.is_ascii_digit())?;
+    let (prefix, rest) = name.split_at(digits_at);
+    let prefix = prefix.trim_end_matches(|c: char| " -_.".contains(c));
+    let own: &[&str] = match dbms {
+        Dbms::Postgres => &["pg", "postgres", "postgresql"],
+        Dbms::Mysql => &["my", "mysql"],
+        Dbms::Mariadb => &["ma", "maria", "mariadb"],
+        _ => return None,
+    };
+    let is_release = prefix == "rel";
+    let is_named = own.contains(&prefix) || is_release && dbms == Dbms::Postgres;
+    if !is_named && !["", "v"].contains(&prefix) {
+        return None;
+    }
+    // `rel_16_4`
+    let rest = if is_release { rest.replace('_', ".") } else { rest.to_owned() };
+    let (version, after) = version_and_config(&rest);
+    // `16k`, `4-1.txt`'s words
+    let ends = after.is_empty() || !rest[version.len()..].starts_with(char::is_alphanumeric);
+    let parts: Vec<&str> = version.split('.').collect();
+    let [major] = parts[..] else { return ends.then_some(version) };
+    // `18beta1`
+    let stage = major.find(|c: char| !c.is_ascii_digit()).unwrap_or(major.len());
+    let number: u32 = major[..stage].parse().ok().filter(|_| ends)?;
+    let split = |at: usize| Some(format!("{}.{}", major.get(..at)?, major.get(at..)?));
+    match (dbms, stage) {
+        (Dbms::Postgres, _) if POSTGRES.contains(&number) => Some(version),
+        (Dbms::Postgres, 2) if is_named && major.starts_with('9') => split(1),
+        (Dbms::Mysql, 2) if is_named => split(1),
+        (Dbms::Mariadb, 3 | 4) if is_named => split(2),
+        (Dbms::Mysql | Dbms::Mariadb, _) if is_named && (5..=13).contains(&number) => Some(version),
+        _ => None,
+    }
+}
+
+/// Whether a name is a bare number, such as `16` or `v16`, which may be that of a patch or of clients.
+pub fn is_bare_number(raw: &str) -> bool {
+    let number = raw.trim_start_matches(['v', 'V']);
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -229,6 +335,36 @@ mod tests {
         assert!(numbers.is_sorted(), "{numbers:?}");
         assert_eq!(version_numbers("10.11.6-MariaDB"), Some(vec![10, 11, 6]));
         assert_eq!(version_numbers("head"), None);
+    }
+
+    #[test]
+    fn names_tell_versions_without_a_dbms() {
+        for (raw, dbms, version) in [
+            ("16.4", Dbms::Postgres, Some("16.4")),
+            ("pg16.4", Dbms::Postgres, Some("16.4")),
+            ("pg16", Dbms::Postgres, Some("16")),
+            ("PG16", Dbms::Postgres, Some("16")),
+            ("v16", Dbms::Postgres, Some("16")),
+            ("16", Dbms::Postgres, Some("16")),
+            ("REL_16_STABLE", Dbms::Postgres, Some("16")),
+            ("REL_16_4", Dbms::Postgres, Some("16.4")),
+            ("pg16-hugepages", Dbms::Postgres, Some("16")),
+            ("pg18beta1", Dbms::Postgres, Some("18beta1")),
+            ("pg96", Dbms::Postgres, Some("9.6")),
+            ("pg164", Dbms::Postgres, Some("16.4")),
+            ("mysql84", Dbms::Mysql, Some("8.4")),
+            ("mysql8", Dbms::Mysql, Some("8")),
+            ("mariadb1011", Dbms::Mariadb, Some("10.11")),
+            ("mysql84", Dbms::Postgres, None),
+            ("v2", Dbms::Postgres, None),
+            ("64", Dbms::Postgres, None),
+            ("16k", Dbms::Postgres, None),
+            ("8", Dbms::Mysql, None),
+            ("c16", Dbms::Postgres, None),
+            ("host16", Dbms::Postgres, None),
+        ] {
+            assert_eq!(version_in_name(raw, dbms).as_deref(), version, "{raw}");
+        }
     }
 
     #[test]

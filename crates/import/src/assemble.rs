@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rqps_model::{Group, Unit, clipped, natural};
 
-use crate::arms::{ArmRule, ImportedArm};
+use crate::arms::{ArmRule, ImportedArm, are_versions, named_base};
 use crate::error::{BelongsNowhere, Error, Place, Result};
 use crate::formats::ibench;
 use crate::gather::{Disagreement, Gathered, has_several_arms};
@@ -27,29 +27,8 @@ const NAMES_CHARS_MAX: usize = 200;
 
 /// The arm of this name is base, unless another one is chosen.
 const BASE: &str = "base";
-/// Directories that hold what others are compared with, the first of them that there is.
-const SURE: [&str; 3] = [BASE, "old", "before"];
-/// Words in the names of such directories and files.
-const OF_BASE: [&str; 18] = [
-    BASE,
-    "old",
-    "before",
-    "baseline",
-    "master",
-    "main",
-    "trunk",
-    "orig",
-    "original",
-    "vanilla",
-    "unpatched",
-    "stock",
-    "reference",
-    "ref",
-    "control",
-    "pre",
-    "without",
-    "off",
-];
+/// Of directories, so are these, whatever their versions.
+const OLD: [&str; 2] = ["old", "before"];
 
 /// What the user decides.
 #[derive(Debug, Default)]
@@ -460,11 +439,15 @@ fn base(arms: &[ImportedArm], name: Option<&str>) -> Result<(usize, BaseAs)> {
         None => {
             // Who names arms gives base first, or by its name.
             let are_named = arms.iter().any(|arm| arm.is_given || arm.is_told);
-            let known = if are_named { &SURE[..1] } else { &SURE[..] };
-            let base = known.iter().find_map(|name| named(name));
-            // Versions tell more than other words.
-            let base = base.or_else(|| the_one_of_base(arms).filter(|_| !are_named && !have_versions(arms)));
-            Ok(base.map_or((0, BaseAs::First), |arm| (arm, BaseAs::Named)))
+            let known = [BASE].into_iter().chain(OLD.into_iter().filter(|_| !are_named));
+            let is_ordered = are_named || are_versions(arms);
+            let words = || named_base(arms).filter(|_| !is_ordered);
+            Ok(match (known.into_iter().find_map(named), words()) {
+                (Some(arm), _) | (None, Some((arm, true))) => (arm, BaseAs::Named),
+                (None, Some((arm, false))) => (arm, BaseAs::Guessed),
+                (None, None) if is_ordered => (0, BaseAs::First),
+                (None, None) => (0, BaseAs::Guessed),
+            })
         }
         Some((_, Some(arm))) => Ok((arm, BaseAs::Chosen)),
         Some((name, None)) => Err(Error::UnknownArm {
@@ -472,19 +455,4 @@ fn base(arms: &[ImportedArm], name: Option<&str>) -> Result<(usize, BaseAs)> {
             known: arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>().join(", "),
         }),
     }
-}
-
-fn have_versions(arms: &[ImportedArm]) -> bool {
-    let versions = arms.iter().map(|arm| &arm.identity.version).filter(|version| !version.is_empty());
-    versions.collect::<BTreeSet<_>>().len() > 1
-}
-
-/// The only arm with a word of a base in its name, such as `results-old`; or of a commit before others, `HEAD~1`.
-fn the_one_of_base(arms: &[ImportedArm]) -> Option<usize> {
-    let is_of_base = |arm: &ImportedArm| {
-        let words = arm.raw.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-        arm.raw.contains('~') || words.into_iter().any(|word| OF_BASE.contains(&&*word))
-    };
-    let mut found = arms.iter().enumerate().filter(|(_, arm)| is_of_base(arm)).map(|(at, _)| at);
-    found.next().filter(|_| found.next().is_none())
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use rqps_model::Dbms;
 use rqps_store::Source;
 
-use crate::arms::{ArmRule, Arms, version_numbers};
+use crate::arms::{ArmRule, Arms, is_bare_number, version_in_name, version_numbers};
 use crate::error::{Error, Result};
 use crate::formats::{Format, rates_table, sysbench};
 use crate::layout::Layout;
@@ -126,6 +127,7 @@ impl Gathered {
     /// Returns the arms whose files tell something else than their names, with these files, and what.
     pub fn identify(arms: &mut Arms, found: &[Found], sources: &[Source]) -> Vec<Disagreement> {
         let mut disagreements = Vec::new();
+        let names: Vec<String> = arms.all.iter().map(|arm| arm.raw.clone()).collect();
         for (index, arm) in arms.all.iter_mut().enumerate() {
             let of_arm = || found.iter().filter(|one| one.arm == index);
             let telling = || of_arm().filter(|one| one.measurement.dbms.is_some());
@@ -158,8 +160,16 @@ impl Gathered {
                 continue;
             }
             let is_of_other = |one: &&Found| {
-                let told = one.measurement.version.as_deref();
-                told.is_some_and(|told| are_other_versions(told, &identity.version))
+                let Some(told) = one.measurement.version.as_deref() else { return false };
+                let dbms =
+                    Dbms::ALL.into_iter().find(|dbms| one.measurement.dbms.as_deref() == Some(dbms.name()));
+                let is_open = identity.version.is_empty();
+                let version = |raw: &String| version_in_name(raw, dbms?);
+                let is_told = |raw: &String| version(raw).is_some_and(|own| !are_other_versions(told, &own));
+                // A bare number is a version if that of another arm is the server's: `16` beside `17`.
+                let is_version = !is_bare_number(&raw) || names.iter().any(is_told);
+                let of_name = version(&raw).filter(|_| is_open && is_version);
+                are_other_versions(told, of_name.as_ref().unwrap_or(&identity.version))
             };
             let of_other: Vec<&Found> = telling().filter(is_of_other).collect();
             if let Some(first) = of_other.first() {

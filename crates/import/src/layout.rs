@@ -13,7 +13,7 @@ use crate::loaded::Loaded;
 use crate::mix::Mix;
 use crate::names::TestName;
 use crate::path_classes::is_repeat_label;
-use crate::paths::test_of_path;
+use crate::paths::{stem, test_of_path};
 
 /// What directories tell of a file.
 #[derive(Debug, Clone, Default)]
@@ -170,7 +170,24 @@ fn are_told(all: &[Seen], level: usize) -> bool {
         let is_name = |name: &Option<String>| name.as_deref().is_some_and(|name| !is_repeat_label(name));
         of_name.len() > 1 && of_name.iter().all(|(name, own)| is_name(name) && *own == tests)
     };
-    is_one_by_one && (0..LEVELS).any(|other| other != level && have_all(other))
+    is_one_by_one
+        && (are_beside_arms(all, level) || (0..LEVELS).any(|other| other != level && have_all(other)))
+}
+
+/// Whether the directories of files are no arms, and each has files of the same names, which are the arms then:
+/// `ro/master-1`, `ro/patched-1`, `rw/master-1`, `rw/patched-1`.
+fn are_beside_arms(all: &[Seen], level: usize) -> bool {
+    let mut of_name: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for one in all {
+        let (0, None, Some(name)) = (level, one.arm, one.above.first()) else { return false };
+        let stem = stem(one.path);
+        let word = stem.trim_end_matches(|c: char| c.is_ascii_digit() || "-_. ".contains(c));
+        of_name.entry(name).or_default().insert(word.to_owned());
+    }
+    let is_word = |name: &str| !(is_repeat_label(name) || names_arm(name));
+    let first = of_name.values().next();
+    first.is_some_and(|first| first.len() > 1 && of_name.values().all(|words| words == first))
+        && of_name.keys().all(|name| is_word(name))
 }
 
 /// Whether the directories of a level are tests: each has files of one kind of test, and they are of several kinds, are

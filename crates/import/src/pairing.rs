@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rqps_model::clipped;
 
 use crate::error::{Error, Result};
-use crate::path_classes::numbers;
+use crate::path_classes::{numbers, numbers_of_repeats};
 use crate::placed::{Assembled, Findings};
 
 /// A larger number in a name is a time or a process: the repeat is numbered by its place.
@@ -54,6 +54,9 @@ pub fn pair(assembled: &mut Assembled, paths: &[PathBuf], are_given: bool) -> Re
         for (arm, mut places) in of_arm {
             places.sort_by_key(|at| assembled.results[*at].repeat);
             arms.insert(arm, repeats(assembled, &places, paths, are_given));
+        }
+        if !are_given {
+            take_told(&mut arms, assembled, paths);
         }
         if are_given {
             expect_common(assembled, step, &arms)?;
@@ -163,16 +166,50 @@ fn repeats(assembled: &Assembled, places: &[usize], paths: &[PathBuf], are_given
     };
     let mut repeats: Vec<Repeat> = places.iter().map(repeat).collect();
     if !are_told {
-        let own = |one: &Repeat| match &key(one, &varying(&[&repeats]))[..] {
-            [number] => number.parse().ok().filter(|number| *number <= NUMBER_MAX),
-            _ => None,
-        };
-        let numbers: Vec<Option<u32>> = repeats.iter().map(own).collect();
-        for (one, number) in repeats.iter_mut().zip(numbers) {
-            one.own = number;
-        }
+        number(&mut repeats);
     }
     repeats
+}
+
+/// Takes the only number in which repeats differ for their own.
+fn number(repeats: &mut [Repeat]) {
+    let own = |one: &Repeat| match &key(one, &varying(&[repeats]))[..] {
+        [number] => number.parse().ok().filter(|number| *number <= NUMBER_MAX),
+        _ => None,
+    };
+    let numbers: Vec<Option<u32>> = repeats.iter().map(own).collect();
+    for (one, number) in repeats.iter_mut().zip(numbers) {
+        one.own = number;
+    }
+}
+
+/// Of arms whose names have numbers after words for repeats, takes these alone, if no arm has one twice: in
+/// `run3-patch1` and `run3-base` only the first number is the repeat's.
+fn take_told(arms: &mut BTreeMap<usize, Vec<Repeat>>, assembled: &Assembled, paths: &[PathBuf]) {
+    let told = |repeats: &Vec<Repeat>| -> Vec<Vec<String>> {
+        let path = |one: &Repeat| &paths[assembled.results[one.at].source];
+        // Where a file tells its repeat, or has several, its name does not.
+        let is_named =
+            |one: &Repeat| !one.numbers.is_empty() && assembled.results[one.at].measurement.repeat.is_none();
+        let all = repeats.iter().filter(|one| is_named(one)).map(|one| numbers_of_repeats(path(one)));
+        let all: Vec<Vec<String>> = all.filter(|told| !told.is_empty()).collect();
+        if all.len() == repeats.len() { all } else { Vec::new() }
+    };
+    let told: BTreeMap<usize, Vec<Vec<String>>> =
+        arms.iter().map(|(arm, repeats)| (*arm, told(repeats))).collect();
+    let is_distinct = |all: &Vec<Vec<String>>| all.iter().collect::<BTreeSet<_>>().len() == all.len();
+    if !(told.values().all(is_distinct) && told.values().any(|all| all.len() > 1)) {
+        return;
+    }
+    for (arm, repeats) in arms {
+        if told[arm].is_empty() {
+            continue;
+        }
+        for (one, told) in repeats.iter_mut().zip(&told[arm]) {
+            one.numbers.clone_from(told);
+        }
+        number(repeats);
+    }
 }
 
 /// The places of numbers, counted from the end of a path, in which the repeats of an arm differ, and that all paths

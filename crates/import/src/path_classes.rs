@@ -30,8 +30,8 @@ enum Piece {
         /// Whether it counts repeats wherever it stands: at the end of the file's name, as long as a time, or after a
         /// word for repeats.
         is_free: bool,
-        /// Whether it stands after a word for repeats.
-        is_named: bool,
+        /// Whether it follows a word for repeats.
+        is_told: bool,
         place: Place,
     },
 }
@@ -78,6 +78,7 @@ pub fn classes(paths: &[&Path], all: &[&Path]) -> Vec<String> {
         of_files.get(&(shape(&pieces[start..]), at - start)).is_some_and(counts)
     };
     let are_repeats = are_counted && have_names_in_common(paths);
+    let apart = apart(&of_all, shape);
     let mut classes = vec![String::new(); paths.len()];
     for members in of_shape.values() {
         // The numbers in the same place of all.
@@ -98,6 +99,9 @@ pub fn classes(paths: &[&Path], all: &[&Path]) -> Vec<String> {
                     {
                         classes[*member].push_str(digits);
                     }
+                    Piece::Number { digits, .. } if apart.contains(&(shape(&pieces[*member]), at)) => {
+                        classes[*member].push_str(digits);
+                    }
                     Piece::Number { is_free: true, .. } => {}
                     Piece::Number { place: Place::Directory, .. } if are_counted => {}
                     Piece::Number { place: Place::InFile, .. }
@@ -113,6 +117,61 @@ pub fn classes(paths: &[&Path], all: &[&Path]) -> Vec<String> {
         .iter()
         .map(|class| parts(class).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
         .collect()
+}
+
+/// Numbers of repeats, each with another number of the path.
+type Pairs<'a> = BTreeSet<(Vec<&'a str>, &'a str)>;
+
+/// Places of numbers that are no repeat's, since another number of the path is: 1 and 2 of `run1-patch1`,
+/// `run1-patch2`, `run2-patch1`, but not those of `run1/ro-1`, `run2/ro-2`.
+fn apart(all: &[Vec<Piece>], shape: impl Fn(&[Piece]) -> String) -> BTreeSet<(String, usize)> {
+    let mut of_place: BTreeMap<(String, usize), Pairs> = BTreeMap::new();
+    for pieces in all {
+        let repeat = told(pieces);
+        for (at, piece) in pieces.iter().enumerate() {
+            if let Piece::Number { digits, is_told: false, place: Place::InFile, .. } = piece
+                && digits.len() < LONG
+                && !repeat.is_empty()
+            {
+                of_place.entry((shape(pieces), at)).or_default().insert((repeat.clone(), digits));
+            }
+        }
+    }
+    let are_apart = |pairs: &Pairs| {
+        let repeats: BTreeSet<&Vec<&str>> = pairs.iter().map(|(repeat, _)| repeat).collect();
+        let values: BTreeSet<&str> = pairs.iter().map(|(_, value)| *value).collect();
+        // Numbers of processes differ within a repeat, too.
+        let may_be_processes = values.iter().any(|value| value.len() >= PROCESS);
+        repeats.len() > 1 && (values.len() < pairs.len() || !may_be_processes && repeats.len() < pairs.len())
+    };
+    of_place.into_iter().filter(|(_, pairs)| are_apart(pairs)).map(|(place, _)| place).collect()
+}
+
+/// The numbers after words for repeats.
+fn told(pieces: &[Piece]) -> Vec<&str> {
+    let number = |piece| match piece {
+        &Piece::Number { ref digits, is_told: true, .. } => Some(digits.as_str()),
+        _ => None,
+    };
+    pieces.iter().filter_map(number).collect()
+}
+
+/// The numbers of a path that follow words for repeats: 3 of `run3-patch1`.
+pub fn numbers_of_repeats(path: &Path) -> Vec<String> {
+    told(&pieces(path)).into_iter().map(plain).collect()
+}
+
+/// Whether a path tells its repeat elsewhere than at its end.
+pub fn tells_repeat_before(path: &Path) -> bool {
+    let pieces = pieces(path);
+    let is_number = |piece: &&Piece| matches!(piece, Piece::Number { .. });
+    let ends = matches!(pieces.iter().rfind(is_number), Some(Piece::Number { is_told: true, .. }));
+    !ends && !told(&pieces).is_empty()
+}
+
+/// `01` is 1.
+fn plain(digits: &str) -> String {
+    format!("{:0>1}", digits.trim_start_matches('0'))
 }
 
 /// Where the name of the file begins.
@@ -184,16 +243,6 @@ fn pieces(path: &Path) -> Vec<Piece> {
     if let Some(Piece::Number { is_free, .. }) = last {
         *is_free |= options.is_empty();
     }
-    // What is called the number of a run is that of the repeat, and no other number in the name is.
-    if pieces.iter().any(|piece| matches!(piece, Piece::Number { is_named: true, .. })) {
-        for piece in &mut pieces {
-            if let Piece::Number { digits, is_free, is_named: false, place: place @ Place::InFile } = piece
-                && digits.len() < LONG
-            {
-                (*is_free, *place) = (false, Place::Elsewhere);
-            }
-        }
-    }
     let is_of_repeat = |piece: &Piece| match piece {
         Piece::Number { digits, is_free, place, .. } => {
             *is_free && *place == Place::InFile && digits.len() < PROCESS
@@ -259,7 +308,7 @@ fn add(text: &str, place: Place, pieces: &mut Vec<Piece>) {
         if is_digit {
             let of_repeat = is_of_repeats(&word);
             let is_free = own.len() >= LONG || of_repeat;
-            pieces.push(Piece::Number { digits: own.to_owned(), is_free, is_named: of_repeat, place });
+            pieces.push(Piece::Number { digits: own.to_owned(), is_free, is_told: of_repeat, place });
         } else if is_separator(first) {
             pieces.push(Piece::Text(own.to_owned()));
         } else {
@@ -330,19 +379,8 @@ fn parts(text: &str) -> Vec<(&str, bool)> {
     all
 }
 
-/// The numbers and dates of a path in their order, as digits, without those of components of these names. Where the
-/// path says which number is that of a repeat, in a directory or after a word for repeats, only such numbers.
+/// The numbers and dates of a path in their order, as digits, without those of components of these names.
 pub fn numbers(path: &Path, but: [&str; 2]) -> Vec<String> {
-    let pieces = pieces(path);
-    if pieces.iter().any(|piece| matches!(piece, Piece::Number { is_named: true, .. })) {
-        let of_repeats = pieces.iter().filter_map(|piece| match piece {
-            Piece::Number { digits, is_named, place, .. } if *is_named || *place == Place::Directory => {
-                Some(digits)
-            }
-            _ => None,
-        });
-        return of_repeats.map(|digits| plain(digits)).collect();
-    }
     let directory = path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = stem(path);
     let components = directory.split('/').filter(|component| !but.contains(component)).chain([&*stem]);
@@ -356,11 +394,6 @@ pub fn numbers(path: &Path, but: [&str; 2]) -> Vec<String> {
     }
     all.retain(|digits| !digits.is_empty());
     all.iter().map(|digits| plain(digits)).collect()
-}
-
-/// `01` is 1.
-fn plain(digits: &str) -> String {
-    format!("{:0>1}", digits.trim_start_matches('0'))
 }
 
 /// What tells each class from the others, in directories and words of the file's name: `hetz` of `fio/o.ext4.hetz`.
@@ -446,6 +479,9 @@ mod tests {
             &["a/ro-1.txt", "a/ro-1.log.gz"],
             &["a/1/ro-1.txt", "a/1/ro-2.txt", "a/2/ro-1.txt"],
             &["a/1/ro1.txt", "a/2/ro2.txt"],
+            &["a/run1/ro1.txt", "a/run2/ro2.txt"],
+            &["a/run1-lg.3587", "a/run1-lg.3601", "a/run2-lg.3735"],
+            &["run7/ro-1.txt", "run7/ro-2.txt"],
             &["a/ro-1of3.txt", "a/ro-2of3.txt", "a/ro-3of3.txt"],
             &["a/1_of_5.log", "a/4_of_5.log"],
             &["a/tps_1_c8_j2.log", "a/tps_2_c8_j2.log"],
@@ -485,15 +521,26 @@ mod tests {
             (&["a/ro.txt", "a/ro-fast.txt"], &["ro", "ro-fast"]),
             (&["a-1/x/f.txt", "b-1/x/f.txt", "b-2/x/f.txt"], &["a-1", "b-1", "b-2"]),
             (&["a/14_c8.txt", "a/15_c8.txt"], &["14", "15"]),
-            (
-                &["a/run1-patch1.txt", "a/run2-patch1.txt", "a/run1-patch2.txt"],
-                &["patch1", "patch1", "patch2"],
-            ),
-            (
-                &["a/run1/patch1.txt", "a/run2/patch1.txt", "a/run1/patch2.txt"],
-                &["patch1", "patch1", "patch2"],
-            ),
             (&["a/pg1_c8.txt", "a/pg2_c8.txt"], &["pg1", "pg2"]),
+            (
+                &[
+                    "run1-base.txt",
+                    "run1-patch1.txt",
+                    "run1-patch2.txt",
+                    "run2-patch1.txt",
+                    "run2-patch2.txt",
+                ],
+                &["base", "patch1", "patch2", "patch1", "patch2"],
+            ),
+            // In turns.
+            (
+                &["run1-p1.txt", "run2-p2.txt", "run3-p1.txt", "run4-p2.txt", "run4-base.txt"],
+                &["p1", "p2", "p1", "p2", "base"],
+            ),
+            (
+                &["rep1/build1.txt", "rep1/build2.txt", "rep2/build1.txt", "rep2/build2.txt"],
+                &["build1", "build2", "build1", "build2"],
+            ),
         ] {
             assert_eq!(named(paths), expected, "{paths:?}");
         }

@@ -50,8 +50,10 @@ pub enum BaseAs {
     Chosen,
     /// It is named so.
     Named,
-    /// Of arms that are named, the one named first; else the oldest version, or the first in the files.
+    /// Of arms that are named, the one named first; else the oldest version.
     First,
+    /// Nothing tells it: it is the first in the files, or the first of several that are named so.
+    Guessed,
 }
 
 /// A step of the run.

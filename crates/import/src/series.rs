@@ -8,7 +8,7 @@ use rqps_model::clipped;
 use crate::formats::Format;
 use crate::loaded::Loaded;
 use crate::names::TestName;
-use crate::path_classes::without_dates;
+use crate::path_classes::{tells_repeat_before, without_dates};
 use crate::paths::stem;
 
 /// Formats whose files are named after a test and the number of a repeat.
@@ -64,10 +64,17 @@ pub fn of(loaded: &[Loaded]) -> (Vec<Option<u32>>, Vec<String>) {
                 "{names} were taken for tests of their own, not for repeats, since each number is twice the one before; if they are \
                  repeats, number them 1, 2, 3"
             ));
-        } else if has_gaps(&group.numbers) {
+        } else if has_gaps(&group.numbers)
+            // Then the number at the end is none of a repeat.
+            && !group.files.iter().any(|file| tells_repeat_before(loaded[*file].given.within()))
+        {
+            let missing = match (group.numbers.first(), has_holes(&group.numbers)) {
+                (Some(first), false) => format!("those before {first}"),
+                _ => "numbers between them".to_owned(),
+            };
             notes.push(format!(
-                "{names} were taken for repeats, though numbers between them are missing; if they are tests, give each a name that \
-                 ends in no number"
+                "{names} were taken for repeats, though {missing} are missing; if they are tests, give each a name that \
+                 ends in no number; if they are arms, give each as ARM=PATH"
             ));
         }
     }
@@ -97,10 +104,15 @@ fn is_doubling(numbers: &BTreeSet<u32>) -> bool {
         && numbers.array_windows().all(|[one, next]| 2 * one == *next)
 }
 
+/// Whether some numbers between the first and the last are missing.
+fn has_holes(numbers: &BTreeSet<u32>) -> bool {
+    numbers.iter().zip(numbers.iter().skip(1)).any(|(one, next)| one + 1 < *next)
+}
+
 /// Whether some numbers between the first and the last are missing, or those before the first.
 fn has_gaps(numbers: &BTreeSet<u32>) -> bool {
     let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { return false };
-    let is_whole = *first <= 1 && last - first + 1 == numbers.len() as u32;
+    let is_whole = *first <= 1 && !has_holes(numbers);
     numbers.len() > 1 && *last <= REPEATS_MAX && !is_whole
 }
 

@@ -340,6 +340,19 @@ fn the_oldest_version_is_base_unless_arms_are_named() {
     let (_dir, found) = folder(&[("head/1.txt", &same(400.0)), ("old/1.txt", &same(390.0))]);
     let found = found.unwrap();
     assert_eq!((&*found.arms[found.base].name, found.base_as), ("old", BaseAs::Named));
+    for (other, base, base_as) in [
+        ("hugepages-on", "hugepages-off", BaseAs::Named),
+        ("main-fix", "main", BaseAs::Named),
+        ("asan", "PATCHED", BaseAs::Guessed),
+        ("main-a", "main-b", BaseAs::Guessed),
+        ("Fix", "a.main", BaseAs::Named),
+    ] {
+        let one = (format!("{other}/1.txt"), same(400.0));
+        let (_dir, found) = folder(&[(&one.0, &one.1), (&format!("{base}/1.txt"), &same(390.0))]);
+        let found = found.unwrap();
+        assert_eq!(found.base_as, base_as, "{base}");
+        assert!(base_as == BaseAs::Guessed || found.arms[found.base].name == base, "{base}");
+    }
 }
 
 #[test]

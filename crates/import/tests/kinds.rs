@@ -77,6 +77,15 @@ fn directories_of_other_tests_and_clients_are_no_arms() {
 }
 
 /// Of pgbench, which tells its test and its clients itself.
+fn pgbench(script: &str, clients: usize, tps: usize) -> String {
+    format!(
+        "pgbench (16.3, server 16.3)\ntransaction type: <builtin: {script}>\nscaling factor: 10\nquery mode: simple\n\
+         number of clients: {clients}\nnumber of threads: 1\nduration: 10 s\n\
+         number of transactions actually processed: {tps}0\nlatency average = 2.000 ms\n\
+         tps = {tps}.000000 (without initial connection time)\n"
+    )
+}
+
 #[test]
 fn directories_of_tests_and_clients_of_pgbench_are_no_arms() {
     let dir = tempfile::tempdir().unwrap();
@@ -85,12 +94,7 @@ fn directories_of_tests_and_clients_of_pgbench_are_no_arms() {
             [("select only", 1), ("select only", 16), ("simple update", 1), ("simple update", 16)]
         {
             let tps = 1000 * clients + 10 * script.len() + at;
-            let text = format!(
-                "pgbench (16.3, server 16.3)\ntransaction type: <builtin: {script}>\nscaling factor: 10\nquery mode: simple\n\
-                 number of clients: {clients}\nnumber of threads: 1\nduration: 10 s\n\
-                 number of transactions actually processed: {tps}0\nlatency average = 2.000 ms\n\
-                 tps = {tps}.000000 (without initial connection time)\n"
-            );
+            let text = pgbench(script, clients, tps);
             let script = script.replace(' ', "");
             write(dir.path(), &format!("{arm}/{script}/c{clients}/run.log"), &text);
         }
@@ -101,6 +105,20 @@ fn directories_of_tests_and_clients_of_pgbench_are_no_arms() {
         tests.iter().flat_map(|test| [1, 16].map(|clients| format!("{test}_clients={clients}"))).collect();
     let tests = tests.iter().map(String::as_str).collect();
     assert_eq!(arms_and_tests(&assembled), (vec!["master", "patch"], tests, 1));
+    // Arms in the names of files.
+    let dir = tempfile::tempdir().unwrap();
+    for (at, arm) in (0..).zip(["patched_1", "master_1", "patched_2", "master_2"]) {
+        for (directory, script) in [("ro", "select only"), ("rw", "simple update")] {
+            write(
+                dir.path(),
+                &format!("{directory}/{arm}.log"),
+                &pgbench(script, 1, 1000 * script.len() + at),
+            );
+        }
+    }
+    let assembled = import(&[dir.path().display().to_string()]).unwrap();
+    let tests = vec!["select-only", "simple-update"];
+    assert_eq!(arms_and_tests(&assembled), (vec!["master", "patched"], tests, 2));
 }
 
 #[test]
@@ -134,14 +152,21 @@ fn numbers_that_double_are_tests_and_other_gaps_are_told() {
             let events = 1000 + 300 * number + place;
             write(dir.path(), &format!("{arm}/ro-{number}.txt"), &sysbench(events, READS, 4));
         }
+        for number in [3, 4] {
+            write(
+                dir.path(),
+                &format!("{arm}/w-{number}.txt"),
+                &sysbench(5000 + number + 10 * place, READS, 4),
+            );
+        }
         for number in [1, 2, 5] {
             let events = 1000 + 10 * number + place;
             write(dir.path(), &format!("{arm}/rw-r{number}.txt"), &sysbench(events, WRITES, 4));
         }
     }
     let assembled = import(&[dir.path().display().to_string()]).unwrap();
-    let tests = vec!["ro-1", "ro-2", "ro-4", "ro-8", "rw"];
-    assert_eq!(arms_and_tests(&assembled), (vec!["a", "b"], tests, 3));
+    let tests = vec!["ro-1", "ro-2", "ro-4", "ro-8", "rw", "w"];
+    assert_eq!(arms_and_tests(&assembled), (vec!["a", "b"], tests, 5));
     for date in [21, 23] {
         write(dir.path(), &format!("a/d_2026-11-{date}.txt"), &sysbench(2000 + date, READS, 4));
     }
@@ -149,7 +174,8 @@ fn numbers_that_double_are_tests_and_other_gaps_are_told() {
     assert!(!assembled.notes.iter().any(|(_, text)| text.contains("2026")), "{:?}", assembled.notes);
     for note in [
         "ro-1, ro-2, ro-4, ro-8 were taken for tests of their own",
-        "rw-r1, rw-r2, rw-r5 were taken for repeats, though",
+        "rw-r1, rw-r2, rw-r5 were taken for repeats, though numbers between them are missing",
+        "w-3, w-4 were taken for repeats, though those before 3 are missing",
     ] {
         assert!(assembled.notes.iter().any(|(_, text)| text.starts_with(note)), "{:?}", assembled.notes);
     }

@@ -72,6 +72,31 @@ fn files_of_other_names_are_arms() {
             &["base/v1/ro.txt", "base/v2/ro.txt", "head/v1/ro.txt"],
             &[("base", 1, 0), ("base", 2, 1), ("head", 1, 2)],
         ),
+        // The word says which number is the repeat's; they are paired by it.
+        (
+            &[
+                "run1-base.txt",
+                "run2-base.txt",
+                "run3-base.txt",
+                "run1-patch1.txt",
+                "run3-patch1.txt",
+                "run3-patch2.txt",
+                "run1-patch2.txt",
+            ],
+            &[
+                ("base", 1, 0),
+                ("base", 2, 1),
+                ("base", 3, 2),
+                ("patch1", 1, 3),
+                ("patch1", 3, 4),
+                ("patch2", 1, 6),
+                ("patch2", 3, 5),
+            ],
+        ),
+        (
+            &["run1/build1.txt", "run1/build2.txt", "run2/build1.txt", "run2/build2.txt"],
+            &[("build1", 1, 0), ("build1", 2, 2), ("build2", 1, 1), ("build2", 2, 3)],
+        ),
         // Both in each of two directories.
         (&["a/x.txt", "a/y.txt", "b/x.txt"], &[("a.x", 1, 0), ("a.y", 1, 1), ("b", 1, 2)]),
     ] {
@@ -352,6 +377,14 @@ fn a_server_of_another_version_than_its_arm_is_named() {
     assert!(found[0].contains("--arm 'postgres-17.2=postgres:15.3'"), "{found:?}");
     let archive = doubts(&[("x.pg153_o2.x1.pk1/r-1.txt", "15.3"), ("x.pg172_o2.x1.pk1/r-1.txt", "15.3")]);
     assert!(archive.len() == 1 && archive[0].starts_with("postgres-17.2.x1: "), "{archive:?}");
+    // Numbers of patches.
+    assert_eq!(doubts(&[("v10/r-1.txt", "17.2"), ("v11/r-1.txt", "17.2")]), [""; 0]);
+    let of_files = doubts(&[("pg164-1.txt", "17.2"), ("pg172-1.txt", "17.2")]);
+    assert!(of_files.len() == 1 && of_files[0].starts_with("pg164: "), "{of_files:?}");
+    for name in ["16.4", "pg16.4", "pg16", "v16", "PG16", "REL_16_STABLE", "16"] {
+        let found = doubts(&[(&format!("{name}/r-1.txt"), "17.2"), ("pg17/r-1.txt", "17.2")]);
+        assert!(found.len() == 1 && found[0].starts_with(&format!("{name}: ")), "{name}: {found:?}");
+    }
     for right in ["17.2", "17.2-beta"] {
         assert_eq!(doubts(&[("postgres-17/r-1.txt", right), ("postgres-15.3/r-1.txt", "15.3")]), [""; 0]);
     }

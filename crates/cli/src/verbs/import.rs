@@ -30,6 +30,7 @@ pub fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     left_out.extend(assembled.left_out.iter().cloned());
     report_left_out(&left_out);
     assembled.unpaired.iter().for_each(|(_, text)| out::message(text));
+    report_guesses(&assembled);
     let folder = rqps_import::write_run(&assembled, &context.results, &args.name)?;
     let run = RunFolder::open(&folder)?;
     let options = Options { format: context.format, screen: context.screen(), ..Options::default() };
@@ -44,12 +45,38 @@ pub fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<ExitCode> {
 fn report_base(assembled: &Assembled) {
     let why = match assembled.base_as {
         _ if assembled.arms.len() < 2 => return,
-        BaseAs::Chosen => return,
+        BaseAs::Chosen | BaseAs::Guessed => return,
         BaseAs::Named => "by its name",
         BaseAs::First => "the first arm",
     };
     let base = &assembled.arms[assembled.base].name;
     out::message(&format!("base is {base}, {why}; --base ARM chooses another"));
+}
+
+/// Says what no name told, before the results that rest on it: which arm is base, and that there is only one.
+fn report_guesses(assembled: &Assembled) {
+    let arms: Vec<&str> = assembled.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let base = arms[assembled.base];
+    let others: Vec<&str> = arms.iter().copied().filter(|arm| *arm != base).collect();
+    if assembled.base_as == BaseAs::Guessed
+        && let Some(other) = others.first()
+    {
+        let all = if others.len() == 1 { String::new() } else { format!(" (of {})", others.join(", ")) };
+        let text = format!(
+            "base is {base} only because it comes first: names do not tell which arm is base. If it is another{all}, all ratios are \
+             inverted; import again with --base '{other}'"
+        );
+        out::message(&clipped(&text, 2 * NAMES_CHARS_MAX));
+    }
+    if others.is_empty()
+        && let Some((taken, remedy)) = rqps_import::taken_for_one(assembled)
+    {
+        out::message(&format!(
+            "{} were taken for repeats or tests of one arm, {base}; if they are arms: rqps import {}",
+            clipped(&taken, NAMES_CHARS_MAX),
+            clipped(&remedy, NAMES_CHARS_MAX)
+        ));
+    }
 }
 
 /// Of the names in one message.

@@ -556,3 +556,27 @@ fn a_flamegraph_that_was_imported_is_not_asked_for() {
             && !page.contains("separate pass")
     );
 }
+
+/// What no name tells is said before the results that rest on it, with what to type.
+#[test]
+fn a_guessed_base_and_a_single_arm_are_told_with_their_remedies() {
+    let bench = Bench::new();
+    let results = bench.results();
+    let (flat, parted) = (results.join("../flat"), results.join("../parted"));
+    fs::create_dir_all(&flat).unwrap();
+    for (name, tps) in [("patch1", 10_000.0), ("patch2", 9_000.0)] {
+        fs::write(flat.join(format!("{name}.txt")), pgbench(tps)).unwrap();
+    }
+    write(&parted.join("x"), 10_000.0, [1.0, 1.004, 0.997, 1.002, 0.999]);
+    write(&parted.join("y"), 9_000.0, [1.0, 1.004, 0.997, 1.002, 0.999]);
+    let flat = flat.display().to_string();
+    let ended = bench.call(&["import", &flat]).expect(0);
+    let told = format!(
+        "patch1, patch2 were taken for repeats or tests of one arm, flat; if they are arms: rqps import \
+         patch1='{flat}/patch1.txt' patch2='{flat}/patch2.txt'"
+    );
+    assert!(ended.stderr.contains(&told), "{}", ended.stderr);
+    let ended = bench.call(&["import", &parted.display().to_string()]).expect(0);
+    assert!(ended.stderr.starts_with("base is x only because it comes first"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("import again with --base 'y'"), "{}", ended.stderr);
+}
