@@ -168,7 +168,9 @@ fn until(plan: &Plan, step: &StepDef, kind: &ActionKind) -> String {
         Limit::Rows(rows) => counted(*rows, "row"),
         Limit::Work(_) => String::new(),
     });
-    let follows = step.writes && plan.work.repeats_base() && plan.arms.len() > 1;
+    // Base's own step has not the flag.
+    let is_as_base = || plan.step(&step.name).is_some_and(|step| step.as_base);
+    let follows = plan.work.repeats_base() && plan.arms.len() > 1 && is_as_base();
     if follows && !matches!(step.limit, Limit::Events(_)) {
         until.push_str(" on base, same work on others");
     }

@@ -207,10 +207,11 @@ impl Workplan for DbBenchPlan {
             role: if name == OVERWRITESOME { Role::Warm } else { Role::Test },
             clients: if is_fill { 1 } else { options.clients.unwrap_or(workload.clients) },
             as_base: test.kind == Kind::Overwrite && by_time && self.write_work == WriteWork::AsBase,
-            warmup: if by_time {
-                options.warmup.unwrap_or(self.warmup)
-            } else {
+            // The two that fill the database have work to do, and none before it.
+            warmup: if is_fill || name == OVERWRITESOME {
                 Warmup::Time(Duration::ZERO)
+            } else {
+                options.warmup.unwrap_or(self.warmup)
             },
             limit,
             rate_per_second: None,

@@ -33,7 +33,7 @@ pub(super) fn violations(admin: &mut dyn Admin, cell: Cell, all: bool) -> Sessio
             // MySQL sums are decimals.
             let count = row.get(at).cloned().flatten().unwrap_or_else(|| "no".to_owned());
             if count.parse::<f64>() != Ok(0.0) {
-                found.push(format!("condition {}: {count} {}", condition.number, condition.violation));
+                found.push(format!("condition {}: {}: {count}", condition.number, condition.violation));
             }
         }
     }

@@ -163,7 +163,7 @@ impl Window for HammerDbWindow {
             rows: 0,
             pacer: None,
             invalid: violated,
-            remark: format!(" = {nopm:.0} NOPM, {tpm:.0} TPM"),
+            remark: format!(" = {nopm:.0} NOPM, {tpm:.0} TPM as HammerDB counts them"),
             metrics,
         })
     }
