@@ -85,10 +85,11 @@ fn each_dose_has_only_its_effect() {
         let none = measure(&dosed(version, place.path(), &[("RQPS_DOSE_SPIN", "0")]).unwrap());
         assert!(none.wal_bytes < 1e5, "{version}: {} bytes of log without a dose", none.wal_bytes);
 
-        // 100,000 dependent multiplications take 300,000 cycles or more: at least 50 microseconds.
-        let spun = measure(&dosed(version, place.path(), &[("RQPS_DOSE_SPIN", "100000")]).unwrap());
+        // 400,000 dependent multiplications take 1,200,000 cycles or more: at least 200 microseconds. A busy host makes
+        // a message without a dose more expensive by some tens of them.
+        let spun = measure(&dosed(version, place.path(), &[("RQPS_DOSE_SPIN", "400000")]).unwrap());
         let more_us = (spun.cpu_us - none.cpu_us) / f64::from(MESSAGES);
-        assert!(more_us > 50.0, "{version}: {more_us} us of CPU more per message");
+        assert!(more_us > 100.0, "{version}: {more_us} us of CPU more per message");
 
         let file = place.path().join("dose");
         std::fs::write(&file, "RQPS_DOSE_SLEEP_US=500\nRQPS_DOSE_WAL_BYTES=1000\nRQPS_DOSE_FSYNC_EVERY=20\n")
