@@ -121,8 +121,10 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
     let forgotten = cluster.ask("squeue", &["-h", "-o", "%i"]);
     let mut forgotten = forgotten.lines();
     cluster.ask("scancel", &["--full", "--signal=KILL", forgotten.next().unwrap()]);
-    // Held, so that it does not end while nobody watches.
-    cluster.ask("scontrol", &["requeuehold", forgotten.next().unwrap()]);
+    // Held, so that it does not end while nobody watches: by the one if it waits, by the other if it runs.
+    let held = forgotten.next().unwrap();
+    cluster.ask("scontrol", &["hold", held]);
+    cluster.ask("scontrol", &["requeuehold", held]);
     cluster.tool("kill", &["controller"]);
     let (code, ..) = fleet(&["status", "fleet-t-1"]);
     assert_eq!(code, Some(3), "nothing is known without the controller");
