@@ -13,7 +13,7 @@ use crate::loaded::Loaded;
 use crate::mix::Mix;
 use crate::names::TestName;
 use crate::path_classes::is_repeat_label;
-use crate::paths::{stem, test_of_path};
+use crate::paths::{stem, test_of_path, without_number};
 
 /// What directories tell of a file.
 #[derive(Debug, Clone, Default)]
@@ -180,9 +180,7 @@ fn are_beside_arms(all: &[Seen], level: usize) -> bool {
     let mut of_name: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for one in all {
         let (0, None, Some(name)) = (level, one.arm, one.above.first()) else { return false };
-        let stem = stem(one.path);
-        let word = stem.trim_end_matches(|c: char| c.is_ascii_digit() || "-_. ".contains(c));
-        of_name.entry(name).or_default().insert(word.to_owned());
+        of_name.entry(name).or_default().insert(without_number(&stem(one.path)).to_owned());
     }
     let is_word = |name: &str| !(is_repeat_label(name) || names_arm(name));
     let first = of_name.values().next();

@@ -6,7 +6,7 @@ use std::path::Path;
 use rqps_model::counted;
 
 use crate::path_classes::is_repeat_label;
-use crate::paths::stem;
+use crate::paths::{stem, without_number};
 use crate::placed::Assembled;
 
 /// More names than these are hardly those of arms.
@@ -20,9 +20,7 @@ pub fn taken_for_one(assembled: &Assembled) -> Option<(String, String)> {
     if paths.len() < 2 || assembled.arms.iter().any(|arm| arm.is_given) {
         return None;
     }
-    let by_test = arguments(&paths, |stem| {
-        stem.trim_end_matches(|c: char| c.is_ascii_digit() || "-_. ".contains(c)).to_owned()
-    });
+    let by_test = arguments(&paths, |stem| without_number(stem).to_owned());
     let known = arguments(&paths, str::to_owned).or(by_test);
     Some(known.unwrap_or_else(|| (counted(paths.len(), "file"), "base=PATH head=PATH".to_owned())))
 }

@@ -55,11 +55,9 @@ pub fn pair(assembled: &mut Assembled, paths: &[PathBuf], are_given: bool) -> Re
             places.sort_by_key(|at| assembled.results[*at].repeat);
             arms.insert(arm, repeats(assembled, &places, paths, are_given));
         }
-        if !are_given {
-            take_told(&mut arms, assembled, paths);
-        }
-        if are_given {
-            expect_common(assembled, step, &arms)?;
+        match are_given {
+            true => expect_common(assembled, step, &arms)?,
+            false => take_told(&mut arms, assembled, paths),
         }
         let Some(first) = arms.keys().next().copied() else { continue };
         let base = if arms.contains_key(&assembled.base) { assembled.base } else { first };

@@ -47,6 +47,11 @@ pub fn stem(path: &Path) -> String {
     without_endings(&name, is_ending).to_owned()
 }
 
+/// A stem without the number at its end and what stands before that: `ro` of `ro-1`.
+pub fn without_number(stem: &str) -> &str {
+    stem.trim_end_matches(|c: char| c.is_ascii_digit() || "-_. ".contains(c))
+}
+
 /// Of the files of each arm, whether they lie in directories of repeats, which have files of the same names: `1/q1.txt`
 /// and `2/q1.txt`. Then the number of the directory is the repeat's.
 pub fn are_in_repeats(files: &[(Option<&str>, &Path)]) -> Vec<bool> {
