@@ -92,6 +92,15 @@ impl DataDir {
     /// Locks out every other rqps until the returned file is dropped. Waits for a briefly held lock: a child
     /// just forked by another thread holds all open files until it executes its program.
     pub fn lock(&self) -> Result<File> {
+        self.lock_by(File::try_lock)
+    }
+
+    /// Locks out whoever would change or remove the directory, but not other readers.
+    pub fn lock_shared(&self) -> Result<File> {
+        self.lock_by(File::try_lock_shared)
+    }
+
+    fn lock_by(&self, try_lock: fn(&File) -> std::result::Result<(), TryLockError>) -> Result<File> {
         let path = self.lock_path();
         let start = Instant::now();
         loop {
@@ -103,7 +112,7 @@ impl DataDir {
                 .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
                 .open(&path)
                 .map_err(Error::file("create", &path))?;
-            match file.try_lock() {
+            match try_lock(&file) {
                 Ok(()) if is_same_file(&file, &path) => return Ok(file),
                 // The previous holder has removed the file with the data.
                 Ok(()) => {}

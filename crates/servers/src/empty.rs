@@ -48,12 +48,17 @@ pub(crate) fn copy(
     user: &ServerUser,
     interrupted: &AtomicBool,
 ) -> Result<bool> {
-    let Some(kept) = place(spec) else { return Ok(false) };
-    let Some(marker) = kept.marker() else { return Ok(false) };
-    match copy_files(&kept, to, &marker, false, user, interrupted) {
+    let Some(kept) = place(spec).filter(|kept| kept.marker().is_some()) else { return Ok(false) };
+    let copied = {
+        // While another process removes it, a copy would lack files.
+        let Ok(_lock) = kept.lock_shared() else { return Ok(false) };
+        let Some(marker) = kept.marker() else { return Ok(false) };
+        copy_files(&kept, to, &marker, false, user, interrupted)
+    };
+    match copied {
         Ok(_) => Ok(true),
         Err(error @ Error::Interrupted { .. }) => Err(error),
-        // It is damaged, or is being removed, or there is no room.
+        // It is damaged, or there is no room.
         Err(_) => {
             let _removed = crate::remove_data_dir(&kept.path);
             to.remove().map(|()| false)
@@ -85,7 +90,7 @@ fn try_keep(data_dir: &DataDir, kept: &DataDir, user: &ServerUser) -> Result<()>
     kept.remove_lock()
 }
 
-/// Makes room for one more beside `kept`. Who is copying one meanwhile creates its cluster anew.
+/// Makes room for one more beside `kept`. One that is being copied stays.
 fn remove_oldest(kept: &DataDir) {
     let entries = kept.path.parent().and_then(|parent| fs::read_dir(parent).ok());
     let mut others: Vec<(SystemTime, PathBuf)> = entries

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -233,6 +233,15 @@ fn an_empty_cluster_is_kept_and_copied() {
     server.stop().unwrap();
     let (_other_dir, other) = prepare("77");
     assert_ne!(created(&other), password, "its files differ by that option");
+    // Who removes it may be half-way.
+    let lock = File::create(own.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    let (_meanwhile_dir, meanwhile) = prepare(&target);
+    assert_ne!(created(&meanwhile), password);
+    lock.unlock().unwrap();
+    lock.lock_shared().unwrap();
+    remove_data_dir(&own.with_extension("")).expect_err("it is being copied");
+    drop(lock);
     // What cannot be copied is created anew.
     fs::remove_file(own).unwrap();
     let (_third_dir, third) = prepare(&target);
