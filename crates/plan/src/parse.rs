@@ -265,15 +265,14 @@ pub(crate) fn check_folder_name(
     problems.error(at, place, what, format!("Write for example \"{}\".", limits::folder_name_from(name)));
 }
 
-/// Lets the plan's benchmark read its part; `None` if the plan's is unknown or does not run on its builds.
+/// Lets the plan's benchmark read its part; `None` if no benchmark exists.
 fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
     let words: Vec<_> = plan.benchmarks.iter().map(|benchmark| (benchmark.id(), *benchmark)).collect();
     let chosen = plan.workload.choice("benchmark", &words);
-    // Mistakes would be those of another benchmark, here and where it does not run.
-    if chosen.is_none() && plan.workload.node("benchmark").is_some() {
-        return None;
-    }
-    let benchmark = chosen.or_else(|| plan.benchmarks.first().copied())?;
+    let is_unknown = chosen.is_none() && plan.workload.node("benchmark").is_some();
+    let has_table = |one: &&dyn Benchmark| one.plan_tables().iter().any(|table| plan.top.node(table).is_some());
+    let by_table = || plan.benchmarks.iter().copied().find(has_table).filter(|_| is_unknown);
+    let benchmark = chosen.or_else(by_table).or_else(|| plan.benchmarks.first().copied())?;
     for other in plan.benchmarks.iter().filter(|other| other.id() != benchmark.id()) {
         for table in other.plan_tables() {
             if let Some((at, _)) = plan.top.node(table) {
@@ -284,7 +283,10 @@ fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
             }
         }
     }
-    check_dbms(plan, benchmark);
+    if !is_unknown {
+        check_dbms(plan, benchmark);
+    }
+    // Its mistakes would be those of another benchmark.
     let is_of_another = !plan.dbms.is_empty() && !plan.dbms.iter().any(|dbms| benchmark.runs_on(*dbms));
     (!is_of_another).then(|| benchmark.read(plan))
 }
