@@ -62,7 +62,8 @@ impl Tallies {
         for tally in self.statements.iter_mut().chain(&mut self.control).chain(&mut self.scripts) {
             tally.answers = Answers::default();
             tally.retries = 0;
-            tally.sent_ns.clear();
+            // `clear` would keep the maximum.
+            tally.sent_ns.reset();
         }
         (self.noop_statements, self.rows, self.changed_rows) = (0, 0, 0);
     }
