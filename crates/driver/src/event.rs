@@ -489,3 +489,20 @@ fn push_text_digits<const LEN: usize>(text: &mut String, stream: &mut Stream) {
     stream.digits(&mut digits);
     text.extend(digits.iter().map(|digit| char::from(*digit)));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_workloads::microbenchmarks::test_by_name;
+
+    #[test]
+    fn nothing_of_the_warm_up_is_left_in_cleared_tallies() {
+        let test = test_by_name("read-write_range=10").unwrap();
+        let mut tallies = Tallies::new(test, &latency_histogram().unwrap());
+        for tally in tallies.statements.iter_mut().chain(&mut tallies.control) {
+            tally.sent_ns.record(1_000_000_000).unwrap();
+        }
+        tallies.clear();
+        assert!(tallies.iter().all(|tally| tally.sent_ns.max() < 1_000 && tally.sent_ns.is_empty()));
+    }
+}
