@@ -121,6 +121,39 @@ fn directories_of_tests_and_clients_of_pgbench_are_no_arms() {
     assert_eq!(arms_and_tests(&assembled), (vec!["master", "patched"], tests, 2));
 }
 
+/// Results of one setting are compared with base's in the same, whether files tell it or only their directories do.
+#[test]
+fn directories_of_settings_are_no_arms() {
+    for (names, tests) in [
+        (["{}/hostA/#.log", "{}/hostB/#.log"], ["select-only.hostA", "select-only.hostB"]),
+        (["lz4/{}/#.log", "pglz/{}/#.log"], ["select-only.lz4", "select-only.pglz"]),
+        (["hp=on/{}-#.log", "hp=off/{}-#.log"], ["select-only.hp=off", "select-only.hp=on"]),
+        // The number of clients is told.
+        (["c1/{}/#.log", "C16/{}/#.log"], ["select-only_clients=1", "select-only_clients=16"]),
+        (["{}/T60/1/#.log", "{}/T300/2/#.log"], ["select-only.T60", "select-only.T300"]),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        for (at, name) in names.iter().enumerate() {
+            for (number, arm) in (0..).zip(["base", "head"]) {
+                for repeat in 1..=3 {
+                    let clients = if name.starts_with("C16") { 16 } else { 1 };
+                    let text = pgbench("select only", clients, 4000 + 100 * at + 10 * repeat + number);
+                    write(dir.path(), &name.replace("{}", arm).replace('#', &repeat.to_string()), &text);
+                }
+            }
+        }
+        let root = dir.path().display();
+        let assembled = import(&[root.to_string()]).unwrap();
+        assert_eq!(arms_and_tests(&assembled), (vec!["base", "head"], tests.to_vec(), 3), "{names:?}");
+        assert_eq!(assembled.taken.is_empty(), tests[0].contains("clients"), "{:?}", assembled.taken);
+        if names[0].starts_with("{}") {
+            let named = ["base", "head"].map(|arm| format!("{arm}={root}/{arm}"));
+            let assembled = import(&named).unwrap();
+            assert_eq!(arms_and_tests(&assembled), (vec!["base", "head"], tests.to_vec(), 3), "{names:?}");
+        }
+    }
+}
+
 #[test]
 fn directories_of_an_arm_that_is_named_are_tests() {
     let dir = folder(&[("{}/x/run#.txt", WRITES, 4), ("{}/y/run#.txt", WRITES, 4)]);

@@ -68,6 +68,9 @@ fn report_guesses(assembled: &Assembled) {
         );
         out::message(&clipped(&text, 2 * NAMES_CHARS_MAX));
     }
+    if !others.is_empty() {
+        assembled.taken.iter().for_each(|text| out::message(text));
+    }
     if others.is_empty()
         && let Some((taken, remedy)) = rqps_import::taken_for_one(assembled)
     {
