@@ -339,6 +339,11 @@ pub fn without_dates(text: &str) -> String {
     parts(text).into_iter().filter(|(_, is_date)| !is_date).map(|(part, _)| part).collect()
 }
 
+/// The dates in a text, with their times.
+pub fn dates(text: &str) -> Vec<&str> {
+    parts(text).into_iter().filter(|(_, is_date)| *is_date).map(|(part, _)| part).collect()
+}
+
 /// A text in parts, each with whether it is a date with its time.
 fn parts(text: &str) -> Vec<(&str, bool)> {
     let bytes = text.as_bytes();

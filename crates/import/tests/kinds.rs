@@ -283,6 +283,42 @@ fn a_table_is_held_against_files_of_any_names() {
     assert_eq!(checked(&path, &[of_arm(0), of_arm(1)]).unwrap().equal, 4);
 }
 
+/// Ratios need not say what they are relative to, nor have two decimals.
+#[test]
+fn a_table_of_ratios_is_held_against_texts() {
+    let dir = tempfile::tempdir().unwrap();
+    let rates = [("base", "q1", 1000), ("base", "q2", 3000), ("head", "q1", 950), ("head", "q2", 3100)];
+    for (arm, test, rate) in rates {
+        let text = sysbench(10 * rate, READS, 4);
+        write(dir.path(), &format!("{arm}/{test}.txt"), &text);
+    }
+    let sources = ["base", "head"].map(|arm| format!("{arm}={}/{arm}", dir.path().display()));
+    let table = dir.path().join("table");
+    let found = |text: &str| {
+        fs::write(&table, text).unwrap();
+        let found = checked(&table, &sources).unwrap();
+        (found.equal, found.cells)
+    };
+    for text in [
+        "test,base,head\nq1,1.000,0.950\nq2,1.000,1.033\n",
+        "test\tbase\thead\nq1\t1.00\t0.95\nq2\t1.00\t1.03\n",
+        "test\tbase\thead\nq1\t1000\t950\nq2\t3000\t3100\n",
+    ] {
+        assert_eq!(found(text), (4, 4), "{text}");
+        assert_eq!(
+            found(&text.replace("1.0333", "1.0343").replace("950", "955").replace("0.95\n", "0.96\n")).0,
+            3
+        );
+    }
+    assert_eq!(found("test,head\nq1,0.950\nq2,1.033\n"), (2, 2));
+    assert_eq!(found("Relative to: base\ncol-1 : head\n\n0.950\tq1\n1.033\tq2\n"), (2, 2));
+    let error = checked(&table, &sources[1..]).unwrap_err().to_string();
+    assert!(error.contains("results of base, which the ratios of") && error.contains("base=DIR"), "{error}");
+    write(dir.path(), "run.log", &pgbench("select only", 4, 1000));
+    let error = checked(&table, &[dir.path().join("run.log").display().to_string()]).unwrap_err().to_string();
+    assert!(error.contains("not from files of pgbench"), "{error}");
+}
+
 #[test]
 fn a_csv_of_arms_and_rates_is_of_one_test() {
     let dir = tempfile::tempdir().unwrap();

@@ -339,6 +339,37 @@ fn figures_beside_results_follow_their_arm() {
     assert!(error.contains("host.vmstat: all has the results new, old"), "{error}");
 }
 
+/// What was measured when, names tell where files do not.
+#[test]
+fn dates_in_names_tell_that_an_arm_came_after_base() {
+    let note = |texts: &[&str]| {
+        let texts: Vec<(&str, &str)> = texts.iter().map(|name| (*name, "16.3")).collect();
+        let notes = of_texts("all", &texts).unwrap().notes.into_iter();
+        let mut notes = notes.filter(|(_, text)| text.contains("measured"));
+        notes.next().map(|(_, text)| text.split(" those of base").next().unwrap().to_owned())
+    };
+    let after = Some("all its repeats were measured after".to_owned());
+    assert_eq!(
+        note(&["base-2026-11-01.log", "base-2026-11-02.log", "head-2026-11-03.log", "head-2026-11-04.log"]),
+        after
+    );
+    assert_eq!(
+        note(&[
+            "base/20261127_11.log",
+            "base/20261127_12.log",
+            "head/20261127_13.log",
+            "head/20261127_1430.log"
+        ]),
+        after
+    );
+    assert_eq!(
+        note(&["base-2026-11-01.log", "base-2026-11-03.log", "head-2026-11-02.log", "head-2026-11-04.log"]),
+        None
+    );
+    let days = note(&["base-2026-11-01.log", "head-2026-11-12.log"]);
+    assert!(days.is_some_and(|text| text.starts_with("measured 11 days from base")));
+}
+
 /// Directories that are called as repeats, of one arm.
 #[test]
 fn directories_of_repeats_are_one_arm() {
