@@ -46,6 +46,8 @@ struct Seen<'a> {
     /// The test that it tells.
     test: Option<&'a str>,
     tells_arm: bool,
+    /// Of the server.
+    version: Option<&'a str>,
     /// Whether neither it nor its name tells a test.
     is_unnamed: bool,
 }
@@ -108,8 +110,9 @@ fn levels(all: &[Seen], is_open: impl Fn(&usize) -> bool) -> Levels {
     if all.iter().any(|one| one.tells_arm || names_version(one)) {
         return Levels::default();
     }
-    let files: Vec<Placed> =
-        { all.iter() }.map(|one| Placed { arm: one.arm, above: &one.above, stem: stem(one.path) }).collect();
+    let files: Vec<Placed> = { all.iter() }
+        .map(|one| Placed { arm: one.arm, above: &one.above, stem: stem(one.path), version: one.version })
+        .collect();
     Levels::of(&files, &(0..LEVELS).filter(is_open).collect::<Vec<_>>())
 }
 
@@ -127,6 +130,7 @@ fn seen(one: &Loaded) -> Option<Seen<'_>> {
         mix: measured.mix,
         clients: measured.clients,
         tells_arm: measured.arm.is_some(),
+        version: measured.version.as_deref(),
         test: measured.test.as_deref().filter(|_| measured.arm.is_none()),
         is_unnamed: one.format == Format::Sysbench && TestName::of_file(&file).is_none() && is_default(),
     })

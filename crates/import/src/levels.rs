@@ -15,6 +15,8 @@ pub struct Placed<'a> {
     pub above: &'a [String],
     /// The name of the file.
     pub stem: String,
+    /// Of the server, as the file tells.
+    pub version: Option<&'a str>,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +49,8 @@ impl Levels {
         let by = if files.iter().any(|one| one.arm.is_some()) { Some(By::User) } else { by(files, &levels) };
         let Some(by) = by else { return Self::default() };
         let is_setting = |(level, names): &&(usize, BTreeSet<&str>)| {
-            by != By::Directory(*level) && !are_repeats(names) && are_common(files, by, *level)
+            let is_open = by != By::Directory(*level) && !are_repeats(names);
+            is_open && are_common(files, by, *level) && !are_versions(files, *level)
         };
         let mut settings: Vec<usize> = levels.iter().filter(is_setting).map(|(level, _)| *level).collect();
         settings.reverse();
@@ -80,6 +83,15 @@ fn are_repeats(names: &BTreeSet<&str>) -> bool {
     let files: Vec<&Path> = files.iter().map(|file| &**file).collect();
     names.iter().all(|name| is_repeat_label(name))
         || classes(&files, &files).into_iter().collect::<BTreeSet<_>>().len() == 1
+}
+
+/// Whether files of the directories of a level are of different servers, which are arms.
+fn are_versions(files: &[Placed], level: usize) -> bool {
+    let versions: BTreeSet<Option<&str>> = files.iter().map(|one| one.version).collect();
+    let pairs: BTreeSet<(&str, Option<&str>)> =
+        files.iter().map(|one| (one.above[level].as_str(), one.version)).collect();
+    let names: BTreeSet<&str> = pairs.iter().map(|(name, _)| *name).collect();
+    versions.len() > 1 && pairs.len() == names.len()
 }
 
 /// Whether several arms have a directory of this level in common. Those of arms that the user named may be repeats,

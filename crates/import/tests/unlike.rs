@@ -181,6 +181,10 @@ fn other_versions_are_arms() {
         rates(&assembled),
         [("postgres-14.2", 1, 1), ("postgres-14.2", 2, 2), ("postgres-15.1", 1, 0)]
     );
+    // In directories of their own they are no settings.
+    let texts = [("14/base-1.txt", "14.2"), ("14/head-1.txt", "14.2"), ("new/base-1.txt", "15.1")];
+    let assembled = of_texts("all", &[&texts[..], &[("new/head-1.txt", "15.1")]].concat()).unwrap();
+    assert_eq!((assembled.steps.len(), assembled.arms.len()), (1, 4));
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), &[("run-1.txt", "14.2"), ("run-2.txt", "15.1")]);
     let error = import(&[format!("old={}", dir.path().display())]).unwrap_err().to_string();
