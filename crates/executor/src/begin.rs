@@ -5,6 +5,7 @@ use crate::arm::{Ingredients, record};
 use crate::describe::{DRIVER, meta, steps};
 use crate::error::{Error, Result};
 use crate::inputs;
+use crate::isolated;
 use crate::kit::{Host, Kit};
 use crate::place::Place;
 use crate::run::Execution;
@@ -131,6 +132,12 @@ pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watc
         (Status::Complete, None) if isolated => return Err(Error::Ended(path.to_owned())),
         (Status::Complete, None) if !lacks_results(&run) => return Err(Error::Complete(path.to_owned())),
         _ => {}
+    }
+    if more.is_some() {
+        // Known before anything is loaded.
+        inputs::check(&run.folder)?;
+        let left = isolated::nothing_left(&inputs::plan_of(kit, &run.folder)?, &run)?;
+        left.map_or(Ok(()), |why| Err(Error::NothingLeft { path: path.to_owned(), why }))?;
     }
     let mut execution = reopened(kit, &run, writer, (dirs, other_host), watch)?;
     execution.restore(&run)?;
