@@ -270,7 +270,8 @@ fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
     let words: Vec<_> = plan.benchmarks.iter().map(|benchmark| (benchmark.id(), *benchmark)).collect();
     let chosen = plan.workload.choice("benchmark", &words);
     let is_unknown = chosen.is_none() && plan.workload.node("benchmark").is_some();
-    let has_table = |one: &&dyn Benchmark| one.plan_tables().iter().any(|table| plan.top.node(table).is_some());
+    let has_table =
+        |one: &&dyn Benchmark| one.plan_tables().iter().any(|table| plan.top.node(table).is_some());
     let by_table = || plan.benchmarks.iter().copied().find(has_table).filter(|_| is_unknown);
     let benchmark = chosen.or_else(by_table).or_else(|| plan.benchmarks.first().copied())?;
     for other in plan.benchmarks.iter().filter(|other| other.id() != benchmark.id()) {

@@ -272,10 +272,11 @@ fn tests(page: &Page<'_>) -> Result<Vec<TestOfRun>> {
     if arms.is_empty() {
         arms.push(page.comparison.base_in(page.run));
     }
+    let with_rates = !page.comparison.leaves_out_rates()?;
     let of_step = |step: &TestStep| TestOfRun {
         name: step.name.clone(),
         settings: workload_settings(page.run, &step.name),
-        results: arms.iter().map(|arm| result(page, step, *arm)).collect(),
+        results: arms.iter().map(|arm| result(page, step, *arm, with_rates)).collect(),
         arrivals: arrivals(&step.name),
     };
     let mut tests: Vec<TestOfRun> = page.steps.iter().map(of_step).collect();
@@ -309,7 +310,7 @@ fn arrival_between(result: &ArmResult) -> Option<String> {
         .then(|| format!("{}: {} of that of {}", newer.version, moved.join(", "), older.version))
 }
 
-fn result(page: &Page<'_>, step: &TestStep, index: usize) -> ArmResult {
+fn result(page: &Page<'_>, step: &TestStep, index: usize, with_rates: bool) -> ArmResult {
     let (arm, base) = (&page.run.arms[index], page.comparison.base.arm);
     let is_base = page.is_base(index);
     let verdict = |detector| page.judged.as_ref()?.verdicts.verdict(&step.name, index, detector).cloned();
@@ -321,7 +322,7 @@ fn result(page: &Page<'_>, step: &TestStep, index: usize) -> ArmResult {
     ArmResult {
         arm: ArmOfResult::new(arm),
         base: (!is_base).then(|| ArmOfResult::new(base)),
-        per_second: compared.and_then(per_second),
+        per_second: compared.filter(|_| with_rates).and_then(per_second),
         rate: if is_base { None } else { ratios::point(page, index, step, Detector::Rate) },
         judged: page
             .judged
