@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use memchr::memmem;
 use object::{Object, ObjectSection};
 use rqps_model::Family;
 
@@ -31,11 +32,17 @@ pub(crate) fn detect(bin_dir: &Path, root: &Path, version_text: &str) -> Family 
     }
 }
 
-/// The family of a library, which uses the C library of the program that loads it.
+/// The name that an assertion in RocksDB prints of the function in which it failed. Nothing else has it.
+const ASSERTION_OF_ROCKSDB: &[u8] = b"rocksdb::Status rocksdb::DBImpl::";
+
+/// The family of a library of RocksDB, which uses the C library of the program that loads it. Of its flags only
+/// assertions leave a trace.
 pub(crate) fn of_library(library: &Path) -> Family {
     let unknown = || Family::UNKNOWN.to_owned();
-    let compiler = fs::read(library).ok().and_then(|content| compiler_in_elf(&content));
-    Family { compiler: compiler.unwrap_or_else(unknown), flags: unknown(), libc: system_libc() }
+    let content = fs::read(library).unwrap_or_default();
+    let has_assertions = memmem::find(&content, ASSERTION_OF_ROCKSDB).is_some();
+    let flags = if has_assertions { Family::ASSERTIONS.to_owned() } else { unknown() };
+    Family { compiler: compiler_in_elf(&content).unwrap_or_else(unknown), flags, libc: system_libc() }
 }
 
 /// Replaces the flags by those found in the text of a recipe or flavour.

@@ -62,7 +62,8 @@ impl Tallies {
         for tally in self.statements.iter_mut().chain(&mut self.control).chain(&mut self.scripts) {
             tally.answers = Answers::default();
             tally.retries = 0;
-            tally.sent_ns.clear();
+            // `clear` would keep the maximum.
+            tally.sent_ns.reset();
         }
         (self.noop_statements, self.rows, self.changed_rows) = (0, 0, 0);
     }
@@ -487,4 +488,21 @@ fn push_text_digits<const LEN: usize>(text: &mut String, stream: &mut Stream) {
     let mut digits = [0; LEN];
     stream.digits(&mut digits);
     text.extend(digits.iter().map(|digit| char::from(*digit)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_workloads::microbenchmarks::test_by_name;
+
+    #[test]
+    fn nothing_of_the_warm_up_is_left_in_cleared_tallies() {
+        let test = test_by_name("read-write_range=10").unwrap();
+        let mut tallies = Tallies::new(test, &latency_histogram().unwrap());
+        for tally in tallies.statements.iter_mut().chain(&mut tallies.control) {
+            tally.sent_ns.record(1_000_000_000).unwrap();
+        }
+        tallies.clear();
+        assert!(tallies.iter().all(|tally| tally.sent_ns.max() < 1_000 && tally.sent_ns.is_empty()));
+    }
 }

@@ -290,7 +290,8 @@ impl<'a, R: Repeated> Worker<'a, R> {
         self.report.quota = None;
         let report = &mut self.report;
         for histogram in [&mut report.event_ns, &mut report.scheduled_ns].into_iter().flatten() {
-            histogram.clear();
+            // `clear` would keep the maximum.
+            histogram.reset();
         }
         Ok(())
     }

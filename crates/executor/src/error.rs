@@ -67,8 +67,8 @@ pub enum Error {
         source: Box<Error>,
     },
     /// The rows that a load left are not what they must be.
-    #[error("arm {arm}: the load is wrong: {why}; the server may have lost or changed rows")]
-    WrongLoad { arm: String, why: String },
+    #[error("arm {arm}: the load is wrong: {why}; {culprit}")]
+    WrongLoad { arm: String, why: String, culprit: &'static str },
     /// Someone stopped a server's processes (SIGSTOP).
     #[error("arm {arm}: its server is paused: something stopped one of its processes (SIGSTOP)")]
     ServerPaused { arm: String },

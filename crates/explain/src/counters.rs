@@ -8,7 +8,7 @@ mod rocksdb;
 
 pub(crate) use mysql::{PAGES_FLUSHED, PAGES_TOUCHED};
 pub(crate) use postgres::{INDEX_BLOCKS, PAGE_IMAGES, TABLE_BLOCKS, autovacuumed, checkpoints};
-pub(crate) use rocksdb::{compacted, flushed, had_levels, has_writer};
+pub(crate) use rocksdb::{compacted, filtered, flushed, had_levels, has_writer};
 
 use crate::context::Context;
 use crate::figures::Cell;

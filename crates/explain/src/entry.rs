@@ -139,7 +139,9 @@ impl Entry {
     /// The finding that it changed, if it did.
     pub fn finding(&self, cx: &Context<'_>) -> Option<Finding> {
         let found = self.quantity(cx).filter(|found| found.matters() || self.is_separate(cx))?;
-        if !self.is_frequent(cx, &found) || !self.is_apart(cx, &found) {
+        // What most blocks lack is not of the test.
+        let is_rare = 2 * found.blocks < cx.figures.blocks();
+        if is_rare || !self.is_frequent(cx, &found) || !self.is_apart(cx, &found) {
             return None;
         }
         let open = match self.judged.and_then(|metric| cx.class_of(metric)) {

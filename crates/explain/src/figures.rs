@@ -214,6 +214,11 @@ impl Figures {
         self.unit.as_ref().map_or("operation", |unit| &unit.per)
     }
 
+    /// Number of blocks that both arms have; 1 in a single pass.
+    pub fn blocks(&self) -> usize {
+        self.blocks.iter().filter(|[base, arm, _]| base.is_some() && arm.is_some()).count()
+    }
+
     /// Evaluates `value` on every block; `None` if no block has it for both arms.
     pub fn quantity(&self, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
         let value = |totals: &Option<Rc<Totals>>| value(self.cell(totals)?).filter(|value| value.is_finite());

@@ -182,8 +182,8 @@ fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation>
 /// Whether there is a change to explain: a verdict, a missed rate of background writes, or a more expensive
 /// queue.
 fn is_changed(cx: &Context<'_>) -> bool {
-    let missed = queue::missed(cx.run, cx.test, [cx.base, cx.arm]);
-    missed || cx.changed() || queue::is_more_expensive(cx)
+    let missed = if cx.judged.is_some() { queue::one_missed } else { queue::missed };
+    missed(cx.run, cx.test, [cx.base, cx.arm]) || cx.changed() || queue::is_more_expensive(cx)
 }
 
 /// Findings, and remarks on what was not measured.

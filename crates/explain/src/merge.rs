@@ -7,13 +7,10 @@ use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::host;
 use crate::mechanisms::Suspects;
 use crate::model::{Cause, Finding, Shows, Word};
-use crate::quantity::relative_change;
+use crate::quantity::{DRIVES, relative_change};
 use crate::words;
 use rqps_model::Unit;
 
-/// A cause explains a change of CPU time only if its own quantity changed by at least this share of that
-/// change.
-const DRIVES: f64 = 0.5;
 /// Waiting for a CPU is a side effect of work if it grew by at most this times as much.
 const ALONG: f64 = 1.5;
 /// Minimum log per operation, in bytes, whose writing takes a noticeable part of a statement's CPU time.

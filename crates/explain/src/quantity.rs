@@ -7,6 +7,8 @@ const CONFIDENCE: f64 = 0.99;
 const SINGLE_PASS_SHARE: f64 = 0.10;
 /// Smallest share of change that is reported: the minimum effect of interest of rates.
 const MATERIAL_SHARE: f64 = 0.02;
+/// A cause explains a change of CPU time only if its own quantity changed by at least this share of that change.
+pub(crate) const DRIVES: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Quantity {

@@ -32,7 +32,14 @@ pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects)
     }
     findings.extend(left);
     let wait = wait_of_settings(&findings, suspects);
+    // What accounts for next to nothing does not lead where most is not explained.
+    let is_unexplained = |finding: &Finding| finding.word == Word::NotExplained && finding.weight >= MOST;
+    let has_unexplained = !suspects.are_only_difference() && findings.iter().any(is_unexplained);
+    let is_little = |finding: &Finding| {
+        has_unexplained && finding.share.is_some_and(|share| (0.0..UNSIZED).contains(&share))
+    };
     let rank = |finding: &Finding| match finding.word {
+        _ if is_little(finding) => 3,
         // Whoever waits queues for a CPU afterwards, and leaves it to others meanwhile.
         Word::TheHost if finding.weight > 0.0 && finding.weight <= wait / LEADING_WAIT => 2,
         _ => rank(cx, finding, suspects),

@@ -3,6 +3,8 @@
 //!
 //! Whether a difference matters is decided elsewhere: see [`crate::mechanisms`].
 
+mod rocksdb;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::{LeftOut, ServerSetting, Setting};
@@ -88,9 +90,6 @@ const ROCKSDB: &str = "rocksdb";
 
 /// The option of the block cache; settings have its parts.
 const BLOCK_CACHE: &str = "block_based_table_factory.block_cache";
-
-/// RocksDB's option whose value releases name differently.
-const FILTER: &str = "block_based_table_factory.filter_policy";
 
 /// The fact of a directory that is a list.
 const MOUNT_OPTIONS: &str = "mount_options";
@@ -204,12 +203,7 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
                 Some((old, _)) if old.is_empty() => return None,
                 Some((old, new)) => (base, arm) = (Some(old), Some(new)),
                 None if meaning(old) == meaning(new) => return None,
-                None if name == FILTER && is_one_filter(old, new) => return None,
-                // One release writes the parts of a value with their names, another without.
-                None if old.starts_with('{') != new.starts_with('{') => match (object(old), object(new)) {
-                    (Some(old), Some(new)) if old != new => {}
-                    _ => return None,
-                },
+                None if rocksdb::is_one_value(name, old, new) => return None,
                 None => {}
             }
         }
@@ -236,28 +230,6 @@ fn switches(before: &str, after: &str) -> Option<(String, String)> {
         found.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
     };
     Some((differing(&before, &after), differing(&after, &before)))
-}
-
-/// The object that a value of RocksDB names, alone or as the `id` among its parts.
-fn object(value: &str) -> Option<&str> {
-    match value.strip_prefix('{') {
-        Some(parts) => {
-            parts.trim_end_matches('}').split(';').find_map(|part| part.trim().strip_prefix("id="))
-        }
-        None => (!value.contains(':')).then_some(value),
-    }
-}
-
-/// Whether two names are of one filter: releases of RocksDB before 7 do not tell its bits per key, and call it
-/// `rocksdb.BuiltinBloomFilter`, later ones `bloomfilter:10:false`.
-fn is_one_filter(before: &str, after: &str) -> bool {
-    let kind = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        ["bloom", "ribbon"].into_iter().find(|kind| name.contains(kind))
-    };
-    let bits = |name: &str| name.split(':').nth(1).and_then(|bits| bits.parse::<f64>().ok());
-    let has_same_bits = bits(before).zip(bits(after)).is_none_or(|(before, after)| before == after);
-    kind(before).is_some() && kind(before) == kind(after) && has_same_bits
 }
 
 /// Normalizes a value: versions differ in whether they print units of sizes, the empty string for `off`,
@@ -389,9 +361,11 @@ fn build(base: &Arm, arm: &Arm) -> Vec<Difference> {
         let (_, by) = arm.build_version_text.split_once("compiled by ")?;
         Some(by.rsplit_once(", ").map_or(by, |(compiler, _)| compiler).to_owned())
     };
-    let (before, after) = (compiler(base), compiler(arm));
-    let mut found: Vec<Difference> =
-        differing(kind, "compiler", before.as_deref(), after.as_deref()).into_iter().collect();
+    // Of what one build does not tell nothing is known to differ.
+    let mut found: Vec<Difference> = (compiler(base).zip(compiler(arm)))
+        .and_then(|(before, after)| differing(kind, "compiler", Some(&before), Some(&after)))
+        .into_iter()
+        .collect();
     for name in ["cflags", "cppflags", "ldflags", "configure"] {
         let (before, after) = (words_of(&base.facts, name), words_of(&arm.facts, name));
         let (Some(before), Some(after)) = (before, after) else { continue };
@@ -529,15 +503,6 @@ mod tests {
         let is_set = |option: &str| is_in_config(text, option);
         assert!(is_set("innodb_idle_flush_pct") && is_set("skip_name_resolve") && is_set("innodb_page_size"));
         assert!(!is_set("innodb_page"));
-    }
-
-    #[test]
-    fn one_filter_has_several_names() {
-        assert!(is_one_filter("rocksdb.BuiltinBloomFilter", "bloomfilter:10:false"));
-        assert!(is_one_filter("{id=bloomfilter:10:false;}", "bloomfilter:10:true"));
-        assert!(!is_one_filter("bloomfilter:5:false", "bloomfilter:10:false"));
-        assert!(!is_one_filter("rocksdb.BuiltinBloomFilter", "ribbonfilter:10:0"));
-        assert!(!is_one_filter("nullptr", "bloomfilter:10:false"));
     }
 
     #[test]

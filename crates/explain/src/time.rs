@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::decompose::{instructions_metric, is_counted_apart, off_cpu_per_op, time_per_op};
 use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::model::{Cause, Decomposition, Evidence, Finding, Part, PartName, Shows, Word};
-use crate::quantity::Quantity;
+use crate::quantity::{DRIVES, Quantity};
 use crate::words;
 
 /// Smallest share of change of instructions that is reported: that metric's minimum effect of interest.
@@ -98,9 +98,9 @@ fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f6
     Some(Finding { share: share_of(cx, split, change_us), ..finding })
 }
 
-/// Compares CPU time with instructions that were counted outside the windows. If both moved the same way, all
-/// of the CPU time's change is attributed to more or less work; otherwise none of it is attributed to the
-/// speed of that work.
+/// Compares CPU time with instructions that were counted outside the windows. If both moved the same way, and
+/// instructions at least half as much, all of the CPU time's change is attributed to more or less work; otherwise no
+/// more than instructions changed, and none to the speed of that work.
 fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<Finding> {
     let cpu = find_part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part));
     let counted = executed(cx, split, metric, cpu.map_or(0.0, |part| part.change_us_per_op));
@@ -108,6 +108,12 @@ fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<F
         (Some(mut counted), Some(cpu)) if counted.direction() == Some(cpu.change_us_per_op > 0.0) => {
             let quantity = quantity_of(cx, cpu);
             let than = words::than(&quantity, cx.names().1);
+            let moved = cx.figures.per_op(metric).map_or(0.0, |found| found.share());
+            if moved < DRIVES * quantity.share() {
+                // The sentence says what it did not account for.
+                let share = share_of(cx, split, moved.copysign(cpu.change_us_per_op) * cpu.base_us_per_op);
+                return cpu_time(cx, split).into_iter().chain([Finding { share, ..counted }]).collect();
+            }
             counted
                 .sentence
                 .push_str(&format!("; its sessions use {} us of CPU, {than}", words::number(quantity.arm)));
@@ -212,7 +218,7 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     let (arm, base) = cx.names();
     let why = match is_counted_apart(cx.figures) {
         true => {
-            "instructions, counted in a separate start of the server, did not move the same way, so more work and \
+            "instructions, counted in a separate start of the server, account for little of it, so more work and \
              slower work cannot be told apart"
         }
         false => "without instruction counts more work and slower work look alike",

@@ -124,6 +124,16 @@ fn count_that_contradicts_the_windows_gives_no_speed_for_writes() {
     }
 }
 
+/// What changed by 2 % does not explain 28 % of the CPU time.
+#[test]
+fn count_of_hardly_less_work_accounts_for_as_much_of_the_time() {
+    let found = explained(&spec((1.25, 0.98), 130.0, vec![]), 2);
+    assert_eq!(causes(&found)[0], (Word::NotExplained, Cause::CpuTime), "{found:?}");
+    assert!(found.findings[0].sentence.contains("28 % less"), "{found:?}");
+    let counted = common::finding(&found, Cause::Instructions).unwrap();
+    assert!(counted.weight < 0.2 && !counted.sentence.contains("us of CPU"), "{counted:?}");
+}
+
 /// A small pool: 3.9 times the instructions in a count, 2.8 times the CPU time. That is not faster work.
 #[test]
 fn count_of_different_work_gives_no_speed_for_reads() {

@@ -63,6 +63,8 @@ pub struct ImportedArm {
     pub is_given: bool,
     /// Whether the files name it, or a directory whose name tells DBMS and version.
     pub is_told: bool,
+    /// Whether it is a directory beside one that is called as base is: `v1` beside `master` is no repeat.
+    pub is_beside_base: bool,
     pub measured_at_ms: Option<i64>,
 }
 
@@ -107,6 +109,7 @@ impl Arms {
             identity,
             is_given: false,
             is_told: ArmName::parse(raw).is_some(),
+            is_beside_base: false,
             measured_at_ms: None,
         });
         self.all.len() - 1
@@ -218,8 +221,26 @@ const OF_BASE: [&str; 18] = [
     "off",
     "pre",
 ];
+/// Names base beside iterations of a patch, but beside such words what is compared with them.
+const HEAD: &str = "head";
 /// Words that name what is compared with them.
-const WORDS: [&str; 4] = ["head", "new", "after", "patch"];
+const WORDS: [&str; 4] = [HEAD, "new", "after", "patch"];
+
+/// How plainly a name tells that it is base's, the plainest first: by its whole, or by a word in it.
+pub fn rank_of_base(name: &str) -> Option<usize> {
+    let of = |text: &str| OF_BASE.iter().position(|word| text.eq_ignore_ascii_case(word));
+    let within = || words(name).into_iter().filter_map(of).min().map(|rank| rank + OF_BASE.len());
+    let head = || name.eq_ignore_ascii_case(HEAD).then_some(2 * OF_BASE.len());
+    of(name).or_else(within).or_else(head)
+}
+
+/// Whether a name is one of a patch's iterations, or of a part of it: `v2`, `v2-0001`.
+fn is_iteration(name: &str) -> bool {
+    let numbers = name.strip_prefix(['v', 'V']).map(|rest| rest.split(['-', '_', '.']));
+    numbers.is_some_and(|mut all| {
+        all.next().is_some_and(|first| !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
 
 /// The arm that tells that it is base, by its whole name or a word in it, and whether no other arm tells the same.
 pub fn named_base(arms: &[ImportedArm]) -> Option<(usize, bool)> {
@@ -236,7 +257,11 @@ pub fn named_base(arms: &[ImportedArm]) -> Option<(usize, bool)> {
         let commit = arm.raw.split_once(['~', '^']).map(|(commit, _)| commit);
         commit.is_some_and(|commit| arms.iter().any(|arm| arm.raw == commit))
     };
-    let parent = || arms.iter().position(is_parent);
+    let is_head = |arm: &ImportedArm| {
+        let mut others = arms.iter().filter(|other| other.raw != arm.raw);
+        arm.raw.eq_ignore_ascii_case(HEAD) && others.all(|other| is_iteration(&other.raw))
+    };
+    let parent = || arms.iter().position(|arm| is_parent(arm) || is_head(arm));
     let whole = OF_BASE.iter().find_map(|word| whole(word));
     let sure = |arm| (arm, true);
     whole.or_else(parent).map(sure).or_else(|| OF_BASE.iter().find_map(|word| within(word)))
@@ -273,6 +298,14 @@ fn version_of_release(raw: &str) -> Identity {
 /// Releases of Postgres that have one number, as far as a bare number may mean one.
 const POSTGRES: std::ops::RangeInclusive<u32> = 10..=30;
 
+/// First numbers of releases.
+fn majors(dbms: Dbms) -> std::ops::RangeInclusive<u32> {
+    match dbms {
+        Dbms::Postgres => 9..=*POSTGRES.end(),
+        _ => 5..=13,
+    }
+}
+
 /// The version at the beginning of a name that tells no DBMS, or in a form that `ArmName` leaves out: 16.4 of `16.4`,
 /// `pg16.4` and `REL_16_4`, 16 of `v16`, `PG16` and `REL_16_STABLE`. Who knows that files are of `dbms` can tell
 /// versions from other numbers.
@@ -302,7 +335,14 @@ pub fn version_in_name(raw: &str, dbms: Dbms) -> Option<String> {
     // `16k`, `4-1.txt`'s words
     let ends = after.is_empty() || !rest[version.len()..].starts_with(char::is_alphanumeric);
     let parts: Vec<&str> = version.split('.').collect();
-    let [major] = parts[..] else { return ends.then_some(version) };
+    // `v1.0001` is of a patch
+    let is_release = |all: &[&str]| {
+        all[0].parse().is_ok_and(|major| majors(dbms).contains(&major))
+            && all[1..].iter().all(|minor| minor.len() < 2 || !minor.starts_with('0'))
+    };
+    let [major] = parts[..] else {
+        return (ends && (is_named || prefix.is_empty() || is_release(&parts))).then_some(version);
+    };
     // `18beta1`
     let stage = major.find(|c: char| !c.is_ascii_digit()).unwrap_or(major.len());
     let number: u32 = major[..stage].parse().ok().filter(|_| ends)?;
@@ -357,6 +397,10 @@ mod tests {
             ("mariadb1011", Dbms::Mariadb, Some("10.11")),
             ("mysql84", Dbms::Postgres, None),
             ("v2", Dbms::Postgres, None),
+            ("v1.0001", Dbms::Postgres, None),
+            ("v16.0001", Dbms::Postgres, None),
+            ("v16.4", Dbms::Postgres, Some("16.4")),
+            ("v1-0001", Dbms::Mysql, None),
             ("64", Dbms::Postgres, None),
             ("16k", Dbms::Postgres, None),
             ("8", Dbms::Mysql, None),

@@ -9,7 +9,7 @@ use crate::arms::{ArmRule, ImportedArm, are_versions, named_base};
 use crate::error::{BelongsNowhere, Error, Place, Result};
 use crate::formats::ibench;
 use crate::gather::{Disagreement, Gathered, has_several_arms};
-use crate::loaded::{LeftOut, Loaded, Why};
+use crate::loaded::{LeftOut, Loaded, Why, leave_out_common};
 use crate::model::{Measurement, Quirk};
 use crate::names::{TestName, in_published_order};
 use crate::paths::stem;
@@ -65,6 +65,7 @@ impl Assembled {
     /// # Errors
     /// If there are no rates, figures belong to no result, or base is no arm.
     pub fn new(mut loaded: Vec<Loaded>, choices: &Choices) -> Result<Self> {
+        leave_out_common(&mut loaded);
         complement::join(&mut loaded)?;
         let is_consecutive = loaded.iter().any(|one| one.document.is_consecutive);
         let is_table: Vec<bool> = loaded.iter().map(|one| one.document.is_table).collect();
@@ -72,7 +73,7 @@ impl Assembled {
             loaded.iter().map(|one| has_several_arms(&one.document.measurements)).collect();
         let is_named = loaded.iter().any(|one| one.given.arm.is_some());
         let layouts = layout::of(&loaded)?;
-        let Gathered { sources, mut arms, mut found, mut beside, notes: of_numbers } =
+        let Gathered { sources, mut arms, mut found, mut beside, notes: of_numbers, mut taken } =
             Gathered::of(loaded, &layouts, &choices.arms)?;
         let within: Vec<PathBuf> = layouts.into_iter().map(|layout| layout.within).collect();
         arms.expect_use_of(&choices.arms)?;
@@ -80,8 +81,10 @@ impl Assembled {
         let names: Vec<String> = arms.all.iter().map(|arm| arm.name.clone()).collect();
         let paths: Vec<String> = sources.iter().map(|source| source.path.clone()).collect();
         let tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
-        let mut notes =
+        let (mut notes, pooled) =
             unlike::split(&mut arms, &mut found, &mut beside, (&sources, &within), &choices.arms)?;
+        taken.extend(pooled);
+        notes.extend(taken.iter().map(|text| (None, text.clone())));
         notes.extend(of_numbers.into_iter().map(|text| (None, text)));
         let mut disagreements = Gathered::identify(&mut arms, &found, &sources);
         // Who names arms, or gives a file with several, has put them in order.
@@ -108,6 +111,7 @@ impl Assembled {
             notes,
             doubts: Vec::new(),
             unpaired: Findings::new(),
+            taken,
             left_out,
         };
         assembled.place(found, is_consecutive, &within)?;

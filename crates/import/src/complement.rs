@@ -12,6 +12,9 @@ use crate::paths::{arm_of_path, stem};
 /// By how much the time of a log may differ from that of its run: one of them has what it took to connect.
 const TIME_SHARE: f64 = 0.05;
 const TIME_US: u64 = 200_000;
+/// What programs print to, and what files are called for it.
+const STREAMS: [&str; 11] =
+    ["out", "err", "stdout", "stderr", "error", "errors", "progress", "pgbench", "log", "output", "result"];
 /// Intervals that the progress of a run may lack: the last one, and what its rate's time is off.
 const INTERVALS_MISSING: u64 = 2;
 
@@ -39,7 +42,7 @@ impl Text {
 pub fn join(loaded: &mut [Loaded]) -> Result<()> {
     let mut texts = texts(loaded);
     // Logs before progress, which has rounded rates.
-    for by in [By::NameAndCount, By::Name, By::Count, By::Progress] {
+    for by in [By::NameAndCount, By::Name, By::Count, By::Progress, By::Directory] {
         for file in 0..loaded.len() {
             join_one(loaded, &mut texts, file, by)?;
         }
@@ -47,22 +50,29 @@ pub fn join(loaded: &mut [Loaded]) -> Result<()> {
     Ok(())
 }
 
-/// By what a log belongs to a text, in this order; and progress, which does by its name.
+/// By what a log belongs to a text, in this order; and progress, which does by its name, or as the only one in a
+/// directory with one text.
 #[derive(Clone, Copy, PartialEq)]
 enum By {
     NameAndCount,
     Name,
     Count,
     Progress,
+    Directory,
 }
 
 fn join_one(loaded: &mut [Loaded], texts: &mut [Text], file: usize, by: By) -> Result<()> {
     let [part] = &loaded[file].document.measurements[..] else { return Ok(()) };
     let is_log = pgbench::Threads::of(loaded[file].format).is_some();
-    let is_progress = loaded[file].format == Format::Pgbench && part.test.is_none();
-    if !(if by == By::Progress { is_progress } else { is_log }) {
+    let is_of_progress = [By::Progress, By::Directory].contains(&by);
+    if !(if is_of_progress { is_progress(&loaded[file]) } else { is_log }) {
         return Ok(());
     }
+    let beside = |other: &Loaded| other.given.path.parent() == loaded[file].given.path.parent();
+    let is_only = || {
+        let others = |is: fn(&Loaded) -> bool| loaded.iter().filter(|one| beside(one) && is(one)).count();
+        others(is_progress) == 1 && others(is_text) == 1
+    };
     let of_arm: Vec<usize> = (0..texts.len())
         .filter(|at| !*texts[*at].has(is_log) && arm(&loaded[texts[*at].file]) == arm(&loaded[file]))
         .collect();
@@ -75,6 +85,10 @@ fn join_one(loaded: &mut [Loaded], texts: &mut [Text], file: usize, by: By) -> R
     let fits = |at: &usize| match by {
         By::NameAndCount => alike(*at).is_some() && is_run(*at),
         By::Name | By::Progress => alike(*at).is_some(),
+        By::Directory => {
+            let text = &loaded[texts[*at].file];
+            text.document.measurements.len() == 1 && beside(text) && is_only()
+        }
         By::Count => is_run(*at),
     };
     let mut fitting: Vec<usize> = of_arm.iter().copied().filter(fits).collect();
@@ -101,6 +115,15 @@ fn join_one(loaded: &mut [Loaded], texts: &mut [Text], file: usize, by: By) -> R
         (None, Some(text)) if is_log && by == By::Count => Err(of_no_run(loaded, file, text)),
         (None, _) => Ok(()),
     }
+}
+
+/// Whether a file has progress without a final text.
+fn is_progress(one: &Loaded) -> bool {
+    one.format == Format::Pgbench && matches!(&one.document.measurements[..], [run] if run.test.is_none())
+}
+
+fn is_text(one: &Loaded) -> bool {
+    one.format == Format::Pgbench && one.document.measurements.iter().any(|run| run.test.is_some())
 }
 
 fn texts(loaded: &[Loaded]) -> Vec<Text> {
@@ -132,7 +155,17 @@ fn alike(text: &Loaded, part: &Loaded) -> Option<u8> {
     let is_of_process = |(name, process): (&str, &str)| {
         pgbench::Threads::of(part.format).is_some() && name == text && process.parse::<u64>().is_ok()
     };
-    if name == text { Some(0) } else { name.rsplit_once('.').is_some_and(is_of_process).then_some(1) }
+    match name == text {
+        true => Some(0),
+        false if is_progress(part) => (without_streams(&name) == without_streams(&text)).then_some(1),
+        false => name.rsplit_once('.').is_some_and(is_of_process).then_some(1),
+    }
+}
+
+/// The words of a name but for those that only say what a file has of its run: `1` of `pgbench-1` and `progress-1`.
+fn without_streams(stem: &str) -> Vec<String> {
+    let words = stem.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    words.filter(|word| !(word.is_empty() || STREAMS.contains(&word.as_str()))).collect()
 }
 
 fn us(run: &Measurement) -> u64 {

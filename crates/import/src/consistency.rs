@@ -1,6 +1,7 @@
 //! Mistakes in results that figures show: what is derived against what it comes from, and arms against each other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use rqps_model::clipped;
 use rqps_model::counted;
@@ -12,7 +13,7 @@ use crate::formats::rates_csv::GIVEN_RATE;
 use crate::model::{FAILED_MIN, Quirk, median, number};
 use crate::out_of_line::{Odd, Table};
 use crate::placed::{Assembled, Doubt, Findings, Placed};
-use crate::{apart, coverage, derived, near_names, printed_rate};
+use crate::{apart, coverage, dates, derived, near_names, printed_rate};
 
 /// Arms measured further apart than this were measured in different sessions.
 const SESSION_MS: i64 = 7 * 24 * 3600 * 1000;
@@ -288,14 +289,27 @@ fn cpu_without_instructions(assembled: &Assembled) -> Vec<Doubt> {
     doubts
 }
 
+/// When an arm was measured: as files tell, else their names.
+fn measured_at_ms(assembled: &Assembled, arm: usize) -> Option<i64> {
+    let of_arm = assembled.results.iter().filter(|placed| placed.arm == arm);
+    let of_names = || of_arm.filter_map(|placed| date_of_name(assembled, placed)).min();
+    assembled.arms[arm].measured_at_ms.or_else(of_names)
+}
+
+fn date_of_name(assembled: &Assembled, placed: &Placed) -> Option<i64> {
+    dates::of_path(Path::new(&assembled.sources[placed.source].path))
+}
+
 /// Arms measured on other days than base, and how far builds moved that were measured in both sessions.
 fn sessions(assembled: &Assembled, table: &Table<'_>) -> Findings {
     let arms = &assembled.arms;
     let mut findings = Findings::new();
-    let Some(of_base) = arms[assembled.base].measured_at_ms else { return findings };
+    let Some(of_base) = measured_at_ms(assembled, assembled.base) else { return findings };
     let days = |ms: i64| (ms as f64 / 86_400_000.0).round();
-    for (index, arm) in arms.iter().enumerate() {
-        if let Some(at) = arm.measured_at_ms.filter(|at| at.abs_diff(of_base) > SESSION_MS as u64) {
+    for index in 0..arms.len() {
+        if let Some(at) =
+            measured_at_ms(assembled, index).filter(|at| at.abs_diff(of_base) > SESSION_MS as u64)
+        {
             let apart = days((at - of_base).abs());
             let text = format!(
                 "measured {apart:.0} days from base: a difference may be of the session, not of the version"
@@ -326,17 +340,19 @@ fn sessions(assembled: &Assembled, table: &Table<'_>) -> Findings {
 
 /// Arms with repeats, all of which were measured before or after all of base's.
 fn one_after_the_other(assembled: &Assembled) -> Findings {
-    let times = |arm: usize| -> Option<Vec<i64>> {
+    let told = |placed: &Placed| assembled.sources[placed.source].measured_at_ms;
+    let times = |arm: usize, time: &dyn Fn(&Placed) -> Option<i64>| -> Option<Vec<i64>> {
         let of_arm = assembled.results.iter().filter(|placed| placed.arm == arm);
-        let times: Option<Vec<i64>> =
-            of_arm.map(|placed| assembled.sources[placed.source].measured_at_ms).collect();
+        let times: Option<Vec<i64>> = of_arm.map(time).collect();
         let is_repeated = |times: &Vec<i64>| times.iter().collect::<BTreeSet<_>>().len() > 1;
         times.filter(is_repeated)
     };
-    let Some(of_base) = times(assembled.base) else { return Findings::new() };
+    let both =
+        |arm: usize, time: &dyn Fn(&Placed) -> Option<i64>| times(assembled.base, time).zip(times(arm, time));
     let arms = (0..assembled.arms.len()).filter(|arm| *arm != assembled.base);
     let note = |arm: usize| {
-        let of_arm = times(arm)?;
+        let (of_base, of_arm) =
+            both(arm, &told).or_else(|| both(arm, &|placed| date_of_name(assembled, placed)))?;
         let is_after = of_base.iter().max() < of_arm.iter().min();
         let is_before = of_arm.iter().max() < of_base.iter().min();
         let when = if is_after { "after" } else { "before" };

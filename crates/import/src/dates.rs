@@ -1,6 +1,9 @@
 //! Dates as programs print them, in milliseconds since 1970 (UTC).
 
+use std::path::Path;
 use std::time::UNIX_EPOCH;
+
+use crate::path_classes::dates;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -36,9 +39,34 @@ pub fn of_iso(text: &str) -> Option<i64> {
     i64::try_from(at.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
 }
 
+/// The date that a file's name tells, else the nearest directory's: `head-2026-11-09.log`, `20261127_110000/head.log`.
+/// Of which zone nobody knows: it only tells what came first.
+pub fn of_path(path: &Path) -> Option<i64> {
+    let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
+    let of_name = |name: String| {
+        let digits: String = dates(&name).last()?.chars().filter(char::is_ascii_digit).collect();
+        let part = |at: usize| digits.get(at..at + 2).unwrap_or("00");
+        let (year, month, day) = (digits.get(..4)?, part(4), part(6));
+        of_iso(&format!("{year}-{month}-{day}T{}:{}:{}", part(8), part(10), part(12)))
+    };
+    path.ancestors().filter_map(name).find_map(of_name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_tell_dates() {
+        for (path, date) in [
+            ("a/head-2026-11-09.log", Some("2026-11-09T00:00:00")),
+            ("2026-10-01/head-20261127_110001.log", Some("2026-11-27T11:00:01")),
+            ("2026-11-09_14:05/head.log", Some("2026-11-09T14:05:00")),
+            ("a/head-20261345.log", None),
+        ] {
+            assert_eq!(of_path(Path::new(path)), date.and_then(of_iso), "{path}");
+        }
+    }
 
     #[test]
     fn dates_with_twelve_and_twenty_four_hours() {

@@ -1,21 +1,26 @@
 //! What files hold, each measurement with the arm and the test that it or its path tells.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use rqps_model::Dbms;
+use rqps_model::{Dbms, clipped};
 use rqps_store::Source;
 
 use crate::arms::{ArmRule, Arms, is_bare_number, version_in_name, version_numbers};
 use crate::error::{Error, Result};
 use crate::formats::{Format, rates_table, sysbench};
 use crate::layout::Layout;
-use crate::loaded::Loaded;
+use crate::loaded::{Given, Loaded};
 use crate::model::{Measurement, Quirk};
-use crate::names::TestName;
+use crate::names::{ArmName, TestName};
+use crate::path_classes::is_repeat_label;
 use crate::paths::{are_in_repeats, arm_and_test_of, arm_of_path, clients_of, test_of_path};
 use crate::placed::{Assembled, Doubt, Found, Placed};
+use crate::settings::Case;
 use crate::{scripts, series};
+
+/// Of the names in a note.
+const NAMES_CHARS_MAX: usize = 200;
 
 /// Measurements on their way to their places.
 #[derive(Default)]
@@ -28,6 +33,8 @@ pub struct Gathered {
     pub beside: Vec<Found>,
     /// What was assumed of numbers in names.
     pub notes: Vec<String>,
+    /// What directories were taken for.
+    pub taken: Vec<String>,
 }
 
 impl Gathered {
@@ -38,7 +45,7 @@ impl Gathered {
         let mut gathered = Self { sources: loaded.iter().map(source).collect(), ..Self::default() };
         let mut dates: Vec<(String, i64)> = Vec::new();
         let paths: Vec<(Option<&str>, &Path)> = { loaded.iter().zip(layouts) }
-            .map(|(one, layout)| (one.given.arm.as_deref(), &*layout.within))
+            .map(|(one, layout)| (one.given.arm.as_deref().or(layout.arm.as_deref()), &*layout.within))
             .collect();
         let in_repeats = are_in_repeats(&paths);
         let (numbers, notes) = series::of(&loaded);
@@ -51,6 +58,7 @@ impl Gathered {
             }
         }
         scripts::tell_apart(&mut gathered.found);
+        gathered.add_settings(layouts);
         if gathered.found.is_empty() {
             return Err(Error::NoResults { formats: formats.into_iter().collect() });
         }
@@ -75,7 +83,8 @@ impl Gathered {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let of_svg = (one.format == Format::Flamegraph).then(|| arm_and_test_of(&name)).flatten();
         let arm_of_name = || of_svg.as_ref().map(|(arm, _)| arm.clone());
-        let of_path = one.given.arm.clone().or_else(arm_of_name).or_else(|| arm_of_path(directory));
+        let of_directory = || layout.arm.clone().or_else(|| arm_of_directory(&one.given, directory));
+        let of_path = one.given.arm.clone().or_else(arm_of_name).or_else(of_directory);
         let of_file = TestName::of_file(&name).map(|(_, test)| test);
         let of_file = of_file.or_else(|| of_svg.as_ref().map(|(_, test)| TestName::of_row(test)));
         if let Some(given) = &one.given.arm {
@@ -90,6 +99,7 @@ impl Gathered {
             let arm = self.arms.at(raw, directory, rules);
             let known = &mut self.arms.all[arm];
             known.is_given |= one.given.arm.is_some();
+            known.is_beside_base |= layout.arm.is_some();
             known.is_told |= measurement.arm.is_some() || of_svg.is_some();
             known.measured_at_ms = known.measured_at_ms.or(one.document.measured_at_ms);
             let of_name = || {
@@ -119,6 +129,33 @@ impl Gathered {
             into.push(Found { arm, part: String::new(), repeat, test, measurement, source: index });
         }
         Ok(date)
+    }
+
+    /// Adds directories of settings to the names of tests, unless what files tell differs between them anyway, as with
+    /// `s100` and `s1000` of scales 100 and 1000.
+    fn add_settings(&mut self, layouts: &[Layout]) {
+        let levels = layouts.iter().map(|layout| layout.settings.len()).max().unwrap_or(0);
+        for level in 0..levels {
+            let name = |one: &Found| layouts[one.source].settings.get(level);
+            let mut of_case: HashMap<Case, BTreeSet<&String>> = HashMap::new();
+            for (case, one) in Case::of_all(&self.found).into_iter().zip(&self.found) {
+                of_case.entry(case).or_default().extend(name(one));
+            }
+            if of_case.values().all(|names| names.len() < 2) {
+                continue;
+            }
+            let names: BTreeSet<&String> = self.found.iter().filter_map(name).collect();
+            self.taken.push(format!(
+                "the directories {} were taken for settings, which are a part of the names of tests; if they are \
+                 repeats, give each as --repeat PATH; if they are arms, as ARM=PATH",
+                clipped(&names.into_iter().cloned().collect::<Vec<_>>().join(", "), NAMES_CHARS_MAX)
+            ));
+            for one in self.found.iter_mut().chain(&mut self.beside) {
+                if let Some(name) = name(one) {
+                    one.test.test = format!("{}.{name}", one.test.test);
+                }
+            }
+        }
     }
 
     /// Fills in what files tell of their arms, where names do not. A file that tells nothing, as those of sysbench,
@@ -189,6 +226,21 @@ impl Gathered {
             }
         }
         disagreements
+    }
+}
+
+/// The arm that a file's directory names. Those that all files are in name it if there are no others but of repeats.
+fn arm_of_directory(given: &Given, directory: &Path) -> Option<String> {
+    let of_all = || {
+        let above = arm_of_path(given.of_all()?);
+        above.filter(|name| !is_repeat_label(name))
+    };
+    match arm_of_path(directory) {
+        None => of_all(),
+        Some(own) if is_repeat_label(&own) => {
+            of_all().filter(|above| ArmName::parse(above).is_some()).or(Some(own))
+        }
+        own => own,
     }
 }
 

@@ -54,7 +54,7 @@ pub fn files(arguments: &[impl AsRef<OsStr>]) -> Result<Vec<Given>> {
             return Err(Error::NoFiles(argument.into_owned()));
         }
         found.sort_by(|a, b| natural(&a.to_string_lossy(), &b.to_string_lossy()));
-        all.extend(found.into_iter().map(|path| Given { path, arm: arm.clone(), repeat: None }));
+        all.extend(found.into_iter().map(|path| Given { path, arm: arm.clone(), repeat: None, above: 0 }));
         if all.len() > FILES_MAX {
             return Err(Error::NoFiles(format!("{argument} alone: there are more than {FILES_MAX} files")));
         }

@@ -9,18 +9,23 @@ use rqps_model::clipped;
 use crate::arms::names_arm;
 use crate::error::{Error, Result};
 use crate::formats::Format;
+use crate::levels::{Levels, Placed};
 use crate::loaded::Loaded;
 use crate::mix::Mix;
-use crate::names::TestName;
+use crate::names::{ArmName, TestName};
 use crate::path_classes::is_repeat_label;
 use crate::paths::{stem, test_of_path, without_number};
 
 /// What directories tell of a file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Layout {
-    /// Its path without the directories that tell its test or clients.
+    /// Its path without the directories that tell its test, clients or settings.
     pub within: PathBuf,
     pub test: Option<String>,
+    /// Its directory beside one that is called as base is.
+    pub arm: Option<String>,
+    /// Its directories that are settings, the outermost first.
+    pub settings: Vec<String>,
 }
 
 /// Directories above a file that are looked at.
@@ -40,6 +45,9 @@ struct Seen<'a> {
     clients: Option<u32>,
     /// The test that it tells.
     test: Option<&'a str>,
+    tells_arm: bool,
+    /// Of the server.
+    version: Option<&'a str>,
     /// Whether neither it nor its name tells a test.
     is_unnamed: bool,
 }
@@ -52,12 +60,16 @@ pub fn of(loaded: &[Loaded]) -> Result<Vec<Layout>> {
     let all: Vec<Seen> = loaded.iter().filter_map(seen).collect();
     let unnamed: Vec<&Seen> = all.iter().filter(|one| one.is_unnamed).collect();
     let of_clients: Vec<usize> = (0..LEVELS).filter(|level| are_clients(&all, *level)).collect();
-    let is_test = |level: &usize| !of_clients.contains(level) && are_tests(&unnamed, *level);
+    let is_test =
+        |level: &usize| !(unnamed.is_empty() || of_clients.contains(level)) && are_tests(&unnamed, *level);
     let of_told: Vec<usize> = (0..LEVELS).filter(|level| are_told(&all, *level)).collect();
     let mut of_tests: Vec<usize> = (0..LEVELS).filter(is_test).collect();
     if of_tests.is_empty() && unnamed.iter().all(|one| one.arm.is_none()) {
         of_tests.extend(tests_below_arms(&unnamed, &of_clients)?);
     }
+    let levels = levels(&all, |level| {
+        !(of_clients.contains(level) || of_told.contains(level) || of_tests.contains(level))
+    });
     // What belongs to a result, such as figures of the host, is in its directory.
     let mut directories: HashMap<(Option<&str>, &Path), &Seen> = HashMap::new();
     for one in &all {
@@ -67,7 +79,7 @@ pub fn of(loaded: &[Loaded]) -> Result<Vec<Layout>> {
         let within = one.given.within();
         let directory = within.parent().unwrap_or(Path::new(""));
         let Some(known) = directories.get(&(one.given.arm.as_deref(), directory)) else {
-            return Layout { within: within.to_owned(), test: None };
+            return Layout { within: within.to_owned(), ..Layout::default() };
         };
         let of_tests = if known.is_unnamed { &of_tests[..] } else { &[] };
         let names = of_tests.iter().rev().filter_map(|level| known.above.get(*level).cloned());
@@ -75,13 +87,33 @@ pub fn of(loaded: &[Loaded]) -> Result<Vec<Layout>> {
         let parts: Vec<_> = directory.components().collect();
         let is_kept = |at: &usize| {
             let level = parts.len() - 1 - at;
-            !(of_tests.contains(&level) || of_clients.contains(&level) || of_told.contains(&level))
+            let is_told =
+                of_tests.contains(&level) || of_clients.contains(&level) || of_told.contains(&level);
+            !(is_told || levels.settings.contains(&level))
         };
         let kept: PathBuf = (0..parts.len()).filter(is_kept).map(|at| parts[at]).collect();
         let name = within.file_name().unwrap_or_default();
-        Layout { within: kept.join(name), test: (!test.is_empty()).then_some(test) }
+        let named = |level: &usize| known.above.get(*level).cloned();
+        Layout {
+            within: kept.join(name),
+            test: (!test.is_empty()).then_some(test),
+            arm: levels.arms.as_ref().and_then(named),
+            settings: levels.settings.iter().filter_map(named).collect(),
+        }
     };
     Ok(loaded.iter().map(layout).collect())
+}
+
+/// Which levels are arms and settings, if files do not tell their arms.
+fn levels(all: &[Seen], is_open: impl Fn(&usize) -> bool) -> Levels {
+    let names_version = |one: &Seen| one.above.iter().any(|name| ArmName::parse(name).is_some());
+    if all.iter().any(|one| one.tells_arm || names_version(one)) {
+        return Levels::default();
+    }
+    let files: Vec<Placed> = { all.iter() }
+        .map(|one| Placed { arm: one.arm, above: &one.above, stem: stem(one.path), version: one.version })
+        .collect();
+    Levels::of(&files, &(0..LEVELS).filter(is_open).collect::<Vec<_>>())
 }
 
 fn seen(one: &Loaded) -> Option<Seen<'_>> {
@@ -97,6 +129,8 @@ fn seen(one: &Loaded) -> Option<Seen<'_>> {
         above: path.ancestors().skip(1).take(LEVELS).map_while(name).collect(),
         mix: measured.mix,
         clients: measured.clients,
+        tells_arm: measured.arm.is_some(),
+        version: measured.version.as_deref(),
         test: measured.test.as_deref().filter(|_| measured.arm.is_none()),
         is_unnamed: one.format == Format::Sysbench && TestName::of_file(&file).is_none() && is_default(),
     })

@@ -20,6 +20,7 @@ mod held;
 mod histogram;
 mod input;
 mod layout;
+mod levels;
 mod lines;
 mod loaded;
 mod mix;

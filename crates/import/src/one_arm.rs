@@ -20,9 +20,24 @@ pub fn taken_for_one(assembled: &Assembled) -> Option<(String, String)> {
     if paths.len() < 2 || assembled.arms.iter().any(|arm| arm.is_given) {
         return None;
     }
-    let by_test = arguments(&paths, |stem| without_number(stem).to_owned());
-    let known = arguments(&paths, str::to_owned).or(by_test);
+    let by_test = || arguments(&paths, |stem| without_number(stem).to_owned());
+    let known = directories(&paths).or_else(|| arguments(&paths, str::to_owned)).or_else(by_test);
     Some(known.unwrap_or_else(|| (counted(paths.len(), "file"), "base=PATH head=PATH".to_owned())))
+}
+
+/// Directories of repeats that have several files each, and arguments with each of them alone.
+fn directories(paths: &[&Path]) -> Option<(String, String)> {
+    let above = paths.first()?.ancestors().find(|above| paths.iter().all(|path| path.starts_with(above)))?;
+    let mut files: BTreeMap<String, usize> = BTreeMap::new();
+    for path in paths {
+        let name = path.strip_prefix(above).ok()?.parent()?.components().next()?.as_os_str();
+        *files.entry(name.to_string_lossy().into_owned()).or_default() += 1;
+    }
+    let is_repeat = |(name, files): (&String, &usize)| is_repeat_label(name) && *files > 1;
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    let argument = |name: &&str| format!("{name}='{}'", above.join(name).display());
+    ((2..=ARMS_MAX).contains(&names.len()) && files.iter().all(is_repeat))
+        .then(|| (names.join(", "), names.iter().map(argument).collect::<Vec<_>>().join(" ")))
 }
 
 /// The names of files, and arguments with patterns of each of them alone.

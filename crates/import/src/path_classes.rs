@@ -339,6 +339,11 @@ pub fn without_dates(text: &str) -> String {
     parts(text).into_iter().filter(|(_, is_date)| !is_date).map(|(part, _)| part).collect()
 }
 
+/// The dates in a text, with their times.
+pub fn dates(text: &str) -> Vec<&str> {
+    parts(text).into_iter().filter(|(_, is_date)| *is_date).map(|(part, _)| part).collect()
+}
+
 /// A text in parts, each with whether it is a date with its time.
 fn parts(text: &str) -> Vec<(&str, bool)> {
     let bytes = text.as_bytes();
@@ -410,7 +415,10 @@ pub fn names(classes: &BTreeSet<String>) -> BTreeMap<String, String> {
     let names = parts.iter().map(|(class, (directories, words))| {
         let own: Vec<&str> =
             directories.iter().chain(words).filter(|word| !is_common(word)).map(String::as_str).collect();
-        ((*class).clone(), own.join("."))
+        let of_name: Vec<&str> = words.iter().filter(|word| !is_common(word)).map(String::as_str).collect();
+        let joined =
+            Some(of_name).filter(|of_name| of_name.len() == own.len()).and_then(|all| joined(class, &all));
+        ((*class).clone(), joined.unwrap_or_else(|| own.join(".")))
     });
     let names: BTreeMap<String, String> = names.collect();
     let distinct: BTreeSet<&String> = names.values().filter(|name| !name.is_empty()).collect();
@@ -425,6 +433,16 @@ pub fn names(classes: &BTreeSet<String>) -> BTreeMap<String, String> {
         true => of_files,
         false => classes.iter().map(|class| (class.clone(), trimmed(class))).collect(),
     }
+}
+
+/// Words that stand side by side in the name of a file, as there: `v1-0001` of `select.v1-0001`.
+fn joined(class: &str, own: &[&str]) -> Option<String> {
+    let name = class.rsplit('/').next()?;
+    let all = words(name);
+    let at = (0..all.len()).find(|at| all[*at..].starts_with(own))?;
+    let place = |word: &str| word.as_ptr() as usize - name.as_ptr() as usize;
+    let (first, last) = (own.first().map(|_| all[at])?, all[at + own.len() - 1]);
+    Some(name[place(first)..place(last) + last.len()].to_owned())
 }
 
 fn trimmed(text: &str) -> String {

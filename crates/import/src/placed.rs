@@ -39,6 +39,8 @@ pub struct Assembled {
     pub doubts: Vec<Doubt>,
     /// Repeats that have no partner on base: a part of the notes.
     pub unpaired: Findings,
+    /// What directories were taken for, which may be wrong: a part of the notes.
+    pub taken: Vec<String>,
     /// Tables of which nothing is in the run, since the results they were made of are.
     pub left_out: Vec<LeftOut>,
 }

@@ -141,14 +141,18 @@ fn settings(found: &[Found]) -> Vec<Vec<(&'static str, String)>> {
         CLIENTS => found.measurement.clients.map(|clients| clients.to_string()),
         key => found.measurement.values.iter().find(|value| value.name == key)?.published.clone(),
     };
+    let rows: Vec<String> = found.iter().map(|found| found.test.row()).collect();
     let mut all = vec![Vec::new(); found.len()];
     for (key, ..) in SETTINGS {
-        let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for found in found {
-            known.entry(found.test.row()).or_default().extend(of(found, key));
+        let mut known: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for (found, row) in found.iter().zip(&rows) {
+            if let Some(value) = of(found, key) {
+                known.entry(row).or_default().insert(value);
+            }
         }
-        for (settings, found) in all.iter_mut().zip(found) {
-            if let (Some(value), true) = (of(found, key), known[&found.test.row()].len() > 1) {
+        for ((settings, found), row) in all.iter_mut().zip(found).zip(&rows) {
+            let differs = known.get(row.as_str()).is_some_and(|values| values.len() > 1);
+            if let Some(value) = of(found, key).filter(|_| differs) {
                 settings.push((key_of(key, found), value));
             }
         }

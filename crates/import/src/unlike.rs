@@ -17,7 +17,8 @@ use crate::settings::Case;
 /// Of the note on arms that were made.
 const NOTE_CHARS_MAX: usize = 600;
 
-/// Makes arms of their own of results that are no repeats of one another, and says which.
+/// Makes arms of their own of results that are no repeats of one another, and says which. Returns also what it says of
+/// directories that it took for repeats.
 ///
 /// # Errors
 /// If results of one arm that the user named are of several versions, those of one arm come from other programs or
@@ -28,7 +29,7 @@ pub fn split(
     beside: &mut [Found],
     (sources, paths): (&[Source], &[PathBuf]),
     rules: &[ArmRule],
-) -> Result<Findings> {
+) -> Result<(Findings, Option<String>)> {
     let path = |source: usize| paths[source].as_path();
     let releases = releases(&arms.all, found, sources)?;
     let cases = Case::of_all(found);
@@ -55,7 +56,7 @@ pub fn split(
         one.arm = place(one).unwrap_or(split.first[one.arm]);
     }
     expect_one_origin(&arms.all, (found, &cases), sources)?;
-    Ok(split.notes)
+    Ok((split.notes, split.pooled))
 }
 
 /// The release of each result whose arm has several, else an empty text.
@@ -257,6 +258,8 @@ struct Made {
     places: BTreeMap<(usize, String), usize>,
     first: Vec<usize>,
     notes: Findings,
+    /// What is said of directories of repeats.
+    pooled: Option<String>,
 }
 
 /// Puts new arms in the place of those that are several.
@@ -284,7 +287,7 @@ fn made(
         (0..old.len()).filter(|arm| found.iter().any(|one| one.arm == *arm) && !is_repeat(&old[*arm]));
     let has_others = others.count() > 1;
     // The directory says nothing if there is no other.
-    let of_repeats = name_of_repeats(found, paths, repeats);
+    let of_repeats = name_of_repeats(found, (sources, paths), repeats);
     let is_one_of_repeats = |(arm, part): (usize, &str)| part.is_empty() && repeats.contains(&arm);
     let short = |(arm, part): (usize, &str)| match part.is_empty() {
         true if repeats.contains(&arm) => of_repeats.clone(),
@@ -330,14 +333,15 @@ fn made(
         }
         places.insert((arm, part.to_owned()), place);
     }
-    let mut notes = Findings::new();
+    let (mut notes, mut pooled) = (Findings::new(), None);
     if keys.iter().any(|key| is_one_of_repeats(*key)) {
         let names: Vec<&str> = repeats.iter().map(|arm| old[*arm].name.as_str()).collect();
         let text = format!(
-            "the directories {} are repeats of one another; if they are arms, give each as ARM=PATH",
-            names.join(", ")
+            "the directories {} were taken for repeats of one another; if they are arms, give each as ARM=PATH, such as {}=PATH",
+            names.join(", "),
+            names[0]
         );
-        notes.push((None, clipped(&text, NOTE_CHARS_MAX)));
+        pooled = Some(clipped(&text, NOTE_CHARS_MAX));
     }
     if !made.is_empty() {
         let text = format!(
@@ -347,14 +351,21 @@ fn made(
         );
         notes.push((None, clipped(&text, NOTE_CHARS_MAX)));
     }
-    Made { places, first, notes }
+    Made { places, first, notes, pooled }
 }
 
 /// The directory that those of repeats are in, if they have one.
-fn name_of_repeats(found: &[Found], paths: &[PathBuf], repeats: &BTreeSet<usize>) -> String {
+fn name_of_repeats(
+    found: &[Found],
+    (sources, paths): (&[Source], &[PathBuf]),
+    repeats: &BTreeSet<usize>,
+) -> String {
     let above = |one: &Found| {
-        let name = paths[one.source].parent()?.parent()?.file_name()?;
-        Some(name.to_string_lossy().into_owned())
+        let directory = |path: &Path| {
+            let name = path.parent()?.parent()?.file_name()?.to_string_lossy().into_owned();
+            Some(name).filter(|name| !is_repeat_label(name))
+        };
+        directory(&paths[one.source]).or_else(|| directory(Path::new(&sources[one.source].path)))
     };
     let of_repeats = found.iter().filter(|one| repeats.contains(&one.arm));
     let names: BTreeSet<Option<String>> = of_repeats.map(above).collect();
@@ -364,7 +375,7 @@ fn name_of_repeats(found: &[Found], paths: &[PathBuf], repeats: &BTreeSet<usize>
 
 /// Whether an arm is a directory that may be a repeat's.
 fn is_repeat(arm: &ImportedArm) -> bool {
-    is_repeat_label(&arm.raw) && !(arm.is_told || arm.is_given)
+    is_repeat_label(&arm.raw) && !(arm.is_told || arm.is_given || arm.is_beside_base)
 }
 
 /// The program that measured a result, if its version is known.

@@ -155,6 +155,27 @@ fn a_run_of_pgbench_that_was_killed_is_no_result() {
     }
 }
 
+/// Headings are all that tells runs of two builds in one file apart. Those of repeats differ in numbers and dates.
+#[test]
+fn runs_of_several_builds_in_one_file_are_refused() {
+    let run = |heading: &str, tps: &str| {
+        format!("{heading}\n{}", own("pgbench-15.out.txt").replace("372.967010", tps).replace("1488", tps))
+    };
+    let mixed = |of: &dyn Fn(u32) -> [String; 2]| -> String {
+        (1..=2).flat_map(|n| [0, 1].map(|at| run(&of(n)[at as usize], &format!("37{n}{at}")))).collect()
+    };
+    let in_turns = |n| [format!("=== master run {n} ==="), format!("=== patched run {n} ===")];
+    let error = refused("all.log", &mixed(&in_turns));
+    for part in ["all.log, line 16: ", "`=== master run 1 ===` in line 1", "a file of its own"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(refused("all.log", &mixed(&|n| [format!("A {n}"), format!("B {n}")])).contains("several builds"));
+    let dir = tempfile::tempdir().unwrap();
+    let dates = |n| [format!("run {n} Fri Nov 2{n} 10:00:00"), format!("run {n} Sat Dec 2{n} 10:00:00")];
+    fs::write(dir.path().join("all.log"), mixed(&dates)).unwrap();
+    assert_eq!(import(dir.path()).unwrap().0.results.len(), 4);
+}
+
 /// The default directory of results is in the one that is imported again.
 #[test]
 fn previous_imports_are_left_out() {

@@ -121,6 +121,39 @@ fn directories_of_tests_and_clients_of_pgbench_are_no_arms() {
     assert_eq!(arms_and_tests(&assembled), (vec!["master", "patched"], tests, 2));
 }
 
+/// Results of one setting are compared with base's in the same, whether files tell it or only their directories do.
+#[test]
+fn directories_of_settings_are_no_arms() {
+    for (names, tests) in [
+        (["{}/hostA/#.log", "{}/hostB/#.log"], ["select-only.hostA", "select-only.hostB"]),
+        (["lz4/{}/#.log", "pglz/{}/#.log"], ["select-only.lz4", "select-only.pglz"]),
+        (["hp=on/{}-#.log", "hp=off/{}-#.log"], ["select-only.hp=off", "select-only.hp=on"]),
+        // The number of clients is told.
+        (["c1/{}/#.log", "C16/{}/#.log"], ["select-only_clients=1", "select-only_clients=16"]),
+        (["{}/T60/1/#.log", "{}/T300/2/#.log"], ["select-only.T60", "select-only.T300"]),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        for (at, name) in names.iter().enumerate() {
+            for (number, arm) in (0..).zip(["base", "head"]) {
+                for repeat in 1..=3 {
+                    let clients = if name.starts_with("C16") { 16 } else { 1 };
+                    let text = pgbench("select only", clients, 4000 + 100 * at + 10 * repeat + number);
+                    write(dir.path(), &name.replace("{}", arm).replace('#', &repeat.to_string()), &text);
+                }
+            }
+        }
+        let root = dir.path().display();
+        let assembled = import(&[root.to_string()]).unwrap();
+        assert_eq!(arms_and_tests(&assembled), (vec!["base", "head"], tests.to_vec(), 3), "{names:?}");
+        assert_eq!(assembled.taken.is_empty(), tests[0].contains("clients"), "{:?}", assembled.taken);
+        if names[0].starts_with("{}") {
+            let named = ["base", "head"].map(|arm| format!("{arm}={root}/{arm}"));
+            let assembled = import(&named).unwrap();
+            assert_eq!(arms_and_tests(&assembled), (vec!["base", "head"], tests.to_vec(), 3), "{names:?}");
+        }
+    }
+}
+
 #[test]
 fn directories_of_an_arm_that_is_named_are_tests() {
     let dir = folder(&[("{}/x/run#.txt", WRITES, 4), ("{}/y/run#.txt", WRITES, 4)]);
@@ -248,6 +281,42 @@ fn a_table_is_held_against_files_of_any_names() {
         fs::read_to_string(&path).unwrap().replace("oltp_read_only", "t0").replace("oltp_read_write", "t1");
     fs::write(&path, renamed).unwrap();
     assert_eq!(checked(&path, &[of_arm(0), of_arm(1)]).unwrap().equal, 4);
+}
+
+/// Ratios need not say what they are relative to, nor have two decimals.
+#[test]
+fn a_table_of_ratios_is_held_against_texts() {
+    let dir = tempfile::tempdir().unwrap();
+    let rates = [("base", "q1", 1000), ("base", "q2", 3000), ("head", "q1", 950), ("head", "q2", 3100)];
+    for (arm, test, rate) in rates {
+        let text = sysbench(10 * rate, READS, 4);
+        write(dir.path(), &format!("{arm}/{test}.txt"), &text);
+    }
+    let sources = ["base", "head"].map(|arm| format!("{arm}={}/{arm}", dir.path().display()));
+    let table = dir.path().join("table");
+    let found = |text: &str| {
+        fs::write(&table, text).unwrap();
+        let found = checked(&table, &sources).unwrap();
+        (found.equal, found.cells)
+    };
+    for text in [
+        "test,base,head\nq1,1.000,0.950\nq2,1.000,1.033\n",
+        "test\tbase\thead\nq1\t1.00\t0.95\nq2\t1.00\t1.03\n",
+        "test\tbase\thead\nq1\t1000\t950\nq2\t3000\t3100\n",
+    ] {
+        assert_eq!(found(text), (4, 4), "{text}");
+        assert_eq!(
+            found(&text.replace("1.0333", "1.0343").replace("950", "955").replace("0.95\n", "0.96\n")).0,
+            3
+        );
+    }
+    assert_eq!(found("test,head\nq1,0.950\nq2,1.033\n"), (2, 2));
+    assert_eq!(found("Relative to: base\ncol-1 : head\n\n0.950\tq1\n1.033\tq2\n"), (2, 2));
+    let error = checked(&table, &sources[1..]).unwrap_err().to_string();
+    assert!(error.contains("results of base, which the ratios of") && error.contains("base=DIR"), "{error}");
+    write(dir.path(), "run.log", &pgbench("select only", 4, 1000));
+    let error = checked(&table, &[dir.path().join("run.log").display().to_string()]).unwrap_err().to_string();
+    assert!(error.contains("not from files of pgbench"), "{error}");
 }
 
 #[test]

@@ -94,6 +94,29 @@ fn pgbench_in_all_its_forms() {
     assert_eq!((old.version.as_deref(), old.series[0].values.len()), (Some("12.22"), 3));
 }
 
+/// A run's progress in a file of its own is no second result, whatever both are called.
+#[test]
+fn progress_belongs_to_the_text_beside_it() {
+    let own = |name: &str| fs::read_to_string(path(name)).unwrap();
+    for [text, progress] in [
+        ["1/pgbench-1.log", "1/progress-1.log"],
+        ["run1/out.log", "run1/err.log"],
+        ["1/stdout", "1/stderr"],
+        ["base_1.stdout", "base_1.stderr"],
+        ["1/summary.txt", "1/each-second.txt"],
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, content) in [(text, "pgbench-15.out.txt"), (progress, "pgbench-15.progress.txt")] {
+            fs::create_dir_all(dir.path().join(name).parent().unwrap()).unwrap();
+            fs::write(dir.path().join(name), own(content)).unwrap();
+        }
+        let loaded = load_all(&files(&[dir.path()]).unwrap(), None, false).unwrap().0;
+        let assembled = Assembled::new(loaded, &Choices::default()).unwrap();
+        assert_eq!((assembled.results.len(), assembled.steps.len()), (1, 1), "{text}");
+        assert_eq!(assembled.results[0].measurement.series[0].values.len(), 4, "{text}");
+    }
+}
+
 #[test]
 fn logs_of_a_pgbench_s_threads_are_one_result() {
     for kind in ["rate", "aggregate"] {

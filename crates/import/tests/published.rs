@@ -145,10 +145,16 @@ fn fio_of_eight_servers() {
         cells += checked.cells;
         assert!(checked.differences.is_empty(), "{file}: {:#?}", checked.differences);
     }
-    assert_eq!(cells, 288);
+    // And the jobs of each row.
+    assert_eq!(cells, 288 + 96);
     let two_jobs = "fio/sum.2.ext4.hetz.csv";
     let text = ["fio/o.ext4.hetz.secs300.2.gz"];
-    assert_all_equal(&checked(&root, two_jobs, &text, Reading::Published), 48);
+    assert_all_equal(&checked(&root, two_jobs, &text, Reading::Published), 64);
+    let other_jobs = std::fs::read_to_string(root.join(two_jobs)).unwrap().replace(",2,", ",32,");
+    std::fs::write(dir.path().join("table.csv"), other_jobs).unwrap();
+    let found = check(&dir.path().join("table.csv"), &given(&root, &text), None, Reading::Published, false);
+    let found = found.unwrap().differences;
+    assert!(found.iter().all(|one| one.column == "jobs") && found.len() == 8, "{found:#?}");
     let measured = checked(&root, two_jobs, &text, Reading::True);
     let quirks: std::collections::BTreeSet<_> =
         measured.differences.iter().map(|one| one.quirk.map(|quirk| quirk.key())).collect();

@@ -41,10 +41,10 @@ fn rates(assembled: &Assembled) -> Vec<(&str, u32, u32)> {
     rates
 }
 
-fn of_texts(texts: &[(&str, &str)]) -> Result<Assembled, Error> {
+fn of_texts(root: &str, texts: &[(&str, &str)]) -> Result<Assembled, Error> {
     let dir = tempfile::tempdir().unwrap();
-    write(&dir.path().join("all"), texts);
-    import(&[dir.path().join("all").display().to_string()])
+    write(&dir.path().join(root), texts);
+    import(&[dir.path().join(root).display().to_string()])
 }
 
 #[test]
@@ -97,14 +97,30 @@ fn files_of_other_names_are_arms() {
             &["run1/build1.txt", "run1/build2.txt", "run2/build1.txt", "run2/build2.txt"],
             &[("build1", 1, 0), ("build1", 2, 2), ("build2", 1, 1), ("build2", 2, 3)],
         ),
+        // Iterations of a patch are no repeats beside a base, nor versions of a server.
+        (
+            &["master/1.txt", "master/2.txt", "v1/1.txt", "v1/2.txt", "v2/1.txt"],
+            &[("master", 1, 0), ("master", 2, 1), ("v1", 1, 2), ("v1", 2, 3), ("v2", 1, 4)],
+        ),
+        (&["HEAD/ro/1.txt", "v1/ro/1.txt", "v2/ro/1.txt"], &[("HEAD", 1, 0), ("v1", 1, 1), ("v2", 1, 2)]),
+        (
+            &["s.HEAD.1.txt", "s.v1-0001.1.txt", "s.v1-0002.1.txt"],
+            &[("HEAD", 1, 0), ("v1-0001", 1, 1), ("v1-0002", 1, 2)],
+        ),
         // Both in each of two directories.
         (&["a/x.txt", "a/y.txt", "b/x.txt"], &[("a.x", 1, 0), ("a.y", 1, 1), ("b", 1, 2)]),
     ] {
         let texts: Vec<(&str, &str)> = texts.iter().map(|name| (*name, "16.3")).collect();
-        let assembled = of_texts(&texts).unwrap();
+        let assembled = of_texts("all", &texts).unwrap();
         assert_eq!(rates(&assembled), expected, "{texts:?}");
+        assert_eq!(assembled.doubts.is_empty(), texts[0].0 != "pg16/2026-11-01/ro.txt", "{texts:?}");
+        // Whatever the directory is called that they all are in.
+        for root in ["2", "v2", "run1", "base", "2026-11-01"] {
+            assert_eq!(rates(&of_texts(root, &texts).unwrap()), expected, "{root}: {texts:?}");
+        }
         let is_noted = assembled.notes.iter().any(|(_, note)| note.contains("arms of their own"));
-        let is_split = !texts[0].0.starts_with("a/run") && !texts[0].0.starts_with("x/");
+        let of_directories = ["a/run", "x/", "base/", "master/", "HEAD/"];
+        let is_split = !of_directories.iter().any(|start| texts[0].0.starts_with(start));
         assert_eq!(is_noted, is_split, "{texts:?}");
     }
 }
@@ -156,7 +172,8 @@ fn who_names_an_arm_says_what_is_a_repeat() {
 
 #[test]
 fn other_versions_are_arms() {
-    let assembled = of_texts(&[("run-1.txt", "15.1"), ("run-2.txt", "14.2"), ("run-3.txt", "14.2")]).unwrap();
+    let assembled =
+        of_texts("all", &[("run-1.txt", "15.1"), ("run-2.txt", "14.2"), ("run-3.txt", "14.2")]).unwrap();
     let arms: Vec<(&str, &str)> =
         assembled.arms.iter().map(|arm| (arm.name.as_str(), arm.identity.version.as_str())).collect();
     assert_eq!(arms, [("postgres-14.2", "14.2"), ("postgres-15.1", "15.1")]);
@@ -164,6 +181,10 @@ fn other_versions_are_arms() {
         rates(&assembled),
         [("postgres-14.2", 1, 1), ("postgres-14.2", 2, 2), ("postgres-15.1", 1, 0)]
     );
+    // In directories of their own they are no settings.
+    let texts = [("14/base-1.txt", "14.2"), ("14/head-1.txt", "14.2"), ("new/base-1.txt", "15.1")];
+    let assembled = of_texts("all", &[&texts[..], &[("new/head-1.txt", "15.1")]].concat()).unwrap();
+    assert_eq!((assembled.steps.len(), assembled.arms.len()), (1, 4));
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), &[("run-1.txt", "14.2"), ("run-2.txt", "15.1")]);
     let error = import(&[format!("old={}", dir.path().display())]).unwrap_err().to_string();
@@ -259,7 +280,7 @@ fn repeats_are_paired_by_the_numbers_of_their_names() {
         all.filter(|one| !missing.contains(one)).map(|(arm, number)| of(arm, number)).collect()
     };
     let import = |names: &[String]| {
-        of_texts(&names.iter().map(|name| (name.as_str(), "16.3")).collect::<Vec<_>>()).unwrap()
+        of_texts("all", &names.iter().map(|name| (name.as_str(), "16.3")).collect::<Vec<_>>()).unwrap()
     };
     let of_head = |assembled: &Assembled, arm: &str| -> Vec<u32> {
         rates(assembled).into_iter().filter(|(own, ..)| *own == arm).map(|(_, repeat, _)| repeat).collect()
@@ -322,13 +343,44 @@ fn figures_beside_results_follow_their_arm() {
     assert!(error.contains("host.vmstat: all has the results new, old"), "{error}");
 }
 
+/// What was measured when, names tell where files do not.
+#[test]
+fn dates_in_names_tell_that_an_arm_came_after_base() {
+    let note = |texts: &[&str]| {
+        let texts: Vec<(&str, &str)> = texts.iter().map(|name| (*name, "16.3")).collect();
+        let notes = of_texts("all", &texts).unwrap().notes.into_iter();
+        let mut notes = notes.filter(|(_, text)| text.contains("measured"));
+        notes.next().map(|(_, text)| text.split(" those of base").next().unwrap().to_owned())
+    };
+    let after = Some("all its repeats were measured after".to_owned());
+    assert_eq!(
+        note(&["base-2026-11-01.log", "base-2026-11-02.log", "head-2026-11-03.log", "head-2026-11-04.log"]),
+        after
+    );
+    assert_eq!(
+        note(&[
+            "base/20261127_11.log",
+            "base/20261127_12.log",
+            "head/20261127_13.log",
+            "head/20261127_1430.log"
+        ]),
+        after
+    );
+    assert_eq!(
+        note(&["base-2026-11-01.log", "base-2026-11-03.log", "head-2026-11-02.log", "head-2026-11-04.log"]),
+        None
+    );
+    let days = note(&["base-2026-11-01.log", "head-2026-11-12.log"]);
+    assert!(days.is_some_and(|text| text.starts_with("measured 11 days from base")));
+}
+
 /// Directories that are called as repeats, of one arm.
 #[test]
 fn directories_of_repeats_are_one_arm() {
     for texts in [["v1/ro.txt", "v2/ro.txt"], ["1/ro.txt", "2/ro.txt"], ["run-1/ro.txt", "run-2/ro.txt"]] {
-        let assembled = of_texts(&texts.map(|name| (name, "16.3"))).unwrap();
+        let assembled = of_texts("all", &texts.map(|name| (name, "16.3"))).unwrap();
         assert_eq!(rates(&assembled), [("all", 1, 0), ("all", 2, 1)], "{texts:?}");
-        let note = "are repeats of one another; if they are arms";
+        let note = "were taken for repeats of one another; if they are arms";
         assert!(assembled.notes.iter().any(|(_, text)| text.contains(note)), "{:?}", assembled.notes);
     }
 }
@@ -364,7 +416,7 @@ fn a_file_that_tells_another_dbms_than_its_arm_is_named() {
 #[test]
 fn a_server_of_another_version_than_its_arm_is_named() {
     let doubts = |texts: &[(&str, &str)]| {
-        let found = of_texts(texts).unwrap();
+        let found = of_texts("all", texts).unwrap();
         let text = |one: &rqps_import::Doubt| format!("{}: {}", found.arms[one.arm].name, one.text);
         found.doubts.iter().map(text).collect::<Vec<_>>()
     };
@@ -401,7 +453,7 @@ fn files_that_are_exchanged_between_arms_are_named() {
         ("new/q-2.txt", "18.1"),
         ("new/q-3.txt", "17.4"),
     ];
-    let error = of_texts(&texts).unwrap_err().to_string();
+    let error = of_texts("all", &texts).unwrap_err().to_string();
     assert!(error.starts_with("new: postgres-18.1 in ") && error.contains("but postgres-17.4 in"), "{error}");
     assert!(error.contains("new/q-3.txt"), "{error}");
 }

@@ -25,6 +25,9 @@ impl Default for Family {
 impl Family {
     pub const UNKNOWN: &str = "unknown";
 
+    /// The flag of a build whose assertions are checked, however its build system calls it.
+    pub const ASSERTIONS: &str = "--enable-cassert";
+
     /// The family as facts of an arm: name and value.
     pub fn facts(&self) -> [(&'static str, &str); 3] {
         [("family.compiler", &self.compiler), ("family.flags", &self.flags), ("family.libc", &self.libc)]
@@ -37,6 +40,10 @@ impl Family {
             fact.map_or(Family::UNKNOWN, |fact| &fact.value).to_owned()
         };
         Family { compiler: fact("family.compiler"), flags: fact("family.flags"), libc: fact("family.libc") }
+    }
+
+    pub fn has_assertions(&self) -> bool {
+        self.flags.split(' ').any(|flag| flag == Self::ASSERTIONS)
     }
 
     /// Whether compiler and flags match. Releases of one major version of a compiler generate nearly the same code.

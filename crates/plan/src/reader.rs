@@ -128,6 +128,11 @@ impl<'d> Section<'d> {
         };
         let of = |node: &Node<'d>| self.integer_of(key, node, range.clone());
         match node.get_ref() {
+            DeValue::Array(items) if items.is_empty() => {
+                let remedy = "Write a number, or several such as [1, 8], or remove the key.";
+                self.problems.error(&node.span(), self.place_of(key), "lists nothing", remedy);
+                Vec::new()
+            }
             DeValue::Array(items) => items.iter().filter_map(of).collect(),
             _ => of(node).into_iter().collect(),
         }

@@ -150,4 +150,6 @@ build = "postgres-9.5.3"
 config = "sized"
 "#;
     insta::assert_snapshot!(errors(text));
+    let empty = text.replace("virtual_users = [1, 0]", "virtual_users = []");
+    assert!(errors(&empty).contains("[tproc-c] virtual_users: lists nothing"), "{}", errors(&empty));
 }

@@ -89,6 +89,8 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
         ("rows per table", meta.rows_per_table.to_string()),
         ("clients", clients(meta.clients)),
     ];
+    // The method names another one alone.
+    let driver = (!meta.is_imported()).then(|| ("driver".to_owned(), "rqps".to_owned()));
     // Figures of the host are beside some results and not beside others.
     let results = meta.is_imported().then(|| ("results".to_owned(), meta.workload_title.clone()));
     let method = meta.method.iter().filter(|setting| !(meta.is_imported() && setting.name == "format"));
@@ -98,6 +100,7 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
     fixed
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
+        .chain(driver)
         .chain(results)
         .chain(method.map(|setting| (setting.name.clone(), setting.value.clone())))
         .chain(host.map(|fact| (format!("host: {}", fact.key), fact.value.clone())))

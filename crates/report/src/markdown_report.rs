@@ -1,6 +1,8 @@
 //! The full report of a run: what was compared, how and on which host, the results, and how reliable they
 //! are.
 
+use std::collections::BTreeSet;
+
 use rqps_store::Run;
 
 use crate::comparison::{Comparison, Layout, StepKind};
@@ -166,6 +168,19 @@ pub(crate) const ONE_RESULT: &str = "\
 pub(crate) const THRESHOLDS: &str =
     "The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
 
+/// Whether tests began with what others left: base had fewer loads than tests.
+fn shares_state(run: &Run) -> bool {
+    let of_base = |arm: &str| run.arms.first().is_some_and(|base| base.name == arm);
+    let loads = run.loads.iter().filter(|load| of_base(&load.action.arm)).count();
+    let tests: BTreeSet<&str> = run
+        .windows
+        .iter()
+        .filter(|window| of_base(&window.action.arm))
+        .map(|window| &*window.action.step)
+        .collect();
+    loads < tests.len()
+}
+
 /// Reliability of a single pass.
 fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
     if run.meta.is_imported() {
@@ -176,7 +191,7 @@ fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
         Layout::Consecutive => (ONE_PASS_OF_CONSECUTIVE, ""),
         Layout::Independent => (terms.single_pass, terms.inherited),
     };
-    let inherited = (!inherited.is_empty()).then(|| Block::Text(inherited.to_owned()));
+    let inherited = (shares_state(run) && !inherited.is_empty()).then(|| Block::Text(inherited.to_owned()));
     [Block::Text(format!("{single_pass} {THRESHOLDS}"))].into_iter().chain(inherited).collect()
 }
 

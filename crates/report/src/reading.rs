@@ -48,6 +48,8 @@ pub(crate) struct Reading<'a> {
     pub run: &'a Run,
     /// None for a run without blocks.
     pooled: Option<Windows>,
+    /// The results of each arm and step, in the order of measurement.
+    results: BTreeMap<(&'a str, &'a str), Vec<&'a Recorded<Window>>>,
     /// Of blocks: each arm's rate and CPU time relative to base as verdicts give them.
     /// Judged when first asked for: most reports have verdicts of their own and no relative rates.
     relative: OnceCell<Ratios>,
@@ -56,7 +58,11 @@ pub(crate) struct Reading<'a> {
 impl<'a> Reading<'a> {
     pub fn new(run: &'a Run) -> Self {
         let pooled = (!run.blocks.is_empty()).then(|| pool(run));
-        Self { run, pooled, relative: OnceCell::new() }
+        let mut results: BTreeMap<(&str, &str), Vec<&Recorded<Window>>> = BTreeMap::new();
+        for window in run.windows.iter().filter(|window| is_result(run, window)) {
+            results.entry((&window.action.arm, &window.action.step)).or_default().push(window);
+        }
+        Self { run, pooled, results, relative: OnceCell::new() }
     }
 
     /// An arm relative to base in blocks, by rate or CPU time; `None` without a verdict.
@@ -81,8 +87,7 @@ impl<'a> Reading<'a> {
 
     /// All valid windows of an arm's step, in the order of measurement.
     pub fn windows(&self, arm: &str, step: &str) -> impl Iterator<Item = &'a Recorded<Window>> {
-        let run = self.run;
-        run.windows.iter().filter(move |window| is_of(window, arm, step) && is_result(run, window))
+        self.results.get(&(arm, step)).cloned().unwrap_or_default().into_iter()
     }
 }
 

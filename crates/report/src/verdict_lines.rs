@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::rc::Rc;
 
 use rqps_model::{Group, counted};
@@ -61,17 +62,18 @@ pub(crate) struct Line<'a> {
 /// A step in which at least one of two arms missed its target rate of background writes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Missed {
-    pub by_arm: bool,
-    pub by_base: bool,
+    pub by: MissedBy,
     /// `not ranked: the target rate of background writes was missed: new did 612 of 1000 rows/s, old met it`.
     pub text: String,
 }
 
-impl Missed {
-    /// Whether the arm missed a target that base met.
-    pub fn is_regression(&self) -> bool {
-        self.by_arm && !self.by_base
-    }
+/// Who missed a target rate. One arm did if it missed it in every block that both have, as many as a verdict takes, and
+/// the other met it in all of them: a miss now and then is the host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissedBy {
+    Arm,
+    Base,
+    Unclear,
 }
 
 impl<'a> Judged<'a> {
@@ -165,19 +167,22 @@ impl<'a> Judged<'a> {
     /// None if both the arm and base met the test's target rate of background writes.
     pub fn missed(&self, arm: usize, test: &str) -> Option<Missed> {
         let [own, base] = missed_rates(&self.background, test, (arm, self.base))?;
-        let part = |arm: usize, missed: Option<&Background>| {
-            let rate = missed.map_or_else(|| "met it".to_owned(), |one| format!("did {}", one.as_text()));
+        let part = |arm: usize, missed: Option<MissedRate<'_>>| {
+            let rate = missed.map_or_else(|| "met it".to_owned(), |one| one.to_string());
             format!("{} {rate}", self.run.arms[arm].name)
         };
-        Some(Missed {
-            by_arm: own.is_some(),
-            by_base: base.is_some(),
-            text: format!(
-                "not ranked: the target rate of background writes was missed: {}, {}",
-                part(arm, own),
-                part(self.base, base)
-            ),
-        })
+        let always = |one: MissedRate<'_>| one.blocks == one.of && one.of >= self.blocks_min();
+        let by = match (own, base) {
+            (Some(own), None) if always(own) => MissedBy::Arm,
+            (None, Some(base)) if always(base) => MissedBy::Base,
+            _ => MissedBy::Unclear,
+        };
+        let text = format!(
+            "not ranked: the target rate of background writes was missed: {}, {}",
+            part(arm, own),
+            part(self.base, base)
+        );
+        Some(Missed { by, text })
     }
 
     /// The verdicts of each run. Blocks of different runs are never paired, so a run without the report's
@@ -274,20 +279,39 @@ fn background(run: &Run) -> BTreeMap<(usize, String), BTreeMap<u32, Background>>
     all
 }
 
-/// The lowest rates of an arm and of base among the blocks that both have and in which it missed its target; `None` if
-/// both always met it. Their other rates are not comparable, because the background load differed.
+/// How an arm missed a target rate.
+#[derive(Clone, Copy)]
+struct MissedRate<'b> {
+    lowest: &'b Background,
+    /// Blocks in which it did, of those that both arms have.
+    blocks: usize,
+    of: usize,
+}
+
+impl fmt::Display for MissedRate<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "did {}", self.lowest.as_text())?;
+        if self.blocks < self.of { write!(f, " in {} of {} blocks", self.blocks, self.of) } else { Ok(()) }
+    }
+}
+
+/// How an arm and base missed the target rate of a test in blocks that both have; `None` if both always met it. Their
+/// other rates are not comparable, because the background load differed.
 fn missed_rates<'b>(
     all: &'b BTreeMap<(usize, String), BTreeMap<u32, Background>>,
     test: &str,
     (arm, base): (usize, usize),
-) -> Option<[Option<&'b Background>; 2]> {
+) -> Option<[Option<MissedRate<'b>>; 2]> {
     let of = |arm: usize| all.get(&(arm, test.to_owned()));
     let (own, of_base) = of(arm).zip(of(base))?;
-    let lowest = |one: &'b BTreeMap<u32, Background>, other: &BTreeMap<u32, Background>| {
-        let common = one.iter().filter(|(block, _)| other.contains_key(block)).map(|(_, rate)| rate);
-        common.filter(|rate| !rate.kept).min_by(|a, b| a.per_s.total_cmp(&b.per_s))
+    let missed = |one: &'b BTreeMap<u32, Background>, other: &BTreeMap<u32, Background>| {
+        let common: Vec<_> =
+            one.iter().filter(|(block, _)| other.contains_key(block)).map(|(_, rate)| rate).collect();
+        let missed = || common.iter().filter(|rate| !rate.kept);
+        let lowest = missed().min_by(|a, b| a.per_s.total_cmp(&b.per_s))?;
+        Some(MissedRate { lowest, blocks: missed().count(), of: common.len() })
     };
-    let found = [lowest(own, of_base), lowest(of_base, own)];
+    let found = [missed(own, of_base), missed(of_base, own)];
     found.iter().any(Option::is_some).then_some(found)
 }
 

@@ -12,6 +12,7 @@ use rqps_report::{
     CompareOptions, ExplainOptions, Format, GateRules, Options, Outcome, Screen, Section, compare,
     explain_text, gate, markdown_report, show,
 };
+use rqps_stats::Detector;
 use rqps_store::{Run, RunFolder};
 
 /// A run in a temporary directory.
@@ -209,6 +210,24 @@ fn verdicts_follow_the_order_of_steps_and_omit_missed_rates() {
     );
     assert!(at_gate.markdown.contains("qr1000: not ranked"), "{}", at_gate.markdown);
     assert!(!at_gate.markdown.contains("REGRESSION qr1000"), "{}", at_gate.markdown);
+    let sentence = "REGRESSION: off missed the target rate of background writes in every block of qr1000, qp1000; on met it.";
+    assert!(at_gate.markdown.contains(sentence), "{}", at_gate.markdown);
+}
+
+/// A host can make an arm miss it now and then.
+#[test]
+fn a_rate_that_was_missed_in_one_pass_is_no_regression() {
+    let temp = temp_run(&InsertSpec { passes: 3, missed_only: Some(2), ..missed() });
+    let rules = GateRules { fail_on: vec![Detector::Rate], ..GateRules::default() };
+    let at_gate = gate(&temp.run, &rules).unwrap();
+    assert!(
+        at_gate.markdown.contains("off did 612 of 1000 rows/s in 1 of 3 blocks, on met it"),
+        "{}",
+        at_gate.markdown
+    );
+    assert_eq!(at_gate.outcome, Outcome::Passed, "{}", at_gate.markdown);
+    let strict = gate(&temp.run, &GateRules { inconclusive: true, ..rules }).unwrap();
+    assert_eq!(strict.outcome, Outcome::Undecided);
 }
 
 #[test]

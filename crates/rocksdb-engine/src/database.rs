@@ -65,8 +65,13 @@ impl Options {
     /// As [`Options::parse`], with an error that names the option: of one of a table, RocksDB may name the table alone.
     fn parse_config(api: &'static Api, text: &str) -> Result<Self> {
         Self::parse(api, text).map_err(|error| {
-            let refused = each_option(text).into_iter().find(|(_, alone)| Self::parse(api, alone).is_err());
-            match refused {
+            let refused: Vec<_> = each_option(text)
+                .into_iter()
+                .filter_map(|(option, alone)| Some((option, Self::parse(api, &alone).err()?)))
+                .collect();
+            // Alone, others may be refused for want of those that they come with.
+            let is_it = |(_, its): &&(_, Error)| its.to_string() == error.to_string();
+            match refused.iter().find(is_it).or(refused.first()) {
                 Some((option, _)) => Error::Engine(format!("{error}; the config has {option}")),
                 None => error,
             }

@@ -144,16 +144,20 @@ fn drafts_of<'a>(
 }
 
 /// Records, for each resource or cost that changed, those that significantly changed in the other direction.
-/// A change that may be chance must not offset a regression.
+/// A change that may be chance must not offset a regression. A higher rate offsets a higher cost, as of instructions
+/// that spare a wait; a lower cost never offsets a lower rate.
 fn mark_opposed(of_arm: &mut [Verdict]) {
-    let changed: Vec<(Metric, bool)> = of_arm
+    let changed: Vec<(Detector, Metric, bool)> = of_arm
         .iter()
-        .filter(|one| one.detector.weighs() && one.significant)
-        .map(|one| (one.metric, one.class.is_regression()))
+        .filter(|one| (one.detector.weighs() || one.detector == Detector::Rate) && one.significant)
+        .map(|one| (one.detector, one.metric, one.class.is_regression()))
         .collect();
     for one in of_arm.iter_mut().filter(|one| one.detector.weighs() && one.class.is_change()) {
-        let other_way = changed.iter().filter(|(_, regression)| *regression != one.class.is_regression());
-        one.opposed_by = other_way.map(|(metric, _)| *metric).collect();
+        let is_cost_regression = one.detector == Detector::Cost && one.class.is_regression();
+        let other_way = changed.iter().filter(|(detector, _, regression)| {
+            *regression != one.class.is_regression() && (*detector != Detector::Rate || is_cost_regression)
+        });
+        one.opposed_by = other_way.map(|(_, metric, _)| *metric).collect();
         if one.is_mixed() {
             one.tags.push(Tag::Mixed);
             one.tags.sort();

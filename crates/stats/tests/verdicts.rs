@@ -213,6 +213,11 @@ fn each_metric_has_its_own_verdict() {
     assert_eq!((verdicts[0].class, verdicts[0].opposed_by.as_slice()), (REGRESSION, &[Metric::WalBytes][..]));
     assert_eq!(verdicts[1].opposed_by, [Metric::Instructions]);
     assert!(verdicts[0].tags.contains(&Tag::Mixed) && !verdicts[2].is_mixed(), "{verdicts:?}");
+    // More instructions at a higher rate are, too; fewer do not make up for a lower one.
+    let traded = |rate, cost| all(vec![noisy(Metric::Rate, rate), noisy(Metric::Instructions, cost)]);
+    assert_eq!(traded(1.3, 1.05)[1].opposed_by, [Metric::Rate]);
+    let slower = traded(0.7, 0.95);
+    assert!(slower[0].class == REGRESSION && slower.iter().all(|one| !one.is_mixed()), "{slower:?}");
     // Further metrics do not change the error of the cost.
     let alone = one(noisy(Metric::Instructions, 1.003));
     let with_cpu = all(vec![noisy(Metric::Instructions, 1.003), noisy(Metric::CpuUs, 1.0)]).remove(0);

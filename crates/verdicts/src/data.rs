@@ -63,9 +63,11 @@ pub fn instruction_source(run: &Run) -> InstructionSource {
 /// If latencies or slices cannot be read.
 pub fn experiment(run: &Run) -> Result<Experiment> {
     let (source, turns, apart) = (instruction_source(run), Turns::of(run)?, Apart::of(run, base_of(run)));
+    // Once: it looks at all windows.
+    let done = done_blocks(run);
     let mut tests = Vec::new();
     for (name, group) in steps(run) {
-        tests.push(test_data(run, (&source, &turns, &apart), (name, group))?);
+        tests.push(test_data((run, &done), (&source, &turns, &apart), (name, group))?);
     }
     tests.retain(|test| !test.metrics.is_empty());
     Ok(Experiment {
@@ -142,19 +144,19 @@ fn steps(run: &Run) -> Vec<(&str, &str)> {
 }
 
 fn test_data(
-    run: &Run,
+    (run, done): (&Run, &[u32]),
     (source, turns, apart): (&InstructionSource, &Turns, &Apart),
     (name, group): (&str, &str),
 ) -> Result<TestData> {
     let of_metric = |metric: Metric| {
         let blocks: Vec<BlockData> = match (metric, source) {
-            (Metric::Instructions, InstructionSource::Counted(_)) => counted(run, name),
-            _ => measured(run, (turns, apart), name, metric),
+            (Metric::Instructions, InstructionSource::Counted(_)) => counted((run, done), name),
+            _ => measured((run, done), (turns, apart), name, metric),
         };
         of_operations(metric, blocks).map(|blocks| MetricData { metric, blocks, windows: Vec::new() })
     };
     let mut metrics: Vec<MetricData> = Metric::ALL.into_iter().filter_map(of_metric).collect();
-    metrics.extend(stalls::metric_data(run, apart, name)?);
+    metrics.extend(stalls::metric_data((run, done), apart, name)?);
     let starts = starts_of(run, name).to_owned();
     Ok(TestData { name: name.to_owned(), group: group.to_owned(), starts, metrics })
 }
@@ -166,7 +168,12 @@ pub(crate) fn starts_of<'a>(run: &Run, name: &'a str) -> &'a str {
     if run.meta.protocol == "isolated" && writes() { name } else { "" }
 }
 
-fn measured(run: &Run, (turns, apart): (&Turns, &Apart), step: &str, metric: Metric) -> Vec<BlockData> {
+fn measured(
+    (run, done): (&Run, &[u32]),
+    (turns, apart): (&Turns, &Apart),
+    step: &str,
+    metric: Metric,
+) -> Vec<BlockData> {
     let goes_by_host = matches!(metric, Metric::Rate | Metric::CpuUs);
     let windows = run.windows.iter().filter(|window| window.action.step == step);
     let windows = windows.filter(|window| !(goes_by_host && apart.contains(window)));
@@ -174,26 +181,27 @@ fn measured(run: &Run, (turns, apart): (&Turns, &Apart), step: &str, metric: Met
         let at = window.placement?;
         Some((at.block, window.action.arm.as_str(), at.window, figure_of(window, turns, metric)?))
     });
-    blocks_of(run, figures)
+    blocks_of(run, done, figures)
 }
 
 /// Instructions per operation that a program counted, one figure for a whole block.
-fn counted(run: &Run, step: &str) -> Vec<BlockData> {
+fn counted((run, done): (&Run, &[u32]), step: &str) -> Vec<BlockData> {
     let counts = run.counts.iter().filter(|count| count.valid() && count.action.step == step);
     let figures = counts.filter_map(|count| {
         let (at, per_op) = (count.placement?, count.result.instructions_per_op()?);
         Some((at.block, count.action.arm.as_str(), at.window, per_op))
     });
-    blocks_of(run, figures)
+    blocks_of(run, done, figures)
 }
 
 /// Groups figures (block, arm, window, value) into done blocks.
 pub(crate) fn blocks_of<'a>(
     run: &Run,
+    done: &[u32],
     figures: impl Iterator<Item = (u32, &'a str, u32, f64)>,
 ) -> Vec<BlockData> {
     let mut blocks: BTreeMap<u32, Vec<Figures>> =
-        done_blocks(run).into_iter().map(|block| (block, vec![Figures::new(); run.arms.len()])).collect();
+        done.iter().map(|block| (*block, vec![Figures::new(); run.arms.len()])).collect();
     for (block, arm, window, value) in figures.filter(|(.., value)| value.is_finite() && *value >= 0.0) {
         if let (Some(arms), Some(arm)) = (blocks.get_mut(&block), arm_index(run, arm)) {
             arms[arm].insert(window, value);

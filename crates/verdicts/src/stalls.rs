@@ -34,7 +34,11 @@ struct Latencies<'a> {
 }
 
 /// The stall factors of a test by block; `None` without latencies or without base's.
-pub(crate) fn metric_data(run: &Run, apart: &Apart, step: &str) -> Result<Option<MetricData>> {
+pub(crate) fn metric_data(
+    (run, done): (&Run, &[u32]),
+    apart: &Apart,
+    step: &str,
+) -> Result<Option<MetricData>> {
     let mut latencies = Vec::new();
     let placed = |window: &&Recorded<Window>| {
         window.placement.is_some() && is_usable(window) && !apart.contains(window)
@@ -57,6 +61,7 @@ pub(crate) fn metric_data(run: &Run, apart: &Apart, step: &str) -> Result<Option
     }
     let blocks = blocks_of(
         run,
+        done,
         factors.iter().filter_map(|(window, factor)| {
             let at = window.placement?;
             Some((at.block, window.action.arm.as_str(), at.window, *factor))

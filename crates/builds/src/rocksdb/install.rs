@@ -37,6 +37,9 @@ struct Recipe {
     version: String,
     sha256: String,
     size_mb: u32,
+    /// The package is that for all platforms.
+    #[serde(default)]
+    for_all: bool,
 }
 
 fn recipes() -> Result<Vec<Recipe>> {
@@ -103,7 +106,8 @@ fn fetch(cache: &Cache, recipe: &Recipe) -> Result<Build> {
         return Err(Error::Download { dbms: Dbms::Rocksdb, version: version.clone(), reason });
     }
     let partial = cache.partial()?;
-    let name = format!("{ARTIFACT}:{version}:jar:{CLASSIFIER}");
+    let classifier = if recipe.for_all { String::new() } else { format!(":jar:{CLASSIFIER}") };
+    let name = format!("{ARTIFACT}:{version}{classifier}");
     let artifact = Artifact { dbms: Dbms::Rocksdb, version, name: &name, sha256: &recipe.sha256 };
     let archive = artifact.fetch(&partial.path)?;
     let unpacked = partial.path.join("build");

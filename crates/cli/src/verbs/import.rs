@@ -61,12 +61,18 @@ fn report_guesses(assembled: &Assembled) {
     if assembled.base_as == BaseAs::Guessed
         && let Some(other) = others.first()
     {
-        let all = if others.len() == 1 { String::new() } else { format!(" (of {})", others.join(", ")) };
+        let wrong = match others.len() {
+            1 => format!("If it is {other}, all ratios are inverted"),
+            _ => format!("If it is one of {}, all ratios are relative to the wrong arm", others.join(", ")),
+        };
         let text = format!(
-            "base is {base} only because it comes first: names do not tell which arm is base. If it is another{all}, all ratios are \
-             inverted; import again with --base '{other}'"
+            "base is {base} only because it comes first: names do not tell which arm is base. {wrong}; import again with --base \
+             '{other}'"
         );
         out::message(&clipped(&text, 2 * NAMES_CHARS_MAX));
+    }
+    if !others.is_empty() {
+        assembled.taken.iter().for_each(|text| out::message(text));
     }
     if others.is_empty()
         && let Some((taken, remedy)) = rqps_import::taken_for_one(assembled)

@@ -10,11 +10,12 @@ fn virtual_users_work_on_partitioned_warehouses() {
         "base = \"a\"\n[workload]\nbenchmark = \"tproc-c\"\nsteps = [\"w1-vu2\"]\n\
          [tproc-c]\nwarehouses = 1\nvirtual_users = 2\nrampup = \"1s\"\nduration = \"2s\"\npartitions = 2\n\
          [[arm]]\nname = \"a\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n\
-         [[arm]]\nname = \"lost-lines\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n\
-         after_load = [\"DELETE FROM order_line WHERE ol_number = 1 AND ol_o_id < 1000\"]\n"
+         [[arm]]\nname = \"lost-orders\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n\
+         after_load = [\"DELETE FROM orders WHERE o_id = 7\"]\n"
     ));
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3).stderr;
-    assert!(ended.contains("arm lost-lines: the load is wrong: condition 4"), "{ended}");
+    assert!(ended.contains("arm lost-orders: the load is wrong: condition 4"), "{ended}");
+    assert!(ended.contains("the arm's after_load"), "{ended}");
     let run = bench.run();
     let [window] = run.windows.as_slice() else { panic!("{} windows", run.windows.len()) };
     assert!(window.valid(), "{:?}", window.action.note);

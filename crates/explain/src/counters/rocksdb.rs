@@ -63,6 +63,13 @@ pub(crate) fn has_writer(cx: &Context<'_>) -> bool {
     [false, true].into_iter().any(|of_arm| cx.figures.total(of_arm, rate).is_some())
 }
 
+/// Answers of filters, of which releases count different ones.
+pub(crate) fn filtered(cell: Cell<'_>) -> Option<f64> {
+    let counts = ["useful", "full.positive", "prefix.checked"]
+        .map(|name| cell.counter(TICKERS, "", &format!("bloom.filter.{name}")));
+    counts.into_iter().flatten().reduce(|sum, count| sum + count)
+}
+
 /// Bytes that flushes wrote.
 pub(crate) fn flushed(cell: Cell<'_>) -> Option<f64> {
     cell.metric("flushed_bytes")

@@ -28,6 +28,8 @@ pub(super) enum Needs {
     Images,
     /// Blocks are read into the buffer pool.
     Misses,
+    /// RocksDB asks filters whether a table has a key: scans do not.
+    Filters,
     /// RocksDB flushes in the step.
     Flushes,
     /// It flushes or compacts in the step.
@@ -68,6 +70,9 @@ impl Needs {
                 false => Needs::Log.are_met(cx, difference)?,
             },
             Needs::Misses => is_above(cx, EVENTS_MIN, counters::misses),
+            Needs::Filters => {
+                !has(cx, |cell| cell.metric("server_blocks_touched")) || is_above(cx, 0.0, counters::filtered)
+            }
             Needs::Flushes => is_above_or_unknown(cx, counters::flushed),
             Needs::Rewrites => {
                 is_above_or_unknown(cx, counters::flushed) || is_above_or_unknown(cx, counters::compacted)

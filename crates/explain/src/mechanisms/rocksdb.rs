@@ -3,7 +3,7 @@
 //! An option without an entry is never named as a cause. Some entries have no cause, so that a wider pattern does not
 //! match.
 
-use super::needs::Needs::{Compactions, Flushes, Misses, Nothing, Rewrites};
+use super::needs::Needs::{Compactions, Filters, Flushes, Misses, Nothing, Rewrites};
 use super::rule::{CODE, Rule};
 use super::way::Way::{Either, Less, More};
 use crate::model::Cause::{
@@ -47,19 +47,26 @@ const WRITES: &[Cause] = &[Instructions, CpuTime, Function, Cycles, Waiting];
 const STORAGE: &[Cause] = &[Reads, KernelTime, CpuTime, Waiting];
 
 /// The causes that options can affect, what has to be active for that, and the direction.
-pub(super) static SETTINGS: [Rule; 24] = [
+pub(super) static SETTINGS: [Rule; 26] = [
     ("block_based_table_factory.block_cache.capacity", MISSES, Misses, Less),
     ("block_based_table_factory.block_cache.*", MISSES, Misses, Either),
     ("block_based_table_factory.no_block_cache", MISSES, Nothing, More),
     (
         "block_based_table_factory.filter_policy block_based_table_factory.whole_key_filtering \
-         block_based_table_factory.partition_filters block_based_table_factory.optimize_filters_for_memory \
-         block_based_table_factory.cache_index_and_filter_blocks* block_based_table_factory.pin_* \
-         block_based_table_factory.index_type block_based_table_factory.metadata_* optimize_filters_for_hits",
+         block_based_table_factory.partition_filters block_based_table_factory.decouple_partitioned_filters \
+         block_based_table_factory.optimize_filters_for_memory optimize_filters_for_hits",
+        LOOKUPS,
+        Filters,
+        Either,
+    ),
+    (
+        "block_based_table_factory.cache_index_and_filter_blocks block_based_table_factory.pin_* \
+         block_based_table_factory.index_type block_based_table_factory.metadata_*",
         LOOKUPS,
         Nothing,
         Either,
     ),
+    ("block_based_table_factory.cache_index_and_filter_blocks_with_high_priority", MISSES, Misses, Either),
     ("block_based_table_factory.prepopulate_block_cache", MISSES, Flushes, Either),
     (
         "block_based_table_factory.block_size block_based_table_factory.block_restart_interval \

@@ -35,7 +35,7 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
 fn of_one(rows: &[Row], raw: &Raw, reading: Reading) -> Result<Checked> {
     let (_, mut tests) = raw.read(parse_tests)?;
     tests.retain(|test| test.has_label);
-    let mut of_text: BTreeMap<&str, Vec<(u32, [Computed; 3])>> = BTreeMap::new();
+    let mut of_text: BTreeMap<&str, Vec<(u32, [Computed; 4])>> = BTreeMap::new();
     for (index, test) in tests.iter().enumerate() {
         let figures = computed(test, index + 1 == tests.len());
         of_text.entry(&test.name).or_default().push((test.line, figures));
@@ -54,7 +54,7 @@ fn of_one(rows: &[Row], raw: &Raw, reading: Reading) -> Result<Checked> {
             let is_one_of_several = computed.is_none() && !tests.is_empty();
             let name =
                 if is_one_of_several { format!("{name} (line {})", row.line) } else { row.test.clone() };
-            for (index, column) in ["w/s", "MB/s", "sync_us"].into_iter().enumerate() {
+            for (index, column) in ["w/s", "MB/s", "sync_us", "jobs"].into_iter().enumerate() {
                 let place = Place { line: row.line, row: &name, column };
                 checked.add(place, &row.cells[index], computed.map(|cells| &cells[index]), reading);
             }
@@ -64,7 +64,7 @@ fn of_one(rows: &[Row], raw: &Raw, reading: Reading) -> Result<Checked> {
                 checked.doubled.push(Doubled { row: row.test.clone(), lines });
             }
         }
-        let is_lacking = |(at, _): &(usize, &(u32, [Computed; 3]))| !partners.contains(&Some(*at));
+        let is_lacking = |(at, _): &(usize, &(u32, [Computed; 4]))| !partners.contains(&Some(*at));
         let lacking = tests.iter().enumerate().filter(is_lacking);
         let lacking: Vec<String> =
             lacking.map(|(_, (line, _))| format!("{name} (line {line} of {})", raw.name())).collect();
@@ -76,7 +76,7 @@ fn of_one(rows: &[Row], raw: &Raw, reading: Reading) -> Result<Checked> {
 
 /// The test of each row, all of one name: in their order, and where one of them is missing those with most cells in
 /// common.
-fn partners(rows: &[&Row], tests: &[(u32, [Computed; 3])]) -> Vec<Option<usize>> {
+fn partners(rows: &[&Row], tests: &[(u32, [Computed; 4])]) -> Vec<Option<usize>> {
     if rows.len() == tests.len() || rows.len() * tests.len() > ALIGNED_MAX {
         return (0..rows.len()).map(|at| Some(at).filter(|at| *at < tests.len())).collect();
     }
@@ -111,7 +111,7 @@ fn partners(rows: &[&Row], tests: &[(u32, [Computed; 3])]) -> Vec<Option<usize>>
     partners
 }
 
-fn computed(test: &FioTest, is_last: bool) -> [Computed; 3] {
+fn computed(test: &FioTest, is_last: bool) -> [Computed; 4] {
     let with_truth = |published: String, truth: String, quirk: Quirk| {
         let truth = (truth != published).then_some((truth, quirk));
         Computed { published, truth }
@@ -126,5 +126,7 @@ fn computed(test: &FioTest, is_last: bool) -> [Computed; 3] {
         Quirk::Padded
     };
     let sync = with_truth(fixed(published, 1), fixed(test.sync_us(), 1), quirk);
-    [rate, bandwidth, sync]
+    // Those that synced; the tables have 1 if none did.
+    let jobs = Computed::exact(test.jobs_with_sync().max(1).to_string());
+    [rate, bandwidth, sync, jobs]
 }

@@ -20,6 +20,18 @@ const NAMES_CHARS_MAX: usize = 200;
 /// A row of fewer figures that differ from one another may have another's by chance.
 const DISTINCT_MIN: usize = 3;
 
+/// Ratios are below it.
+const RATIO_MAX: f64 = 100.0;
+/// Results that no table of rates is recomputed from.
+const NOT_COMPUTED: [Format; 6] = [
+    Format::Pgbench,
+    Format::PgbenchLog,
+    Format::PgbenchAggregate,
+    Format::Ycsb,
+    Format::Benchbase,
+    Format::RatesCsv,
+];
+
 /// Rates by arm and row.
 type Rates = BTreeMap<(String, String), Computed>;
 
@@ -36,20 +48,72 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
             Err(_) => continue,
             Ok(rates) => rates,
         };
-        let mut checked = of_rates(&table, &rates, reading);
+        let mut checked = of_rates(&as_ratios(&table, &rates), &rates, reading);
         checked.assumed = taken.words(&texts);
         if best.as_ref().is_none_or(|best| checked.equal > best.equal) {
             best = Some(checked);
         }
     }
-    best.filter(|best| best.cells > 0).ok_or_else(|| without_source(path, &table, &texts))
+    best.filter(|best| best.cells > 0).ok_or_else(|| without_source(path, &table, &texts, raws))
+}
+
+/// A CSV of ratios does not say so, nor what they are relative to: the column that is 1 everywhere, or the arm that
+/// makes most of its figures right.
+fn as_ratios(table: &RatesTable, rates: &Rates) -> RatesTable {
+    let cells = || {
+        table.rows.iter().flat_map(|row| row.cells.iter().zip(&table.columns).map(move |pair| (row, pair)))
+    };
+    let is_ratio = |cell: &String| cell.contains('.') && number(cell).is_some_and(|ratio| ratio < RATIO_MAX);
+    let mut table_of_ratios = table.clone();
+    if table.relative_to.is_some()
+        || table.columns.is_empty()
+        || !cells().all(|(_, (cell, _))| is_ratio(cell))
+    {
+        return table_of_ratios;
+    }
+    let is_one = |column: &&String| {
+        let mut own = cells().filter(|(_, (_, other))| other == column);
+        own.all(|(_, (cell, _))| number(cell) == Some(1.0))
+    };
+    let rate = |arm: &str, row: &Row| rates.get(&(arm.to_owned(), row.test.clone()));
+    let fits = |base: &&str| {
+        let is_equal = |(row, (cell, column)): &(&Row, (&String, &String))| {
+            let ratio = || ratio(rate(column, row)?, rate(base, row)?, decimals_of_ratios(table));
+            ratio().is_some_and(|ratio| ratio.published == **cell)
+        };
+        2 * cells().filter(is_equal).count() > cells().count()
+    };
+    let arms: BTreeSet<&str> = rates.keys().map(|(arm, _)| arm.as_str()).collect();
+    let base = table.columns.iter().find(is_one).map(String::as_str);
+    table_of_ratios.relative_to = base.or_else(|| arms.into_iter().find(fits)).map(str::to_owned);
+    table_of_ratios
 }
 
 /// Says what is missing, or how the files are to be named.
-fn without_source(path: &Path, table: &RatesTable, texts: &[Text]) -> Error {
+fn without_source(path: &Path, table: &RatesTable, texts: &[Text], raws: &[Raw]) -> Error {
     let names =
         |names: BTreeSet<&str>| clipped(&names.into_iter().collect::<Vec<_>>().join(", "), NAMES_CHARS_MAX);
     let what = format!("results of the columns of {}", path.display());
+    if let Some(base) = table.relative_to.as_ref().filter(|base| texts.iter().all(|text| text.arm != **base))
+        && !texts.is_empty()
+    {
+        return Error::Missing {
+            what: format!("results of {base}, which the ratios of {} are relative to", path.display()),
+            remedy: format!("give them, too, such as {base}=DIR"),
+        };
+    }
+    let of_others = raws.iter().find(|raw| NOT_COMPUTED.contains(&raw.format));
+    if let Some(other) = of_others.filter(|_| texts.is_empty()) {
+        return Error::Contradiction {
+            path: other.path.clone(),
+            line: 1,
+            why: format!(
+                "tables of rates are recomputed from sysbench's texts, from sb.met.* and from other tables of rates, not from \
+                 files of {}",
+                other.format.key()
+            ),
+        };
+    }
     let remedy = match (table.columns.is_empty(), texts.first()) {
         (true, _) => {
             "its columns have no names, so that only a table of absolute rates in the same order fits"
@@ -87,6 +151,8 @@ fn of_rates(table: &RatesTable, rates: &Rates, reading: Reading) -> Checked {
         checked.relative_to = Some(OtherBase { fitting: fitting.clone(), named: named.clone() });
     }
     let base = other.or(named.clone());
+    let digits = decimals_of_ratios(table);
+    let ratio = |rate: &Computed, base: &Computed| ratio(rate, base, digits);
     let offset = usize::from(base.is_some() && table.columns.is_empty());
     let arm = |index: usize| {
         table.columns.get(index).cloned().unwrap_or_else(|| format!("col-{}", index + 1 + offset))
@@ -177,7 +243,7 @@ fn base_that_fits(table: &RatesTable, rates: &Rates, named: &str) -> Option<Stri
     let all = cells(&|row, column, _| has_source(row, column));
     let equal = |base: &str| {
         cells(&|row, column, cell| {
-            let ratio = || ratio(rate(column, &row.test)?, rate(base, &row.test)?);
+            let ratio = || ratio(rate(column, &row.test)?, rate(base, &row.test)?, decimals_of_ratios(table));
             ratio().is_some_and(|ratio| ratio.published == cell)
         })
     };
@@ -196,9 +262,20 @@ fn base_of_unnamed(table: &RatesTable, rates: &Rates) -> Option<String> {
     rates.contains_key(&more).then(|| "col-1".to_owned())
 }
 
+/// The decimals that most ratios have.
+fn decimals_of_ratios(table: &RatesTable) -> usize {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for cell in table.rows.iter().flat_map(|row| &row.cells) {
+        if let Some((_, decimals)) = cell.split_once('.') {
+            *counts.entry(decimals.len()).or_default() += 1;
+        }
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map_or(2, |(decimals, _)| decimals)
+}
+
 /// The quotient of rounded rates; measured, of the rates.
-fn ratio(rate: &Computed, base: &Computed) -> Option<Computed> {
-    let quotient = |a: &str, b: &str| Some(fixed(number(a)? / number(b)?, 2));
+fn ratio(rate: &Computed, base: &Computed, digits: usize) -> Option<Computed> {
+    let quotient = |a: &str, b: &str| Some(fixed(number(a)? / number(b)?, digits));
     let published = quotient(&rate.published, &base.published)?;
     let measured =
         |one: &Computed| one.truth.as_ref().map_or(one.published.clone(), |(truth, _)| truth.clone());

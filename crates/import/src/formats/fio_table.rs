@@ -8,8 +8,8 @@ use crate::model::number;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Rate, MB/s, sync latency.
-    pub cells: [String; 3],
+    /// Rate, MB/s, sync latency, jobs.
+    pub cells: [String; 4],
     pub test: String,
     pub line: u32,
 }
@@ -24,7 +24,7 @@ fn row(line: &str, at: u32) -> Option<Row> {
     let [rate, mb, sync, jobs, test] = cells[..] else { return None };
     jobs.parse::<u32>().ok()?;
     let is_test = test.contains("sync=") && test.contains('_');
-    let cells = [rate, mb, sync];
+    let cells = [rate, mb, sync, jobs];
     (is_test && cells.iter().all(|cell| number(cell).is_some())).then(|| Row {
         cells: cells.map(str::to_owned),
         test: test.to_owned(),

@@ -42,6 +42,8 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
     let mut lines = Lines::new(input);
     let mut table = RatesTable::default();
     let mut lines_of_tests: HashMap<String, u32> = HashMap::new();
+    // Published tables have the test last.
+    let mut is_test_first = false;
     loop {
         let at = lines.number() + 1;
         // A name that is cut off is another test's.
@@ -58,11 +60,12 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
         } else if let Some(names) = header(line).filter(|_| table.rows.is_empty() && table.columns.is_empty())
         {
             table.columns = names;
+            is_test_first = line.contains('\t');
         } else if is_heading(line) {
             continue;
         } else if line.contains('\t') {
             let mut cells: Vec<String> = line.split('\t').map(|cell| cell.trim().to_owned()).collect();
-            let test = cells.pop().unwrap_or_default();
+            let test = if is_test_first { cells.remove(0) } else { cells.pop().unwrap_or_default() };
             add(&mut table, &mut lines_of_tests, test, cells, at)?;
         } else {
             let mut cells = line.split(',').map(|cell| cell.trim().to_owned());
@@ -76,9 +79,10 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
     Ok(table)
 }
 
-/// The arms of a CSV's header: `test,8.0.36,8.4.3`.
+/// The arms of a header, also with tabs: `test,8.0.36,8.4.3`.
 pub fn header(line: &str) -> Option<Vec<String>> {
-    let mut cells = line.split(',').map(str::trim);
+    let separator = if line.contains('\t') { '\t' } else { ',' };
+    let mut cells = line.split(separator).map(str::trim);
     let is_of_tests = cells.next().is_some_and(|cell| cell.eq_ignore_ascii_case("test"));
     let names: Vec<String> = cells.map(str::to_owned).collect();
     let is_figure = |name: &String| number(name).is_some();

@@ -10,7 +10,7 @@ use rqps_store::{NoResult, Run};
 
 use crate::error::{Error, Result};
 use crate::gate::{ArmAtGate, GateRules};
-use crate::verdict_lines::{Judged, Line};
+use crate::verdict_lines::{Judged, Line, MissedBy};
 
 struct Case<'a> {
     test: &'a str,
@@ -102,7 +102,7 @@ fn case<'a>(
 ) -> Option<Case<'a>> {
     if let Some(missed) = line.missed.as_ref().filter(|_| detector == Detector::Rate) {
         let fails = rules.fails_on_missed(missed);
-        let open = missed.by_arm && missed.by_base;
+        let open = missed.by == MissedBy::Unclear;
         return Some(Case { test: line.test, message: missed.text.clone(), fails, open });
     }
     let verdict = line.all().find(|verdict| verdict.detector == detector)?;

@@ -11,7 +11,7 @@ use rqps_verdicts::rules_of;
 use crate::comparison::Comparison;
 use crate::error::{Error, Result};
 use crate::reading::Reading;
-use crate::verdict_lines::{Judged, Line, Missed};
+use crate::verdict_lines::{Judged, Line, Missed, MissedBy};
 
 /// What makes the gate fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +92,11 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
         Outcome::Regressed
     } else if run.status.status == Status::Failed || !run.without_result().is_empty() {
         Outcome::Incomplete
-    } else if !is_judged || !unmeasured.is_empty() || verdicts().any(|verdict| rules.is_missing(verdict)) {
+    } else if !is_judged
+        || !unmeasured.is_empty()
+        || missed().any(|missed| rules.lacks_rate(missed))
+        || verdicts().any(|verdict| rules.is_missing(verdict))
+    {
         Outcome::Undecided
     } else {
         Outcome::Passed
@@ -127,10 +131,15 @@ struct ArmAtGate<'a> {
 }
 
 impl GateRules {
-    /// Whether a missed target rate of background writes fails the gate. If base met it, it counts as a
+    /// Whether a missed target rate of background writes fails the gate: that an arm can't keep what base keeps is a
     /// regression of the rate.
     fn fails_on_missed(&self, missed: &Missed) -> bool {
-        self.fail_on.contains(&Detector::Rate) && missed.is_regression()
+        self.fail_on.contains(&Detector::Rate) && missed.by == MissedBy::Arm
+    }
+
+    /// Whether the rules require a verdict on the rate where a missed target leaves none.
+    fn lacks_rate(&self, missed: &Missed) -> bool {
+        self.inconclusive && self.fail_on.contains(&Detector::Rate) && missed.by == MissedBy::Unclear
     }
 
     /// Whether the verdict fails the gate.

@@ -67,6 +67,18 @@ pub(super) fn markdown(
         format!(", {open} of {} verdicts inconclusive", verdicts_of().count())
     };
     document.push(Block::Heading(2, format!("rqps gate: {}{open}", word(outcome))));
+    for ArmAtGate { arm, lines, .. } in arms {
+        let fails =
+            |line: &&Line<'_>| line.missed.as_ref().is_some_and(|missed| rules.fails_on_missed(missed));
+        let tests: Vec<&str> = lines.iter().filter(fails).map(|line| line.test).collect();
+        if !tests.is_empty() {
+            let [arm, base] = [*arm, judged.base].map(|arm| &judged.run.arms[arm].name);
+            document.push(Block::Text(format!(
+                "REGRESSION: {arm} missed the target rate of background writes in every block of {}; {base} met it.",
+                tests.join(", ")
+            )));
+        }
+    }
     document.push_warnings(&warnings);
     if !is_judged {
         let (run, done) = (judged.run, judged.verdicts.blocks_done);

@@ -32,7 +32,7 @@ const OWN_SQL: &str = "sql";
 /// The flag that compiles for size.
 const FOR_SIZE: &str = "-Os";
 
-/// The line, and a warning if base was compiled for size.
+/// The line, and a warning if base was compiled for size or with assertions.
 pub(crate) fn blocks(run: &Run, base: usize) -> Vec<Block> {
     let base = &run.arms[base];
     let family = Family::of_facts(&base.facts);
@@ -51,7 +51,14 @@ pub(crate) fn blocks(run: &Run, base: usize) -> Vec<Block> {
             base.dbms
         ))
     });
-    std::iter::once(line).chain(warning).collect()
+    let checked = family.has_assertions().then(|| {
+        Block::Text(format!(
+            "WARNING: this {} checks assertions, which packages for production don't: it is slower, in some tests much more \
+             than in others.",
+            words::dbms(&base.dbms)
+        ))
+    });
+    std::iter::once(line).chain(warning).chain(checked).collect()
 }
 
 fn is_library(arm: &Arm) -> bool {

@@ -38,7 +38,9 @@ fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> 
     }
     let mut columns = numbered(&all);
     columns.push(Column::words("counter"));
-    let title = format!("Counters per operation: {}", step.name);
+    let is_first = all.iter().any(|arm| arm.all_windows(&step.name).nth(1).is_some());
+    let of = if is_first { ", of each arm's first window" } else { "" };
+    let title = format!("Counters per operation: {}{of}", step.name);
     let mut table = Table::new("counters", title, columns, 1).about("test", &step.name);
     for ((view, column, object), values) in by_name {
         let cells =

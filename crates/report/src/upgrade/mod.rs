@@ -111,7 +111,10 @@ impl Upgrade<'_, '_> {
 
     fn title(&self) -> String {
         let (old, new) = (self.old_arm(), self.new_arm());
-        format!("Upgrade from {} to {} with config {}", product(old), product(new), new.config_name)
+        // An imported arm has none.
+        let config = Some(&new.config_name).filter(|name| !name.is_empty());
+        let config = config.map(|name| format!(" with config {name}")).unwrap_or_default();
+        format!("Upgrade from {} to {}{config}", product(old), product(new))
     }
 
     fn blocks(&self, found: &[&Explanation], latencies: &[VarianceRow]) -> Result<Vec<Block>> {

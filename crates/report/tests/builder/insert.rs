@@ -48,6 +48,8 @@ pub struct InsertSpec {
     pub deletes_more_expensive: f64,
     /// Missed target rates of background writes: arm, step, achieved share.
     pub missed: Vec<(usize, &'static str, f64)>,
+    /// They are missed in this pass only.
+    pub missed_only: Option<u32>,
     /// An arm that ends before this step.
     pub cut: Option<(usize, &'static str)>,
     /// An arm that was measured after the others in this pass.
@@ -66,6 +68,7 @@ impl Default for InsertSpec {
             slower: 0.05,
             deletes_more_expensive: 1.69,
             missed: vec![],
+            missed_only: None,
             cut: None,
             alone: None,
             interrupted: None,
@@ -251,7 +254,8 @@ impl StepResult {
         let (is_query, deletes) = (group == "background", !matches!(name, "l.i0" | "l.x"));
         let later = if index > 0 { 1.0 } else { 0.0 };
         let wobble = 1.0 + 0.004 * (f64::from(pass) * 1.7 + index as f64).sin();
-        let missed = spec.missed.iter().find(|(arm, step, _)| (*arm, *step) == (index, name));
+        let misses = spec.missed_only.is_none_or(|only| only == pass);
+        let missed = spec.missed.iter().find(|(arm, step, _)| misses && (*arm, *step) == (index, name));
         let kept = missed.map(|(.., share)| *share);
         let slower = if deletes { spec.slower * later } else { 0.0 };
         let own_rate = rate * wobble * (1.0 - slower) * kept.map_or(1.0, |_| 1.5);

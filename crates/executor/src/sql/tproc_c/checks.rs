@@ -12,12 +12,16 @@ pub(super) fn next_orders(admin: &mut dyn Admin) -> SessionResult<u64> {
     Ok(found.value().and_then(|sum| sum.parse().ok()).unwrap_or(0))
 }
 
+/// Who may have made a load wrong.
+pub(super) const BY_SERVER: &str = "the server may have lost or changed rows";
+pub(super) const BY_AFTER_LOAD: &str = "it was right before the arm's after_load statements";
+
 /// Checks all conditions on an arm's tables.
-pub(super) fn check(arm: &ActiveArm, cell: Cell) -> Result<()> {
+pub(super) fn check(arm: &ActiveArm, cell: Cell, culprit: &'static str) -> Result<()> {
     let checking = "checking the load";
     let mut admin = arm.admin(checking)?;
     match violations(&mut *admin, cell, true).map_err(Error::session(&arm.name, checking))? {
-        Some(why) => Err(Error::WrongLoad { arm: arm.name.clone(), why }),
+        Some(why) => Err(Error::WrongLoad { arm: arm.name.clone(), why, culprit }),
         None => Ok(()),
     }
 }

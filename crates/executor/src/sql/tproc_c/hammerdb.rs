@@ -1,6 +1,6 @@
 //! Driver of TPROC-C with the installed HammerDB: its own schema, script and virtual users.
 
-use super::checks::{check, violations};
+use super::checks::{BY_AFTER_LOAD, BY_SERVER, check, violations};
 use super::{cell_of, routines_of};
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
@@ -85,7 +85,7 @@ impl Driver for HammerDb {
             hammerdb::Error::Cancelled => Error::Interrupted,
             source => Error::HammerDbBuild { arm: arm.name.clone(), source },
         })?;
-        self.check_load(plan, test, arm)?;
+        check(arm, cell, BY_SERVER)?;
         let load = Load {
             tables: plan.work.tables(),
             // About: how many lines an order has is drawn.
@@ -98,7 +98,7 @@ impl Driver for HammerDb {
     }
 
     fn check_load(&self, plan: &Plan, test: &str, arm: &ActiveArm) -> Result<()> {
-        check(arm, cell_of(self, plan, test)?.1)
+        check(arm, cell_of(self, plan, test)?.1, BY_AFTER_LOAD)
     }
 
     fn prepare<'a>(

@@ -5,7 +5,7 @@ mod checks;
 mod durable_tests;
 mod hammerdb;
 
-use self::checks::{check, next_orders, violations};
+use self::checks::{BY_AFTER_LOAD, BY_SERVER, check, next_orders, violations};
 use super::adapter::{Adapter, LoadTick};
 use super::clients::flush;
 use super::microbenchmarks::run;
@@ -70,7 +70,7 @@ impl Driver for VirtualUsers {
         else {
             return Err(Error::Interrupted);
         };
-        self.check_load(plan, test, arm)?;
+        check(arm, cell, BY_SERVER)?;
         let load = Load {
             tables: plan.work.tables(),
             rows,
@@ -83,7 +83,7 @@ impl Driver for VirtualUsers {
     }
 
     fn check_load(&self, plan: &Plan, test: &str, arm: &ActiveArm) -> Result<()> {
-        check(arm, cell_of(self, plan, test)?.1)
+        check(arm, cell_of(self, plan, test)?.1, BY_AFTER_LOAD)
     }
 
     fn prepare<'a>(

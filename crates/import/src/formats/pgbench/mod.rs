@@ -1,5 +1,6 @@
 //! pgbench, 9.6 to 18: its final text with or without progress, logs of transactions, aggregated logs.
 
+mod headings;
 mod log;
 mod text;
 

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use rqps_model::{EndedBy, Series};
 
+use super::headings::Headings;
 use crate::error::Broken;
 use crate::lines::Lines;
 use crate::model::{Document, Measurement, TRANSACTIONS, Value, Work, number};
@@ -27,9 +28,12 @@ const STATEMENTS_MAX: usize = 1000;
 /// What a script's printed percentage may be off.
 const TARGET_ROUNDED: f64 = 0.051;
 
+/// Values that tell tests apart.
+const SETTINGS: [&str; 4] = ["scale", "mode", PARTITIONS, DURATION];
+
 /// One run of pgbench.
 #[derive(Default)]
-struct Run {
+pub struct Run {
     has_banner: bool,
     client: Option<String>,
     server: Option<String>,
@@ -62,6 +66,14 @@ struct Progress {
 }
 
 impl Run {
+    /// Runs that may be repeats of one another have the same.
+    pub fn settings(&self) -> Vec<String> {
+        let told = self.measured.values.iter().filter(|value| SETTINGS.contains(&value.name.as_ref()));
+        let told = told.filter_map(|value| value.published.clone());
+        let clients = self.measured.clients.map(|clients| clients.to_string());
+        self.script.iter().cloned().chain(clients).chain(told).collect()
+    }
+
     fn has_figures(&self) -> bool {
         self.tps.is_some() || !self.progress.is_empty()
     }
@@ -71,6 +83,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let mut lines = Lines::new(input);
     let mut document = Document::default();
     let mut run = Run::default();
+    let mut headings = Headings::default();
     loop {
         let at = lines.number() + 1;
         let Some((line, has_end)) = lines.next_with_end()? else { break };
@@ -80,10 +93,18 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         // The banner of another run after the progress of one that has not ended; `--version` prints one before.
         let is_next = line.starts_with(BANNER) && run.has_banner && !run.progress.is_empty();
         if is_start(line) && run.tps.is_some() || is_next {
+            headings.end(&run);
             finish(std::mem::take(&mut run), at, &mut document)?;
+        }
+        match is_start(line) {
+            true => headings.begin(),
+            false if run.script.is_none() || run.tps.is_some() => headings.read(line, at),
+            false => {}
         }
         run.read(line, at)?;
     }
+    headings.end(&run);
+    headings.expect_one_build()?;
     if run.has_figures() || run.script.is_some() || run.client.is_some() || document.measurements.is_empty() {
         finish(run, lines.number().max(1), &mut document)?;
     }

@@ -121,7 +121,7 @@ fn run_row(run: &SiteRun, numbers: &BTreeMap<(&str, &str), usize>) -> Markup {
         tr data-find=(format!("{} {}", run.name, run.versions.join(" "))) data-tests=(tests.join(" ")) {
             th scope="row" {
                 a href=(format!("runs/{}.html", run.stem)) { (breakable(&run.label)) }
-                span.interval { (run.date.text()) (test::unfinished(run)) }
+                span.interval { (run.date.text()) (test::unfinished(run, run.check_first.is_some())) }
             }
             (verdicts(run))
             td.wide-text {
@@ -223,9 +223,9 @@ fn test_row(test: &SiteTest<'_>, runs: &[SiteRun]) -> Markup {
                     td.num { (test::newest(result)) }
                     td.wide-text {
                         (result.arm.name)
-                        @if let Some(base) = &result.base { " against " (base.name) (test::unfinished(run)) }
+                        @if let Some(base) = &result.base { " against " (base.name) (test::unfinished(run, result.is_doubtful)) }
                         @else {
-                            (test::unfinished(run))
+                            (test::unfinished(run, result.is_doubtful))
                             @if let Some(rate) = &result.per_second { span.interval { (rate) " per second" } }
                         }
                     }

@@ -33,6 +33,8 @@ pub(super) struct Joint<'a> {
     /// The ratio to that one.
     pub there: f64,
     pub run: &'a SiteRun,
+    /// Whether what it was measured as there is to be checked first.
+    pub is_doubtful: bool,
 }
 
 /// A version with a config.
@@ -47,11 +49,12 @@ struct Edge<'a> {
     run: &'a SiteRun,
     /// Of the second to the first.
     point: RatioPoint,
+    is_doubtful: bool,
 }
 
 impl Edge<'_> {
     fn is_final(&self) -> bool {
-        self.run.unfinished.is_none() && self.run.check_first.is_none()
+        self.run.unfinished.is_none() && !self.is_doubtful
     }
 }
 
@@ -68,6 +71,7 @@ struct Way<'a> {
     steps: (usize, usize),
     before: Option<(Node<'a>, &'a SiteRun, f64)>,
     point: RatioPoint,
+    is_doubtful: bool,
 }
 
 /// A chart for each set of runs that versions join, if it has more versions than `charts` of runs with one base.
@@ -99,7 +103,7 @@ fn edges<'a>(found: &[OfSeries<'a>]) -> Edges<'a> {
     for (run, base, result) in found {
         let (from, to) = (node(base), node(&result.arm));
         let Some(point) = result.rate.filter(|point| point.ratio > 0.0 && from != to) else { continue };
-        let edge = Edge { run, point };
+        let edge = Edge { run, point, is_doubtful: result.is_doubtful };
         let (key, edge) = match from < to {
             true => ((from, to), edge),
             false => ((to, from), Edge { point: reversed(point), ..edge }),
@@ -120,7 +124,10 @@ fn ways<'a>(edges: &Edges<'a>, first: &Node<'a>) -> BTreeMap<Node<'a>, Way<'a>> 
         near.entry(to).or_default().push((from, edge, reversed(edge.point)));
     }
     let one = RatioPoint { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: ChartMark::Same };
-    let mut ways = BTreeMap::from([(first.clone(), Way { steps: (0, 0), before: None, point: one })]);
+    let mut ways = BTreeMap::from([(
+        first.clone(),
+        Way { steps: (0, 0), before: None, point: one, is_doubtful: false },
+    )]);
     let mut open = BTreeSet::from([((0, 0), first)]);
     while let Some((steps, at)) = open.pop_first() {
         let so_far = ways[at].point;
@@ -139,7 +146,7 @@ fn ways<'a>(edges: &Edges<'a>, first: &Node<'a>) -> BTreeMap<Node<'a>, Way<'a>> 
                 },
             };
             let before = Some((at.clone(), edge.run, point.ratio));
-            ways.insert((*to).clone(), Way { steps, before, point: whole });
+            ways.insert((*to).clone(), Way { steps, before, point: whole, is_doubtful: edge.is_doubtful });
             open.insert((steps, to));
         }
     }
@@ -180,6 +187,7 @@ impl<'a> Joined<'a> {
                 against: name(before),
                 there: *there,
                 run,
+                is_doubtful: way.is_doubtful,
             })
         };
         let base = format!("{dbms} {}", name(first));

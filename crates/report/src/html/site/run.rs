@@ -82,6 +82,8 @@ pub(super) struct ArmResult {
     pub rate: Option<RatioPoint>,
     /// None without verdicts.
     pub judged: Option<JudgedResult>,
+    /// Whether its figures, or those of base, are to be checked first.
+    pub is_doubtful: bool,
 }
 
 impl ArmResult {
@@ -328,6 +330,7 @@ fn result(page: &Page<'_>, step: &TestStep, index: usize, with_rates: bool) -> A
             .judged
             .is_some()
             .then(|| JudgedResult { rate: verdict(Detector::Rate), cost: verdict(Detector::Cost) }),
+        is_doubtful: [arm, base].iter().any(|arm| !doubts::on(page.run, &step.name, &arm.name).is_empty()),
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
     let all: Vec<OfRun<'_>> = of_runs().collect();
     let workloads = workloads(&all);
     let is_one = workloads.len() == 1;
+    let is_doubtful =
+        |run: &SiteRun| found.iter().any(|(other, result)| other.stem == run.stem && result.is_doubtful);
     let has_course = workloads.iter().any(|of| !of.courses.is_empty() || !of.joined.is_empty());
     let main = html! {
         section #course {
@@ -59,7 +61,7 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
             }
             ul {
                 @for (run, arrival) in arrivals.iter().take(ARRIVALS_MAX) {
-                    li { (arrival) " (" (link(run)) ", " (run.date.day()) (unfinished(run)) ")" }
+                    li { (arrival) " (" (link(run)) ", " (run.date.day()) (unfinished(run, is_doubtful(run))) ")" }
                 }
             }
             @if arrivals.len() > ARRIVALS_MAX {
@@ -163,7 +165,7 @@ fn of_joined(joined: &Joined<'_>) -> Markup {
                                 td.num { (format!("{:.2}", joint.there)) }
                                 td {
                                     (link(joint.run))
-                                    span.interval { (joint.run.date.day()) (unfinished(joint.run)) }
+                                    span.interval { (joint.run.date.day()) (unfinished(joint.run, joint.is_doubtful)) }
                                 }
                             }
                         }
@@ -221,7 +223,7 @@ fn row(run: &SiteRun, result: &ArmResult) -> Markup {
         judged.and_then(|judged| judged.rate.as_ref().or(judged.cost.as_ref())).map(|verdict| verdict.blocks);
     html! {
         tr {
-            th scope="row" { (link(run)) span.interval { (run.date.text()) (unfinished(run)) } }
+            th scope="row" { (link(run)) span.interval { (run.date.text()) (unfinished(run, result.is_doubtful)) } }
             (arm_cell(Some(&result.arm)))
             (arm_cell(result.base.as_ref()))
             (rate_cell(result))
@@ -282,10 +284,10 @@ fn link(run: &SiteRun) -> Markup {
     html! { a href=(format!("../runs/{}.html", run.stem)) { (breakable(&run.label)) } }
 }
 
-/// Says that a run's results are not final.
-pub(super) fn unfinished(run: &SiteRun) -> Markup {
+/// Says that results of a run are not final.
+pub(super) fn unfinished(run: &SiteRun, is_doubtful: bool) -> Markup {
     html! {
         @if let Some(state) = run.unfinished { " " strong.unfinished { (state) } }
-        @if run.check_first.is_some() { " " strong.unfinished { "check first" } }
+        @if is_doubtful { " " strong.unfinished { "check first" } }
     }
 }
