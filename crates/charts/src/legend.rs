@@ -2,7 +2,8 @@
 
 use crate::marks::{Mark, Shape};
 use crate::palette::dash;
-use crate::svg::{PADDING, Svg};
+use crate::ratio_parts::arrowhead;
+use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, SMALL};
 
 /// Height of a row.
@@ -22,6 +23,8 @@ pub(crate) enum Sample {
     Whisker(usize),
     /// A verdict's shape, and its colour.
     Mark(Mark, String),
+    /// The end of an interval that goes on beyond the axis.
+    Cut,
     /// A filled area: fill and optional outline.
     Area(String, Option<String>),
 }
@@ -78,7 +81,7 @@ impl Sample {
         match self {
             Self::Arm(_) | Self::Whisker(_) => LINE,
             Self::Area(..) => AREA,
-            Self::Mark(..) => MARK,
+            Self::Mark(..) | Self::Cut => MARK,
         }
     }
 
@@ -100,6 +103,15 @@ impl Sample {
                 let outline = mark.path(x + width / 2.0, y, 4.0);
                 let fill = if mark.is_hollow() { colours.background().into_owned() } else { colour.clone() };
                 svg.tag("path").a("d", &outline).a("fill", &fill).a("stroke", colour).end();
+            }
+            Self::Cut => {
+                let outline = format!("M{},{}H{}", number(x), number(y), number(x + width));
+                svg.tag("path")
+                    .a("d", &(outline + &arrowhead(x + width, y, 5.0, true)))
+                    .a("fill", "none")
+                    .a("stroke", &colours.foreground())
+                    .n("stroke-width", 1.4)
+                    .end();
             }
             Self::Area(fill, stroke) => {
                 svg.tag("rect")

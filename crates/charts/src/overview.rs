@@ -9,8 +9,8 @@ use crate::marks::{self, Mark, RatioPoint, Shape};
 use crate::palette::Theme;
 use crate::ratio::RatioRow;
 use crate::ratio_parts::{
-    DrawnPoint, FIGURES, ROWS_OF_TWO_AXES, RatioAxis, WIDTH_OF_LABELS_BESIDE, arrow, draw_label, marks_of,
-    whisker,
+    DrawnPoint, FIGURES, ROWS_OF_TWO_AXES, RatioAxis, WIDTH_OF_LABELS_BESIDE, arrow, draw_label, is_cut,
+    marks_of, whisker,
 };
 use crate::scale::Log;
 use crate::svg::{PADDING, Svg};
@@ -44,6 +44,8 @@ pub struct OverviewChart {
     pub groups: Vec<OverviewGroup>,
     /// Whether a ratio below 1 is an improvement.
     pub lower_is_better: bool,
+    /// Whether points have verdicts, or will have them after more blocks; if not, they are not called inconclusive.
+    pub is_judged: bool,
     /// Paragraphs below the plot: base, builds, host, date.
     pub captions: Vec<String>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
@@ -73,7 +75,10 @@ impl OverviewChart {
     pub fn svg(&self, theme: Theme) -> String {
         let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
         let width = svg.width;
-        let top = self.legend(&svg).draw(&mut svg, top, width);
+        // The axis does not depend on the height of the legend above it.
+        let axis = self.layout(top, width).axis;
+        let is_cut = self.all_points().any(|point| point.has_interval() && is_cut(&axis, point));
+        let top = self.legend(&svg, is_cut).draw(&mut svg, top, width);
         let layout = self.layout(top, width);
         self.draw_axis(&mut svg, &layout);
         svg.tag("g").a("class", "rows").begin();
@@ -103,24 +108,19 @@ impl OverviewChart {
         self.arm_numbers.get(arm).copied().unwrap_or(arm)
     }
 
-    /// Whether points have verdicts: without any they are not called inconclusive.
-    fn is_judged(&self) -> bool {
-        self.all_points().any(|point| point.has_interval() || point.mark != Mark::Unknown)
-    }
-
     /// Whether shape and colour of a point are its verdict's, not its arm's.
     fn shows_marks(&self) -> bool {
-        self.arms.len() == 1 && self.is_judged()
+        self.arms.len() == 1 && self.is_judged
     }
 
-    /// The arms; and the verdicts, of several arms only whether there is one.
-    fn legend(&self, svg: &Svg) -> Legend {
+    /// The arms; and the verdicts, of several arms only whether there is one. Intervals may be cut.
+    fn legend(&self, svg: &Svg, is_cut: bool) -> Legend {
         let mut legend = Legend::default();
         for (arm, name) in self.arms.iter().enumerate().filter(|_| !self.shows_marks()) {
             legend.add(Sample::Arm(self.arm_number(arm)), name);
         }
         let occurs = |mark: Mark| self.all_points().any(|point| point.mark == mark);
-        for mark in Mark::ALL.into_iter().filter(|mark| self.is_judged() && occurs(*mark)) {
+        for mark in Mark::ALL.into_iter().filter(|mark| self.is_judged && occurs(*mark)) {
             if self.shows_marks() {
                 legend.add(Sample::Mark(mark, mark.colour(svg.colours).into_owned()), mark.word());
             } else if mark.is_hollow() {
@@ -128,11 +128,14 @@ impl OverviewChart {
                 legend.add(Sample::Mark(mark, colour), format!("hollow: {}", mark.word()));
             }
         }
+        if is_cut {
+            legend.add(Sample::Cut, "interval goes on");
+        }
         legend
     }
 
     fn description(&self) -> String {
-        let in_words = |(arm, name): (usize, &String)| match self.is_judged() {
+        let in_words = |(arm, name): (usize, &String)| match self.is_judged {
             true => format!("{name}: {}", marks_of(self.rows(), arm, self.arms.len())),
             false => name.clone(),
         };
@@ -262,7 +265,7 @@ impl OverviewChart {
             arm_number: number,
             outline: &outline,
             colour: &colour,
-            is_hollow: self.is_judged() && point.mark.is_hollow(),
+            is_hollow: self.is_judged && point.mark.is_hollow(),
             y,
             figure_end: (self.arms.len() == 1).then_some(axis.place.1 + FIGURES),
         }
@@ -287,6 +290,19 @@ impl OverviewChart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_that_goes_on_beyond_the_axis_ends_in_an_arrowhead() {
+        let chart = |low: f64| {
+            let point = RatioPoint { ratio: 1.0, low, high: 1.1, mark: Mark::Unknown };
+            let row = RatioRow { label: "scan".to_owned(), points: vec![Some(point)], ..RatioRow::default() };
+            let groups = vec![OverviewGroup { title: String::new(), rows: vec![row] }];
+            let arms = vec!["new".to_owned()];
+            OverviewChart { arms, groups, is_judged: true, ..OverviewChart::default() }.svg(Theme::Page)
+        };
+        assert!(chart(0.2).contains("interval goes on"));
+        assert!(!chart(0.95).contains("interval goes on"));
+    }
 
     #[test]
     fn a_long_name_is_not_cut() {

@@ -114,7 +114,19 @@ pub(crate) fn marks_of<'a>(rows: impl Iterator<Item = &'a RatioRow>, arm: usize,
     counted(points.filter(|(other, _)| *other == arm).map(|(_, point)| point.mark))
 }
 
-/// A line over the interval, and a bar of this height at each end that is on the axis.
+/// Whether the interval goes on beyond the axis.
+pub(crate) fn is_cut(axis: &Log, point: &RatioPoint) -> bool {
+    [point.low, point.high].into_iter().any(|end| !axis.contains(end))
+}
+
+/// An open arrowhead at the end of the axis, with its tip here.
+pub(crate) fn arrowhead(x: f64, y: f64, height: f64, is_right: bool) -> String {
+    let back = number(if is_right { x - height * 0.8 } else { x + height * 0.8 });
+    let (up, down) = (number(y - height / 2.0), number(y + height / 2.0));
+    format!("M{back},{up}L{},{}L{back},{down}", number(x), number(y))
+}
+
+/// A line over the interval, and at each end a bar of this height, or an arrowhead where it goes on beyond the axis.
 pub(crate) fn whisker(axis: &Log, point: &RatioPoint, (y, bar): (f64, f64)) -> (String, String) {
     let (from, to) = (axis.at(point.low), axis.at(point.high));
     let line = format!("M{},{}H{}", number(from), number(y), number(to));
@@ -122,6 +134,8 @@ pub(crate) fn whisker(axis: &Log, point: &RatioPoint, (y, bar): (f64, f64)) -> (
     for (value, x) in [(point.low, from), (point.high, to)] {
         if axis.contains(value) {
             bars.push_str(&format!("M{},{}v{}", number(x), number(y - bar / 2.0), number(bar)));
+        } else {
+            bars.push_str(&arrowhead(x, y, bar, value > point.ratio));
         }
     }
     (line, bars)

@@ -170,6 +170,7 @@ proptest! {
             axis: HOSTILE.to_owned(),
             arms: chart.arms.clone(),
             groups: groups.collect(),
+            is_judged: true,
             captions: vec![HOSTILE.repeat(9), String::new()],
             width,
             ..OverviewChart::default()

@@ -5,6 +5,7 @@ use crate::arm::{Ingredients, record};
 use crate::describe::{DRIVER, meta, steps};
 use crate::error::{Error, Result};
 use crate::inputs;
+use crate::isolated;
 use crate::kit::{Host, Kit};
 use crate::place::Place;
 use crate::run::Execution;
@@ -128,9 +129,20 @@ pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watc
     let isolated = run.meta.protocol == Protocol::Isolated.key();
     match (run.status.status, more) {
         (_, Some(_)) if !isolated => return Err(Error::NoMore(path.to_owned())),
-        (Status::Complete, None) if isolated => return Err(Error::Ended(path.to_owned())),
-        (Status::Complete, None) if !lacks_results(&run) => return Err(Error::Complete(path.to_owned())),
+        (Status::Complete, None) if !isolated && !lacks_results(&run) => {
+            return Err(Error::Complete(path.to_owned()));
+        }
         _ => {}
+    }
+    if isolated && (more.is_some() || run.status.status == Status::Complete) {
+        // Known before anything is loaded.
+        inputs::check(&run.folder)?;
+        let left = isolated::nothing_left(&inputs::plan_of(kit, &run.folder)?, &run)?;
+        match left {
+            Some(why) => return Err(Error::NothingLeft { path: path.to_owned(), why }),
+            None if more.is_none() => return Err(Error::Ended(path.to_owned())),
+            None => {}
+        }
     }
     let mut execution = reopened(kit, &run, writer, (dirs, other_host), watch)?;
     execution.restore(&run)?;

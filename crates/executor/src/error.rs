@@ -140,6 +140,13 @@ pub enum Error {
     /// More time was given to a run of a sequence.
     #[error("--more extends runs with protocol = \"isolated\"; {0} is a sequence")]
     NoMore(PathBuf),
+    /// More time was given to a run of blocks in which nothing is left to measure.
+    #[error("{path} would measure nothing more: {why}")]
+    NothingLeft {
+        path: PathBuf,
+        /// `1 verdict inconclusive; blocks_max = 3 is reached`, with what to do.
+        why: String,
+    },
     /// A requested test or arm is not in the run.
     #[error("the run has no {what} \"{name}\"; it has {known}")]
     NotInRun {
@@ -258,6 +265,7 @@ impl Error {
             | Self::Complete(_)
             | Self::Ended(_)
             | Self::NoMore(_)
+            | Self::NothingLeft { .. }
             | Self::NotInRun { .. }
             | Self::NotProfiled
             | Self::NoProgram { .. }

@@ -90,7 +90,8 @@ impl<'a> Context<'a> {
         crate::of_one_kind(&self.base_arm().dbms, &self.candidate().dbms)
     }
 
-    /// Whether a verdict shows a change; in runs without blocks, whether the rate differs by more than 5 %.
+    /// Whether a verdict shows a significant change; in runs without blocks, whether the rate differs by more than
+    /// 5 %.
     pub fn changed(&self) -> bool {
         match self.judged {
             None => self
@@ -99,7 +100,7 @@ impl<'a> Context<'a> {
                 .is_some_and(|ratio| !(crate::RATIO_LOW..=crate::RATIO_HIGH).contains(&ratio)),
             Some(_) => Detector::ALL
                 .iter()
-                .any(|detector| self.verdict(*detector).is_some_and(|verdict| verdict.class.is_change())),
+                .any(|detector| self.verdict(*detector).is_some_and(|verdict| verdict.significant)),
         }
     }
 

@@ -114,6 +114,11 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
     /// The name of table `number`, from 1.
     fn table_name(&self, number: u32) -> String;
 
+    /// Whether each table has [`Workplan::rows_per_table`] rows; if not, that is a mean that no table need have.
+    fn has_equal_tables(&self) -> bool {
+        true
+    }
+
     /// Rows of each table after the load.
     fn rows_per_table(&self) -> u64;
 

@@ -108,9 +108,13 @@ fn data_header(plan: &Plan) -> String {
     };
     // A directory has neither tables nor connections.
     if plan.work.tables() > 0 {
-        let rows = counted(plan.work.rows_per_table(), "row");
+        let rows = |count: u64| counted(count, "row");
+        let data = match plan.work.has_equal_tables() {
+            true => format!("{tables} of {}", rows(plan.work.rows_per_table())),
+            false => format!("about {} in {tables}", rows(plan.work.rows_total())),
+        };
         // The benchmark's own line tells the keys of an engine.
-        let data = if is_engine { String::new() } else { format!("{tables} of {rows}, ") };
+        let data = if is_engine { String::new() } else { format!("{data}, ") };
         let _ = writeln!(out, "{data}{clients} {transport}{by}");
     }
     let tests = match plan.profile.after {

@@ -41,3 +41,21 @@ fn what_hammerdb_does_not_do_is_reported() {
     assert!(blocks.contains("[workload] driver") && blocks.contains("sequence"), "{blocks}");
     parse("", "warehouses = 500\npartitions = 1").unwrap();
 }
+
+#[test]
+fn a_time_that_is_too_long_is_told_its_own_limit() {
+    for (option, limit) in [("rampup", "1h"), ("duration", "7d")] {
+        for time in ["8d", "40d"] {
+            let mistake = parse("", &format!("{option} = \"{time}\"")).unwrap_err();
+            let remedy = format!("Write a time from \"1s\" to \"{limit}\".");
+            assert!(mistake.contains(&remedy) && !mistake.contains("31 days"), "{mistake}");
+        }
+    }
+}
+
+#[test]
+fn tables_of_unequal_size_have_no_mean() {
+    let plan = parse("", "warehouses = 2").unwrap();
+    let shown = rqps_plan::render_schedule(&plan, &rqps_plan::schedule(&plan));
+    assert!(shown.contains("rows in 9 tables, ") && shown.contains("about 1,0"), "{shown}");
+}

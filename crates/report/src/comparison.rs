@@ -265,6 +265,13 @@ impl<'a> Comparison<'a> {
             .then(|| format!("Without results so far: {}; tables leave {them} out.", each.join("; ")))
     }
 
+    /// Whether no run's rates are judged.
+    pub fn leaves_out_rates(&self) -> Result<bool> {
+        let judged = Judged::all(self)?;
+        let judges_rates = |judged: &Rc<Judged<'_>>| judged.verdicts.rules.rates;
+        Ok(!judged.is_empty() && judged.len() == self.runs().len() && !judged.iter().any(judges_rates))
+    }
+
     /// Whether all tests are shown.
     pub fn shows_all(&self) -> bool {
         self.selected.is_none()

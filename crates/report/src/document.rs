@@ -23,12 +23,17 @@ impl Document {
 
     /// Adds a paragraph for each warning.
     pub fn push_warnings(&mut self, warnings: &[String]) {
-        self.extend(warnings.iter().map(|warning| Block::Text(format!("WARNING: {warning}."))));
+        self.extend(warnings.iter().map(|warning| Block::warning(warning)));
     }
 
     /// Sets the warnings of every table that has none of its own.
     pub fn warn(&mut self, warnings: &[String]) {
         self.blocks.iter_mut().for_each(|block| block.warn(warnings));
+    }
+
+    /// Removes the warnings of every table.
+    pub fn silence(&mut self) {
+        self.blocks.iter_mut().for_each(Block::silence);
     }
 
     /// All tables, in reading order.
@@ -101,6 +106,18 @@ impl Block {
     }
 
     /// Sets the warnings of every table inside that has none of its own.
+    pub fn warning(text: &str) -> Self {
+        Block::Text(format!("WARNING: {text}."))
+    }
+
+    fn silence(&mut self) {
+        match self {
+            Block::Table(table) => table.warnings = Some(Vec::new()),
+            Block::Fold(_, inner) => inner.iter_mut().for_each(Block::silence),
+            Block::Heading(..) | Block::Text(_) | Block::Alarm(_) | Block::Items(_) | Block::Code(_) => {}
+        }
+    }
+
     pub fn warn(&mut self, warnings: &[String]) {
         match self {
             Block::Table(table) => {
@@ -314,8 +331,11 @@ impl Cell {
         Self::printed(value, |value| format!("{value:.decimals$}"))
     }
 
-    /// A ratio to base, and the two ends of its interval.
+    /// A ratio to base, and the two ends of its interval. Without one, as of a single block, its last digits say
+    /// nothing.
     pub fn estimate((ratio, low, high): (f64, f64, f64), decimals_max: usize) -> [Self; 3] {
+        let decimals_max =
+            if low.is_nan() && ratio != 1.0 { decimals_max.min(DECIMALS_ALONE) } else { decimals_max };
         let texts = Digits::of_ratio((low, high), decimals_max).all(ratio);
         let mut values = [ratio, low, high].into_iter();
         texts.map(|text| Self::printed(values.next(), |_| text.clone()))
@@ -340,6 +360,8 @@ impl Cell {
 }
 
 const MISSING: &str = "-";
+/// Most decimals of a ratio without an interval.
+pub(crate) const DECIMALS_ALONE: usize = 2;
 
 /// Colour of a cell, if the output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

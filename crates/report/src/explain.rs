@@ -79,7 +79,6 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         (false, false) => "differences in a single pass",
     };
     document.push(Block::Heading(1, format!("Why: {what} of {}", run.folder.name())));
-    document.push_warnings(&warnings);
     if judged.is_none() {
         // Verdicts contain the noise of the host; a single pass does not.
         let disturbed = disturbed::sentences(&comparison, &comparison.steps(StepKind::Tests));
@@ -117,6 +116,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     if let Some(judged) = judged.as_ref().filter(|_| !shown.is_empty()) {
         document.push(Block::Text(legend(judged, &shown)));
     }
+    document.push_warnings(&warnings);
     document.extend(differences(run, &comparison, &found, warns_at_tables));
     document.extend(notes(&found));
     document.extend(flamegraphs_only(run, &with_flamegraphs).map(Block::Text));
@@ -132,7 +132,11 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         };
         document.push(Block::Text(unchanged(run, &format!("the other {others}"))));
     }
-    document.warn(if warns_at_tables { &warnings } else { &[] });
+    match warns_at_tables {
+        true => document.warn(&warnings),
+        // They are told once, above.
+        false => document.silence(),
+    }
     render(&document, options.format, options.screen)
 }
 
@@ -174,7 +178,7 @@ fn in_short(
     };
     let run = run.folder.name();
     let text = format!(
-        "Figures of the {LARGEST} largest changes follow; `rqps explain {run} TEST` shows those of a test, \
+        "Figures of the first {LARGEST} of these follow; `rqps explain {run} TEST` shows those of a test, \
          `rqps explain {run} --all` of all."
     );
     [Block::Items(shown.iter().map(item).collect()), Block::Text(text)]
@@ -307,7 +311,7 @@ pub(crate) fn sentences(run: &Run, base: usize) -> Result<Vec<Block>> {
 pub(crate) fn is_reported(judged: Option<&Judged<'_>>, one: &Explanation) -> bool {
     judged.is_none_or(|judged| {
         let mut verdicts = judged.verdicts.of_arm(one.arm).filter(|verdict| verdict.test == one.test);
-        judged.missed(one.arm, &one.test).is_some() || verdicts.any(|verdict| verdict.class.is_change())
+        judged.missed(one.arm, &one.test).is_some() || verdicts.any(|verdict| verdict.significant)
     })
 }
 

@@ -14,6 +14,7 @@ pub(crate) fn toolchain(family: &Family) -> String {
     let compiler = if family.compiler == Family::UNKNOWN { "an unknown compiler" } else { &family.compiler };
     match (family.compiler.as_str(), family.flags.as_str()) {
         (Family::UNKNOWN, Family::UNKNOWN) => compiler.to_owned(),
+        (Family::UNKNOWN, _) => format!("{compiler} with {flags}"),
         _ => format!("{compiler} {flags}").trim_end().to_owned(),
     }
 }

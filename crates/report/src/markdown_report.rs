@@ -54,7 +54,6 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
         number::utc(run.meta.created_at_ms),
         run.status.status
     )));
-    document.push_warnings(&comparison.warnings());
     let blocks = |sections: &[Section]| Section::all_blocks(sections, &comparison);
     let mut part = |heading: &str, blocks: Vec<Block>| {
         // An imported run may have no figure of a kind.
@@ -64,12 +63,16 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
         document.push(Block::Heading(2, heading.to_owned()));
         document.extend(blocks);
     };
-    if run.blocks.is_empty() {
-        part("Headline", blocks(&[Section::Headline])?.into_iter().chain(caveats(run, layout)).collect());
+    let judged = Judged::all(&comparison)?;
+    let starts = judged.iter().flat_map(|judged| upgrade::starts(&comparison, judged)).map(Block::Alarm);
+    let (title, first) = if run.blocks.is_empty() {
+        let headline = blocks(&[Section::Headline])?;
+        ("Headline", headline.into_iter().chain(caveats(run, layout)).collect())
     } else {
-        part("Verdicts", blocks(&[Section::Verdicts, Section::Arrivals])?);
-    }
-    for judged in Judged::all(&comparison)? {
+        ("Verdicts", blocks(&[Section::Verdicts, Section::Arrivals])?)
+    };
+    part(title, starts.chain(answer_first(first, &comparison.warnings())).collect());
+    for judged in judged {
         upgrade::parts(&comparison, &judged)?.into_iter().for_each(|(heading, blocks)| part(heading, blocks));
     }
     let explanations = explain::sentences(run, comparison.base_in(run))?;
@@ -109,7 +112,7 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
     let costs = blocks(&[Section::PerOp])?;
     if !costs.is_empty() {
         let costs = Block::Fold("Test by test".to_owned(), costs);
-        part("Cost per operation", vec![Block::Items(legend(run, &comparison)), costs]);
+        part("Cost per operation", vec![Block::Items(legend(run, &comparison)?), costs]);
     }
     let has_blocks = !run.blocks.is_empty();
     let details: Result<Vec<Block>> = DETAILS
@@ -125,6 +128,15 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
         .collect();
     part("Details", details?);
     render(&document, format, screen)
+}
+
+/// The warnings behind the answer, the first text.
+fn answer_first(mut blocks: Vec<Block>, warnings: &[String]) -> Vec<Block> {
+    let is_answer = |block: &Block| matches!(block, Block::Text(_) | Block::Items(_));
+    let at = blocks.iter().position(is_answer).map_or(0, |at| at + 1);
+    let warnings: Vec<Block> = warnings.iter().map(|warning| Block::warning(warning)).collect();
+    blocks.splice(at..at, warnings);
+    blocks
 }
 
 fn title(comparison: &Comparison<'_>) -> String {
@@ -184,17 +196,20 @@ fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
 }
 
 /// Explains the columns of the per-operation tables.
-fn legend(run: &Run, comparison: &Comparison<'_>) -> Vec<String> {
+fn legend(run: &Run, comparison: &Comparison<'_>) -> Result<Vec<String>> {
     let mut lines: Vec<String> = [
         "o: one operation: a query, including BEGIN and COMMIT, unless another unit is named below; for the load a row",
         "cpu/o: user and system CPU of the whole host in percent, divided by operations per second; includes the client; \
             multiply by the number of CPUs and by 10,000 to get microseconds",
         "cpu_us/o: microseconds of CPU of the server's processes",
         "cs/o: context switches of the host; r/o, w/o: reads and writes of all disks; rKB/o, wKB/o: KB read and written",
-        "o/s: operations per second; instr/o: user instructions of the server",
+        "instr/o: user instructions of the server",
     ]
     .map(str::to_owned)
     .to_vec();
+    if !comparison.leaves_out_rates()? {
+        lines.push("o/s: operations per second".to_owned());
+    }
     let has_metric = |name: &str| run.windows.iter().any(|window| window.metrics.contains_key(name));
     if has_metric("server_data_writes") || has_metric("server_fsyncs") {
         let writes = "dw/o, fsync/o: writes to and fsyncs of data files and log, as the server counts them";
@@ -206,5 +221,5 @@ fn legend(run: &Run, comparison: &Comparison<'_>) -> Vec<String> {
         let noun = unit.client_noun();
         lines.push(format!("for {tests} an operation is {one} (rates: {many} per second, all {noun}s)"));
     }
-    lines
+    Ok(lines)
 }

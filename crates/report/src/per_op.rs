@@ -145,11 +145,13 @@ const fn column(
     PerOp { name, key, source, print: |value| format!("{value:.3}"), per_op_min, count_min, optional: false }
 }
 
-/// The columns of a table of these costs, without optional ones that have no value.
-pub(crate) fn columns(costs: &[Cost<'_>]) -> Vec<&'static PerOp> {
+/// The columns of a table of these costs, without optional ones that have no value, and without the rate if nobody
+/// judges it.
+pub(crate) fn columns(costs: &[Cost<'_>], with_rate: bool) -> Vec<&'static PerOp> {
     let is_shown =
         |column: &&PerOp| !column.optional || costs.iter().any(|cost| column.value(cost).is_some());
-    COLUMNS.iter().filter(is_shown).collect()
+    let is_of_rate = |column: &PerOp| matches!(column.source, Source::Rate);
+    COLUMNS.iter().filter(is_shown).filter(|column| with_rate || !is_of_rate(column)).collect()
 }
 
 impl Cost<'_> {
@@ -220,8 +222,8 @@ impl PerOp {
 const CPU_US_PER_UNIT: f64 = 1e4;
 
 /// Footnote that explains `~` and `>`.
-pub(crate) const LEGEND: &str = "~ : both values are too small for a ratio. \
-    >N : the base's value is too small; N is the ratio to the smallest value that would count";
+pub(crate) const LEGEND: &str = "~ : both values are too small for a ratio, or are of too few \
+    operations. >N : the base's value is; N is the ratio to the smallest value that would count";
 
 #[cfg(test)]
 mod tests {

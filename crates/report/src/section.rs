@@ -72,6 +72,9 @@ rqps_model::words! {
     }
 }
 
+/// Below tables of rates that someone asked for although nobody judges them.
+const NOT_JUDGED: &str = "rates are not judged in this run (`rates = false` in its plan): its windows are too short, and differences are noise";
+
 impl Section {
     /// The sections that `show` and `compare` print by default.
     pub(crate) fn default_for(layout: Layout, has_blocks: bool) -> Vec<Section> {
@@ -103,8 +106,21 @@ impl Section {
 
     /// The blocks of several sections, without tests that ran before any write.
     pub(crate) fn all_blocks(sections: &[Self], comparison: &Comparison<'_>) -> Result<Vec<Block>> {
-        let blocks = sections.iter().map(|section| section.blocks(comparison, false));
+        let sections = Self::judged(sections, comparison)?.into_iter();
+        let blocks = sections.map(|section| section.blocks(comparison, false));
         Ok(blocks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// Without those of rates, where nobody judges rates: with windows too short for that they are noise.
+    pub(crate) fn judged(sections: &[Self], comparison: &Comparison<'_>) -> Result<Vec<Self>> {
+        let leaves_out = comparison.leaves_out_rates()?;
+        Ok(sections.iter().copied().filter(|section| !(leaves_out && section.is_of_rates())).collect())
+    }
+
+    /// Whether it shows how fast an arm was, or how evenly.
+    pub(crate) fn is_of_rates(self) -> bool {
+        use Section::{Absolute, Chain, Latency, Relative, Syncs, Transactions, Variance};
+        matches!(self, Relative | Absolute | Chain | Syncs | Transactions | Variance | Latency)
     }
 
     /// The section's blocks; with `include_pre`, also for tests that ran before any write.
@@ -123,6 +139,12 @@ impl Section {
             }
             blocks.retain(|block| !block.is_unknown());
             blocks.iter_mut().for_each(Block::hide_unknown);
+        }
+        if self.is_of_rates() && comparison.leaves_out_rates()? {
+            let tables = blocks.iter_mut();
+            let tables =
+                tables.filter_map(|one| if let Block::Table(table) = one { Some(table) } else { None });
+            tables.for_each(|table| table.footnotes.insert(0, NOT_JUDGED.to_owned()));
         }
         let warnings = comparison.warnings();
         blocks.iter_mut().for_each(|block| block.warn(&warnings));
@@ -187,7 +209,7 @@ impl Section {
                 Ok(Vec::new())
             }
             Section::Lsm => tables::lsm::blocks(comparison, which),
-            Section::PerOp => Ok(tables::metrics::blocks(comparison, which)),
+            Section::PerOp => tables::metrics::blocks(comparison, which),
             Section::Rates => one(tables::rates::table(comparison, which)),
             Section::Variance => tables::variance::blocks(comparison, which),
             Section::Latency => tables::latency::blocks(comparison, which),

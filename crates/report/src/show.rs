@@ -48,7 +48,7 @@ pub(crate) fn sections(
 ) -> Result<()> {
     let has_blocks = comparison.runs().iter().any(|run| !run.blocks.is_empty());
     let selected = match options.sections.as_slice() {
-        [] => Section::default_for(comparison.layout(), has_blocks),
+        [] => Section::judged(&Section::default_for(comparison.layout(), has_blocks), comparison)?,
         selected => selected.to_vec(),
     };
     let are_single = !has_blocks && comparison.runs().iter().all(|run| run.meta.is_imported());

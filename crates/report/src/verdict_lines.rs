@@ -332,6 +332,11 @@ impl Line<'_> {
         self.rate.into_iter().chain(self.cost)
     }
 
+    /// The verdict on rate or cost.
+    pub fn of(&self, detector: Detector) -> Option<&Verdict> {
+        self.verdicts().find(|verdict| verdict.detector == detector)
+    }
+
     /// The verdicts that a run is measured for.
     pub fn judged(&self) -> impl Iterator<Item = &Verdict> {
         self.verdicts().chain(self.judged_resources.iter().copied())
@@ -372,7 +377,7 @@ impl Line<'_> {
             (false, headline) => IMPROVEMENTS + headline as u8,
         };
         self.all()
-            .filter(|one| one.class.is_change() && (!one.detector.is_resource() || one.detector.weighs()))
+            .filter(|one| one.significant && (!one.detector.is_resource() || one.detector.weighs()))
             .map(|verdict| (rank(verdict), verdict))
             .min_by_key(|(rank, _)| *rank)
     }
@@ -409,6 +414,7 @@ impl Line<'_> {
         let mei = words::percent(verdict.mei);
         let name = verdict.metric.measure().label;
         let is = if verdict.metric.measure().is_plural { "are" } else { "is" };
+        let chance = if verdict.may_be_chance() { ", which may be chance" } else { "" };
         match (verdict.class, verdict.detector) {
             (Class::Same, Detector::Rate) => format!("its rate is the same within {mei}"),
             (Class::Same, Detector::Stalls) => format!("stalls take the same time within {mei}"),
@@ -436,9 +442,9 @@ impl Line<'_> {
                 }
             }
             (_, Detector::Rate | Detector::Stalls) => {
-                format!("{}, {}", words::change(verdict), counted(blocks, "block"))
+                format!("{}{chance}, {}", words::change(verdict), counted(blocks, "block"))
             }
-            _ => format!("{operation} {}", words::change(verdict)),
+            _ => format!("{operation} {}{chance}", words::change(verdict)),
         }
     }
 }

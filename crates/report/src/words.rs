@@ -31,10 +31,10 @@ pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
     if verdict.is_mixed() { "mixed" } else { verdict.class.key() }
 }
 
-/// A verdict as a cell, coloured unless it is mixed.
+/// A verdict as a cell, coloured unless it is mixed or may be chance.
 pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
     let tint = match one.class {
-        _ if one.is_mixed() => Tint::None,
+        _ if one.is_mixed() || one.may_be_chance() => Tint::None,
         Class::Regression { .. } => Tint::Red,
         Class::Improvement { .. } => Tint::Green,
         Class::Same | Class::Inconclusive => Tint::None,

@@ -341,6 +341,8 @@ fn every_table_warns_about_other_compilers() {
     for table in tables {
         assert_eq!(table["warnings"], serde_json::json!([unlike, compiled, linked]), "{}", table["title"]);
     }
+    let adjacent = in_format(&spec, &[Section::Chain], Format::Text);
+    assert!(adjacent.contains("17.7") && !adjacent.contains("mysql-18.1.x10b relative"), "{adjacent}");
     for format in [Format::Text, Format::Markdown, Format::Csv] {
         let text = in_format(&spec, &[Section::Relative], format);
         assert!([unlike, compiled, linked].iter().all(|warning| text.contains(warning)), "{text}");

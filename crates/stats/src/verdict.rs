@@ -136,6 +136,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Whether it is a change, but not significant among all verdicts of the report.
+    pub fn may_be_chance(&self) -> bool {
+        self.class.is_change() && !self.significant
+    }
+
     /// Whether something else changed in the other direction.
     pub fn is_mixed(&self) -> bool {
         !self.opposed_by.is_empty()

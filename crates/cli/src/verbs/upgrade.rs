@@ -14,6 +14,7 @@ use rqps_plan::estimate::duration_text;
 use rqps_report::{Format, Screen};
 use rqps_servers::UnknownOption;
 use rqps_store::{RunFolder, UPGRADE_FILE};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -125,10 +126,44 @@ fn seconds_beyond_budget(plan: &Plan) -> Option<f64> {
     plan.budget.filter(|budget| seconds > budget.as_secs_f64()).map(|_| seconds)
 }
 
+/// What names of [`Adapted`]'s directories begin with.
+const ADAPTED: &str = "upgrade-";
+
 /// A config that exists until the run has its own copy.
 struct Adapted {
     path: PathBuf,
     dir: PathBuf,
+    /// Locked for as long as the directory is in use.
+    _lock: File,
+}
+
+impl Adapted {
+    fn create(work: &Path, name: &str, text: String) -> anyhow::Result<Self> {
+        remove_left_behind(work);
+        let dir = work.join(format!("{ADAPTED}{}", std::process::id()));
+        let path = dir.join(name).with_extension("conf");
+        let lock = std::fs::create_dir_all(&dir)
+            .and_then(|()| File::open(&dir))
+            .and_then(|lock| lock.lock().map(|()| lock))
+            .and_then(|lock| std::fs::write(&path, text).map(|()| lock))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self { path, dir, _lock: lock })
+    }
+}
+
+/// Removes what a killed rqps left: the directories of processes that have ended. The lock tells of those in other
+/// process namespaces.
+fn remove_left_behind(work: &Path) {
+    for entry in std::fs::read_dir(work).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let its_pid = name.to_str().and_then(|name| name.strip_prefix(ADAPTED)?.parse::<u32>().ok());
+        let has_ended = its_pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+        let is_free = || File::open(entry.path()).is_ok_and(|dir| dir.try_lock().is_ok());
+        if has_ended && is_free() {
+            // The next one tries again.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 impl Drop for Adapted {
@@ -192,12 +227,8 @@ fn adapted_config(
     if lines.is_empty() {
         return Ok((None, told));
     }
-    let dir = work.join(format!("upgrade-{}", std::process::id()));
-    let path = dir.join(&config.name).with_extension("conf");
-    std::fs::create_dir_all(&dir)
-        .and_then(|()| std::fs::write(&path, config_text(build.dbms, &config.text, &lines)))
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    Ok((Some(Adapted { path, dir }), told))
+    let text = config_text(build.dbms, &config.text, &lines);
+    Ok((Some(Adapted::create(work, &config.name, text)?), told))
 }
 
 /// A config with more lines for the server.
@@ -215,6 +246,21 @@ fn print(context: &Context, folder: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_config_of_a_killed_upgrade_goes_with_the_next_one() {
+        let work = tempfile::tempdir().unwrap();
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let left = work.path().join(format!("{ADAPTED}{}", ended.id()));
+        let other = work.path().join("upgrade-notes");
+        [&left, &other].into_iter().for_each(|dir| std::fs::create_dir(dir).unwrap());
+        let adapted = Adapted::create(work.path(), "my", "[mysqld]\n".to_owned()).unwrap();
+        assert!(!left.exists() && other.exists() && adapted.path.exists());
+        let dir = adapted.dir.clone();
+        drop(adapted);
+        assert!(!dir.exists());
+    }
 
     #[test]
     fn a_downgrade_is_known_by_published_versions_alone() {

@@ -24,10 +24,10 @@ use crate::setup::Setup;
 use crate::trial::Trial;
 use data::Data;
 use next::{Budget, Next, Stop};
-use rqps_plan::OnServerDeath;
 use rqps_plan::isolated::load_of;
+use rqps_plan::{OnServerDeath, Plan};
 use rqps_store::{
-    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, RunProgress, RunWriter, TestWork, now_ms,
+    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, Run, RunProgress, RunWriter, TestWork, now_ms,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -46,6 +46,22 @@ pub(crate) struct Blocks<'a> {
     pub given_up: BTreeMap<usize, Error>,
     /// Names of arms and steps that had an invalid window.
     pub invalid: BTreeSet<(String, String)>,
+}
+
+/// Why a run has nothing more to measure, whatever its budget, and what to do; `None` if it has.
+pub(crate) fn nothing_left(plan: &Plan, run: &Run) -> Result<Option<String>> {
+    let Next::Stop(Stop { short_text, .. }) = next::next(plan, run, None, &|_| false)?.what else {
+        return Ok(None);
+    };
+    let blocks = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+    let is_at_most = blocks >= plan.blocks().blocks_max as usize && short_text.contains("blocks_max");
+    Ok(Some(match is_at_most {
+        true => format!(
+            "{short_text}, the most that its plan allows. Measure anew with more blocks: `rqps gate` without `--quick`, or a \
+             plan with a larger `blocks_max`"
+        ),
+        false => short_text,
+    }))
 }
 
 enum Ended {

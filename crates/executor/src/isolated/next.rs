@@ -113,8 +113,12 @@ fn first_blocks(
         }
         _ => String::new(),
     };
+    let of = match plan.blocks().blocks_max as usize <= blocks_min {
+        true => blocks_min.to_string(),
+        false => format!("at least {blocks_min}"),
+    };
     Outlook {
-        why: format!("block {} of at least {blocks_min}: {}{over}", lowest + 1, counted(tests.len(), "test")),
+        why: format!("block {} of {of}: {}{over}", lowest + 1, counted(tests.len(), "test")),
         share: lowest as f64 / blocks_min as f64 * 0.5,
         seconds_left: Some(total_s),
         what: Next::Measure(tests),
@@ -134,7 +138,7 @@ fn undecided(
         verdicts.on_candidates().filter(|verdict| RunVerdicts::is_measured_for(verdict)).collect();
     let open: Vec<&&Verdict> = all.iter().filter(|verdict| !verdict.class.is_decided()).collect();
     let done = all.len() - open.len();
-    let state = format!("{done} of {} verdicts reached", all.len());
+    let state = format!("{done} of {} reached", verdicts_on(&all));
     let mut needs: BTreeMap<&str, usize> = BTreeMap::new();
     for verdict in &open {
         let known = measured.get(&verdict.test).copied().unwrap_or(0);
@@ -152,11 +156,16 @@ fn undecided(
         // The rules of a run end at its own `blocks_max`.
         let last_look = Rules::default().looks.last().map_or(0, |look| look.blocks);
         if blocks_max < last_look {
-            let why =
-                format!("{state}; the other {} need more blocks than blocks_max = {blocks_max}", open.len());
+            let others = match open.len() {
+                1 => "the other needs".to_owned(),
+                others => format!("the other {others} need"),
+            };
+            let why = format!("{state}; {others} more blocks than blocks_max = {blocks_max}");
             return stop(&why, &format!("{inconclusive} inconclusive; blocks_max = {blocks_max} is reached"));
         }
-        let why = format!("{state}; more blocks would not decide the other {}", open.len());
+        let others =
+            if open.len() == 1 { "the other".to_owned() } else { format!("the other {}", open.len()) };
+        let why = format!("{state}; more blocks would not decide {others}");
         return stop(&why, &format!("{inconclusive} inconclusive; more blocks would not decide them"));
     }
     let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN);
@@ -193,6 +202,18 @@ fn undecided(
         what: Next::Measure(chosen),
         cost_decided: cost_decided(verdicts),
     }
+}
+
+/// `7 verdicts on cost`, `12 verdicts on rate and cost`: reports count others as well, for which nothing is measured.
+fn verdicts_on(all: &[&Verdict]) -> String {
+    let has = |detector| all.iter().any(|verdict| verdict.detector == detector);
+    let on = match (has(Detector::Rate), has(Detector::Cost)) {
+        (true, true) => " on rate and cost",
+        (true, false) => " on rate",
+        (false, true) => " on cost",
+        (false, false) => "",
+    };
+    format!("{}{on}", counted(all.len(), "verdict"))
 }
 
 /// Nothing is left to measure. What has no valid result has no verdict that could be open.

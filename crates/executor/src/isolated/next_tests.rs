@@ -1,5 +1,6 @@
 //! Decisions on runs with known truth.
 
+use super::super::nothing_left;
 use super::*;
 use rqps_plan::PlanContext;
 use rqps_store::{Outcome, RunFolder};
@@ -12,10 +13,18 @@ fn outlook(spec: &Spec, isolated: &str, left_s: Option<u64>) -> Outlook {
 
 /// The same after a `change` of the run.
 fn outlook_on(spec: &Spec, isolated: &str, left_s: Option<u64>, change: impl Fn(&mut Run)) -> Outlook {
+    on_run(spec, isolated, |plan, run| {
+        change(run);
+        let left = left_s.map(Duration::from_secs);
+        next(plan, run, left.map(|left| Budget { whole: left, left }), &|_| false).unwrap()
+    })
+}
+
+/// What `does` returns on a made-up run and a plan like its own.
+fn on_run<T>(spec: &Spec, isolated: &str, does: impl Fn(&Plan, &mut Run) -> T) -> T {
     let dir = tempfile::tempdir().unwrap();
     let folder = write_run(dir.path(), spec).unwrap();
     let mut run = RunFolder::open(&folder).unwrap();
-    change(&mut run);
     let names: Vec<String> = TESTS.iter().map(|(name, ..)| format!("{name:?}")).collect();
     let text = format!(
         "protocol = \"isolated\"\n[workload]\nrows = 1000\nsteps = [{}]\n[isolated]\ncontrol = false\n{isolated}\n\
@@ -23,8 +32,7 @@ fn outlook_on(spec: &Spec, isolated: &str, left_s: Option<u64>, change: impl Fn(
         names.join(", ")
     );
     let plan = Plan::parse(&text, "p.toml", &PlanContext::trusting(rqps_workloads::BENCHMARKS)).unwrap().plan;
-    let left = left_s.map(Duration::from_secs);
-    next(&plan, &run, left.map(|left| Budget { whole: left, left }), &|_| false).unwrap()
+    does(&plan, &mut run)
 }
 
 fn tests_of(outlook: &Outlook) -> Vec<String> {
@@ -49,6 +57,9 @@ fn all_tests_are_measured_until_the_first_look() {
     assert_eq!(tests_of(&outlook(&void, "", None)).len(), TESTS.len(), "void blocks don't count");
     let more = Spec { blocks: 5, ..Spec::default() };
     assert_eq!(tests_of(&outlook(&more, "blocks_min = 6", None)).len(), TESTS.len());
+    let of = |isolated| outlook(&two, isolated, None).why;
+    assert!(of("").starts_with("block 3 of at least 3: "), "{}", of(""));
+    assert!(of("blocks_max = 3").starts_with("block 3 of 3: "), "{}", of("blocks_max = 3"));
 }
 
 #[test]
@@ -73,7 +84,11 @@ fn verdicts_may_overrun_the_budget_a_little_and_what_a_plan_promises_wholly() {
 fn blocks_end_when_every_verdict_is_reached() {
     let quiet = Spec { block_sd: 0.002, ..Spec::default() };
     let ended = outlook(&quiet, "", None);
-    assert!(why_stopped(&ended).contains("12 of 12 verdicts reached"), "{}", why_stopped(&ended));
+    assert!(
+        why_stopped(&ended).contains("12 of 12 verdicts on rate and cost reached"),
+        "{}",
+        why_stopped(&ended)
+    );
     let invalid = |run: &mut Run| {
         let of_insert = run.windows.iter_mut().filter(|window| window.action.step == "insert");
         of_insert.for_each(|window| window.action.outcome = Outcome::Invalid);
@@ -81,7 +96,10 @@ fn blocks_end_when_every_verdict_is_reached() {
     };
     let ended = outlook_on(&quiet, "", None, invalid);
     let Next::Stop(Stop { why, short_text }) = &ended.what else { panic!("not stopped") };
-    assert!(why.contains("10 of 10 verdicts reached; 1 test without a valid result"), "{why}");
+    assert!(
+        why.contains("10 of 10 verdicts on rate and cost reached; 1 test without a valid result"),
+        "{why}"
+    );
     assert!(short_text.contains("every verdict reached but those on 1 test"), "{short_text}");
 }
 
@@ -101,4 +119,17 @@ fn only_undecided_and_affordable_tests_are_measured() {
     assert!(why_stopped(&none).ends_with(&format!(" --more {minutes}m")), "{}", why_stopped(&none));
     let capped = outlook(&noisy, "blocks_max = 5", None);
     assert!(why_stopped(&capped).contains("blocks_max = 5"), "{}", why_stopped(&capped));
+    assert!(!why_stopped(&capped).contains("the other 1 need"), "{}", why_stopped(&capped));
+}
+
+#[test]
+fn a_run_at_its_most_blocks_has_nothing_left_whatever_the_time() {
+    let noisy = Spec { block_sd: 0.014, seed: 3, ..Spec::default() };
+    let left = |isolated| on_run(&noisy, isolated, |plan, run| nothing_left(plan, run).unwrap());
+    let why = left("blocks_max = 5").unwrap();
+    assert!(why.contains("blocks_max = 5 is reached") && why.contains("larger `blocks_max`"), "{why}");
+    assert_eq!(left(""), None);
+    let quiet = Spec { block_sd: 0.002, ..Spec::default() };
+    let why = on_run(&quiet, "", |plan, run| nothing_left(plan, run).unwrap()).unwrap();
+    assert_eq!(why, "every verdict reached");
 }

@@ -76,6 +76,7 @@ fn chart(page: &Page<'_>, detector: Detector, width: f64) -> OverviewChart {
         arm_numbers: arms.clone(),
         groups: groups.map(group).collect(),
         lower_is_better: detector == Detector::Cost,
+        is_judged: page.judged.is_some(),
         captions: captions(page),
         width,
     }
@@ -170,8 +171,18 @@ fn machine(page: &Page<'_>) -> String {
 fn replicates(page: &Page<'_>) -> String {
     match &page.judged {
         Some(judged) => {
-            let blocks = counted(judged.verdicts.blocks_done, "block");
-            format!("Intervals: confidence intervals of the verdicts over {blocks}.")
+            let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
+            let blocks = counted(done, "block");
+            let whiskers = format!("Whiskers: confidence intervals over {blocks}, {}.", page.levels());
+            match done {
+                0 | 1 => format!(
+                    "{blocks} of the {least} that a verdict takes: no verdicts yet, and no intervals."
+                ),
+                early if early < least => {
+                    format!("{blocks} of the {least} that a verdict takes: no verdicts yet. {whiskers}")
+                }
+                _ => whiskers,
+            }
         }
         None if page.run.meta.is_imported() => "One result of each test: no intervals.".to_owned(),
         None => "A single pass: no intervals.".to_owned(),

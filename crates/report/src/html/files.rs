@@ -1,9 +1,10 @@
 //! The charts of a report as separate files, for a blog or a talk.
 
-use rqps_charts::{RatioChart, Theme};
+use rqps_charts::{RatioChart, Theme, VersionChart};
 use rqps_store::Run;
 
 use super::{Page, all_tests, latency, ratios, timeline, versions};
+use crate::comparison::TestStep;
 use crate::error::Result;
 use crate::reading::Reading;
 
@@ -25,20 +26,29 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
     let readings = [Reading::new(run)];
     let page = Page::new(run, &readings)?;
     let mut files = Vec::new();
+    // The page tells the levels beside its charts.
+    let levels = page.levels();
+    let whiskers = |axis: &str| match levels.is_empty() {
+        true => axis.to_owned(),
+        false => format!("{axis}; whiskers: {levels}"),
+    };
     let mut file = |name: String, svg: String| files.push(ChartFile { name: file_name(&name), svg });
     for chart in all_tests::alone(&page) {
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
     for chart in ratios::all(&page) {
-        let mut chart = RatioChart { width: rqps_charts::WIDTH_DEFAULT, ..chart };
+        let axis = whiskers(&chart.axis);
+        let mut chart = RatioChart { axis, width: rqps_charts::WIDTH_DEFAULT, ..chart };
         // Link targets exist only on the page.
         chart.rows.iter_mut().for_each(|row| row.href = None);
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
     for chart in versions::all(&page)? {
+        let chart = VersionChart { axis: whiskers(&chart.axis), ..chart };
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
-    for step in &page.steps {
+    let timed: &[TestStep] = if page.comparison.leaves_out_rates()? { &[] } else { &page.steps };
+    for step in timed {
         if let Some(mut chart) = timeline::rate_chart(&page, step)? {
             chart.title = format!("{}: {}", step.name, chart.title);
             file(format!("time-{}", step.name), chart.svg(Theme::Light));

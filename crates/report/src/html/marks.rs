@@ -5,6 +5,8 @@ use rqps_charts::Mark as ChartMark;
 use rqps_model::Digits;
 use rqps_stats::{Class, Detector, Verdict};
 
+use crate::document::DECIMALS_ALONE;
+
 /// A verdict as the page shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Mark {
@@ -12,6 +14,8 @@ pub(super) enum Mark {
     Better,
     /// Changed while another resource changed in the other direction.
     Mixed,
+    /// Changed, but not significant among so many verdicts.
+    Chance,
     Same,
     Open,
 }
@@ -19,6 +23,7 @@ pub(super) enum Mark {
 impl From<&Verdict> for Mark {
     fn from(verdict: &Verdict) -> Self {
         match verdict.class {
+            _ if verdict.may_be_chance() => Self::Chance,
             _ if verdict.is_mixed() => Self::Mixed,
             Class::Regression { .. } => Self::Worse,
             Class::Improvement { .. } => Self::Better,
@@ -29,19 +34,19 @@ impl From<&Verdict> for Mark {
 }
 
 impl Mark {
-    pub const ALL: [Mark; 5] = [Mark::Worse, Mark::Better, Mark::Mixed, Mark::Same, Mark::Open];
+    pub const ALL: [Mark; 6] = [Mark::Worse, Mark::Better, Mark::Mixed, Mark::Chance, Mark::Same, Mark::Open];
 
     pub fn is_change(self) -> bool {
         matches!(self, Self::Worse | Self::Better | Self::Mixed)
     }
 
-    /// The same in charts, which show what is mixed as unknown.
+    /// The same in charts, which show what is mixed or may be chance as unknown.
     pub fn in_charts(self) -> ChartMark {
         match self {
             Self::Worse => ChartMark::Worse,
             Self::Better => ChartMark::Better,
             Self::Same => ChartMark::Same,
-            Self::Mixed | Self::Open => ChartMark::Unknown,
+            Self::Mixed | Self::Chance | Self::Open => ChartMark::Unknown,
         }
     }
 
@@ -52,7 +57,7 @@ impl Mark {
             Self::Better => "better",
             Self::Mixed => "mixed",
             Self::Same => "same",
-            Self::Open => "open",
+            Self::Chance | Self::Open => "open",
         }
     }
 
@@ -62,6 +67,7 @@ impl Mark {
             Self::Better => "▲",
             Self::Mixed => "◆",
             Self::Same => "●",
+            Self::Chance => "◇",
             Self::Open => "○",
         }
     }
@@ -75,7 +81,20 @@ impl Mark {
             (Self::Better, _) => "less",
             (Self::Mixed, _) => "mixed",
             (Self::Same, _) => "the same",
+            (Self::Chance, _) => "may be chance",
             (Self::Open, _) => "inconclusive",
+        }
+    }
+}
+
+impl Mark {
+    /// After a count of tests: `4` `slower`, `4` `cost more`.
+    pub fn phrase(self, detector: Detector) -> &'static str {
+        match self {
+            Self::Worse if detector == Detector::Cost => "cost more",
+            Self::Better if detector == Detector::Cost => "cost less",
+            Self::Same if detector == Detector::Cost => "cost the same",
+            other => other.word(detector),
         }
     }
 }
@@ -101,6 +120,7 @@ pub(super) fn subject(detector: Detector) -> &'static str {
 fn digits(verdict: &Verdict) -> Digits {
     // Counted costs are more precise than timed rates.
     let decimals_max = match verdict.detector {
+        _ if verdict.low.is_nan() => DECIMALS_ALONE,
         Detector::Rate | Detector::Stalls => 3,
         _ => 4,
     };

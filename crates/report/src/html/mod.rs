@@ -46,6 +46,7 @@ use crate::explain::{is_reported, sentence};
 use crate::reading::{Reading, is_unmeasured};
 use crate::render;
 use crate::section::Section;
+use crate::tables::verdicts::confidences;
 use crate::upgrade;
 use crate::verdict_lines::Judged;
 
@@ -129,7 +130,7 @@ impl<'a> Page<'a> {
         let steps = comparison.steps(StepKind::Tests);
         let mut explanations = explain(run, verdicts, &ExplainRequest::default())?;
         explanations.retain(|one| is_reported(judged.as_deref(), one));
-        let variance = Section::Variance.blocks(&comparison, false)?.into_iter();
+        let variance = Section::all_blocks(&[Section::Variance], &comparison)?.into_iter();
         let table = |block| if let Block::Table(table) = block { Some(table) } else { None };
         let variance = variance.filter_map(table).collect();
         Ok(Self { run, readings, comparison, judged, explanations, steps, variance, in_site: false })
@@ -146,7 +147,7 @@ impl<'a> Page<'a> {
             return vec![Detector::Rate];
         };
         let has_changed = |detector: Detector| {
-            judged.verdicts.on_candidates().any(|one| one.detector == detector && one.class.is_change())
+            judged.verdicts.on_candidates().any(|one| one.detector == detector && one.significant)
         };
         let is_shown = |detector: &Detector| match detector {
             Detector::Rate => judged.verdicts.rules.rates || has_changed(*detector),
@@ -154,6 +155,14 @@ impl<'a> Page<'a> {
             other => has_changed(*other),
         };
         Detector::ALL.into_iter().filter(is_shown).collect()
+    }
+
+    /// The confidence levels of the intervals.
+    fn levels(&self) -> String {
+        self.judged.as_ref().map_or_else(String::new, |judged| {
+            let arms = judged.measured();
+            confidences(&arms.flat_map(|arm| judged.lines(arm, |_| true)).collect::<Vec<_>>())
+        })
     }
 
     /// Whether base was measured against itself.

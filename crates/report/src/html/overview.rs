@@ -16,7 +16,6 @@ use crate::error::Result;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::tables::verdicts::confidences;
 use crate::verdict_lines::Judged;
 use crate::words;
 
@@ -37,15 +36,10 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     let full: Vec<Block> = full.into_iter().filter(is_table).collect();
     let own: Vec<Block> = page.blocks(&OF_ONE_BENCHMARK)?.into_iter().filter(is_table).collect();
     let is_compared = !page.candidates().is_empty();
-    let levels = page.judged.as_ref().map_or_else(String::new, |judged| {
-        let arms = judged.measured();
-        confidences(&arms.flat_map(|arm| judged.lines(arm, |_| true)).collect::<Vec<_>>())
-    });
     let title = if page.judged.is_some() { "Every figure behind the verdicts" } else { "Rates, as tables" };
     Ok(html! {
         section #verdicts {
             h2 { (page.verdicts_title()) }
-            @for warning in page.comparison.warnings() { p.callout.alarm { strong { "Warning. " } (warning) "." } }
             @if is_compared { p.legend {
                 @if page.judged.is_some() {
                     @let [rates, costs] =
@@ -58,9 +52,10 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
                         _ => ("Rate", "A rate below 1 is slower"),
                     };
                     (what) " relative to " strong { (page.comparison.base.arm.name) }
-                    ", with the confidence interval of the ratio (" (levels) "). " (means) ". "
+                    ", with the confidence interval of the ratio (" (page.levels()) "). " (means) ". "
+                    @let legend = if rates { Detector::Rate } else { Detector::Cost };
                     @for mark in Mark::ALL {
-                        span.mark.(mark.class()) { (mark.symbol()) " " (mark.word(Detector::Rate)) } " "
+                        span.mark.(mark.class()) { (mark.symbol()) " " (mark.word(legend)) } " "
                     }
                 } @else {
                     "Rate relative to " strong { (page.comparison.base.arm.name) } "; below 1 is slower. Coloured at 0.95 \
@@ -79,8 +74,9 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
             (blocks::blocks(&own, 3))
             @if !full.is_empty() { details { summary { (title) } (blocks::blocks(&full, 3)) } }
             @if page.judged.is_some() && page.comparison.layout() == Layout::Independent {
-                details { summary { "Rates, as tables" }
-                    (blocks::blocks(&page.blocks(&RATES)?, 3))
+                @let rates = page.blocks(&RATES)?;
+                @if !rates.is_empty() {
+                    details { summary { "Rates, as tables" } (blocks::blocks(&rates, 3)) }
                 }
             }
         }
@@ -164,7 +160,7 @@ fn verdict_row(
         .iter()
         .flat_map(|arm| Detector::ALL.map(|detector| verdict(*arm, detector)))
         .flatten()
-        .any(|verdict| verdict.class.is_change() && !verdict.is_control);
+        .any(|verdict| verdict.significant && !verdict.is_control);
     html! {
         tr data-changed=[changed.then_some("")] {
             th scope="row" { a href=(page.href(&step.name)) { (breakable(&step.name)) } }

@@ -23,7 +23,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
                 p.legend {
                     "Logarithmic; at 1.0 the variant equals " strong { (page.comparison.base.arm.name) } ". "
                     @if page.judged.is_some() {
-                        "Whiskers are the confidence intervals of the verdicts."
+                        "Whiskers are confidence intervals: " (page.levels()) "."
                         @if page.has_control() {
                             " The band covers the largest deviation in the group when base is measured against itself (A/A)."
                         }

@@ -13,7 +13,8 @@ use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, THRESHOLDS};
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::tables::{answer, conditions, doubts, host, trust};
+use crate::tables::{answer, conditions, doubts, host, trust, verdicts};
+use crate::upgrade;
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, NOT_RANKED, changed};
 use crate::words;
 
@@ -29,9 +30,6 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
         section #summary {
             h1 { (title(page)) }
             p.about { @if page.in_site { "Run " (page.run.folder.name()) ": " } (about(page)) }
-            @for warning in page.comparison.warnings() {
-                p.callout.alarm { strong { "Warning. " } (warning) "." }
-            }
             @match &page.judged {
                 Some(judged) => (verdict_summary(page, judged)),
                 None => (rate_summary(page)?),
@@ -83,12 +81,15 @@ fn about(page: &Page<'_>) -> String {
     )
 }
 
-fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
+fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
     let trust = trust::lines(judged);
     let arms: Vec<(usize, Vec<Line<'_>>)> =
         judged.measured().map(|arm| (arm, judged.lines(arm, |_| true))).collect();
+    let all: Vec<Line<'_>> = judged.measured().flat_map(|arm| judged.lines(arm, |_| true)).collect();
+    let open = verdicts::open(judged, &all).map(Block::Text);
     html! {
         @if let Some(doubts) = doubts::sentence(judged.run) { p.callout.alarm { (doubts) } }
+        @for start in upgrade::starts(&page.comparison, judged) { p.callout.alarm { (start) } }
         @if let Some(text) = page.comparison.without_results() { p.callout { (text) } }
         @for (at, (arm, lines)) in arms.iter().enumerate() {
             p.headline {
@@ -97,6 +98,8 @@ fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
                 @if at + 1 == arms.len() { (aa_check(judged)) }
             }
         }
+        @if let Some(open) = open { (blocks::blocks(&[open], 2)) }
+        (warnings(page))
         (all_tests::figures(page))
         @for (arm, lines) in &arms {
             div.verdict-of {
@@ -113,9 +116,19 @@ fn verdict_summary(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     }
 }
 
+/// What casts doubt on all figures; the answer comes before it.
+fn warnings(page: &Page<'_>) -> Markup {
+    html! {
+        @for warning in page.comparison.warnings() {
+            p.callout.alarm { strong { "Warning. " } (warning) "." }
+        }
+    }
+}
+
 /// How base fared against itself.
 fn aa_check(judged: &Judged<'_>) -> String {
-    judged.verdicts.false_alarms.as_ref().map_or_else(String::new, |check| {
+    let check = judged.verdicts.false_alarms.as_ref().filter(|check| check.verdicts > 0);
+    check.map_or_else(String::new, |check| {
         let alarms = words::plural(check.alarms.len(), "false alarm");
         format!(" A/A check: {alarms} in {} verdicts.", check.verdicts)
     })
@@ -232,6 +245,7 @@ fn reliability(judged: &Judged<'_>) -> String {
             " {open} verdicts are inconclusive: neither a change nor its absence could be established."
         ),
     };
+    let changed = if judged.verdicts.rules.rates { "slower or faster" } else { "more or less expensive" };
     let measured = match (judged.run.meta.is_imported(), judged.uneven_repeats()) {
         (true, Some(repeats)) => format!("Arms have unequal numbers of repeats: {repeats}"),
         (true, None) => format!("Every test was measured on every arm in {done}, a repeat each"),
@@ -241,7 +255,7 @@ fn reliability(judged: &Judged<'_>) -> String {
     };
     format!(
         "{measured}. If nothing changed, at most {alpha} of tests \
-         are called slower or faster by mistake.{shown}{open}"
+         are called {changed} by mistake.{shown}{open}"
     )
 }
 
@@ -257,6 +271,7 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
         @for arm in page.candidates() { (rate_headline(page, arm)) }
+        (warnings(page))
         (all_tests::figures(page))
         @if page.candidates().is_empty() {
         } @else if page.run.meta.is_imported() { p.callout { (ONE_RESULT) } } @else { p.callout {

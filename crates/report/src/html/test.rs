@@ -49,20 +49,23 @@ fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> 
         Ok(blocks::blocks(&Section::all_blocks(sections, &comparison)?, LEVEL))
     };
     let terms = page.run.terms();
+    let has_rates = !page.comparison.leaves_out_rates()?;
     Ok(html! {
         details.test id=(anchor(&step.name)) {
             summary { span.name { (step.name) } (results(page, step)) }
             div.body {
                 (verdicts(page, step))
                 (explanations(page, step))
-                div.charts {
-                    div { h4 { "Over time" } (timeline::charts(page, step)?) }
-                    div { h4 { "Latency" } (latency::charts(page, step)?) }
-                }
-                (blocks::blocks(&page.variance_of(&step.name), LEVEL))
-                details {
-                    summary { "Latency by kind of statement, as a table" }
-                    (tables(&[Section::Latency])?)
+                @if has_rates {
+                    div.charts {
+                        div { h4 { "Over time" } (timeline::charts(page, step)?) }
+                        div { h4 { "Latency" } (latency::charts(page, step)?) }
+                    }
+                    (blocks::blocks(&page.variance_of(&step.name), LEVEL))
+                    details {
+                        summary { "Latency by kind of statement, as a table" }
+                        (tables(&[Section::Latency])?)
+                    }
                 }
                 h4 { (terms.costs) }
                 (tables(&[Section::PerOp])?)

@@ -1,4 +1,5 @@
-//! The rate of each test across versions, and the version in which a change arrived.
+//! The rate of each test across versions, or the cost where nobody judges rates, and the version in which a change
+//! arrived.
 
 use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
@@ -54,9 +55,14 @@ pub(super) fn all(page: &Page<'_>) -> Result<Vec<VersionChart>> {
 fn charts(page: &Page<'_>, judged: &Judged<'_>, row: &VersionRow, number: usize) -> Vec<VersionChart> {
     let versions: Vec<String> =
         row.arms.iter().map(|arm| page.run.arms[*arm].build_version.clone()).collect();
+    let detector = if judged.verdicts.rules.rates { Detector::Rate } else { Detector::Cost };
+    let (what, axis) = match detector {
+        Detector::Rate => ("Rate".to_owned(), "rate"),
+        _ => (format!("Cost per operation ({})", page.cost_metrics()), "cost"),
+    };
     let line = |step: &TestStep| VersionLine {
         label: step.name.clone(),
-        points: row.arms.iter().map(|arm| point(judged, &step.name, *arm)).collect(),
+        points: row.arms.iter().map(|arm| point(judged, (&step.name, detector), *arm)).collect(),
     };
     let mut charts = Vec::new();
     for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {
@@ -64,8 +70,8 @@ fn charts(page: &Page<'_>, judged: &Judged<'_>, row: &VersionRow, number: usize)
             let more = if part > 0 { format!(", part {}", part + 1) } else { String::new() };
             charts.push(VersionChart {
                 id: format!("versions-{number}-{}", charts.len()),
-                title: format!("Rate over versions, {}{more}", of_group[0].group.title),
-                axis: format!("rate relative to {}", page.comparison.base.arm.name),
+                title: format!("{what} over versions, {}{more}", of_group[0].group.title),
+                axis: format!("{axis} relative to {}", page.comparison.base.arm.name),
                 versions: versions.clone(),
                 lines: steps.iter().map(line).collect(),
                 width: CHART_WIDTH,
@@ -75,9 +81,9 @@ fn charts(page: &Page<'_>, judged: &Judged<'_>, row: &VersionRow, number: usize)
     charts
 }
 
-fn point(judged: &Judged<'_>, test: &str, arm: usize) -> Option<RatioPoint> {
+fn point(judged: &Judged<'_>, (test, detector): (&str, Detector), arm: usize) -> Option<RatioPoint> {
     if arm == judged.base {
         return Some(RatioPoint { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: ChartMark::Same });
     }
-    point_of(judged.verdicts.verdict(test, arm, Detector::Rate)?)
+    point_of(judged.verdicts.verdict(test, arm, detector)?)
 }

@@ -19,7 +19,8 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
     let (rate, cost) = (Answer::on(lines, Detector::Rate), Answer::on(lines, Detector::Cost));
     let n = rqps_model::counted(lines.len(), "test");
     let (metric, less) = cost_metrics(lines);
-    let is_same = cost.tally.same > 0 && !cost.changed() && cost.tally.inconclusive * FEW <= lines.len();
+    let undecided = cost.tally.inconclusive + cost.tally.chance;
+    let is_same = cost.tally.same > 0 && !cost.changed() && undecided * FEW <= lines.len();
     if lines.is_empty() {
         return format!("{label} against {base}: no test has a rate to judge.");
     }
@@ -42,7 +43,7 @@ pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> St
         format!("{label} {}.{rates}", cost.changes(verbs, ("more", less), base, &n))
     } else if is_same {
         let Answer { tally, within } = &cost;
-        let open = inconclusive(tally.inconclusive);
+        let open = inconclusive(undecided);
         format!(
             "{label} costs nothing measurable against {base}: {} of {n} the same{within} {metric}{open}.{rates}",
             tally.same
@@ -87,19 +88,25 @@ pub(crate) fn brief(lines: &[Line<'_>]) -> String {
     if parts.is_empty() { "nothing judged".to_owned() } else { parts.join("; ") }
 }
 
-/// Like [`text`], of rates alone and in one sentence.
-pub(crate) fn of_rates(label: &str, base: &str, lines: &[Line<'_>]) -> String {
-    let rate = Answer::on(lines, Detector::Rate);
+/// Like [`text`], of rates or costs alone and in one sentence.
+pub(crate) fn of_one(detector: Detector, label: &str, base: &str, lines: &[Line<'_>]) -> String {
+    let answer = Answer::on(lines, detector);
     let n = rqps_model::counted(lines.len(), "test");
-    match rate.changed() {
-        true => {
-            format!(
-                "{label} is {}",
-                rate.changes(("slower than", "faster than"), ("slower", "faster"), base, &n)
-            )
+    let (metric, less) = cost_metrics(lines);
+    let (verbs, words, subject) = match detector {
+        Detector::Rate => {
+            let verbs = ["is slower than", "is faster than"].map(str::to_owned);
+            (verbs, ("slower", "faster"), String::new())
         }
+        _ => {
+            let verbs = ["more", less].map(|word| format!("costs {word} {metric} than"));
+            (verbs, ("more", less), format!("{metric} "))
+        }
+    };
+    match answer.changed() {
+        true => format!("{label} {}", answer.changes((&verbs[0], &verbs[1]), words, base, &n)),
         false if lines.is_empty() => format!("{label} against {base}: no test has a rate to judge"),
-        false => format!("{label} against {base}, {n}: {}", rate.list(("slower", "faster"))),
+        false => format!("{label} against {base}, {n}: {subject}{}", answer.list(words)),
     }
 }
 
@@ -128,8 +135,7 @@ impl Answer {
     }
 
     fn is_empty(&self) -> bool {
-        let Tally { regressions, improvements, mixed, same, inconclusive } = self.tally;
-        regressions + improvements + mixed + same + inconclusive == 0
+        self.tally == Tally::default()
     }
 
     fn changed(&self) -> bool {
@@ -166,8 +172,9 @@ impl Answer {
     }
 
     fn unchanged(&self) -> Vec<String> {
-        let Tally { same, inconclusive, .. } = self.tally;
+        let Tally { same, inconclusive, chance, .. } = self.tally;
         let parts = [
+            (chance, format!("a change that may be chance in {chance}")),
             (same, format!("the same{} in {same}", self.within)),
             (inconclusive, format!("inconclusive in {inconclusive}")),
         ];
@@ -204,7 +211,7 @@ fn other_resources(lines: &[Line<'_>]) -> String {
         let is_other = |line: &&Line<'_>| line.judged_resources.iter().all(|one| one.detector != detector);
         let changed = || {
             let changed = lines.iter().filter(is_other).flat_map(Line::changed_resources);
-            changed.filter(|one| one.detector == detector)
+            changed.filter(|one| one.detector == detector && one.significant)
         };
         let metric = changed().next()?.metric;
         let more = changed().filter(|one| one.class.is_regression()).count();
@@ -229,8 +236,10 @@ fn is_lsm(run: &Run) -> bool {
 fn stalls(is_lsm: bool, answer: &Answer) -> String {
     let name = if is_lsm { "Operations over 20 ms" } else { "Stalls" };
     match answer.tally {
-        Tally { regressions: 0, improvements: 0, mixed: 0, same: 0, inconclusive: 0 } => String::new(),
-        Tally { regressions: 0, improvements: 0, same: 0, .. } => format!(" {name}: no change detected."),
+        none if none == Tally::default() => String::new(),
+        Tally { regressions: 0, improvements: 0, same: 0, chance: 0, .. } => {
+            format!(" {name}: no change detected.")
+        }
         _ => format!(" {name}: {}.", answer.list(("more", "fewer"))),
     }
 }
@@ -242,7 +251,7 @@ mod tests {
     #[test]
     fn stalls_of_operations_are_told_from_write_stalls() {
         let seen = |regressions| Answer {
-            tally: Tally { regressions, improvements: 0, mixed: 0, same: 0, inconclusive: 3 },
+            tally: Tally { regressions, inconclusive: 3, ..Tally::default() },
             within: String::new(),
         };
         assert!(stalls(false, &seen(0)).starts_with(" Stalls: "));
@@ -253,7 +262,7 @@ mod tests {
     #[test]
     fn what_got_worse_comes_first() {
         let changes = |regressions, improvements, mixed| {
-            let tally = Tally { regressions, improvements, mixed, same: 3, inconclusive: 0 };
+            let tally = Tally { regressions, improvements, mixed, same: 3, ..Tally::default() };
             let answer = Answer { tally, within: " within 2 %".to_owned() };
             answer.changes(("is slower than", "is faster than"), ("slower", "faster"), "old", "8 tests")
         };
@@ -269,5 +278,14 @@ mod tests {
             changes(0, 0, 5),
             "is slower than old in none of 8 tests, faster in none, mixed in 5, the same within 2 % in 3"
         );
+    }
+
+    #[test]
+    fn a_change_that_may_be_chance_is_not_counted_as_one() {
+        let tally = Tally { chance: 2, inconclusive: 30, ..Tally::default() };
+        let answer = Answer { tally, within: String::new() };
+        assert!(!answer.changed());
+        assert_eq!(answer.list(("more", "less")), "a change that may be chance in 2, inconclusive in 30");
+        assert_eq!(stalls(false, &answer), format!(" Stalls: {}.", answer.list(("more", "fewer"))));
     }
 }

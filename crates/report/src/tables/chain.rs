@@ -1,4 +1,5 @@
-//! Adjacent versions: each arm relative to the one before it by version; equal versions are in the plan's order.
+//! Adjacent versions: each arm relative to the one before it by version, of the same DBMS; equal versions are in the
+//! plan's order. The control is no version.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -7,22 +8,27 @@
 
 use rqps_model::Dbms;
 
-use crate::comparison::{Comparison, Pair, StepKind};
+use crate::comparison::{ComparedArm, Comparison, Pair, StepKind};
 use crate::document::{Column, Table};
 use crate::tables::relative::ratios;
 
 /// The table; None with fewer than three arms, where it would repeat the relative one.
 pub(crate) fn table(comparison: &Comparison<'_>) -> Option<Table> {
-    if comparison.arms.len() < 3 {
+    let mut arms: Vec<ComparedArm<'_>> =
+        comparison.arms.iter().filter(|compared| !compared.arm.control).copied().collect();
+    if arms.len() < 3 {
         return None;
     }
-    let mut arms = comparison.arms.clone();
     arms.sort_by_cached_key(|compared| {
         let dbms = compared.arm.dbms.parse::<Dbms>();
-        dbms.map_or(0, |dbms| dbms.version_num(&compared.arm.build_version))
+        let version = dbms.map_or(0, |dbms| dbms.version_num(&compared.arm.build_version));
+        (compared.arm.dbms.clone(), version)
     });
-    let pairs: Vec<Pair<'_>> =
-        arms.windows(2).map(|adjacent| Pair { base: adjacent[0], arm: adjacent[1] }).collect();
+    let adjacent = arms.windows(2).filter(|two| two[0].arm.dbms == two[1].arm.dbms);
+    let pairs: Vec<Pair<'_>> = adjacent.map(|two| Pair { base: two[0], arm: two[1] }).collect();
+    if pairs.is_empty() {
+        return None;
+    }
     let columns = pairs.iter().enumerate().map(|(index, pair)| {
         let key = format!("{} / {}", pair.arm.reference(), pair.base.reference());
         let stands_for = format!("{} relative to {}", pair.arm.label(), pair.base.label());

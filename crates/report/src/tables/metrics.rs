@@ -6,11 +6,13 @@
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Table};
+use crate::error::Result;
 use crate::per_op::{self, Cost, LEGEND};
 use crate::tables::footnotes;
 
 /// Two tables each for the load and every test.
-pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Vec<Block> {
+pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
+    let with_rate = !comparison.leaves_out_rates()?;
     let steps = comparison.steps(which);
     let units = comparison.units(&steps);
     let mut steps: Vec<&TestStep> = steps.iter().collect();
@@ -22,26 +24,26 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Vec<Block>
         && comparison.arms.iter().any(|arm| arm.load().is_some())
         && comparison.shows_all()
     {
-        blocks.extend(tables(comparison, "load", Vec::new(), |arm| arm.load().map(Cost::from)));
+        blocks.extend(tables(comparison, ("load", true), Vec::new(), |arm| arm.load().map(Cost::from)));
     }
     for step in steps {
         let step_only = std::slice::from_ref(step);
         let mut notes = footnotes::of_steps(comparison, step_only);
         notes.extend(footnotes::of_rates(comparison, step_only));
         notes.extend(footnotes::of_background(comparison, step_only));
-        blocks
-            .extend(tables(comparison, &step.name, notes, |arm| arm.window(&step.name).ok().map(Cost::from)));
+        let named = (step.name.as_str(), with_rate);
+        blocks.extend(tables(comparison, named, notes, |arm| arm.window(&step.name).ok().map(Cost::from)));
     }
-    blocks
+    Ok(blocks)
 }
 
 fn tables<'a>(
     comparison: &Comparison<'a>,
-    test: &str,
+    (test, with_rate): (&str, bool),
     notes: Vec<String>,
     cost: impl Fn(&ComparedArm<'a>) -> Option<Cost<'a>>,
 ) -> [Block; 2] {
-    let columns = per_op::columns(&comparison.arms.iter().filter_map(&cost).collect::<Vec<_>>());
+    let columns = per_op::columns(&comparison.arms.iter().filter_map(&cost).collect::<Vec<_>>(), with_rate);
     let headings = || columns.iter().map(|column| column.column()).chain([Column::words("dbms")]).collect();
     let title = format!("{test} --- absolute");
     let mut absolute = Table::new("per_op", title, headings(), 1).about("test", test);

@@ -58,7 +58,7 @@ fn false_alarms(judged: &Judged<'_>) -> String {
         None if judged.run.meta.protocol != "isolated" => {
             "no A/A check: passes measure base once each".to_owned()
         }
-        None => "no A/A check: base was not measured twice; set control = true in [isolated]".to_owned(),
+        None => "no A/A check: base was not measured twice; `rqps gate` without `--quick` does, and plans with `control = true`".to_owned(),
     }
 }
 

@@ -159,7 +159,7 @@ fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
 }
 
 /// How many verdicts are inconclusive, and what it would take to decide them.
-fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
+pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let open: Vec<&Verdict> =
         lines.iter().flat_map(Line::judged).filter(|verdict| verdict.class == Class::Inconclusive).collect();
     let is_asked = |one: &Verdict| {
@@ -169,9 +169,10 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         true => judged.verdicts.seconds_to_decide(is_asked),
         false => 0.0,
     };
+    let of = by_detector(lines, &open);
     let verdicts_are = match open.len() {
-        1 => "1 verdict is".to_owned(),
-        count => format!("{count} verdicts are"),
+        1 => format!("1 verdict{of} is"),
+        count => format!("{count} verdicts{of} are"),
     };
     let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
     if !open.is_empty() && done < least && judged.run.meta.protocol == "isolated" {
@@ -184,13 +185,12 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let state = match noisy {
         0 => format!("{verdicts_are} inconclusive."),
         noisy if noisy == open.len() && is_limited => format!(
-            "{verdicts_are} inconclusive and cannot be decided within {blocks_max} blocks, the most that `blocks_max` in the \
-             plan allows."
+            "{verdicts_are} inconclusive and cannot be decided within {blocks_max} blocks, where this run ends. {MORE_BLOCKS}"
         ),
         noisy if noisy == open.len() => format!("{verdicts_are} inconclusive: too noisy."),
         noisy if is_limited => format!(
-            "{verdicts_are} inconclusive; {noisy} of them cannot be decided within {blocks_max} blocks, the most that \
-             `blocks_max` in the plan allows."
+            "{verdicts_are} inconclusive; {noisy} of them cannot be decided within {blocks_max} blocks, where this run ends. \
+             {MORE_BLOCKS}"
         ),
         1 => format!("{verdicts_are} inconclusive; 1 of them is too noisy."),
         noisy => format!("{verdicts_are} inconclusive; {noisy} of them are too noisy."),
@@ -220,6 +220,24 @@ fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         (false, true) => Some(format!("{state} More passes would probably decide {them}.")),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
+}
+
+/// What decides more than a run whose plan ends it early: it may be the plan of `rqps gate --quick`, or one's own.
+const MORE_BLOCKS: &str = "To decide more, measure anew with more blocks: `rqps gate` without `--quick`, or a larger `blocks_max` in \
+     your plan.";
+
+/// ` (1 on cost, 7 on CPU time)`, where more than rate and cost are judged.
+fn by_detector(lines: &[Line<'_>], open: &[&Verdict]) -> String {
+    if open.is_empty() || lines.iter().all(|line| line.judged_resources.is_empty()) {
+        return String::new();
+    }
+    let count = |detector: Detector| open.iter().filter(|verdict| verdict.detector == detector).count();
+    let name = |detector: Detector| match detector.measure().filter(|_| detector.is_resource()) {
+        Some(measure) => measure.label,
+        None => detector.key(),
+    };
+    let counts = Detector::ALL.into_iter().map(|one| (count(one), name(one))).filter(|(count, _)| *count > 0);
+    format!(" ({})", counts.map(|(count, name)| format!("{count} on {name}")).collect::<Vec<_>>().join(", "))
 }
 
 /// How long until a run of blocks has verdicts: before that, little is known of what would decide them.

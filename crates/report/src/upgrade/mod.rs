@@ -54,7 +54,6 @@ pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
     for arm in judged.candidates() {
         let report = Upgrade { comparison: &comparison, judged: &judged, base, arm };
         document.push(Block::Heading(1, report.title()));
-        document.push_warnings(&comparison.warnings_on(&run.arms[arm], &run.arms[base]));
         let found: Vec<&Explanation> = found.iter().filter(|one| one.arm == arm).collect();
         document.extend(report.blocks(&found, &latencies)?);
     }
@@ -66,9 +65,8 @@ pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
 /// A part of a report: its heading and its blocks.
 type Part = (&'static str, Vec<Block>);
 
-/// What other reports on a run that `rqps upgrade` began have of an upgrade besides their own parts: whether the new
-/// version starts with the config, what becomes of its options, defaults, query plans, and the table of tests. Nothing
-/// for other runs.
+/// What other reports on a run that `rqps upgrade` began have of an upgrade besides their own parts: what becomes of
+/// the config's options, defaults, query plans, and the table of tests. Nothing for other runs.
 pub(crate) fn parts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Result<Vec<Part>> {
     let (run, base) = (judged.run, judged.base);
     if !run.folder.path().join(UPGRADE_FILE).exists() {
@@ -80,12 +78,17 @@ pub(crate) fn parts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Res
         let report = Upgrade { comparison, judged, base, arm };
         let mut of_arm = report.changed()?;
         of_arm.push(report.test_by_test(&latencies));
-        if let (Some(start), Some((_, config))) = (report.start(), of_arm.first_mut()) {
-            config.insert(0, Block::Alarm(start));
-        }
         parts.append(&mut of_arm);
     }
     Ok(parts)
+}
+
+/// Whether the new versions of an upgrade start with the config, a sentence each if not. Nothing for other runs.
+pub(crate) fn starts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Vec<String> {
+    let (run, base) = (judged.run, judged.base);
+    let is_upgrade = run.folder.path().join(UPGRADE_FILE).exists();
+    let arms = judged.candidates().filter(|_| is_upgrade);
+    arms.filter_map(|arm| Upgrade { comparison, judged, base, arm }.start()).collect()
 }
 
 /// The report on one arm.
@@ -121,6 +124,8 @@ impl Upgrade<'_, '_> {
             (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
         let mut blocks: Vec<Block> = self.start().into_iter().map(Block::Text).collect();
         blocks.extend(verdicts::opening(judged, &lines, (&label, &base), true));
+        let warnings = self.comparison.warnings_on(self.new_arm(), self.old_arm());
+        blocks.extend(warnings.iter().map(|warning| Block::warning(warning)));
         let mut parts = self.changed()?;
         let why = causes(judged, found);
         if !why.is_empty() {
@@ -290,22 +295,25 @@ impl Upgrade<'_, '_> {
         table.block().unwrap_or_else(|| Block::Text("None that the config leaves to the server.".to_owned()))
     }
 
-    /// What the new version's server warns of at its start, and the old one's does not.
+    /// What the new version's server warns of at its start: first what the old one's does not.
     fn warnings(&self) -> Vec<Block> {
         let of = |arm: &'_ Arm| -> Vec<String> {
             let warnings = arm.facts.iter().filter(|fact| fact.name == START_WARNING);
             warnings.map(|fact| fact.value.clone()).collect()
         };
         let before = of(self.old_arm());
-        let new: Vec<String> =
-            of(self.new_arm()).into_iter().filter(|warning| !before.contains(warning)).collect();
-        match new.is_empty() {
+        let (known, new): (Vec<String>, Vec<String>) =
+            of(self.new_arm()).into_iter().partition(|warning| before.contains(warning));
+        let (old_version, new_version) = (product(self.old_arm()), product(self.new_arm()));
+        let list = |text: String, items: Vec<String>| match items.is_empty() {
             true => Vec::new(),
-            false => vec![
-                Block::Text(format!("{} warns at its start:", product(self.new_arm()))),
-                Block::Items(new),
-            ],
-        }
+            false => vec![Block::Text(text), Block::Items(items)],
+        };
+        [
+            list(format!("{new_version} warns at its start, and {old_version} does not:"), new),
+            list(format!("{new_version} warns at its start, as {old_version} does:"), known),
+        ]
+        .concat()
     }
 
     /// Settings that only the new version has.
@@ -343,8 +351,12 @@ impl Upgrade<'_, '_> {
             Column::words("test"),
             Column::keyed_words("rate", "rate_verdict"),
             number("rQPS", "rqps"),
+            number("from", "rqps_low"),
+            number("to", "rqps_high"),
             Column::keyed_words("cost", "cost_verdict"),
             number("cost/op", "cost_ratio"),
+            number("from", "cost_low"),
+            number("to", "cost_high"),
             Column::keyed_words("of", "cost_of"),
         ];
         for (name, new, old) in LATENCIES {
@@ -364,25 +376,25 @@ impl Upgrade<'_, '_> {
                 verdict.map_or_else(Cell::missing, words::verdict_cell)
             };
             let ratio = |verdict: Option<&rqps_stats::Verdict>, decimals_max: usize| {
-                verdict.map_or_else(Cell::missing, |one| {
-                    let [ratio, ..] = Cell::estimate((one.ratio, one.low, one.high), decimals_max);
-                    ratio
-                })
+                verdict.map_or_else(
+                    || std::array::from_fn(|_| Cell::missing()),
+                    |one| Cell::estimate((one.ratio, one.low, one.high), decimals_max),
+                )
             };
-            let mut cells = vec![
-                Cell::words(line.test),
-                verdict(line.rate),
-                ratio(line.rate, 3),
-                verdict(line.cost),
-                ratio(line.cost, 4),
-                line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)),
-            ];
+            let mut cells = vec![Cell::words(line.test), verdict(line.rate)];
+            cells.extend(ratio(line.rate, 3));
+            cells.push(verdict(line.cost));
+            cells.extend(ratio(line.cost, 4));
+            cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
             let percentiles = |of: EventLatency| [of.p50_us, of.p95_us, of.p99_us];
             for at in 0..LATENCIES.len() {
                 cells.extend([new, old].map(|of| Cell::fixed(of.map(|of| percentiles(of)[at]), 0)));
             }
             table.row_in(&line.group.title, cells);
         }
+        table
+            .footnotes
+            .push(format!("from, to: confidence interval of the ratio, {}", verdicts::confidences(lines)));
         table.footnotes.push(
             "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in the metric that `of` \
              names. p50, p95, p99: latency of an event over all windows; they have no interval"

@@ -480,8 +480,16 @@ impl Workplan for SqlPlan {
         self.tables.get(number as usize - 1).cloned().unwrap_or_default()
     }
 
+    fn has_equal_tables(&self) -> bool {
+        self.tables.len() < 2
+    }
+
     fn rows_per_table(&self) -> u64 {
         self.rows / self.tables.len().max(1) as u64
+    }
+
+    fn rows_total(&self) -> u64 {
+        self.rows
     }
 
     fn row_bytes(&self) -> u64 {

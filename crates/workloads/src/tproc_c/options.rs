@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use rqps_plan::reader::{Found, Section};
-use rqps_plan::{Problems, Protocol, limits, parse_budget, shared};
+use rqps_plan::{Problems, Protocol, limits, shared};
 use toml::Table;
 
 pub(super) const TPROC_C_KEYS: [&str; 8] = [
@@ -176,17 +176,26 @@ fn read_time(
     let seconds_max =
         if key == "rampup" { *limits::WARMUP_SECONDS.end() as u64 } else { *limits::WINDOW_SECONDS.end() };
     let parsed = match value {
-        "0" | "0s" | "0m" if key == "rampup" => Ok(Duration::ZERO),
-        _ => parse_budget(value),
+        "0" if key == "rampup" => Ok(Duration::ZERO),
+        _ => humantime::parse_duration(value),
     };
     match parsed {
-        Ok(time) if time.as_secs() <= seconds_max => return Some(time),
-        Ok(_) => {
-            let longest = humantime::format_duration(Duration::from_secs(seconds_max));
-            let what = format!("\"{value}\" is too long");
-            problems.error(&at, section.place_of(key), what, format!("Write at most \"{longest}\"."));
+        Ok(time) if (time.is_zero() && key == "rampup") || (1..=seconds_max).contains(&time.as_secs()) => {
+            return Some(Duration::from_secs(time.as_secs()));
         }
-        Err(what) => problems.error(&at, section.place_of(key), what, "Write for example \"90s\" or \"5m\"."),
+        Ok(_) => {
+            let what = format!("\"{value}\" is out of range");
+            let longest = match (seconds_max / 86_400, seconds_max / 3_600) {
+                (0, hours) => format!("{hours}h"),
+                (days, _) => format!("{days}d"),
+            };
+            let remedy = format!("Write a time from \"1s\" to \"{longest}\".");
+            problems.error(&at, section.place_of(key), what, remedy);
+        }
+        Err(error) => {
+            let what = format!("\"{value}\": {error}");
+            problems.error(&at, section.place_of(key), what, "Write for example \"90s\" or \"5m\".");
+        }
     }
     None
 }

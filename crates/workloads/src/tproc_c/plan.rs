@@ -273,6 +273,10 @@ impl Workplan for TprocCPlan {
         TABLES.get(number as usize - 1).copied().unwrap_or_default().to_owned()
     }
 
+    fn has_equal_tables(&self) -> bool {
+        false
+    }
+
     fn rows_per_table(&self) -> u64 {
         self.rows_total() / TABLES.len() as u64
     }

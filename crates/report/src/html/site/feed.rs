@@ -20,7 +20,7 @@ const CHANGES_MAX: usize = 40;
 
 /// `feed.xml`: the newest complete runs with verdicts.
 pub(super) fn feed(runs: &[SiteRun]) -> Result<SiteFile> {
-    let is_news = |run: &&SiteRun| !run.rates.is_empty() && run.unfinished.is_none();
+    let is_news = |run: &&SiteRun| !run.counts.is_empty() && run.unfinished.is_none();
     let mut runs: Vec<&SiteRun> = runs.iter().filter(is_news).collect();
     runs.sort_by(|a, b| (b.updated_at_ms, &b.stem).cmp(&(a.updated_at_ms, &a.stem)));
     runs.truncate(ENTRIES_MAX);
@@ -113,20 +113,26 @@ pub(super) fn badge_path(run: &SiteRun) -> String {
 }
 
 pub(super) fn badge(run: &SiteRun) -> Badge {
-    let count = |mark: Mark| run.rates.iter().find(|(one, _)| *one == mark).map_or(0, |(_, count)| *count);
+    let count = |mark: Mark| run.counts.iter().find(|(one, _)| *one == mark).map_or(0, |(_, count)| *count);
     let (slower, faster) = (count(Mark::Worse), count(Mark::Better));
-    let all: usize = run.rates.iter().map(|(_, count)| count).sum();
+    let [worse, better] = [Mark::Worse, Mark::Better].map(|mark| mark.phrase(run.counted));
+    let all: usize = run.counts.iter().map(|(_, count)| count).sum();
     let (result, mark) = match (slower, faster) {
         _ if let Some(state) = run.unfinished => (state.to_owned(), ChartMark::Unknown),
         _ if all == 0 => ("no verdicts".to_owned(), ChartMark::Unknown),
-        (0, 0) if count(Mark::Same) == all => (format!("the same in {all}"), ChartMark::Same),
+        (0, 0) if count(Mark::Same) == all => {
+            (format!("{} in {all}", Mark::Same.phrase(run.counted)), ChartMark::Same)
+        }
         (0, 0) => {
             let same = count(Mark::Same);
-            (format!("{same} the same, {} inconclusive", all - same), ChartMark::Unknown)
+            (
+                format!("{same} {}, {} inconclusive", Mark::Same.phrase(run.counted), all - same),
+                ChartMark::Unknown,
+            )
         }
-        (0, faster) => (format!("{faster} of {all} faster"), ChartMark::Better),
-        (slower, 0) => (format!("{slower} of {all} slower"), ChartMark::Worse),
-        (slower, faster) => (format!("{slower} slower, {faster} faster of {all}"), ChartMark::Worse),
+        (0, faster) => (format!("{faster} of {all} {better}"), ChartMark::Better),
+        (slower, 0) => (format!("{slower} of {all} {worse}"), ChartMark::Worse),
+        (slower, faster) => (format!("{slower} {worse}, {faster} {better} of {all}"), ChartMark::Worse),
     };
     Badge { name: run.label.clone(), result, mark }
 }

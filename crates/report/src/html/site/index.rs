@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, PreEscaped, html};
 use rqps_model::counted;
-use rqps_stats::Detector;
 use rqps_verdicts::version_key;
 
 use super::super::breakable;
@@ -86,7 +85,7 @@ fn page(
             }
             div.scroll tabindex="0" role="group" aria-label="Runs" {
                 table.sortable.verdict-table.names {
-                    caption { "Runs, newest first" span.preamble { " (verdicts on rates)" } }
+                    caption { "Runs, newest first" span.preamble { " (verdicts on rates; on costs where rates are not judged)" } }
                     thead {
                         tr {
                             th scope="col" { "run" }
@@ -131,7 +130,7 @@ fn run_row(run: &SiteRun, numbers: &BTreeMap<(&str, &str), usize>) -> Markup {
                     None if run.sentences.is_empty() => span.interval { "Nothing to compare: one arm." },
                     None => span.interval { "No results to compare." },
                 }
-                @if run.headline.is_some() && run.rates.is_empty() { span.interval { "No verdicts." } }
+                @if run.headline.is_some() && run.counts.is_empty() { span.interval { "No verdicts." } }
                 @if more > 0 && run.headline.is_some() { span.interval { "And " (more) " other " (if more == 1 { "arm." } else { "arms." }) } }
             }
             td.wide-text { (compares(run)) span.interval { (run.workload_title) ", " (counted(run.tests.len(), "test")) } }
@@ -139,16 +138,16 @@ fn run_row(run: &SiteRun, numbers: &BTreeMap<(&str, &str), usize>) -> Markup {
     }
 }
 
-/// How many rates have each verdict, a line each.
+/// How many rates or costs have each verdict, a line each.
 fn verdicts(run: &SiteRun) -> Markup {
-    let slower = run.rates.iter().find(|(mark, _)| *mark == Mark::Worse).map_or(0, |(_, count)| *count);
+    let worse = run.counts.iter().find(|(mark, _)| *mark == Mark::Worse).map_or(0, |(_, count)| *count);
     html! {
-        @if run.rates.is_empty() { td.line data-sort="-1" { "-" } }
+        @if run.counts.is_empty() { td.line data-sort="-1" { "-" } }
         @else {
-            td.line data-sort=(slower) {
-                @for (mark, count) in run.rates.iter().filter(|(_, count)| *count > 0) {
+            td.line data-sort=(worse) {
+                @for (mark, count) in run.counts.iter().filter(|(_, count)| *count > 0) {
                     div.mark.(mark.class()) {
-                        span aria-hidden="true" { (mark.symbol()) " " } (count) " " (mark.word(Detector::Rate))
+                        span aria-hidden="true" { (mark.symbol()) " " } (count) " " (mark.phrase(run.counted))
                     }
                 }
             }
@@ -185,7 +184,7 @@ fn tests_section(tests: &[SiteTest<'_>], runs: &[SiteRun]) -> Markup {
                     thead {
                         tr {
                             th scope="col" { "test" }
-                            th.num scope="col" { "newest rate" }
+                            th.num scope="col" { "newest result" }
                             th scope="col" { "of" }
                             th.num scope="col" { "runs" }
                             th.num scope="col" { "versions" }
@@ -221,7 +220,7 @@ fn test_row(test: &SiteTest<'_>, runs: &[SiteRun]) -> Markup {
             th scope="row" { a href=(test.path()) { (breakable(test.name)) } }
             @match newest {
                 Some((run, result)) => {
-                    td.num { (test::rate(result)) }
+                    td.num { (test::newest(result)) }
                     td.wide-text {
                         (result.arm.name)
                         @if let Some(base) = &result.base { " against " (base.name) (test::unfinished(run, result.is_doubtful)) }
@@ -240,7 +239,7 @@ fn test_row(test: &SiteTest<'_>, runs: &[SiteRun]) -> Markup {
     }
 }
 
-/// The newest version of the newest run that has a rate.
+/// The newest version of the newest run that has a rate or a cost.
 fn newest_result<'a>(
     test: &SiteTest<'_>,
     runs: &'a [SiteRun],
@@ -249,10 +248,10 @@ fn newest_result<'a>(
     let mut wanted =
         test.runs.iter().map(|(run, place)| (&runs[*run], *place)).filter(|(run, _)| is_wanted(run));
     wanted.find_map(|(run, place)| {
-        let has_rate = |result: &&ArmResult| {
-            result.rate.is_some() || result.base.is_none() && result.per_second.is_some()
+        let has_any = |result: &&ArmResult| {
+            result.is_compared() || result.base.is_none() && result.per_second.is_some()
         };
-        let results = run.tests[place].results.iter().filter(has_rate);
+        let results = run.tests[place].results.iter().filter(has_any);
         Some((run, results.max_by_key(|result| version_key(&result.arm.version))?))
     })
 }

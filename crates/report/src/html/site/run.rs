@@ -46,11 +46,13 @@ pub struct SiteRun {
     pub(super) versions: Vec<String>,
     /// What was found on each arm.
     pub(super) sentences: Vec<String>,
-    /// The rates of the arm with the most changes, of several the last, in a sentence. None: there is only one arm, or
-    /// nothing was measured on two.
+    /// The rates of the arm with the most changes, of several the last, in a sentence; its costs where nobody judges
+    /// rates. None: there is only one arm, or nothing was measured on two.
     pub(super) headline: Option<String>,
-    /// How many rates have each verdict; empty without verdicts.
-    pub(super) rates: Vec<(Mark, usize)>,
+    /// What `counts` are of: rates, or costs where nobody judges rates.
+    pub(super) counted: Detector,
+    /// How many have each verdict; empty without verdicts.
+    pub(super) counts: Vec<(Mark, usize)>,
     /// Changes with their figures, the worst first.
     pub(super) changes: Vec<String>,
     pub(super) tests: Vec<TestOfRun>,
@@ -82,6 +84,13 @@ pub(super) struct ArmResult {
     pub judged: Option<JudgedResult>,
     /// Whether its figures, or those of base, are to be checked first.
     pub is_doubtful: bool,
+}
+
+impl ArmResult {
+    /// Whether it has a rate or a cost relative to base's.
+    pub(super) fn is_compared(&self) -> bool {
+        self.rate.is_some() || self.judged.as_ref().is_some_and(|judged| judged.cost.is_some())
+    }
 }
 
 /// What an arm is.
@@ -191,20 +200,21 @@ fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
     let mut changes = Vec::new();
     let mut headline: Option<(usize, String)> = None;
     let mut counts = Mark::ALL.map(|mark| (mark, 0));
+    let counted = if page.comparison.leaves_out_rates()? { Detector::Cost } else { Detector::Rate };
     if let Some(judged) = &page.judged {
         let base = judged.label(&page.comparison, judged.base);
         for arm in judged.measured() {
             let label = judged.label(&page.comparison, arm);
             let lines = judged.lines(arm, |_| true);
             sentences.push(answer::text(run, &label, &base, &lines));
-            for verdict in lines.iter().filter_map(|line| line.rate) {
+            let of_lines = || lines.iter().filter_map(|line| line.of(counted));
+            for verdict in of_lines() {
                 let mark = Mark::from(verdict);
                 counts.iter_mut().filter(|(one, _)| *one == mark).for_each(|(_, count)| *count += 1);
             }
-            let changed_rates =
-                lines.iter().filter_map(|line| line.rate).filter(|verdict| verdict.class.is_change()).count();
-            if headline.as_ref().is_none_or(|(most, _)| changed_rates >= *most) {
-                headline = Some((changed_rates, answer::of_rates(&label, &base, &lines)));
+            let changed_here = of_lines().filter(|verdict| verdict.significant).count();
+            if headline.as_ref().is_none_or(|(most, _)| changed_here >= *most) {
+                headline = Some((changed_here, answer::of_one(counted, &label, &base, &lines)));
             }
             changes.extend(
                 changed(&lines).iter().map(|(_, line)| format!("{label}: {}", line.sentence(judged))),
@@ -216,7 +226,7 @@ fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
         headline = sentences.last().map(|last| (0, last.clone()));
     }
     let tests = tests(page)?;
-    let has_results = tests.iter().flat_map(|test| &test.results).any(|result| result.rate.is_some());
+    let has_results = tests.iter().flat_map(|test| &test.results).any(ArmResult::is_compared);
     Ok(SiteRun {
         stem: stem.to_owned(),
         name: run.folder.name(),
@@ -231,7 +241,8 @@ fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
         versions,
         sentences,
         headline: headline.filter(|_| has_results).map(|(_, text)| text),
-        rates: if counts.iter().any(|(_, count)| *count > 0) { counts.to_vec() } else { Vec::new() },
+        counted,
+        counts: if counts.iter().any(|(_, count)| *count > 0) { counts.to_vec() } else { Vec::new() },
         changes,
         tests,
     })
@@ -263,10 +274,11 @@ fn tests(page: &Page<'_>) -> Result<Vec<TestOfRun>> {
     if arms.is_empty() {
         arms.push(page.comparison.base_in(page.run));
     }
+    let with_rates = !page.comparison.leaves_out_rates()?;
     let of_step = |step: &TestStep| TestOfRun {
         name: step.name.clone(),
         settings: workload_settings(page.run, &step.name),
-        results: arms.iter().map(|arm| result(page, step, *arm)).collect(),
+        results: arms.iter().map(|arm| result(page, step, *arm, with_rates)).collect(),
         arrivals: arrivals(&step.name),
     };
     let mut tests: Vec<TestOfRun> = page.steps.iter().map(of_step).collect();
@@ -277,20 +289,30 @@ fn tests(page: &Page<'_>) -> Result<Vec<TestOfRun>> {
     Ok(tests)
 }
 
-/// `16.4: rate 0.85 of that of 16.3`: a change between two versions of one config.
+/// `16.4: rate 0.85, instructions 1.03 of that of 16.3`: changes between two versions of one config.
 fn arrival_between(result: &ArmResult) -> Option<String> {
     let (arm, base) = (&result.arm, result.base.as_ref()?);
-    let verdict = result.judged.as_ref()?.rate.as_ref().filter(|verdict| verdict.class.is_change())?;
+    let judged = result.judged.as_ref()?;
+    let verdicts = [&judged.rate, &judged.cost].into_iter().flatten();
+    let changed: Vec<&Verdict> = verdicts.filter(|verdict| verdict.significant).collect();
     let is_alike = (&arm.dbms, &arm.config) == (&base.dbms, &base.config);
     let is_known = !arm.version.is_empty() && !base.version.is_empty() && arm.version != base.version;
-    let (newer, older, ratio) = match version_key(&arm.version) > version_key(&base.version) {
-        true => (arm, base, verdict.ratio),
-        false => (base, arm, 1.0 / verdict.ratio),
-    };
-    (is_alike && is_known).then(|| format!("{}: rate {ratio:.2} of that of {}", newer.version, older.version))
+    let is_newer = version_key(&arm.version) > version_key(&base.version);
+    let (newer, older) = if is_newer { (arm, base) } else { (base, arm) };
+    let moved: Vec<String> = changed
+        .iter()
+        .map(|verdict| {
+            let ratio = if is_newer { verdict.ratio } else { 1.0 / verdict.ratio };
+            // Costs change by less.
+            let decimals = if verdict.detector == Detector::Rate { 2 } else { 3 };
+            format!("{} {ratio:.decimals$}", verdict.metric.measure().label)
+        })
+        .collect();
+    (is_alike && is_known && !moved.is_empty())
+        .then(|| format!("{}: {} of that of {}", newer.version, moved.join(", "), older.version))
 }
 
-fn result(page: &Page<'_>, step: &TestStep, index: usize) -> ArmResult {
+fn result(page: &Page<'_>, step: &TestStep, index: usize, with_rates: bool) -> ArmResult {
     let (arm, base) = (&page.run.arms[index], page.comparison.base.arm);
     let is_base = page.is_base(index);
     let verdict = |detector| page.judged.as_ref()?.verdicts.verdict(&step.name, index, detector).cloned();
@@ -302,7 +324,7 @@ fn result(page: &Page<'_>, step: &TestStep, index: usize) -> ArmResult {
     ArmResult {
         arm: ArmOfResult::new(arm),
         base: (!is_base).then(|| ArmOfResult::new(base)),
-        per_second: compared.and_then(per_second),
+        per_second: compared.filter(|_| with_rates).and_then(per_second),
         rate: if is_base { None } else { ratios::point(page, index, step, Detector::Rate) },
         judged: page
             .judged

@@ -57,7 +57,7 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
             }
             h2 { "Where changes arrived" }
             @if arrivals.is_empty() {
-                p { "No change was traced to a version: no run of two versions or more has a verdict that says slower or faster." }
+                p { "No change was traced to a version: no run of two versions or more has a verdict of a change in rate or cost." }
             }
             ul {
                 @for (run, arrival) in arrivals.iter().take(ARRIVALS_MAX) {
@@ -264,11 +264,19 @@ fn verdict_cell(verdict: &Verdict) -> Markup {
 }
 
 /// The ratio of a rate: with its verdict if there is one.
-pub(super) fn rate(result: &ArmResult) -> Markup {
+fn rate(result: &ArmResult) -> Markup {
     match (&result.judged, &result.rate) {
         (Some(judged), _) => judged.rate.as_ref().map_or_else(|| html! { "-" }, verdict_figure),
         (None, Some(point)) => html! { (format!("{:.2}", point.ratio)) },
         (None, None) => html! { "-" },
+    }
+}
+
+/// The ratio of a rate, or of a cost where nobody judges rates.
+pub(super) fn newest(result: &ArmResult) -> Markup {
+    match result.judged.as_ref().and_then(|judged| judged.cost.as_ref()) {
+        Some(cost) if result.rate.is_none() => html! { (verdict_figure(cost)) span.interval { "cost" } },
+        _ => rate(result),
     }
 }
 

@@ -107,7 +107,8 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
     let mut text = format!(
         "# Captured from {source}: {} of {} kinds of statements, {covered:.0} % of their time. {left_out} other\n\
          # statements (transactions, settings, schema, bulk loads) are left out. Check the ranges of the values, name\n\
-         # your versions, then: rqps run THIS_FILE\n\n\
+         # your versions, then: rqps run THIS_FILE. Before an upgrade, with your config:\n\
+         # rqps upgrade {old} {new} --config FILE --plan THIS_FILE\n\n\
          name = \"captured\"\nbase = \"old\"\nprotocol = \"isolated\"\nbudget = \"15m\"\n\n\
          [workload]\nbenchmark = \"sql\"\n\n\
          [sql]\ndump = \"dump.sql\"   # beside this file: {dump}\n\n[sql.tests]\n",
@@ -242,6 +243,10 @@ mod tests {
             "{plan}"
         );
         assert!(plan.contains("build = \"mysql-8.0\"") && plan.contains("mysqldump --hex-blob"), "{plan}");
+        assert!(
+            plan.contains("# rqps upgrade mysql-8.0 mysql-9.7 --config FILE --plan THIS_FILE\n"),
+            "{plan}"
+        );
         let read: toml::Table = plan.parse().unwrap();
         assert_eq!(read["sql"]["tests"].as_table().unwrap().len(), 2);
     }
