@@ -77,7 +77,7 @@ fn flags_that_matter(text: &str) -> String {
                 others.insert("-fprofile-use".to_owned());
             }
             "--enable-cassert" | "-DUSE_ASSERT_CHECKING" => {
-                others.insert("--enable-cassert".to_owned());
+                others.insert(Family::ASSERTIONS.to_owned());
             }
             _ if word.starts_with("-fsanitize")
                 || word.starts_with("-fstack-protector")
@@ -101,7 +101,7 @@ fn flags_in_postgres(content: &[u8]) -> Option<String> {
     let is_argument = |bytes: &&[u8]| bytes.trim_ascii_start().starts_with(b"'") && bytes.ends_with(b"'");
     let mut arguments = strings().filter(is_argument).filter_map(as_text);
     let asserts = arguments.any(|text| text.contains("'--enable-cassert'"));
-    Some(if asserts { format!("{flags} --enable-cassert") } else { flags })
+    Some(if asserts { format!("{flags} {}", Family::ASSERTIONS) } else { flags })
 }
 
 /// The compiler in `.comment`. The C library's start files have theirs in it, too: another one, often an

@@ -1,4 +1,4 @@
-//! A directory of one load generator, for scripts and passwords.
+//! A directory of this process, for scripts, passwords and configs.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -11,20 +11,20 @@ use rustix::process::{Pid, geteuid, test_kill_process};
 
 /// Only this user can enter it; removed on drop, or by the next one if this process is killed.
 #[derive(Debug)]
-pub(crate) struct PrivateDir {
+pub struct PrivateDir {
     path: PathBuf,
     /// Locked for as long as the directory is in use.
     _lock: File,
 }
 
 impl PrivateDir {
-    /// Creates one for `program` in `parent`.
+    /// Creates one in `parent`, for `purpose`: a part of its name.
     ///
     /// # Errors
     /// With the path that could not be created.
-    pub fn create(parent: &Path, program: &str) -> Result<Self, (PathBuf, io::Error)> {
+    pub fn create(parent: &Path, purpose: &str) -> Result<Self, (PathBuf, io::Error)> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let prefix = format!("rqps-{program}-");
+        let prefix = format!("rqps-{purpose}-");
         remove_left_behind(parent, &prefix);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = parent.join(format!("{prefix}{}-{number}", std::process::id()));
@@ -36,6 +36,7 @@ impl PrivateDir {
         }
     }
 
+    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

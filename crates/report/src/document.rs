@@ -105,11 +105,12 @@ impl Block {
         }
     }
 
-    /// Sets the warnings of every table inside that has none of its own.
+    /// A warning as a paragraph.
     pub fn warning(text: &str) -> Self {
         Block::Text(format!("WARNING: {text}."))
     }
 
+    /// Removes the warnings of every table inside.
     fn silence(&mut self) {
         match self {
             Block::Table(table) => table.warnings = Some(Vec::new()),
@@ -118,6 +119,7 @@ impl Block {
         }
     }
 
+    /// Sets the warnings of every table inside that has none of its own.
     pub fn warn(&mut self, warnings: &[String]) {
         match self {
             Block::Table(table) => {

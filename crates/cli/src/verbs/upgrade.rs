@@ -7,6 +7,7 @@ use crate::search::first_verdicts_seconds;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{Usage, out};
 use anyhow::Context as _;
+use rqps_driver::PrivateDir;
 use rqps_executor::Execution;
 use rqps_model::{BuildSource, Dbms, natural};
 use rqps_plan::Plan;
@@ -14,7 +15,6 @@ use rqps_plan::estimate::duration_text;
 use rqps_report::{Format, Screen};
 use rqps_servers::UnknownOption;
 use rqps_store::{RunFolder, UPGRADE_FILE};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -126,50 +126,20 @@ fn seconds_beyond_budget(plan: &Plan) -> Option<f64> {
     plan.budget.filter(|budget| seconds > budget.as_secs_f64()).map(|_| seconds)
 }
 
-/// What names of [`Adapted`]'s directories begin with.
-const ADAPTED: &str = "upgrade-";
-
 /// A config that exists until the run has its own copy.
 struct Adapted {
     path: PathBuf,
-    dir: PathBuf,
-    /// Locked for as long as the directory is in use.
-    _lock: File,
+    _dir: PrivateDir,
 }
 
 impl Adapted {
     fn create(work: &Path, name: &str, text: String) -> anyhow::Result<Self> {
-        remove_left_behind(work);
-        let dir = work.join(format!("{ADAPTED}{}", std::process::id()));
-        let path = dir.join(name).with_extension("conf");
-        let lock = std::fs::create_dir_all(&dir)
-            .and_then(|()| File::open(&dir))
-            .and_then(|lock| lock.lock().map(|()| lock))
-            .and_then(|lock| std::fs::write(&path, text).map(|()| lock))
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { path, dir, _lock: lock })
-    }
-}
-
-/// Removes what a killed rqps left: the directories of processes that have ended. The lock tells of those in other
-/// process namespaces.
-fn remove_left_behind(work: &Path) {
-    for entry in std::fs::read_dir(work).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let its_pid = name.to_str().and_then(|name| name.strip_prefix(ADAPTED)?.parse::<u32>().ok());
-        let has_ended = its_pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
-        let is_free = || File::open(entry.path()).is_ok_and(|dir| dir.try_lock().is_ok());
-        if has_ended && is_free() {
-            // The next one tries again.
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-impl Drop for Adapted {
-    fn drop(&mut self) {
-        // What is left is in the work directory, which holds nothing for good.
-        let _ = std::fs::remove_dir_all(&self.dir);
+        let cannot_write = |path: &Path| format!("cannot write {}", path.display());
+        let dir = PrivateDir::create(work, "upgrade")
+            .map_err(|(path, error)| anyhow::Error::new(error).context(cannot_write(&path)))?;
+        let path = dir.path().join(name).with_extension("conf");
+        std::fs::write(&path, text).with_context(|| cannot_write(&path))?;
+        Ok(Self { path, _dir: dir })
     }
 }
 
@@ -252,12 +222,12 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let mut ended = std::process::Command::new("true").spawn().unwrap();
         ended.wait().unwrap();
-        let left = work.path().join(format!("{ADAPTED}{}", ended.id()));
-        let other = work.path().join("upgrade-notes");
+        let left = work.path().join(format!("rqps-upgrade-{}-0", ended.id()));
+        let other = work.path().join("rqps-upgrade-notes");
         [&left, &other].into_iter().for_each(|dir| std::fs::create_dir(dir).unwrap());
         let adapted = Adapted::create(work.path(), "my", "[mysqld]\n".to_owned()).unwrap();
         assert!(!left.exists() && other.exists() && adapted.path.exists());
-        let dir = adapted.dir.clone();
+        let dir = adapted.path.parent().unwrap().to_owned();
         drop(adapted);
         assert!(!dir.exists());
     }
