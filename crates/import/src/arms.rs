@@ -7,7 +7,7 @@ use rqps_model::{Dbms, nearest};
 
 use crate::error::{Error, Result};
 use crate::names::ArmName;
-use crate::path_classes::words;
+use crate::words::words;
 
 /// `PATTERN=dbms:version[:config]`: says what arms are whose names don't tell, or tell wrongly.
 #[derive(Debug, Clone)]
@@ -224,7 +224,23 @@ const OF_BASE: [&str; 18] = [
 /// Names base beside iterations of a patch, but beside such words what is compared with them.
 const HEAD: &str = "head";
 /// Words that name what is compared with them.
-const WORDS: [&str; 4] = [HEAD, "new", "after", "patch"];
+const WORDS: [&str; 5] = [HEAD, "new", "after", "patch", "patched"];
+/// Of these, words for what is compared with HEAD.
+const PATCHED: [&str; 2] = ["patch", "patched"];
+
+/// How plainly a word tells that a name is base's, the plainest first.
+pub fn rank_of_word(word: &str) -> Option<usize> {
+    let of_base = OF_BASE.iter().position(|own| word.eq_ignore_ascii_case(own));
+    of_base.or_else(|| word.eq_ignore_ascii_case(HEAD).then_some(OF_BASE.len()))
+}
+
+/// Whether a name is that of a patch, or of what was built with it: `patched`, `0001-avoid-lock`.
+pub fn names_patched(name: &str) -> bool {
+    let is_file =
+        name.len() > 5 && name.as_bytes()[4] == b'-' && name.as_bytes()[..4].iter().all(u8::is_ascii_digit);
+    let is_word = |word: &str| PATCHED.iter().any(|own| word.eq_ignore_ascii_case(own));
+    is_file || is_iteration(name) || words(name).into_iter().any(is_word)
+}
 
 /// How plainly a name tells that it is base's, the plainest first: by its whole, or by a word in it.
 pub fn rank_of_base(name: &str) -> Option<usize> {
@@ -259,7 +275,7 @@ pub fn named_base(arms: &[ImportedArm]) -> Option<(usize, bool)> {
     };
     let is_head = |arm: &ImportedArm| {
         let mut others = arms.iter().filter(|other| other.raw != arm.raw);
-        arm.raw.eq_ignore_ascii_case(HEAD) && others.all(|other| is_iteration(&other.raw))
+        arm.raw.eq_ignore_ascii_case(HEAD) && others.all(|other| names_patched(&other.raw))
     };
     let parent = || arms.iter().position(|arm| is_parent(arm) || is_head(arm));
     let whole = OF_BASE.iter().find_map(|word| whole(word));
@@ -317,6 +333,10 @@ pub fn version_in_name(raw: &str, dbms: Dbms) -> Option<String> {
     }
     let digits_at = name.find(|c: char| c.is_ascii_digit())?;
     let (prefix, rest) = name.split_at(digits_at);
+    // `010-patched` was the tenth.
+    if rest.starts_with('0') {
+        return None;
+    }
     let prefix = prefix.trim_end_matches(|c: char| " -_.".contains(c));
     let own: &[&str] = match dbms {
         Dbms::Postgres => &["pg", "postgres", "postgresql"],

@@ -16,7 +16,7 @@ use crate::paths::stem;
 use crate::placed::{Assembled, BaseAs, Doubt, Findings, Found, Placed, Step};
 use crate::same::WrongCell;
 use crate::settings::{Case, setting_name};
-use crate::{complement, consistency, layout, pairing, same, unlike};
+use crate::{complement, consistency, in_names, layout, pairing, same, unlike};
 
 static TESTS: Group = Group::new(1, "tests", "tests", "");
 static INSERTS: Group = Group::consecutive(1, "insert", "inserts");
@@ -72,7 +72,9 @@ impl Assembled {
         let has_several: Vec<bool> =
             loaded.iter().map(|one| has_several_arms(&one.document.measurements)).collect();
         let is_named = loaded.iter().any(|one| one.given.arm.is_some());
-        let layouts = layout::of(&loaded)?;
+        expect_repeats_of_all(&loaded)?;
+        let mut layouts = layout::of(&loaded)?;
+        let of_names = in_names::read(&loaded, &mut layouts);
         let Gathered { sources, mut arms, mut found, mut beside, notes: of_numbers, mut taken } =
             Gathered::of(loaded, &layouts, &choices.arms)?;
         let within: Vec<PathBuf> = layouts.into_iter().map(|layout| layout.within).collect();
@@ -83,6 +85,7 @@ impl Assembled {
         let tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
         let (mut notes, pooled) =
             unlike::split(&mut arms, &mut found, &mut beside, (&sources, &within), &choices.arms)?;
+        taken.extend(of_names);
         taken.extend(pooled);
         notes.extend(taken.iter().map(|text| (None, text.clone())));
         notes.extend(of_numbers.into_iter().map(|text| (None, text)));
@@ -435,6 +438,20 @@ impl Assembled {
 
 const TOTALS: [&str; 5] =
     ["host_context_switches", "disk_reads", "disk_read_kb", "disk_writes", "disk_write_kb"];
+
+/// # Errors
+/// If only some results were given as --repeat: which repeats the others are nobody said.
+fn expect_repeats_of_all(loaded: &[Loaded]) -> Result<()> {
+    let is_result = |one: &&Loaded| one.document.measurements.iter().any(|one| one.work.is_some());
+    let (given, others): (Vec<&Loaded>, Vec<&Loaded>) =
+        loaded.iter().filter(is_result).partition(|one| one.given.repeat.is_some());
+    match (given.first(), others.first()) {
+        (Some(_), Some(other)) => {
+            Err(Error::NoRepeat { path: other.given.path.clone(), others: others.len() - 1 })
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The arm that was chosen, or is named so, or is the first.
 fn base(arms: &[ImportedArm], name: Option<&str>) -> Result<(usize, BaseAs)> {

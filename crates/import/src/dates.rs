@@ -1,9 +1,7 @@
-//! Dates as programs print them, in milliseconds since 1970 (UTC).
+//! Dates as programs print them and names have them, in milliseconds since 1970 (UTC).
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
-
-use crate::path_classes::dates;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -50,6 +48,66 @@ pub fn of_path(path: &Path) -> Option<i64> {
         of_iso(&format!("{year}-{month}-{day}T{}:{}:{}", part(8), part(10), part(12)))
     };
     path.ancestors().filter_map(name).find_map(of_name)
+}
+
+/// Without dates and times such as `2025-11-08`, `20251108T1405`, `2025-11-08_14:05:31` and `14:05:31`.
+pub fn without_dates(text: &str) -> String {
+    parts(text).into_iter().filter(|(_, is_date)| !is_date).map(|(part, _)| part).collect()
+}
+
+/// The dates in a text, with their times.
+pub fn dates(text: &str) -> Vec<&str> {
+    // Not times alone.
+    let is_date = |part: &&str| part.bytes().take(4).all(|byte| byte.is_ascii_digit());
+    parts(text).into_iter().filter(|(_, is_date)| *is_date).map(|(part, _)| part).filter(is_date).collect()
+}
+
+/// A text in parts, each with whether it is a date with its time.
+pub fn parts(text: &str) -> Vec<(&str, bool)> {
+    let bytes = text.as_bytes();
+    let digits = |at: usize, count: usize| {
+        let part = bytes.get(at..at + count)?;
+        part.iter().all(u8::is_ascii_digit).then(|| &text[at..at + count])
+    };
+    let separator = |at: usize| usize::from(bytes.get(at).is_some_and(|byte| b"-_.:T ".contains(byte)));
+    let date = |at: usize| {
+        let year = digits(at, 4).filter(|year| year.starts_with("20") || year.starts_with("19"))?;
+        let month_at = at + year.len() + separator(at + 4);
+        let month = digits(month_at, 2).filter(|month| (1..=12).contains(&month.parse().unwrap_or(0)))?;
+        let day_at = month_at + month.len() + separator(month_at + 2);
+        digits(day_at, 2).filter(|day| (1..=31).contains(&day.parse().unwrap_or(0)))?;
+        let mut end = day_at + 2;
+        // Hours, minutes, seconds.
+        for _ in 0..3 {
+            let next = end + separator(end);
+            if digits(next, 2).is_none() || digits(next, 3).is_some() && digits(next, 4).is_none() {
+                break;
+            }
+            end = next + 2;
+        }
+        Some(end)
+    };
+    // `10:16:00` or `10:16`.
+    let time = |at: usize| {
+        let below =
+            |at: usize, limit: u32| digits(at, 2).is_some_and(|two| two.parse().unwrap_or(limit) < limit);
+        let follows = |at: usize| bytes.get(at) == Some(&b':') && below(at + 1, 60);
+        (below(at, 24) && follows(at + 2)).then(|| if follows(at + 5) { at + 8 } else { at + 5 })
+    };
+    let date = |at: usize| date(at).or_else(|| time(at));
+    let (mut all, mut from, mut at) = (Vec::new(), 0, 0);
+    while let Some(c) = text[at..].chars().next() {
+        let is_start = at == 0 || !bytes[at - 1].is_ascii_digit();
+        match date(at).filter(|end| is_start && !bytes.get(*end).is_some_and(u8::is_ascii_digit)) {
+            Some(end) => {
+                all.extend([(&text[from..at], false), (&text[at..end], true)]);
+                (from, at) = (end, end);
+            }
+            None => at += c.len_utf8(),
+        }
+    }
+    all.push((&text[from..], false));
+    all
 }
 
 #[cfg(test)]

@@ -62,6 +62,12 @@ pub enum Error {
         "{first} and {second}: two results of {test} on {arm} in one --repeat; give each repeat a --repeat of its own"
     )]
     RepeatTwice { first: Place, second: Place, test: String, arm: String },
+    /// Some results were given as repeats, and others not.
+    #[error(
+        "{}{}: not given as --repeat, as other results are: give each repeat of all arms as --repeat PATH, or no file so",
+        path.display(), and_more(*others)
+    )]
+    NoRepeat { path: PathBuf, others: usize },
     /// No repeat of a test has results of two arms.
     #[error(
         "{test}: no --repeat has a result of {arm} and one of another arm; give each repeat the files of all arms"
@@ -99,7 +105,8 @@ pub enum Error {
     #[error("--arm {pattern}=…: no arm matches it; the arms are: {known}")]
     UnusedRule { pattern: String, known: String },
     #[error(
-        "no other arm has a test of the base, {base}: it has {of_base}, the others {of_others}; name files of the same test alike"
+        "no other arm has a test of the base, {base}: it has {of_base}, the others {of_others}; give files of one test the same \
+         name in a directory for each arm, such as {base}/TEST-1.log and OTHER/TEST-1.log, or rename them, ARM-TEST-1.log"
     )]
     NothingInCommon { base: String, of_base: String, of_others: String },
     /// Directories of two levels of which each may be the arms.
@@ -209,6 +216,14 @@ pub struct Place {
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}, line {}", self.path.display(), self.line)
+    }
+}
+
+/// ` and 3 more files`
+fn and_more(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        others => format!(" and {} more", rqps_model::counted(others, "file")),
     }
 }
 

@@ -135,8 +135,12 @@ impl Gathered {
     /// `s100` and `s1000` of scales 100 and 1000.
     fn add_settings(&mut self, layouts: &[Layout]) {
         let levels = layouts.iter().map(|layout| layout.settings.len()).max().unwrap_or(0);
-        for level in 0..levels {
-            let name = |one: &Found| layouts[one.source].settings.get(level);
+        // Those that names of files tell come last.
+        for level in 0..=levels {
+            let name = |one: &Found| match level == levels {
+                true => layouts[one.source].setting.as_ref(),
+                false => layouts[one.source].settings.get(level),
+            };
             let mut of_case: HashMap<Case, BTreeSet<&String>> = HashMap::new();
             for (case, one) in Case::of_all(&self.found).into_iter().zip(&self.found) {
                 of_case.entry(case).or_default().extend(name(one));
@@ -145,9 +149,13 @@ impl Gathered {
                 continue;
             }
             let names: BTreeSet<&String> = self.found.iter().filter_map(name).collect();
+            let (what, remedy) = match level == levels {
+                true => ("parts of names of files", "number their files only: 1.log, 2.log"),
+                false => ("directories", "give each as --repeat PATH"),
+            };
             self.taken.push(format!(
-                "the directories {} were taken for settings, which are a part of the names of tests; if they are \
-                 repeats, give each as --repeat PATH; if they are arms, as ARM=PATH",
+                "the {what} {} were taken for settings, which are a part of the names of tests; if they are \
+                 repeats, {remedy}; if they are arms, give each as ARM=PATH",
                 clipped(&names.into_iter().cloned().collect::<Vec<_>>().join(", "), NAMES_CHARS_MAX)
             ));
             for one in self.found.iter_mut().chain(&mut self.beside) {
@@ -230,7 +238,7 @@ impl Gathered {
 }
 
 /// The arm that a file's directory names. Those that all files are in name it if there are no others but of repeats.
-fn arm_of_directory(given: &Given, directory: &Path) -> Option<String> {
+pub fn arm_of_directory(given: &Given, directory: &Path) -> Option<String> {
     let of_all = || {
         let above = arm_of_path(given.of_all()?);
         above.filter(|name| !is_repeat_label(name))

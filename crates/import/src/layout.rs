@@ -26,6 +26,8 @@ pub struct Layout {
     pub arm: Option<String>,
     /// Its directories that are settings, the outermost first.
     pub settings: Vec<String>,
+    /// The setting that its name tells.
+    pub setting: Option<String>,
 }
 
 /// Directories above a file that are looked at.
@@ -99,6 +101,7 @@ pub fn of(loaded: &[Loaded]) -> Result<Vec<Layout>> {
             test: (!test.is_empty()).then_some(test),
             arm: levels.arms.as_ref().and_then(named),
             settings: levels.settings.iter().filter_map(named).collect(),
+            setting: None,
         }
     };
     Ok(loaded.iter().map(layout).collect())
@@ -222,6 +225,12 @@ fn are_beside_arms(all: &[Seen], level: usize) -> bool {
         && of_name.keys().all(|name| is_word(name))
 }
 
+/// Whether a directory is called as sysbench calls its tests.
+pub fn is_called_after_test(name: &str) -> bool {
+    let name = name.replace('-', "_");
+    TESTS.iter().any(|start| name.starts_with(start))
+}
+
 /// Whether the directories of a level are tests: each has files of one kind of test, and they are of several kinds, are
 /// called after tests, or are the same on several arms that the user named.
 fn are_tests(all: &[&Seen], level: usize) -> bool {
@@ -241,11 +250,8 @@ fn are_tests(all: &[&Seen], level: usize) -> bool {
         let mixes: Vec<Option<Mix>> = of_name.values().map(|mixes| mixes[0]).collect();
         mixes.iter().any(|mix| differ(mix, &mixes[0]))
     };
-    let is_called = |name: &&str| {
-        let name = name.replace('-', "_");
-        TESTS.iter().any(|start| name.starts_with(start))
-    };
-    let are_called = |of_name: &BTreeMap<&str, Vec<Option<Mix>>>| of_name.keys().all(is_called);
+    let are_called =
+        |of_name: &BTreeMap<&str, Vec<Option<Mix>>>| of_name.keys().all(|name| is_called_after_test(name));
     let is_word = |name: &&str| !is_repeat_label(name);
     let words = |of_name: &BTreeMap<&str, Vec<Option<Mix>>>| -> BTreeSet<String> {
         of_name.keys().filter(|name| is_word(name)).map(|name| (*name).to_owned()).collect()

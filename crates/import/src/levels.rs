@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::arms::rank_of_base;
+use crate::in_names::version_of;
 use crate::path_classes::{classes, is_repeat_label};
 
 /// A result's file.
@@ -32,7 +33,7 @@ pub struct Levels {
 enum By {
     User,
     Directory(usize),
-    /// Its name, which has a word for base or not.
+    /// Its name, which has a word for base or not, or a version.
     Stem,
 }
 
@@ -73,8 +74,16 @@ fn by(files: &[Placed], levels: &[(usize, BTreeSet<&str>)]) -> Option<By> {
     match all[..] {
         [(one, _), (other, _), ..] if one == other => None,
         [(_, by), ..] => Some(by),
-        [] => None,
+        [] => are_of_versions(files, levels).then_some(By::Stem),
     }
+}
+
+/// Whether names of files tell versions, and those of directories none.
+fn are_of_versions(files: &[Placed], levels: &[(usize, BTreeSet<&str>)]) -> bool {
+    let versions: Option<BTreeSet<&str>> = files.iter().map(|one| version_of(&one.stem)).collect();
+    let tell_none =
+        |(_, names): &(usize, BTreeSet<&str>)| names.iter().all(|name| version_of(name).is_none());
+    versions.is_some_and(|versions| versions.len() > 1) && levels.iter().all(tell_none)
 }
 
 /// Whether the directories of a level only number repeats.
@@ -102,7 +111,10 @@ fn are_common(files: &[Placed], by: By, level: usize) -> bool {
         let arm = match by {
             By::User => one.arm.unwrap_or_default().to_owned(),
             By::Directory(level) => one.above[level].clone(),
-            By::Stem => rank_of_base(&one.stem).map(|rank| rank.to_string()).unwrap_or_default(),
+            By::Stem => {
+                let rank = rank_of_base(&one.stem).map(|rank| rank.to_string());
+                rank.or_else(|| version_of(&one.stem).map(str::to_owned)).unwrap_or_default()
+            }
         };
         *of_name.entry(&one.above[level]).or_default().entry(arm).or_default() += 1;
     }

@@ -18,6 +18,7 @@ mod formats;
 mod gather;
 mod held;
 mod histogram;
+mod in_names;
 mod input;
 mod layout;
 mod levels;
@@ -40,6 +41,7 @@ mod scripts;
 mod series;
 mod settings;
 mod unlike;
+mod words;
 mod write;
 
 pub use arms::ArmRule;

@@ -6,7 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use rqps_model::Dbms;
+
+use crate::arms::version_in_name;
+use crate::dates::{parts, without_dates};
 use crate::paths::stem;
+use crate::words::trimmed;
 
 /// Words that say that the number after them is that of a repeat.
 const REPEATS: [&str; 11] =
@@ -17,6 +22,19 @@ const REPEAT_LETTERS: [char; 4] = ['v', 'V', 'r', 'R'];
 const LONG: usize = 5;
 /// At the end of a name, numbers of so many digits are of processes, shorter ones of repeats.
 pub const PROCESS: usize = 3;
+/// Fewer files are hardly counted.
+const COUNTED_MIN: usize = 3;
+/// What programs call a DBMS: the number at the end of such a word is that of a version.
+const OF_VERSIONS: [(&str, Dbms); 8] = [
+    ("pg", Dbms::Postgres),
+    ("postgres", Dbms::Postgres),
+    ("postgresql", Dbms::Postgres),
+    ("rel", Dbms::Postgres),
+    ("my", Dbms::Mysql),
+    ("mysql", Dbms::Mysql),
+    ("maria", Dbms::Mariadb),
+    ("mariadb", Dbms::Mariadb),
+];
 /// Options of pgbench before their values: clients, threads, scale, seconds.
 const OPTIONS: [&str; 8] = ["c", "j", "s", "t", "C", "J", "S", "T"];
 
@@ -50,6 +68,22 @@ enum Place {
 /// The classes of paths, in their order: paths of one class are alike. `all` are those of all arms: the first repeat
 /// may be missing on one.
 pub fn classes(paths: &[&Path], all: &[&Path]) -> Vec<String> {
+    // Without what only stands around the numbers of repeats.
+    let parts = |class: &String| -> Vec<String> { class.split('/').map(trimmed).collect() };
+    numberless(paths, all)
+        .iter()
+        .map(|class| parts(class).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
+        .collect()
+}
+
+/// The names of files in classes of paths, in their order; that of `a/1.txt` is empty.
+pub fn stems(paths: &[&Path], all: &[&Path]) -> Vec<String> {
+    let name = |class: &String| trimmed(class.rsplit('/').next().unwrap_or(class));
+    numberless(paths, all).iter().map(name).collect()
+}
+
+/// Paths without the numbers of repeats.
+fn numberless(paths: &[&Path], all: &[&Path]) -> Vec<String> {
     let pieces: Vec<Vec<Piece>> = paths.iter().map(|path| pieces(path)).collect();
     let shape = |pieces: &[Piece]| -> String {
         let text = |piece: &Piece| match piece {
@@ -78,6 +112,8 @@ pub fn classes(paths: &[&Path], all: &[&Path]) -> Vec<String> {
         of_files.get(&(shape(&pieces[start..]), at - start)).is_some_and(counts)
     };
     let are_repeats = are_counted && have_names_in_common(paths);
+    let times = times(&of_all, shape);
+    let counters = are_counters(&of_all, shape);
     let apart = apart(&of_all, shape);
     let mut classes = vec![String::new(); paths.len()];
     for members in of_shape.values() {
@@ -102,6 +138,8 @@ pub fn classes(paths: &[&Path], all: &[&Path]) -> Vec<String> {
                     Piece::Number { digits, .. } if apart.contains(&(shape(&pieces[*member]), at)) => {
                         classes[*member].push_str(digits);
                     }
+                    Piece::Number { .. } if times.contains(&(shape(&pieces[*member]), at)) => {}
+                    Piece::Number { .. } if counters && at == file_at(&pieces[*member]) => {}
                     Piece::Number { is_free: true, .. } => {}
                     Piece::Number { place: Place::Directory, .. } if are_counted => {}
                     Piece::Number { place: Place::InFile, .. }
@@ -111,12 +149,57 @@ pub fn classes(paths: &[&Path], all: &[&Path]) -> Vec<String> {
             }
         }
     }
-    // Without what only stands around the numbers of repeats.
-    let parts = |class: &String| -> Vec<String> { class.split('/').map(trimmed).collect() };
     classes
-        .iter()
-        .map(|class| parts(class).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
-        .collect()
+}
+
+/// Places of times of day, of three numbers of two digits, as all files of a shape have: `base-10-16-00`.
+fn times(all: &[Vec<Piece>], shape: impl Fn(&[Piece]) -> String) -> BTreeSet<(String, usize)> {
+    let number = |piece: Option<&Piece>, below: u32| match piece {
+        Some(Piece::Number { digits, place: Place::InFile | Place::Elsewhere, .. }) => {
+            digits.len() == 2 && digits.parse::<u32>().is_ok_and(|number| number < below)
+        }
+        _ => false,
+    };
+    let sign = |piece: Option<&Piece>| match piece {
+        Some(Piece::Text(text)) => text == "-" || text == "_",
+        _ => false,
+    };
+    let is_time = |pieces: &[Piece], at: usize| {
+        let piece = |next: usize| pieces.get(at + next);
+        let is_number = number(piece(0), 24) && number(piece(2), 60) && number(piece(4), 60);
+        let is_alone = at == 0 || !sign(pieces.get(at - 1)) || !number(pieces.get(at.wrapping_sub(2)), 100);
+        at >= file_at(pieces) && is_number && is_alone && sign(piece(1)) && piece(1) == piece(3)
+    };
+    let mut of_shape: BTreeMap<String, Vec<&[Piece]>> = BTreeMap::new();
+    for pieces in all {
+        of_shape.entry(shape(pieces)).or_default().push(pieces);
+    }
+    let mut places = BTreeSet::new();
+    for (shape, members) in of_shape.iter().filter(|(_, members)| members.len() > 1) {
+        let length = members[0].len();
+        for at in (0..length).filter(|at| members.iter().all(|pieces| is_time(pieces, *at))) {
+            places.extend([0, 2, 4].map(|next| (shape.clone(), at + next)));
+        }
+    }
+    places
+}
+
+/// Whether the numbers that all names of files begin with count all runs of a directory: `001-base`, `002-head`.
+fn are_counters(all: &[Vec<Piece>], shape: impl Fn(&[Piece]) -> String) -> bool {
+    let mut of_directory: BTreeMap<String, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
+    for pieces in all {
+        let (directory, file) = pieces.split_at(file_at(pieces));
+        let [Piece::Number { digits, .. }, rest @ ..] = file else { return false };
+        let directory = directory.iter().map(|piece| format!("{piece:?}")).collect();
+        of_directory.entry(directory).or_default().entry(digits).or_default().insert(shape(rest));
+    }
+    let has_words = |names: &BTreeSet<String>| names.iter().all(|name| name.contains(char::is_alphabetic));
+    of_directory.values().all(|of_number| {
+        let numbers: BTreeSet<&str> = of_number.keys().copied().collect();
+        numbers.len() >= COUNTED_MIN
+            && counts(&numbers)
+            && of_number.values().all(|names| names.len() == 1 && has_words(names))
+    })
 }
 
 /// Numbers of repeats, each with another number of the path.
@@ -238,10 +321,11 @@ fn pieces(path: &Path) -> Vec<Piece> {
     }
     let (name, options) = without_options(&stem);
     add(&without_total(name), Place::InFile, &mut pieces);
-    let last = pieces.iter_mut().rev().find(|piece| !matches!(piece, Piece::Text(text) if is_blank(text)));
+    let last = pieces.iter().rposition(|piece| !matches!(piece, Piece::Text(text) if is_blank(text)));
+    let is_version = last.is_some_and(|last| ends_version(&pieces[..=last]));
     // Before options it counts repeats only if it counts from 0 or 1: `14_c8` is a version.
-    if let Some(Piece::Number { is_free, .. }) = last {
-        *is_free |= options.is_empty();
+    if let Some(Piece::Number { is_free, .. }) = last.and_then(|last| pieces.get_mut(last)) {
+        *is_free |= options.is_empty() && !is_version;
     }
     let is_of_repeat = |piece: &Piece| match piece {
         Piece::Number { digits, is_free, place, .. } => {
@@ -257,6 +341,26 @@ fn pieces(path: &Path) -> Vec<Piece> {
     }
     add(options, Place::Elsewhere, &mut pieces);
     pieces
+}
+
+/// Whether a number is the end of a version: `pg17`, `8.0.36`.
+fn ends_version(pieces: &[Piece]) -> bool {
+    let is_point = |piece: &Piece| matches!(piece, Piece::Text(text) if text == ".");
+    match pieces {
+        [.., Piece::Number { .. }, first, Piece::Number { .. }, second, Piece::Number { digits, .. }] => {
+            is_point(first) && is_point(second) && digits.len() < PROCESS
+        }
+        [.., Piece::Text(word), Piece::Number { digits, .. }] => {
+            dbms_of_word(word).is_some_and(|dbms| version_in_name(&format!("{word}{digits}"), dbms).is_some())
+        }
+        _ => false,
+    }
+}
+
+/// The DBMS that is called so.
+pub fn dbms_of_word(word: &str) -> Option<Dbms> {
+    let is = |(name, _): &&(&str, Dbms)| word.eq_ignore_ascii_case(name);
+    OF_VERSIONS.iter().find(is).map(|(_, dbms)| *dbms)
 }
 
 /// `tps_1` and `_c8_j2` of `tps_1_c8_j2`: the number of a repeat may stand before options.
@@ -287,7 +391,7 @@ fn without_total(name: &str) -> String {
     }
 }
 
-fn is_separator(c: char) -> bool {
+pub fn is_separator(c: char) -> bool {
     !c.is_alphanumeric()
 }
 
@@ -334,56 +438,6 @@ pub fn is_repeat_label(name: &str) -> bool {
     is_numbered && (["", "r", "v"].contains(&word.as_str()) || is_of_repeats(&word))
 }
 
-/// Without dates and times such as `2025-11-08`, `20251108T1405` and `2025-11-08_14:05:31`.
-pub fn without_dates(text: &str) -> String {
-    parts(text).into_iter().filter(|(_, is_date)| !is_date).map(|(part, _)| part).collect()
-}
-
-/// The dates in a text, with their times.
-pub fn dates(text: &str) -> Vec<&str> {
-    parts(text).into_iter().filter(|(_, is_date)| *is_date).map(|(part, _)| part).collect()
-}
-
-/// A text in parts, each with whether it is a date with its time.
-fn parts(text: &str) -> Vec<(&str, bool)> {
-    let bytes = text.as_bytes();
-    let digits = |at: usize, count: usize| {
-        let part = bytes.get(at..at + count)?;
-        part.iter().all(u8::is_ascii_digit).then(|| &text[at..at + count])
-    };
-    let separator = |at: usize| usize::from(bytes.get(at).is_some_and(|byte| b"-_.:T ".contains(byte)));
-    let date = |at: usize| {
-        let year = digits(at, 4).filter(|year| year.starts_with("20") || year.starts_with("19"))?;
-        let month_at = at + year.len() + separator(at + 4);
-        let month = digits(month_at, 2).filter(|month| (1..=12).contains(&month.parse().unwrap_or(0)))?;
-        let day_at = month_at + month.len() + separator(month_at + 2);
-        digits(day_at, 2).filter(|day| (1..=31).contains(&day.parse().unwrap_or(0)))?;
-        let mut end = day_at + 2;
-        // Hours, minutes, seconds.
-        for _ in 0..3 {
-            let next = end + separator(end);
-            if digits(next, 2).is_none() || digits(next, 3).is_some() && digits(next, 4).is_none() {
-                break;
-            }
-            end = next + 2;
-        }
-        Some(end)
-    };
-    let (mut all, mut from, mut at) = (Vec::new(), 0, 0);
-    while let Some(c) = text[at..].chars().next() {
-        let is_start = at == 0 || !bytes[at - 1].is_ascii_digit();
-        match date(at).filter(|end| is_start && !bytes.get(*end).is_some_and(u8::is_ascii_digit)) {
-            Some(end) => {
-                all.extend([(&text[from..at], false), (&text[at..end], true)]);
-                (from, at) = (end, end);
-            }
-            None => at += c.len_utf8(),
-        }
-    }
-    all.push((&text[from..], false));
-    all
-}
-
 /// The numbers and dates of a path in their order, as digits, without those of components of these names.
 pub fn numbers(path: &Path, but: [&str; 2]) -> Vec<String> {
     let directory = path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
@@ -401,75 +455,10 @@ pub fn numbers(path: &Path, but: [&str; 2]) -> Vec<String> {
     all.iter().map(|digits| plain(digits)).collect()
 }
 
-/// What tells each class from the others, in directories and words of the file's name: `hetz` of `fio/o.ext4.hetz`.
-/// Unlike for unlike classes.
-pub fn names(classes: &BTreeSet<String>) -> BTreeMap<String, String> {
-    let parts = |class: &str| -> (Vec<String>, Vec<String>) {
-        let (directories, name) = class.rsplit_once('/').unwrap_or(("", class));
-        let owned = |all: Vec<&str>| all.into_iter().map(str::to_owned).collect();
-        (owned(directories.split('/').collect()), owned(words(name)))
-    };
-    let parts: Vec<_> = classes.iter().map(|class| (class, parts(class))).collect();
-    let is_common =
-        |word: &&String| parts.iter().all(|(_, (one, other))| one.contains(word) || other.contains(word));
-    let names = parts.iter().map(|(class, (directories, words))| {
-        let own: Vec<&str> =
-            directories.iter().chain(words).filter(|word| !is_common(word)).map(String::as_str).collect();
-        let of_name: Vec<&str> = words.iter().filter(|word| !is_common(word)).map(String::as_str).collect();
-        let joined =
-            Some(of_name).filter(|of_name| of_name.len() == own.len()).and_then(|all| joined(class, &all));
-        ((*class).clone(), joined.unwrap_or_else(|| own.join(".")))
-    });
-    let names: BTreeMap<String, String> = names.collect();
-    let distinct: BTreeSet<&String> = names.values().filter(|name| !name.is_empty()).collect();
-    if distinct.len() == names.len() {
-        return names;
-    }
-    let last = |class: &String| class.rsplit('/').find(|part| !part.is_empty()).unwrap_or(class).to_owned();
-    let of_files: BTreeMap<String, String> =
-        classes.iter().map(|class| (class.clone(), trimmed(&last(class)))).collect();
-    let distinct: BTreeSet<&String> = of_files.values().collect();
-    match distinct.len() == of_files.len() {
-        true => of_files,
-        false => classes.iter().map(|class| (class.clone(), trimmed(class))).collect(),
-    }
-}
-
-/// Words that stand side by side in the name of a file, as there: `v1-0001` of `select.v1-0001`.
-fn joined(class: &str, own: &[&str]) -> Option<String> {
-    let name = class.rsplit('/').next()?;
-    let all = words(name);
-    let at = (0..all.len()).find(|at| all[*at..].starts_with(own))?;
-    let place = |word: &str| word.as_ptr() as usize - name.as_ptr() as usize;
-    let (first, last) = (own.first().map(|_| all[at])?, all[at + own.len() - 1]);
-    Some(name[place(first)..place(last) + last.len()].to_owned())
-}
-
-fn trimmed(text: &str) -> String {
-    text.trim_matches(is_separator).to_owned()
-}
-
-/// Words of a class; a point between two digits is a part of a number.
-pub fn words(class: &str) -> Vec<&str> {
-    let bytes = class.as_bytes();
-    let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
-    let is_decimal = |at: usize| is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
-    let mut all = Vec::new();
-    let mut start = 0;
-    for (at, c) in class.char_indices() {
-        if is_separator(c) && !(c == '.' && is_decimal(at)) {
-            all.push(&class[start..at]);
-            start = at + c.len_utf8();
-        }
-    }
-    all.push(&class[start..]);
-    all.retain(|word| !word.is_empty());
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::names;
 
     fn named(paths: &[&str]) -> Vec<String> {
         let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
@@ -503,6 +492,10 @@ mod tests {
             &["a/ro-1of3.txt", "a/ro-2of3.txt", "a/ro-3of3.txt"],
             &["a/1_of_5.log", "a/4_of_5.log"],
             &["a/tps_1_c8_j2.log", "a/tps_2_c8_j2.log"],
+            &["a/run-10:16:00.log", "a/run-10:17:30.log"],
+            &["a/run_101600.log", "a/run_101730.log"],
+            &["a/ro-10-16-00.log", "a/ro-10-17-30.log"],
+            &["a/001-ro.log", "a/002-ro.log", "a/004-ro.log", "a/003-ro.log"],
         ] {
             let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
             let found = classes(&paths, &paths);
@@ -540,6 +533,14 @@ mod tests {
             (&["a-1/x/f.txt", "b-1/x/f.txt", "b-2/x/f.txt"], &["a-1", "b-1", "b-2"]),
             (&["a/14_c8.txt", "a/15_c8.txt"], &["14", "15"]),
             (&["a/pg1_c8.txt", "a/pg2_c8.txt"], &["pg1", "pg2"]),
+            (&["a/mysql80.txt", "a/mysql84.txt"], &["mysql80", "mysql84"]),
+            (&["a/8.0.36.txt", "a/8.4.6.txt"], &["8.0.36", "8.4.6"]),
+            (&["a/10-16-1.txt", "a/10-32-1.txt", "a/10-16-11.txt"], &["16", "32", "16"]),
+            // In the order in which they were measured.
+            (
+                &["001-base.log", "002-head.log", "003-head.log", "004-base.log"],
+                &["base", "head", "head", "base"],
+            ),
             (
                 &[
                     "run1-base.txt",

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::dates::without_dates;
 use crate::formats::Format;
 use crate::names::ArmName;
 use crate::path_classes::{PROCESS, is_repeat_label};
@@ -94,9 +95,11 @@ pub fn test_of_path(path: &Path, format: Format, is_in_repeats: bool) -> String 
         // `mrg.q100.1` and `rel.q100.1` name a step.
         return name.split_once('.').map_or(name.clone(), |(_, step)| step.to_owned());
     }
+    let is_separator = |c: char| "-_. ".contains(c);
+    let dateless = without_dates(stem);
+    let stem = if dateless == stem { stem } else { dateless.trim_matches(is_separator) };
     let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_of_word = || is_in_repeats && word.ends_with(char::is_alphabetic);
-    let is_separator = |c: char| "-_. ".contains(c);
     // `ro-r1`
     let letter =
         word.strip_suffix(['r', 'R']).filter(|rest| word.len() < stem.len() && rest.ends_with(is_separator));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Place, Result};
 use crate::formats::rates_csv::GIVEN_RATE;
 use crate::formats::rates_table::is_unnamed;
-use crate::formats::{Format, pgbench};
+use crate::formats::{Format, ibench, pgbench};
 use crate::lines::{Lines, decompressed};
 use crate::loaded::Loaded;
 use crate::model::{Document, Measurement, Printed, Value};
@@ -412,6 +412,58 @@ fn rounded_copies(tables: &mut BTreeMap<usize, Vec<Found>>) -> Vec<usize> {
     copies
 }
 
+/// Takes rows of the Insert Benchmark out that another table of the directory has, too, as `mrg.some` has those of
+/// `mrg.l.i0` and others, and rounded copies of CSVs. Returns the tables of which nothing is left.
+///
+/// # Errors
+/// If such a row has other figures.
+fn doubled_steps(
+    tables: &mut BTreeMap<usize, Vec<Found>>,
+    paths: &[String],
+    arm_names: &[String],
+) -> Result<Vec<usize>> {
+    let is_of_step = |row: &Found| row.measurement.values.iter().any(|value| value.name == ibench::FIRST);
+    let key = |row: &Found| {
+        let directory = Path::new(&paths[row.source]).parent().map(Path::to_owned);
+        (directory, row.arm, row.repeat, row.test.row())
+    };
+    // Tables of fewer steps come first: those of one.
+    let steps = |rows: &Vec<Found>| rows.iter().map(|row| row.test.row()).collect::<BTreeSet<_>>().len();
+    let mut order: Vec<usize> = tables.keys().copied().collect();
+    order.sort_by_key(|source| (steps(&tables[source]), *source));
+    let mut first: HashMap<_, (Measurement, String)> = HashMap::new();
+    let mut doubled: HashSet<(usize, u32)> = HashSet::new();
+    for row in order.iter().flat_map(|source| &tables[source]).filter(|row| is_of_step(row)) {
+        let own = place(row, paths);
+        match first.get(&key(row)) {
+            None => drop(first.insert(key(row), (row.measurement.clone(), own))),
+            Some((other, at)) if at.split(", line").next() != own.split(", line").next() => {
+                if let Some((own, other)) = unlike(&row.measurement, other) {
+                    return Err(Error::Contradiction {
+                        path: PathBuf::from(&paths[row.source]),
+                        line: row.measurement.line.max(1),
+                        why: format!(
+                            "{} of {} has {own}, but {other} in {at}: two rows of one result; correct one of them, or leave a file \
+                             out",
+                            row.test.row(),
+                            arm_names[row.arm]
+                        ),
+                    });
+                }
+                doubled.insert((row.source, row.measurement.line));
+            }
+            Some(_) => {}
+        }
+    }
+    for (source, rows) in tables.iter_mut() {
+        rows.retain(|row| !doubled.contains(&(*source, row.measurement.line)));
+    }
+    let mut copies: Vec<usize> = order.into_iter().filter(|source| tables[source].is_empty()).collect();
+    tables.retain(|_, rows| !rows.is_empty());
+    copies.extend(rounded_copies(tables));
+    Ok(copies)
+}
+
 /// Leaves out what tables have of results that are among the files themselves.
 ///
 /// # Errors
@@ -438,7 +490,7 @@ pub fn leave_out_tables(
     for row in rows {
         by_table.entry(row.source).or_default().push(row);
     }
-    tables.left_out = rounded_copies(&mut by_table);
+    tables.left_out = doubled_steps(&mut by_table, paths, arm_names)?;
     let mut kept = Vec::new();
     for (source, rows) in by_table {
         let own = |row: &Found| of_test.get(&(row.test.row(), row.arm));

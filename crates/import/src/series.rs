@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::clipped;
 
+use crate::dates::without_dates;
 use crate::formats::Format;
 use crate::loaded::Loaded;
 use crate::names::TestName;
-use crate::path_classes::{tells_repeat_before, without_dates};
+use crate::path_classes::tells_repeat_before;
 use crate::paths::stem;
 
 /// Formats whose files are named after a test and the number of a repeat.

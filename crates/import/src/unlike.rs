@@ -9,10 +9,11 @@ use rqps_store::Source;
 
 use crate::arms::{ArmRule, Arms, ImportedArm};
 use crate::error::{Error, Place, Result};
-use crate::path_classes::{classes, is_repeat_label, names, words};
+use crate::path_classes::{classes, is_repeat_label};
 use crate::paths::stem;
 use crate::placed::{Findings, Found};
 use crate::settings::Case;
+use crate::words::{names, words};
 
 /// Of the note on arms that were made.
 const NOTE_CHARS_MAX: usize = 600;

@@ -310,6 +310,14 @@ fn a_table_of_ratios_is_held_against_texts() {
             3
         );
     }
+    // Of rates as a table has them: 86.4 and 93.6 are 86 and 94.
+    for (arm, rate) in [("base", 864), ("head", 936)] {
+        write(dir.path(), &format!("{arm}/q3.txt"), &sysbench(rate, READS, 4));
+    }
+    assert_eq!(found("test,base,head\nq1,1.00,0.95\nq2,1.00,1.03\nq3,1.00,1.09\n"), (6, 6));
+    for arm in ["base", "head"] {
+        fs::remove_file(dir.path().join(arm).join("q3.txt")).unwrap();
+    }
     assert_eq!(found("test,head\nq1,0.950\nq2,1.033\n"), (2, 2));
     assert_eq!(found("Relative to: base\ncol-1 : head\n\n0.950\tq1\n1.033\tq2\n"), (2, 2));
     let error = checked(&table, &sources[1..]).unwrap_err().to_string();

@@ -42,7 +42,7 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
         texts.extend(Text::read(raw, &table)?);
     }
     let mut best: Option<Checked> = None;
-    for taken in Taken::all(&texts) {
+    for taken in Taken::all(&texts, are_ratios(&table)) {
         let rates = match rates((&texts, taken), raws, (&table, path)) {
             Err(error) if best.is_none() => return Err(error),
             Err(_) => continue,
@@ -57,18 +57,20 @@ pub(super) fn check(path: &Path, raws: &[Raw], reading: Reading) -> Result<Check
     best.filter(|best| best.cells > 0).ok_or_else(|| without_source(path, &table, &texts, raws))
 }
 
+/// Whether a table says that its figures are ratios, or all look so.
+fn are_ratios(table: &RatesTable) -> bool {
+    let is_ratio = |cell: &String| cell.contains('.') && number(cell).is_some_and(|ratio| ratio < RATIO_MAX);
+    table.relative_to.is_some() || table.rows.iter().flat_map(|row| &row.cells).all(is_ratio)
+}
+
 /// A CSV of ratios does not say so, nor what they are relative to: the column that is 1 everywhere, or the arm that
 /// makes most of its figures right.
 fn as_ratios(table: &RatesTable, rates: &Rates) -> RatesTable {
     let cells = || {
         table.rows.iter().flat_map(|row| row.cells.iter().zip(&table.columns).map(move |pair| (row, pair)))
     };
-    let is_ratio = |cell: &String| cell.contains('.') && number(cell).is_some_and(|ratio| ratio < RATIO_MAX);
     let mut table_of_ratios = table.clone();
-    if table.relative_to.is_some()
-        || table.columns.is_empty()
-        || !cells().all(|(_, (cell, _))| is_ratio(cell))
-    {
+    if table.relative_to.is_some() || table.columns.is_empty() || !are_ratios(table) {
         return table_of_ratios;
     }
     let is_one = |column: &&String| {

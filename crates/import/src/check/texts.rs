@@ -39,17 +39,24 @@ pub(super) struct Taken {
     /// Which of the rates.
     rate: usize,
     is_median: bool,
+    /// Of ratios: whether they are those of whole numbers, as tables of rates have them.
+    is_rounded: bool,
 }
 
 impl Taken {
     /// All that a table may have taken, the usual first.
-    pub fn all(texts: &[Text]) -> Vec<Self> {
+    pub fn all(texts: &[Text], are_ratios: bool) -> Vec<Self> {
         let is_open = texts.iter().any(|text| text.of_archive.is_none());
         let rates = if is_open { 0..RATES.len() } else { 0..1 };
         let medians = if has_repeats(texts) { &[false, true][..] } else { &[false] };
-        rates
-            .flat_map(|rate| medians.iter().map(move |is_median| Self { rate, is_median: *is_median }))
-            .collect()
+        let roundings = if is_open && are_ratios { &[false, true][..] } else { &[false] };
+        let mut all = Vec::new();
+        for is_rounded in roundings.iter().copied() {
+            for rate in rates.clone() {
+                all.extend(medians.iter().map(|is_median| Self { rate, is_median: *is_median, is_rounded }));
+            }
+        }
+        all
     }
 
     /// In words, as far as the texts leave it open.
@@ -59,10 +66,11 @@ impl Taken {
         let what = match (has_repeats, self.rate) {
             (true, 0) => of_repeats.to_owned(),
             (true, _) => format!("transactions per second, {of_repeats}"),
+            (false, 0) if self.is_rounded => "queries per second".to_owned(),
             (false, 0) => return None,
             (false, _) => "transactions per second".to_owned(),
         };
-        Some(what)
+        Some(if self.is_rounded { format!("ratios of {what}, rounded to whole numbers") } else { what })
     }
 }
 
@@ -129,6 +137,7 @@ fn has_repeats(texts: &[Text]) -> bool {
 
 /// The rates of all texts as a table has them that took this, with as many decimals.
 pub(super) fn figures(texts: &[Text], taken: Taken, decimals: usize) -> Figures<Computed> {
+    let decimals = if taken.is_rounded { 0 } else { decimals };
     let mut figures = Figures::new();
     let mut add =
         |text: &Text, rate: Computed| figures.add(text.arm.clone(), text.row.clone(), rate, &text.path);

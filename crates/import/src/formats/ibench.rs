@@ -7,7 +7,8 @@ use crate::error::Broken;
 use crate::lines::Lines;
 use crate::model::{Document, Measurement, QUERIES, ROWS, Value, Work, number};
 
-const FIRST: &str = "ips";
+/// The first column.
+pub const FIRST: &str = "ips";
 /// Steps of 2021, in order; later files have ten lines.
 const STEPS_OF_2021: [&str; 15] = [
     "l.i0", "l.x", "l.i1", "q100.1", "q100.2", "q200.1", "q200.2", "q400.1", "q400.2", "q600.1", "q600.2",
