@@ -221,6 +221,8 @@ const OF_BASE: [&str; 18] = [
     "off",
     "pre",
 ];
+/// Of these, words that settings have, too.
+const OF_SETTINGS: [&str; 3] = ["without", "off", "pre"];
 /// Names base beside iterations of a patch, but beside such words what is compared with them.
 const HEAD: &str = "head";
 /// Words that name what is compared with them.
@@ -231,7 +233,16 @@ const PATCHED: [&str; 2] = ["patch", "patched"];
 /// How plainly a word tells that a name is base's, the plainest first.
 pub fn rank_of_word(word: &str) -> Option<usize> {
     let of_base = OF_BASE.iter().position(|own| word.eq_ignore_ascii_case(own));
-    of_base.or_else(|| word.eq_ignore_ascii_case(HEAD).then_some(OF_BASE.len()))
+    of_base.or_else(|| is_head(word).then_some(OF_BASE.len()))
+}
+
+/// Whether a rank is that of a word which settings have, too: `off`.
+pub fn is_of_setting(rank: usize) -> bool {
+    OF_BASE.get(rank % OF_BASE.len()).is_some_and(|word| OF_SETTINGS.contains(word))
+}
+
+pub fn is_head(name: &str) -> bool {
+    name.eq_ignore_ascii_case(HEAD)
 }
 
 /// Whether a name is that of a patch, or of what was built with it: `patched`, `0001-avoid-lock`.

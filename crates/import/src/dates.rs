@@ -87,11 +87,11 @@ pub fn parts(text: &str) -> Vec<(&str, bool)> {
         }
         Some(end)
     };
-    // `10:16:00` or `10:16`.
+    // `10:16:00`, `10:16` or `10h16`.
     let time = |at: usize| {
         let below =
             |at: usize, limit: u32| digits(at, 2).is_some_and(|two| two.parse().unwrap_or(limit) < limit);
-        let follows = |at: usize| bytes.get(at) == Some(&b':') && below(at + 1, 60);
+        let follows = |at: usize| bytes.get(at).is_some_and(|sign| b":h".contains(sign)) && below(at + 1, 60);
         (below(at, 24) && follows(at + 2)).then(|| if follows(at + 5) { at + 8 } else { at + 5 })
     };
     let date = |at: usize| date(at).or_else(|| time(at));

@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::arms::{names_patched, rank_of_word, version_in_name};
+use crate::arms::{is_head, is_of_setting, names_patched, rank_of_word};
 use crate::formats::Format;
 use crate::gather::arm_of_directory;
 use crate::layout::{Layout, is_called_after_test};
 use crate::loaded::Loaded;
 use crate::mix::Mix;
 use crate::names::TestName;
-use crate::path_classes::{dbms_of_word, is_repeat_label, stems};
-use crate::words::{names, words};
+use crate::path_classes::{is_repeat_label, stems};
+use crate::releases::{dbms_of_word, version_at, version_of};
+use crate::words::{names, placed, trimmed, words};
 
 /// Formats whose files are named by who measures; of the first two their names tell the tests, too.
 const NAMED: [Format; 6] = [
@@ -177,52 +178,10 @@ fn names_arm(name: &str) -> bool {
     crate::arms::names_arm(name) || version_at(name).is_some_and(|(from, to)| to - from == name.len())
 }
 
-/// A word with its place.
-fn placed(text: &str) -> Vec<(usize, &str)> {
-    let start = text.as_ptr() as usize;
-    words(text).into_iter().map(|word| (word.as_ptr() as usize - start, word)).collect()
-}
-
-fn trimmed(text: &str) -> &str {
-    text.trim_matches(|c: char| !c.is_alphanumeric())
-}
-
 /// What is before and after a part of a name.
 fn around(stem: &str, (from, to): (usize, usize)) -> String {
     let parts = [trimmed(&stem[..from]), trimmed(&stem[to..])];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
-}
-
-/// Where a name tells a version: `pg17`, `mysql-8.0.36`, `8.4.6`, or a DBMS alone.
-fn version_at(stem: &str) -> Option<(usize, usize)> {
-    let all = placed(stem);
-    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && word.len() < 9;
-    let is_version = |word: &str| {
-        let parts: Option<Vec<u32>> = word.split('.').map(|part| part.parse().ok()).collect();
-        parts.is_some_and(|parts| parts.len() > 2 || parts.len() == 2 && (5..=30).contains(&parts[0]))
-    };
-    let of_word = |at: usize| {
-        let (from, word) = all[at];
-        let to = from + word.len();
-        let next = all.get(at + 1).filter(|(_, next)| is_number(next));
-        if let Some(known) = dbms_of_word(word) {
-            let of_next = next.map(|(at, next)| at + next.len());
-            let is_version = |to: &usize| version_in_name(&stem[from..*to], known).is_some();
-            let is_whole = !["rel", "my", "pg", "maria"].contains(&&*word.to_ascii_lowercase());
-            return of_next.filter(is_version).or(is_whole.then_some(to)).map(|to| (from, to));
-        }
-        let is_of_dbms = || {
-            let name = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-            dbms_of_word(name).is_some_and(|dbms| version_in_name(word, dbms).is_some())
-        };
-        (is_version(word) || is_of_dbms()).then_some((from, to))
-    };
-    (0..all.len()).find_map(of_word)
-}
-
-/// The version that a name tells.
-pub fn version_of(stem: &str) -> Option<&str> {
-    version_at(stem).map(|(from, to)| &stem[from..to])
 }
 
 /// Arms and tests in names of files that no directory tells.
@@ -235,7 +194,8 @@ fn flat(files: &[File], tell_tests: bool) -> Option<Found> {
     }
     let all: Vec<&str> = clients.keys().copied().collect();
     let by_tests = || if tell_tests { None } else { by_tests(&clients) };
-    let parts = by_base(&all, tell_tests).or_else(|| by_version(&all)).or_else(by_tests)?;
+    let by_base = |of_settings: bool| by_base(&all, of_settings);
+    let parts = by_base(false).or_else(|| by_version(&all)).or_else(|| by_base(true)).or_else(by_tests)?;
     let parts: BTreeMap<&str, (String, String)> = all.into_iter().zip(parts).collect();
     let mut of_rest: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (arm, rest) in parts.values() {
@@ -247,8 +207,12 @@ fn flat(files: &[File], tell_tests: bool) -> Option<Found> {
     if !is_compared || is_known {
         return None;
     }
-    let told = |(arm, rest): (String, String)| Told { arm: Some(arm), rest };
-    Some(parts.into_iter().map(|(stem, part)| ((None, stem.to_owned()), told(part))).collect())
+    let common = if tell_tests { common_words(of_rest.keys().copied()) } else { BTreeSet::new() };
+    let told = |(arm, rest): &(String, String)| {
+        let rest = if common.is_empty() { rest.clone() } else { without(rest, |word| common.contains(word)) };
+        Told { arm: Some(arm.clone()), rest }
+    };
+    Some(parts.iter().map(|(stem, part)| ((None, (*stem).to_owned()), told(part))).collect())
 }
 
 /// Whether the results of each test are of one kind, as far as they tell.
@@ -263,12 +227,20 @@ fn are_of_one_kind<'a>(files: &'a [File], rest: impl Fn(&'a File) -> &'a str) ->
     })
 }
 
-/// Names with a word for base, and others that have another word in its place.
-fn by_base(stems: &[&str], tell_tests: bool) -> Option<Vec<(String, String)>> {
-    let ranks = stems.iter().flat_map(|stem| words(stem)).filter_map(rank_of_word);
-    let word = ranks.min()?;
+/// Names with a word for base, and others that have another word in its place. `of_settings`: the word may be one that
+/// settings have, too.
+fn by_base(stems: &[&str], of_settings: bool) -> Option<Vec<(String, String)>> {
+    let is_patched = |stem: &&str| words(stem).into_iter().any(names_patched);
+    let has_patched = stems.iter().any(is_patched);
+    let rank = |word: &str| {
+        if has_patched && is_head(word) { Some(0) } else { rank_of_word(word) }
+    };
+    let plainest = stems.iter().flat_map(|stem| words(stem)).filter_map(rank).min()?;
+    if is_of_setting(plainest) != of_settings {
+        return None;
+    }
     let base = |stem: &str| {
-        let found = placed(stem).into_iter().find(|(_, own)| rank_of_word(own) == Some(word));
+        let found = placed(stem).into_iter().find(|(_, own)| rank(own) == Some(plainest));
         found.map(|(at, own)| (at, at + own.len()))
     };
     let templates: BTreeSet<(&str, &str)> =
@@ -300,10 +272,13 @@ fn by_base(stems: &[&str], tell_tests: bool) -> Option<Vec<(String, String)>> {
         .zip(at)
         .map(|(stem, at)| Some((trimmed(&stem[at?.0..at?.1]).to_owned(), around(stem, at?))))
         .collect();
-    // `master-3f4a2b1` and `fix-v2`
-    let is_test = |stem: &&str| words(stem).into_iter().any(is_of_test);
-    let whole = || stems.iter().map(|stem| ((*stem).to_owned(), String::new())).collect();
-    parts.or_else(|| (stems.len() == 2 && !tell_tests && !stems.iter().any(is_test)).then(whole))
+    let parts: Vec<(String, String)> = parts?;
+    // `v1-off`, `v2-off`
+    let is_arm = |(_, rest): &(String, String)| names_patched(rest) || names_arm(rest);
+    match of_settings && parts.iter().all(is_arm) {
+        true => Some(parts.into_iter().map(|(arm, rest)| (rest, arm)).collect()),
+        false => Some(parts),
+    }
 }
 
 fn is_of_test(word: &str) -> bool {
@@ -344,7 +319,7 @@ fn by_tests(stems: &BTreeMap<&str, BTreeSet<u32>>) -> Option<Vec<(String, String
         let (of_clients, own): (Vec<&str>, Vec<&str>) = words(&others).into_iter().partition(is_clients);
         let test = [&[&stem[at.0..at.1]], &of_clients[..]].concat().join("-");
         let own = if of_clients.is_empty() { others.clone() } else { own.join("-") };
-        (!own.is_empty()).then_some((own, test))
+        own.contains(char::is_alphabetic).then_some((own, test))
     };
     let parts: Vec<(String, String)> = stems.iter().map(part).collect::<Option<_>>()?;
     let arms: BTreeSet<String> = parts.iter().map(|(arm, _)| arm.clone()).collect();
@@ -367,7 +342,10 @@ fn of_arms(files: &[File], tell_tests: bool, is_given: bool, notes: &mut Vec<Str
             let word = word.to_ascii_lowercase();
             is_given && tell_tests && HOSTS.iter().any(|host| word.starts_with(host))
         };
-        Some(without(&one.stem, |word| own.contains(word) || is_host(word)))
+        // `mysql` of `mysql-8.0.36`
+        let has_version = own.iter().any(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        let is_dbms = |word: &str| has_version && dbms_of_word(word).is_some();
+        Some(without(&one.stem, |word| own.contains(word) || is_host(word) || is_dbms(word)))
     };
     let mut rests: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
     for one in files.iter().filter(|one| one.result.is_some()) {
@@ -383,6 +361,7 @@ fn of_arms(files: &[File], tell_tests: bool, is_given: bool, notes: &mut Vec<Str
         known.filter_map(told).collect()
     };
     if tell_tests {
+        notes.extend(note(&own).filter(|_| is_given));
         let are_several = |arms: &&BTreeMap<&str, usize>| !is_given || arms.values().all(|files| *files > 1);
         return (rests.values().filter(are_several).count() > 1).then(|| {
             let mut found = found();
@@ -409,18 +388,25 @@ fn of_arms(files: &[File], tell_tests: bool, is_given: bool, notes: &mut Vec<Str
     if !are_of_one_kind(files, |one| known.get(&one.at).copied().unwrap_or_default()) {
         return None;
     }
-    let is_telling =
-        |word: &&str| rank_of_word(word).is_some() || names_patched(word) || version_of(word).is_some();
-    if own.values().all(|own| !own.is_empty()) && !own.values().flatten().any(is_telling) {
-        let words = |(arm, own): (&&str, &BTreeSet<&str>)| {
-            format!("{} of {arm}", own.iter().copied().collect::<Vec<_>>().join("-"))
-        };
-        notes.push(format!(
-            "{} in names of files were taken for names of arms; if they are tests, no file is of the same test on two arms",
-            own.iter().map(words).collect::<Vec<_>>().join(", ")
-        ));
-    }
+    notes.extend(note(&own));
     Some(found)
+}
+
+/// What is said of words that were taken for names of arms, if they do not look so.
+fn note(own: &BTreeMap<&str, BTreeSet<&str>>) -> Option<String> {
+    let is_telling = |word: &&str| {
+        rank_of_word(word).is_some() || names_patched(word) || names_arm(word) || version_of(word).is_some()
+    };
+    if own.values().any(BTreeSet::is_empty) || own.values().flatten().any(is_telling) {
+        return None;
+    }
+    let words = |(arm, own): (&&str, &BTreeSet<&str>)| {
+        format!("{} of {arm}", own.iter().copied().collect::<Vec<_>>().join("-"))
+    };
+    Some(format!(
+        "{} in names of files were taken for names of the arms; if they are tests or settings, the arms have none in common",
+        own.iter().map(words).collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// Words that all names of an arm have, and no other arm has.
@@ -476,23 +462,6 @@ fn without(stem: &str, is_left_out: impl Fn(&str) -> bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_tell_versions() {
-        for (stem, version) in [
-            ("mysql80", Some("mysql80")),
-            ("oltp_read_only_pg17", Some("pg17")),
-            ("mysql-8.0.36-ro", Some("mysql-8.0.36")),
-            ("8.4.6_ro", Some("8.4.6")),
-            ("mariadb", Some("mariadb")),
-            ("pg_17", Some("pg_17")),
-            ("ro-1.1", None),
-            ("page-4", None),
-            ("pg1", None),
-        ] {
-            assert_eq!(version_of(stem), version, "{stem}");
-        }
-    }
 
     #[test]
     fn what_stands_in_the_place_of_base_is_an_arm() {

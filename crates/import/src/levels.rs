@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::arms::rank_of_base;
-use crate::in_names::version_of;
+use crate::arms::{is_head, is_of_setting, names_patched, rank_of_base};
 use crate::path_classes::{classes, is_repeat_label};
+use crate::releases::version_of;
 
 /// A result's file.
 pub struct Placed<'a> {
@@ -63,6 +63,10 @@ impl Levels {
 /// The level whose names tell base most plainly, if no other does so as well.
 fn by(files: &[Placed], levels: &[(usize, BTreeSet<&str>)]) -> Option<By> {
     let rank = |names: &BTreeSet<&str>| {
+        // HEAD of patched builds.
+        if names.len() > 1 && names.iter().all(|name| is_head(name) || names_patched(name)) {
+            return names.iter().any(|name| is_head(name)).then_some(0);
+        }
         let ranks: BTreeSet<Option<usize>> = names.iter().map(|name| rank_of_base(name)).collect();
         // If all names have the same word, it tells nothing.
         ranks.iter().copied().flatten().next().filter(|_| ranks.len() > 1)
@@ -73,9 +77,19 @@ fn by(files: &[Placed], levels: &[(usize, BTreeSet<&str>)]) -> Option<By> {
     all.sort_by_key(|(rank, _)| *rank);
     match all[..] {
         [(one, _), (other, _), ..] if one == other => None,
+        // `pg17/hp-off-1`, `pg18/hp-off-1`
+        [(rank, By::Stem), ..]
+            if is_of_setting(rank) && levels.iter().any(|(_, names)| are_named_versions(names)) =>
+        {
+            None
+        }
         [(_, by), ..] => Some(by),
         [] => are_of_versions(files, levels).then_some(By::Stem),
     }
+}
+
+fn are_named_versions(names: &BTreeSet<&str>) -> bool {
+    names.iter().all(|name| version_of(name).is_some())
 }
 
 /// Whether names of files tell versions, and those of directories none.

@@ -36,6 +36,7 @@ mod paths;
 mod placed;
 mod printed_rate;
 mod printf;
+mod releases;
 mod same;
 mod scripts;
 mod series;

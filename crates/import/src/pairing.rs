@@ -131,8 +131,8 @@ impl Unpaired {
         if !self.tests.is_empty() {
             let text = format!(
                 "no verdicts on {own}, since its repeats cannot be paired with those of {base}: their names have no numbers in \
-                 common, and they are not equally many: {}; name files after their repeats, such as t-1.txt, or give \
-                 each repeat of all arms as --repeat PATH",
+                 common, and they are not equally many: {}; name files after their repeats, such as t-1.txt, those of \
+                 other settings after these, too, such as t-lz4-1.txt, or give each repeat of all arms as --repeat PATH",
                 clipped(&self.tests.join(", "), NAMES_CHARS_MAX)
             );
             findings.push((Some(arm), text));

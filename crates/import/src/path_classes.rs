@@ -6,12 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use rqps_model::Dbms;
-
 use crate::arms::version_in_name;
 use crate::dates::{parts, without_dates};
 use crate::paths::stem;
-use crate::words::trimmed;
+use crate::releases::dbms_of_word;
+use crate::words::{is_separator, trimmed};
 
 /// Words that say that the number after them is that of a repeat.
 const REPEATS: [&str; 11] =
@@ -24,17 +23,6 @@ const LONG: usize = 5;
 pub const PROCESS: usize = 3;
 /// Fewer files are hardly counted.
 const COUNTED_MIN: usize = 3;
-/// What programs call a DBMS: the number at the end of such a word is that of a version.
-const OF_VERSIONS: [(&str, Dbms); 8] = [
-    ("pg", Dbms::Postgres),
-    ("postgres", Dbms::Postgres),
-    ("postgresql", Dbms::Postgres),
-    ("rel", Dbms::Postgres),
-    ("my", Dbms::Mysql),
-    ("mysql", Dbms::Mysql),
-    ("maria", Dbms::Mariadb),
-    ("mariadb", Dbms::Mariadb),
-];
 /// Options of pgbench before their values: clients, threads, scale, seconds.
 const OPTIONS: [&str; 8] = ["c", "j", "s", "t", "C", "J", "S", "T"];
 
@@ -69,7 +57,8 @@ enum Place {
 /// may be missing on one.
 pub fn classes(paths: &[&Path], all: &[&Path]) -> Vec<String> {
     // Without what only stands around the numbers of repeats.
-    let parts = |class: &String| -> Vec<String> { class.split('/').map(trimmed).collect() };
+    let parts =
+        |class: &String| -> Vec<String> { class.split('/').map(|part| trimmed(part).to_owned()).collect() };
     numberless(paths, all)
         .iter()
         .map(|class| parts(class).into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
@@ -78,7 +67,13 @@ pub fn classes(paths: &[&Path], all: &[&Path]) -> Vec<String> {
 
 /// The names of files in classes of paths, in their order; that of `a/1.txt` is empty.
 pub fn stems(paths: &[&Path], all: &[&Path]) -> Vec<String> {
-    let name = |class: &String| trimmed(class.rsplit('/').next().unwrap_or(class));
+    let name = |class: &String| {
+        let mut name = trimmed(class.rsplit('/').next().unwrap_or(class)).to_owned();
+        // One sign around what was taken out.
+        let mut was_sign = false;
+        name.retain(|c| !(std::mem::replace(&mut was_sign, is_separator(c)) && was_sign));
+        name
+    };
     numberless(paths, all).iter().map(name).collect()
 }
 
@@ -357,12 +352,6 @@ fn ends_version(pieces: &[Piece]) -> bool {
     }
 }
 
-/// The DBMS that is called so.
-pub fn dbms_of_word(word: &str) -> Option<Dbms> {
-    let is = |(name, _): &&(&str, Dbms)| word.eq_ignore_ascii_case(name);
-    OF_VERSIONS.iter().find(is).map(|(_, dbms)| *dbms)
-}
-
 /// `tps_1` and `_c8_j2` of `tps_1_c8_j2`: the number of a repeat may stand before options.
 fn without_options(stem: &str) -> (&str, &str) {
     let mut end = stem.len();
@@ -391,10 +380,6 @@ fn without_total(name: &str) -> String {
     }
 }
 
-pub fn is_separator(c: char) -> bool {
-    !c.is_alphanumeric()
-}
-
 fn is_blank(text: &str) -> bool {
     text.chars().all(is_separator)
 }
@@ -410,7 +395,8 @@ fn add(text: &str, place: Place, pieces: &mut Vec<Piece>) {
         let (own, after) = rest.split_at(end);
         rest = after;
         if is_digit {
-            let of_repeat = is_of_repeats(&word);
+            // Of `run1.16t` only the first.
+            let of_repeat = is_of_repeats(&std::mem::take(&mut word));
             let is_free = own.len() >= LONG || of_repeat;
             pieces.push(Piece::Number { digits: own.to_owned(), is_free, is_told: of_repeat, place });
         } else if is_separator(first) {
@@ -534,6 +520,7 @@ mod tests {
             (&["a/14_c8.txt", "a/15_c8.txt"], &["14", "15"]),
             (&["a/pg1_c8.txt", "a/pg2_c8.txt"], &["pg1", "pg2"]),
             (&["a/mysql80.txt", "a/mysql84.txt"], &["mysql80", "mysql84"]),
+            (&["a/run1.8t.txt", "a/run2.8t.txt", "a/run1.16t.txt"], &["8t", "8t", "16t"]),
             (&["a/8.0.36.txt", "a/8.4.6.txt"], &["8.0.36", "8.4.6"]),
             (&["a/10-16-1.txt", "a/10-32-1.txt", "a/10-16-11.txt"], &["16", "32", "16"]),
             // In the order in which they were measured.

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::path_classes::is_separator;
-
 /// What tells each class from the others, in directories and words of the file's name: `hetz` of `fio/o.ext4.hetz`.
 /// Unlike for unlike classes.
 pub fn names(classes: &BTreeSet<String>) -> BTreeMap<String, String> {
@@ -30,11 +28,11 @@ pub fn names(classes: &BTreeSet<String>) -> BTreeMap<String, String> {
     }
     let last = |class: &String| class.rsplit('/').find(|part| !part.is_empty()).unwrap_or(class).to_owned();
     let of_files: BTreeMap<String, String> =
-        classes.iter().map(|class| (class.clone(), trimmed(&last(class)))).collect();
+        classes.iter().map(|class| (class.clone(), trimmed(&last(class)).to_owned())).collect();
     let distinct: BTreeSet<&String> = of_files.values().collect();
     match distinct.len() == of_files.len() {
         true => of_files,
-        false => classes.iter().map(|class| (class.clone(), trimmed(class))).collect(),
+        false => classes.iter().map(|class| (class.clone(), trimmed(class).to_owned())).collect(),
     }
 }
 
@@ -48,9 +46,19 @@ fn joined(class: &str, own: &[&str]) -> Option<String> {
     Some(name[place(first)..place(last) + last.len()].to_owned())
 }
 
+pub fn is_separator(c: char) -> bool {
+    !c.is_alphanumeric()
+}
+
 /// Without signs around it.
-pub fn trimmed(text: &str) -> String {
-    text.trim_matches(is_separator).to_owned()
+pub fn trimmed(text: &str) -> &str {
+    text.trim_matches(is_separator)
+}
+
+/// Words with their places.
+pub fn placed(text: &str) -> Vec<(usize, &str)> {
+    let start = text.as_ptr() as usize;
+    words(text).into_iter().map(|word| (word.as_ptr() as usize - start, word)).collect()
 }
 
 /// Words of a class; a point between two digits is a part of a number.

@@ -33,13 +33,14 @@ fn ycsb(operations: u64) -> String {
 fn pgbench(transactions: u64, _: u64) -> String {
     format!(
         "pgbench (16.3, server 16.3)\ntransaction type: <builtin: select only>\nscaling factor: 10\nquery mode: simple\n\
-         number of clients: 2\nnumber of threads: 1\nduration: 10 s\nnumber of transactions actually processed: {transactions}\n\
+         number of clients: 2\nnumber of threads: 1\nduration: 10 s\n\
+         number of transactions actually processed: {transactions}\n\
          latency average = 2.000 ms\ntps = {:.6} (without initial connection time)\n",
         transactions as f64 / 10.0
     )
 }
 
-/// Writes files of these names for each of the words of an arm and of a test, and three repeats; the second test writes.
+/// Writes files of these names for each word of an arm and of a test, and three repeats; the second test writes.
 fn folder(name: &str, arms: &[&str], tests: &[&str], text: fn(u64, u64) -> String) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (at, arm) in (0..).zip(arms) {
@@ -94,15 +95,16 @@ fn names_of_files_tell_arms_and_tests() {
         ("ARM-HH:16:00.log", ["base", "head"], &[""], &["sysbench"]),
         ("ARM/run_HH1600.log", ["base", "head"], &[""], &["sysbench"]),
         ("ARM/run-HH:16:00.log", ["base", "head"], &[""], &["sysbench"]),
+        ("ARM-hp-TEST-#.log", ["pg17", "pg18"], &["off", "on"], &["hp-off", "hp-on"]),
     ] {
         let dir = folder(name, &arms, tests, sysbench);
         let found = of_path(dir.path());
         assert_eq!(told(&found), (arms[0], vec![arms[1]], expected.to_vec(), 3), "{name} {arms:?}");
         assert!(found.doubts.is_empty() || found.unpaired.is_empty(), "{name}: {:?}", found.doubts);
         // Named, as the message about one arm recommends.
-        if name.starts_with("ARM-") {
+        if name.starts_with("ARM-") || name.starts_with("ARM_") {
             let given = ["base", "head"].iter().zip(arms);
-            let given = given.map(|(name, arm)| format!("{name}={}/{arm}*", dir.path().display()));
+            let given = given.map(|(name, arm)| format!("{name}={}/{arm}[-_]*", dir.path().display()));
             let found = import(&given.collect::<Vec<_>>()).unwrap();
             assert_eq!(told(&found), ("base", vec!["head"], expected.to_vec(), 3), "{name} {arms:?}");
         }
@@ -110,7 +112,7 @@ fn names_of_files_tell_arms_and_tests() {
     let dir = folder("ARM-#.txt", &["base", "head"], &[""], |operations, _| ycsb(operations));
     assert_eq!(told(&of_path(dir.path())), ("base", vec!["head"], vec!["ycsb"], 3));
     // Of other tests they are no arms.
-    let dir = folder("TEST-#.log", &[""], &["base-lookup", "other"], sysbench);
+    let dir = folder("TEST-#.log", &[""], &["base-lookup", "other"], |operations, _| sysbench(operations, 0));
     assert_eq!(of_path(dir.path()).arms.len(), 1);
 }
 
@@ -132,6 +134,11 @@ fn names_of_files_tell_settings() {
             assert_eq!((others.len(), tests, repeats), (1, settings.to_vec(), 3), "{name}");
             assert!(found.taken[0].contains("lz4, pglz were taken for settings"), "{:?}", found.taken);
         }
+        // A word of settings is none of arms beside such.
+        let dir_of_head = folder("ARM/TEST-#.log", &["HEAD", "patched"], &["off", "on"], pgbench);
+        assert_eq!(told(&of_path(dir_of_head.path())).2, ["select-only.off", "select-only.on"]);
+        let of_versions = folder("ARM-TEST-#.log", &["v1", "v2"], &["off", "on"], pgbench);
+        assert_eq!(told(&of_path(of_versions.path())).2, ["select-only.off", "select-only.on"]);
         // A setting that base has not is none of base's repeats.
         for file in files(&[&named[0]]).unwrap() {
             if file.path.to_string_lossy().contains("pglz") {
