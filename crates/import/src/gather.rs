@@ -141,9 +141,9 @@ impl Gathered {
                 true => layouts[one.source].setting.as_ref(),
                 false => layouts[one.source].settings.get(level),
             };
-            let mut of_case: HashMap<Case, BTreeSet<&String>> = HashMap::new();
+            let mut of_case: HashMap<Case, BTreeSet<Option<&String>>> = HashMap::new();
             for (case, one) in Case::of_all(&self.found).into_iter().zip(&self.found) {
-                of_case.entry(case).or_default().extend(name(one));
+                of_case.entry(case).or_default().insert(name(one));
             }
             if of_case.values().all(|names| names.len() < 2) {
                 continue;

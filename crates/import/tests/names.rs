@@ -139,6 +139,8 @@ fn names_of_files_tell_settings() {
         assert_eq!(told(&of_path(dir_of_head.path())).2, ["select-only.off", "select-only.on"]);
         let of_versions = folder("ARM-TEST-#.log", &["v1", "v2"], &["off", "on"], pgbench);
         assert_eq!(told(&of_path(of_versions.path())).2, ["select-only.off", "select-only.on"]);
+        let warmed_up = folder("ARM/TEST#.log", &["HEAD", "patched"], &["", "warmup"], pgbench);
+        assert_eq!(told(&of_path(warmed_up.path())).2, ["select-only", "select-only.warmup"]);
         // A setting that base has not is none of base's repeats.
         for file in files(&[&named[0]]).unwrap() {
             if file.path.to_string_lossy().contains("pglz") {
