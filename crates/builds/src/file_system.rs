@@ -28,6 +28,15 @@ struct Upper {
     is_volatile: bool,
 }
 
+/// Whether files at `path`, or below its nearest directory that exists, are kept in memory only.
+pub fn is_in_memory(path: &Path) -> bool {
+    let Some(existing) = path.ancestors().find(|place| place.exists()) else { return false };
+    let Ok(kind) = statfs(existing) else { return false };
+    let upper = if kind.f_type == OVERLAY { upper_of(existing) } else { None };
+    let of_upper = upper.and_then(|upper| statfs(&upper.directory).ok());
+    [Some(kind), of_upper].iter().flatten().any(|kind| IN_MEMORY.contains(&kind.f_type))
+}
+
 /// `None` if the path is not in an overlay that can be written to, or the kernel does not tell.
 fn upper_of(path: &Path) -> Option<Upper> {
     let device = stat(path).ok()?.st_dev;
@@ -73,9 +82,7 @@ impl Product for FileSystem {
                  directory",
             ));
         }
-        let of_upper = upper.and_then(|upper| statfs(&upper.directory).ok());
-        let kinds = [Some(kind), of_upper];
-        if kinds.iter().flatten().any(|kind| IN_MEMORY.contains(&kind.f_type)) {
+        if is_in_memory(path) {
             return Err(refused(
                 "its files are in memory, so a sync does nothing: name a directory on a device",
             ));

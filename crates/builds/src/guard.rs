@@ -11,14 +11,15 @@
 //! processes.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
@@ -146,6 +147,38 @@ impl Guarded {
         let child = self.spawn()?;
         child.wait_with_output().map_err(Error::file("read the output of", program))
     }
+
+    /// As [`Guarded::output`], of a program that may hang: it is killed after `limit`, and there is no output.
+    pub fn output_within(mut self, limit: Duration) -> Result<Option<Output>> {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let failed = Error::file("wait for", self.program.clone());
+        let (start, mut child) = (Instant::now(), self.spawn()?);
+        let (stdout, stderr) = (read_all(child.stdout.take()), read_all(child.stderr.take()));
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if start.elapsed() < limit => thread::sleep(Duration::from_millis(2)),
+                Ok(None) => {
+                    // Fails only if it has just exited.
+                    let _killed = child.kill();
+                    return child.wait().map(|_| None).map_err(failed);
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        };
+        let [stdout, stderr] = [stdout, stderr].map(|pipe| pipe.join().unwrap_or_default());
+        Ok(Some(Output { status, stdout, stderr }))
+    }
+}
+
+/// Reads a pipe to its end, in a thread: a program waits if one is full.
+fn read_all(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is what there is.
+        let _read = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        bytes
+    })
 }
 
 /// The command up to the program's name.
@@ -219,4 +252,28 @@ fn keeper_spawn(command: Command, cpus: Option<CpuSet>) -> Spawned {
 fn spawn_placed(command: &mut Command, cpus: Option<&CpuSet>) -> Spawned {
     let _pinned = cpus.map(pin_this_thread).transpose()?;
     Ok(command.spawn())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::user::server_user;
+
+    #[test]
+    fn a_program_that_hangs_is_killed() {
+        let within = |script: &str, limit: Duration| {
+            let mut shell =
+                Guarded::new(Path::new("/bin/sh"), &server_user().unwrap(), Signal::KILL).unwrap();
+            shell.command().args(["-c", script]);
+            shell.output_within(limit).unwrap()
+        };
+        let start = Instant::now();
+        assert!(within("exec sleep 60", Duration::from_millis(300)).is_none());
+        let ended = within("echo out; echo err >&2; exit 3", Duration::from_secs(30)).unwrap();
+        assert_eq!(
+            (ended.status.code(), &*ended.stdout, &*ended.stderr),
+            (Some(3), &b"out\n"[..], &b"err\n"[..])
+        );
+        assert!(start.elapsed() < Duration::from_secs(30));
+    }
 }

@@ -36,6 +36,7 @@ pub use cpus::{CpuSet, Pinned, pin_this_thread};
 pub use digest::sha256_hex;
 pub use dirs::Dirs;
 pub use error::{Error, Result};
+pub use file_system::is_in_memory;
 pub use guard::run_shim_if_asked;
 pub use obtain::{
     check_known, compile, foresee, install, install_from, list_builds, published, releases, resolve,

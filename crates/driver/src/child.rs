@@ -65,6 +65,12 @@ impl Process {
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }
+
+    /// Waits for it to exit after its output ended too early: how it ended, for an error message.
+    pub fn ended_early(&mut self) -> String {
+        let how = self.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        format!("it ended early ({how})")
+    }
 }
 
 impl Drop for Process {

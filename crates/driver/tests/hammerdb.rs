@@ -6,6 +6,8 @@ use rqps_driver::hammerdb::{Build, Error, Installed, System, Target, TimedRun, b
 use rqps_driver::{Observer, StepError};
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_wire::postgres::Connection;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
@@ -54,6 +56,14 @@ fn failures_are_seen_and_a_build_can_be_stopped() {
     let error = run(&hammerdb, &target, &timed, &mut Patient).unwrap_err();
     let StepError::HammerDb(error) = error else { panic!("{error}") };
     assert!(error.words().is_some_and(|words| words.contains("\"warehouse\" does not exist")), "{error}");
+
+    // Killed.
+    let home = tempfile::tempdir().unwrap();
+    let program = home.path().join("hammerdbcli");
+    fs::write(&program, "#!/bin/sh\nkill -KILL $$\n").unwrap();
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let killed = run(&Installed { home: home.path().into() }, &target, &timed, &mut Patient).unwrap_err();
+    assert!(killed.to_string().contains("it ended early (signal: 9 (SIGKILL))"), "{killed}");
 
     // Stopped as soon as rows are loaded.
     let one = Build { warehouses: 1, users: 1, partitions: false };

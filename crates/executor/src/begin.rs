@@ -104,6 +104,11 @@ pub fn begin(
     let files: Vec<_> = [("plan.toml".to_owned(), &*toml)].into_iter().chain(configs).collect();
     inputs::keep(&folder, &files)?;
     writer.begin_run(&toml, &meta, &steps(&plan), &arms, &host).map_err(before_begin)?;
+    for (arm, one) in plan.arms.iter().zip(&ingredients) {
+        if let Some(doubt) = one.system.doubt(&one.config, &dirs.work) {
+            writer.add_note(Some(&arm.name), &doubt)?;
+        }
+    }
     let place = Place::of(dirs, writer.folder());
     Ok(Execution::new(Setup { plan, driver, ingredients, place, host: kit.host, reserved }, writer))
 }

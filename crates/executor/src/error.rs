@@ -313,6 +313,11 @@ impl Error {
         }
     }
 
+    /// Whether a resume would fail alike: a build refuses the config, of which a run keeps its copy.
+    pub fn needs_new_run(&self) -> bool {
+        matches!(self, Self::NotStarted { source, .. } if source.is_refused_config())
+    }
+
     /// Whether a retry may succeed: after a killed server, but not after a rejected statement.
     pub(crate) fn is_transient(&self) -> bool {
         matches!(self, Self::ServerDied { .. } | Self::ServerPaused { .. } | Self::NotStarted { .. })

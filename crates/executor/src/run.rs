@@ -128,6 +128,16 @@ impl Execution {
 
     /// Restores the state that earlier processes left.
     pub(crate) fn restore(&mut self, run: &Run) -> Result<()> {
+        // The run's state forgets it.
+        let is_noted = |why: &str| {
+            let given_up = run.notes.iter().filter_map(|note| note.text.split_once("; given up"));
+            given_up.map(|(noted, _)| noted).any(|noted| why.ends_with(noted))
+        };
+        if let (Status::Failed, Some(why)) = (run.status.status, &run.status.reason)
+            && !is_noted(why)
+        {
+            self.writer.add_note(None, &format!("failed: {why}"))?;
+        }
         let restarted = self.restart_arms(run)?;
         let run = restarted.as_ref().unwrap_or(run);
         // Profiles of an unfinished run are journaled too, but not part of its schedule.

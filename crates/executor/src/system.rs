@@ -59,6 +59,11 @@ pub trait System: Sync {
     /// The size of a server's cache, if its config gives it.
     fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64>;
 
+    /// Why a run with this config and its data in `work` measures something else than the config asks for.
+    fn doubt(&self, _config: &Config, _work: &Path) -> Option<String> {
+        None
+    }
+
     /// Returns the config for protocol `isolated`: the same without background work that starts by the clock,
     /// which would run in one arm's windows and not in another's.
     fn config_of_blocks(&self, config: &Config) -> Config;

@@ -92,10 +92,10 @@ pub(crate) fn accounts_for_us(cx: &Context<'_>, cause: Cause) -> Option<f64> {
     }
 }
 
-/// Whether the CPU time of the client, whose work is the same on both arms, changed: then the machine behaved
-/// differently.
+/// Whether the CPU time of the client, whose work is the same on both arms if it speaks one protocol, changed: then the
+/// machine behaved differently.
 pub(crate) fn slowed_the_client(cx: &Context<'_>) -> bool {
-    let client = cx.figures.per_op(CLIENT_CPU_US);
+    let client = cx.figures.per_op(CLIENT_CPU_US).filter(|_| cx.of_one_kind());
     client.is_some_and(|client| client.matters() && client.share() >= CLIENT_SHARE_MIN)
 }
 

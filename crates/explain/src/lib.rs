@@ -36,7 +36,7 @@ use rqps_stats::{Class, Detector, Verdict};
 
 use rqps_model::Group;
 use rqps_store::{Arm, PlannedStep, Role, Run};
-use rqps_verdicts::RunVerdicts;
+use rqps_verdicts::{MissedBy, RunVerdicts};
 
 pub use commits::{promise_of, waiting_commits};
 use context::Context;
@@ -182,8 +182,15 @@ fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation>
 /// Whether there is a change to explain: a verdict, a missed rate of background writes, or a more expensive
 /// queue.
 fn is_changed(cx: &Context<'_>) -> bool {
-    let missed = if cx.judged.is_some() { queue::one_missed } else { queue::missed };
-    missed(cx.run, cx.test, [cx.base, cx.arm]) || cx.changed() || queue::is_more_expensive(cx)
+    let has_missed = match cx.judged {
+        // What happens now and then is the host's doing.
+        Some(judged) => matches!(
+            judged.missed_by(cx.run, cx.test, (cx.arm, cx.base)),
+            Some(MissedBy::Arm | MissedBy::Base)
+        ),
+        None => queue::missed(cx.run, cx.test, [cx.base, cx.arm]),
+    };
+    has_missed || cx.changed() || queue::is_more_expensive(cx)
 }
 
 /// Findings, and remarks on what was not measured.

@@ -40,17 +40,6 @@ pub(crate) fn missed(run: &Run, test: &str, arms: [usize; 2]) -> bool {
     windows.iter().zip([1, 0]).any(|(own, other)| common(own, &windows[other]).any(has_missed))
 }
 
-/// Whether one of two arms missed it in every block that both have, and the other in none: what happens now and then is
-/// the host's doing.
-pub(crate) fn one_missed(run: &Run, test: &str, arms: [usize; 2]) -> bool {
-    let windows = arms.map(|arm| windows_of(run, test, arm));
-    let missed = [0, 1].map(|arm| {
-        let common = || common(&windows[arm], &windows[1 - arm]);
-        (common().any(has_missed), common().all(has_missed))
-    });
-    missed == [(true, true), (false, false)] || missed == [(false, false), (true, true)]
-}
-
 fn has_missed(window: &Recorded<Window>) -> bool {
     window.metric("background_kept") == Some(0.0)
 }

@@ -202,8 +202,12 @@ fn kernel(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     Some(part_finding(cx, found, word, Cause::KernelTime, sentence, evidence))
 }
 
-/// The client does the same work on both arms: if its CPU time moved too, the machine's speed differed.
+/// The client does the same work on both arms, unless it speaks another protocol: if its CPU time moved too, the
+/// machine's speed differed.
 fn client_cpu_moved(cx: &Context<'_>, split: &Decomposition) -> Option<Quantity> {
+    if !cx.of_one_kind() {
+        return None;
+    }
     let (server, client) =
         find_part(&split.parts, &[PartName::Server]).zip(find_part(&split.parts, &[PartName::Client]))?;
     let share = |part: &Part| part.change_us_per_op / part.base_us_per_op;
@@ -309,7 +313,11 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         let name = format!("of which waiting for {resource}");
         evidence.push(Evidence::figure(name, cx.per_op("us"), &quantity_of(cx, part)));
         let change_us = part.change_us_per_op.abs();
-        sentence.push_str(&format!("; {} us of it for {resource}", words::number(change_us)));
+        // One kind may have grown by more than all of them together, where another shrank.
+        sentence.push_str(&match change_us < found.change().abs() {
+            true => format!("; {} us of it for {resource}", words::number(change_us)),
+            false => format!("; all of it for {resource}"),
+        });
         if is_after_syncs(cx, measured_cause, found.rose()) {
             sentence.push_str(AFTER_SYNCS);
         } else if change_us >= MOST * found.change().abs() {

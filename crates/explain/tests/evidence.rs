@@ -134,6 +134,27 @@ fn other_programs_are_named_only_if_the_slower_arm_suffered() {
     assert!(sentence(&found, Cause::OtherLoad).is_none(), "{:?}", found.findings);
 }
 
+#[test]
+fn between_dbmss_what_they_use_themselves_comes_before_the_host() {
+    let slow = Spec {
+        effects: vec![(2, TEST, 0.3, 1.0)],
+        extra: [
+            figure(Observed::SessionCpuUs, 180.0, 650.0),
+            figure(Observed::Metric("client_cpu_us"), 40.0, 110.0),
+            figure(Observed::Metric("rest_us"), 5.0, 400.0),
+            figure(Observed::Metric("host_idle_us"), 400.0, 400.0),
+        ]
+        .concat(),
+        ..Spec::default()
+    };
+    let first = |dbms: &str| {
+        let found = common::explained_after(&slow, TEST, 2, |run| dbms.clone_into(&mut run.arms[2].dbms));
+        (found.findings[0].word, found.findings[0].cause)
+    };
+    assert_eq!(first("postgres"), (Word::TheHost, Cause::OtherLoad));
+    assert_eq!(first("mysql"), (Word::NotExplained, Cause::CpuTime));
+}
+
 const STACKS: &str =
     "backend;main;exec;scan;compare 6000\nbackend;main;plan;cost 4000\ncheckpointer;main;write 9000\n";
 

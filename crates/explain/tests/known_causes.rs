@@ -261,3 +261,32 @@ fn waiting_that_was_measured_is_named_though_all_waiting_together_is_noise() {
     assert!(sentence.contains("; most of it is waiting for a CPU, +"), "{sentence}");
     assert!(sentence.contains("us, which is within noise"), "{sentence}");
 }
+
+#[test]
+fn what_most_blocks_lack_is_no_figure() {
+    let read = "server_read_bytes";
+    let spec = spec((0.9, 1.1), 200.0, vec![figure(Observed::Metric(read), 100.0, 9_000.0)]);
+    let reads_of_blocks = |blocks: u32| {
+        let found = common::explained_after(&spec, TEST, 2, |run| {
+            let windows = run.windows.iter_mut();
+            let others = windows.filter(|window| window.placement.is_some_and(|at| at.block > blocks));
+            others.for_each(|window| {
+                window.metrics.remove(read);
+            });
+        });
+        common::finding(&found, Cause::Reads).is_some()
+    };
+    assert_eq!([5, 3, 2].map(reads_of_blocks), [true, true, false]);
+}
+
+/// The queue for a CPU grew by 55 us, all waiting by 42.
+#[test]
+fn a_part_of_waiting_is_not_more_than_the_whole() {
+    let of_queue = |us: f64| {
+        let queued = figure(Observed::Metric("server_backends_queued_us"), 5.0, us);
+        let found = explained(&spec((0.8, 1.0), 200.0, vec![queued]), 2);
+        common::finding(&found, Cause::CpuQueue).map_or_else(String::new, |one| one.sentence.clone())
+    };
+    assert!(of_queue(60.0).ends_with("; all of it for a CPU"), "{}", of_queue(60.0));
+    assert!(of_queue(40.0).ends_with("; 35 us of it for a CPU"), "{}", of_queue(40.0));
+}

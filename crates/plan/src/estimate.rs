@@ -51,7 +51,20 @@ pub fn estimate(schedule: &Schedule, plan: &Plan) -> Vec<f64> {
             _ => seconds,
         }
     };
-    schedule.actions.iter().map(|action| seconds_of(&action.kind)).collect()
+    let loads = schedule.actions.iter().filter(|action| matches!(action.kind, ActionKind::Load(_)));
+    let longest_s = loads.map(|action| seconds_of(&action.kind)).fold(0.0, f64::max);
+    // Each test may have tables of its own size.
+    let mut share = 1.0;
+    let seconds = schedule.actions.iter().map(|action| {
+        let seconds = seconds_of(&action.kind);
+        match action.kind {
+            ActionKind::Load(_) if longest_s > 0.0 => share = seconds / longest_s,
+            ActionKind::Vacuum => return seconds * share,
+            _ => {}
+        }
+        seconds
+    });
+    seconds.collect()
 }
 
 fn warmup_seconds(warmup: Warmup) -> f64 {

@@ -152,4 +152,14 @@ config = "sized"
     insta::assert_snapshot!(errors(text));
     let empty = text.replace("virtual_users = [1, 0]", "virtual_users = []");
     assert!(errors(&empty).contains("[tproc-c] virtual_users: lists nothing"), "{}", errors(&empty));
+    let of_test = |keys: &str| {
+        errors(&text.replace("[test.w10-vu1]\nduration = \"5m\"", &format!("[test.w10-vu1]\n{keys}")))
+    };
+    let unknown = of_test("other = 1");
+    assert!(unknown.contains("Known keys: rate_mei_percent."), "{unknown}");
+    let clients = of_test("clients = 5");
+    assert!(
+        clients.contains("[test.w10-vu1] clients: unknown key") && clients.contains("as `virtual_users`"),
+        "{clients}"
+    );
 }

@@ -1,10 +1,14 @@
 //! The content of a report, before it is rendered as text, Markdown, CSV, JSON or HTML.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use rqps_model::Digits;
 
 use crate::number;
+
+/// Characters from which a warning is long.
+const LONG_WARNING: usize = 300;
 
 /// A report: blocks in reading order.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +38,12 @@ impl Document {
     /// Removes the warnings of every table.
     pub fn silence(&mut self) {
         self.blocks.iter_mut().for_each(Block::silence);
+    }
+
+    /// Leaves a long warning at the first place that has it: before each table it would hide the others.
+    pub fn tell_long_warnings_once(&mut self) {
+        let mut told = BTreeSet::new();
+        self.blocks.iter_mut().for_each(|block| block.tell_long_warnings_once(&mut told));
     }
 
     /// All tables, in reading order.
@@ -116,6 +126,23 @@ impl Block {
             Block::Table(table) => table.warnings = Some(Vec::new()),
             Block::Fold(_, inner) => inner.iter_mut().for_each(Block::silence),
             Block::Heading(..) | Block::Text(_) | Block::Alarm(_) | Block::Items(_) | Block::Code(_) => {}
+        }
+    }
+
+    fn tell_long_warnings_once(&mut self, told: &mut BTreeSet<String>) {
+        match self {
+            Block::Table(table) => {
+                let warnings = table.warnings.iter_mut();
+                warnings.for_each(|all| {
+                    all.retain(|one| one.chars().count() < LONG_WARNING || told.insert(one.clone()));
+                });
+            }
+            Block::Fold(_, inner) => inner.iter_mut().for_each(|block| block.tell_long_warnings_once(told)),
+            Block::Text(text) => {
+                let warning = text.strip_prefix("WARNING: ").and_then(|text| text.strip_suffix('.'));
+                told.extend(warning.map(str::to_owned));
+            }
+            Block::Heading(..) | Block::Alarm(_) | Block::Items(_) | Block::Code(_) => {}
         }
     }
 

@@ -474,7 +474,8 @@ fn part_cells(part: &Part, depth: usize, total: f64) -> Vec<Cell> {
     let digits = part.digits();
     let share = part.change_us_per_op / total;
     let share = if share.is_finite() {
-        Cell::number(share, format!("{:.0} %", 100.0 * share))
+        // Adding 0 makes 0 of -0.
+        Cell::number(share, format!("{:.0} %", (100.0 * share).round() + 0.0))
     } else {
         Cell::words("")
     };

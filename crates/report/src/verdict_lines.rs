@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rqps_model::{Group, counted};
 use rqps_stats::{Class, Detector, Tag, Verdict};
 use rqps_store::{Recorded, Run, Window};
-use rqps_verdicts::{RunVerdicts, VersionRow, judge_run_relative_to, rules_of, version_rows};
+use rqps_verdicts::{MissedBy, RunVerdicts, VersionRow, judge_run_relative_to, rules_of, version_rows};
 
 use crate::background::Background;
 use crate::comparison::{ComparedArm, Comparison};
@@ -67,15 +67,6 @@ pub(crate) struct Missed {
     pub text: String,
 }
 
-/// Who missed a target rate. One arm did if it missed it in every block that both have, as many as a verdict takes, and
-/// the other met it in all of them: a miss now and then is the host's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MissedBy {
-    Arm,
-    Base,
-    Unclear,
-}
-
 impl<'a> Judged<'a> {
     /// The verdicts of a run by its own rules; None if it has no blocks.
     pub fn from_run(run: &'a Run, base: usize) -> Result<Option<Self>> {
@@ -116,7 +107,7 @@ impl<'a> Judged<'a> {
 
     /// The fewest blocks after which there are verdicts.
     pub fn blocks_min(&self) -> usize {
-        self.verdicts.rules.looks.first().map_or(0, |look| look.blocks)
+        self.verdicts.blocks_min()
     }
 
     /// Remarks on a test of an arm, a sentence each.
@@ -171,12 +162,7 @@ impl<'a> Judged<'a> {
             let rate = missed.map_or_else(|| "met it".to_owned(), |one| one.to_string());
             format!("{} {rate}", self.run.arms[arm].name)
         };
-        let always = |one: MissedRate<'_>| one.blocks == one.of && one.of >= self.blocks_min();
-        let by = match (own, base) {
-            (Some(own), None) if always(own) => MissedBy::Arm,
-            (None, Some(base)) if always(base) => MissedBy::Base,
-            _ => MissedBy::Unclear,
-        };
+        let by = self.verdicts.missed_by(self.run, test, (arm, self.base))?;
         let text = format!(
             "not ranked: the target rate of background writes was missed: {}, {}",
             part(arm, own),

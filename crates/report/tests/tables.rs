@@ -148,6 +148,14 @@ fn tables_of_incomplete_runs_have_a_warning() {
     assert_snapshot!("incomplete_text", shown(&spec, &[Section::Headline, Section::Relative], |_| {}));
     let markdown = in_format(&spec, &[Section::Relative], Format::Markdown);
     assert!(markdown.contains("| **WARNING: small is incomplete, 30 of 36 actions done"), "{markdown}");
+    let results = tempfile::tempdir().unwrap();
+    let mut long = run(results.path(), &spec);
+    long.status.reason = Some("arm b: the load is wrong; ".repeat(20));
+    let sections = [Section::Headline, Section::Relative];
+    let told = |format| {
+        shown_sections(&long, &sections, |options| options.format = format).matches(" is incomplete").count()
+    };
+    assert_eq!([Format::Text, Format::Markdown].map(told), [1, 1], "a long one once");
     let csv = in_format(&spec, &[Section::Relative], Format::Csv);
     assert!(csv.lines().nth(1).unwrap().contains("WARNING: small is incomplete"), "{csv}");
     assert!(

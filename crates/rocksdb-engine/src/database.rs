@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
 use crate::api::{Api, Object};
-use crate::describe::{each_option, option_in};
+use crate::describe::{each_option, option_in, without};
 use crate::error::{Error, Result};
 use crate::protocol::{Level, OpenOptions};
 
@@ -62,20 +62,31 @@ impl Options {
         Ok(parsed)
     }
 
-    /// As [`Options::parse`], with an error that names the option: of one of a table, RocksDB may name the table alone.
+    /// As [`Options::parse`], with an error that names each option that is refused: RocksDB names one, and of one of a
+    /// table it may name the table alone.
     fn parse_config(api: &'static Api, text: &str) -> Result<Self> {
-        Self::parse(api, text).map_err(|error| {
-            let refused: Vec<_> = each_option(text)
-                .into_iter()
-                .filter_map(|(option, alone)| Some((option, Self::parse(api, &alone).err()?)))
+        let mut left = text.to_owned();
+        let mut said = Vec::new();
+        loop {
+            let error = match Self::parse(api, &left) {
+                Ok(options) if said.is_empty() => return Ok(options),
+                Ok(_) => break,
+                Err(error) => error.to_string(),
+            };
+            let alone = each_option(&left).into_iter();
+            let refused: Vec<_> = alone
+                .filter_map(|(option, alone)| Some((option, Self::parse(api, &alone).err()?.to_string())))
                 .collect();
             // Alone, others may be refused for want of those that they come with.
-            let is_it = |(_, its): &&(_, Error)| its.to_string() == error.to_string();
-            match refused.iter().find(is_it).or(refused.first()) {
-                Some((option, _)) => Error::Engine(format!("{error}; the config has {option}")),
-                None => error,
-            }
-        })
+            let found = refused.iter().find(|(_, its)| *its == error).or(refused.first());
+            let Some((option, _)) = found else {
+                said.push(error);
+                break;
+            };
+            said.push(format!("{error}; the config has {option}"));
+            left = without(&left, option);
+        }
+        Err(Error::Engine(said.join("; and ")))
     }
 }
 

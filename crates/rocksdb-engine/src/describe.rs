@@ -126,6 +126,21 @@ pub(crate) fn each_option(options: &str) -> Vec<(&str, String)> {
     all
 }
 
+/// An options string without one of its options, as [`each_option`] writes it.
+pub(crate) fn without(options: &str, left_out: &str) -> String {
+    let others = |options: &str| -> String {
+        let others = split(options).into_iter().filter(|option| *option != left_out);
+        others.map(|option| format!("{option};")).collect()
+    };
+    let of_tables = |option: &str| Some(others(option.strip_prefix(OF_TABLES)?.strip_suffix('}')?));
+    let kept = others(options);
+    let all = split(&kept).into_iter().map(|option| match of_tables(option) {
+        Some(inner) => format!("{OF_TABLES}{inner}}};"),
+        None => format!("{option};"),
+    });
+    all.collect()
+}
+
 /// How the options of tables begin in an options string.
 const OF_TABLES: &str = "block_based_table_factory={";
 
@@ -169,6 +184,10 @@ mod tests {
         let jobs = ("max_background_jobs=2", "max_background_jobs=2;".to_owned());
         let tables = [size, filter, cache].map(|option| (option, of_tables(option)));
         assert_eq!(each_option(CONFIGURED), [vec![jobs], tables.to_vec()].concat());
+        assert_eq!(
+            without(&without(CONFIGURED, cache), "max_background_jobs=2"),
+            format!("block_based_table_factory={{{size};{filter};}};")
+        );
     }
 
     #[test]

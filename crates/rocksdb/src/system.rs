@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rqps_builds::rocksdb::program_in;
-use rqps_builds::{Build, CpuSet, Dirs, Watch, resolve_watched};
+use rqps_builds::{Build, CpuSet, Dirs, Watch, is_in_memory, resolve_watched};
 use rqps_executor::{
     Address, Admin, Debt, Handle, Instance, Look, Result, ServerResult, SessionResult, SettleTick, System,
 };
@@ -28,6 +28,13 @@ const SOCKET: &str = "engine.sock";
 
 /// The end of a log that is searched for its cause.
 const SEARCHED_LINES: usize = 20;
+
+/// Options that ask for O_DIRECT: of reads, and of the others.
+const DIRECT: [&str; 2] = ["use_direct_reads", "use_direct_io_for_flush_and_compaction"];
+
+fn is_true(value: &str) -> bool {
+    matches!(value, "true" | "1")
+}
 
 /// RocksDB.
 pub static ROCKSDB: &dyn System = &Rocksdb;
@@ -63,6 +70,17 @@ impl System for Rocksdb {
         cache_bytes(build.dbms, config)
     }
 
+    fn doubt(&self, config: &Config, work: &Path) -> Option<String> {
+        let asks = config.options.iter().any(|(name, value)| DIRECT.contains(&&**name) && is_true(value));
+        (asks && is_in_memory(work)).then(|| {
+            format!(
+                "its config asks for O_DIRECT, and {} is in memory, where that is refused or without effect: set RQPS_WORK to \
+                 a directory on a disk",
+                work.display()
+            )
+        })
+    }
+
     fn config_of_blocks(&self, config: &Config) -> Config {
         config.clone()
     }
@@ -87,9 +105,11 @@ impl System for Rocksdb {
         let block_cache = spec.config.options.iter().find(|(name, _)| name == BLOCK_CACHE);
         let block_cache = block_cache.map(|(_, value)| value.clone());
         let left_out = |name: &str| server.applied().left_out.iter().any(|left| left.option == name);
-        let reads_directly = spec.config.options.iter().any(|(name, value)| {
-            name == "use_direct_reads" && matches!(value.as_str(), "true" | "1") && !left_out(name)
-        });
+        let reads_directly = spec
+            .config
+            .options
+            .iter()
+            .any(|(name, value)| name == DIRECT[0] && is_true(value) && !left_out(name));
         let program = program_in(&spec.build.root);
         // Who cannot read them here cannot read the arm's settings either, and is told why.
         let options = Connection::open(&socket)
@@ -257,5 +277,23 @@ impl Handle for RocksdbHandle {
     /// RocksDB fails on a full disk.
     fn waits_for_room(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_servers::config_from_text;
+
+    #[test]
+    fn direct_io_in_memory_is_doubted() {
+        let config = |text: &str| config_from_text(Dbms::Rocksdb, "c", text).unwrap();
+        let direct = config("[DBOptions]\nuse_direct_reads=true\n");
+        let doubt = |config: &Config, work: &str| ROCKSDB.doubt(config, Path::new(work));
+        let text = doubt(&direct, "/dev/shm/rqps-none/work").unwrap();
+        assert!(text.contains("/dev/shm/rqps-none/work is in memory"), "{text}");
+        assert_eq!(doubt(&direct, "/var/tmp/rqps-none"), None);
+        let buffered = config("[DBOptions]\nuse_direct_reads=false\n");
+        assert_eq!(doubt(&buffered, "/dev/shm"), None);
     }
 }

@@ -112,6 +112,8 @@ pub struct Why {
     pub config: String,
     /// The line of its log that tells why; empty if none is known to.
     pub telling: String,
+    /// Whether the build refuses the config's values.
+    pub refuses_config: bool,
     /// A line with a hint for known causes, or empty.
     pub hint: String,
 }
@@ -144,6 +146,15 @@ impl Error {
                 )
             }
             other => other.to_string().lines().next().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// Whether the build refuses the config's values.
+    pub fn is_refused_config(&self) -> bool {
+        match self {
+            Self::ConfigRefused { .. } => true,
+            Self::Died { why, .. } => why.refuses_config,
+            _ => false,
         }
     }
 

@@ -9,16 +9,18 @@ use std::time::{Duration, Instant};
 
 use rqps_builds::guard::Guarded;
 use rqps_builds::{ServerUser, server_user};
+use rqps_model::Dbms;
 
 use crate::data_dir::DataDir;
 use crate::environment;
 use crate::error::{Error, Result, Why};
 use crate::log::{Log, TAIL_LINES};
 use crate::memory::MemoryGroup;
+use crate::postgres::shared_memory::Control;
 use crate::process;
 use crate::server::Server;
 use crate::spec::{DATABASE, Listen, ServerEndpoint, ServerSpec, USER};
-use crate::system::{START_MAX, Start, System};
+use crate::system::{CORRECT_CONFIG, START_MAX, Start, System};
 use crate::systems;
 
 /// Time limit of a start without progress (log growth or CPU time).
@@ -136,6 +138,7 @@ impl Launch<'_> {
             },
             applied: command.applied,
             log,
+            shared_memory: None,
             _lock: lock,
         };
         if let Some(group) = &group {
@@ -149,6 +152,9 @@ impl Launch<'_> {
         // With an instrument, the executable is the instrument's.
         if let Some(program) = process::exe_of(server.pid()) {
             server.program = program;
+        }
+        if spec.build.dbms == Dbms::Postgres {
+            server.shared_memory = Control::of(server.pid());
         }
         environment::check_loaded(&spec.env, server.pid(), &server.log.tail(usize::MAX))?;
         data_dir.write_record(server.pid())?;
@@ -196,6 +202,7 @@ impl Launch<'_> {
                 let why = Why {
                     config: self.spec.config.name.clone(),
                     telling: system.telling_line(&tail).unwrap_or_default().to_owned(),
+                    refuses_config: system.advice(&tail) == Some(CORRECT_CONFIG),
                     hint: self.memory_limit_hint(&status).unwrap_or_else(|| system.hint(&tail)),
                 };
                 return Err(Error::Died {

@@ -15,6 +15,7 @@ use crate::data_dir::DataDir;
 use crate::error::{Error, Result};
 use crate::freeze;
 use crate::log::{Log, TAIL_LINES};
+use crate::postgres::shared_memory::Control;
 use crate::process::{self, Identity};
 use crate::spec::{Applied, ServerEndpoint};
 use crate::system::Signals;
@@ -45,6 +46,8 @@ pub struct Server {
     pub(crate) endpoint: ServerEndpoint,
     pub(crate) applied: Applied,
     pub(crate) log: Log,
+    /// What it would leave in /dev/shm if it were killed.
+    pub(crate) shared_memory: Option<Control>,
     pub(crate) _lock: File,
 }
 
@@ -85,6 +88,9 @@ impl Server {
         {
             self.exit = Some(status);
             process::end_stragglers(&self.data_dir.path, &self.program);
+            if let Some(left) = self.shared_memory.take() {
+                left.remove();
+            }
         }
         self.exit.is_none()
     }

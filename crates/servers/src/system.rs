@@ -119,10 +119,13 @@ pub(crate) trait System: Sync {
 
     /// The hint for the first known cause in the end of a log, on a line of its own; empty without one.
     fn hint(&self, tail: &str) -> String {
-        self.causes()
-            .iter()
-            .find(|(signs, _)| signs.iter().any(|sign| tail.contains(sign)))
-            .map_or_else(String::new, |(_, advice)| format!("\nhint: {advice}"))
+        self.advice(tail).map_or_else(String::new, |advice| format!("\nhint: {advice}"))
+    }
+
+    fn advice(&self, tail: &str) -> Option<&'static str> {
+        let mut causes = self.causes().iter();
+        let known = causes.find(|(signs, _)| signs.iter().any(|sign| tail.contains(sign)));
+        known.map(|(_, advice)| *advice)
     }
 
     /// The line of a log that shows a known cause, or its only line.
@@ -175,6 +178,10 @@ pub(crate) struct Signals {
 
 /// Messages that show a cause, and the advice.
 pub(crate) type Cause = (&'static [&'static str], &'static str);
+
+/// Advice if a build refuses the values of a config.
+pub(crate) const CORRECT_CONFIG: &str = "correct the value in the config, or use another config for this build, and start a \
+                                         new run: a run keeps a copy of its configs";
 
 pub(crate) const PORT_TAKEN: Cause = (
     &["Address already in use"],

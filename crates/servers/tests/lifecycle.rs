@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -195,9 +195,14 @@ fn a_hung_server_is_killed_within_seconds() {
     while !scratch.is_paused() {
         std::thread::sleep(Duration::from_millis(5));
     }
+    let maps = fs::read_to_string(format!("/proc/{}/maps", scratch.pid())).unwrap();
+    let shared = maps.lines().filter_map(|line| line.split_whitespace().last());
+    let shared: Vec<&Path> = shared.filter(|path| path.starts_with("/dev/shm/")).map(Path::new).collect();
+    assert!(!shared.is_empty(), "{maps}");
     let dropped = Instant::now();
     drop(scratch);
     assert!(dropped.elapsed() < Duration::from_secs(10), "{:?}", dropped.elapsed());
+    assert!(!shared.iter().any(|path| path.exists()), "left: {shared:?}");
 }
 
 #[test]

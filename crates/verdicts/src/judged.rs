@@ -24,7 +24,7 @@ pub struct RunVerdicts {
     /// How far counted instructions and CPU time agree; empty unless a program counted.
     pub agreements: Vec<Agreement>,
     pub blocks_done: usize,
-    /// Void blocks, without those that were interrupted with their rqps.
+    /// Void blocks, also those that were interrupted with their rqps.
     pub blocks_void: usize,
     /// The time that further blocks would take.
     pub timing: Timing,
@@ -107,13 +107,13 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
         }
     }
     let judgement = judgement_of(run, &experiment, rules)?;
-    let (blocks_done, blocks_void) = (done_blocks(run).len(), remarks::void_blocks(run));
+    let (blocks_done, blocks_void) = (done_blocks(run).len(), remarks::void_blocks(run).count());
     Ok(RunVerdicts {
         source,
         blocks_done,
         blocks_void,
         remarks: remarks::of_tests(run, rules, &judgement, &agreements)?,
-        host: remarks::of_host(run, blocks_done, blocks_void),
+        host: remarks::of_host(run, blocks_done),
         timing: Timing::of(run),
         false_alarms: FalseAlarmCheck::of(&judgement, experiment.control),
         experiment,

@@ -8,6 +8,7 @@
 
 mod agreement;
 mod alarm;
+mod background;
 mod beside;
 mod certificate;
 mod data;
@@ -33,6 +34,7 @@ mod versions;
 
 pub use agreement::Agreement;
 pub use alarm::{FalseAlarm, FalseAlarmCheck};
+pub use background::MissedBy;
 pub use beside::Alone;
 pub use certificate::{
     Answer, CommitPromise, DataMount, HostAnswer, HostChange, HostQuestion, WindowOrder, commit_promise,

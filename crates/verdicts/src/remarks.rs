@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rqps_stats::{
     BlockData, Class, Detector, Experiment, Judgement, Metric, MetricData, Rules, TestData, judge, steady,
 };
-use rqps_store::{BlockStatus, Canary, Recorded, Run, Window};
+use rqps_store::{Block, BlockStatus, Canary, Recorded, Run, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
@@ -105,7 +105,7 @@ pub(crate) fn of_tests(
 
 /// Reasons to doubt the host of a run.
 pub fn host_remarks(run: &Run) -> Vec<HostRemark> {
-    of_host(run, done_blocks(run).len(), void_blocks(run))
+    of_host(run, done_blocks(run).len())
 }
 
 /// Arms that a resume measured alone. Such windows give no verdict on rate, CPU time and stalls.
@@ -113,16 +113,15 @@ pub fn measured_alone(run: &Run) -> Vec<Alone> {
     Apart::of(run, base_of(run)).alone()
 }
 
-/// Void blocks, without those that were interrupted with their rqps.
-pub(crate) fn void_blocks(run: &Run) -> usize {
-    let cut_off = |note: &Option<String>| note.as_deref() == Some(rqps_store::CUT_OFF);
-    let void = run.blocks.iter().filter(|block| block.status == BlockStatus::Void && !cut_off(&block.note));
-    void.count()
+/// Void blocks.
+pub(crate) fn void_blocks(run: &Run) -> impl Iterator<Item = &Block> {
+    run.blocks.iter().filter(|block| block.status == BlockStatus::Void)
 }
 
-/// Remarks on the host around the blocks.
-pub(crate) fn of_host(run: &Run, done: usize, void: usize) -> Vec<HostRemark> {
+/// Remarks on the host around the blocks. Blocks that were interrupted with their rqps tell nothing about it.
+pub(crate) fn of_host(run: &Run, done: usize) -> Vec<HostRemark> {
     let mut remarks = Vec::new();
+    let void = void_blocks(run).filter(|block| block.note.as_deref() != Some(rqps_store::CUT_OFF)).count();
     if void > 0 && void as f64 >= VOID_SHARE_MIN * (void + done) as f64 {
         remarks.push(HostRemark::ManyVoid { void, done });
     }

@@ -70,7 +70,7 @@ fn only_true_effects_are_found() {
 
 #[test]
 fn void_blocks_are_not_used() {
-    let (_results, run) = made(&Spec { blocks: 5, void: 3, ..Spec::default() });
+    let (_results, mut run) = made(&Spec { blocks: 5, void: 3, ..Spec::default() });
     let verdicts = judged(&run);
     assert_eq!((verdicts.blocks_done, verdicts.blocks_void), (2, 3));
     for test in &verdicts.experiment.tests {
@@ -80,6 +80,15 @@ fn void_blocks_are_not_used() {
         }
     }
     assert_eq!(Tally::of(verdicts.on_candidates()).inconclusive, 32, "two blocks are too few");
+    let doubts_host =
+        |found: &RunVerdicts| found.host.iter().any(|one| matches!(one, HostRemark::ManyVoid { .. }));
+    assert!(doubts_host(&verdicts));
+    run.blocks
+        .iter_mut()
+        .for_each(|block| block.note = block.note.take().map(|_| rqps_store::CUT_OFF.to_owned()));
+    let cut_off = judged(&run);
+    assert_eq!(cut_off.blocks_void, 3, "as `status` and section blocks say");
+    assert!(!doubts_host(&cut_off));
 }
 
 #[test]

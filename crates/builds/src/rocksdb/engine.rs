@@ -6,6 +6,7 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rustix::process::Signal;
 
@@ -20,6 +21,9 @@ pub const ENGINE_ARGUMENT: &str = "__rocksdb-engine";
 
 /// Lines of a failed process that an error shows.
 const SHOWN_LINES_MAX: usize = 3;
+
+/// How long a process may take to load a library and answer: far more than a slow disk needs.
+const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// The program that loads a library.
 pub fn engine_program() -> Result<PathBuf> {
@@ -60,7 +64,14 @@ fn ask(library: &Path, verb: &str, argument: &OsStr) -> Result<String> {
     }
     let mut process = Guarded::new(&engine_program()?, &user, Signal::KILL)?;
     process.command().arg(ENGINE_ARGUMENT).arg(verb).arg(&real).arg(argument);
-    let output = process.output()?;
+    let Some(output) = process.output_within(ANSWER_MAX)? else {
+        let reason = format!(
+            "the process that loads it does not answer within {} s: a constructor of it, or of a library that it needs, \
+             hangs",
+            ANSWER_MAX.as_secs()
+        );
+        return Err(Error::NotABuild { path: library.to_path_buf(), reason });
+    };
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

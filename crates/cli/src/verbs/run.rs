@@ -74,6 +74,11 @@ pub fn begin_told(
     }
     announce_needs(&plan, Needs::of(&plan, &ingredients, &context.dirs).check()?);
     warn_about_families(&plan, &ingredients);
+    for (arm, one) in plan.arms.iter().zip(&ingredients) {
+        if let Some(doubt) = one.system.doubt(&one.config, &context.dirs.work) {
+            out::message(&format!("warning: arm {}: {doubt}", arm.name));
+        }
+    }
     let version = env!("CARGO_PKG_VERSION");
     Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, results, version)?)
 }
@@ -159,16 +164,19 @@ pub fn execute_then(
     let data = execution.data_place().map(Path::to_owned);
     drop(execution);
     context.release_signals();
-    let print_next_steps = |resuming: &str| {
+    let print_next_steps = |resuming: Option<&str>| {
         let place = folder.display();
-        let mut text = format!("results so far: rqps show {place}\n{resuming:<15} rqps resume {place}");
+        let mut text = format!("results so far: rqps show {place}");
+        if let Some(resuming) = resuming {
+            text.push_str(&format!("\n{resuming:<15} rqps resume {place}"));
+        }
         if let Some(data) = &data {
             text.push_str(&format!("\nto give up:     rqps clean {place}   (deletes {})", data.display()));
         }
         out::message(&text);
     };
-    if finish.is_err() {
-        print_next_steps("to continue:");
+    if let Err(error) = &finish {
+        print_next_steps(Some("to continue:").filter(|_| !error.needs_new_run()));
     }
     let finish = finish?;
     let code = conclude(&folder)?;
@@ -181,7 +189,8 @@ pub fn execute_then(
         Finish::Partly(errors) => errors,
     };
     out::message("");
-    print_next_steps("to try again:");
+    let all_need_new_run = errors.iter().all(rqps_executor::Error::needs_new_run);
+    print_next_steps(Some("to try again:").filter(|_| !all_need_new_run));
     for error in errors {
         out::message(&format!("rqps: {error}"));
     }
@@ -206,7 +215,9 @@ pub fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     out::print_line(&rqps_report::show(&run, &options)?)?;
     out::message(&format!("\npage        {}", report.display()));
     out::message(&format!("report      {}", folder.join(REPORT_FILE).display()));
-    out::message(&format!("why         rqps explain {}", folder.display()));
+    if run.windows.iter().any(|window| window.valid()) {
+        out::message(&format!("why         rqps explain {}", folder.display()));
+    }
     out::message(&format!("everything  rqps show {}", folder.display()));
     Ok(())
 }

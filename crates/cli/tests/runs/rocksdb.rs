@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rqps_store::{Recorded, Run, Window};
+use rqps_store::{Note, Recorded, Run, Window};
 use rustix::process::Signal;
 
 use crate::bench::{Bench, Running, send, wait_for};
@@ -390,6 +390,8 @@ fn expect_to_survive_a_full_disk(workload: &str, build: impl Fn(&Bench) -> Strin
     expect_full(&bench, disk.stays_full(running), words);
     fs::remove_file(disk.filler()).unwrap();
     Running::of(disk.lend(&bench.rqps(&["resume"]))).end().expect(0);
+    let is_full = |note: &Note| note.text.contains("failed: ") && note.text.contains("no space left for");
+    assert!(bench.run().notes.iter().any(is_full), "{:?}", bench.run().notes);
     drop(disk);
     bench.expect_complete(1);
 }
@@ -470,7 +472,7 @@ fn an_option_that_an_engine_refuses_or_adjusts_is_named_and_its_arm_left_out_of_
     let bench = Bench::new();
     let plan =
         plan(&bench, "steps = [\"fillseq\"]", "", &["rocksdb-10.10.1", "rocksdb-5.18.4", "rocksdb-10.10.1"]);
-    let refused = CONFIG.replace("bloomfilter:10:false", "blom:abc");
+    let refused = CONFIG.replace("bloomfilter:10:false", "blom:abc\nformat_version=new");
     let refused = refused.replace("max_auto_readahead_size=131072\n", "");
     let adjusted = CONFIG.replace("write_buffer_size=524288", "write_buffer_size=1000");
     let mut text = fs::read_to_string(&plan).unwrap();
@@ -482,6 +484,8 @@ fn an_option_that_an_engine_refuses_or_adjusts_is_named_and_its_arm_left_out_of_
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3);
     let named = "Can't parse option block_based_table_factory; the config has filter_policy=blom:abc";
     assert!(ended.stderr.contains(named), "{}", ended.stderr);
+    let as_well = "; and Invalid argument: Can't parse option block_based_table_factory; the config has format_version=new";
+    assert!(ended.stderr.contains(as_well), "all in one go: {}", ended.stderr);
     let adjusted = "adjusted by the engine: write_buffer_size from 1000 to 65536";
     assert!(ended.stderr.contains(&format!("arm c: {adjusted}")), "{}", ended.stderr);
     let shown = bench.call(&["show"]).expect(0).stdout;
@@ -492,11 +496,20 @@ fn an_option_that_an_engine_refuses_or_adjusts_is_named_and_its_arm_left_out_of_
     assert!(options.contains("Options adjusted by the engine process"), "{options}");
 
     // This release takes no filter instead of one that it does not know.
+    fs::write(bench.path().join("b.ini"), refused.replace("\nformat_version=new", "")).unwrap();
     let text = fs::read_to_string(&plan).unwrap().replace("rocksdb-5.18.4", "rocksdb-10.10.1");
     fs::write(&plan, text).unwrap();
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(3);
     let line = ended.stderr.lines().find(|line| line.contains("given up for now")).unwrap_or_default();
     assert!(line.contains("filter_policy") && line.contains("correct the value"), "{}", ended.stderr);
+
+    // A resume would have the same config.
+    let alone = bench.plan_text(
+        "name = \"t\"\n[workload]\nbenchmark = \"db-bench\"\nsteps = [\"fillseq\"]\n[[arm]]\nname = \"b\"\n\
+         build = \"rocksdb-5.18.4\"\nconfig = \"./b.ini\"\n",
+    );
+    let ended = bench.call(&["run", alone.to_str().unwrap()]).expect(3).stderr;
+    assert!(ended.contains("start a new run") && !ended.contains("rqps resume"), "{ended}");
 }
 
 #[test]

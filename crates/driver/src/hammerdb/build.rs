@@ -71,7 +71,8 @@ pub fn build(
                 return Err(process.failed(doing, words));
             }
             None if process.has_ended() => {
-                return Err(process.failed(doing, "it ended before the schema was complete".to_owned()));
+                let words = format!("{} before the schema was complete", process.ended_early());
+                return Err(process.failed(doing, words));
             }
             _ => {}
         }

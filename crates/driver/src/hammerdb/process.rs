@@ -57,6 +57,11 @@ impl Process {
         self.has_ended
     }
 
+    /// How it ended, once its output has.
+    pub fn ended_early(&mut self) -> String {
+        self.child.ended_early()
+    }
+
     fn remember(&mut self, words: String) {
         if !words.is_empty() && self.words.len() < WORDS_MAX && !self.words.contains(&words) {
             self.words.push(words);

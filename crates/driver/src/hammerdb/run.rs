@@ -140,7 +140,10 @@ impl<'a> Lead<'a> {
                 }
                 Some(Line::Failed { words }) => return Err(self.lost(process, words)),
                 Some(line) => self.take(line, process.pid()),
-                None if process.has_ended() => return Err(self.lost(process, "it ended early".to_owned())),
+                None if process.has_ended() => {
+                    let words = process.ended_early();
+                    return Err(self.lost(process, words));
+                }
                 None => {}
             }
             if self.since.elapsed() > self.longest() {

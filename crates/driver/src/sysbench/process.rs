@@ -70,8 +70,7 @@ impl Process {
     pub fn end(&mut self) -> String {
         match self.child.wait() {
             Ok(status) if status.signal() == Some(SEGMENTATION_FAULT) => CRASHED.to_owned(),
-            Ok(status) => format!("it ended early ({status})"),
-            Err(error) => format!("it ended early ({error})"),
+            _ => self.child.ended_early(),
         }
     }
 

@@ -117,8 +117,14 @@ fn first_blocks(
         true => blocks_min.to_string(),
         false => format!("at least {blocks_min}"),
     };
+    let number = run.blocks.iter().map(|block| block.number as usize).max().unwrap_or(0) + 1;
+    let block = match number == lowest + 1 {
+        true => format!("block {number} of {of}"),
+        // Void ones have numbers, too.
+        false => format!("block {number} ({} of {of} that count)", lowest + 1),
+    };
     Outlook {
-        why: format!("block {} of {of}: {}{over}", lowest + 1, counted(tests.len(), "test")),
+        why: format!("{block}: {}{over}", counted(tests.len(), "test")),
         share: lowest as f64 / blocks_min as f64 * 0.5,
         seconds_left: Some(total_s),
         what: Next::Measure(tests),

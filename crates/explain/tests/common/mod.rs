@@ -7,9 +7,16 @@ use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
 use rqps_verdicts::{judge_run, rules_of};
 
 /// Writes the run, judges it and explains one test of one arm.
+#[allow(dead_code, reason = "not all tests with this module use it")]
 pub fn explained(spec: &Spec, test: &str, arm: usize) -> Explanation {
+    explained_after(spec, test, arm, |_| ())
+}
+
+/// The same after a change of the run.
+pub fn explained_after(spec: &Spec, test: &str, arm: usize, change: impl Fn(&mut Run)) -> Explanation {
     let results = tempfile::tempdir().unwrap();
-    let run: Run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
+    let mut run: Run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
+    change(&mut run);
     let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
     let asked = ExplainRequest { tests: vec![test.to_owned()], arms: vec![arm], base: None };
     let mut found = explain(&run, Some(&judged), &asked).unwrap();

@@ -7,10 +7,11 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
 use rqps_stats::{Class, Detector};
 use rqps_store::{NoResult, Run};
+use rqps_verdicts::MissedBy;
 
 use crate::error::{Error, Result};
 use crate::gate::{ArmAtGate, GateRules};
-use crate::verdict_lines::{Judged, Line, MissedBy};
+use crate::verdict_lines::{Judged, Line};
 
 struct Case<'a> {
     test: &'a str,

@@ -6,12 +6,12 @@ mod summary;
 
 use rqps_stats::{Class, Detector, Metric, Verdict};
 use rqps_store::{Run, Status};
-use rqps_verdicts::rules_of;
+use rqps_verdicts::{MissedBy, rules_of};
 
 use crate::comparison::Comparison;
 use crate::error::{Error, Result};
 use crate::reading::Reading;
-use crate::verdict_lines::{Judged, Line, Missed, MissedBy};
+use crate::verdict_lines::{Judged, Line, Missed};
 
 /// What makes the gate fail.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,7 +16,11 @@ pub use wrap::wrapped;
 
 /// Renders the document in `format`; `screen` applies to [`Format::Text`] only.
 pub(crate) fn render(document: &Document, format: Format, screen: Screen) -> Result<String> {
-    let document = &tame_document(document);
+    let mut tamed = tame_document(document);
+    if matches!(format, Format::Text | Format::Markdown) {
+        tamed.tell_long_warnings_once();
+    }
+    let document = &tamed;
     match format {
         Format::Text => Ok(text::render(document, screen)),
         Format::Markdown => Ok(markdown::render(document)),

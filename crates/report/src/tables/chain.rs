@@ -12,7 +12,7 @@ use crate::comparison::{ComparedArm, Comparison, Pair, StepKind};
 use crate::document::{Column, Table};
 use crate::tables::relative::ratios;
 
-/// The table; None with fewer than three arms, where it would repeat the relative one.
+/// The table; None with fewer than three arms, where it would repeat the relative one, or if no DBMS has two versions.
 pub(crate) fn table(comparison: &Comparison<'_>) -> Option<Table> {
     let mut arms: Vec<ComparedArm<'_>> =
         comparison.arms.iter().filter(|compared| !compared.arm.control).copied().collect();
@@ -26,7 +26,8 @@ pub(crate) fn table(comparison: &Comparison<'_>) -> Option<Table> {
     });
     let adjacent = arms.windows(2).filter(|two| two[0].arm.dbms == two[1].arm.dbms);
     let pairs: Vec<Pair<'_>> = adjacent.map(|two| Pair { base: two[0], arm: two[1] }).collect();
-    if pairs.is_empty() {
+    // Configs of one version are in the relative table.
+    if pairs.iter().all(|pair| pair.base.arm.build_version == pair.arm.arm.build_version) {
         return None;
     }
     let columns = pairs.iter().enumerate().map(|(index, pair)| {

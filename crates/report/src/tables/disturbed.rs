@@ -21,7 +21,9 @@ fn sentence(comparison: &Comparison<'_>, steps: &[TestStep], kind: Disturbance) 
         let most = shares.iter().copied().fold(0.0, f64::max);
         (over > 0).then(|| {
             let (label, all) = (arm.label(), shares.len());
-            format!("{over} of {all} windows of {label} (up to {:.0} %)", most * 100.0)
+            // Not the limit itself, which it is over.
+            let digits = usize::from(most < 0.0995);
+            format!("{over} of {all} windows of {label} (up to {:.digits$} %)", most * 100.0)
         })
     };
     let arms: Vec<String> = comparison.arms.iter().filter_map(disturbed).collect();

@@ -23,7 +23,9 @@ use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
 use crate::process;
 use crate::spec::Applied;
-use crate::system::{Cause, Known, NOT_SHUT_DOWN, PORT_TAKEN, ServerCommand, Signals, Start, System};
+use crate::system::{
+    CORRECT_CONFIG, Cause, Known, NOT_SHUT_DOWN, PORT_TAKEN, ServerCommand, Signals, Start, System,
+};
 use settings::Settings;
 use start::{SHUT_DOWN, SOCKET};
 
@@ -74,11 +76,7 @@ const CAUSES: [Cause; 10] = [
         "the kernel's asynchronous I/O is exhausted or not permitted: raise fs.aio-max-nr, or set \
          innodb_use_native_aio = OFF",
     ),
-    (
-        &["Unrecognized value", "Error while setting value", "unknown variable"],
-        "correct the value in the config, or use another config for this build, and start a new run: a run keeps a copy of \
-         its configs",
-    ),
+    (&["Unrecognized value", "Error while setting value", "unknown variable"], CORRECT_CONFIG),
     (
         &["Can't open shared library"],
         "this build lacks a plugin that the config names: remove it from plugin_load",

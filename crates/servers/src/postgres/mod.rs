@@ -3,6 +3,7 @@
 mod conf;
 mod init;
 mod settings;
+pub(crate) mod shared_memory;
 mod shipped;
 
 use std::fs;

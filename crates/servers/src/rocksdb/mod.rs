@@ -20,7 +20,7 @@ use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
 use crate::process;
 use crate::spec::Applied;
-use crate::system::{Cause, Known, ServerCommand, Signals, Start, System};
+use crate::system::{CORRECT_CONFIG, Cause, Known, ServerCommand, Signals, Start, System};
 
 const SOCKET: &str = "engine.sock";
 
@@ -55,11 +55,7 @@ const CAUSES: [Cause; 8] = [
         "the library rejected the options of the config by an exception instead of an error: correct the config's values; \
          leave out its options by halves to find the one",
     ),
-    (
-        &["Error parsing", "Invalid argument"],
-        "correct the value in the config, or use another config for this build, and start a new run: a run keeps a copy of \
-         its configs",
-    ),
+    (&["Error parsing", "Invalid argument"], CORRECT_CONFIG),
 ];
 
 pub(crate) struct Rocksdb;

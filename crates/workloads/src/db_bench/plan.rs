@@ -28,8 +28,10 @@ const WORKLOAD_KEYS: [&str; 8] = [
 
 /// Bytes of an entry besides key and value.
 const ENTRY_OVERHEAD_BYTES: u64 = 8;
-/// Disk space in use while levels are compacted, as a multiple of the entries.
+/// Disk space in use while levels are compacted, as a multiple of the entries: files of both sides of a compaction.
 const SPACE_FACTOR: u64 = 2;
+/// The same where keys are put again: with values that others have replaced.
+const SPACE_FACTOR_OF_PUTS: u64 = 3;
 
 // Rates for estimates; they vary with the host.
 /// Keys put per second by fillseq.
@@ -81,6 +83,8 @@ pub struct DbBenchPlan {
     /// What ends overwrite.
     write_work: WriteWork,
     warmup: Warmup,
+    /// Whether a step puts keys that exist.
+    puts_again: bool,
 }
 
 fn read(plan: &Reading<'_>) -> BenchmarkParts {
@@ -118,10 +122,12 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         .unwrap_or(WriteWork::Time);
     let warmup = shared::warmup(workload, problems).unwrap_or(Warmup::Time(Duration::ZERO));
     check_warmup(workload, problems, warmup, shared_keys.driver);
+    let puts_again = shared_keys.steps.iter().filter_map(|step| test_by_name(step));
+    let puts_again = puts_again.filter(|test| test.kind != Kind::FillSequential).any(|test| test.writes());
     BenchmarkParts {
         workload: shared_keys,
         tests,
-        work: Work::new(DbBenchPlan { options, write_work, warmup }),
+        work: Work::new(DbBenchPlan { options, write_work, warmup, puts_again }),
     }
 }
 
@@ -186,7 +192,8 @@ impl Workplan for DbBenchPlan {
     }
 
     fn row_bytes(&self) -> u64 {
-        (KEY_BYTES as u64 + self.options.value_bytes + ENTRY_OVERHEAD_BYTES) * SPACE_FACTOR
+        let factor = if self.puts_again { SPACE_FACTOR_OF_PUTS } else { SPACE_FACTOR };
+        (KEY_BYTES as u64 + self.options.value_bytes + ENTRY_OVERHEAD_BYTES) * factor
     }
 
     fn rows_per_table(&self) -> u64 {

@@ -230,13 +230,11 @@ fn read_tests(
         // A plan that was written with its clients is read again.
         let clients = section.integer("clients", limits::CLIENTS);
         let own = tests.get(name).and_then(|options: &TestOptions| options.clients);
-        if let Some(found) = clients.filter(|found| Some(found.value as u32) != own) {
-            let remedy = "Remove it: the test's name gives its virtual users.";
-            problems.error(&found.at, section.place_of("clients"), "differs from the test's name", remedy);
-        }
-        let known: Vec<&'static str> = TEST_KEYS.into_iter().chain(["clients"]).collect();
+        let clients = clients.filter(|found| Some(found.value as u32) == own).map(|_| "clients");
+        let known: Vec<&'static str> = TEST_KEYS.into_iter().chain(clients).collect();
         section.check_keys(&known, |key| match key {
             "seconds" | "duration" => Some("[tproc-c], as `duration`".to_owned()),
+            "clients" => Some("[tproc-c], as `virtual_users`".to_owned()),
             _ => None,
         });
         let rate_mei_percent =
