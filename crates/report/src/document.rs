@@ -1,6 +1,7 @@
 //! The content of a report, before it is rendered as text, Markdown, CSV, JSON or HTML.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use rqps_model::Digits;
 
@@ -31,9 +32,11 @@ impl Document {
         self.blocks.iter_mut().for_each(|block| block.warn(warnings));
     }
 
-    /// Removes the warnings of every table.
-    pub fn silence(&mut self) {
-        self.blocks.iter_mut().for_each(Block::silence);
+    /// For readers of the whole: says each warning once, in its paragraph if there is one, else at the first table.
+    pub fn warn_once(&mut self) {
+        let said = |block: &Block| if let Block::Text(text) = block { Some(text.clone()) } else { None };
+        let mut said: BTreeSet<String> = self.blocks.iter().filter_map(said).collect();
+        self.blocks.iter_mut().for_each(|block| block.warn_once(&mut said));
     }
 
     /// All tables, in reading order.
@@ -72,6 +75,10 @@ impl Document {
     }
 }
 
+fn warning_text(warning: &str) -> String {
+    format!("WARNING: {warning}.")
+}
+
 /// A piece of a report.
 #[derive(Debug, Clone)]
 pub(crate) enum Block {
@@ -107,14 +114,21 @@ impl Block {
 
     /// A warning as a paragraph.
     pub fn warning(text: &str) -> Self {
-        Block::Text(format!("WARNING: {text}."))
+        Block::Text(warning_text(text))
     }
 
-    /// Removes the warnings of every table inside.
-    fn silence(&mut self) {
+    /// Leaves out warnings that were said before. Nobody has to open a fold to read one.
+    fn warn_once(&mut self, said: &mut BTreeSet<String>) {
         match self {
-            Block::Table(table) => table.warnings = Some(Vec::new()),
-            Block::Fold(_, inner) => inner.iter_mut().for_each(Block::silence),
+            Block::Table(table) => {
+                let warnings = table.warnings.iter_mut().flat_map(std::mem::take);
+                let new = warnings.filter(|one| said.insert(warning_text(one))).collect();
+                table.warnings = Some(new);
+            }
+            Block::Fold(_, inner) => {
+                let mut said_inside = said.clone();
+                inner.iter_mut().for_each(|block| block.warn_once(&mut said_inside));
+            }
             Block::Heading(..) | Block::Text(_) | Block::Alarm(_) | Block::Items(_) | Block::Code(_) => {}
         }
     }
@@ -141,7 +155,7 @@ pub(crate) struct Table {
     pub subject: Option<(&'static str, String)>,
     /// Lines above the table: `Relative to: …`.
     pub preamble: Vec<String>,
-    /// Shown inside the table in every format. None: not set yet.
+    /// Shown at the table, in text and Markdown only what was not said before it. None: not set yet.
     pub warnings: Option<Vec<String>>,
     pub columns: Vec<Column>,
     pub labels: usize,
