@@ -3,6 +3,7 @@
 mod args;
 mod bisect;
 mod build_progress;
+mod busy;
 mod complete;
 mod context;
 mod human;

@@ -78,6 +78,8 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
     let changes = changes_at(cpu.base, cpu.arm);
     remarks.extend(changes.moved.iter().map(|moved| move_remark(cx, moved)));
     if !cpu.matters() {
+        let us = [(&base.result, &stacks[0]), (&arm.result, &stacks[1])].map(sampled_us_per_op);
+        remarks.push(profiles_alone(cx, &changes_at(us[0], us[1]), us));
         return Ok(None);
     }
     // With the same CPU time for both arms, only shares differ.
@@ -93,7 +95,54 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
         ));
         return Ok(None);
     }
-    Ok(functions_finding(cx, &cpu, &changes))
+    let found = functions_finding(cx, &cpu, &changes);
+    if found.is_none() {
+        remarks.push(format!(
+            "no function accounts for {} or more of the difference in CPU time; in the profiles, {}",
+            words::percent(EXPLAINED_MIN),
+            largest(&changes)
+        ));
+    }
+    Ok(found)
+}
+
+/// What the profiles show where the windows' CPU time is too noisy to be explained: whoever took them gets an answer.
+fn profiles_alone(cx: &Context<'_>, changes: &Changes, [base_us, arm_us]: [f64; 2]) -> String {
+    format!(
+        "the windows' CPU time does not differ beyond its noise, so the profiles explain no change of it; in the profiles, \
+         a separate pass, {} takes {} us of CPU per {} and {} {}: {}",
+        cx.base_arm().name,
+        words::number(base_us),
+        cx.operation(),
+        cx.candidate().name,
+        words::number(arm_us),
+        largest(changes)
+    )
+}
+
+/// The functions whose time changed most, or that there are none.
+fn largest(changes: &Changes) -> String {
+    let named: Vec<&Changed> = changes.functions.iter().filter(|changed| is_named(&changed.name)).collect();
+    let of = |changed: &&Changed| {
+        let change = changed.spent.change_us();
+        let (by, of) = (words::number(change.abs()), words::number(changed.spent.base_us));
+        format!("{} {by} us {} (base: {of})", display_name(&changed.name), more_or_less(change))
+    };
+    match named.len() {
+        0 => "no function's time differs beyond its error".to_owned(),
+        count => {
+            let shown: Vec<String> = named.iter().take(NAMED_MAX).map(of).collect();
+            match count.saturating_sub(NAMED_MAX) {
+                0 => words::list(&shown),
+                rest => format!("{} and {rest} more functions", shown.join(", ")),
+            }
+        }
+    }
+}
+
+/// The CPU time of an operation, by the number of samples.
+fn sampled_us_per_op((profile, stacks): (&Profile, &Stacks)) -> f64 {
+    stacks.samples as f64 / profile.frequency_hz * 1e6 / profile.operations
 }
 
 fn stacks(cx: &Context<'_>, profile: &Profile) -> Result<Stacks> {
@@ -122,8 +171,7 @@ fn missing(cx: &Context<'_>, has: [bool; 2]) -> String {
 /// profile, which explains a change only if it shows the same change. Samples are taken by CPU time, so their
 /// number per operation is comparable.
 fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks); 2]) -> Option<String> {
-    let [base_us, arm_us] = profiles
-        .map(|(profile, stacks)| stacks.samples as f64 / profile.frequency_hz * 1e6 / profile.operations);
+    let [base_us, arm_us] = profiles.map(sampled_us_per_op);
     let (in_windows, in_profiles) = (cpu.ratio(), arm_us / base_us);
     let apart = (in_windows.ln() - in_profiles.ln()).abs();
     let agrees = apart <= UNLIKE_SHARE * in_windows.ln().abs() + UNLIKE_MIN;

@@ -177,6 +177,21 @@ fn time_spread_over_all_functions_names_none() {
     assert!(found.remarks.iter().any(|remark| remark.contains("spread evenly over all functions")));
 }
 
+/// Whoever took the profiles that a note asked for is told what they show.
+#[test]
+fn profiles_are_told_of_where_the_cpu_time_of_windows_does_not_differ() {
+    let arm: &'static str = STACKS.replace("cost 4000", "cost 5940").leak();
+    let extra = common::cpu_times(TEST, 180.0).into_iter().flatten().collect();
+    let found =
+        explained(&Spec { profiles: vec![(0, TEST, STACKS), (2, TEST, arm)], extra, ..slower(vec![]) });
+    assert!(sentence(&found, Cause::Function).is_none(), "{:?}", found.findings);
+    let remark = found.remarks.iter().find(|remark| remark.contains("in the profiles"));
+    assert!(
+        remark.is_some_and(|remark| remark.contains(": cost ") && remark.contains(" us more (base: ")),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn missing_profile_is_reported_with_the_command_to_take_it() {
     let found = explained(&Spec { profiles: vec![(0, TEST, STACKS)], ..slower(vec![]) });

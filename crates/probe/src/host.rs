@@ -2,6 +2,7 @@
 //! two readings; nothing is averaged.
 
 use std::path::Path;
+use std::time::Duration;
 
 use procfs::{Current, CurrentSI, DiskStat, KernelStats, Meminfo};
 
@@ -201,6 +202,21 @@ pub fn device_of(path: &Path) -> Option<String> {
 pub fn dirty_bytes() -> Result<u64> {
     let memory = Meminfo::current().map_err(Error::proc("/proc/meminfo"))?;
     Ok(memory.dirty + memory.writeback)
+}
+
+/// How many CPUs are in use now, by all programs and other guests, and how many there are; looks for this long.
+///
+/// # Errors
+/// If `/proc/stat` cannot be read.
+pub fn cpus_in_use(look: Duration) -> Result<(f64, usize)> {
+    let before = HostCost::since_boot()?;
+    std::thread::sleep(look);
+    let spent = HostCost::since_boot()?.combine(&before, SINCE);
+    let cpu = spent.cpu;
+    let used = cpu.user_us + cpu.system_us + cpu.steal_us;
+    let all = used + cpu.iowait_us + cpu.idle_us;
+    let cpus = spent.cpus as usize;
+    Ok((used as f64 / all.max(1) as f64 * cpus as f64, cpus))
 }
 
 #[cfg(test)]

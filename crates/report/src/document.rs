@@ -7,9 +7,6 @@ use rqps_model::Digits;
 
 use crate::number;
 
-/// Characters from which a warning is long.
-const LONG_WARNING: usize = 300;
-
 /// A report: blocks in reading order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Document {
@@ -35,15 +32,11 @@ impl Document {
         self.blocks.iter_mut().for_each(|block| block.warn(warnings));
     }
 
-    /// Removes the warnings of every table.
-    pub fn silence(&mut self) {
-        self.blocks.iter_mut().for_each(Block::silence);
-    }
-
-    /// Leaves a long warning at the first place that has it: before each table it would hide the others.
-    pub fn tell_long_warnings_once(&mut self) {
-        let mut told = BTreeSet::new();
-        self.blocks.iter_mut().for_each(|block| block.tell_long_warnings_once(&mut told));
+    /// For readers of the whole: says each warning once, in its paragraph if there is one, else at the first table.
+    pub fn warn_once(&mut self) {
+        let said = |block: &Block| if let Block::Text(text) = block { Some(text.clone()) } else { None };
+        let mut said: BTreeSet<String> = self.blocks.iter().filter_map(said).collect();
+        self.blocks.iter_mut().for_each(|block| block.warn_once(&mut said));
     }
 
     /// All tables, in reading order.
@@ -82,6 +75,10 @@ impl Document {
     }
 }
 
+fn warning_text(warning: &str) -> String {
+    format!("WARNING: {warning}.")
+}
+
 /// A piece of a report.
 #[derive(Debug, Clone)]
 pub(crate) enum Block {
@@ -117,32 +114,22 @@ impl Block {
 
     /// A warning as a paragraph.
     pub fn warning(text: &str) -> Self {
-        Block::Text(format!("WARNING: {text}."))
+        Block::Text(warning_text(text))
     }
 
-    /// Removes the warnings of every table inside.
-    fn silence(&mut self) {
-        match self {
-            Block::Table(table) => table.warnings = Some(Vec::new()),
-            Block::Fold(_, inner) => inner.iter_mut().for_each(Block::silence),
-            Block::Heading(..) | Block::Text(_) | Block::Alarm(_) | Block::Items(_) | Block::Code(_) => {}
-        }
-    }
-
-    fn tell_long_warnings_once(&mut self, told: &mut BTreeSet<String>) {
+    /// Leaves out warnings that were said before. Nobody has to open a fold to read one.
+    fn warn_once(&mut self, said: &mut BTreeSet<String>) {
         match self {
             Block::Table(table) => {
-                let warnings = table.warnings.iter_mut();
-                warnings.for_each(|all| {
-                    all.retain(|one| one.chars().count() < LONG_WARNING || told.insert(one.clone()));
-                });
+                let warnings = table.warnings.iter_mut().flat_map(std::mem::take);
+                let new = warnings.filter(|one| said.insert(warning_text(one))).collect();
+                table.warnings = Some(new);
             }
-            Block::Fold(_, inner) => inner.iter_mut().for_each(|block| block.tell_long_warnings_once(told)),
-            Block::Text(text) => {
-                let warning = text.strip_prefix("WARNING: ").and_then(|text| text.strip_suffix('.'));
-                told.extend(warning.map(str::to_owned));
+            Block::Fold(_, inner) => {
+                let mut said_inside = said.clone();
+                inner.iter_mut().for_each(|block| block.warn_once(&mut said_inside));
             }
-            Block::Heading(..) | Block::Alarm(_) | Block::Items(_) | Block::Code(_) => {}
+            Block::Heading(..) | Block::Text(_) | Block::Alarm(_) | Block::Items(_) | Block::Code(_) => {}
         }
     }
 
@@ -168,7 +155,7 @@ pub(crate) struct Table {
     pub subject: Option<(&'static str, String)>,
     /// Lines above the table: `Relative to: …`.
     pub preamble: Vec<String>,
-    /// Shown inside the table in every format. None: not set yet.
+    /// Shown at the table, in text and Markdown only what was not said before it. None: not set yet.
     pub warnings: Option<Vec<String>>,
     pub columns: Vec<Column>,
     pub labels: usize,

@@ -21,7 +21,7 @@ use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
-use crate::explain_summary::Summary;
+use crate::explain_summary::{Summary, answers};
 use crate::format::{Format, Screen};
 use crate::number::{self, significant};
 use crate::reading::Reading;
@@ -84,8 +84,9 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         let disturbed = disturbed::sentences(&comparison, &comparison.steps(StepKind::Tests));
         document.extend(disturbed.into_iter().map(Block::Alarm));
     }
-    // Nobody reads a table of a CSV beside its head.
-    let warns_at_tables = options.format == Format::Csv;
+    if let Some(judged) = judged.as_ref().filter(|_| options.tests.is_empty()) {
+        document.extend(answers(&comparison, judged, &asked.arms));
+    }
     document.extend(Summary::of(&found).text().map(Block::Text));
     let is_shown = |one: &&Explanation| !options.tests.is_empty() || is_reported(judged.as_ref(), one);
     let mut shown: Vec<&Explanation> = found.iter().filter(is_shown).collect();
@@ -98,7 +99,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
             let size = |one: &Explanation| size(&comparison, judged.as_ref(), one);
             size(a).partial_cmp(&size(b)).unwrap_or(Ordering::Equal)
         });
-        document.extend(in_short((run, &comparison), judged.is_some(), &shown));
+        document.extend(in_short((run, &comparison), judged.as_ref(), &shown));
         shown.truncate(LARGEST);
     }
     for one in &shown {
@@ -117,7 +118,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         document.push(Block::Text(legend(judged, &shown)));
     }
     document.push_warnings(&warnings);
-    document.extend(differences(run, &comparison, &found, warns_at_tables));
+    document.extend(differences(run, &comparison, &found));
     document.extend(notes(&found));
     document.extend(flamegraphs_only(run, &with_flamegraphs).map(Block::Text));
     document.extend(no_figures(&rates_only).map(Block::Text));
@@ -132,18 +133,14 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         };
         document.push(Block::Text(unchanged(run, &format!("the other {others}"))));
     }
-    match warns_at_tables {
-        true => document.warn(&warnings),
-        // They are told once, above.
-        false => document.silence(),
-    }
+    document.warn(&warnings);
     render(&document, options.format, options.screen)
 }
 
 fn unchanged(run: &Run, tests: &str) -> String {
     let run = run.folder.name();
     format!(
-        "No verdict shows a change of {tests}; `rqps explain {run} TEST` shows where the time of one goes."
+        "No verdict shows a change of {tests}; `rqps explain {run} TEST` shows where the time of a test goes."
     )
 }
 
@@ -163,7 +160,7 @@ fn size(comparison: &Comparison<'_>, judged: Option<&Judged<'_>>, one: &Explanat
 /// The first finding on each change, and where the others are.
 fn in_short(
     (run, comparison): (&Run, &Comparison<'_>),
-    is_judged: bool,
+    judged: Option<&Judged<'_>>,
     shown: &[&Explanation],
 ) -> [Block; 2] {
     let item = |one: &&Explanation| {
@@ -172,9 +169,14 @@ fn in_short(
             0 | 1 => String::new(),
             count => format!(" (and {} more)", count - 1),
         };
-        let rate =
-            rate_of(comparison, one).filter(|_| !is_judged).map_or_else(String::new, |rate| rate + "; ");
-        format!("{} ({}): {rate}{first}{more}", one.test, pair(run, one))
+        let size = match judged {
+            Some(judged) => {
+                judged.lines(one.arm, |test| test == one.test).first().and_then(Line::changes_in_short)
+            }
+            None => rate_of(comparison, one),
+        };
+        let size = size.map_or_else(String::new, |size| size + "; ");
+        format!("{} ({}): {size}{first}{more}", one.test, pair(run, one))
     };
     let run = run.folder.name();
     let text = format!(
@@ -474,7 +476,7 @@ fn part_cells(part: &Part, depth: usize, total: f64) -> Vec<Cell> {
     let digits = part.digits();
     let share = part.change_us_per_op / total;
     let share = if share.is_finite() {
-        // Adding 0 makes 0 of -0.
+        // Without the sign of a share that rounds to 0.
         Cell::number(share, format!("{:.0} %", (100.0 * share).round() + 0.0))
     } else {
         Cell::words("")
@@ -498,12 +500,7 @@ fn plain(us: f64) -> String {
 }
 
 /// What differs between arms and base, once per arm: it hardly depends on the test.
-fn differences(
-    run: &Run,
-    comparison: &Comparison<'_>,
-    found: &[Explanation],
-    warns_at_tables: bool,
-) -> Vec<Block> {
+fn differences(run: &Run, comparison: &Comparison<'_>, found: &[Explanation]) -> Vec<Block> {
     let mut arms: Vec<(usize, &Explanation)> = Vec::new();
     for one in found.iter().filter(|one| !one.differences.is_empty()) {
         if arms.iter().all(|(arm, _)| *arm != one.arm) {
@@ -521,7 +518,7 @@ fn differences(
         ];
         let mut table =
             Table::new("differences", format!("What differs between {arm} and {base}"), columns, 1);
-        table.warnings = Some(if warns_at_tables { warnings } else { Vec::new() });
+        table.warnings = Some(warnings);
         for one in &one.differences {
             let cell = |value: &Option<String>| value.clone().map_or_else(Cell::missing, Cell::words);
             table.row(vec![

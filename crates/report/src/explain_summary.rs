@@ -5,12 +5,32 @@ use rqps_model::counted;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
+use crate::comparison::Comparison;
+use crate::document::Block;
+use crate::tables::{answer, verdicts};
+use crate::verdict_lines::Judged;
+
+/// What is to be explained: whether an arm got slower or costlier, and in how many tests. Of these arms, or of all.
+pub(crate) fn answers(comparison: &Comparison<'_>, judged: &Judged<'_>, arms: &[usize]) -> Option<Block> {
+    let arms = judged.measured().filter(|arm| arms.is_empty() || arms.contains(arm)).collect::<Vec<_>>();
+    match arms.as_slice() {
+        [] => None,
+        [arm] => {
+            let [label, base] = [*arm, judged.base].map(|arm| judged.label(comparison, arm));
+            Some(Block::Text(answer::text(judged.run, &label, &base, &judged.lines(*arm, |_| true))))
+        }
+        several => {
+            Some(Block::Items(several.iter().map(|arm| verdicts::brief(comparison, judged, *arm)).collect()))
+        }
+    }
+}
+
 /// The first findings on what changed.
 pub(crate) struct Summary {
     tests: usize,
     arms: usize,
     changes: usize,
-    /// The most frequent first.
+    /// The most frequent first, what is not explained last.
     causes: Vec<(First, usize)>,
 }
 
@@ -36,17 +56,18 @@ impl Summary {
                 None => causes.push((first, 1)),
             }
         }
-        causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let is_known = |first: &First| matches!(first, Some((word, _)) if *word != Word::NotExplained);
+        causes.sort_by_key(|(first, count)| (!is_known(first), std::cmp::Reverse(*count)));
         let tests: BTreeSet<&str> = searched.iter().map(|one| one.test.as_str()).collect();
         let arms: BTreeSet<usize> = searched.iter().map(|one| one.arm).collect();
         Self { tests: tests.len(), arms: arms.len(), changes: searched.len(), causes }
     }
 
-    /// `9 tests changed. First cause: less work (blocks-touched) in 5, …`; of several arms `9 tests changed, 14 changes
-    /// on 3 arms. First cause: …`. None for one change.
+    /// `9 tests changed. Main cause: less work (blocks-touched) in 5, …`; of several arms `9 tests changed, 14 changes
+    /// on 3 arms. Main cause: …`. None for one change.
     pub fn text(&self) -> Option<String> {
         let name = |first: &First| match first {
-            Some((word, Some(cause))) => format!("{word} ({cause})"),
+            Some((word, Some(cause))) => format!("{word} ({})", cause.replace('-', " ")),
             Some((word, None)) => word.to_string(),
             None => "no cause found".to_owned(),
         };
@@ -57,7 +78,7 @@ impl Summary {
             false => String::new(),
         };
         (self.changes > 1).then(|| {
-            format!("{} changed{on_arms}. First cause: {}.", counted(self.tests, "test"), causes.join(", "))
+            format!("{} changed{on_arms}. Main cause: {}.", counted(self.tests, "test"), causes.join(", "))
         })
     }
 

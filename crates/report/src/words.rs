@@ -1,7 +1,7 @@
 //! Verdicts in plain words: names of classes, sentences about ratios and metrics, durations.
 
 use rqps_model::{Digits, Measure};
-use rqps_stats::{Class, Metric, Tag, Verdict};
+use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_store::Run;
 use rqps_verdicts::{HostRemark, Remark, RunVerdicts, UnlikeData};
 
@@ -99,6 +99,21 @@ pub(crate) fn change(one: &Verdict) -> String {
                 );
             }
             format!("{verb} {size} {direction} {name}{}", interval(one))
+        }
+    }
+}
+
+/// A change of rate or cost without its interval: `3.1 % slower`, `4.0 % more instructions`.
+pub(crate) fn change_in_short(one: &Verdict) -> String {
+    let Measure { noun, is_countable: few, .. } = one.metric.measure();
+    match (one.detector, one.ratio < 1.0) {
+        (Detector::Rate, true) => format!("{} slower", size(one)),
+        (Detector::Rate, false) => format!("{} faster", size(one)),
+        (_, false) if one.ratio >= TIMES_FROM => {
+            format!("{} times as {} {noun}", times(one).text(one.ratio), if *few { "many" } else { "much" })
+        }
+        (_, is_less) => {
+            format!("{} {} {noun}", size(one), if is_less { less(&[one.metric]) } else { "more" })
         }
     }
 }

@@ -59,7 +59,25 @@ fn a_test_that_changed_on_two_arms_counts_once() {
     let text = with_run(&Spec { arms, effects, ..Spec::default() }, |run| {
         explain_text(run, &ExplainOptions::default()).unwrap()
     });
-    assert!(text.contains("1 test changed, 2 changes on 2 arms. First cause: "), "{text}");
+    assert!(text.contains("1 test changed, 2 changes on 2 arms. Main cause: "), "{text}");
+}
+
+#[test]
+fn whether_and_how_much_slower_comes_before_the_causes() {
+    let arms = vec![("old", "17.7"), ("control", "17.7"), ("new", "18.1"), ("newer", "19.0")];
+    let effects =
+        [2, 3].into_iter().flat_map(|arm| [(arm, "update-index", 0.8, 1.15), (arm, "insert", 0.7, 1.0)]);
+    let spec = Spec { arms, effects: effects.collect(), ..Spec::default() };
+    let text = with_run(&spec, |run| explain_text(run, &ExplainOptions::default()).unwrap());
+    let first = text.lines().take(10).collect::<Vec<_>>().join("\n");
+    assert!(
+        first.contains(" (new): rate slower in 2") && first.contains(" (newer): rate slower in 2"),
+        "{text}"
+    );
+    assert!(first.contains("\n- insert (new against old): ") && first.contains(" % slower, "), "{text}");
+    let other = ExplainOptions { arms: vec!["newer".to_owned()], ..ExplainOptions::default() };
+    let text = with_run(&spec, |run| explain_text(run, &other).unwrap());
+    assert!(text.lines().nth(3).unwrap().contains("(newer) is slower than "), "{text}");
 }
 
 #[test]

@@ -39,6 +39,10 @@ fn a_gate_shows_what_it_judges() {
     let spec = Spec { effects, extra: [0, 1, 2].map(cpu).to_vec(), ..Spec::default() };
     let rules = GateRules { fail_on: vec![Detector::Cost, Detector::Cpu], ..GateRules::default() };
     let Gate { markdown, junit, json, .. } = at_gate(&spec, rules).unwrap();
+    let heading = markdown.lines().next().unwrap();
+    assert!(!heading.contains("inconclusive"), "all that it asks for is decided: {heading}");
+    assert!(markdown.contains("fails on regressions of cost or CPU time; all of these"), "{markdown}");
+    assert!(markdown.contains("of no consequence here: rate, "), "{markdown}");
     assert!(markdown.contains("| CPU time | ratio |") && !markdown.contains("rQPS"), "{markdown}");
     assert!(junit.contains("new.cpu") && !junit.contains("new.rate"), "{junit}");
     assert!(json.contains("CPU time") && !json.contains("time per operation"), "{json}");
@@ -71,6 +75,14 @@ fn rules_decide_what_fails_the_gate() {
     assert_eq!(outcome(&Spec::default(), strict()), Outcome::Passed, "all are the same");
     let noisy = Spec { block_sd: 0.03, ..Spec::default() };
     assert_eq!(outcome(&noisy, all()), Outcome::Passed);
+    let text = at_gate(&noisy, all()).unwrap().markdown;
+    let heading = text.lines().next().unwrap();
+    // Rates and costs are never counted together.
+    assert!(
+        heading.contains("passed; decided: rate in ") && heading.contains(" tests, cost in 6 of 6"),
+        "{heading}"
+    );
+    assert!(text.contains("passes, unless `--inconclusive-is-failure` is given."), "{text}");
     assert_eq!(outcome(&noisy, strict()), Outcome::Undecided);
     assert_eq!(outcome(&noisy, GateRules { fail_on: vec![Detector::Cost], ..strict() }), Outcome::Passed);
 }

@@ -247,8 +247,8 @@ fn tables_about_one_arm_have_only_its_build_warnings() {
         "{}",
         gate.junit
     );
-    let folded: Vec<&str> = gate.markdown.split("<details>").collect();
-    assert!(times(folded[0]) == 1 && times(folded[1]) == 0 && times(folded[2]) > 0, "{}", gate.markdown);
+    let (answer, rest) = gate.markdown.split_once("<details>").unwrap();
+    assert!(times(answer) == 1 && times(rest) == 0, "{}", gate.markdown);
 }
 
 #[test]

@@ -46,7 +46,8 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let report = write_report(&path)?;
     out::message(&format!("stacks  {}", path.join("profiles").display()));
     out::message(&format!("report  {}", report.display()));
-    out::message(&format!("why     rqps explain {}", path.display()));
+    let tests: String = args.tests.iter().map(|test| format!(" {test}")).collect();
+    out::message(&format!("why     rqps explain {}{tests}", path.display()));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,6 +3,7 @@
 use super::plan::{check_plan, read_plan};
 use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
+use crate::busy;
 use crate::context::Context;
 use crate::human;
 use crate::kit::KIT;
@@ -97,8 +98,9 @@ fn announce_needs(plan: &Plan, needs: Needs) {
     };
     let seconds = needs.seconds + if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
     out::message(&format!(
-        "needs       about {}{until}, {} {} ({} free){caches}",
+        "needs       about {}{until}{}, {} {} ({} free){caches}",
         duration_text(seconds),
+        busy::note(),
         human::bytes(needs.data_bytes),
         if needs.places.is_empty() {
             "of disk for tables".to_owned()

@@ -116,12 +116,13 @@ fn announce(journal: &Journal, template: &Plan, found: &Found) -> anyhow::Result
         |budget| format!("at most {} each", duration_text(budget.as_secs_f64())),
     );
     out::message(&format!(
-        "{}: {}{state}\nneeds       about {} until the first verdicts of {}, {most}. Ctrl-C stops, the same command \
+        "{}: {}{state}\nneeds       about {} until the first verdicts of {}{}, {most}. Ctrl-C stops, the same command \
          continues",
         counted(versions.len(), "version"),
         versions.join(", "),
         duration_text(search::first_verdicts_seconds(&last) * missing as f64),
         counted(missing, "link"),
+        crate::busy::note(),
     ));
     Ok(())
 }

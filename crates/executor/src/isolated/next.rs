@@ -155,7 +155,7 @@ fn undecided(
         }
     }
     if open.is_empty() {
-        return all_reached(run, &state, all.len());
+        return all_reached(run, &state, &all);
     }
     if needs.is_empty() {
         let inconclusive = counted(open.len(), "verdict");
@@ -212,27 +212,32 @@ fn undecided(
 
 /// `7 verdicts on cost`, `12 verdicts on rate and cost`: reports count others as well, for which nothing is measured.
 fn verdicts_on(all: &[&Verdict]) -> String {
+    format!("{}{}", counted(all.len(), "verdict"), subjects(all))
+}
+
+/// ` on rate and cost`
+fn subjects(all: &[&Verdict]) -> &'static str {
     let has = |detector| all.iter().any(|verdict| verdict.detector == detector);
-    let on = match (has(Detector::Rate), has(Detector::Cost)) {
+    match (has(Detector::Rate), has(Detector::Cost)) {
         (true, true) => " on rate and cost",
         (true, false) => " on rate",
         (false, true) => " on cost",
         (false, false) => "",
-    };
-    format!("{}{on}", counted(all.len(), "verdict"))
+    }
 }
 
 /// Nothing is left to measure. What has no valid result has no verdict that could be open.
-fn all_reached(run: &Run, state: &str, verdicts: usize) -> Outlook {
+fn all_reached(run: &Run, state: &str, verdicts: &[&Verdict]) -> Outlook {
+    let every = format!("every verdict{} reached", subjects(verdicts));
     let lacking: BTreeSet<&str> =
         run.without_result().into_iter().map(|NoResult { step, .. }| step).collect();
     if lacking.is_empty() {
-        return stop(&format!("{state}: nothing is left to measure"), "every verdict reached");
+        return stop(&format!("{state}: nothing is left to measure"), &every);
     }
     let tests = format!("{} without a valid result on an arm", counted(lacking.len(), "test"));
     let short_text = match verdicts {
-        0 => format!("no verdict; {tests}"),
-        _ => format!("every verdict reached but those on {tests}"),
+        [] => format!("no verdict; {tests}"),
+        _ => format!("{every} but those on {tests}"),
     };
     stop(&format!("{state}; {tests}: nothing is left to measure"), &short_text)
 }

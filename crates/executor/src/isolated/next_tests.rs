@@ -101,7 +101,10 @@ fn blocks_end_when_every_verdict_is_reached() {
         why.contains("10 of 10 verdicts on rate and cost reached; 1 test without a valid result"),
         "{why}"
     );
-    assert!(short_text.contains("every verdict reached but those on 1 test"), "{short_text}");
+    assert!(
+        short_text.contains("every verdict on rate and cost reached but those on 1 test"),
+        "{short_text}"
+    );
 }
 
 #[test]
@@ -132,5 +135,5 @@ fn a_run_at_its_most_blocks_has_nothing_left_whatever_the_time() {
     assert_eq!(left(""), None);
     let quiet = Spec { block_sd: 0.002, ..Spec::default() };
     let why = on_run(&quiet, "", |plan, run| nothing_left(plan, run).unwrap()).unwrap();
-    assert_eq!(why, "every verdict reached");
+    assert_eq!(why, "every verdict on rate and cost reached");
 }

@@ -1,6 +1,7 @@
 //! The gate: passes or fails a change by a run's verdicts, with output for people and programs.
 
 mod benchmark;
+mod decided;
 mod junit;
 mod summary;
 

@@ -5,9 +5,10 @@ use rqps_stats::Detector;
 use rqps_store::Run;
 
 use crate::comparison::Comparison;
-use crate::document::{Block, Document, Table};
+use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::format::{Format, Screen};
+use crate::gate::decided::Decided;
 use crate::gate::{ArmAtGate, GateRules, Outcome};
 use crate::render::render;
 use crate::tables::{arrivals, trust, verdicts};
@@ -58,15 +59,9 @@ pub(super) fn markdown(
 ) -> Result<String> {
     let warnings = comparison.warnings();
     let mut document = Document::default();
-    let all = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
-    let verdicts_of = || all().filter(|verdict| rules.requires(verdict));
-    let open = verdicts_of().filter(|verdict| !verdict.class.is_decided()).count();
-    let open = if open == 0 {
-        String::new()
-    } else {
-        format!(", {open} of {} verdicts inconclusive", verdicts_of().count())
-    };
-    document.push(Block::Heading(2, format!("rqps gate: {}{open}", word(outcome))));
+    let decided = Decided::of(judged, arms, rules);
+    let share = if is_judged { decided.heading() } else { String::new() };
+    document.push(Block::Heading(2, format!("rqps gate: {}{share}", word(outcome))));
     for ArmAtGate { arm, lines, .. } in arms {
         let fails =
             |line: &&Line<'_>| line.missed.as_ref().is_some_and(|missed| rules.fails_on_missed(missed));
@@ -78,6 +73,9 @@ pub(super) fn markdown(
                 tests.join(", ")
             )));
         }
+    }
+    if is_judged {
+        document.extend(decided.sentence().map(Block::Text));
     }
     document.push_warnings(&warnings);
     if !is_judged {
@@ -95,20 +93,17 @@ pub(super) fn markdown(
     }
     document.extend((!unmeasured.is_empty()).then(|| Block::Text(without_figures(judged, unmeasured))));
     let base = judged.label(comparison, judged.base);
-    for (at, ArmAtGate { arm, lines, warnings }) in arms.iter().enumerate() {
+    for (at, ArmAtGate { arm, lines, .. }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);
         document.extend(verdicts::opening(judged, lines, (&label, &base), at == 0));
         let table = verdicts::table(judged, *arm, lines, &label, &base);
         let tables = std::iter::once(table).chain(verdicts::resources(lines, &label, &base));
-        let tables: Vec<Block> =
-            tables.map(|table| Block::Table(Table { warnings: Some(warnings.clone()), ..table })).collect();
-        document.push(Block::Fold(format!("All verdicts on {label}"), tables));
+        document.push(Block::Fold(format!("All verdicts on {label}"), tables.map(Block::Table).collect()));
     }
     document.extend(judged.versions()?.iter().map(|row| arrivals::block(judged, row)));
     if !arms.is_empty() {
         document.push(Block::Text("How far to trust these verdicts:".to_owned()));
         document.push(trust::items(judged));
     }
-    document.warn(&warnings);
     render(&document, Format::Markdown, Screen::default())
 }

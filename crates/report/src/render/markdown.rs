@@ -35,6 +35,7 @@ fn render_table(table: &Table) -> String {
     if !above.is_empty() {
         parts.push(list(&above));
     }
+    parts.extend(table.warnings().iter().map(|warning| format!("**WARNING: {}**", escape(warning))));
     for (group, rows) in by_group(table) {
         parts.extend(group.map(|group| format!("**{}**", escape(group))));
         let mut lines = vec![
@@ -44,11 +45,6 @@ fn render_table(table: &Table) -> String {
                 Align::Left => "---".to_owned(),
             })),
         ];
-        for warning in table.warnings() {
-            let mut row = vec![String::new(); table.columns.len().saturating_sub(1)];
-            row.push(format!("**WARNING: {}**", escape(warning)));
-            lines.push(cells(row.into_iter()));
-        }
         for row in rows {
             lines.push(cells(row.cells.iter().map(|cell| match row.kind {
                 RowKind::Summary if !cell.text.is_empty() => format!("*{}*", escape(&cell.text)),

@@ -16,11 +16,12 @@ pub use wrap::wrapped;
 
 /// Renders the document in `format`; `screen` applies to [`Format::Text`] only.
 pub(crate) fn render(document: &Document, format: Format, screen: Screen) -> Result<String> {
-    let mut tamed = tame_document(document);
+    let mut document = tame_document(document);
+    // Tables of the other formats are read alone.
     if matches!(format, Format::Text | Format::Markdown) {
-        tamed.tell_long_warnings_once();
+        document.warn_once();
     }
-    let document = &tamed;
+    let document = &document;
     match format {
         Format::Text => Ok(text::render(document, screen)),
         Format::Markdown => Ok(markdown::render(document)),

@@ -84,7 +84,7 @@ fn keep_footnotes_once(blocks: &mut [Block]) {
 }
 
 /// One arm's answer in short, of several.
-fn brief(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> String {
+pub(crate) fn brief(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> String {
     let lines = judged.lines(arm, |test| comparison.shows(test));
     format!("{}: {}", judged.label(comparison, arm), answer::brief(&lines))
 }
@@ -182,15 +182,16 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let looks = &judged.verdicts.rules.looks;
     let blocks_max = looks.last().map_or(0, |look| look.blocks);
     let is_limited = looks.len() < Rules::default().looks.len();
+    let more = more_blocks(judged);
     let state = match noisy {
         0 => format!("{verdicts_are} inconclusive."),
         noisy if noisy == open.len() && is_limited => format!(
-            "{verdicts_are} inconclusive and cannot be decided within {blocks_max} blocks, where this run ends. {MORE_BLOCKS}"
+            "{verdicts_are} inconclusive and cannot be decided within {blocks_max} blocks, where this run ends. {more}"
         ),
         noisy if noisy == open.len() => format!("{verdicts_are} inconclusive: too noisy."),
         noisy if is_limited => format!(
             "{verdicts_are} inconclusive; {noisy} of them cannot be decided within {blocks_max} blocks, where this run ends. \
-             {MORE_BLOCKS}"
+             {more}"
         ),
         1 => format!("{verdicts_are} inconclusive; 1 of them is too noisy."),
         noisy => format!("{verdicts_are} inconclusive; {noisy} of them are too noisy."),
@@ -222,22 +223,36 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     }
 }
 
-/// What decides more than a run whose plan ends it early: it may be the plan of `rqps gate --quick`, or one's own.
-const MORE_BLOCKS: &str = "To decide more, measure anew with more blocks: `rqps gate` without `--quick`, or a larger `blocks_max` in \
-     your plan.";
-
-/// ` (1 on cost, 7 on CPU time)`, where more than rate and cost are judged.
-fn by_detector(lines: &[Line<'_>], open: &[&Verdict]) -> String {
-    if open.is_empty() || lines.iter().all(|line| line.judged_resources.is_empty()) {
-        return String::new();
+/// What decides more than a run whose plan ends it early. Rates are left out by `rqps gate --quick`, or by one's own
+/// plan.
+fn more_blocks(judged: &Judged<'_>) -> &'static str {
+    match judged.verdicts.rules.rates {
+        true => "To decide more, measure anew with a larger `blocks_max` in the plan.",
+        false => {
+            "To decide more, measure anew with more blocks: `rqps gate` without `--quick`, or a larger `blocks_max` in your plan."
+        }
     }
+}
+
+/// ` on rate`, ` (1 on cost, 7 on CPU time)`: what is open of all that is judged. Empty where only one thing is.
+fn by_detector(lines: &[Line<'_>], open: &[&Verdict]) -> String {
+    let judged: BTreeSet<Detector> = lines.iter().flat_map(Line::judged).map(|one| one.detector).collect();
     let count = |detector: Detector| open.iter().filter(|verdict| verdict.detector == detector).count();
     let name = |detector: Detector| match detector.measure().filter(|_| detector.is_resource()) {
         Some(measure) => measure.label,
         None => detector.key(),
     };
     let counts = Detector::ALL.into_iter().map(|one| (count(one), name(one))).filter(|(count, _)| *count > 0);
-    format!(" ({})", counts.map(|(count, name)| format!("{count} on {name}")).collect::<Vec<_>>().join(", "))
+    match counts.collect::<Vec<_>>().as_slice() {
+        [] => String::new(),
+        _ if judged.len() < 2 => String::new(),
+        [(_, name)] => format!(" on {name}"),
+        several => {
+            let counts: Vec<String> =
+                several.iter().map(|(count, name)| format!("{count} on {name}")).collect();
+            format!(" ({})", counts.join(", "))
+        }
+    }
 }
 
 /// How long until a run of blocks has verdicts: before that, little is known of what would decide them.
@@ -555,17 +570,19 @@ fn matters(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> String {
     Metric::ALL.into_iter().filter(|metric| occurs(*metric)).map(of_metric).collect::<Vec<_>>().join(", ")
 }
 
-/// The lowest confidence level among the intervals of changes, or of the others.
-fn confidence(lines: &[Line<'_>], of_changes: bool) -> Option<String> {
-    let is_included = |one: &&Verdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
-    let verdicts = lines.iter().flat_map(Line::verdicts).filter(is_included);
-    let lowest = verdicts.map(|one| one.confidence).fold(f64::INFINITY, f64::min);
-    lowest.is_finite().then(|| words::level(lowest))
-}
-
 /// The confidence levels of the intervals, which depend on the verdict.
 pub(crate) fn confidences(lines: &[Line<'_>]) -> String {
-    match (confidence(lines, true), confidence(lines, false)) {
+    confidences_of(|| lines.iter().flat_map(Line::verdicts))
+}
+
+/// The same of any verdicts: of changes, and of the others, the lowest level that occurs.
+pub(crate) fn confidences_of<'a, I: Iterator<Item = &'a Verdict>>(verdicts: impl Fn() -> I) -> String {
+    let level = |of_changes: bool| {
+        let is_included = |one: &&Verdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
+        let lowest = verdicts().filter(is_included).map(|one| one.confidence).fold(f64::INFINITY, f64::min);
+        lowest.is_finite().then(|| words::level(lowest))
+    };
+    match (level(true), level(false)) {
         (Some(changes), Some(rest)) => {
             format!("{changes} for regressions and improvements, {rest} for the rest")
         }

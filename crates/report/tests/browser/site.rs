@@ -190,7 +190,7 @@ fn a_test_s_page_says_where_its_change_arrived() {
 /// Runs of two versions each, of which the next one has the later: each has a base of its own.
 fn nightly_runs(results: &Path) -> Vec<PathBuf> {
     let pair = |seed, arms: [(&'static str, &'static str); 2], factor| {
-        let effects = vec![(1, "hot-points", factor, 1.0)];
+        let effects = vec![(1, "hot-points", factor, 1.0 / factor)];
         let spec = Spec { name: "night", arms: arms.to_vec(), effects, blocks: 8, seed, ..Spec::default() };
         write_run(results, &spec).unwrap()
     };
@@ -219,6 +219,12 @@ fn runs_that_have_a_version_in_common_are_one_course() {
     for ((at, ratio), expected) in points.iter().zip([("1", 1.0), ("2", 0.5), ("3", 1.0), ("4", 0.25)]) {
         assert!(*at == expected.0 && (ratio / expected.1 - 1.0).abs() < 0.1, "{points:?}");
     }
+    // Costs have charts of their own, and levels are named.
+    let (of_rates, of_costs) =
+        course.split_once("Cost per operation (instructions) relative to PostgreSQL 16.1, 3 runs").unwrap();
+    assert!(of_costs.contains("cost relative to PostgreSQL 16.1") && !of_costs.contains("rate relative"));
+    assert!(of_costs.contains("1 in 16.1, 2 in 16.2, 1 in 16.3, 4 in 16.4"), "{of_costs}");
+    assert!(of_rates.contains("Whiskers are confidence intervals: 9"), "{of_rates}");
     // Each version with what it was measured against.
     let row = course.split("<tr>").find(|row| row.contains(">16.3</th>")).unwrap();
     assert!(row.contains("<td>16.4</td>"), "{row}");

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
 use rqps_verdicts::version_key;
 
-use super::course::{Found, LINES_MAX, OfSeries, VERSIONS_MIN, of_series};
+use super::course::{Charted, Found, LINES_MAX, OfSeries, VERSIONS_MIN, of_series};
 use super::run::{ArmOfResult, SiteRun};
 
 /// Versions of a chart; of more, the newest.
@@ -14,6 +14,7 @@ const VERSIONS_MAX: usize = 200;
 
 /// The runs of one DBMS that versions join.
 pub(super) struct Joined<'a> {
+    pub charted: Charted,
     pub chart: VersionChart,
     /// What all is relative to: `PostgreSQL 12.22`.
     pub base: String,
@@ -75,7 +76,7 @@ struct Way<'a> {
 }
 
 /// A chart for each set of runs that versions join, if it has more versions than `charts` of runs with one base.
-pub(super) fn joined<'a>(found: &[Found<'a>], charts: &[VersionChart]) -> Vec<Joined<'a>> {
+pub(super) fn joined<'a>(found: &[Found<'a>], charts: &[VersionChart], charted: Charted) -> Vec<Joined<'a>> {
     let most = charts.iter().map(|chart| chart.versions.len()).max().unwrap_or(0);
     let mut of_dbms: BTreeMap<&str, Vec<OfSeries<'a>>> = BTreeMap::new();
     for one in found.iter().filter_map(of_series).filter(|(_, base, _)| !base.version.is_empty()) {
@@ -83,14 +84,14 @@ pub(super) fn joined<'a>(found: &[Found<'a>], charts: &[VersionChart]) -> Vec<Jo
     }
     let mut all = Vec::new();
     for (dbms, found) in of_dbms {
-        let edges = edges(&found);
+        let edges = edges(&found, charted);
         let mut left: BTreeSet<Node<'a>> = edges.keys().flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
         while let Some(first) = left.first().cloned() {
             let ways = ways(&edges, &first);
             left.retain(|node| !ways.contains_key(node));
             let versions: BTreeSet<&str> = ways.keys().map(|(_, version, _)| *version).collect();
             if versions.len() >= VERSIONS_MIN.max(most + 1) {
-                all.push(Joined::new(dbms, &first, &ways, all.len()));
+                all.push(Joined::new((dbms, charted), &first, &ways, all.len()));
             }
         }
     }
@@ -98,11 +99,12 @@ pub(super) fn joined<'a>(found: &[Found<'a>], charts: &[VersionChart]) -> Vec<Jo
 }
 
 /// The newest comparison of each two nodes, of complete runs if there is one.
-fn edges<'a>(found: &[OfSeries<'a>]) -> Edges<'a> {
+fn edges<'a>(found: &[OfSeries<'a>], charted: Charted) -> Edges<'a> {
     let mut edges = Edges::new();
     for (run, base, result) in found {
         let (from, to) = (node(base), node(&result.arm));
-        let Some(point) = result.rate.filter(|point| point.ratio > 0.0 && from != to) else { continue };
+        let point = charted.point(result).filter(|point| point.ratio > 0.0 && from != to);
+        let Some(point) = point else { continue };
         let edge = Edge { run, point, is_doubtful: result.is_doubtful };
         let (key, edge) = match from < to {
             true => ((from, to), edge),
@@ -154,7 +156,12 @@ fn ways<'a>(edges: &Edges<'a>, first: &Node<'a>) -> BTreeMap<Node<'a>, Way<'a>> 
 }
 
 impl<'a> Joined<'a> {
-    fn new(dbms: &str, first: &Node<'a>, ways: &BTreeMap<Node<'a>, Way<'a>>, number: usize) -> Self {
+    fn new(
+        (dbms, charted): (&str, Charted),
+        first: &Node<'a>,
+        ways: &BTreeMap<Node<'a>, Way<'a>>,
+        number: usize,
+    ) -> Self {
         let mut versions: Vec<&str> = ways.keys().map(|(_, version, _)| *version).collect();
         versions.dedup();
         let all = versions.len();
@@ -202,14 +209,14 @@ impl<'a> Joined<'a> {
         }
         let chart = VersionChart {
             id: format!("joined-{number}"),
-            title: format!("Rate relative to {base}, {} runs joined{part}", runs.len()),
-            axis: format!("rate relative to {base}"),
+            title: format!("{} relative to {base}, {} runs joined{part}", charted.title(), runs.len()),
+            axis: format!("{} relative to {base}", charted.word()),
             versions: versions.iter().map(|version| (*version).to_owned()).collect(),
             lines: configs.iter().take(LINES_MAX).map(line).collect(),
             width: 0.0,
         };
         let shown = || ways.iter().filter(|(node, _)| is_shown(node));
         let chained = shown().filter(|(_, way)| way.steps.1 > 1).count();
-        Self { chart, base, chained, joints: shown().filter_map(joint).collect() }
+        Self { charted, chart, base, chained, joints: shown().filter_map(joint).collect() }
     }
 }

@@ -10,10 +10,11 @@ use rqps_stats::Verdict;
 use super::super::marks::{figure as verdict_figure, interval};
 use super::super::shell::Frame;
 use super::super::{breakable, versions_figure};
-use super::course::{Found, VERSIONS_MIN, courses};
+use super::course::{Charted, Found, VERSIONS_MIN, courses};
 use super::joined::{Joined, joined};
 use super::run::{ArmOfResult, ArmResult, SiteRun, TestOfRun};
 use super::{FRAME_BYTES, PAGE_BYTES_MAX, SiteFile, SiteTest};
+use crate::tables::verdicts::confidences_of;
 
 /// Maximum arrivals listed.
 const ARRIVALS_MAX: usize = 200;
@@ -31,7 +32,8 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
     let is_one = workloads.len() == 1;
     let is_doubtful =
         |run: &SiteRun| found.iter().any(|(other, result)| other.stem == run.stem && result.is_doubtful);
-    let has_course = workloads.iter().any(|of| !of.courses.is_empty() || !of.joined.is_empty());
+    let has_course = workloads.iter().any(|of| !of.courses.is_empty());
+    let levels = levels(&found);
     let main = html! {
         section #course {
             h1 { (test.name) }
@@ -50,10 +52,15 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
                     }
                 }
             }
-            @for of in workloads.iter().filter(|of| !of.courses.is_empty() || !of.joined.is_empty()) {
+            @if let (true, Some(levels)) = (has_course, &levels) {
+                p.legend { "Whiskers are confidence intervals: " (levels) "." }
+            }
+            @for of in workloads.iter().filter(|of| !of.courses.is_empty()) {
                 @if !is_one { h3 { (settings(&of.settings)) ", " (counted(of.runs, "run")) } }
-                @for one in &of.joined { (of_joined(one)) }
-                div.charts { @for chart in &of.courses { (versions_figure(chart)) } }
+                @for course in &of.courses {
+                    @for one in &course.joined { (of_joined(one)) }
+                    div.charts { @for chart in &course.charts { (versions_figure(chart)) } }
+                }
             }
             h2 { "Where changes arrived" }
             @if arrivals.is_empty() {
@@ -68,7 +75,7 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
                 p { "The newest " (ARRIVALS_MAX) " of " (arrivals.len()) "." }
             }
         }
-        (results(&found))
+        (results(&found, levels.as_deref()))
     };
     let links = [("../index.html", "All runs"), ("#course", "Over versions"), ("#results", "All results")];
     let frame = Frame {
@@ -88,7 +95,13 @@ type OfRun<'a> = (&'a SiteRun, &'a TestOfRun);
 struct OfWorkload<'a> {
     settings: BTreeMap<String, String>,
     runs: usize,
-    courses: Vec<VersionChart>,
+    /// Of rates, then of costs; without those that have nothing to show.
+    courses: Vec<Course<'a>>,
+}
+
+/// Charts of rates or of one cost.
+struct Course<'a> {
+    charts: Vec<VersionChart>,
     joined: Vec<Joined<'a>>,
 }
 
@@ -113,13 +126,20 @@ fn workloads<'a>(all: &[OfRun<'a>]) -> Vec<OfWorkload<'a>> {
             test.results.iter().map(|result| (run, result)).collect()
         };
         let found: Vec<Found<'a>> = members.iter().flat_map(results).collect();
-        let mut courses = courses(&found);
-        let mut joined = joined(&found, &courses);
-        // Each chart of a page has a name of its own.
-        for chart in courses.iter_mut().chain(joined.iter_mut().map(|one| &mut one.chart)) {
-            chart.id = if number == 0 { chart.id.clone() } else { format!("{}-of-{number}", chart.id) };
-        }
-        OfWorkload { settings, runs: members.len(), courses, joined }
+        let course = |(place, charted): (usize, Charted)| {
+            let mut charts = courses(&found, charted);
+            let mut joined = joined(&found, &charts, charted);
+            // Each chart of a page has a name of its own.
+            for chart in charts.iter_mut().chain(joined.iter_mut().map(|one| &mut one.chart)) {
+                chart.id = match (number, place) {
+                    (0, 0) => chart.id.clone(),
+                    _ => format!("{}-of-{number}-{place}", chart.id),
+                };
+            }
+            (!charts.is_empty() || !joined.is_empty()).then_some(Course { charts, joined })
+        };
+        let courses = Charted::all(&found).into_iter().enumerate().filter_map(course).collect();
+        OfWorkload { settings, runs: members.len(), courses }
     };
     groups.into_iter().enumerate().map(of_group).collect()
 }
@@ -132,7 +152,9 @@ fn settings(settings: &BTreeMap<String, String>) -> String {
 
 /// All runs in one chart, and how each version is joined to the others.
 fn of_joined(joined: &Joined<'_>) -> Markup {
-    let Joined { chart, base, chained, .. } = joined;
+    let Joined { charted, chart, base, chained, .. } = joined;
+    let (word, decimals) = (charted.word(), charted.decimals());
+    let ratio = |ratio: f64| format!("{ratio:.decimals$}");
     html! {
         div.charts { (versions_figure(chart)) }
         @if *chained > 0 {
@@ -146,11 +168,11 @@ fn of_joined(joined: &Joined<'_>) -> Markup {
             summary { "How versions are joined" }
             div.scroll tabindex="0" role="group" aria-label="How versions are joined" {
                 table.names {
-                    caption { "Rate relative to " (base) }
+                    caption { (charted.title()) " relative to " (base) }
                     thead {
                         tr {
                             th scope="col" { "version" }
-                            th.num scope="col" { "rate" }
+                            th.num scope="col" { (word) }
                             th scope="col" { "compared with" }
                             th.num scope="col" { "there" }
                             th scope="col" { "in run" }
@@ -160,9 +182,9 @@ fn of_joined(joined: &Joined<'_>) -> Markup {
                         @for joint in &joined.joints {
                             tr {
                                 th scope="row" { (joint.version) }
-                                td.num { (format!("{:.2}", joint.ratio)) }
+                                td.num { (ratio(joint.ratio)) }
                                 td { (joint.against) }
-                                td.num { (format!("{:.2}", joint.there)) }
+                                td.num { (ratio(joint.there)) }
                                 td {
                                     (link(joint.run))
                                     span.interval { (joint.run.date.day()) (unfinished(joint.run, joint.is_doubtful)) }
@@ -176,7 +198,16 @@ fn of_joined(joined: &Joined<'_>) -> Markup {
     }
 }
 
-fn results(found: &[Found<'_>]) -> Markup {
+/// The confidence levels of all intervals.
+fn levels(found: &[Found<'_>]) -> Option<String> {
+    let verdicts = || {
+        let judged = found.iter().filter_map(|(_, result)| result.judged.as_ref());
+        judged.flat_map(|judged| [&judged.rate, &judged.cost].into_iter().flatten())
+    };
+    verdicts().any(|one| one.confidence.is_finite()).then(|| confidences_of(verdicts))
+}
+
+fn results(found: &[Found<'_>], levels: Option<&str>) -> Markup {
     let mut left = ROWS_BYTES_MAX;
     let mut rows: Vec<Markup> = Vec::new();
     for (run, result) in found {
@@ -189,8 +220,10 @@ fn results(found: &[Found<'_>]) -> Markup {
         section #results {
             h2 { "All results" }
             p.legend {
-                "Rate and cost relative to the arm after " em { "against" } ", in the same run, with the interval of the \
-                ratio where there are verdicts. A rate below 1 is slower; a cost above 1 is more expensive. Rates per \
+                "Rate and cost relative to the arm after " em { "against" } ", in the same run, with the confidence \
+                interval of the ratio where there are verdicts"
+                @if let Some(levels) = levels { " (" (levels) ")" }
+                ". A rate below 1 is slower; a cost above 1 is more expensive. Rates per \
                 second of different runs are of different hosts or days."
             }
             @if rows.len() < found.len() {

@@ -1,0 +1,121 @@
+//! What the gate decided: of everything that it may fail on, how many verdicts are reached, which are open, and which
+//! figures of the run do not matter to it.
+
+use rqps_stats::{Detector, Verdict};
+
+use crate::gate::{ArmAtGate, GateRules};
+use crate::verdict_lines::{Judged, Line};
+
+/// The verdicts on one thing that the gate asks for.
+struct Asked {
+    detector: Detector,
+    decided: usize,
+    of: usize,
+}
+
+impl Asked {
+    fn open(&self) -> usize {
+        self.of - self.decided
+    }
+
+    /// `cost in 6 of 7`
+    fn share(&self) -> String {
+        let decided = if self.decided == 0 { "none".to_owned() } else { self.decided.to_string() };
+        format!("{} in {decided} of {}", name(self.detector), self.of)
+    }
+}
+
+/// What the gate asks for and the run has verdicts on.
+pub(super) struct Decided {
+    asked: Vec<Asked>,
+    /// On stalls none must be reached, but a regression fails the gate.
+    also: Vec<Detector>,
+    /// Judged in the run, but of no consequence.
+    others: Vec<Detector>,
+    /// `tests`, or pairs of test and arm.
+    noun: &'static str,
+    inconclusive_fails: bool,
+}
+
+impl Decided {
+    pub fn of(judged: &Judged<'_>, arms: &[ArmAtGate<'_>], rules: &GateRules) -> Self {
+        let all = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
+        let asked = |detector: Detector| {
+            let of = || all().filter(|one| one.detector == detector && rules.requires(one));
+            let decided = of().filter(|one| one.class.is_decided()).count();
+            (of().count() > 0).then(|| Asked { detector, decided, of: of().count() })
+        };
+        let has = |detector: Detector, covered: bool| {
+            let is_of = |one: &Verdict| one.detector == detector && rules.covers(one) == covered;
+            judged.verdicts.on_candidates().any(is_of)
+        };
+        let asked: Vec<Asked> = Detector::ALL.into_iter().filter_map(asked).collect();
+        let is_asked = |detector: &Detector| asked.iter().any(|one| one.detector == *detector);
+        let rest = || Detector::ALL.into_iter().filter(|detector| !is_asked(detector));
+        Self {
+            also: rest().filter(|detector| has(*detector, true)).collect(),
+            others: rest().filter(|detector| has(*detector, false)).collect(),
+            asked,
+            noun: if arms.len() > 1 { "pairs of test and arm" } else { "tests" },
+            inconclusive_fails: rules.inconclusive,
+        }
+    }
+
+    /// For the heading: `; decided: cost in 7 of 7 tests, CPU time in none of 7`. Empty if all is decided.
+    pub fn heading(&self) -> String {
+        if self.asked.iter().all(|one| one.open() == 0) {
+            return String::new();
+        }
+        let shares = self.asked.iter().enumerate().map(|(place, one)| match place {
+            0 => format!("{} {}", one.share(), self.noun),
+            _ => one.share(),
+        });
+        format!("; decided: {}", shares.collect::<Vec<_>>().join(", "))
+    }
+
+    /// What fails the gate, what is open and what that means, and what does not matter.
+    pub fn sentence(&self) -> Option<String> {
+        let fails_on: Vec<&str> =
+            self.asked.iter().map(|one| one.detector).chain(self.also.iter().copied()).map(name).collect();
+        if self.asked.is_empty() {
+            return None;
+        }
+        let open: Vec<String> = self
+            .asked
+            .iter()
+            .filter(|one| one.open() > 0)
+            .map(|one| format!("{} in {}", name(one.detector), one.open()))
+            .collect();
+        let open = match (open.as_slice(), self.inconclusive_fails) {
+            ([], _) => "all of these verdicts are reached".to_owned(),
+            (open, false) => format!(
+                "what is inconclusive ({}) passes, unless `--inconclusive-is-failure` is given",
+                open.join(", ")
+            ),
+            (open, true) => {
+                format!(
+                    "what is inconclusive ({}) fails it, too: `--inconclusive-is-failure`",
+                    open.join(", ")
+                )
+            }
+        };
+        let others: Vec<&str> = self.others.iter().map(|detector| name(*detector)).collect();
+        let others = match others.as_slice() {
+            [] => String::new(),
+            others => {
+                format!(" Not asked for by `--fail-on`, so of no consequence here: {}.", others.join(", "))
+            }
+        };
+        let fails_on = match fails_on.as_slice() {
+            [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+            one => one.concat(),
+        };
+        Some(format!("The gate fails on regressions of {fails_on}; {open}.{others}"))
+    }
+}
+
+/// `cost`, `CPU time`
+fn name(detector: Detector) -> &'static str {
+    let resource = detector.measure().filter(|_| detector.is_resource());
+    resource.map_or(detector.key(), |measure| measure.label)
+}
