@@ -200,8 +200,8 @@ fn sleep_is_more_waiting() {
     run(&bench, &format!("{BLOCKS}steps = [\"point-query\"]\n{FOUR}count_instructions = false\n"), &arms);
     let why = Why::of(&bench);
 
-    // Sleep affects the rate. If the host is too noisy for a verdict on that, there is no finding, or one on the CPU time
-    // that cold caches cost after each sleep: it names the setting, and no work.
+    // Sleep affects the rate. If the host is too noisy for a verdict on that, there is no finding, or one on the CPU
+    // time that cold caches cost after each sleep: it names the setting, and no work.
     let findings = &why.explanation("sleeps", "point-query").findings;
     let is_sleep = |first: &Finding| [Word::MoreWaiting, Word::OnlyDifference].contains(&first.word);
     assert!(findings.first().is_none_or(is_sleep), "{findings:#?}");
