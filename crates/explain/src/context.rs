@@ -51,6 +51,12 @@ impl<'a> Context<'a> {
         Finding { word, cause, sentence, weight: found.clearness(), share: None, certainty, evidence }
     }
 
+    /// Whether the arm executes significantly more or fewer instructions, which a busy host does not cause.
+    pub fn is_other_work(&self) -> bool {
+        let cost = self.verdict(Detector::Cost);
+        cost.is_some_and(|cost| cost.metric == Metric::Instructions && cost.class.is_change())
+    }
+
     /// How certain a quantity's change is.
     pub fn certainty(&self, found: &Quantity) -> Certainty {
         match found.half_width.is_nan() {

@@ -13,7 +13,7 @@ use crate::merge::merge_all;
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, PartName, Word};
 use crate::time::{MOST, find_part, share_of, unsteady_wait};
 use crate::words;
-use rqps_stats::{Detector, Metric};
+use rqps_stats::Detector;
 
 /// Maximum weight of a finding whose share of the change is unknown.
 const UNSIZED: f64 = 0.25;
@@ -56,7 +56,7 @@ fn rank(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
     let alone = suspects.are_only_difference();
     match finding.word {
         Word::NotComparable => 0,
-        Word::TheHost if alone && is_other_work(cx) => 2,
+        Word::TheHost if alone && cx.is_other_work() => 2,
         word if alone && word != Word::TheHost => match finding.cause {
             Cause::Unknown => 3,
             _ if suspects.account_for(finding) => 1 + against,
@@ -84,12 +84,6 @@ fn wait_of_settings(findings: &[Finding], suspects: &Suspects) -> f64 {
         finding.cause == Cause::Waiting && suspects.are_only_difference() && suspects.account_for(finding)
     });
     waits.next().map_or(0.0, |wait| wait.weight)
-}
-
-/// Whether the arm executes significantly more or fewer instructions, which a busy host does not cause.
-fn is_other_work(cx: &Context<'_>) -> bool {
-    let cost = cx.verdict(Detector::Cost);
-    cost.is_some_and(|cost| cost.metric == Metric::Instructions && cost.class.is_change())
 }
 
 /// If no counter explains a change of instructions, names the work that stayed the same.

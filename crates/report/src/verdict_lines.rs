@@ -385,17 +385,28 @@ impl Line<'_> {
         if let Some((_, headline)) = self.headline() {
             verdicts.sort_by_key(|verdict| !std::ptr::eq(*verdict, headline));
         }
-        let parts: Vec<String> = verdicts.into_iter().map(|verdict| self.part(verdict, judged)).collect();
+        let mut parts: Vec<String> = verdicts.into_iter().map(|verdict| self.part(verdict, judged)).collect();
+        if self.cost.is_some_and(|cost| cost.class.is_change()) {
+            parts.extend(self.not_covered());
+        }
         format!("{}: {}", self.test, parts.join("; "))
     }
 
-    /// Set if the cost is the same but the CPU time, without a verdict of its own here, is not shown to be.
+    /// Set if the cost is the same but the CPU time, without a verdict of its own here, is not shown to be; or if the cost
+    /// changed and the CPU time seems to have changed in the other direction.
     pub fn not_covered(&self) -> Option<String> {
         let cpu = self.resources.iter().find(|one| one.detector == Detector::Cpu)?;
         if self.judged_resources.iter().any(|one| one.detector == Detector::Cpu) {
             return None;
         }
-        let is_covered = cpu.class == Class::Same || self.cost.is_none_or(|cost| cost.class != Class::Same);
+        let cost = self.cost?;
+        let is_covered = match cost.class {
+            Class::Same => cpu.class == Class::Same,
+            class if class.is_change() => {
+                cpu.class.is_change() || if class.is_regression() { cpu.high >= 1.0 } else { cpu.low <= 1.0 }
+            }
+            _ => true,
+        };
         let state = if cpu.class.is_change() { "changed" } else { "is inconclusive" };
         let change = words::signed_change(cpu).filter(|_| !is_covered)?;
         Some(format!("its CPU time {state}: {change}"))

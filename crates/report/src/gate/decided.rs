@@ -30,6 +30,8 @@ pub(super) struct Decided {
     asked: Vec<Asked>,
     /// On stalls none must be reached, but a regression fails the gate.
     also: Vec<Detector>,
+    /// Resources that the rules ask for, of which no arm uses enough for a verdict.
+    too_little: Vec<Detector>,
     /// Judged in the run, but of no consequence.
     others: Vec<Detector>,
     /// `tests`, or pairs of test and arm.
@@ -52,8 +54,16 @@ impl Decided {
         let asked: Vec<Asked> = Detector::ALL.into_iter().filter_map(asked).collect();
         let is_asked = |detector: &Detector| asked.iter().any(|one| one.detector == *detector);
         let rest = || Detector::ALL.into_iter().filter(|detector| !is_asked(detector));
+        let also: Vec<Detector> = rest().filter(|detector| has(*detector, true)).collect();
+        // CPU time may be the cost.
+        let is_little = |detector: &Detector| {
+            let is_named =
+                detector.is_resource() && *detector != Detector::Cpu && rules.fail_on.contains(detector);
+            is_named && !also.contains(detector)
+        };
         Self {
-            also: rest().filter(|detector| has(*detector, true)).collect(),
+            too_little: rest().filter(is_little).collect(),
+            also,
             others: rest().filter(|detector| has(*detector, false)).collect(),
             asked,
             noun: if arms.len() > 1 { "pairs of test and arm" } else { "tests" },
@@ -77,8 +87,16 @@ impl Decided {
     pub fn sentence(&self) -> Option<String> {
         let fails_on: Vec<&str> =
             self.asked.iter().map(|one| one.detector).chain(self.also.iter().copied()).map(name).collect();
-        if self.asked.is_empty() {
-            return None;
+        let too_little: Vec<&str> = self.too_little.iter().map(|detector| name(*detector)).collect();
+        let too_little = match too_little.as_slice() {
+            [] => String::new(),
+            names => format!(
+                " Operations have too little of {} for a verdict, so that passes.",
+                names.join(" and ")
+            ),
+        };
+        if fails_on.is_empty() {
+            return (!too_little.is_empty()).then(|| too_little.trim_start().to_owned());
         }
         let open: Vec<String> = self
             .asked
@@ -87,6 +105,7 @@ impl Decided {
             .map(|one| format!("{} in {}", name(one.detector), one.open()))
             .collect();
         let open = match (open.as_slice(), self.inconclusive_fails) {
+            ([], _) if self.asked.is_empty() => "verdicts on it that are inconclusive pass".to_owned(),
             ([], _) => "all of these verdicts are reached".to_owned(),
             (open, false) => format!(
                 "what is inconclusive ({}) passes, unless `--inconclusive-is-failure` is given",
@@ -110,7 +129,7 @@ impl Decided {
             [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
             one => one.concat(),
         };
-        Some(format!("The gate fails on regressions of {fails_on}; {open}.{others}"))
+        Some(format!("The gate fails on regressions of {fails_on}; {open}.{too_little}{others}"))
     }
 }
 

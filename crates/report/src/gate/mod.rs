@@ -82,11 +82,10 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     };
     let arms: Vec<ArmAtGate<'_>> = judged.candidates().map(at_gate).collect();
     let verdicts = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
-    let is_reached = |verdict: &Verdict| verdict.looks_reached > 0;
     let missed = || arms.iter().flat_map(|arm| &arm.lines).filter_map(|line| line.missed.as_ref());
-    // Also those that the rules do not ask for: their lines leave them out.
-    let all = &judged.verdicts.judgement.verdicts;
-    let is_judged = all.iter().any(|one| !one.is_control && is_reached(one)) || missed().next().is_some();
+    let unjudged: Vec<usize> =
+        arms.iter().filter(|one| !rules.has_judged(&judged, one)).map(|one| one.arm).collect();
+    let is_judged = !arms.is_empty() && unjudged.is_empty();
     let unmeasured = if is_judged { rules.unmeasured(&judged) } else { Vec::new() };
     let fails_on_missed = missed().any(|missed| rules.fails_on_missed(missed));
     let outcome = if fails_on_missed || verdicts().any(|verdict| rules.is_regression(verdict)) {
@@ -104,7 +103,7 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     };
     Ok(Gate {
         outcome,
-        markdown: summary::markdown(&judged, &comparison, &arms, rules, (outcome, is_judged, &unmeasured))?,
+        markdown: summary::markdown(&judged, &comparison, &arms, rules, (outcome, &unjudged, &unmeasured))?,
         junit: junit::xml(&judged, &arms, rules, &unmeasured)?,
         json: benchmark::json(run, &arms)?,
     })
@@ -173,6 +172,19 @@ impl GateRules {
     fn covers(&self, verdict: &Verdict) -> bool {
         let is_cpu = verdict.metric == Metric::CpuUs;
         self.fail_on.contains(&verdict.detector) || is_cpu && self.fail_on.contains(&Detector::Cpu)
+    }
+
+    /// Whether an arm has a verdict on anything that the rules ask for. Of resources alone there may be too little to judge.
+    fn has_judged(&self, judged: &Judged<'_>, arm: &ArmAtGate<'_>) -> bool {
+        let all = || judged.verdicts.judgement.verdicts.iter().filter(|one| one.arm == arm.arm);
+        let is_reached = |one: &Verdict| one.looks_reached > 0;
+        match Detector::HEADLINES.iter().any(|detector| self.fail_on.contains(detector)) {
+            true => {
+                arm.lines.iter().any(|line| line.missed.is_some())
+                    || all().any(|one| self.covers(one) && is_reached(one))
+            }
+            false => all().any(is_reached),
+        }
     }
 
     /// What the rules ask for and the run has no figures of. The default takes what there is of its list.

@@ -33,6 +33,17 @@ fn too_few_repeats(run: &Run, base: usize, (repeats, least): (usize, usize)) -> 
     }
 }
 
+/// Which arms have no verdict on what was asked for, in a run that has blocks enough.
+fn without_verdict(judged: &Judged<'_>, unjudged: &[usize]) -> String {
+    let names: Vec<&str> = unjudged.iter().map(|arm| &*judged.run.arms[*arm].name).collect();
+    format!(
+        "There is no verdict of what the gate asks for on {}: too few blocks have both it and base ({} are needed), or the \
+         run has no figures of that.",
+        names.join(", "),
+        judged.blocks_min()
+    )
+}
+
 /// What was asked for and cannot be judged.
 fn without_figures(judged: &Judged<'_>, unmeasured: &[Detector]) -> String {
     let names: Vec<&str> = unmeasured.iter().map(|detector| detector.key()).collect();
@@ -55,8 +66,9 @@ pub(super) fn markdown(
     comparison: &Comparison<'_>,
     arms: &[ArmAtGate<'_>],
     rules: &GateRules,
-    (outcome, is_judged, unmeasured): (Outcome, bool, &[Detector]),
+    (outcome, unjudged, unmeasured): (Outcome, &[usize], &[Detector]),
 ) -> Result<String> {
+    let is_judged = !arms.is_empty() && unjudged.is_empty();
     let warnings = comparison.warnings();
     let mut document = Document::default();
     let decided = Decided::of(judged, arms, rules);
@@ -84,10 +96,11 @@ pub(super) fn markdown(
         let blocks = of_tests.max().unwrap_or(done);
         let text = match judged.run.meta.is_imported() {
             true => too_few_repeats(run, judged.base, (blocks, judged.blocks_min())),
-            false => format!(
+            false if blocks < judged.blocks_min() || arms.is_empty() => format!(
                 "The run has too few valid blocks for any verdict ({blocks}; it takes {}).",
                 judged.blocks_min()
             ),
+            false => without_verdict(judged, unjudged),
         };
         document.push(Block::Text(text));
     }
