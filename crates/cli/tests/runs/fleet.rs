@@ -302,7 +302,7 @@ fn the_same_tasks_run_here_without_slurm() {
     assert!(page.contains("t on 1 host") && page.contains("ended before the third block"));
 
     let text = fs::read_to_string(&plan).unwrap();
-    let failing = text.replace("steps = ", "after_load = [\"SELECT 1/0\"]\nsteps = ");
+    let failing = text.replace("config = ", "after_load = [\"SELECT 1/0\"]\nconfig = ");
     fs::write(&plan, failing).unwrap();
     bench.call(&["fleet", "run", &plan, "--on", "local"]).expect(3);
     let status = bench.call(&["fleet", "status", "fleet-t-2", "--json"]).expect(0).stdout;
