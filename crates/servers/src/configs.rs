@@ -480,6 +480,14 @@ mod tests {
         fs::write(&copy, text).unwrap();
         let copied = load_config_for(Dbms::Postgres, "", copy.to_str().unwrap(), &LIMITS).unwrap();
         assert_eq!((copied.hash, copied.includes_shipped), (config.hash, true));
+        let mysql = |path: &Path| load_config_for(Dbms::Mysql, "", path.to_str().unwrap(), &LIMITS).unwrap();
+        fs::write(dir.path().join("more.cnf"), "[mysqld]\nsort_buffer_size = 2M\n").unwrap();
+        let own = "[mysqld]\n!include sized\n!include more.cnf\nmax_connections = 7\n";
+        let path = dir.path().join("my.cnf");
+        fs::write(&path, own).unwrap();
+        let copy = elsewhere.path().join("my.cnf");
+        fs::write(&copy, text_with_files(Dbms::Mysql, "", &path).unwrap()).unwrap();
+        assert_eq!(mysql(&copy).hash, mysql(&path).hash);
         let message = load("include_dir 'none.d'").unwrap_err().to_string();
         assert!(message.contains("none.d"), "{message}");
         let message = load("include 'mine.conf'").unwrap_err().to_string();
