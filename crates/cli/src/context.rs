@@ -4,6 +4,7 @@ use crate::args::{Cli, Verb};
 use crate::{EXIT_INTERRUPTED, Usage};
 use anyhow::Context as _;
 use rqps_builds::Dirs;
+use rqps_fleet::Fleet;
 use rqps_model::did_you_mean;
 use rqps_report::{Format, Screen};
 use rqps_store::{RunFolder, RunSummary};
@@ -103,6 +104,19 @@ impl Context {
         }
     }
 
+    /// Refuses a fleet in place of a run.
+    pub fn refuse_fleet(&self, name: &str) -> anyhow::Result<()> {
+        let candidates = [PathBuf::from(name), self.results.join(name)];
+        let Some(fleet) = candidates.iter().find_map(|path| Fleet::open(path).ok()) else { return Ok(()) };
+        let tasks = fleet.folder.join("tasks");
+        Err(Usage(format!(
+            "{name} is a fleet, not a run: `rqps fleet collect {name}` has the comparison over its hosts. Each task's \
+             run is `last` with --results {}/TASK; `rqps fleet status {name} --json` names tasks and runs",
+            tasks.display()
+        ))
+        .into())
+    }
+
     /// The folder of a run given by path, name, label (the newest of that label), or `last`: the newest of all.
     pub fn run_path(&self, name: &str) -> anyhow::Result<PathBuf> {
         self.preferred_run_path(name, |_| true)
@@ -114,6 +128,7 @@ impl Context {
         name: &str,
         preferred: impl Fn(&RunSummary) -> bool,
     ) -> anyhow::Result<PathBuf> {
+        self.refuse_fleet(name)?;
         if name == "last" {
             let runs = RunFolder::list(&self.results)?.into_iter();
             return match runs.max_by_key(|run| (preferred(run), run.created_at_ms)) {

@@ -101,7 +101,7 @@ fn run(context: &Context, verb: Verb) -> anyhow::Result<ExitCode> {
 }
 
 /// The error and its causes in one paragraph, without repetitions.
-fn chain(error: &anyhow::Error) -> String {
+pub(crate) fn chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let cause = cause.to_string();

@@ -21,8 +21,9 @@ const UNSEEN_MAX: usize = 4;
 /// The wait before a task is submitted a second time; doubles each time.
 const PAUSE_MS: i64 = 15_000;
 const DOUBLINGS_MAX: u32 = 6;
-/// Reasons of a job that waits in Slurm for an operator and never starts by itself.
-const STUCK: [&str; 2] = ["launch failed requeued held", "JobHeldAdmin"];
+/// The reason of a job that Slurm could not launch and holds: it never starts by itself. Jobs that somebody holds have
+/// others, and are left alone.
+const STUCK: &str = "launch failed requeued held";
 
 /// Where a task is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +54,12 @@ struct Submissions {
     all: usize,
     /// Since the fleet was last resumed.
     recent: usize,
+    /// How many of these Slurm refused.
+    refused: usize,
     /// When the last of these was.
     last_at_ms: i64,
+    /// Why Slurm refused the last one.
+    refusal: Option<String>,
 }
 
 impl History {
@@ -67,12 +72,20 @@ impl History {
                     of_task.all += 1;
                     of_task.recent += 1;
                     of_task.last_at_ms = of_task.last_at_ms.max(*at_ms);
+                    of_task.refusal = None;
+                }
+                Event::Refused { task, why, .. } => {
+                    let of_task = history.submissions.entry(task.clone()).or_default();
+                    of_task.refused += 1;
+                    of_task.refusal = Some(why.clone());
                 }
                 Event::Submitted { .. } => {}
                 Event::Cancelled { .. } => history.is_cancelled = true,
                 Event::Resumed { .. } => {
                     history.is_cancelled = false;
-                    history.submissions.values_mut().for_each(|of_task| of_task.recent = 0);
+                    history.submissions.values_mut().for_each(|of_task| {
+                        (of_task.recent, of_task.refused) = (0, 0);
+                    });
                 }
             }
         }
@@ -84,8 +97,17 @@ impl History {
         self.submissions.get(task).map_or(0, |of_task| of_task.all)
     }
 
-    fn recent_submissions(&self, task: &str) -> usize {
-        self.submissions.get(task).map_or(0, |of_task| of_task.recent)
+    /// Why Slurm refused the last job of a task, if it did.
+    pub fn refusal(&self, task: &str) -> Option<&str> {
+        self.submissions.get(task)?.refusal.as_deref()
+    }
+
+    /// Whether so many jobs of a task left nothing that more would not either.
+    fn is_useless(&self, task: &str, has_output: bool) -> bool {
+        self.submissions.get(task).is_some_and(|of_task| {
+            let unseen = of_task.recent.saturating_sub(of_task.refused);
+            of_task.recent >= SUBMISSIONS_MAX || (!has_output && unseen >= UNSEEN_MAX)
+        })
     }
 
     /// When a task may be submitted again, milliseconds since 1970 (UTC).
@@ -115,9 +137,7 @@ pub fn decide(task: &Task, history: &History, jobs: &[&Job], traces: Traces, now
     if let Some(job) = live.max_by_key(|job| (job.is_running(), std::cmp::Reverse(&job.id))) {
         return State::Queued((*job).clone());
     }
-    let submissions_max = if traces.has_output { SUBMISSIONS_MAX } else { UNSEEN_MAX };
-    let is_useless = history.recent_submissions(&task.id) >= submissions_max;
-    if traces.failures >= FAILURES_MAX || is_useless {
+    if traces.failures >= FAILURES_MAX || history.is_useless(&task.id, traces.has_output) {
         return State::Failed;
     }
     if history.is_cancelled {
@@ -139,7 +159,7 @@ pub fn is_superfluous(job: &Job, state: &State) -> bool {
 }
 
 fn is_stuck(job: &Job) -> bool {
-    !job.is_running() && STUCK.iter().any(|reason| job.reason.eq_ignore_ascii_case(reason))
+    !job.is_running() && job.reason.eq_ignore_ascii_case(STUCK)
 }
 
 /// Slurm's jobs by task.
@@ -190,6 +210,15 @@ mod tests {
         assert_eq!(state(&silent, &[], false, 0, i64::MAX), State::Failed);
         let unseen = |count| decide(&task, &History::of(&silent[..count]), &[], Traces::default(), i64::MAX);
         assert_eq!((unseen(UNSEEN_MAX - 1), unseen(UNSEEN_MAX)), (State::Due(UNSEEN_MAX), State::Failed));
+        // What Slurm refused no host could see, and the reason stays until the next submission.
+        let why = "no such partition".to_owned();
+        let refused = Event::Refused { at_ms: 0, task: task.id.clone(), why: why.clone() };
+        let mut refusals = vec![[submitting(0, 1), refused]; UNSEEN_MAX].concat();
+        let history = History::of(&refusals);
+        let due = decide(&task, &history, &[], Traces::default(), i64::MAX);
+        assert_eq!((due, history.refusal(&task.id)), (State::Due(UNSEEN_MAX + 1), Some(why.as_str())));
+        refusals.push(submitting(0, 9));
+        assert_eq!(History::of(&refusals).refusal(&task.id), None);
         silent.push(Event::Resumed { at_ms: 0 });
         assert_eq!(state(&silent, &[], false, 0, 0), State::Due(SUBMISSIONS_MAX + 1), "names are used once");
         silent.push(Event::Cancelled { at_ms: 0 });
@@ -213,6 +242,12 @@ mod tests {
         let state = decide(&task, &History::default(), &[&held], Traces::default(), 0);
         assert_eq!(state, State::Due(1));
         assert!(is_superfluous(&held, &state) && !is_superfluous(&running, &State::Done));
+        // Whoever holds a job does so on purpose.
+        for reason in ["JobHeldAdmin", "JobHeldUser"] {
+            let held = job("8", "PENDING", reason);
+            let state = decide(&task, &History::default(), &[&held], Traces::default(), 0);
+            assert!(state == State::Queued(held.clone()) && !is_superfluous(&held, &state), "{reason}");
+        }
         assert!(is_superfluous(&pending, &State::Done), "a second job of a task that is done");
     }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rqps_model::counted;
+use rqps_plan::estimate::duration_text;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -36,8 +37,8 @@ pub enum Error {
     #[error("the folder {} has a blank or a quote in its path, which Slurm's scripts cannot name: use --results", path.display())]
     BadPath { path: PathBuf },
     #[error(
-        "jobs cannot record results in {} ({source}), so nothing is submitted: make room there, then \
-         `rqps fleet resume`",
+        "jobs cannot record results in {} ({source}), so nothing is submitted until there is room: then `rqps fleet watch` \
+         goes on by itself, and `rqps fleet resume` does",
         path.display()
     )]
     Full { path: PathBuf, source: std::io::Error },
@@ -57,6 +58,23 @@ pub enum Error {
         counted(*found, "host")
     )]
     TooFewHosts { partition: String, found: usize, wanted: usize },
+    #[error(
+        "partition {partition} ends jobs after {} (its MaxTime), but a task takes about {}: a smaller `budget`, fewer \
+         tests or more hosts make tasks shorter; `sinfo -o \"%P %l\"` lists the limits of all partitions",
+        duration_text(*limit_s), duration_text(*needed_s)
+    )]
+    TimeLimit { partition: String, limit_s: f64, needed_s: f64 },
+    #[error(
+        "{} is a fleet of user {owner}: only that user can submit and cancel its jobs",
+        path.display()
+    )]
+    OfAnother { path: PathBuf, owner: String },
+    #[error(
+        "the tasks of {} run without Slurm, in the `rqps fleet run` or `resume` that began them: end that one (Ctrl-C, \
+         or SIGTERM)",
+        path.display()
+    )]
+    NoJobs { path: PathBuf },
     #[error("no task of {} is done yet: `rqps fleet status` says what runs", path.display())]
     NothingDone { path: PathBuf },
     #[error("{}: arm {arm} was measured with another build ({found} instead of {expected}): its results cannot be joined", run.display())]
@@ -84,6 +102,9 @@ impl Error {
                 | Error::BadPath { .. }
                 | Error::NoPartition { .. }
                 | Error::TooFewHosts { .. }
+                | Error::TimeLimit { .. }
+                | Error::OfAnother { .. }
+                | Error::NoJobs { .. }
                 | Error::NothingDone { .. }
                 | Error::NoBlocks { .. }
         )

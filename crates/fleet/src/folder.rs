@@ -14,7 +14,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rqps_store::now_ms;
 
@@ -55,6 +57,8 @@ pub struct Pass {
     pub cancelled: usize,
     /// Why not all that is due was, or can be, submitted.
     pub refused: Option<String>,
+    /// Why Slurm refused the last job of a task that has none.
+    pub refusals: BTreeMap<String, String>,
     pub is_cancelled: bool,
 }
 
@@ -118,6 +122,11 @@ impl Fleet {
     pub fn list(results: &Path) -> Vec<Self> {
         let entries = fs::read_dir(results).into_iter().flatten().flatten();
         entries.filter_map(|entry| Self::open(&entry.path()).ok()).collect()
+    }
+
+    /// Whether it was cancelled and not resumed since.
+    pub fn is_cancelled(&self) -> bool {
+        Journal::read(&self.folder.join(JOURNAL)).is_ok_and(|events| History::of(&events).is_cancelled)
     }
 
     /// When it was planned, milliseconds since 1970 (UTC); 0 if unknown.
@@ -218,7 +227,8 @@ impl Fleet {
         let mut pass = self.states(&history, &jobs, now_ms())?;
         if !pass.is_over() {
             let is_here = if self.spec.place == Place::Local { Ok(()) } else { self.check_place() };
-            pass.refused = is_here.and_then(|()| self.check_room()).err().map(|error| error.to_string());
+            let error = is_here.and_then(|()| self.check_room()).err();
+            pass.refused = error.map(|error| error.to_string()).or(pass.refused);
         }
         Ok(pass)
     }
@@ -251,7 +261,7 @@ impl Fleet {
     /// What Slurm has of this fleet. When all is done that is of no interest, so it need not answer.
     fn jobs(&self) -> Result<Vec<Job>> {
         match self.spec.place {
-            Place::Slurm { .. } => match Slurm.jobs(&self.spec.job_stem()) {
+            Place::Slurm { .. } => match Slurm.jobs(&self.spec.job_stem(), self.check_owner().is_ok()) {
                 Err(_) if self.done()?.len() >= self.spec.tasks.len() => Ok(Vec::new()),
                 jobs => jobs,
             },
@@ -273,12 +283,34 @@ impl Fleet {
         self.spec.tasks.iter().filter(begun).filter(|task| self.is_claimed(task)).map(job).collect()
     }
 
+    /// An error unless this user planned the fleet: jobs of another one could not write to its folder, and whoever may
+    /// cannot end that one's jobs. A file shows as whom this process writes there: users may be mapped to others.
+    fn check_owner(&self) -> Result<()> {
+        let Ok(planned) = fs::metadata(self.folder.join(SPEC)) else { return Ok(()) };
+        let path = self.probe_path();
+        let mine = File::create(&path).and_then(|file| file.metadata());
+        let _ = fs::remove_file(&path);
+        let is_mine = match mine {
+            Ok(mine) => mine.uid() == planned.uid(),
+            Err(error) => error.kind() != ErrorKind::PermissionDenied,
+        };
+        match is_mine {
+            true => Ok(()),
+            false => Err(Error::OfAnother { path: self.folder.clone(), owner: user_name(planned.uid()) }),
+        }
+    }
+
+    /// A file of this process, for trying what can be written.
+    fn probe_path(&self) -> PathBuf {
+        self.folder.join(format!("room-{}-{}", this_host(), std::process::id()))
+    }
+
     /// Whether results can be written: a job in a full folder cannot even say why it fails.
     ///
     /// # Errors
     /// If there is no room.
     fn check_room(&self) -> Result<()> {
-        let path = self.folder.join(format!("room-{}-{}", this_host(), std::process::id()));
+        let path = self.probe_path();
         let written = File::create(&path)
             .and_then(|mut file| file.write_all(&[0; ROOM_BYTES]).and_then(|()| file.sync_all()));
         let _ = fs::remove_file(&path);
@@ -303,8 +335,13 @@ impl Fleet {
             let jobs = by_task.get(&task.id).unwrap_or(&none);
             (task.id.clone(), decide(task, history, jobs, traces, now_ms))
         };
-        let states = self.spec.tasks.iter().map(state).collect();
-        Ok(Pass { states, is_cancelled: history.is_cancelled, ..Pass::default() })
+        let states: BTreeMap<String, State> = self.spec.tasks.iter().map(state).collect();
+        let has_none =
+            |id: &&String| matches!(states.get(*id), Some(State::Waiting | State::Due(_) | State::Failed));
+        let refusal = |id: &String| Some((id.clone(), history.refusal(id)?.to_owned()));
+        let refusals: BTreeMap<String, String> = states.keys().filter(has_none).filter_map(refusal).collect();
+        let refused = refusals.values().next().cloned();
+        Ok(Pass { states, refused, refusals, is_cancelled: history.is_cancelled, ..Pass::default() })
     }
 
     /// Submits what is due and cancels jobs that are superfluous; `again` submits without a pause, also what was given
@@ -361,6 +398,7 @@ impl Fleet {
                 _ => None,
             })
             .collect();
+        let mut refused: Option<String> = None;
         for some in due.chunks(RECORDED_AT_ONCE) {
             let submitting = some.iter().map(|(task, name)| Event::Submitting {
                 at_ms: now_ms(),
@@ -368,11 +406,17 @@ impl Fleet {
                 name: name.clone(),
             });
             journal.append(submitting.collect())?;
-            let mut acknowledged = Vec::new();
+            let mut answers = Vec::new();
             for (task, name) in some {
+                // The others of the partition would be refused, too, and each takes its time.
+                if let Some(why) = &refused {
+                    answers.push(self.refusal(task, why, pass));
+                    continue;
+                }
                 match Slurm.submit(&self.script(task, name, partition)) {
                     Ok(job) => {
-                        acknowledged.push(Event::Submitted {
+                        pass.refusals.remove(&task.id);
+                        answers.push(Event::Submitted {
                             at_ms: now_ms(),
                             name: name.clone(),
                             job: job.clone(),
@@ -389,17 +433,25 @@ impl Fleet {
                         pass.submitted += 1;
                     }
                     Err(error) => {
-                        pass.refused = Some(error.to_string());
-                        break;
+                        let why = error.to_string();
+                        answers.push(self.refusal(task, &why, pass));
+                        refused = Some(why);
                     }
                 }
             }
-            journal.append(acknowledged)?;
-            if pass.refused.is_some() {
+            journal.append(answers)?;
+            if refused.is_some() {
                 break;
             }
         }
+        pass.refused = refused.or_else(|| pass.refusals.values().next().cloned());
         Ok(())
+    }
+
+    /// Notes that a task's job was refused.
+    fn refusal(&self, task: &Task, why: &str, pass: &mut Pass) -> Event {
+        pass.refusals.insert(task.id.clone(), why.to_owned());
+        Event::Refused { at_ms: now_ms(), task: task.id.clone(), why: why.to_owned() }
     }
 
     /// The job script. Hosts on which the task failed are excluded as long as its replica has others: one full disk
@@ -423,8 +475,16 @@ impl Fleet {
     /// Cancels all jobs; nothing is submitted until the fleet is resumed. Returns the number of jobs.
     ///
     /// # Errors
-    /// If the folder cannot be written or Slurm does not answer: then the fleet is not cancelled.
+    /// If the folder cannot be written or Slurm does not answer: then the fleet is not cancelled. If its tasks run
+    /// without Slurm, or if the folder is a copy: jobs are those of the first one.
     pub fn cancel(&self) -> Result<usize> {
+        match self.check_place() {
+            Err(Error::Moved { .. }) | Ok(()) => {}
+            Err(error) => return Err(error),
+        }
+        if self.spec.place == Place::Local {
+            return Err(Error::NoJobs { path: self.folder.clone() });
+        }
         let _lock = self.lock()?;
         let mut journal = Journal::open(&self.folder.join(JOURNAL))?;
         let jobs = self.jobs()?;
@@ -459,6 +519,7 @@ impl Fleet {
         if !self.folder.join(SPEC).is_file() {
             return Err(Error::NoFolder { path: self.folder.clone() });
         }
+        self.check_owner()?;
         let path = self.folder.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path);
         let file = file.map_err(Error::file("open", &path))?;
@@ -468,6 +529,14 @@ impl Fleet {
             Err(TryLockError::Error(error)) => Err(Error::file("lock", &path)(error)),
         }
     }
+}
+
+/// The user's name, or its number if it has none.
+fn user_name(uid: u32) -> String {
+    let uid = uid.to_string();
+    let answer =
+        Command::new("id").args(["-nu", &uid]).output().ok().filter(|answer| answer.status.success());
+    answer.map_or(uid, |answer| String::from_utf8_lossy(&answer.stdout).trim().to_owned())
 }
 
 /// Whether scripts can name a path.

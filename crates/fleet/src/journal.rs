@@ -25,6 +25,12 @@ pub enum Event {
         name: String,
         job: String,
     },
+    /// Slurm has no job of this task, and said why.
+    Refused {
+        at_ms: i64,
+        task: String,
+        why: String,
+    },
     /// From now on nothing is submitted.
     Cancelled {
         at_ms: i64,

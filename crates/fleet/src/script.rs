@@ -9,7 +9,7 @@ pub const PROGRAM: &str = "rqps";
 /// Where jobs write what they print.
 pub const OUTPUT: &str = "output";
 /// Before its time limit a job is asked to stop: a run that stops by itself resumes with less loss.
-const WARNING_SECONDS: u32 = 120;
+pub(crate) const WARNING_SECONDS: u32 = 120;
 
 /// The script of a job of this name in a partition, which must not use the hosts that are excluded. The folder's path
 /// has no blanks and no quotes.

@@ -61,13 +61,24 @@ fn seconds_of(time: &str) -> u64 {
 pub struct Slurm;
 
 impl Slurm {
-    /// Hosts of a partition, by name: those that are up, and the others.
+    /// Hosts of a partition, or of several separated by commas, by name: those that are up, and the others.
     ///
     /// # Errors
-    /// If Slurm does not answer, or does not know the partition.
-    pub fn hosts(self, partition: &str) -> Result<(Vec<String>, Vec<String>)> {
-        let text =
-            call("sinfo", &["--noheader", "--Node", "--partition", partition, "--format", "%N|%T"], None)?;
+    /// If Slurm does not answer, or does not know a partition.
+    pub fn hosts(self, partitions: &str) -> Result<(Vec<String>, Vec<String>)> {
+        let mut text = String::new();
+        // Of those of one call, sinfo leaves out what it does not know.
+        for partition in partitions.split(',') {
+            let of_one = call(
+                "sinfo",
+                &["--noheader", "--Node", "--partition", partition, "--format", "%N|%T"],
+                None,
+            )?;
+            if of_one.trim().is_empty() {
+                return Err(Error::NoPartition { partition: partition.to_owned() });
+            }
+            text.push_str(&of_one);
+        }
         let is_up =
             |state: &str| UP.contains(&state.trim_end_matches(['*', '~', '#', '!', '%', '$', '@', '^', '-']));
         let mut hosts: Vec<(&str, bool)> = text
@@ -75,9 +86,6 @@ impl Slurm {
             .filter_map(|line| line.trim().split_once('|'))
             .map(|(host, state)| (host, is_up(state)))
             .collect();
-        if text.trim().is_empty() {
-            return Err(Error::NoPartition { partition: partition.to_owned() });
-        }
         hosts.sort_by(|(a, _), (b, _)| natural(a, b).then(a.cmp(b)));
         hosts.dedup();
         let (up, others): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|(_, is_up)| *is_up);
@@ -85,12 +93,23 @@ impl Slurm {
         Ok((names(up), names(others)))
     }
 
-    /// This user's unfinished jobs whose names begin with `stem`.
+    /// The least time limit of these partitions, in minutes; `None` if they have none.
+    ///
+    /// # Errors
+    /// If Slurm does not answer.
+    pub fn minutes_max(self, partitions: &str) -> Result<Option<u64>> {
+        let text = call("sinfo", &["--noheader", "--partition", partitions, "--format", "%l"], None)?;
+        // `infinite` is no time.
+        Ok(text.lines().map(|time| seconds_of(time.trim()) / 60).filter(|minutes| *minutes > 0).min())
+    }
+
+    /// Unfinished jobs whose names begin with `stem`: this user's, or everybody's.
     ///
     /// # Errors
     /// If Slurm does not answer: then nothing is known.
-    pub fn jobs(self, stem: &str) -> Result<Vec<Job>> {
-        let text = call("squeue", &["--noheader", "--me", "--format", JOB_FORMAT], None)?;
+    pub fn jobs(self, stem: &str, only_own: bool) -> Result<Vec<Job>> {
+        let own: &[&str] = if only_own { &["--me"] } else { &[] };
+        let text = call("squeue", &[&["--noheader", "--format", JOB_FORMAT], own].concat(), None)?;
         Ok(text.lines().filter_map(Job::parse).filter(|job| job.name.starts_with(stem)).collect())
     }
 

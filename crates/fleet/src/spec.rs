@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
+use crate::script::WARNING_SECONDS;
+
 /// Increment when the meaning of the file changes.
 pub const FORMAT: u32 = 1;
 
@@ -68,6 +71,19 @@ const LIMIT_FACTOR: f64 = 2.0;
 const LIMIT_EXTRA_SECONDS: f64 = 1_800.0;
 
 impl Task {
+    /// Lowers its time limit to what a partition allows.
+    ///
+    /// # Errors
+    /// If that is too short for its estimate.
+    pub fn limit_to(&mut self, minutes: u64, partition: &str) -> Result<()> {
+        self.limit_minutes = self.limit_minutes.min(minutes);
+        if self.seconds + u64::from(WARNING_SECONDS) <= self.limit_minutes * 60 {
+            return Ok(());
+        }
+        let (limit_s, needed_s) = (minutes as f64 * 60.0, self.seconds as f64);
+        Err(Error::TimeLimit { partition: partition.to_owned(), limit_s, needed_s })
+    }
+
     pub fn new(piece: u32, replica: u32, seconds: f64) -> Self {
         let limit = seconds * LIMIT_FACTOR + LIMIT_EXTRA_SECONDS;
         Self {

@@ -40,8 +40,8 @@ pub use explain::{ExplainOptions, explain_text};
 pub use format::{Format, Screen};
 pub use gate::{Gate, GateRules, Outcome, gate};
 pub use html::{
-    ChartFile, JointPage, JointRow, SiteFile, SiteRun, chart_files, html_report, joint_page, site_pages,
-    site_run, site_stems,
+    ChartFile, JointPage, JointRow, SiteFile, SiteRun, chart_files, html_report, joint_levels, joint_page,
+    site_pages, site_run, site_stems,
 };
 pub use markdown_report::{markdown_report, report};
 pub use render::wrapped;

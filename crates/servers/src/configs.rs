@@ -64,6 +64,15 @@ pub fn load_config_for(dbms: Dbms, version: &str, name_or_path: &str, limits: &H
     Ok(reader.config(source.config_name()))
 }
 
+/// The text of a config file with the files that it includes, to be read at another place: shipped configs stay
+/// includes, since they follow the host that reads them.
+pub fn text_with_files(dbms: Dbms, version: &str, path: &Path) -> Result<String> {
+    let limits = HostLimits { memory_bytes: 0, disk_free_bytes: 0 };
+    let mut reader = Reader { keeps_shipped: true, ..Reader::new((dbms, version), &limits) };
+    reader.read(&Source::File(path.to_owned()), 0)?;
+    Ok(reader.text)
+}
+
 /// Parses a config's text; equal options have equal hashes. Sections of one series are skipped.
 pub fn config_from_text(dbms: Dbms, name: &str, text: &str) -> Result<Config> {
     let limits = HostLimits::of(&Dirs::from_env().work);
@@ -206,6 +215,8 @@ struct Reader<'a> {
     settings: Vec<Setting>,
     other_sections: Vec<String>,
     includes_shipped: bool,
+    /// Whether includes of shipped configs stay as they are in the text, unread.
+    keeps_shipped: bool,
     text: String,
 }
 
@@ -219,6 +230,7 @@ impl<'a> Reader<'a> {
             settings: Vec::new(),
             other_sections: Vec::new(),
             includes_shipped: false,
+            keeps_shipped: false,
             text: String::new(),
         }
     }
@@ -280,8 +292,13 @@ impl<'a> Reader<'a> {
                         Source::File(path) => path.parent(),
                         Source::Shipped(_) => None,
                     };
+                    let sources = included(include, directory)?;
+                    if self.keeps_shipped && matches!(sources.as_slice(), [Source::Shipped(_)]) {
+                        self.text.push_str(&format!("{line}\n"));
+                        continue;
+                    }
                     self.text.push_str(&format!("# {line}\n"));
-                    for included in included(include, directory)? {
+                    for included in sources {
                         self.read(&included, depth + 1).map_err(|error| match error {
                             Error::UnknownConfig { dbms, name, nearest, .. } => syntax_error(format!(
                                 "no config of {dbms} is named `{name}`; near: {nearest}. A file has a path or an ending"
@@ -454,6 +471,23 @@ mod tests {
         }
         let config = load("include_dir 'conf.d'\ninclude_if_exists = 'none.conf'\n").unwrap();
         assert_eq!((value(&config, "jit"), value(&config, "work_mem")), (Some("on"), Some("1MB")));
+        // Read elsewhere, the text needs no other file, and what is shipped follows the host there.
+        let config = load("include 'sized'\ninclude_dir 'conf.d'\n").unwrap();
+        let text = text_with_files(Dbms::Postgres, "", &path).unwrap();
+        assert!(text.contains("include 'sized'") && !text.contains("\nshared_buffers"), "{text}");
+        let elsewhere = tempfile::tempdir().unwrap();
+        let copy = elsewhere.path().join("mine.conf");
+        fs::write(&copy, text).unwrap();
+        let copied = load_config_for(Dbms::Postgres, "", copy.to_str().unwrap(), &LIMITS).unwrap();
+        assert_eq!((copied.hash, copied.includes_shipped), (config.hash, true));
+        let mysql = |path: &Path| load_config_for(Dbms::Mysql, "", path.to_str().unwrap(), &LIMITS).unwrap();
+        fs::write(dir.path().join("more.cnf"), "[mysqld]\nsort_buffer_size = 2M\n").unwrap();
+        let own = "[mysqld]\n!include sized\n!include more.cnf\nmax_connections = 7\n";
+        let path = dir.path().join("my.cnf");
+        fs::write(&path, own).unwrap();
+        let copy = elsewhere.path().join("my.cnf");
+        fs::write(&copy, text_with_files(Dbms::Mysql, "", &path).unwrap()).unwrap();
+        assert_eq!(mysql(&copy).hash, mysql(&path).hash);
         let message = load("include_dir 'none.d'").unwrap_err().to_string();
         assert!(message.contains("none.d"), "{message}");
         let message = load("include 'mine.conf'").unwrap_err().to_string();

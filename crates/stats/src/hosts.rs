@@ -72,7 +72,7 @@ impl OnHost {
 /// One test, arm and detector over all hosts that measured it.
 #[derive(Debug, Clone)]
 pub struct Joint {
-    /// Hosts are its blocks. Nothing follows from it if hosts disagree.
+    /// Hosts are its blocks; fewer than [`HOSTS_MIN`] have no interval. Nothing follows from it if hosts disagree.
     pub verdict: Verdict,
     /// The hosts' own verdicts: index of the host, verdict.
     pub hosts: Vec<(usize, Verdict)>,
@@ -150,7 +150,11 @@ pub fn judge_hosts(experiments: &[Experiment], rules: &Rules) -> Result<Hosts, I
     let mut joint = Vec::new();
     for (hosts, experiment) in joined(experiments, &good) {
         let looks = vec![Look { blocks: hosts.max(HOSTS_MIN), spend: SPEND }];
-        for verdict in judge_pooled(&experiment, &Rules { looks, ..rules.clone() }, Pool::Hosts)?.verdicts {
+        for mut verdict in judge_pooled(&experiment, &Rules { looks, ..rules.clone() }, Pool::Hosts)?.verdicts
+        {
+            if hosts < HOSTS_MIN {
+                (verdict.low, verdict.high, verdict.confidence) = (f64::NAN, f64::NAN, f64::NAN);
+            }
             let Some(hosts) = own.get(&key(&verdict)).cloned() else { continue };
             if hosts.len() > 1 && !verdict.is_control && verdict.blocks_measured > 0 {
                 let agreement = Agreement::of(&hosts, rules.alpha);

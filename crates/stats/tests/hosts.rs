@@ -1,7 +1,7 @@
 //! Verdicts over several hosts on simulated hosts: rates of false and true statements.
 
 use rqps_stats::sim::{Blocks, Rng};
-use rqps_stats::{Class, Experiment, Joint, Metric, Rules, judge_hosts};
+use rqps_stats::{Class, Experiment, HOSTS_MIN, Joint, Metric, Rules, judge_hosts};
 
 /// The arm that is judged; 1 is the control.
 const ARM: usize = 2;
@@ -229,6 +229,7 @@ fn a_difference_on_some_hosts_only_is_named() {
             for joint in judged(&mut rng, &hosts) {
                 let agreement = &joint.agreement;
                 all += 1;
+                assert_eq!(joint.verdict.low.is_finite(), count >= HOSTS_MIN, "an interval of {count} hosts");
                 named += usize::from(agreement.is_broken());
                 wrong += usize::from(agreement.differing.iter().any(|pair| pair.0 != 0));
                 said += usize::from(!agreement.is_broken() && joint.verdict.class.is_decided());

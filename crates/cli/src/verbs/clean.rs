@@ -13,6 +13,7 @@ pub fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
     let Orphans { removed, unsure } = match &args.run {
         Some(name) => {
+            context.refuse_fleet(name)?;
             // An absolute path may name a deleted folder.
             let absolute = Some(PathBuf::from(name)).filter(|path| path.is_absolute());
             let path = absolute.map_or_else(|| context.run_path(name), Ok)?;

@@ -4,6 +4,7 @@ mod collect;
 mod plan;
 mod progress;
 mod status;
+mod waiting;
 mod work;
 
 use crate::args::{FleetArg, FleetArgs, FleetVerb};
@@ -11,6 +12,7 @@ use crate::context::Context;
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, out};
 use rqps_fleet::{Fleet, Pass, Place, State};
 use rqps_model::counted;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -111,8 +113,8 @@ fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     loop {
         match fleet.pass(false) {
             Ok(pass) => {
-                let refused = pass.refused.iter().map(|why| format!("\nrqps: {why}"));
-                say(summary(&pass) + &refused.collect::<String>());
+                let refused = refused(&pass).map(|why| format!("\nrqps: {why}")).unwrap_or_default();
+                say(summary(&pass) + &obstacles(&pass) + &refused);
                 running.tell(fleet, &pass);
                 if pass.is_over() {
                     let failed = pass.count(|state| *state == State::Failed);
@@ -141,6 +143,28 @@ fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// Why not all that is due is submitted, and what follows.
+fn refused(pass: &Pass) -> Option<String> {
+    let why = pass.refused.as_ref()?;
+    Some(match pass.refusals.values().any(|refusal| refusal == why) {
+        true => format!("{why}. `rqps fleet watch` tries again until it works, `rqps fleet resume` at once"),
+        false => why.clone(),
+    })
+}
+
+/// Why jobs wait, a line for each reason that does not end by itself.
+fn obstacles(pass: &Pass) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for state in pass.states.values() {
+        if let State::Queued(job) = state
+            && let Some(why) = waiting::obstacle(job)
+        {
+            *counts.entry(why).or_default() += 1;
+        }
+    }
+    counts.iter().map(|(why, count)| format!("\n{count} pending: {why}")).collect()
+}
+
 /// `12 tasks: 5 done, 4 running, 3 pending`.
 fn summary(pass: &Pass) -> String {
     let running = |state: &State| matches!(state, State::Queued(job) if job.is_running());
@@ -163,5 +187,8 @@ fn summary(pass: &Pass) -> String {
 fn shown(folder: &Path) -> String {
     let current = std::env::current_dir().ok().filter(|current| current.parent().is_some());
     let relative = current.and_then(|current| folder.strip_prefix(current).ok().map(Path::to_owned));
-    relative.as_deref().unwrap_or(folder).display().to_string()
+    match relative.as_deref() {
+        Some(relative) if relative.as_os_str().is_empty() => ".".to_owned(),
+        relative => relative.unwrap_or(folder).display().to_string(),
+    }
 }

@@ -178,12 +178,16 @@ impl<'a> FleetRow<'a> {
     }
 
     fn state(&self) -> &'static str {
-        if self.tasks_done < self.fleet.spec.tasks.len() { "open" } else { "complete" }
+        match self.tasks_done < self.fleet.spec.tasks.len() {
+            true if self.fleet.is_cancelled() => "cancelled",
+            true => "open",
+            false => "complete",
+        }
     }
 
     fn cells(&self, now_ms: i64) -> Vec<Cell> {
         let (name, state) = (name_of(self.fleet), self.state());
-        let is_open = state == "open";
+        let is_open = state != "complete";
         let next = format!("rqps fleet {} {name}", if is_open { "status" } else { "collect" });
         vec![
             name.into(),

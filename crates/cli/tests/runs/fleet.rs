@@ -3,10 +3,15 @@
 
 use crate::bench::{Bench, exact_version, wait_for};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+/// A user that has no fleets.
+const NOBODY: u32 = 65_534;
 
 /// A cluster in a directory, stopped when the test ends.
 struct Cluster {
@@ -34,6 +39,19 @@ impl Cluster {
     fn ask(&self, program: &str, arguments: &[&str]) -> String {
         let output = Command::new(program).args(arguments).env("SLURM_CONF", self.conf()).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Calls `rqps fleet`: exit code, output, messages.
+    fn fleet(&self, bench: &Bench, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = bench.rqps(&[&["fleet"], arguments].concat());
+        let output = command.env("SLURM_CONF", self.conf()).env("RQPS_CACHE", cache()).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    }
+
+    fn state(&self, bench: &Bench, fleet: &str) -> Value {
+        let (_, status, _) = self.fleet(bench, &["status", fleet, "--json"]);
+        serde_json::from_str(&status).unwrap_or_default()
     }
 }
 
@@ -67,8 +85,10 @@ fn resuming_until(what: &str, resume: impl Fn(), is_so: impl Fn() -> bool) {
 /// Two configs of one version, which shares its loads: the second reads a whole table for each row.
 fn plan(bench: &Bench, top: &str) -> String {
     let small = fs::read_to_string(bench.path().join("small.conf")).unwrap();
-    let slow =
-        format!("{small}enable_indexscan = off\nenable_bitmapscan = off\nenable_indexonlyscan = off\n");
+    // Both a shipped config and a file: the copy for other hosts has the one by name and the other as a whole.
+    fs::write(bench.path().join("same.conf"), small).unwrap();
+    let slow = "include 'sized'\ninclude 'same.conf'\nenable_indexscan = off\nenable_bitmapscan = off\n\
+                enable_indexonlyscan = off\n";
     fs::write(bench.path().join("slow.conf"), slow).unwrap();
     let version = exact_version("17");
     let arm = |name, config| {
@@ -88,24 +108,12 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
     let bench = Bench::new();
     let cluster = Cluster::start(bench.path().join("slurm"));
     let plan = plan(&bench, "");
-    let fleet = |arguments: &[&str]| {
-        let mut command = bench.rqps(&[&["fleet"], arguments].concat());
-        let output = command.env("SLURM_CONF", cluster.conf()).env("RQPS_CACHE", cache()).output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
-    };
-    let state = || {
-        let (_, status, _) = fleet(&["status", "fleet-t-1", "--json"]);
-        serde_json::from_str::<Value>(&status).unwrap_or_default()
-    };
+    let fleet = |arguments: &[&str]| cluster.fleet(&bench, arguments);
+    let state = || cluster.state(&bench, "fleet-t-1");
     // Asking rqps again and again would take the CPU that the jobs need.
     let done = || fs::read_dir(bench.results().join("fleet-t-2/done")).map_or(0, Iterator::count);
     let run = ["run", &plan, "--partition", "bench", "--hosts"];
 
-    let (code, _, why) = fleet(&["run", &plan, "--partition", "none", "--hosts", "2"]);
-    assert!(code == Some(2) && why.contains("no partition none"), "{why}");
-    let (code, _, why) = fleet(&[&run[..], &["3"]].concat());
-    assert!(code == Some(2) && why.contains("has 2 hosts up, but --hosts is 3"), "{why}");
     let (_, scripts, _) = fleet(&[&run[..], &["2", "--dry-run"]].concat());
     assert!(scripts.matches("--exclusive").count() == 2 && scripts.contains("--exclude=node2"), "{scripts}");
     let (_, planned, _) = fleet(&[&run[..], &["2", "--dry-run", "--json"]].concat());
@@ -170,13 +178,95 @@ fn a_plan_on_two_hosts_survives_its_controller_and_is_one_comparison() {
     let joint: Value = serde_json::from_str(&joint).unwrap();
     let hosts: Vec<&Value> = joint["hosts"].as_array().unwrap().iter().map(|host| &host["name"]).collect();
     assert_eq!(hosts, ["node1", "node2"], "{joint:#}");
+    let warnings = joint["warnings"].to_string();
+    assert!(warnings.contains("from fewer than 3 hosts, too few"), "all tasks are done: {warnings}");
     let verdicts = joint["verdicts"].as_array().unwrap();
+    assert!(verdicts.iter().all(|one| one["low"].is_null()), "two hosts have no interval: {joint:#}");
     let cost = verdicts.iter().find(|one| one["detector"] == "cost").unwrap();
     assert!(
         cost["hosts"].as_array().unwrap().iter().all(|host| host["ratio"].as_f64().unwrap() > 1.25),
         "{cost:#}"
     );
     assert_eq!(done(), 2);
+}
+
+/// Nothing is measured here: jobs are refused, wait or are held.
+#[test]
+fn what_cannot_run_is_said_and_jobs_are_their_users_own() {
+    let bench = Bench::new();
+    let cluster = Cluster::start(bench.path().join("slurm"));
+    let plan = plan(&bench, "");
+    let fleet = |arguments: &[&str]| cluster.fleet(&bench, arguments);
+    let set = |what: &str, value: &str| drop(cluster.ask("scontrol", &["update", what, value]));
+    let run = |partition: &str, rest: &[&str]| {
+        fleet(&[&["run", &plan, "--partition", partition, "--hosts"], rest].concat())
+    };
+    for (partition, hosts, expected) in [
+        ("none", "2", "no partition none"),
+        ("bench,none", "2", "no partition none"),
+        ("bench", "3", "has 2 hosts up, but --hosts is 3"),
+    ] {
+        let (code, _, why) = run(partition, &[hosts]);
+        assert!(code == Some(2) && why.contains(expected), "{why}");
+    }
+    let bench_partition = "PartitionName=bench";
+    set(bench_partition, "MaxTime=20");
+    let (_, scripts, note) = run("bench", &["2", "--dry-run"]);
+    assert!(scripts.contains("--time=20\n") && note.contains("ends jobs after 20 min"), "{scripts}{note}");
+    set(bench_partition, "MaxTime=1");
+    let (code, _, why) = run("bench", &["2"]);
+    assert!(code == Some(2) && why.contains("ends jobs after 1 min") && why.contains("budget"), "{why}");
+    set(bench_partition, "MaxTime=INFINITE");
+
+    // What Slurm refuses, `status` tells afterwards, too.
+    set(bench_partition, "State=DRAIN");
+    let (code, _, why) = run("bench", &["2"]);
+    assert!(code == Some(3) && why.contains("sbatch: "), "{why}");
+    let refused = cluster.state(&bench, "fleet-t-1");
+    let has_why = |value: &Value| value.as_str().is_some_and(|why| why.starts_with("sbatch: "));
+    let tasks = refused["tasks"].as_array().unwrap();
+    assert!(has_why(&refused["refused"]) && tasks.iter().all(|task| has_why(&task["note"])), "{refused:#}");
+    set(bench_partition, "State=UP");
+
+    cluster.ask("scontrol", &["update", "NodeName=node1,node2", "State=DRAIN", "Reason=test"]);
+    let (code, _, why) = fleet(&["resume", "fleet-t-1"]);
+    assert!(code == Some(0) && why.contains("submitted 2 tasks"), "{why}");
+    let jobs = || {
+        let all = cluster.ask("squeue", &["-h", "-o", "%i"]);
+        all.lines().map(str::to_owned).collect::<BTreeSet<String>>()
+    };
+    let submitted = jobs();
+    for job in &submitted {
+        cluster.ask("scontrol", &["hold", job]);
+    }
+    let (_, status, _) = fleet(&["status", "fleet-t-1"]);
+    assert!(submitted.len() == 2 && status.contains("`scontrol release`"), "{submitted:?} {status}");
+    let (_, _, why) = fleet(&["resume", "fleet-t-1"]);
+    assert!(why.contains("submitted 0 tasks") && jobs() == submitted, "what is held stays so: {why}");
+
+    // Nobody else's call ends these jobs or submits more: neither one on a copy nor another user's.
+    let (planned, copy) = (bench.results().join("fleet-t-1/fleet.json"), bench.results().join("copy"));
+    fs::create_dir(&copy).unwrap();
+    fs::copy(&planned, copy.join("fleet.json")).unwrap();
+    let (code, _, why) = fleet(&["cancel", "copy"]);
+    assert!(code == Some(2) && why.contains("is a copy of"), "{why}");
+    fs::remove_dir_all(copy).unwrap();
+    // Only root can make it another user's.
+    if chown(&planned, Some(NOBODY), None).is_ok() {
+        let state = cluster.state(&bench, "fleet-t-1");
+        let tasks = state["tasks"].as_array().unwrap();
+        assert!(tasks.iter().all(|task| task["job"]["id"].is_string()), "{state:#}");
+        for verb in ["resume", "watch", "cancel"] {
+            let (code, _, why) = fleet(&[verb, "fleet-t-1"]);
+            assert!(code == Some(2) && why.contains("is a fleet of user"), "{verb}: {why}");
+        }
+        chown(&planned, Some(0), None).unwrap();
+    }
+    assert_eq!(jobs(), submitted);
+    let (code, _, why) = fleet(&["cancel", "fleet-t-1"]);
+    assert!(code == Some(0) && why.contains("cancelled 2 jobs"), "{why}");
+    let listed = bench.call(&["ls"]).expect(0).stdout;
+    assert!(listed.contains("cancelled"), "{listed}");
 }
 
 #[test]
@@ -193,6 +283,13 @@ fn the_same_tasks_run_here_without_slurm() {
     let ended = bench.call(&["fleet", "run", &plan, "--on", "local"]).expect(0);
     assert!(ended.stderr.contains("before the third block in 1 of 1 piece"), "{}", ended.stderr);
     assert!(ended.stderr.contains("nothing was measured on two hosts"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("fleet-t-1/tasks/TASK show last"), "{}", ended.stderr);
+    let refused = bench.call(&["fleet", "cancel", "fleet-t-1"]).expect(2);
+    assert!(refused.stderr.contains("run without Slurm"), "{}", refused.stderr);
+    for verb in ["show", "clean"] {
+        let refused = bench.call(&[verb, "fleet-t-1"]).expect(2);
+        assert!(refused.stderr.contains("rqps fleet collect fleet-t-1"), "{verb}: {}", refused.stderr);
+    }
     assert!(ended.stdout.contains("1 of 1 task ended before the third block"), "{}", ended.stdout);
     let listed = bench.call(&["ls"]).expect(0);
     assert!(listed.stdout.contains("fleet-t-1") && listed.stdout.contains("1/1 tasks"), "{}", listed.stdout);
@@ -203,6 +300,16 @@ fn the_same_tasks_run_here_without_slurm() {
     bench.call(&["fleet", "collect", "fleet-t-1", "--html"]).expect(0);
     let page = fs::read_to_string(bench.results().join("fleet-t-1/report.html")).unwrap();
     assert!(page.contains("t on 1 host") && page.contains("ended before the third block"));
+
+    let text = fs::read_to_string(&plan).unwrap();
+    let failing = text.replace("config = ", "after_load = [\"SELECT 1/0\"]\nconfig = ");
+    fs::write(&plan, failing).unwrap();
+    bench.call(&["fleet", "run", &plan, "--on", "local"]).expect(3);
+    let status = bench.call(&["fleet", "status", "fleet-t-2", "--json"]).expect(0).stdout;
+    let failed = &serde_json::from_str::<Value>(&status).unwrap()["tasks"][0];
+    let why = failed["failures"][0].as_str().unwrap();
+    assert_eq!(why.matches("division by zero").count(), 1, "{why}");
+    assert!(why.starts_with(failed["host"].as_str().unwrap()), "{failed:#}");
 }
 
 /// The usual cache, so that nothing is downloaded.

@@ -3,13 +3,14 @@
 
 use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow};
-use rqps_stats::{Detector, Joint};
+use rqps_stats::{Class, Detector, Joint, Verdict};
 
 use super::marks::subject;
 use super::ratios::{point_of, wide_and_narrow};
 use super::shell::Frame;
 use crate::document::{Block, Cell, Column, Table, Tint};
 use crate::render::html as blocks;
+use crate::tables::verdicts::confidences_of;
 
 /// Hosts with points of their own in a chart: more cannot be distinguished.
 const HOSTS_MAX: usize = 6;
@@ -29,6 +30,8 @@ pub struct JointPage<'a> {
     /// Names of what is known of hosts.
     pub facts: Vec<&'static str>,
     pub rows: Vec<JointRow<'a>>,
+    /// The levels of the intervals over hosts.
+    pub levels: String,
 }
 
 /// A test, arm and figure.
@@ -40,9 +43,22 @@ pub struct JointRow<'a> {
     pub on_hosts: String,
 }
 
+/// What ratios over hosts and their intervals are, in a sentence; empty if there are none.
+pub fn joint_levels<'a, I: Iterator<Item = &'a Joint>>(joints: impl Fn() -> I) -> String {
+    let has_interval = |joint: &&Joint| joint.verdict.low.is_finite() && !joint.agreement.is_broken();
+    let verdicts = || joints().filter(has_interval).map(|joint| &joint.verdict);
+    match verdicts().next() {
+        Some(_) => {
+            format!("From, to: confidence interval of the ratio over hosts, {}.", confidences_of(verdicts))
+        }
+        None => String::new(),
+    }
+}
+
 /// The page as one file that loads nothing.
 pub fn joint_page(page: &JointPage<'_>) -> String {
     let charts: Vec<RatioChart> = charts(page);
+    let own = || page.rows.iter().flat_map(|row| row.joint.hosts.iter().map(|(_, verdict)| verdict));
     let main = html! {
         section #summary {
             h1 { (page.title) }
@@ -52,7 +68,8 @@ pub fn joint_page(page: &JointPage<'_>) -> String {
         section #verdicts {
             h2 { "Verdicts" }
             p.legend {
-                "Hosts are a random sample: the interval is one over hosts. Hosts that differ have no average."
+                "Hosts are a random sample: the interval is one over hosts. Hosts that differ have no average. "
+                (page.levels)
             }
             (blocks::blocks(&[Block::Table(verdicts(page))], 3))
         }
@@ -60,7 +77,8 @@ pub fn joint_page(page: &JointPage<'_>) -> String {
             section #ratios {
                 h2 { "Ratios" }
                 p.legend {
-                    "Logarithmic. Whiskers are confidence intervals: over hosts, and over the blocks of one host."
+                    "Logarithmic. Whiskers are confidence intervals: over hosts, and over the blocks of one host ("
+                    (confidences_of(own)) ")."
                 }
                 div.charts { @for chart in charts { (wide_and_narrow(chart)) } }
             }
@@ -140,6 +158,17 @@ fn hosts(page: &JointPage<'_>) -> Table {
     table
 }
 
+/// A verdict's point, marked as the table beside it names the verdict.
+fn point(verdict: &Verdict) -> Option<RatioPoint> {
+    let mark = match verdict.class {
+        Class::Regression { .. } => ChartMark::Worse,
+        Class::Improvement { .. } => ChartMark::Better,
+        Class::Same => ChartMark::Same,
+        Class::Inconclusive => ChartMark::Unknown,
+    };
+    point_of(verdict).map(|point| RatioPoint { mark, ..point })
+}
+
 /// A chart for each arm and kind of figure: over all hosts, and each host if they are few.
 fn charts(page: &JointPage<'_>) -> Vec<RatioChart> {
     let mut charts = Vec::new();
@@ -161,10 +190,10 @@ fn chart(page: &JointPage<'_>, of: (Detector, usize, &str), joints: &[&Joint]) -
     let hosts: Vec<usize> = if all.len() > HOSTS_MAX { Vec::new() } else { all.collect() };
     let row = |joint: &&Joint| {
         // Hosts that differ have no common point.
-        let common = point_of(&joint.verdict).filter(|_| !joint.agreement.is_broken());
+        let common = point(&joint.verdict).filter(|_| !joint.agreement.is_broken());
         let own = hosts.iter().map(|host| {
             let (_, verdict) = joint.hosts.iter().find(|(other, _)| other == host)?;
-            point_of(verdict).map(|point| RatioPoint { mark: ChartMark::Unknown, ..point })
+            point(verdict)
         });
         RatioRow {
             label: joint.verdict.test.clone(),
@@ -184,5 +213,52 @@ fn chart(page: &JointPage<'_>, of: (Detector, usize, &str), joints: &[&Joint]) -
         band: None,
         lower_is_better: !is_rate,
         width: super::CHART_WIDTH,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_stats::sim::{Blocks, Rng};
+    use rqps_stats::{Metric, Rules, judge_hosts};
+
+    #[test]
+    fn charts_mark_each_host_with_its_own_verdict() {
+        let mut rng = Rng::new(1);
+        let experiments = [0.7, 1.0, 1.0].map(|ratio| {
+            let model = Blocks {
+                tests: 4,
+                metric: Metric::Rate,
+                ratios: vec![1.0, ratio],
+                control: true,
+                block_sd: 0.002,
+                spread_df: 20.0,
+                of_start: 0.0,
+            };
+            model.draw(&mut rng, 6)
+        });
+        let judged = judge_hosts(&experiments, &Rules::default()).unwrap();
+        let arms = ["base", "control", "new"].map(str::to_owned);
+        let row = |joint| JointRow { joint, verdict: "differs", on_hosts: String::new() };
+        let page = JointPage {
+            title: String::new(),
+            about: String::new(),
+            warnings: Vec::new(),
+            program_version: "",
+            arms: &arms,
+            hosts: ["a", "b", "c"].map(|name| (name.to_owned(), Vec::new())).to_vec(),
+            facts: Vec::new(),
+            rows: judged.joint.iter().map(row).collect(),
+            levels: String::new(),
+        };
+        let charts = charts(&page);
+        let marks = |points: &[Option<RatioPoint>]| -> Vec<Option<ChartMark>> {
+            points.iter().map(|point| point.as_ref().map(|point| point.mark)).collect()
+        };
+        let expected = [None, Some(ChartMark::Worse), Some(ChartMark::Same), Some(ChartMark::Same)];
+        assert_eq!(charts[0].rows.len(), 4);
+        for row in &charts[0].rows {
+            assert_eq!(marks(&row.points), expected, "{}", row.label);
+        }
     }
 }

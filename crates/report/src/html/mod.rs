@@ -28,7 +28,7 @@ mod timeline;
 mod versions;
 
 pub use files::{ChartFile, chart_files};
-pub use joint::{JointPage, JointRow, joint_page};
+pub use joint::{JointPage, JointRow, joint_levels, joint_page};
 use maud::{Markup, PreEscaped, html};
 use rqps_charts::{Theme, VersionChart};
 use rqps_explain::{ExplainRequest, Explanation, explain};

@@ -8,14 +8,18 @@ use crate::verbs::run::PAGE_FILE;
 use rqps_fleet::{Collected, Fleet, HostResult, Split, collect};
 use rqps_model::Digits;
 use rqps_model::counted;
-use rqps_report::{Format, JointPage, JointRow};
-use rqps_stats::{Detector, HOSTS_MIN, Joint, OnHost, Verdict};
+use rqps_report::{Format, JointPage, JointRow, joint_levels};
+use rqps_stats::{Class, Detector, HOSTS_MIN, Joint, OnHost, Verdict};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The verdict when hosts disagree.
 const DIFFERS: &str = "differs";
+/// The column of the hosts' own verdicts.
+const ON_HOSTS: &str = "on hosts";
+/// Hosts whose ratios are named beside their verdicts: of more, a line has no room.
+const RATIOS_MAX: usize = 6;
 /// Facts that a remark names: of hosts that differ in everything, more say no more.
 const FACTS_MAX: usize = 3;
 
@@ -60,10 +64,26 @@ pub fn run(context: &Context, fleet: &Fleet, html: Option<&Option<PathBuf>>) -> 
             out::print_line(&rqps_report::wrapped(&text, Some(width)))?;
         }
     }
+    let about =
+        [joint_levels(|| rows.iter().copied()), where_ratios_are(context, &collected, &listing, &rows)];
+    for text in about.iter().filter(|text| !text.is_empty()) {
+        match context.format {
+            Format::Text | Format::Markdown => {
+                out::print_line("")?;
+                let width = context.width.filter(|_| context.format == Format::Text);
+                out::print_line(&rqps_report::wrapped(text, width))?;
+            }
+            Format::Csv => out::message(text),
+            Format::Json => {}
+        }
+    }
     if context.format == Format::Text && rows.is_empty() {
-        out::message(
-            "nothing was measured on two hosts, so there is nothing to join; each run has its own tables",
-        );
+        let runs = shown(&fleet.folder.join("tasks"));
+        out::message(&format!(
+            "nothing was measured on two hosts, so there is nothing to join; each run has its own tables: \
+             `rqps --results {runs}/TASK show last`{}",
+            first_done(fleet).map(|task| format!(", with TASK such as {task}")).unwrap_or_default()
+        ));
     }
     if let Some(file) = html {
         let file = file.clone().unwrap_or_else(|| fleet.folder.join(PAGE_FILE));
@@ -71,6 +91,24 @@ pub fn run(context: &Context, fleet: &Fleet, html: Option<&Option<PathBuf>>) -> 
         out::message(&format!("page        {}", shown(&file)));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn first_done(fleet: &Fleet) -> Option<&str> {
+    fleet.spec.tasks.iter().find(|task| fleet.is_done(task)).map(|task| task.id.as_str())
+}
+
+/// Where each host's ratio in rows that are inconclusive is, if the table has no room for it.
+fn where_ratios_are(context: &Context, collected: &Collected, listing: &Listing, rows: &[&Joint]) -> String {
+    let is_open = |joint: &&Joint| joint.verdict.class == Class::Inconclusive && !joint.agreement.is_broken();
+    let open: Vec<&Joint> = rows.iter().copied().filter(is_open).collect();
+    let is_wide = open.iter().any(|joint| joint.hosts.len() > RATIOS_MAX);
+    let shown = listing.text(context.width, false);
+    let is_cut = context.format == Format::Text
+        && open.iter().any(|joint| !shown.contains(&on_hosts(collected, joint)));
+    match !open.is_empty() && (is_wide || is_cut) {
+        true => "Each host's ratio in every row: --json, or the charts of --html for few hosts.".to_owned(),
+        false => String::new(),
+    }
 }
 
 /// Rates and costs; of resources, changes and disagreements.
@@ -130,9 +168,20 @@ fn warnings(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> Vec<String
     let few = rows.iter().filter(|joint| joint.hosts.len() < HOSTS_MIN).count();
     if few > 0 {
         warnings.push(format!(
-            "{few} of {} are from fewer than {HOSTS_MIN} hosts so far, too few for a verdict over hosts; `on hosts` has \
-             each host's own",
-            counted(rows.len(), "row")
+            "{few} of {} are from fewer than {HOSTS_MIN} hosts{}, too few for a verdict over hosts and for an interval; \
+             `{ON_HOSTS}` has each host's own verdict",
+            counted(rows.len(), "row"),
+            if collected.tasks_done < fleet.spec.tasks.len() { " so far" } else { "" }
+        ));
+    }
+    for (host, judged) in
+        collected.hosts.iter().zip(&collected.judged.each).filter(|(host, _)| host.is_left_out)
+    {
+        warnings.push(format!(
+            "{} is left out: base differs from itself there in {} of {}, more than errors explain",
+            host.name,
+            judged.alarms,
+            counted(judged.checked, "verdict")
         ));
     }
     for HostResult { name, tasks, doubts, .. } in &collected.hosts {
@@ -191,6 +240,7 @@ fn page(fleet: &Fleet, collected: &Collected, rows: &[&Joint], warnings: Vec<Str
         hosts: collected.hosts.iter().zip(&collected.judged.each).map(facts).collect(),
         facts: vec!["tasks", "base against itself", "kernel", "CPU"],
         rows: rows.iter().copied().map(row).collect(),
+        levels: joint_levels(|| rows.iter().copied()),
     })
 }
 
@@ -204,14 +254,15 @@ fn table(collected: &Collected, rows: &[&Joint]) -> Listing {
         Column::number("from").optional(2),
         Column::number("to").optional(3),
         Column::number("hosts").optional(1),
-        Column::elastic("on hosts"),
+        Column::elastic(ON_HOSTS),
     ]);
     for joint in rows {
         let verdict = &joint.verdict;
         let disagree = joint.agreement.is_broken();
         let arm = arm_name(collected, joint);
         // Of hosts that disagree there is no average.
-        let figures = Digits::of_ratio((verdict.low, verdict.high), 4).all(verdict.ratio);
+        let decimals = if verdict.low.is_finite() { 4 } else { 2 };
+        let figures = Digits::of_ratio((verdict.low, verdict.high), decimals).all(verdict.ratio);
         let mut values = [verdict.ratio, verdict.low, verdict.high].into_iter();
         let [ratio, low, high] = figures.map(|text| match values.next().filter(|value| value.is_finite()) {
             Some(value) if !disagree => Cell::with_exact(text, value),
@@ -249,14 +300,18 @@ fn tint(joint: &Joint) -> Option<Tint> {
     }
 }
 
-/// `regression on a, b; same on c`, with the ratios if they disagree, and what tells these hosts apart.
+/// `regression on a, b; same on c`, with the ratios if they disagree or if nothing follows from all of them, and what
+/// tells apart hosts that disagree.
 fn on_hosts(collected: &Collected, joint: &Joint) -> String {
     let name = |host: usize| collected.hosts.get(host).map(|host| host.name.as_str()).unwrap_or_default();
     let disagree = joint.agreement.is_broken();
+    let is_open = joint.verdict.class == Class::Inconclusive && joint.hosts.len() <= RATIOS_MAX;
     let mut classes: Vec<(&str, Vec<String>)> = Vec::new();
     for (host, own) in &joint.hosts {
-        let text =
-            if disagree { format!("{} ({})", name(*host), percent(own)) } else { name(*host).to_owned() };
+        let text = match disagree || is_open {
+            true => format!("{} ({})", name(*host), percent(own)),
+            false => name(*host).to_owned(),
+        };
         match classes.iter_mut().find(|(class, _)| *class == own.class.key()) {
             Some((_, hosts)) => hosts.push(text),
             None => classes.push((own.class.key(), vec![text])),
@@ -306,7 +361,7 @@ fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
         json!({
             "host": collected.hosts.get(host).map(|host| &host.name), "class": verdict.class.key(),
             "ratio": finite(verdict.ratio), "low": finite(verdict.low), "high": finite(verdict.high),
-            "blocks": verdict.blocks,
+            "confidence": finite(verdict.confidence), "blocks": verdict.blocks,
         })
     };
     let row = |joint: &Joint| {
@@ -325,7 +380,7 @@ fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
             "detector": verdict.detector.key(), "verdict": word(joint),
             "ratio": finite(verdict.ratio).filter(|_| !disagree),
             "low": finite(verdict.low).filter(|_| !disagree), "high": finite(verdict.high).filter(|_| !disagree),
-            "p_hosts_alike": joint.agreement.p, "split_by": splits,
+            "confidence": finite(verdict.confidence).filter(|_| !disagree), "p_hosts_alike": joint.agreement.p, "split_by": splits,
             "hosts": joint.hosts.iter().map(|(host, verdict)| own(*host, verdict)).collect::<Vec<_>>(),
         })
     };

@@ -39,11 +39,12 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     let groups = replicas_of(&hosts, REPLICAS.min(hosts.len()));
     let smallest = groups.iter().map(Vec::len).min().unwrap_or(1);
     let pieces = cut(&plan, pieces_for(smallest));
-    let tasks: Vec<Task> = (1..=groups.len() as u32)
+    let mut tasks: Vec<Task> = (1..=groups.len() as u32)
         .flat_map(|replica| {
             pieces.iter().zip(1..).map(move |(piece, number)| Task::new(number, replica, piece.seconds))
         })
         .collect();
+    limit(&mut tasks, &place)?;
     let program = std::env::current_exe().context("finding this program")?;
     let folder = free_folder(context, &plan.name)?;
     let cache = cache(context, &place)?;
@@ -154,6 +155,26 @@ fn place(args: &FleetRunArgs) -> anyhow::Result<(Place, Vec<String>, Vec<String>
     Ok((Place::Slurm { partition }, hosts, outside))
 }
 
+/// Keeps the tasks' time limits within the partition's: Slurm never starts a job that may take longer.
+fn limit(tasks: &mut [Task], place: &Place) -> anyhow::Result<()> {
+    let Place::Slurm { partition } = place else { return Ok(()) };
+    let Some(minutes) = Slurm.minutes_max(partition)? else { return Ok(()) };
+    let mut shortened = 0;
+    for task in tasks {
+        shortened += usize::from(task.limit_minutes > minutes);
+        task.limit_to(minutes, partition)?;
+    }
+    if shortened > 0 {
+        out::message(&format!(
+            "note: partition {partition} ends jobs after {}, sooner than {} would have: what is not done by then is \
+             resumed by another job",
+            duration_text(minutes as f64 * 60.0),
+            counted(shortened, "task")
+        ));
+    }
+    Ok(())
+}
+
 /// `results/fleet-NAME-1`, with the first number that is free.
 fn free_folder(context: &Context, name: &str) -> anyhow::Result<PathBuf> {
     let results = std::path::absolute(&context.results)?;
@@ -206,11 +227,9 @@ fn pin(
             let from = PathBuf::from(&arm.config);
             let to = Path::new("configs").join(&arm.name).join(from.file_name().unwrap_or(from.as_os_str()));
             let in_fleet = Path::new(PIECES).join(&to);
-            // What it includes of its own is not beside the copy. What is shipped each host has, and fits to itself.
+            // Files that it includes are not beside the copy. What is shipped each host has, and fits to itself.
             let text = match config.includes_shipped {
-                true => {
-                    rqps_builds::read_text(&from).with_context(|| format!("reading {}", from.display()))?
-                }
+                true => rqps_servers::text_with_files(build.dbms, &build.version, &from)?,
                 false => config.text.clone(),
             };
             write(&folder.join(&in_fleet), text.as_bytes())?;

@@ -1,6 +1,6 @@
 //! `fleet status`: where each task is, and how far; `watch` says what running tasks reach.
 
-use super::{shown, summary};
+use super::{refused, shown, summary, waiting};
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::out;
@@ -28,8 +28,8 @@ pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     out::print_line(&format!("{}: {}", shown(&fleet.folder), summary(&pass)))?;
-    if let Some(why) = &pass.refused {
-        out::print_line(&rqps_report::wrapped(why, context.width))?;
+    if let Some(why) = refused(&pass) {
+        out::print_line(&rqps_report::wrapped(&why, context.width))?;
     }
     let mut listing = Listing::new(vec![
         Column::text("task"),
@@ -47,7 +47,7 @@ pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
         let Some(state) = pass.states.get(&task.id) else { continue };
         let (job, host, elapsed) = match state {
             State::Queued(job) => (job.id.clone(), job.nodes.clone(), elapsed(job)),
-            _ => (String::new(), String::new(), String::new()),
+            _ => (String::new(), failed_on(fleet, task).unwrap_or_default(), String::new()),
         };
         let tint = match state {
             State::Failed => Some(Tint::Red),
@@ -62,7 +62,7 @@ pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
             elapsed.into(),
             duration_text(task.seconds as f64).into(),
             reached_of(fleet, task, state).map(|reached| progress(&reached)).unwrap_or_default().into(),
-            note(fleet, task, state).into(),
+            note(fleet, task, &pass).into(),
         ]);
     }
     if !tasks.is_empty() {
@@ -84,13 +84,24 @@ fn word(state: &State) -> String {
     }
 }
 
-fn note(fleet: &Fleet, task: &Task, state: &State) -> String {
+fn note(fleet: &Fleet, task: &Task, pass: &Pass) -> String {
+    let Some(state) = pass.states.get(&task.id) else { return String::new() };
     match state {
         State::Queued(job) if job.is_running() => String::new(),
-        State::Queued(job) => job.reason.clone(),
+        State::Queued(job) => waiting::why(job),
+        // What was submitted before has had its say.
+        State::Failed | State::Waiting | State::Due(_) if pass.refusals.contains_key(&task.id) => {
+            pass.refusals[&task.id].clone()
+        }
         State::Failed | State::Waiting | State::Due(2..) => why_not_done(fleet, task, state),
         State::Done | State::Cancelled | State::Due(_) => String::new(),
     }
+}
+
+/// The host on which a task failed last.
+fn failed_on(fleet: &Fleet, task: &Task) -> Option<String> {
+    let failure = fleet.failures(task).pop()?;
+    failure.split_once(": ").map(|(host, _)| host.to_owned())
 }
 
 /// What running tasks reached when they were last told of.
@@ -105,7 +116,10 @@ impl Running {
             _ => None,
         });
         for (task, job, reached) in running.take(LISTED_MAX) {
-            let text = progress(&reached);
+            let text = match progress(&reached) {
+                text if text.is_empty() => "before its first block".to_owned(),
+                text => text,
+            };
             if self.0.get(&task.id) != Some(&text) {
                 out::message(&format!("{} on {}, {}: {text}", task.id, job.nodes, elapsed(job)));
                 self.0.insert(task.id.clone(), text);
@@ -170,8 +184,8 @@ fn as_json(fleet: &Fleet, task: &Task, pass: &Pass) -> Value {
     let result = fleet.is_done(task).then(|| fleet.result(task).ok()).flatten();
     json!({
         "id": task.id, "state": state.map(word), "job": job, "progress": reached, "seconds_estimated": task.seconds,
-        "host": result.as_ref().map(|result| result.host.clone()),
+        "host": result.as_ref().map(|result| result.host.clone()).or_else(|| failed_on(fleet, task)),
         "run": result.map(|result| fleet.task_folder(task).join(result.run)),
-        "failures": fleet.failures(task), "note": state.map(|state| note(fleet, task, state)),
+        "failures": fleet.failures(task), "note": note(fleet, task, pass),
     })
 }

@@ -5,7 +5,7 @@ use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::verbs::run::begin_in;
-use crate::{EXIT_FAILED, EXIT_INTERRUPTED, exit_code, out};
+use crate::{EXIT_FAILED, EXIT_INTERRUPTED, chain, exit_code, out};
 use anyhow::Context as _;
 use rqps_builds::sha256_hex;
 use rqps_executor::{Execution, Finish, Resume};
@@ -47,9 +47,10 @@ pub fn work(context: &Context, fleet: &Fleet, task: &Task) -> anyhow::Result<Exi
         .downcast_ref()
         .is_some_and(|error| matches!(error, rqps_executor::Error::Store(rqps_store::Error::InUse { .. })));
     // First, since a full disk may keep it from being recorded.
-    out::message(&format!("rqps: {error:#}"));
+    let why = chain(&error);
+    out::message(&format!("rqps: {why}"));
     if code != EXIT_INTERRUPTED && !is_in_use {
-        claim.fail(&format!("{error:#}"))?;
+        claim.fail(&why)?;
     }
     Ok(ExitCode::from(code))
 }
