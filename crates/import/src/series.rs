@@ -2,6 +2,7 @@
 //! before, as sizes and counts of something are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use rqps_model::clipped;
 
@@ -11,6 +12,7 @@ use crate::loaded::Loaded;
 use crate::names::TestName;
 use crate::path_classes::tells_repeat_before;
 use crate::paths::stem;
+use crate::word_numbers::WordNumbers;
 
 /// Formats whose files are named after a test and the number of a repeat.
 const NAMED_AFTER_REPEATS: [Format; 7] = [
@@ -38,20 +40,35 @@ struct Group<'a> {
     numbers: BTreeSet<u32>,
     clients: BTreeSet<Option<u32>>,
     word: &'a str,
+    /// Whether the user named all their arms.
+    are_given: bool,
 }
 
 /// The number of each file that is a part of its test's name, and what was assumed.
 pub fn of(loaded: &[Loaded]) -> (Vec<Option<u32>>, Vec<String>) {
     let stems: Vec<String> = loaded.iter().map(|one| stem(one.given.within())).collect();
+    let paths: Vec<&Path> = loaded.iter().map(|one| one.given.within()).collect();
+    let of_words = WordNumbers::of(&[], &paths);
     let mut groups: BTreeMap<(&str, &str), Group> = BTreeMap::new();
     for (at, one) in loaded.iter().enumerate() {
-        let Some((word, number)) = numbered(one, &stems[at]) else { continue };
-        let group = groups.entry((one.format.key(), word)).or_default();
+        let Some((word, number)) = numbered(one, &stems[at], &of_words) else { continue };
+        let group =
+            groups.entry((one.format.key(), word)).or_insert(Group { are_given: true, ..Group::default() });
+        group.are_given &= one.given.arm.is_some();
         group.word = word;
         group.files.push(at);
         group.numbers.insert(number);
         group.clients.extend(one.document.measurements.iter().map(|one| one.clients));
     }
+    // `base` beside `patch1` and `patch2`.
+    let others_have_no_number = |group: &Group| {
+        let directory = |at: usize| paths[at].parent();
+        let is_beside =
+            |at: &usize| directory(*at) == group.files.first().and_then(|first| directory(*first));
+        let has_work = |at: &usize| loaded[*at].document.measurements.iter().any(|one| one.work.is_some());
+        let has_none = |at: usize| !stems[at].ends_with(|c: char| c.is_ascii_digit());
+        (0..loaded.len()).filter(is_beside).filter(has_work).any(has_none)
+    };
     let (mut numbers, mut notes) = (vec![None; loaded.len()], Vec::new());
     // What the files tell themselves needs no name.
     for group in groups.values().filter(|group| group.clients.len() < 2) {
@@ -59,7 +76,7 @@ pub fn of(loaded: &[Loaded]) -> (Vec<Option<u32>>, Vec<String>) {
         let names = clipped(&names.join(", "), NAMES_CHARS_MAX);
         if is_doubling(&group.numbers) {
             for file in &group.files {
-                numbers[*file] = numbered(&loaded[*file], &stems[*file]).map(|(_, number)| number);
+                numbers[*file] = numbered(&loaded[*file], &stems[*file], &of_words).map(|(_, number)| number);
             }
             notes.push(format!(
                 "{names} were taken for tests of their own, not for repeats, since each number is twice the one before; if they are \
@@ -77,13 +94,24 @@ pub fn of(loaded: &[Loaded]) -> (Vec<Option<u32>>, Vec<String>) {
                 "{names} were taken for repeats, though {missing} are missing; if they are tests, give each a name that \
                  ends in no number; if they are arms, give each as ARM=PATH"
             ));
+        } else if group.numbers.len() > 1
+            && !group.are_given
+            && !last_word(group.word).is_empty()
+            && others_have_no_number(group)
+        {
+            notes.push(format!(
+                "{names} were taken for repeats of one arm, though others have no number; if they are arms, give each as \
+                 ARM=PATH, such as {}{}=PATH",
+                last_word(group.word),
+                group.numbers.first().copied().unwrap_or_default()
+            ));
         }
     }
     (numbers, notes)
 }
 
 /// The name of a result's file before the number at its end, and the number.
-fn numbered<'a>(one: &Loaded, stem: &'a str) -> Option<(&'a str, u32)> {
+fn numbered<'a>(one: &Loaded, stem: &'a str, of_words: &WordNumbers) -> Option<(&'a str, u32)> {
     let results = || one.document.measurements.iter().filter(|one| one.work.is_some());
     let is_numbered = one.given.repeat.is_some() || results().any(|one| one.repeat.is_some());
     if !NAMED_AFTER_REPEATS.contains(&one.format) || is_numbered || results().next().is_none() {
@@ -94,8 +122,16 @@ fn numbered<'a>(one: &Loaded, stem: &'a str) -> Option<(&'a str, u32)> {
         return None;
     }
     let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    if of_words.has(last_word(word)) {
+        return None;
+    }
     let number = stem[word.len()..].parse().ok().filter(|number| *number <= NUMBER_MAX)?;
     TestName::of_file(&file).is_none().then_some((word, number))
+}
+
+/// The letters that a text ends in.
+fn last_word(text: &str) -> &str {
+    text.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default()
 }
 
 fn is_doubling(numbers: &BTreeSet<u32>) -> bool {
