@@ -103,7 +103,7 @@ impl Gathered {
             known.is_told |= measurement.arm.is_some() || of_svg.is_some();
             known.measured_at_ms = known.measured_at_ms.or(one.document.measured_at_ms);
             let of_name = || {
-                let name = || test_of_path(path, one.format, is_in_repeats);
+                let name = || test_of_path(&layout.within, one.format, is_in_repeats);
                 TestName::of_row(&layout.test.clone().unwrap_or_else(name))
             };
             let row = measurement.test.as_deref().map(TestName::of_row);

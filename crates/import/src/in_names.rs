@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use rqps_model::clipped;
+
 use crate::arms::{is_head, is_of_setting, names_patched, rank_of_word};
 use crate::formats::Format;
 use crate::gather::arm_of_directory;
@@ -51,6 +53,9 @@ const OF_TESTS: [&str; 17] = [
 ];
 /// Beginnings of words that name a host: of an arm that the user named these tell no settings.
 const HOSTS: [&str; 4] = ["host", "node", "server", "machine"];
+
+/// Of the names in a note.
+const NAMES_CHARS_MAX: usize = 200;
 
 /// A file that is named by who measured.
 struct File<'a> {
@@ -116,7 +121,10 @@ pub fn read(loaded: &[Loaded], layouts: &mut [Layout]) -> Vec<String> {
         }
         () => None,
     };
-    let Some(found) = found else { return Vec::new() };
+    let Some(found) = found else {
+        notes.retain(|note| is_given && note.contains(POOLED));
+        return notes;
+    };
     let key = files.iter().find_map(|one| Some(one.result.as_ref()?.key)).unwrap_or_default();
     let is_flat = found.values().any(|told| told.arm.is_some());
     let told = files.into_iter().filter_map(|one| {
@@ -362,6 +370,7 @@ fn of_arms(files: &[File], tell_tests: bool, is_given: bool, notes: &mut Vec<Str
     };
     if tell_tests {
         notes.extend(note(&own).filter(|_| is_given));
+        notes.extend(pooled(&rests).filter(|_| is_given));
         let are_several = |arms: &&BTreeMap<&str, usize>| !is_given || arms.values().all(|files| *files > 1);
         return (rests.values().filter(are_several).count() > 1).then(|| {
             let mut found = found();
@@ -390,6 +399,23 @@ fn of_arms(files: &[File], tell_tests: bool, is_given: bool, notes: &mut Vec<Str
     }
     notes.extend(note(&own));
     Some(found)
+}
+
+/// What is said of a note on files of several names that are repeats.
+const POOLED: &str = "were taken for names of repeats";
+
+/// What is said of arms that the user named, of which each has one file of each of several names.
+fn pooled(rests: &BTreeMap<String, BTreeMap<&str, usize>>) -> Option<String> {
+    let is_word = |rest: &&String| rest.contains(char::is_alphabetic);
+    let names: Vec<&str> = rests.keys().filter(is_word).map(String::as_str).collect();
+    let are_single = rests.values().flat_map(BTreeMap::values).all(|files| *files == 1);
+    (names.len() > 1 && names.len() == rests.len() && are_single).then(|| {
+        format!(
+            "{} in names of files {POOLED}, since each arm has one file of each; if they are settings, they take several \
+             files of each, or another import for each",
+            clipped(&names.join(", "), NAMES_CHARS_MAX)
+        )
+    })
 }
 
 /// What is said of words that were taken for names of arms, if they do not look so.

@@ -2,6 +2,7 @@
 //! of tests, as the files themselves say, and those called after the clients that their files tell.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use rqps_model::clipped;
@@ -15,6 +16,8 @@ use crate::mix::Mix;
 use crate::names::{ArmName, TestName};
 use crate::path_classes::is_repeat_label;
 use crate::paths::{stem, test_of_path, without_number};
+use crate::releases::version_of;
+use crate::words::is_separator;
 
 /// What directories tell of a file.
 #[derive(Debug, Default)]
@@ -77,6 +80,14 @@ pub fn of(loaded: &[Loaded]) -> Result<Vec<Layout>> {
     for one in &all {
         directories.insert((one.arm, one.path.parent().unwrap_or(Path::new(""))), one);
     }
+    // Its number of clients is in its name.
+    let mut clients: HashMap<(Option<&str>, &Path, String), u32> = HashMap::new();
+    if end_in_clients(&all) {
+        for one in &all {
+            let directory = one.path.parent().unwrap_or(Path::new(""));
+            clients.extend(one.clients.map(|clients| ((one.arm, directory, stem(one.path)), clients)));
+        }
+    }
     let layout = |one: &Loaded| {
         let within = one.given.within();
         let directory = within.parent().unwrap_or(Path::new(""));
@@ -95,6 +106,8 @@ pub fn of(loaded: &[Loaded]) -> Result<Vec<Layout>> {
         };
         let kept: PathBuf = (0..parts.len()).filter(is_kept).map(|at| parts[at]).collect();
         let name = within.file_name().unwrap_or_default();
+        let of_name = clients.get(&(one.given.arm.as_deref(), directory, stem(within)));
+        let name = of_name.map_or_else(|| name.to_owned(), |clients| without_clients(within, *clients));
         let named = |level: &usize| known.above.get(*level).cloned();
         Layout {
             within: kept.join(name),
@@ -159,7 +172,9 @@ fn tests_below_arms(unnamed: &[&Seen], of_clients: &[usize]) -> Result<Option<us
     if pairs.len() < below.len() * above.len() {
         return Ok(None);
     }
-    let are_arms = |names: &BTreeSet<&str>| names.iter().all(|name| names_arm(name));
+    let are_arms = |names: &BTreeSet<&str>| {
+        names.iter().all(|name| names_arm(name)) || names.iter().all(|name| version_of(name).is_some())
+    };
     match (are_arms(below), are_arms(above)) {
         (true, false) => Ok(Some(*upper)),
         (false, true) => Ok(Some(*lower)),
@@ -174,18 +189,47 @@ fn tests_below_arms(unnamed: &[&Seen], of_clients: &[usize]) -> Result<Option<us
 }
 
 /// Whether all directories of a level are called after the clients of their files, of which there are several numbers:
-/// `c16`, `threads_16`.
+/// `c16`, `threads_16`, `16clients`.
 fn are_clients(all: &[Seen], level: usize) -> bool {
     let told = |one: &Seen| {
         let name = one.above.get(level)?;
-        let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let is_told = name[word.len()..].parse().ok() == one.clients && one.clients.is_some();
+        let is_digit = |c: char| c.is_ascii_digit();
+        let (before, after) = (name.trim_end_matches(is_digit), name.trim_start_matches(is_digit));
+        let (number, word) = match name.len() - after.len() {
+            0 => (&name[before.len()..], before),
+            digits => (&name[..digits], after),
+        };
+        let is_told = number.parse().ok() == one.clients && one.clients.is_some();
         is_told.then(|| (word.to_owned(), one.clients))
     };
     let told: Option<BTreeSet<_>> = all.iter().map(told).collect();
     told.is_some_and(|told| {
         told.len() > 1 && told.iter().map(|(word, _)| word).collect::<BTreeSet<_>>().len() == 1
     })
+}
+
+/// Whether all names of files end in the clients that the files tell, of which there are several numbers, after another
+/// number or word: `base-1-8`, `ro-1-16threads`.
+fn end_in_clients(all: &[Seen]) -> bool {
+    let ends = |one: &Seen| one.clients.is_some_and(|clients| clients_at(&stem(one.path), clients).is_some());
+    let clients: BTreeSet<Option<u32>> = all.iter().map(|one| one.clients).collect();
+    clients.len() > 1 && all.iter().all(ends)
+}
+
+/// Where the number of clients at the end of a name begins, with the sign before it.
+fn clients_at(stem: &str, clients: u32) -> Option<usize> {
+    let word = stem.rsplit(is_separator).next().filter(|word| word.len() < stem.len())?;
+    let number = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let before = &stem[..stem.len() - word.len()];
+    (number.parse() == Ok(clients)).then(|| before.trim_end_matches(is_separator).len()).filter(|at| *at > 0)
+}
+
+/// The name of a file without the number of clients at its end.
+fn without_clients(path: &Path, clients: u32) -> OsString {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = stem(path);
+    let short = clients_at(&stem, clients).map(|at| format!("{}{}", &stem[..at], &name[stem.len()..]));
+    short.map_or_else(|| OsString::from(&*name), OsString::from)
 }
 
 /// Whether the directories of a level are those of the tests that their files tell: each has files of one test of its

@@ -84,12 +84,28 @@ fn by(files: &[Placed], levels: &[(usize, BTreeSet<&str>)]) -> Option<By> {
             None
         }
         [(_, by), ..] => Some(by),
-        [] => are_of_versions(files, levels).then_some(By::Stem),
+        [] => are_of_versions(files, levels).then_some(By::Stem).or_else(|| crossed_versions(files, levels)),
     }
 }
 
 fn are_named_versions(names: &BTreeSet<&str>) -> bool {
     names.iter().all(|name| version_of(name).is_some())
+}
+
+/// The level of versions that each have the same directories of another level: `pg16/lz4`, `pg16/pglz`, `pg17/lz4`,
+/// `pg17/pglz`.
+fn crossed_versions(files: &[Placed], levels: &[(usize, BTreeSet<&str>)]) -> Option<By> {
+    let are_crossed = |version: usize, other: usize| {
+        let pair = |one: &Placed| (one.above[version].clone(), one.above[other].clone());
+        files.iter().map(pair).collect::<BTreeSet<_>>().len()
+    };
+    let of_versions = |names: &BTreeSet<&str>| are_named_versions(names);
+    let mut found = levels.iter().filter(|(_, names)| of_versions(names));
+    let (version, names) = found.next().filter(|_| found.next().is_none())?;
+    let is_crossed = |(other, inner): &&(usize, BTreeSet<&str>)| {
+        other != version && !are_repeats(inner) && are_crossed(*version, *other) == names.len() * inner.len()
+    };
+    levels.iter().any(|level| is_crossed(&level)).then_some(By::Directory(*version))
 }
 
 /// Whether names of files tell versions, and those of directories none.

@@ -42,6 +42,7 @@ mod scripts;
 mod series;
 mod settings;
 mod unlike;
+mod word_numbers;
 mod words;
 mod write;
 

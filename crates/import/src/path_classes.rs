@@ -10,6 +10,7 @@ use crate::arms::version_in_name;
 use crate::dates::{parts, without_dates};
 use crate::paths::stem;
 use crate::releases::dbms_of_word;
+use crate::word_numbers::{LONG, WordNumbers, whole_word};
 use crate::words::{is_separator, trimmed};
 
 /// Words that say that the number after them is that of a repeat.
@@ -17,8 +18,6 @@ const REPEATS: [&str; 11] =
     ["run", "runs", "rep", "repeat", "iteration", "iter", "round", "trial", "pass", "again", "rerun"];
 /// Letters before the number of a directory of repeats.
 const REPEAT_LETTERS: [char; 4] = ['v', 'V', 'r', 'R'];
-/// Numbers of so many digits are times or processes.
-const LONG: usize = 5;
 /// At the end of a name, numbers of so many digits are of processes, shorter ones of repeats.
 pub const PROCESS: usize = 3;
 /// Fewer files are hardly counted.
@@ -79,7 +78,8 @@ pub fn stems(paths: &[&Path], all: &[&Path]) -> Vec<String> {
 
 /// Paths without the numbers of repeats.
 fn numberless(paths: &[&Path], all: &[&Path]) -> Vec<String> {
-    let pieces: Vec<Vec<Piece>> = paths.iter().map(|path| pieces(path)).collect();
+    let of_words = WordNumbers::of(paths, all);
+    let pieces: Vec<Vec<Piece>> = paths.iter().map(|path| pieces(path, &of_words)).collect();
     let shape = |pieces: &[Piece]| -> String {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => text.clone(),
@@ -91,7 +91,7 @@ fn numberless(paths: &[&Path], all: &[&Path]) -> Vec<String> {
     for (index, pieces) in pieces.iter().enumerate() {
         of_shape.entry(shape(pieces)).or_default().push(index);
     }
-    let of_all: Vec<Vec<Piece>> = all.iter().map(|path| self::pieces(path)).collect();
+    let of_all: Vec<Vec<Piece>> = all.iter().map(|path| self::pieces(path, &of_words)).collect();
     let are_counted = counts(&directories_apart(&pieces)) || counts(&directories_apart(&of_all));
     let mut of_files: BTreeMap<(String, usize), BTreeSet<&str>> = BTreeMap::new();
     for pieces in &of_all {
@@ -236,12 +236,12 @@ fn told(pieces: &[Piece]) -> Vec<&str> {
 
 /// The numbers of a path that follow words for repeats: 3 of `run3-patch1`.
 pub fn numbers_of_repeats(path: &Path) -> Vec<String> {
-    told(&pieces(path)).into_iter().map(plain).collect()
+    told(&pieces(path, &WordNumbers::default())).into_iter().map(plain).collect()
 }
 
 /// Whether a path tells its repeat elsewhere than at its end.
 pub fn tells_repeat_before(path: &Path) -> bool {
-    let pieces = pieces(path);
+    let pieces = pieces(path, &WordNumbers::default());
     let is_number = |piece: &&Piece| matches!(piece, Piece::Number { .. });
     let ends = matches!(pieces.iter().rfind(is_number), Some(Piece::Number { is_told: true, .. }));
     !ends && !told(&pieces).is_empty()
@@ -296,7 +296,7 @@ fn numbers_of_directories<'a>(pieces: &'a [Piece]) -> BTreeSet<&'a str> {
 }
 
 /// 1, 2, 3 or 0, 1, 2.
-fn counts(values: &BTreeSet<&str>) -> bool {
+pub fn counts(values: &BTreeSet<&str>) -> bool {
     let mut numbers: Vec<u32> = values.iter().filter_map(|value| value.parse().ok()).collect();
     numbers.sort_unstable();
     numbers.len() == values.len()
@@ -304,18 +304,26 @@ fn counts(values: &BTreeSet<&str>) -> bool {
         && numbers.array_windows().all(|[one, next]| one + 1 == *next)
 }
 
-fn pieces(path: &Path) -> Vec<Piece> {
+/// The name of a file without dates and endings, and the options at its end.
+pub fn name_of(path: &Path) -> (String, String) {
+    let stem = without_dates(&stem(path));
+    let (name, options) = without_options(&stem);
+    (without_total(name), options.to_owned())
+}
+
+fn pieces(path: &Path, of_words: &WordNumbers) -> Vec<Piece> {
     let directory = path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
-    let (directory, stem) = (without_dates(&directory), without_dates(&stem(path)));
+    let directory = without_dates(&directory);
     let mut pieces = Vec::new();
     for component in directory.split('/').filter(|component| !component.is_empty()) {
         let number = component.strip_prefix(REPEAT_LETTERS).unwrap_or(component);
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        add(component, if is_number { Place::Directory } else { Place::Elsewhere }, &mut pieces);
+        let place = if is_number { Place::Directory } else { Place::Elsewhere };
+        add(component, place, &WordNumbers::default(), &mut pieces);
         pieces.push(Piece::Text("/".to_owned()));
     }
-    let (name, options) = without_options(&stem);
-    add(&without_total(name), Place::InFile, &mut pieces);
+    let (name, options) = name_of(path);
+    add(&name, Place::InFile, of_words, &mut pieces);
     let last = pieces.iter().rposition(|piece| !matches!(piece, Piece::Text(text) if is_blank(text)));
     let is_version = last.is_some_and(|last| ends_version(&pieces[..=last]));
     // Before options it counts repeats only if it counts from 0 or 1: `14_c8` is a version.
@@ -334,7 +342,7 @@ fn pieces(path: &Path) -> Vec<Piece> {
             *place = Place::Elsewhere;
         }
     }
-    add(options, Place::Elsewhere, &mut pieces);
+    add(&options, Place::Elsewhere, of_words, &mut pieces);
     pieces
 }
 
@@ -385,18 +393,35 @@ fn is_blank(text: &str) -> bool {
 }
 
 /// Adds the words and numbers of a component, or of a file's name.
-fn add(text: &str, place: Place, pieces: &mut Vec<Piece>) {
+fn add(text: &str, place: Place, of_words: &WordNumbers, pieces: &mut Vec<Piece>) {
     let mut rest = text;
     let mut word = String::new();
+    let mut is_after_sign = true;
     while let Some(first) = rest.chars().next() {
+        if let Some(length) = whole_word(rest).filter(|_| is_after_sign) {
+            let (own, after) = rest.split_at(length);
+            pieces.push(Piece::Text(own.to_owned()));
+            (rest, is_after_sign) = (after, false);
+            word.clear();
+            continue;
+        }
         let is_digit = first.is_ascii_digit();
         let kind = |c: char| (c.is_ascii_digit(), is_separator(c));
         let end = rest.find(|c: char| kind(c) != kind(first)).unwrap_or(rest.len());
         let (own, after) = rest.split_at(end);
         rest = after;
+        let is_own = is_after_sign;
+        is_after_sign = is_separator(first);
         if is_digit {
             // Of `run1.16t` only the first.
-            let of_repeat = is_of_repeats(&std::mem::take(&mut word));
+            let word = std::mem::take(&mut word);
+            if let (false, true, Some(Piece::Text(text))) =
+                (is_own, own.len() < LONG && of_words.has(&word), pieces.last_mut())
+            {
+                text.push_str(own);
+                continue;
+            }
+            let of_repeat = is_of_repeats(&word);
             let is_free = own.len() >= LONG || of_repeat;
             pieces.push(Piece::Number { digits: own.to_owned(), is_free, is_told: of_repeat, place });
         } else if is_separator(first) {
@@ -409,7 +434,7 @@ fn add(text: &str, place: Place, pieces: &mut Vec<Piece>) {
     }
 }
 
-fn is_of_repeats(word: &str) -> bool {
+pub fn is_of_repeats(word: &str) -> bool {
     REPEATS.contains(&word)
 }
 
@@ -424,10 +449,11 @@ pub fn is_repeat_label(name: &str) -> bool {
     is_numbered && (["", "r", "v"].contains(&word.as_str()) || is_of_repeats(&word))
 }
 
-/// The numbers and dates of a path in their order, as digits, without those of components of these names.
+/// The numbers and dates of a path in their order, as digits, without those of components, or of words of the file's
+/// name, that are one of these.
 pub fn numbers(path: &Path, but: [&str; 2]) -> Vec<String> {
     let directory = path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
-    let stem = stem(path);
+    let stem = but.iter().fold(stem(path), |stem, name| without_name(&stem, name));
     let components = directory.split('/').filter(|component| !but.contains(component)).chain([&*stem]);
     let mut all = Vec::new();
     for (part, is_date) in components.flat_map(parts) {
@@ -439,6 +465,17 @@ pub fn numbers(path: &Path, but: [&str; 2]) -> Vec<String> {
     }
     all.retain(|digits| !digits.is_empty());
     all.iter().map(|digits| plain(digits)).collect()
+}
+
+/// Without a name that has letters, where it stands between signs: `1-` of `1-v2`.
+fn without_name(stem: &str, name: &str) -> String {
+    let is_end = |c: Option<char>| c.is_none_or(is_separator);
+    let is_whole = |at: &usize| {
+        is_end(stem[..*at].chars().next_back()) && is_end(stem[at + name.len()..].chars().next())
+    };
+    let is_word = name.contains(char::is_alphabetic);
+    let found = stem.match_indices(name).map(|(at, _)| at).find(|at| is_word && is_whole(at));
+    found.map_or_else(|| stem.to_owned(), |at| format!("{}{}", &stem[..at], &stem[at + name.len()..]))
 }
 
 #[cfg(test)]
@@ -476,7 +513,6 @@ mod tests {
             &["a/run1-lg.3587", "a/run1-lg.3601", "a/run2-lg.3735"],
             &["run7/ro-1.txt", "run7/ro-2.txt"],
             &["a/ro-1of3.txt", "a/ro-2of3.txt", "a/ro-3of3.txt"],
-            &["a/1_of_5.log", "a/4_of_5.log"],
             &["a/tps_1_c8_j2.log", "a/tps_2_c8_j2.log"],
             &["a/run-10:16:00.log", "a/run-10:17:30.log"],
             &["a/run_101600.log", "a/run_101730.log"],
@@ -523,7 +559,17 @@ mod tests {
             (&["a/run1.8t.txt", "a/run2.8t.txt", "a/run1.16t.txt"], &["8t", "8t", "16t"]),
             (&["a/8.0.36.txt", "a/8.4.6.txt"], &["8.0.36", "8.4.6"]),
             (&["a/10-16-1.txt", "a/10-32-1.txt", "a/10-16-11.txt"], &["16", "32", "16"]),
-            // In the order in which they were measured.
+            (&["1/master.log", "1/v5-0001.log", "1/v5-0002.log"], &["master", "v5-0001", "v5-0002"]),
+            (&["a1b2c3d-1.log", "f00dcafe-1.log", "f00dcafe-2.log"], &["a1b2c3d", "f00dcafe", "f00dcafe"]),
+            (
+                &["1-base.log", "1-v1.log", "1-v2.log", "2-base.log", "2-v1.log"],
+                &["base", "v1", "v2", "base", "v1"],
+            ),
+            (&["base/1-lz4.log", "base/1-none.log", "base/2-lz4.log"], &["lz4", "none", "lz4"]),
+            (
+                &["001-base.log", "002-p1.log", "003-base.log", "004-p2.log", "005-base.log", "006-p1.log"],
+                &["base", "p1", "base", "p2", "base", "p1"],
+            ),
             (
                 &["001-base.log", "002-head.log", "003-head.log", "004-base.log"],
                 &["base", "head", "head", "base"],

@@ -2,6 +2,7 @@
 //! before, as sizes and counts of something are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use rqps_model::clipped;
 
@@ -11,6 +12,7 @@ use crate::loaded::Loaded;
 use crate::names::TestName;
 use crate::path_classes::tells_repeat_before;
 use crate::paths::stem;
+use crate::word_numbers::WordNumbers;
 
 /// Formats whose files are named after a test and the number of a repeat.
 const NAMED_AFTER_REPEATS: [Format; 7] = [
@@ -43,9 +45,11 @@ struct Group<'a> {
 /// The number of each file that is a part of its test's name, and what was assumed.
 pub fn of(loaded: &[Loaded]) -> (Vec<Option<u32>>, Vec<String>) {
     let stems: Vec<String> = loaded.iter().map(|one| stem(one.given.within())).collect();
+    let paths: Vec<&Path> = loaded.iter().map(|one| one.given.within()).collect();
+    let of_words = WordNumbers::of(&[], &paths);
     let mut groups: BTreeMap<(&str, &str), Group> = BTreeMap::new();
     for (at, one) in loaded.iter().enumerate() {
-        let Some((word, number)) = numbered(one, &stems[at]) else { continue };
+        let Some((word, number)) = numbered(one, &stems[at], &of_words) else { continue };
         let group = groups.entry((one.format.key(), word)).or_default();
         group.word = word;
         group.files.push(at);
@@ -59,7 +63,7 @@ pub fn of(loaded: &[Loaded]) -> (Vec<Option<u32>>, Vec<String>) {
         let names = clipped(&names.join(", "), NAMES_CHARS_MAX);
         if is_doubling(&group.numbers) {
             for file in &group.files {
-                numbers[*file] = numbered(&loaded[*file], &stems[*file]).map(|(_, number)| number);
+                numbers[*file] = numbered(&loaded[*file], &stems[*file], &of_words).map(|(_, number)| number);
             }
             notes.push(format!(
                 "{names} were taken for tests of their own, not for repeats, since each number is twice the one before; if they are \
@@ -83,7 +87,7 @@ pub fn of(loaded: &[Loaded]) -> (Vec<Option<u32>>, Vec<String>) {
 }
 
 /// The name of a result's file before the number at its end, and the number.
-fn numbered<'a>(one: &Loaded, stem: &'a str) -> Option<(&'a str, u32)> {
+fn numbered<'a>(one: &Loaded, stem: &'a str, of_words: &WordNumbers) -> Option<(&'a str, u32)> {
     let results = || one.document.measurements.iter().filter(|one| one.work.is_some());
     let is_numbered = one.given.repeat.is_some() || results().any(|one| one.repeat.is_some());
     if !NAMED_AFTER_REPEATS.contains(&one.format) || is_numbered || results().next().is_none() {
@@ -94,8 +98,16 @@ fn numbered<'a>(one: &Loaded, stem: &'a str) -> Option<(&'a str, u32)> {
         return None;
     }
     let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    if of_words.has(last_word(word)) {
+        return None;
+    }
     let number = stem[word.len()..].parse().ok().filter(|number| *number <= NUMBER_MAX)?;
     TestName::of_file(&file).is_none().then_some((word, number))
+}
+
+/// The letters that a text ends in.
+fn last_word(text: &str) -> &str {
+    text.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default()
 }
 
 fn is_doubling(numbers: &BTreeSet<u32>) -> bool {

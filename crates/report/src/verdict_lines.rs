@@ -392,8 +392,8 @@ impl Line<'_> {
         format!("{}: {}", self.test, parts.join("; "))
     }
 
-    /// Set if the cost is the same but the CPU time, without a verdict of its own here, is not shown to be; or if the cost
-    /// changed and the CPU time seems to have changed in the other direction.
+    /// Set if the cost is the same but the CPU time, without a verdict of its own here, is not shown to be; or if the
+    /// cost changed and the CPU time seems to have changed in the other direction.
     pub fn not_covered(&self) -> Option<String> {
         let cpu = self.resources.iter().find(|one| one.detector == Detector::Cpu)?;
         if self.judged_resources.iter().any(|one| one.detector == Detector::Cpu) {

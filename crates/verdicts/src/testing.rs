@@ -51,6 +51,8 @@ pub struct Spec {
     pub void: u32,
     /// Tests that only the first blocks have: name and number of blocks.
     pub cut_tests: BTreeMap<&'static str, u32>,
+    /// Arms that only the first blocks have: place and number of blocks.
+    pub cut_arms: BTreeMap<usize, u32>,
     /// Factor of the rate from each window of a block to the next.
     pub settling: f64,
     /// Whether instructions are counted by a program instead of the processor.
@@ -125,6 +127,7 @@ impl Default for Spec {
             blocks: 5,
             void: 0,
             cut_tests: BTreeMap::new(),
+            cut_arms: BTreeMap::new(),
             settling: 1.0,
             counted: true,
             extra: vec![],
@@ -222,13 +225,14 @@ fn write_block(writer: &mut RunWriter, spec: &Spec, number: u32, seq: &mut u32) 
             at_ms += WINDOW_MS;
             begins_at_ms
         };
+        let has_arm = |arm: &usize| spec.cut_arms.get(arm).is_none_or(|last| number <= *last);
         for window in 1..=2 {
-            for index in 0..spec.arms.len() {
+            for index in (0..spec.arms.len()).filter(has_arm) {
                 let observation = observe(spec, test, index, number, window, *seq);
                 finish(writer, spec, index, test.0, next_ms(), seq, &observation)?;
             }
         }
-        for index in (0..spec.arms.len()).filter(|_| spec.counted) {
+        for index in (0..spec.arms.len()).filter(|arm| spec.counted && has_arm(arm)) {
             let observation = count(spec, test, index, number);
             finish(writer, spec, index, test.0, next_ms(), seq, &observation)?;
         }

@@ -174,17 +174,14 @@ impl GateRules {
         self.fail_on.contains(&verdict.detector) || is_cpu && self.fail_on.contains(&Detector::Cpu)
     }
 
-    /// Whether an arm has a verdict on anything that the rules ask for. Of resources alone there may be too little to judge.
+    /// Whether an arm has a verdict: on rate, cost or stalls if the rules ask for one of them.
     fn has_judged(&self, judged: &Judged<'_>, arm: &ArmAtGate<'_>) -> bool {
-        let all = || judged.verdicts.judgement.verdicts.iter().filter(|one| one.arm == arm.arm);
-        let is_reached = |one: &Verdict| one.looks_reached > 0;
-        match Detector::HEADLINES.iter().any(|detector| self.fail_on.contains(detector)) {
-            true => {
-                arm.lines.iter().any(|line| line.missed.is_some())
-                    || all().any(|one| self.covers(one) && is_reached(one))
-            }
-            false => all().any(is_reached),
-        }
+        let is_headline = |detector: &Detector| Detector::HEADLINES.contains(detector);
+        let asks_for_headline = self.fail_on.iter().any(is_headline);
+        let is_reached =
+            |one: &Verdict| one.looks_reached > 0 && (!asks_for_headline || is_headline(&one.detector));
+        let mut all = judged.verdicts.judgement.verdicts.iter().filter(|one| one.arm == arm.arm);
+        all.any(is_reached) || arm.lines.iter().any(|line| line.missed.is_some())
     }
 
     /// What the rules ask for and the run has no figures of. The default takes what there is of its list.

@@ -33,12 +33,11 @@ fn too_few_repeats(run: &Run, base: usize, (repeats, least): (usize, usize)) -> 
     }
 }
 
-/// Which arms have no verdict on what was asked for, in a run that has blocks enough.
+/// Which arms have no verdict in a run that has blocks enough.
 fn without_verdict(judged: &Judged<'_>, unjudged: &[usize]) -> String {
     let names: Vec<&str> = unjudged.iter().map(|arm| &*judged.run.arms[*arm].name).collect();
     format!(
-        "There is no verdict of what the gate asks for on {}: too few blocks have both it and base ({} are needed), or the \
-         run has no figures of that.",
+        "There is no verdict on {}: too few blocks have both it and base ({} are needed).",
         names.join(", "),
         judged.blocks_min()
     )
