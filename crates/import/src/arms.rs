@@ -232,8 +232,11 @@ const PATCHED: [&str; 2] = ["patch", "patched"];
 
 /// How plainly a word tells that a name is base's, the plainest first.
 pub fn rank_of_word(word: &str) -> Option<usize> {
-    let of_base = OF_BASE.iter().position(|own| word.eq_ignore_ascii_case(own));
-    of_base.or_else(|| is_head(word).then_some(OF_BASE.len()))
+    place_in_words(word).or_else(|| is_head(word).then_some(OF_BASE.len()))
+}
+
+fn place_in_words(text: &str) -> Option<usize> {
+    OF_BASE.iter().position(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// Whether a rank is that of a word which settings have, too: `off`.
@@ -255,10 +258,9 @@ pub fn names_patched(name: &str) -> bool {
 
 /// How plainly a name tells that it is base's, the plainest first: by its whole, or by a word in it.
 pub fn rank_of_base(name: &str) -> Option<usize> {
-    let of = |text: &str| OF_BASE.iter().position(|word| text.eq_ignore_ascii_case(word));
-    let within = || words(name).into_iter().filter_map(of).min().map(|rank| rank + OF_BASE.len());
-    let head = || name.eq_ignore_ascii_case(HEAD).then_some(2 * OF_BASE.len());
-    of(name).or_else(within).or_else(head)
+    let within = || words(name).into_iter().filter_map(place_in_words).min().map(|rank| rank + OF_BASE.len());
+    let head = || is_head(name).then_some(2 * OF_BASE.len());
+    place_in_words(name).or_else(within).or_else(head)
 }
 
 /// Whether a name is one of a patch's iterations, or of a part of it: `v2`, `v2-0001`.
@@ -284,11 +286,11 @@ pub fn named_base(arms: &[ImportedArm]) -> Option<(usize, bool)> {
         let commit = arm.raw.split_once(['~', '^']).map(|(commit, _)| commit);
         commit.is_some_and(|commit| arms.iter().any(|arm| arm.raw == commit))
     };
-    let is_head = |arm: &ImportedArm| {
+    let is_head_of_patches = |arm: &ImportedArm| {
         let mut others = arms.iter().filter(|other| other.raw != arm.raw);
-        arm.raw.eq_ignore_ascii_case(HEAD) && others.all(|other| names_patched(&other.raw))
+        is_head(&arm.raw) && others.all(|other| names_patched(&other.raw))
     };
-    let parent = || arms.iter().position(|arm| is_parent(arm) || is_head(arm));
+    let parent = || arms.iter().position(|arm| is_parent(arm) || is_head_of_patches(arm));
     let whole = OF_BASE.iter().find_map(|word| whole(word));
     let sure = |arm| (arm, true);
     whole.or_else(parent).map(sure).or_else(|| OF_BASE.iter().find_map(|word| within(word)))

@@ -119,7 +119,7 @@ pub(crate) fn change_in_short(one: &Verdict) -> String {
 }
 
 /// What is said of a lower amount of these.
-pub(crate) fn less(metrics: &[Metric]) -> &'static str {
+pub fn less(metrics: &[Metric]) -> &'static str {
     if metrics.iter().all(|metric| metric.measure().is_countable) { "fewer" } else { "less" }
 }
 

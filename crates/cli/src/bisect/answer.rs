@@ -174,8 +174,8 @@ fn step_text(step: &Step, metric: Metric, found: &Found, line: &dyn Line) -> Str
         [one] => format!("{one} (after {before})"),
         several => format!("one of {} (after {before})", several.join(", ")),
     };
-    let less = if metric.measure().is_countable { "fewer" } else { "less" };
-    let (worse, better) = if step.ratio > 1.0 { ("more", "higher") } else { (less, "lower") };
+    let (worse, better) =
+        if step.ratio > 1.0 { ("more", "higher") } else { (rqps_report::less(&[metric]), "lower") };
     let digits = Digits::of_percent((step.low, step.high), 1);
     let digits = if step.ratio > 1.0 { digits } else { digits.negated() };
     let size = digits.text((step.ratio - 1.0).abs() * 100.0);
