@@ -57,7 +57,7 @@ pub(crate) fn sort<const N: usize>(scratch: &mut Scratch, items: &mut [[u8; N]],
     match order_of(&*items, order) {
         Found::InOrder => {}
         Found::Reversed { .. } => items.reverse(),
-        Found::Mixed => {
+        Found::Mixed { .. } => {
             scratch.reserve(items.len());
             if N <= 4 {
                 sort_narrow(scratch.narrow_sides(items.len()), items, order);

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::Order;
 use crate::bytes::{chunk, equal};
-use crate::keys::Keys;
+use crate::keys::{Keys, Rows};
 
 /// Values at most.
 pub(crate) const VALUES_MAX: usize = 128;
@@ -69,30 +69,6 @@ impl<'k> Table<'k> {
                 return number;
             }
             place = (place + 1) & (PLACES - 1);
-        }
-    }
-}
-
-/// Some rows of a list as a list.
-pub(crate) struct Rows<'a, K: ?Sized> {
-    pub(crate) keys: &'a K,
-    pub(crate) rows: &'a [u32],
-}
-
-impl<K: Keys + ?Sized> Keys for Rows<'_, K> {
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    #[inline(always)]
-    fn key(&self, row: usize) -> &[u8] {
-        self.keys.key(self.rows[row] as usize)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, row: usize) {
-        if let Some(row) = self.rows.get(row) {
-            self.keys.prefetch(*row as usize);
         }
     }
 }

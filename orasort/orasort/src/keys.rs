@@ -167,3 +167,27 @@ impl<T, F: Fn(&T) -> &[u8]> Keys for ByKey<'_, T, F> {
         prefetch(self.items.as_ptr().wrapping_add(row));
     }
 }
+
+/// Some rows of a list as a list.
+pub(crate) struct Rows<'a, K: ?Sized> {
+    pub(crate) keys: &'a K,
+    pub(crate) rows: &'a [u32],
+}
+
+impl<K: Keys + ?Sized> Keys for Rows<'_, K> {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    #[inline(always)]
+    fn key(&self, row: usize) -> &[u8] {
+        self.keys.key(self.rows[row] as usize)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, row: usize) {
+        if let Some(row) = self.rows.get(row) {
+            self.keys.prefetch(*row as usize);
+        }
+    }
+}

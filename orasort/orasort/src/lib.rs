@@ -6,7 +6,7 @@
 //!
 //! To read the core, in this order: `entry` (sixteen bytes that order as a key does), `window` (which bits of a key an
 //! entry has), `finder` (where the key lies), `load` (words for a partition, one touch a key), `digit` (the radix
-//! step), `engine` (what is done to which range, and in which order), `runs` (keys in order already), `small` (few
+//! step), `engine` (what is done to which range, and in which order), `runs` and `nearly` (keys in order already), `small` (few
 //! keys), `permute` (items follow their rows), `arrays` (keys that are their own items). The README tells the whole in
 //! a page.
 //!
@@ -34,6 +34,7 @@ mod insertion;
 mod keys;
 mod leaf;
 mod load;
+mod nearly;
 #[cfg(feature = "parallel")]
 pub mod parallel;
 mod permute;

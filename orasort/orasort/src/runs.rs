@@ -18,7 +18,10 @@ pub(crate) enum Found {
         ties: bool,
     },
     /// In neither.
-    Mixed,
+    Mixed {
+        /// So many of the first keys are in it.
+        in_order: usize,
+    },
 }
 
 /// How keys stand to an order.
@@ -45,15 +48,20 @@ pub(crate) fn order_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Found {
         return rising;
     }
     if keys.key(0) != keys.key(row - 1) {
-        return Found::Mixed;
+        // Those that are equal to the first are in any order.
+        let equal = || (1..row).take_while(|next| keys.key(*next) == keys.key(0)).count() + 1;
+        return Found::Mixed { in_order: if order == Order::Ascending { row } else { equal() } };
     }
+    let equal = row;
     let mut ties = row > 1;
     for row in row..len {
         let key = keys.key(row);
         match key.cmp(last) {
             Ordering::Less => {}
             Ordering::Equal => ties = true,
-            Ordering::Greater => return Found::Mixed,
+            Ordering::Greater => {
+                return Found::Mixed { in_order: if order == Order::Ascending { equal } else { row } };
+            }
         }
         last = key;
     }

@@ -9,8 +9,8 @@ use crate::runs::{Found, equal_runs_from_end, order_of};
 use crate::scratch::Scratch;
 use crate::small::{is_for_std, is_tiny, sort_as_std};
 use crate::sorted::{Sorted, SortedLcp};
-use crate::survey::{Advice, has_runs, survey};
-use crate::{Options, Order, arrays, bytes, few, permute, top};
+use crate::survey::{Advice, Shape, shape_of, survey};
+use crate::{Options, Order, arrays, few, nearly, permute, top};
 
 /// A sort that keeps its memory, 32 bytes a key of the largest input so far.
 ///
@@ -77,43 +77,59 @@ impl Sorter {
             return sort_as_std(items, key, options);
         }
         let keys = ByKey { items: &*items, key };
-        let merging = Options { stable: true, ..options };
-        let has_runs = has_runs(&keys);
-        if has_runs {
-            let rises = keys.key(0) <= keys.key(items.len() - 1);
-            if rises == (options.order == Order::Ascending) {
-                // It finds what is in order as fast as anything does.
-                return sort_as_std(items, key, merging);
-            }
-        }
-        match if has_runs { order_of(&keys, options.order) } else { Found::Mixed } {
+        match order_of(&keys, options.order) {
             Found::InOrder => {}
             Found::Reversed { ties } => {
                 let runs = if options.stable && ties { equal_runs(&keys) } else { Vec::new() };
                 permute::reverse(items, &runs);
             }
-            Found::Mixed if has_runs => sort_as_std(items, key, merging),
-            Found::Mixed if is_for_std(&keys) => sort_as_std(items, key, options),
-            Found::Mixed => match survey(&keys) {
-                Advice::Dominant(row) if !options.stable => self.sort_around(items, row, key, options),
-                Advice::Few(values) => {
-                    let mut rows = alloc::vec![0; items.len()];
-                    self.argsort_few(&keys, &values, options, &mut rows);
-                    permute::gather(items, &rows);
-                }
-                _ => {
-                    let len = items.len();
-                    self.scratch.reserve(len);
-                    let mut sides = self.scratch.sides(len);
-                    let mut engine = Engine::start_fresh(&keys, &mut sides, options, packs());
-                    // SAFETY: rows are kept where entries were given out.
-                    while let Some(range) = unsafe { engine.next(&mut sides) } {
-                        permute::keep_rows(&mut sides, &range);
-                    }
-                    permute::apply(self.scratch.both_sides(len), items);
-                }
-            },
+            Found::Mixed { in_order } => self.sort_mixed(items, in_order, key, options),
         }
+    }
+
+    /// Sorts items of which the first so many are in order.
+    fn sort_mixed<T, F: Fn(&T) -> &[u8]>(
+        &mut self,
+        items: &mut [T],
+        in_order: usize,
+        key: &F,
+        options: Options,
+    ) {
+        let keys = ByKey { items: &*items, key };
+        let shape = shape_of(&keys, options.order);
+        if shape == Shape::Nearly {
+            let mut rows = alloc::vec![0; items.len()];
+            if self.argsort_nearly(&keys, in_order, options.order, &mut rows) {
+                return permute::gather(items, &rows);
+            }
+        }
+        if shape != Shape::Mixed {
+            // The library's stable sort merges runs.
+            return sort_as_std(items, key, Options { stable: true, ..options });
+        }
+        if is_for_std(&keys) {
+            return sort_as_std(items, key, options);
+        }
+        let values = match survey(&keys) {
+            Advice::Dominant(row) if !options.stable => return self.sort_around(items, row, key, options),
+            Advice::Dominant(row) => alloc::vec![row],
+            Advice::Few(values) => values,
+            Advice::Sort => Vec::new(),
+        };
+        if !values.is_empty() {
+            let mut rows = alloc::vec![0; items.len()];
+            self.argsort_few(&keys, &values, options, &mut rows);
+            return permute::gather(items, &rows);
+        }
+        let len = items.len();
+        self.scratch.reserve(len);
+        let mut sides = self.scratch.sides(len);
+        let mut engine = Engine::start_fresh(&keys, &mut sides, options, packs());
+        // SAFETY: rows are kept where entries were given out.
+        while let Some(range) = unsafe { engine.next(&mut sides) } {
+            permute::keep_rows(&mut sides, &range);
+        }
+        permute::apply(self.scratch.both_sides(len), items);
     }
 
     /// Sorts items of which many have the key of one of them: those are only put aside.
@@ -121,16 +137,19 @@ impl Sorter {
         // What equals the first is brought to the front, the rest is sorted, and its lesser part changes places with
         // the front.
         items.swap(0, row);
-        let mut equal = 1;
         let (first, rest) = items.split_at_mut(1);
         let model = key(&first[0]);
-        for place in 0..rest.len() {
-            let its = key(&rest[place]);
-            if its.len() == model.len() && bytes::equal(its, model) {
-                rest.swap(place, equal - 1);
-                equal += 1;
+        // Most are equal, so that few have to be moved.
+        let (mut equal, mut end) = (0, rest.len());
+        loop {
+            equal += rest[equal..end].iter().take_while(|item| key(item) == model).count();
+            end -= rest[equal..end].iter().rev().take_while(|item| key(item) != model).count();
+            if equal == end {
+                break;
             }
+            rest.swap(equal, end - 1);
         }
+        let equal = equal + 1;
         self.sort_items(&mut items[equal..], key, options);
         let (equals, others) = items.split_at(equal);
         let model = key(&equals[0]);
@@ -186,23 +205,58 @@ impl Sorter {
                     });
                 }
             }
-            Found::Mixed if is_tiny(rows.len()) => {
+            Found::Mixed { .. } if is_tiny(rows.len()) => {
                 rows.iter_mut().zip(0..len).for_each(|(place, row)| *place = row);
                 rows.sort_unstable_by(|a, b| {
                     let order = keys.key(*a as usize).cmp(keys.key(*b as usize));
                     options.order.turned(order).then(a.cmp(b))
                 });
             }
-            Found::Mixed if has_runs(keys) => {
-                rows.iter_mut().zip(0..len).for_each(|(place, row)| *place = row);
-                rows.sort_by(|a, b| options.order.turned(keys.key(*a as usize).cmp(keys.key(*b as usize))));
-            }
-            Found::Mixed => match survey(keys) {
-                Advice::Few(values) => self.argsort_few(keys, &values, options, rows),
-                Advice::Dominant(value) => self.argsort_few(keys, &[value], options, rows),
-                Advice::Sort => self.argsort_mixed(keys, options, rows),
-            },
+            Found::Mixed { in_order } => self.argsort_unordered(keys, in_order, options, rows),
         }
+    }
+
+    /// The rows of keys of which the first so many are in order.
+    fn argsort_unordered<K: Keys + ?Sized>(
+        &mut self,
+        keys: &K,
+        in_order: usize,
+        options: Options,
+        rows: &mut [u32],
+    ) {
+        let shape = shape_of(keys, options.order);
+        if shape == Shape::Nearly && self.argsort_nearly(keys, in_order, options.order, rows) {
+            return;
+        }
+        if shape != Shape::Mixed {
+            rows.iter_mut().zip(0..).for_each(|(place, row)| *place = row);
+            let compare = |a: &u32, b: &u32| keys.key(*a as usize).cmp(keys.key(*b as usize));
+            return rows.sort_by(|a, b| options.order.turned(compare(a, b)));
+        }
+        match survey(keys) {
+            Advice::Few(values) => self.argsort_few(keys, &values, options, rows),
+            Advice::Dominant(value) => self.argsort_few(keys, &[value], options, rows),
+            Advice::Sort => self.argsort_mixed(keys, options, rows),
+        }
+    }
+
+    /// The rows of keys that are nearly in order, those of equal keys in theirs. False if too many are not.
+    fn argsort_nearly<K: Keys + ?Sized>(
+        &mut self,
+        keys: &K,
+        in_order: usize,
+        order: Order,
+        rows: &mut [u32],
+    ) -> bool {
+        nearly::argsort(keys, in_order, order, rows, |others| {
+            let mut sorted: Vec<u32> = (0..others.len() as u32).collect();
+            if is_tiny(sorted.len()) {
+                sorted.sort_by(|a, b| order.turned(others.key(*a as usize).cmp(others.key(*b as usize))));
+            } else {
+                self.argsort_mixed(others, Options { order, stable: true }, &mut sorted);
+            }
+            sorted
+        })
     }
 
     /// The rows of keys in the order that the options ask for, for any number of keys.

@@ -7,6 +7,7 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+use crate::Order;
 use crate::keys::Keys;
 
 /// Keys that are looked at: so many, or more of larger inputs.
@@ -62,27 +63,51 @@ pub(crate) fn survey<K: Keys + ?Sized>(keys: &K) -> Advice {
     Advice::Sort
 }
 
-/// Whether keys, some more than a window's, are likely to be in order or made of runs: whether neighbours rise, or
-/// fall, at all places that are looked at but one, and are not equal most of the time.
-pub(crate) fn has_runs<K: Keys + ?Sized>(keys: &K) -> bool {
+/// What neighbours at some places tell of the order of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// They rise, or fall, at all places but one: keys are in order or made of runs.
+    Runs,
+    /// Most are in the order that is asked for, and so are the places: few keys are out of place.
+    Nearly,
+    /// Neither.
+    Mixed,
+}
+
+/// Of so many falls of neighbours against the order, and of so many places, keys are taken for nearly in order.
+const FALLS_MAX: usize = WINDOW * WINDOWS / 12;
+const FAR_FALLS_MAX: usize = 2;
+
+/// How keys, some more than a window's, are likely to stand to an order. Keys that are equal most of the time are `Mixed`.
+pub(crate) fn shape_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Shape {
     let last = keys.len() - 1 - WINDOW;
-    let (mut mixed, mut equal) = (0, 0);
+    let (mut mixed, mut equal, mut falls, mut far_falls) = (0, 0, 0, 0);
+    let mut before = keys.key(0);
     for window in 0..WINDOWS {
         let start = last * window / (WINDOWS - 1);
+        far_falls += usize::from(order.turned(keys.key(start).cmp(before)).is_lt());
+        before = keys.key(start);
         let mut seen = [false; 2];
         for row in start..start + WINDOW {
-            match keys.key(row).cmp(keys.key(row + 1)) {
+            match order.turned(keys.key(row).cmp(keys.key(row + 1))) {
                 Ordering::Less => seen[0] = true,
-                Ordering::Greater => seen[1] = true,
+                Ordering::Greater => {
+                    seen[1] = true;
+                    falls += 1;
+                }
                 Ordering::Equal => equal += 1,
             }
         }
         mixed += usize::from(seen == [true; 2]);
-        if mixed > 1 {
-            return false;
+        if mixed > 1 && (falls > FALLS_MAX || far_falls > FAR_FALLS_MAX) {
+            return Shape::Mixed;
         }
     }
-    equal <= WINDOW * WINDOWS / 2
+    match equal <= WINDOW * WINDOWS / 2 {
+        true if falls <= FALLS_MAX && far_falls <= FAR_FALLS_MAX => Shape::Nearly,
+        true if mixed <= 1 => Shape::Runs,
+        _ => Shape::Mixed,
+    }
 }
 
 /// The place of one of `count` samples among `len` keys. They do not lie at even distances, at which keys may lie that

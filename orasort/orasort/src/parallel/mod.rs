@@ -101,7 +101,7 @@ impl Sorter {
         assert!(u32::try_from(rows.len()).is_ok(), "more than u32::MAX keys");
         let options = Options { stable: true, ..options };
         let threads = threads.get().min(rows.len() / KEYS_PER_THREAD_MIN);
-        if threads < 2 || order_of(keys, options.order) != Found::Mixed {
+        if threads < 2 || !matches!(order_of(keys, options.order), Found::Mixed { .. }) {
             return self.argsort_into(keys, options, rows);
         }
         self.sort_shared(keys, options, threads, rows);
@@ -135,7 +135,7 @@ impl Sorter {
         let keys = ByKey { items: &*items, key: &key };
         if threads < 2
             || u32::try_from(items.len()).is_err()
-            || order_of(&keys, options.order) != Found::Mixed
+            || !matches!(order_of(&keys, options.order), Found::Mixed { .. })
         {
             return self.sort_by_key_with(items, key, options);
         }
