@@ -183,7 +183,7 @@ fn a_test_with_a_load_of_its_own_is_said_to_have_one() {
         "{report}"
     );
     assert!(!report.contains("tables: "), "{report}");
-    assert!(report.contains("loads, one for each test; section loads has all"), "{report}");
+    assert!(report.contains("the first of 2 loads; section loads has all"), "{report}");
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //! | `rows/s` | rows per second over load and indexes |
 //! | `relative` | `rows/s` relative to the base's |
 //! | `dbms` | the variant |
-//! | `step` | the load, if each test has its own |
+//! | `step` | the load, if there are several; arms that share one have it once |
 
 use std::collections::BTreeSet;
 
@@ -27,13 +27,12 @@ struct Row<'a> {
 }
 
 /// One row per arm and load; None if the steps fill the tables.
-pub(crate) fn table(comparison: &Comparison<'_>) -> Option<Table> {
+pub(crate) fn table<'a>(comparison: &Comparison<'a>) -> Option<Table> {
     let steps = steps(comparison);
     let arms = comparison.base_first();
-    let rows: Vec<Row<'_>> = steps
-        .iter()
-        .flat_map(|step| arms.iter().map(|arm| Row { arm: *arm, load: first(arm, step), step }))
-        .collect();
+    let row = |arm: &ComparedArm<'a>, step: &'a str| Row { arm: *arm, load: first(arm, step), step };
+    let all_rows = steps.iter().flat_map(|step| arms.iter().map(|arm| row(arm, step)));
+    let rows: Vec<Row<'a>> = all_rows.filter(|row| steps.len() == 1 || row.load.is_some()).collect();
     if rows.is_empty() {
         return None;
     }
@@ -60,11 +59,11 @@ pub(crate) fn table(comparison: &Comparison<'_>) -> Option<Table> {
     Some(table)
 }
 
-/// Says which load a figure is of, if each test has its own.
+/// Says which load a figure is of, if there are several: one for each test, or those that blocks rotate through.
 pub(crate) fn first_of_several(comparison: &Comparison<'_>) -> Option<String> {
     match steps(comparison).len() {
         0 | 1 => None,
-        count => Some(format!("the first of {count} loads, one for each test; section loads has all")),
+        count => Some(format!("the first of {count} loads; section loads has all")),
     }
 }
 
