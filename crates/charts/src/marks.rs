@@ -17,10 +17,12 @@ pub enum Mark {
     Same,
     /// Inconclusive, drawn ○.
     Unknown,
+    /// Not judged, as in a single pass, drawn ○.
+    Unjudged,
 }
 
 impl Mark {
-    pub(crate) const ALL: [Self; 4] = [Self::Worse, Self::Better, Self::Same, Self::Unknown];
+    pub(crate) const ALL: [Self; 5] = [Self::Worse, Self::Better, Self::Same, Self::Unknown, Self::Unjudged];
 
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -28,20 +30,26 @@ impl Mark {
             Self::Better => "better",
             Self::Same => "same",
             Self::Unknown => "inconclusive",
+            Self::Unjudged => "without a verdict",
         }
+    }
+
+    /// Its class in drawings.
+    pub(crate) fn class(self) -> &'static str {
+        if self == Self::Unjudged { "unjudged" } else { self.word() }
     }
 
     pub(crate) fn colour(self, colours: Colours) -> Cow<'static, str> {
         match self {
             Self::Worse => colours.worse(),
             Self::Better => colours.better(),
-            Self::Same | Self::Unknown => colours.same(),
+            Self::Same | Self::Unknown | Self::Unjudged => colours.same(),
         }
     }
 
-    /// Only inconclusive marks are hollow.
+    /// Marks that say nothing are hollow.
     pub(crate) fn is_hollow(self) -> bool {
-        self == Self::Unknown
+        matches!(self, Self::Unknown | Self::Unjudged)
     }
 
     /// The outline around a point. Triangles are larger than discs so that both cover the same area.
@@ -49,7 +57,7 @@ impl Mark {
         match self {
             Self::Worse => Shape::DOWN.path(x, y, radius * 1.25),
             Self::Better => Shape::UP.path(x, y, radius * 1.25),
-            Self::Same | Self::Unknown => Shape::DISC.path(x, y, radius * 0.9),
+            Self::Same | Self::Unknown | Self::Unjudged => Shape::DISC.path(x, y, radius * 0.9),
         }
     }
 }

@@ -96,7 +96,7 @@ impl DrawnPoint<'_> {
         let Self { point, colour, .. } = self;
         let background = svg.colours.background();
         svg.tag("path")
-            .a("class", &format!("mark {}", point.mark.word()))
+            .a("class", &format!("mark {}", point.mark.class()))
             .a("data-arm", &self.arm_number.to_string())
             .a("d", self.outline)
             .a("fill", if self.is_hollow { &background } else { colour })

@@ -156,7 +156,7 @@ impl VersionChart {
             let fill = if point.mark.is_hollow() { colours.background() } else { colour.clone() };
             let title = format!("{}, {}: {}", line.label, self.versions[place], point.in_words());
             svg.tag("path")
-                .a("class", &format!("mark {}", point.mark.word()))
+                .a("class", &format!("mark {}", point.mark.class()))
                 .a("d", &Shape::for_arm(number).path(x, y, 3.6))
                 .a("fill", &fill)
                 .a("stroke", &colour)

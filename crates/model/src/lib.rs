@@ -32,7 +32,7 @@ pub use observed::{
 pub use server::{LeftOut, QueryPlan, START_WARNING, ServerSetting, Setting};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
-pub use terms::Terms;
+pub use terms::{SIZE, Terms};
 pub use text::{
     Natural, clipped, counted, cut, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of,
 };

@@ -2,6 +2,10 @@
 
 use crate::build::Dbms;
 
+/// Name of the setting in a run's method that has the size of the data in the benchmark's own words, if rows and
+/// tables say little about it.
+pub const SIZE: &str = "size";
+
 /// The words of a kind of system.
 #[derive(Debug)]
 pub struct Terms {

@@ -223,4 +223,21 @@ fn each_test_of_tproc_c_has_its_own_data_directory_and_load() {
         })
         .collect();
     assert_eq!(loads, ["w1-vu3", "w20-vu3"]);
+    let method = plan.work.method(&plan);
+    assert!(method.contains(&(rqps_model::SIZE, "1 and 20 warehouses".to_owned())), "{method:?}");
+}
+
+#[test]
+fn hammerdb_takes_longer_to_load() {
+    let seconds = |driver: &str| {
+        let plan = parse(&format!(
+            "base = \"a\"\n[workload]\nbenchmark = \"tproc-c\"\ndriver = \"{driver}\"\n[tproc-c]\nwarehouses = 10\n\
+             virtual_users = 2\nrampup = \"6s\"\nduration = \"12s\"\n[[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\n\
+             config = \"sized\"\n",
+        ));
+        let load =
+            schedule(&plan).actions.into_iter().find(|action| matches!(action.kind, ActionKind::Load(_)));
+        plan.work.estimate_seconds(&load.unwrap().kind).unwrap()
+    };
+    assert!(seconds("hammerdb") > 5.0 * seconds("rqps"));
 }

@@ -86,9 +86,10 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
         ("protocol", meta.protocol.clone()),
         ("seed", meta.seed.to_string()),
         ("tables", meta.tables.to_string()),
-        ("rows per table", meta.rows_per_table.to_string()),
         ("clients", clients(meta.clients)),
     ];
+    // The method has the size in the benchmark's words.
+    let rows = meta.size().is_none().then(|| ("rows per table", meta.rows_per_table.to_string()));
     // The method names another one alone.
     let driver = (!meta.is_imported()).then(|| ("driver".to_owned(), "rqps".to_owned()));
     // Figures of the host are beside some results and not beside others.
@@ -99,6 +100,7 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
     let host = run.host.iter().filter(|fact| fact.comparable && !is_measured(&fact.key));
     fixed
         .into_iter()
+        .chain(rows)
         .map(|(name, value)| (name.to_owned(), value))
         .chain(driver)
         .chain(results)
@@ -135,20 +137,31 @@ pub(crate) fn unit_of<'a>(run: &'a Run, step: &str) -> Option<&'a Unit> {
 /// The first differing step, and how many more differ.
 fn step_difference(first: &Run, other: &Run) -> Option<Difference> {
     let longest = first.steps.len().max(other.steps.len());
-    let mut differing = (0..longest).filter(|index| first.steps.get(*index) != other.steps.get(*index));
+    // Clients of a step that is not measured are those of the plan, which differ by themselves.
+    let step = |run: &Run, index: usize| {
+        let step = run.steps.get(index).cloned()?;
+        let clients = if step.kind == "measure" { step.clients } else { 0 };
+        Some(PlannedStep { clients, ..step })
+    };
+    let mut differing = (0..longest).filter(|index| step(first, *index) != step(other, *index));
     let index = differing.next()?;
     let more = match differing.count() {
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };
-    let value = |step: Option<&PlannedStep>| match step {
-        Some(step) if step.clients == 0 => step.name.clone(),
-        Some(step) => {
-            format!("{} with {} for {}", step.name, counted(step.clients as usize, "client"), step.amount)
-        }
-        None => "nothing".to_owned(),
+    let value = |step: Option<PlannedStep>| {
+        let Some(PlannedStep { name, clients, amount, .. }) = step else {
+            return "nothing".to_owned();
+        };
+        let with = if clients == 0 {
+            String::new()
+        } else {
+            format!(" with {}", counted(clients as usize, "client"))
+        };
+        let until = if amount.is_empty() { amount } else { format!(" for {amount}") };
+        format!("{name}{with}{until}")
     };
-    let (a, b) = (value(first.steps.get(index)), value(other.steps.get(index)));
+    let (a, b) = (value(step(first, index)), value(step(other, index)));
     Some(difference(format!("step {}{more}", index + 1), first, a, other, b))
 }
 

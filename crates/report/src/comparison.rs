@@ -18,6 +18,7 @@ use crate::families;
 use crate::number;
 use crate::reading::{Reading, is_unmeasured};
 use crate::verdict_lines::Judged;
+use crate::words;
 
 /// An arm with its run.
 #[derive(Clone, Copy)]
@@ -478,13 +479,10 @@ fn find<'a>(all: &[ComparedArm<'a>], name: &str) -> Result<ComparedArm<'a>> {
 
 /// A warning if the run is incomplete.
 fn incomplete(run: &Run) -> Option<String> {
-    let state = match (run.status.status, run.folder.in_use_by()) {
+    let state = match (run.state(), &run.status.reason) {
         (Status::Complete, _) => return None,
-        (Status::Running, None) => "interrupted; `rqps resume` continues it".to_owned(),
-        (status, _) => match &run.status.reason {
-            Some(reason) => format!("{status}: {reason}"),
-            None => status.to_string(),
-        },
+        (state, Some(reason)) => format!("{state}: {reason}"),
+        (_, None) => words::state(run),
     };
     let done = match run.meta.actions_total {
         0 => {

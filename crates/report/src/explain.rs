@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::explain_json;
 use crate::explain_summary::{Summary, answers};
 use crate::format::{Format, Screen};
+use crate::invalid;
 use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
@@ -61,13 +62,15 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let judged = Judged::from_run(run, base)?;
     let asked = ExplainRequest { tests: options.tests.clone(), arms: arms?, base: Some(base) };
     let mut found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
+    found.retain(|one| judged.is_some() || invalid::is_compared(&comparison, &run.arms[one.arm], &one.test));
     let warnings = comparison.warnings();
     if options.format == Format::Json {
         let mut waiting = certificate::waiting(run, &comparison)?;
         if let Some((_, all)) = &mut waiting {
             all.retain(|one| options.tests.is_empty() || options.tests.contains(&one.test));
         }
-        return explain_json::text(run, &found, waiting, &warnings);
+        let invalid = invalid::all(&comparison, &options.tests, &asked.arms);
+        return explain_json::text(run, &found, &invalid, waiting, &warnings);
     }
     let mut rates_only = take_out(&mut found, |one| has_rates_only(run, one));
     let with_flamegraphs = take_out(&mut rates_only, |one| has_flamegraph(run, one));
@@ -84,6 +87,8 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         let disturbed = disturbed::sentences(&comparison, &comparison.steps(StepKind::Tests));
         document.extend(disturbed.into_iter().map(Block::Alarm));
     }
+    let invalid = invalid::all(&comparison, &options.tests, &asked.arms);
+    document.extend(invalid::block(&invalid));
     if let Some(judged) = judged.as_ref().filter(|_| options.tests.is_empty()) {
         document.extend(answers(&comparison, judged, &asked.arms));
     }
@@ -124,7 +129,11 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     document.extend(no_figures(&rates_only).map(Block::Text));
     document.extend(nothing_explains(&unexplained, judged.is_some()).map(Block::Text));
     if [&found, &rates_only, &with_flamegraphs, &unexplained].iter().all(|all| all.is_empty()) {
-        document.push(Block::Text(no_explanations(run, judged.as_ref(), !options.tests.is_empty())));
+        let has_ratios = invalid::has_ratios(&comparison);
+        let named_tests = !options.tests.is_empty();
+        if invalid.is_empty() || has_ratios && !named_tests {
+            document.push(Block::Text(no_explanations(run, judged.as_ref(), named_tests, has_ratios)));
+        }
     }
     if hidden > 0 && hidden < found.len() {
         let others = match found.iter().all(|one| one.arm == found[0].arm) {
@@ -547,7 +556,7 @@ fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
-fn no_explanations(run: &Run, judged: Option<&Judged<'_>>, named_tests: bool) -> String {
+fn no_explanations(run: &Run, judged: Option<&Judged<'_>>, named_tests: bool, has_ratios: bool) -> String {
     let name = run.folder.name();
     if run.arms.len() < 2 {
         return format!(
@@ -557,6 +566,10 @@ fn no_explanations(run: &Run, judged: Option<&Judged<'_>>, named_tests: bool) ->
     }
     if named_tests {
         return "These tests have no result on two arms, so there is nothing to explain.".to_owned();
+    }
+    if judged.is_none() && !has_ratios {
+        return "No test has a valid result both on base and on another arm, so there is nothing to explain."
+            .to_owned();
     }
     let reason = match judged {
         Some(judged) if judged.verdicts.blocks_done == 0 => {

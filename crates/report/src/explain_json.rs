@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::explain_summary::Summary;
+use crate::invalid::Invalid;
 use crate::render::json::pretty;
 use crate::tables::certificate::Waiting;
 
@@ -16,6 +17,7 @@ use crate::tables::certificate::Waiting;
 pub(crate) fn text(
     run: &Run,
     found: &[Explanation],
+    invalid: &[Invalid],
     waiting: Option<(CommitPromise, Vec<Waiting<'_>>)>,
     warnings: &[String],
 ) -> Result<String> {
@@ -36,6 +38,7 @@ pub(crate) fn text(
         "summary": Summary::of(found).json(),
         "warnings": warnings,
         "explanations": explanations,
+        "invalid": invalid.iter().map(Invalid::json).collect::<Vec<_>>(),
         "commits": commits,
     }))
 }

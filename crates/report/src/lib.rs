@@ -19,6 +19,7 @@ mod format;
 mod gate;
 mod histograms;
 mod html;
+mod invalid;
 mod markdown_report;
 mod number;
 mod per_op;

@@ -1,8 +1,6 @@
 //! The full report of a run: what was compared, how and on which host, the results, and how reliable they
 //! are.
 
-use std::collections::BTreeSet;
-
 use rqps_store::Run;
 
 use crate::comparison::{Comparison, Layout, StepKind};
@@ -17,6 +15,7 @@ use crate::section::Section;
 use crate::tables::host;
 use crate::upgrade;
 use crate::verdict_lines::Judged;
+use crate::words;
 
 /// Returns the report as Markdown, for a blog or a pull request.
 ///
@@ -52,7 +51,7 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
         host::driven_by(run),
         if run.meta.is_imported() { "imported" } else { "started" },
         number::utc(run.meta.created_at_ms),
-        run.status.status
+        words::state(run)
     )));
     let blocks = |sections: &[Section]| Section::all_blocks(sections, &comparison);
     let mut part = |heading: &str, blocks: Vec<Block>| {
@@ -168,19 +167,6 @@ pub(crate) const ONE_RESULT: &str = "\
 pub(crate) const THRESHOLDS: &str =
     "The thresholds 0.95 and 1.05 help with reading; they are not a test of significance.";
 
-/// Whether tests began with what others left: base had fewer loads than tests.
-fn shares_state(run: &Run) -> bool {
-    let of_base = |arm: &str| run.arms.first().is_some_and(|base| base.name == arm);
-    let loads = run.loads.iter().filter(|load| of_base(&load.action.arm)).count();
-    let tests: BTreeSet<&str> = run
-        .windows
-        .iter()
-        .filter(|window| of_base(&window.action.arm))
-        .map(|window| &*window.action.step)
-        .collect();
-    loads < tests.len()
-}
-
 /// Reliability of a single pass.
 fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
     if run.meta.is_imported() {
@@ -191,7 +177,8 @@ fn caveats(run: &Run, layout: Layout) -> Vec<Block> {
         Layout::Consecutive => (ONE_PASS_OF_CONSECUTIVE, ""),
         Layout::Independent => (terms.single_pass, terms.inherited),
     };
-    let inherited = (shares_state(run) && !inherited.is_empty()).then(|| Block::Text(inherited.to_owned()));
+    let inherited =
+        (host::shares_state(run) && !inherited.is_empty()).then(|| Block::Text(inherited.to_owned()));
     [Block::Text(format!("{single_pass} {THRESHOLDS}"))].into_iter().chain(inherited).collect()
 }
 

@@ -10,6 +10,7 @@ use crate::markdown_report::ONE_RESULT;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
+use crate::words;
 
 /// Options of [`show`].
 #[derive(Debug, Clone, Default)]
@@ -33,7 +34,7 @@ pub struct Options {
 pub fn show(run: &Run, options: &Options) -> Result<String> {
     let readings = [Reading::new(run)];
     let comparison = Comparison::new(&readings, options.base.as_deref(), &options.tests)?;
-    let title = format!("Run {} ({})", run.folder.name(), run.status.status);
+    let title = format!("Run {} ({})", run.folder.name(), words::state(run));
     let mut document = Document::default();
     document.push(Block::Heading(1, title));
     sections(&mut document, &comparison, options)?;

@@ -2,7 +2,7 @@
 
 use rqps_model::{Digits, Measure};
 use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
-use rqps_store::Run;
+use rqps_store::{Run, Status};
 use rqps_verdicts::{HostRemark, Remark, RunVerdicts, UnlikeData};
 
 use crate::document::{Cell, Tint};
@@ -24,6 +24,14 @@ pub(crate) fn dbms(name: &str) -> &str {
 /// What those are called who work at the same time in a run, singular.
 pub(crate) fn client_noun(run: &Run) -> &'static str {
     run.windows.first().map_or("client", |window| window.result.unit.client_noun())
+}
+
+/// A run's state, with what continues an interrupted one.
+pub(crate) fn state(run: &Run) -> String {
+    match run.state() {
+        Status::Interrupted => format!("interrupted; `rqps resume {}` continues it", run.folder.name()),
+        state => state.to_string(),
+    }
 }
 
 /// A verdict's name in tables, CSV and JSON: its class, or `mixed`.
@@ -229,11 +237,17 @@ pub fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
     let (mut texts, mut canaries) = (Vec::new(), Vec::new());
     for remark in remarks {
         match remark {
-            HostRemark::ManyVoid { void, done } => texts.push(format!(
-                "{void} of {} blocks are void, so that the others may be no fair sample: section blocks says why. If the \
-                 machine was busy, measure again on a quiet one",
-                void + done
-            )),
+            HostRemark::ManyVoid { void, cut_off, done } => {
+                let cut_off = match cut_off {
+                    0 => String::new(),
+                    count => format!(" ({count} ended with rqps, which says nothing about the host)"),
+                };
+                texts.push(format!(
+                    "{void} of {} blocks are void{cut_off}, so that the others may be no fair sample: section blocks says \
+                     why. If the machine was busy, measure again on a quiet one",
+                    void + done
+                ));
+            }
             HostRemark::CanaryMoved { name, ratio } => {
                 canaries.push(format!("{name} varied {ratio:.1}-fold"));
             }

@@ -9,8 +9,12 @@ use std::path::Path;
 
 use builder::{RunSpec, build};
 use insta::assert_snapshot;
-use rqps_report::{CompareOptions, Format, Options, Screen, Section, compare, markdown_report, report, show};
-use rqps_store::{Run, RunFolder};
+use rqps_model::Setting;
+use rqps_report::{
+    CompareOptions, ExplainOptions, Format, Options, Screen, Section, compare, explain_text, markdown_report,
+    report, show,
+};
+use rqps_store::{PlannedStep, Run, RunFolder, Status};
 
 fn run(results: &Path, spec: &RunSpec) -> Run {
     RunFolder::open(&build(results, spec)).unwrap()
@@ -125,6 +129,64 @@ fn other_sections_as_text() {
 }
 
 #[test]
+fn an_invalid_test_is_named_where_differences_are_explained() {
+    let results = tempfile::tempdir().unwrap();
+    let spec = RunSpec { trouble: true, arm_names: vec!["old", "new", "newer"], ..RunSpec::default() };
+    let run = run(results.path(), &spec);
+    let explained = |format, tests: &[&str]| {
+        let tests = tests.iter().map(|test| (*test).to_owned()).collect();
+        explain_text(&run, &ExplainOptions { tests, format, ..ExplainOptions::default() }).unwrap()
+    };
+    let sentence = "delete is invalid on new, so it is not compared: the server died: out of memory";
+    assert!(explained(Format::Text, &[]).contains(sentence), "{}", explained(Format::Text, &[]));
+    let of_test = explained(Format::Text, &["delete"]);
+    assert!(of_test.contains(sentence) && !of_test.contains("delete: new against old"), "{of_test}");
+    assert!(of_test.contains("delete: newer against old"), "{of_test}");
+    assert!(!explained(Format::Text, &["scan"]).contains("invalid"));
+    let json = explained(Format::Json, &[]);
+    assert!(json.contains(r#""why": "the server died: out of memory""#), "{json}");
+}
+
+#[test]
+fn a_test_with_a_load_of_its_own_is_said_to_have_one() {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = run(results.path(), &RunSpec::default());
+    let text = |run: &Run, section: Section| {
+        show(run, &Options { sections: vec![section], ..Options::default() }).unwrap()
+    };
+    assert!(markdown_report(&run).unwrap().contains("each on the state that earlier tests left"));
+    let tests: Vec<String> = run.steps.iter().map(|step| step.name.clone()).collect();
+    let loads: Vec<PlannedStep> = tests
+        .iter()
+        .map(|test| PlannedStep {
+            kind: "load".to_owned(),
+            name: format!("load-{test}"),
+            ..run.steps[0].clone()
+        })
+        .collect();
+    run.steps.extend(loads);
+    run.loads.iter_mut().for_each(|load| load.action.step = "load".to_owned());
+    let more = run.loads.to_vec();
+    run.loads.extend(more.into_iter().map(|mut load| {
+        load.action.step = "load-scan".to_owned();
+        load.result.rows = 1_234;
+        load
+    }));
+    let loads = text(&run, Section::Loads);
+    assert!(loads.contains("load-scan") && loads.contains("1234"), "{loads}");
+    let size = Setting { name: rqps_model::SIZE.to_owned(), value: "7 warehouses".to_owned() };
+    run.meta.method.push(size);
+    let report = markdown_report(&run).unwrap();
+    assert!(report.contains("each on tables loaded for it alone"), "{report}");
+    assert!(
+        report.contains("clients, 7 warehouses, ") || report.contains("client, 7 warehouses, "),
+        "{report}"
+    );
+    assert!(!report.contains("tables: "), "{report}");
+    assert!(report.contains("the first of 2 loads; section loads has all"), "{report}");
+}
+
+#[test]
 fn every_section_has_a_consistent_shape() {
     let spec = RunSpec { trouble: true, ..RunSpec::default() };
     let results = tempfile::tempdir().unwrap();
@@ -140,6 +202,19 @@ fn tests_before_any_write_are_shown_on_request() {
     assert!(text.contains("point-query.pre"));
     let without = shown(&RunSpec::default(), &[Section::Relative, Section::Absolute], |_| {});
     assert!(!without.contains(".pre") && !without.contains(".warm"));
+}
+
+#[test]
+fn a_run_whose_process_is_gone_is_not_running() {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = run(results.path(), &RunSpec::default());
+    run.status.status = Status::Running;
+    let state = format!("interrupted; `rqps resume {}` continues it", run.folder.name());
+    for text in [show(&run, &Options::default()).unwrap(), markdown_report(&run).unwrap()] {
+        assert!(text.lines().take(3).any(|line| line.contains(&state)), "{text}");
+    }
+    let _writer = RunFolder::open_for_writing(run.folder.path()).unwrap();
+    assert!(show(&run, &Options::default()).unwrap().contains("(running)"));
 }
 
 #[test]

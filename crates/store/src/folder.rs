@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
+use crate::journal::Status;
 use crate::lock::{self, RunProgress};
 
 /// Maximum number of folders of one name created in the same second.
@@ -93,6 +94,11 @@ impl RunFolder {
     /// running.
     pub fn progress_of_writer(&self) -> Option<RunProgress> {
         lock::progress_of_holder(&self.path)
+    }
+
+    /// The state of a run whose database says `written`: one that was killed still says that it is running.
+    pub fn state(&self, written: Status) -> Status {
+        if written == Status::Running && self.in_use_by().is_none() { Status::Interrupted } else { written }
     }
 
     /// The process id of the rqps that is writing this run; `None` if no rqps is.

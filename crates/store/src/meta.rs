@@ -1,6 +1,6 @@
 //! The parameters of a run, its planned steps, and its host.
 
-use rqps_model::{Group, HostFigure, Role, Setting};
+use rqps_model::{Group, HostFigure, Role, SIZE, Setting};
 use serde::{Deserialize, Serialize};
 
 /// The protocol of a run whose results are of other programs.
@@ -58,6 +58,12 @@ impl Meta {
     /// Whether its results are of other programs.
     pub fn is_imported(&self) -> bool {
         self.protocol == IMPORTED
+    }
+
+    /// The size of the data in the benchmark's own words, if rows and tables say little about it: `10 warehouses`.
+    pub fn size(&self) -> Option<&str> {
+        let size = self.method.iter().find(|setting| setting.name == SIZE)?;
+        Some(&size.value)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::arm::Arm;
 use crate::block::{Block, Canary, Count, Placement, TestWork};
 use crate::error::{Error, Result};
 use crate::folder::RunFolder;
-use crate::journal::{ActionRecord, Note, RunStatus};
+use crate::journal::{ActionRecord, Note, RunStatus, Status};
 use crate::meta::{Certificates, Fact, Meta, PlannedStep};
 use crate::observation::{Load, Profile, Recorded, Window};
 use crate::profile::read_profiles;
@@ -73,6 +73,11 @@ impl Run {
     /// The words of the kind of system that it measures.
     pub fn terms(&self) -> &'static Terms {
         self.arms.first().map_or(Dbms::Postgres.terms(), Arm::terms)
+    }
+
+    /// Its state now: without a live rqps a run is not running, whatever its database says.
+    pub fn state(&self) -> Status {
+        self.folder.state(self.status.status)
     }
 
     pub fn step(&self, name: &str) -> Option<&PlannedStep> {

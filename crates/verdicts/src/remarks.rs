@@ -42,8 +42,9 @@ pub enum Remark {
 pub enum HostRemark {
     /// So many blocks are void that the rest may be a biased selection.
     ManyVoid {
-        /// Void blocks, without those that were interrupted with their rqps.
         void: usize,
+        /// Those of them that were interrupted with their rqps.
+        cut_off: usize,
         done: usize,
     },
     /// A canary differed between done blocks.
@@ -121,9 +122,11 @@ pub(crate) fn void_blocks(run: &Run) -> impl Iterator<Item = &Block> {
 /// Remarks on the host around the blocks. Blocks that were interrupted with their rqps tell nothing about it.
 pub(crate) fn of_host(run: &Run, done: usize) -> Vec<HostRemark> {
     let mut remarks = Vec::new();
-    let void = void_blocks(run).filter(|block| block.note.as_deref() != Some(rqps_store::CUT_OFF)).count();
-    if void > 0 && void as f64 >= VOID_SHARE_MIN * (void + done) as f64 {
-        remarks.push(HostRemark::ManyVoid { void, done });
+    let is_cut_off = |block: &&Block| block.note.as_deref() == Some(rqps_store::CUT_OFF);
+    let (cut_off, void) = (void_blocks(run).filter(is_cut_off).count(), void_blocks(run).count());
+    let spoilt = void - cut_off;
+    if spoilt > 0 && spoilt as f64 >= VOID_SHARE_MIN * (spoilt + done) as f64 {
+        remarks.push(HostRemark::ManyVoid { void, cut_off, done });
     }
     let mut ranges: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     let done_blocks = done_blocks(run);

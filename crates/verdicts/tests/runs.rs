@@ -89,6 +89,11 @@ fn void_blocks_are_not_used() {
     let cut_off = judged(&run);
     assert_eq!(cut_off.blocks_void, 3, "as `status` and section blocks say");
     assert!(!doubts_host(&cut_off));
+    run.blocks.iter_mut().find(|block| block.note.is_some()).unwrap().note = Some("busy".to_owned());
+    let many = |found: &RunVerdicts| {
+        found.host.iter().find(|one| matches!(one, HostRemark::ManyVoid { .. })).cloned()
+    };
+    assert_eq!(many(&judged(&run)), Some(HostRemark::ManyVoid { void: 3, cut_off: 2, done: 2 }));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::{human, out};
 use rqps_fleet::Fleet;
-use rqps_store::{Run, RunFolder, RunSummary, Status};
+use rqps_store::{Run, RunFolder, RunSummary};
 use rqps_verdicts::Tally;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -222,11 +222,8 @@ fn name_of(fleet: &Fleet) -> String {
 
 /// The run's state: without a live rqps process a run is not running, whatever its database says.
 pub fn state(run: &RunSummary) -> String {
-    let Some(status) = &run.status else {
-        return "unreadable".to_owned();
-    };
-    let word = status.status.to_string();
-    if word == "running" && run.folder.in_use_by().is_none() { Status::Interrupted.to_string() } else { word }
+    let status = run.status.as_ref();
+    status.map_or_else(|| "unreadable".to_owned(), |status| run.folder.state(status.status).to_string())
 }
 
 /// The colour of a state; `None` if it is complete.

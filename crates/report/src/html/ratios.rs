@@ -99,7 +99,7 @@ pub(super) fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Dete
         Some(judged) => point_of(judged.verdicts.verdict(&step.name, arm, detector)?),
         None => {
             let ratio = page.pair(arm).ranked_ratio(&step.name)?;
-            Some(RatioPoint { ratio, low: f64::NAN, high: f64::NAN, mark: ChartMark::Unknown })
+            Some(RatioPoint { ratio, low: f64::NAN, high: f64::NAN, mark: ChartMark::Unjudged })
         }
     }
 }

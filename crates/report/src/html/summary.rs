@@ -77,7 +77,7 @@ fn about(page: &Page<'_>) -> String {
         machine.unwrap_or_default(),
         if meta.is_imported() { "Imported" } else { "Started" },
         number::utc(meta.created_at_ms),
-        page.run.status.status
+        words::state(page.run)
     )
 }
 

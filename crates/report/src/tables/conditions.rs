@@ -76,8 +76,11 @@ fn about(rows: u64) -> String {
     format!("about {}", grouped((rows + unit / 2) / unit * unit, ','))
 }
 
-/// All rows of a run: `100,000 rows in 1 table`, or `100,000 keys` in a library.
+/// All rows of a run: `100,000 rows in 1 table`, `100,000 keys` in a library, or what the benchmark says instead.
 pub(crate) fn rows(run: &Run, base: &Arm) -> String {
+    if let Some(size) = run.meta.size() {
+        return size.to_owned();
+    }
     let tables = run.meta.tables;
     let rows = run.meta.rows_per_table * u64::from(tables);
     let rows = estimated(run, rows).unwrap_or_else(|| grouped(rows, ','));

@@ -41,6 +41,12 @@ pub(crate) fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     if ratios.is_empty() && steps.iter().any(|step| pair.was_set(&step.name)) {
         return format!("{}: no rQPS, since an option set the rates", pair.arm.label());
     }
+    if ratios.is_empty() {
+        return format!(
+            "{}: no rQPS, since no test has a valid rate both on it and on base",
+            pair.arm.label()
+        );
+    }
     let far = ratios.iter().filter(|ratio| number::side_of_band(**ratio) != 0).count();
     format!(
         "{}: median rQPS {}. {far} of {} tests at 0.95 or below, or 1.05 or above",

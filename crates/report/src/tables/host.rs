@@ -44,7 +44,9 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
         ),
         format!("protocol: {}", protocol(run)),
     ];
-    if meta.tables > 0 {
+    if meta.size().is_some() {
+        lines.push(format!("seed: {}", meta.seed));
+    } else if meta.tables > 0 {
         let rows = estimated(run, meta.rows_per_table).unwrap_or_else(|| meta.rows_per_table.to_string());
         lines.push(format!("tables: {} of {rows} rows, seed {}", meta.tables, meta.seed));
     }
@@ -52,6 +54,12 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
     lines.push(format!("windows: {}", amounts(run)));
     lines.extend(meta.method.iter().map(|setting| format!("{}: {}", setting.name, setting.value)));
     lines
+}
+
+/// Whether tests begin with what others left: a pass has fewer loads than tests.
+pub(crate) fn shares_state(run: &Run) -> bool {
+    let count = |kind: &str| run.steps.iter().filter(|step| step.kind == kind).count();
+    count("load") == 0 || count("load") < count("measure")
 }
 
 /// The driver of a run, as part of a sentence: `, driven by sysbench`; empty if the run does not have it.
@@ -69,6 +77,9 @@ fn counts_of_clients(run: &Run) -> String {
 
 fn protocol(run: &Run) -> String {
     match &*run.meta.protocol {
+        "sequence" if run.terms().has_program && !shares_state(run) => {
+            "sequence: the tests run in a fixed order, each on tables loaded for it alone".to_owned()
+        }
         "sequence" => format!("sequence: {}", run.terms().sequence),
         "isolated" => format!("isolated: {}", run.terms().isolated),
         other => other.to_owned(),

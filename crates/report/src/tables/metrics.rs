@@ -8,7 +8,7 @@ use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::per_op::{self, Cost, LEGEND};
-use crate::tables::footnotes;
+use crate::tables::{footnotes, loads};
 
 /// Two tables each for the load and every test.
 pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec<Block>> {
@@ -24,7 +24,8 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
         && comparison.arms.iter().any(|arm| arm.load().is_some())
         && comparison.shows_all()
     {
-        blocks.extend(tables(comparison, ("load", true), Vec::new(), |arm| arm.load().map(Cost::from)));
+        let notes = loads::first_of_several(comparison).into_iter().collect();
+        blocks.extend(tables(comparison, ("load", true), notes, |arm| arm.load().map(Cost::from)));
     }
     for step in steps {
         let step_only = std::slice::from_ref(step);

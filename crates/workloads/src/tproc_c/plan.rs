@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rqps_model::{BuildSource, Dbms, Limit, Role, Warmup, counted, did_you_mean};
+use rqps_model::{BuildSource, Dbms, Limit, Role, SIZE, Warmup, counted, did_you_mean, numbers_of};
 use rqps_plan::reader::Section;
 use rqps_plan::{
     Arm, Benchmark, BenchmarkParts, Driver, Plan, Problems, Protocol, Reading, StepDef, TestOptions, Work,
@@ -32,6 +32,8 @@ const NOT_HERE: [(&str, &str); 7] = [
 ];
 /// Warehouses loaded per second, for estimates: measured on two virtual CPUs shared with the server.
 const WAREHOUSES_PER_SECOND: f64 = 0.25;
+/// The same of HammerDB's builder: 40 to 65 s for one warehouse.
+const HAMMERDB_WAREHOUSES_PER_SECOND: f64 = 0.02;
 
 /// TPROC-C.
 pub struct TprocC;
@@ -66,6 +68,7 @@ impl Benchmark for TprocC {
 #[derive(Debug, Clone)]
 pub struct TprocCPlan {
     pub options: TprocCOptions,
+    driver: Driver,
     protocol: Protocol,
 }
 
@@ -143,7 +146,8 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let Reading { top, workload, problems, .. } = *plan;
     let section = top.table("tproc-c", "[tproc-c]");
     let options = options::read(section.as_ref(), problems, plan.protocol);
-    let work = TprocCPlan { options, protocol: plan.protocol };
+    let driver = shared::driver(workload, problems, &[Driver::Rqps, Driver::HammerDb]);
+    let work = TprocCPlan { options, driver, protocol: plan.protocol };
     check_workload_keys(workload, problems, work.users_max());
     if work.cells().count() > limits::STEPS_MAX {
         let at = section.as_ref().map_or(0..0, |section| section.key_at("warehouses"));
@@ -160,7 +164,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let settle_default = limits::settle_seconds_default(work.rows_total());
     let shared = Workload {
         clients: work.users_max(),
-        driver: shared::driver(workload, problems, &[Driver::Rqps, Driver::HammerDb]),
+        driver,
         transport: shared::transport(workload),
         settle_seconds_max: workload
             .integer("settle_seconds_max", limits::SETTLE_SECONDS)
@@ -351,7 +355,11 @@ impl Workplan for TprocCPlan {
     fn estimate_seconds(&self, kind: &rqps_plan::ActionKind) -> Option<f64> {
         match kind {
             rqps_plan::ActionKind::Load(load) => {
-                Some(f64::from(self.cell(&load.test)?.warehouses) / WAREHOUSES_PER_SECOND)
+                let per_second = match self.driver {
+                    Driver::HammerDb => HAMMERDB_WAREHOUSES_PER_SECOND,
+                    _ => WAREHOUSES_PER_SECOND,
+                };
+                Some(f64::from(self.cell(&load.test)?.warehouses) / per_second)
             }
             _ => None,
         }
@@ -397,6 +405,7 @@ impl Workplan for TprocCPlan {
         let partitions: Vec<String> =
             options.warehouses.iter().map(|count| options.partitions_of(*count).to_string()).collect();
         let own = [
+            (SIZE, numbers_of(options.warehouses.iter().copied(), "warehouse")),
             (
                 "transactions",
                 words(options.stored_procedures, "stored procedures", "statements from the client"),

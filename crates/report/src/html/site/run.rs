@@ -248,12 +248,11 @@ fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
     })
 }
 
-/// A run whose rqps was killed says that it is running.
 fn unfinished(run: &Run) -> Option<&'static str> {
-    match run.status.status {
+    match run.state() {
         Status::Complete => None,
-        Status::Running if run.folder.in_use_by().is_some() => Some("running"),
-        Status::Running | Status::Interrupted => Some("interrupted"),
+        Status::Running => Some("running"),
+        Status::Interrupted => Some("interrupted"),
         Status::Failed => Some("failed"),
     }
 }
