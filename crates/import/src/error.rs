@@ -117,18 +117,10 @@ pub enum Error {
     Crossed { names: Box<[String; 2]>, example: String },
     /// Files that may be repeats, or of several arms or tests.
     #[error(
-        "{test} on {arm}: names of files differ in two numbers, such as {} and {}: which of them is the repeat's cannot be told. \
-         If {parts} are tests, type for {first}, and so for each: {}; if they are arms: {}; if all are repeats: {}",
-        files[0], files[1], readings[1], readings[0], readings[2]
+        "{test} on {arm}: names of files differ in two numbers, such as {} and {}, and which of them is the repeat's cannot be \
+         told: {readings}", files[0], files[1]
     )]
-    TwoReadings {
-        test: String,
-        arm: String,
-        files: Box<[String; 2]>,
-        parts: String,
-        first: String,
-        readings: Box<[String; 3]>,
-    },
+    TwoReadings { test: String, arm: String, files: Box<[String; 2]>, readings: String },
     /// Arms that may be repeats, while their repeats are arms.
     #[error(
         "{test}: names of files have two numbers, and which of them is the repeat's cannot be told. If {arms} are arms, type: \

@@ -18,7 +18,7 @@ use crate::settings::Case;
 use crate::words::{is_of_repeats_in_file, is_separator};
 
 /// Of files that a command names.
-const ARGUMENTS_MAX: usize = 6;
+const ARGUMENTS_MAX: usize = 12;
 
 /// Sources by arm.
 type Sources = BTreeMap<usize, BTreeSet<usize>>;
@@ -73,8 +73,21 @@ pub fn expect_one_reading(
                     move |part: &str| if part.is_empty() { arm.clone() } else { format!("{arm}-{part}") };
                 parts.iter().map(move |(part, members)| (name(part), members))
             });
-            let first = parts.keys().next().map(String::as_str).unwrap_or_default();
-            let of_one = parted.iter().filter_map(|(arm, parts)| Some((arm.clone(), parts.get(first)?)));
+            // A test that the others have, too.
+            let are_in_all = parted.iter().all(|(_, own)| own.keys().eq(parts.keys()));
+            let first = parts.keys().next().map(String::as_str).filter(|_| are_in_all && parted.len() > 1);
+            let as_tests = first.map(|first| {
+                let of_one = parted.iter().filter_map(|(arm, parts)| Some((arm.clone(), parts.get(first)?)));
+                format!("; if they are tests, for {first}, and so for each: {}", files.command(of_one))
+            });
+            let readings = format!(
+                "if {} are arms, type: {}{}; if all are repeats of {}: {}",
+                parts.keys().cloned().collect::<Vec<_>>().join(", "),
+                files.command(of_parts),
+                as_tests.unwrap_or_default(),
+                arms[*arm].name,
+                files.command(whole)
+            );
             let mut examples =
                 parts.values().filter_map(|part| part.first()).map(|source| files.shown(*source));
             let [Some(one), Some(other)] = [examples.next(), examples.next()] else { continue };
@@ -82,9 +95,7 @@ pub fn expect_one_reading(
                 test: test.clone(),
                 arm: arms[*arm].name.clone(),
                 files: Box::new([one, other]),
-                parts: parts.keys().cloned().collect::<Vec<_>>().join(", "),
-                first: first.to_owned(),
-                readings: Box::new([files.command(of_parts), files.command(of_one), files.command(whole)]),
+                readings,
             });
         }
     }
@@ -225,7 +236,10 @@ impl Files<'_> {
         let pattern = pattern.filter(|_| is_alike && paths.len() > 1);
         match pattern.and_then(|text| glob::Pattern::new(&text).ok()).filter(is_own) {
             Some(pattern) => vec![pattern.as_str().to_owned()],
-            None => paths,
+            None => match self.parts(members) {
+                Some(parts) => parts.values().flat_map(|part| self.patterns(part)).collect(),
+                None => paths,
+            },
         }
     }
 }

@@ -109,19 +109,30 @@ fn layouts_with_two_readings_are_refused() {
     for (pattern, parts) in [
         (
             "{1,2,3}_{HEAD,0001,0002}.log",
-            &["which of them is the repeat's cannot be told", "If 0001, 0002 are tests", "/*_HEAD.log'"][..],
+            &[
+                "which of them is the repeat's cannot be told: if 0001, 0002 are arms, type: rqps import ",
+                "/*_HEAD.log'",
+                "-0002='",
+                "if all are repeats of ",
+            ][..],
         ),
-        (
-            "{1234567,7654321}-{1,2,3}.txt",
-            &["If 1234567, 7654321 are tests", "-7654321='", "/7654321-*.txt'"],
-        ),
+        ("{1234567,7654321}-{1,2,3}.txt", &["if 1234567, 7654321 are arms", "-7654321='", "/7654321-*.txt'"]),
         // A time tells the repeat, so the other number does not.
         (
             "{20261127-100100-HEAD,20261127-100200-0001,20261127-100300-0002,20261127-100400-HEAD,20261127-100500-0001,\
              20261127-100600-0002}.log",
-            &["If 0001, 0002 are tests"],
+            &["if 0001, 0002 are arms"],
         ),
-        ("{base,head}/{1,2}/{1,2,3}.log", &["If 1, 2 are tests", "base='", "/base/1/*.log'", "head-2='"]),
+        (
+            "{base,head}/{1,2}/{1,2,3}.log",
+            &[
+                "if 1, 2 are arms",
+                "head-2='",
+                "if they are tests, for 1,",
+                "/base/1/*.log'",
+                "/base/*/*.log'",
+            ],
+        ),
         (
             "t{1,2}-s{1,2,3}.log",
             &["If t1, t2 are arms", "t1='", "/t1-s*.log'", "if s1, s2, s3 are", "/t*-s3.log'"],
