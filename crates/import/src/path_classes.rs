@@ -127,11 +127,11 @@ fn numberless(paths: &[&Path], all: &[&Path]) -> Vec<String> {
                     {
                         classes[*member].push_str(digits);
                     }
+                    Piece::Number { .. } if counters && at == file_at(&pieces[*member]) => {}
                     Piece::Number { digits, .. } if apart.contains(&(shape(&pieces[*member]), at)) => {
                         classes[*member].push_str(digits);
                     }
                     Piece::Number { .. } if times.contains(&(shape(&pieces[*member]), at)) => {}
-                    Piece::Number { .. } if counters && at == file_at(&pieces[*member]) => {}
                     Piece::Number { is_free: true, .. } => {}
                     Piece::Number { place: Place::Directory, .. } if are_counted => {}
                     Piece::Number { place: Place::InFile, .. }

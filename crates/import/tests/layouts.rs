@@ -133,6 +133,7 @@ fn layouts_with_two_readings_are_refused() {
                 "/base/*/*.log'",
             ],
         ),
+        ("run{1,2,3}/{001-base,002-head,003-base,004-head}.log", &["/run*/*-base.log'", "/run*/*-head.log'"]),
         (
             "t{1,2}-s{1,2,3}.log",
             &["If t1, t2 are arms", "t1='", "/t1-s*.log'", "if s1, s2, s3 are", "/t*-s3.log'"],
