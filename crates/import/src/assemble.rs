@@ -16,7 +16,7 @@ use crate::paths::stem;
 use crate::placed::{Assembled, BaseAs, Doubt, Findings, Found, Placed, Step};
 use crate::same::WrongCell;
 use crate::settings::{Case, setting_name};
-use crate::{complement, consistency, in_names, layout, pairing, same, unlike};
+use crate::{complement, consistency, in_names, layout, pairing, same, two_readings, unlike};
 
 static TESTS: Group = Group::new(1, "tests", "tests", "");
 static INSERTS: Group = Group::consecutive(1, "insert", "inserts");
@@ -85,6 +85,7 @@ impl Assembled {
         let tables = same::leave_out_tables(&mut found, &is_table, &paths, &names)?;
         let (mut notes, pooled) =
             unlike::split(&mut arms, &mut found, &mut beside, (&sources, &within), &choices.arms)?;
+        two_readings::expect_one_reading(&arms.all, &found, &sources, &within)?;
         taken.extend(of_names);
         taken.extend(pooled);
         notes.extend(taken.iter().map(|text| (None, text.clone())));

@@ -115,6 +115,18 @@ pub enum Error {
          told; give each arm as ARM=PATH, such as {}=PATH", names[0], names[1], example
     )]
     Crossed { names: Box<[String; 2]>, example: String },
+    /// Files that may be repeats, or of several arms or tests.
+    #[error(
+        "{test} on {arm}: names of files differ in two numbers, such as {} and {}, and which of them is the repeat's cannot be \
+         told: {readings}", files[0], files[1]
+    )]
+    TwoReadings { test: String, arm: String, files: Box<[String; 2]>, readings: String },
+    /// Arms that may be repeats, while their repeats are arms.
+    #[error(
+        "{test}: names of files have two numbers, and which of them is the repeat's cannot be told. If {arms} are arms, type: \
+         {}; if {others} are: {}", readings[0], readings[1]
+    )]
+    TwoNumbers { test: String, arms: String, others: String, readings: Box<[String; 2]> },
     /// Base and the others ran the same tests with other settings.
     #[error(
         "no other arm has a test of the base, {base}, with its settings: {differences}; compare runs with the same settings"

@@ -7,7 +7,7 @@ use std::path::Path;
 use rqps_model::clipped;
 
 use crate::arms::{is_head, is_of_setting, names_patched, rank_of_word};
-use crate::formats::Format;
+use crate::formats::{Format, sysbench};
 use crate::gather::arm_of_directory;
 use crate::layout::{Layout, is_called_after_test};
 use crate::loaded::Loaded;
@@ -26,26 +26,8 @@ const NAMED: [Format; 6] = [
     Format::PgbenchAggregate,
     Format::Hammerdb,
 ];
-/// Tests of sysbench and YCSB, longer names before those within them.
-const TESTS: [&str; 17] = [
-    "oltp_read_only",
-    "oltp_read_write",
-    "oltp_write_only",
-    "oltp_point_select",
-    "oltp_update_non_index",
-    "oltp_update_index",
-    "oltp_insert",
-    "oltp_delete",
-    "select_random_points",
-    "select_random_ranges",
-    "bulk_insert",
-    "workloada",
-    "workloadb",
-    "workloadc",
-    "workloadd",
-    "workloade",
-    "workloadf",
-];
+/// Tests of YCSB.
+const WORKLOADS: [&str; 6] = ["workloada", "workloadb", "workloadc", "workloadd", "workloade", "workloadf"];
 /// Words that tell tests apart, and never arms.
 const OF_TESTS: [&str; 17] = [
     "ro", "rw", "wo", "read", "write", "select", "insert", "update", "delete", "scan", "point", "points",
@@ -307,12 +289,12 @@ fn by_version(stems: &[&str]) -> Option<Vec<(String, String)>> {
 fn test_at(stem: &str) -> Option<(usize, usize)> {
     let plain = stem.to_ascii_lowercase().replace('-', "_");
     let is_end = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    let at = |test: &&str| {
-        let at = plain.find(*test)?;
+    let at = |test: &str| {
+        let at = plain.find(test)?;
         let to = at + test.len();
         (is_end(plain[..at].chars().next_back()) && is_end(plain[to..].chars().next())).then_some((at, to))
     };
-    TESTS.iter().find_map(at)
+    sysbench::tests().chain(WORKLOADS).find_map(at)
 }
 
 /// Names that each have one of a test, and something beside it that is not the number of clients.

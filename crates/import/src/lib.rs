@@ -41,6 +41,7 @@ mod same;
 mod scripts;
 mod series;
 mod settings;
+mod two_readings;
 mod unlike;
 mod word_numbers;
 mod words;

@@ -11,11 +11,8 @@ use crate::dates::{parts, without_dates};
 use crate::paths::stem;
 use crate::releases::dbms_of_word;
 use crate::word_numbers::{LONG, WordNumbers, whole_word};
-use crate::words::{is_separator, trimmed};
+use crate::words::{is_of_repeats, is_of_repeats_in_file, is_separator, trimmed};
 
-/// Words that say that the number after them is that of a repeat.
-const REPEATS: [&str; 11] =
-    ["run", "runs", "rep", "repeat", "iteration", "iter", "round", "trial", "pass", "again", "rerun"];
 /// Letters before the number of a directory of repeats.
 const REPEAT_LETTERS: [char; 4] = ['v', 'V', 'r', 'R'];
 /// At the end of a name, numbers of so many digits are of processes, shorter ones of repeats.
@@ -130,11 +127,11 @@ fn numberless(paths: &[&Path], all: &[&Path]) -> Vec<String> {
                     {
                         classes[*member].push_str(digits);
                     }
+                    Piece::Number { .. } if counters && at == file_at(&pieces[*member]) => {}
                     Piece::Number { digits, .. } if apart.contains(&(shape(&pieces[*member]), at)) => {
                         classes[*member].push_str(digits);
                     }
                     Piece::Number { .. } if times.contains(&(shape(&pieces[*member]), at)) => {}
-                    Piece::Number { .. } if counters && at == file_at(&pieces[*member]) => {}
                     Piece::Number { is_free: true, .. } => {}
                     Piece::Number { place: Place::Directory, .. } if are_counted => {}
                     Piece::Number { place: Place::InFile, .. }
@@ -421,21 +418,23 @@ fn add(text: &str, place: Place, of_words: &WordNumbers, pieces: &mut Vec<Piece>
                 text.push_str(own);
                 continue;
             }
-            let of_repeat = is_of_repeats(&word);
+            let of_repeat = match place {
+                Place::InFile => is_of_repeats_in_file(&word),
+                Place::Directory | Place::Elsewhere => is_of_repeats(&word),
+            };
             let is_free = own.len() >= LONG || of_repeat;
             pieces.push(Piece::Number { digits: own.to_owned(), is_free, is_told: of_repeat, place });
         } else if is_separator(first) {
             pieces.push(Piece::Text(own.to_owned()));
         } else {
             word = own.to_lowercase();
-            let text = if is_of_repeats(&word) { String::new() } else { own.to_owned() };
+            let has_number = rest.starts_with(|c: char| c.is_ascii_digit());
+            let is_repeats =
+                is_of_repeats(&word) || has_number && place == Place::InFile && is_of_repeats_in_file(&word);
+            let text = if is_repeats { String::new() } else { own.to_owned() };
             pieces.push(Piece::Text(text));
         }
     }
-}
-
-pub fn is_of_repeats(word: &str) -> bool {
-    REPEATS.contains(&word)
 }
 
 /// Whether a directory's name may be that of a repeat: `1`, `run-2`, `v3`, `2025-11-08`.

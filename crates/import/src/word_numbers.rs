@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::dates::without_dates;
-use crate::path_classes::{PROCESS, counts, is_of_repeats, is_repeat_label, name_of};
+use crate::path_classes::{PROCESS, counts, is_repeat_label, name_of};
 use crate::paths::stem;
-use crate::words::is_separator;
+use crate::words::{is_of_repeats_in_file, is_separator};
 
 /// Numbers of so many digits are times or processes.
 pub const LONG: usize = 5;
@@ -91,7 +91,7 @@ fn tokens(name: &str) -> Vec<Token<'_>> {
         } else if !first.is_ascii_digit() {
             word = own;
             all.push(Token::Text(own));
-        } else if is_of_repeats(&std::mem::take(&mut word).to_lowercase()) {
+        } else if is_of_repeats_in_file(&std::mem::take(&mut word).to_lowercase()) {
             all.push(Token::Told);
         } else {
             let ends = after.chars().next().is_none_or(is_separator);
@@ -127,6 +127,7 @@ fn with_several(paths: &[&Path], files: &[Vec<Token>], in_repeats: bool) -> BTre
             of_place.entry(place).or_default().insert(digits);
         }
     }
+    let in_all = in_all(files);
     // What lies beside a result, such as figures of the host, is called as it is.
     let mut of_skeleton: BTreeMap<String, (BTreeSet<_>, Vec<&str>)> = BTreeMap::new();
     for (path, file) in paths.iter().zip(files) {
@@ -136,6 +137,7 @@ fn with_several(paths: &[&Path], files: &[Vec<Token>], in_repeats: bool) -> BTre
             match token {
                 Token::Text(text) => skeleton.push_str(text),
                 Token::Told => skeleton.push('#'),
+                Token::Attached(word, _) if in_all.contains(&word.to_lowercase()) => skeleton.push('#'),
                 Token::Attached(word, digits) => {
                     words.push(*word);
                     skeleton.push_str(digits);
@@ -154,6 +156,26 @@ fn with_several(paths: &[&Path], files: &[Vec<Token>], in_repeats: bool) -> BTre
     }
     let several = of_skeleton.into_values().filter(|(known, _)| known.len() > 1);
     several.flat_map(|(_, words)| words.into_iter().map(str::to_lowercase)).collect()
+}
+
+/// Words that all files have with a number, and not all with the same, while others have numbers in some files only:
+/// `try` of `try1-base`, `try1-fix1`, `try2-base`.
+fn in_all(files: &[Vec<Token>]) -> BTreeSet<String> {
+    let numbered = |file: &Vec<Token>| -> BTreeMap<String, String> {
+        let own = file.iter().filter_map(|token| match token {
+            Token::Attached(word, digits) => Some((word.to_lowercase(), (*digits).to_owned())),
+            _ => None,
+        });
+        own.collect()
+    };
+    let all: Vec<BTreeMap<String, String>> = files.iter().map(numbered).collect();
+    let is_in_all = |word: &String| all.iter().all(|file| file.contains_key(word));
+    let words: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+    let varies = |word: &String| all.iter().map(|file| &file[word]).collect::<BTreeSet<_>>().len() > 1;
+    match words.iter().all(|word| is_in_all(word)) {
+        true => BTreeSet::new(),
+        false => words.into_iter().filter(|word| is_in_all(word) && varies(word)).cloned().collect(),
+    }
 }
 
 fn own_numbers<'a>(file: &'a [Token<'a>]) -> impl Iterator<Item = &'a str> {
@@ -216,6 +238,7 @@ mod tests {
             (&["20261127-100200-p1.log", "20261127-100400-p2.log", "20261127-100600-p1.log"], &["p"]),
             (&["p1_1026.log", "p2_1052.log", "p1_1078.log", "base_1013.log"], &["p"]),
             (&["p1-10-16-00.log", "p2-10-17-30.log", "p1-10-19-00.log"], &["p"]),
+            (&["try1-base.log", "try1-fix1.log", "try2-base.log", "try2-fix1.log"], &["fix"]),
             (&["a/2026-11-21/lz4.log", "a/2026-11-22/lz4.log"], &["lz"]),
             (&["base.log", "patch1.log"], &["patch"]),
             // Nothing else can be the repeat.

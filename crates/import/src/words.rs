@@ -2,6 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Words that say that the number after them is that of a repeat.
+const REPEATS: [&str; 11] =
+    ["run", "runs", "rep", "repeat", "iteration", "iter", "round", "trial", "pass", "again", "rerun"];
+/// Another one in the names of files: `r1-master`. That of a directory may be an arm's.
+const REPEAT_IN_FILE: &str = "r";
 /// What tells each class from the others, in directories and words of the file's name: `hetz` of `fio/o.ext4.hetz`.
 /// Unlike for unlike classes.
 pub fn names(classes: &BTreeSet<String>) -> BTreeMap<String, String> {
@@ -44,6 +49,16 @@ fn joined(class: &str, own: &[&str]) -> Option<String> {
     let place = |word: &str| word.as_ptr() as usize - name.as_ptr() as usize;
     let (first, last) = (own.first().map(|_| all[at])?, all[at + own.len() - 1]);
     Some(name[place(first)..place(last) + last.len()].to_owned())
+}
+
+/// Whether a word says that the number after it is that of a repeat.
+pub fn is_of_repeats(word: &str) -> bool {
+    REPEATS.contains(&word)
+}
+
+/// Whether a word in the name of a file says that the number after it is that of a repeat.
+pub fn is_of_repeats_in_file(word: &str) -> bool {
+    is_of_repeats(word) || word == REPEAT_IN_FILE
 }
 
 pub fn is_separator(c: char) -> bool {

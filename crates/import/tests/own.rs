@@ -192,8 +192,12 @@ fn a_csv_of_rates() {
         ("arm,test,repeat,rate\na,b,1,fast\n", 2, "rate: \"fast\" is not a rate"),
         ("arm,test,repeat,rate\na,b,1,0.0\n", 2, "rate: 0"),
         ("arm,test,repeat,rate\na,b,0,1\n", 2, "repeat: \"0\" is not a number from 1"),
-        ("arm,test,repeat,rate\n", 1, "a header without rows"),
-        ("arm,test,repeat,rate\na,b,1,12,5\n", 2, "5 fields under 4 columns"),
+        ("\narm,test,repeat,rate\n", 2, "no row below it; the header is arm,test,repeat,rate[,unit]"),
+        (
+            "arm,test,repeat,rate\na,b,1,12,5\n",
+            2,
+            "quote those that contain `,`; the header is arm,test,repeat,rate[,unit]",
+        ),
         ("arm,test,repeat,rate,unit\na,b,1,12,5\n", 2, "unit: \"5\" is a number"),
         ("arm,test,repeat,rate\na,b,1,1\n\na,b,1,2\n", 4, "b on a, repeat 1, is in line 2 already"),
     ] {

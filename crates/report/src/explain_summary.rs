@@ -17,7 +17,7 @@ pub(crate) fn answers(comparison: &Comparison<'_>, judged: &Judged<'_>, arms: &[
         [] => None,
         [arm] => {
             let [label, base] = [*arm, judged.base].map(|arm| judged.label(comparison, arm));
-            Some(Block::Text(answer::text(judged.run, &label, &base, &judged.lines(*arm, |_| true))))
+            Some(Block::Text(answer::text(judged, *arm, (&label, &base), &judged.lines(*arm, |_| true))))
         }
         several => {
             Some(Block::Items(several.iter().map(|arm| verdicts::brief(comparison, judged, *arm)).collect()))

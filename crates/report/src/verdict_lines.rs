@@ -15,6 +15,7 @@ use crate::comparison::{ComparedArm, Comparison};
 use crate::error::Result;
 use crate::reading::{is_result, is_unmeasured};
 use crate::tables::doubts;
+use crate::tables::unpaired::Unpaired;
 use crate::words;
 
 /// Ranks of headlines: first what became worse. Ranks below these are regressions of rate, cost and stalls,
@@ -121,18 +122,22 @@ impl<'a> Judged<'a> {
         self.verdicts.remarks_on(test, arm).iter().map(words::remark).chain(unlike).chain(doubts).collect()
     }
 
-    /// How often tests were repeated on each arm of an import, unless all were equally often:
+    /// Tests of which nobody can pair the arm's repeats with base's.
+    pub fn unpaired(&self, arm: usize) -> Vec<Unpaired<'a>> {
+        Unpaired::of(self.run, arm, self.base)
+    }
+
+    /// How often tests were repeated on each arm of an import, unless all were equally often and are paired:
     /// `3 of new, 12 of old; a verdict takes those that an arm and base both have`.
     pub fn uneven_repeats(&self) -> Option<String> {
         if !self.run.meta.is_imported() {
             return None;
         }
         let arms = self.run.arms.iter().map(|arm| {
-            let tests = self.verdicts.experiment.tests.iter();
             let is_of = |window: &&Recorded<Window>, test: &str| {
                 window.action.arm == arm.name && window.action.step == test
             };
-            let counts: BTreeSet<usize> = tests
+            let counts: BTreeSet<usize> = { self.run.steps.iter() }
                 .map(|test| self.run.windows.iter().filter(|window| is_of(window, &test.name)).count())
                 .filter(|count| *count > 0)
                 .collect();
@@ -147,12 +152,16 @@ impl<'a> Judged<'a> {
                 None => format!("{least} of {name}"),
             }
         };
-        (all.len() > 1).then(|| {
-            format!(
-                "{}; a verdict takes those that an arm and base both have, by their numbers",
-                arms.iter().map(of_arm).collect::<Vec<_>>().join(", ")
-            )
-        })
+        let unpaired: Vec<&str> = { self.candidates() }
+            .filter(|arm| !self.unpaired(*arm).is_empty())
+            .map(|arm| &*self.run.arms[arm].name)
+            .collect();
+        let rule = match unpaired.is_empty() {
+            true => "a verdict takes those that an arm and base both have, by their numbers".to_owned(),
+            false => format!("those of {} have no number in common with base's", unpaired.join(", ")),
+        };
+        (all.len() > 1 || !unpaired.is_empty())
+            .then(|| format!("{}; {rule}", arms.iter().map(of_arm).collect::<Vec<_>>().join(", ")))
     }
 
     /// None if both the arm and base met the test's target rate of background writes.

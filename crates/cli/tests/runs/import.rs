@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// What pgbench 15 prints at the end, at so many transactions per second.
-fn pgbench(tps: f64) -> String {
+pub fn pgbench(tps: f64) -> String {
     format!(
         "pgbench (15.18 (Debian 15.18-0+deb12u1), server 16.15)\ntransaction type: <builtin: select only>\n\
          scaling factor: 10\nquery mode: simple\nnumber of clients: 4\nnumber of threads: 1\n\

@@ -35,5 +35,6 @@ mod stalls;
 mod sync;
 mod sysbench;
 mod tproc_c;
+mod unpaired;
 mod upgrade;
 mod whole;

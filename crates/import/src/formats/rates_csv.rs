@@ -12,6 +12,9 @@ use csv::StringRecord;
 
 const COLUMNS: [&str; 4] = ["arm", "test", "repeat", "rate"];
 
+/// The header, for messages.
+pub const HEADER: &str = "the header is arm,test,repeat,rate[,unit], or arm,rate of one test";
+
 /// The value with the rate as the file has it.
 pub const GIVEN_RATE: &str = "rate";
 
@@ -82,7 +85,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         }
         if record.len() > header.len() {
             let why = format!(
-                "{} fields under {} columns: quote those that contain `{separator}`",
+                "{} fields under {} columns: quote those that contain `{separator}`; {HEADER}",
                 record.len(),
                 header.len()
             );
@@ -90,7 +93,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         }
         let cell = |index: usize| {
             let cell = record.get(places[index]?).filter(|cell| !cell.is_empty());
-            Some(cell.ok_or_else(|| Broken::at(line, format!("no {}", COLUMNS[index]))))
+            Some(cell.ok_or_else(|| Broken::at(line, format!("no {}; {HEADER}", COLUMNS[index]))))
         };
         // What is cut off in the name of a test or an arm is another one.
         let last = places.iter().flatten().max().map_or(0, |last| last + 1);
@@ -108,8 +111,9 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         let of_arm = || 1 + measurements.iter().filter(|one| one.arm.as_deref() == Some(arm)).count();
         let repeat = cell(2).transpose()?.map_or_else(|| of_arm().to_string(), str::to_owned);
         let number = repeat.parse().ok().filter(|n| *n > 0);
-        let number =
-            number.ok_or_else(|| Broken::at(line, format!("repeat: {repeat:?} is not a number from 1")))?;
+        let number = number.ok_or_else(|| {
+            Broken::at(line, format!("repeat: {repeat:?} is not a number from 1; {HEADER}"))
+        })?;
         let unit = unit_at.and_then(|at| record.get(at)).or(unit_of_all).filter(|unit| !unit.is_empty());
         has_units |= unit.is_some();
         let per = rate_unit::parse(unit.unwrap_or("queries"))
@@ -134,7 +138,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
         });
     }
     if measurements.is_empty() {
-        return Err(Broken::at(1, "a header without rows"));
+        return Err(Broken::at(header_at.max(1), format!("no row below it; {HEADER}")));
     }
     if separator == ';' {
         expect_no_thousands(&measurements)?;
@@ -156,9 +160,7 @@ fn places(header: &StringRecord, is_of_one_test: bool) -> Result<[Option<usize>;
     }
     let mut places = [None; 4];
     for (at, name) in places.iter_mut().zip(COLUMNS) {
-        let missing = || {
-            format!("no column {name}; the header is arm,test,repeat,rate[,unit], or arm,rate of one test")
-        };
+        let missing = || format!("no column {name}; {HEADER}");
         *at = Some(place(name).ok_or_else(missing)?);
     }
     Ok(places)

@@ -125,6 +125,14 @@ const SCRIPTS: [(&str, &[&str]); 13] = [
     ("oltp_write_only", &["write-only"]),
 ];
 
+/// Tests of sysbench that are no scripts of that list.
+const OTHER_TESTS: [&str; 3] = ["select_random_points", "select_random_ranges", "bulk_insert"];
+
+/// What sysbench calls its tests.
+pub fn tests() -> impl Iterator<Item = &'static str> {
+    SCRIPTS.iter().map(|(script, _)| *script).chain(OTHER_TESTS)
+}
+
 /// The test that a file's name and content tell: where they disagree, its content is right. Returns the disagreement,
 /// too.
 pub fn test_of(name: TestName, measured: &Measurement) -> (TestName, Option<String>) {

@@ -1,8 +1,10 @@
 //! Why no format recognises a file: what it is instead, as far as its beginning tells, and what to do.
 
-use crate::formats::rates_csv;
+use crate::formats::rates_csv::{self, HEADER};
 
 const FIRST_LINE_SHOWN: usize = 60;
+/// Separators in a line that may be a header of rates.
+const CSV_MIN: usize = 2;
 
 /// The reason, after "not understood: ".
 pub fn why(head: &[u8]) -> String {
@@ -17,6 +19,7 @@ pub fn why(head: &[u8]) -> String {
     }
     let text = String::from_utf8_lossy(head);
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let first_at = 1 + text.lines().take_while(|line| line.trim().is_empty()).count();
     let any = |start: &str| text.lines().any(|line| line.starts_with(start));
     if first.starts_with("Transaction Type Index") || first.starts_with("Time (seconds),") {
         return "it has benchbase's single requests or its rates over time: give its summary.json".to_owned();
@@ -29,12 +32,16 @@ pub fn why(head: &[u8]) -> String {
             .to_owned();
     }
     if let Some(column) = rates_csv::missing_column(first) {
-        return format!(
-            "no column {column}; the header of a CSV is arm,test,repeat,rate[,unit], or arm,rate of one test"
-        );
+        return format!("line {first_at} has no column {column}; {HEADER}");
     }
     let shown: String = first.chars().take(FIRST_LINE_SHOWN).collect();
-    format!("its first line is {shown:?}")
+    let is_csv = [',', ';', '\t'].iter().any(|sign| first.matches(*sign).count() >= CSV_MIN);
+    let of_csv = if is_csv {
+        format!("; if it is a CSV of rates, {HEADER}, in line {first_at}")
+    } else {
+        String::new()
+    };
+    format!("its first line is {shown:?}{of_csv}")
 }
 
 /// Whether there is no message in it: nothing, or that pgbench begins.
@@ -57,7 +64,11 @@ mod tests {
             (b"\x7fELF\0\0", "it is not text"),
             (b"Time (seconds),Throughput (requests/second),Average Latency (millisecond)\n", "summary.json"),
             (b"i_sec\tt_sec\ti_ips\n", "o.sum.t.*"),
-            (b"arm,test,repeat,tps\n", "no column rate"),
+            (
+                b"\narm,test,repeat,tps\n",
+                "line 2 has no column rate; the header is arm,test,repeat,rate[,unit]",
+            ),
+            (b"build,bench,run,qps\n", "if it is a CSV of rates, the header is arm,test,repeat,rate[,unit]"),
             (b"starting vacuum...end.\n", "standard output"),
             (b"\nhello,world\n", "its first line is \"hello,world\""),
         ] {

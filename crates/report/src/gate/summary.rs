@@ -11,7 +11,7 @@ use crate::format::{Format, Screen};
 use crate::gate::decided::Decided;
 use crate::gate::{ArmAtGate, GateRules, Outcome};
 use crate::render::render;
-use crate::tables::{arrivals, trust, verdicts};
+use crate::tables::{arrivals, trust, unpaired, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
 fn word(outcome: Outcome) -> &'static str {
@@ -93,7 +93,10 @@ pub(super) fn markdown(
         let (run, done) = (judged.run, judged.verdicts.blocks_done);
         let of_tests = judged.verdicts.judgement.verdicts.iter().map(|verdict| verdict.blocks);
         let blocks = of_tests.max().unwrap_or(done);
+        let unpaired = unjudged.iter().any(|arm| !judged.unpaired(*arm).is_empty());
         let text = match judged.run.meta.is_imported() {
+            // What is said of each arm tells more.
+            true if unpaired => "There is no verdict on repeats that cannot be paired.".to_owned(),
             true => too_few_repeats(run, judged.base, (blocks, judged.blocks_min())),
             false if blocks < judged.blocks_min() || arms.is_empty() => format!(
                 "The run has too few valid blocks for any verdict ({blocks}; it takes {}).",
@@ -107,7 +110,11 @@ pub(super) fn markdown(
     let base = judged.label(comparison, judged.base);
     for (at, ArmAtGate { arm, lines, .. }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);
-        document.extend(verdicts::opening(judged, lines, (&label, &base), at == 0));
+        document.extend(verdicts::opening(judged, *arm, lines, (&label, &base), at == 0));
+        document.extend(unpaired::table(&judged.unpaired(*arm), &label, &base).block());
+        if lines.is_empty() {
+            continue;
+        }
         let table = verdicts::table(judged, *arm, lines, &label, &base);
         let tables = std::iter::once(table).chain(verdicts::resources(lines, &label, &base));
         document.push(Block::Fold(format!("All verdicts on {label}"), tables.map(Block::Table).collect()));

@@ -13,7 +13,7 @@ use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, THRESHOLDS};
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::tables::{answer, conditions, doubts, host, trust, verdicts};
+use crate::tables::{answer, conditions, doubts, host, trust, unpaired, verdicts};
 use crate::upgrade;
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, NOT_RANKED, changed};
 use crate::words;
@@ -93,10 +93,11 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
         @if let Some(text) = page.comparison.without_results() { p.callout { (text) } }
         @for (at, (arm, lines)) in arms.iter().enumerate() {
             p.headline {
-                (answer::text(page.run, page.name(*arm), page.name(judged.base), lines))
+                (answer::text(judged, *arm, (page.name(*arm), page.name(judged.base)), lines))
                 // It is about base, whatever the arms.
                 @if at + 1 == arms.len() { (aa_check(judged)) }
             }
+            (unpaired_rates(page, judged, *arm))
         }
         @if let Some(open) = open { (blocks::blocks(&[open], 2)) }
         (warnings(page))
@@ -114,6 +115,13 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
         p { (reliability(judged)) }
         ul { @for line in trust.iter().filter(|line| !line.is_alarm) { li { (line.text) } } }
     }
+}
+
+/// Rates of repeats that cannot be paired with base's.
+fn unpaired_rates(page: &Page<'_>, judged: &Judged<'_>, arm: usize) -> Markup {
+    let found = judged.unpaired(arm);
+    let table = unpaired::table(&found, page.name(arm), page.name(judged.base));
+    html! { @if let Some(table) = table.block() { (blocks::blocks(&[table], 2)) } }
 }
 
 /// What casts doubt on all figures; the answer comes before it.

@@ -7,14 +7,31 @@ use rqps_stats::{Detector, Metric, Verdict};
 use rqps_store::Run;
 use rqps_verdicts::Tally;
 
-use crate::verdict_lines::Line;
+use crate::tables::unpaired;
+use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
 /// Up to one in this many tests may be inconclusive where the cost is said not to have changed.
 const FEW: usize = 8;
 
-/// Whether `label` got worse or better than `base`, in how many tests of a run.
-pub(crate) fn text(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
+/// Whether an arm got worse or better than base, in how many tests of a run.
+pub(crate) fn text(
+    judged: &Judged<'_>,
+    arm: usize,
+    (label, base): (&str, &str),
+    lines: &[Line<'_>],
+) -> String {
+    let unpaired = unpaired::sentence(&judged.unpaired(arm), label, base);
+    match unpaired {
+        Some(why) if lines.is_empty() => format!("{label} against {base}: {why}. {}", unpaired::REMEDY),
+        Some(why) => {
+            format!("{} There is {why}. {}", of_lines(judged.run, label, base, lines), unpaired::REMEDY)
+        }
+        None => of_lines(judged.run, label, base, lines),
+    }
+}
+
+fn of_lines(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let all: Vec<&Verdict> = lines.iter().flat_map(Line::all).collect();
     let (rate, cost) = (Answer::on(lines, Detector::Rate), Answer::on(lines, Detector::Cost));
     let n = rqps_model::counted(lines.len(), "test");
@@ -77,19 +94,26 @@ fn without_result(run: &Run, lines: &[Line<'_>]) -> String {
 }
 
 /// In short, of several arms: `rate slower in 2, inconclusive in 30; cost the same within 0.5 % in 32`.
-pub(crate) fn brief(lines: &[Line<'_>]) -> String {
+pub(crate) fn brief(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> String {
     let list = |detector, name: &str, words| {
         let answer = Answer::on(lines, detector);
         (!answer.is_empty()).then(|| format!("{name} {}", answer.list(words)))
     };
     let rate = list(Detector::Rate, "rate", ("slower", "faster"));
     let cost = list(Detector::Cost, "cost", ("more", "less"));
-    let parts: Vec<String> = rate.into_iter().chain(cost).collect();
+    let unpaired = judged.unpaired(arm).len();
+    let unpaired = (unpaired > 0).then(|| format!("repeats that cannot be paired with base's in {unpaired}"));
+    let parts: Vec<String> = rate.into_iter().chain(cost).chain(unpaired).collect();
     if parts.is_empty() { "nothing judged".to_owned() } else { parts.join("; ") }
 }
 
 /// Like [`text`], of rates or costs alone and in one sentence.
-pub(crate) fn of_one(detector: Detector, label: &str, base: &str, lines: &[Line<'_>]) -> String {
+pub(crate) fn of_one(
+    detector: Detector,
+    (judged, arm): (&Judged<'_>, usize),
+    (label, base): (&str, &str),
+    lines: &[Line<'_>],
+) -> String {
     let answer = Answer::on(lines, detector);
     let n = rqps_model::counted(lines.len(), "test");
     let (metric, less) = cost_metrics(lines);
@@ -105,7 +129,13 @@ pub(crate) fn of_one(detector: Detector, label: &str, base: &str, lines: &[Line<
     };
     match answer.changed() {
         true => format!("{label} {}", answer.changes((&verbs[0], &verbs[1]), words, base, &n)),
-        false if lines.is_empty() => format!("{label} against {base}: no test has a rate to judge"),
+        false if lines.is_empty() => {
+            let unpaired = unpaired::sentence(&judged.unpaired(arm), label, base);
+            format!(
+                "{label} against {base}: {}",
+                unpaired.unwrap_or_else(|| "no test has a rate to judge".to_owned())
+            )
+        }
         false => format!("{label} against {base}, {n}: {subject}{}", answer.list(words)),
     }
 }

@@ -32,7 +32,7 @@ use std::collections::BTreeSet;
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::tables::{answer, conditions, doubts, headline, trust};
+use crate::tables::{answer, conditions, doubts, headline, trust, unpaired};
 use crate::verdict_lines::{
     IMPROVEMENTS, Judged, LESS_OF_A_RESOURCE, Line, MIXED, MORE_OF_A_RESOURCE, changed,
 };
@@ -86,16 +86,19 @@ fn keep_footnotes_once(blocks: &mut [Block]) {
 /// One arm's answer in short, of several.
 pub(crate) fn brief(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> String {
     let lines = judged.lines(arm, |test| comparison.shows(test));
-    format!("{}: {}", judged.label(comparison, arm), answer::brief(&lines))
+    format!("{}: {}", judged.label(comparison, arm), answer::brief(judged, arm, &lines))
 }
 
 fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
     let lines = judged.lines(arm, |test| comparison.shows(test));
     let (label, base) = (judged.label(comparison, arm), judged.label(comparison, judged.base));
     let is_first = judged.measured().next() == Some(arm);
-    let mut blocks = opening(judged, &lines, (&label, &base), is_first);
+    let mut blocks = opening(judged, arm, &lines, (&label, &base), is_first);
+    let mut unpaired = judged.unpaired(arm);
+    unpaired.retain(|one| comparison.shows(one.test));
     let tables = std::iter::once(table(judged, arm, &lines, &label, &base));
     let tables = tables.chain(resources(&lines, &label, &base));
+    let tables = tables.chain((!unpaired.is_empty()).then(|| unpaired::table(&unpaired, &label, &base)));
     blocks.extend(tables.map(|table| Block::Table(table.about("arm", &judged.run.arms[arm].name))));
     comparison.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
 }
@@ -104,13 +107,14 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
 /// what has no result, changes, and what is inconclusive.
 pub(crate) fn opening(
     judged: &Judged<'_>,
+    arm: usize,
     lines: &[Line<'_>],
     (label, base): (&str, &str),
     is_first: bool,
 ) -> Vec<Block> {
     let doubts = if is_first { doubts::blocks(judged.run) } else { Vec::new() };
-    let mut blocks: Vec<Block> =
-        doubts.into_iter().chain([Block::Text(answer::text(judged.run, label, base, lines))]).collect();
+    let answer = answer::text(judged, arm, (label, base), lines);
+    let mut blocks: Vec<Block> = doubts.into_iter().chain([Block::Text(answer)]).collect();
     if is_first {
         blocks.extend(conditions::blocks(judged.run, judged.base));
     }

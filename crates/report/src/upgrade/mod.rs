@@ -123,7 +123,7 @@ impl Upgrade<'_, '_> {
         let (label, base) =
             (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
         let mut blocks: Vec<Block> = self.start().into_iter().map(Block::Text).collect();
-        blocks.extend(verdicts::opening(judged, &lines, (&label, &base), true));
+        blocks.extend(verdicts::opening(judged, self.arm, &lines, (&label, &base), true));
         let warnings = self.comparison.warnings_on(self.new_arm(), self.old_arm());
         blocks.extend(warnings.iter().map(|warning| Block::warning(warning)));
         let mut parts = self.changed()?;

@@ -206,7 +206,7 @@ fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
         for arm in judged.measured() {
             let label = judged.label(&page.comparison, arm);
             let lines = judged.lines(arm, |_| true);
-            sentences.push(answer::text(run, &label, &base, &lines));
+            sentences.push(answer::text(judged, arm, (&label, &base), &lines));
             let of_lines = || lines.iter().filter_map(|line| line.of(counted));
             for verdict in of_lines() {
                 let mark = Mark::from(verdict);
@@ -214,7 +214,8 @@ fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
             }
             let changed_here = of_lines().filter(|verdict| verdict.significant).count();
             if headline.as_ref().is_none_or(|(most, _)| changed_here >= *most) {
-                headline = Some((changed_here, answer::of_one(counted, &label, &base, &lines)));
+                headline =
+                    Some((changed_here, answer::of_one(counted, (judged, arm), (&label, &base), &lines)));
             }
             changes.extend(
                 changed(&lines).iter().map(|(_, line)| format!("{label}: {}", line.sentence(judged))),
@@ -226,7 +227,11 @@ fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
         headline = sentences.last().map(|last| (0, last.clone()));
     }
     let tests = tests(page)?;
-    let has_results = tests.iter().flat_map(|test| &test.results).any(ArmResult::is_compared);
+    let are_unpaired = page
+        .judged
+        .as_ref()
+        .is_some_and(|judged| judged.measured().any(|arm| !judged.unpaired(arm).is_empty()));
+    let has_results = are_unpaired || tests.iter().flat_map(|test| &test.results).any(ArmResult::is_compared);
     Ok(SiteRun {
         stem: stem.to_owned(),
         name: run.folder.name(),
