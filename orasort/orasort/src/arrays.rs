@@ -58,57 +58,80 @@ pub(crate) fn sort<const N: usize>(scratch: &mut Scratch, items: &mut [[u8; N]],
         Found::InOrder => {}
         Found::Reversed { .. } => items.reverse(),
         Found::Mixed { .. } => {
-            scratch.reserve(items.len());
+            let len = items.len();
             if N <= 4 {
-                sort_narrow(scratch.narrow_sides(items.len()), items, order);
+                sort_narrow(scratch.numbers(len), items, order);
             } else if N <= 8 {
-                sort_as(scratch.narrow_sides(items.len()), items, order);
+                sort_as(scratch.numbers::<u64>(2 * len), items, order);
             } else {
-                sort_as(scratch.sides(items.len()), items, order);
+                sort_as(scratch.numbers::<u128>(2 * len), items, order);
             }
         }
     }
 }
 
 /// Bits of a digit of arrays of up to four bytes, and so many digits.
-const NARROW_BITS: u32 = 11;
-const NARROW_DIGITS: usize = 3;
+const NARROW_BITS: u32 = 8;
+const NARROW_VALUES: usize = 1 << NARROW_BITS;
+const NARROW_DIGITS: usize = 4;
 
-/// Sorts arrays of up to four bytes from their last digit to their first: three scatters whatever they are, and none
-/// for a digit that is the same in all.
-fn sort_narrow<const N: usize>([numbers, free]: [&mut [u64]; 2], items: &mut [[u8; N]], order: Order) {
-    let turned = |number: u64| if order == Order::Ascending { number } else { !number & 0xffff_ffff };
-    let digit =
-        |number: u64, place: usize| (number >> (NARROW_BITS * place as u32)) as usize % (1 << NARROW_BITS);
-    let mut counts = [[0u32; 1 << NARROW_BITS]; NARROW_DIGITS];
-    for (number, item) in numbers.iter_mut().zip(items.iter()) {
-        *number = turned(chunk(item, 0) >> 32);
+/// Sorts arrays of up to four bytes from their last digit to their first, to and fro between `items` and as many numbers.
+/// A digit that is the same in all is left out.
+fn sort_narrow<const N: usize>(numbers: &mut [u32], items: &mut [[u8; N]], order: Order) {
+    let turned = |number: u32| if order == Order::Ascending { number } else { !number };
+    let number_of = |item: &[u8; N]| turned((chunk(item, 0) >> 32) as u32);
+    let put = |item: &mut [u8; N], number: u32| item.copy_from_slice(&turned(number).to_be_bytes()[..N]);
+    let mut counts = [[0u32; NARROW_VALUES]; NARROW_DIGITS];
+    for number in items.iter().map(number_of) {
         for (place, counts) in counts.iter_mut().enumerate() {
-            counts[digit(*number, place)] += 1;
+            counts[narrow_digit(number, place)] += 1;
         }
     }
-    let (mut from, mut to) = (numbers, free);
+    let mut is_home = true;
     for (place, counts) in counts.iter_mut().enumerate() {
-        if counts.iter().any(|count| *count as usize == from.len()) {
+        if counts.iter().any(|count| *count as usize == items.len()) {
             continue;
         }
-        let mut next = 0;
-        for count in counts.iter_mut() {
-            next += core::mem::replace(count, next);
+        if is_home {
+            let from = items.iter().map(number_of);
+            scatter_narrow(from, place, counts, |at, number| numbers[at] = number);
+        } else {
+            let from = numbers.iter().copied();
+            scatter_narrow(from, place, counts, |at, number| put(&mut items[at], number));
         }
-        for number in &*from {
-            let count = &mut counts[digit(*number, place)];
-            to[*count as usize] = *number;
-            *count += 1;
-        }
-        core::mem::swap(&mut from, &mut to);
+        is_home = !is_home;
     }
-    for (number, item) in from.iter().zip(items) {
-        item.copy_from_slice(&(turned(*number) as u32).to_be_bytes()[..N]);
+    if !is_home {
+        items.iter_mut().zip(numbers).for_each(|(item, number)| put(item, *number));
     }
 }
 
-fn sort_as<const N: usize, T: Number>([numbers, free]: [&mut [T]; 2], items: &mut [[u8; N]], order: Order) {
+#[inline(always)]
+fn narrow_digit(number: u32, place: usize) -> usize {
+    (number >> (NARROW_BITS * place as u32)) as usize % NARROW_VALUES
+}
+
+/// Puts each number at the place that its digit gives it.
+#[inline(always)]
+fn scatter_narrow(
+    numbers: impl Iterator<Item = u32>,
+    place: usize,
+    counts: &mut [u32; NARROW_VALUES],
+    mut put: impl FnMut(usize, u32),
+) {
+    let mut next = 0;
+    for count in counts.iter_mut() {
+        next += core::mem::replace(count, next);
+    }
+    for number in numbers {
+        let count = &mut counts[narrow_digit(number, place)];
+        put(*count as usize, number);
+        *count += 1;
+    }
+}
+
+fn sort_as<const N: usize, T: Number>(both: &mut [T], items: &mut [[u8; N]], order: Order) {
+    let (numbers, free) = both.split_at_mut(items.len());
     let turned = |number: T| if order == Order::Ascending { number } else { !number };
     for (number, item) in numbers.iter_mut().zip(items.iter()) {
         *number = turned(T::of(chunk(item, 0), chunk(item, 8)));

@@ -24,10 +24,14 @@ impl Scratch {
 
     /// Makes room for `len` keys. What was there is gone.
     pub(crate) fn reserve(&mut self, len: usize) {
-        if self.entries.len() < 2 * len {
+        self.reserve_entries(2 * len);
+    }
+
+    fn reserve_entries(&mut self, count: usize) {
+        if self.entries.len() < count {
             // Dropped first, so that old and new memory are not held at once.
             self.entries = Vec::new();
-            self.entries = alloc::vec![0; 2 * len];
+            self.entries = alloc::vec![0; count];
             use_large_pages(&mut self.entries);
         }
     }
@@ -43,16 +47,26 @@ impl Scratch {
         &mut self.entries[..2 * len]
     }
 
-    /// Two sides of half as wide places for `len` keys, for which room was made.
-    pub(crate) fn narrow_sides(&mut self, len: usize) -> [&mut [u64]; 2] {
-        // SAFETY: any bytes are a valid u64, and a u128 is aligned for it and has room for two.
-        let places = unsafe {
-            core::slice::from_raw_parts_mut(self.entries.as_mut_ptr().cast::<u64>(), 2 * self.entries.len())
-        };
-        let (left, right) = places.split_at_mut(len);
-        [left, &mut right[..len]]
+    /// Room for so many numbers.
+    pub(crate) fn numbers<T: Number>(&mut self, count: usize) -> &mut [T] {
+        self.reserve_entries((count * size_of::<T>()).div_ceil(size_of::<Entry>()));
+        // SAFETY: any bytes are a valid number, none is aligned more strictly than an entry, and there is room for them.
+        unsafe { core::slice::from_raw_parts_mut(self.entries.as_mut_ptr().cast::<T>(), count) }
     }
 }
+
+/// An unsigned number, which any bytes are.
+///
+/// # Safety
+/// Any bytes are a valid value, which is aligned as an entry is, or less.
+pub(crate) unsafe trait Number: Copy {}
+
+// SAFETY: they are unsigned numbers, of up to the size of an entry.
+unsafe impl Number for u32 {}
+// SAFETY: as above.
+unsafe impl Number for u64 {}
+// SAFETY: as above.
+unsafe impl Number for u128 {}
 
 /// Asks the system for large pages, which cost far less to hand out. Nothing depends on the answer.
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
