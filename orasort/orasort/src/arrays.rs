@@ -75,8 +75,8 @@ const NARROW_BITS: u32 = 8;
 const NARROW_VALUES: usize = 1 << NARROW_BITS;
 const NARROW_DIGITS: usize = 4;
 
-/// Sorts arrays of up to four bytes from their last digit to their first, to and fro between `items` and as many numbers.
-/// A digit that is the same in all is left out.
+/// Sorts arrays of up to four bytes from their last digit to their first, to and fro between `items` and as many
+/// numbers. A digit that is the same in all is left out.
 fn sort_narrow<const N: usize>(numbers: &mut [u32], items: &mut [[u8; N]], order: Order) {
     let turned = |number: u32| if order == Order::Ascending { number } else { !number };
     let number_of = |item: &[u8; N]| turned((chunk(item, 0) >> 32) as u32);

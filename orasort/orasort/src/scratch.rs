@@ -50,7 +50,7 @@ impl Scratch {
     /// Room for so many numbers.
     pub(crate) fn numbers<T: Number>(&mut self, count: usize) -> &mut [T] {
         self.reserve_entries((count * size_of::<T>()).div_ceil(size_of::<Entry>()));
-        // SAFETY: any bytes are a valid number, none is aligned more strictly than an entry, and there is room for them.
+        // SAFETY: any bytes are a valid number, aligned no more strictly than an entry, and there is room for them.
         unsafe { core::slice::from_raw_parts_mut(self.entries.as_mut_ptr().cast::<T>(), count) }
     }
 }
