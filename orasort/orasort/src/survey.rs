@@ -78,7 +78,8 @@ pub(crate) enum Shape {
 const FALLS_MAX: usize = WINDOW * WINDOWS / 12;
 const FAR_FALLS_MAX: usize = 2;
 
-/// How keys, some more than a window's, are likely to stand to an order. Keys that are equal most of the time are `Mixed`.
+/// How keys, some more than a window's, are likely to stand to an order. Keys that are equal most of the time are
+/// `Mixed`.
 pub(crate) fn shape_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Shape {
     let last = keys.len() - 1 - WINDOW;
     let (mut mixed, mut equal, mut falls, mut far_falls) = (0, 0, 0, 0);
