@@ -267,6 +267,13 @@ pub(crate) fn record(
     }
 }
 
+/// Whether a text has a name as a word, not as a part of one: `users` does not name `user`.
+fn names(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
+}
+
 /// Those warnings that name an option of the config or its value: others are about the host, or about what rqps sets.
 fn warnings_about(config: &Config, warnings: Vec<String>) -> impl Iterator<Item = Setting> {
     let is_about = |warning: &String| {
@@ -274,7 +281,7 @@ fn warnings_about(config: &Config, warnings: Vec<String>) -> impl Iterator<Item 
         config.options.iter().any(|(option, value)| {
             let is_word =
                 value.len() >= WORD_MIN && value.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
-            normalized.contains(option.as_str()) || is_word && warning.contains(value.as_str())
+            names(&normalized, option) || is_word && warning.contains(value.as_str())
         })
     };
     let about: Vec<String> = warnings.into_iter().filter(is_about).collect();

@@ -24,6 +24,7 @@ mod profile;
 mod quantity;
 mod queue;
 mod rank;
+pub mod renamed;
 mod settings;
 mod syncs;
 mod time;

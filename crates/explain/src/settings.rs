@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::figures::windows_of;
 use crate::model::{Difference, DifferenceKind};
+use crate::renamed;
 
 /// Settings that depend on the server's location, the session or the version: they differ even between arms
 /// that are configured alike.
@@ -65,6 +66,8 @@ pub(crate) fn differences(
         managed.contains(name)
             || NOT_COMPARED.split(' ').any(|one| one == name)
             || left_out.iter().any(|difference| difference.name == name)
+            || is_replaced(base, name)
+            || is_replaced(arm, name)
     };
     let mut settings = settings(&known.0, &known.1);
     settings.retain(|difference| !is_skipped(&difference.name) && of_one_kind);
@@ -287,16 +290,27 @@ fn differing(kind: DifferenceKind, name: &str, base: Option<&str>, arm: Option<&
     })
 }
 
-/// Options that exactly one of the two builds does not know. Those that a build took with another value are settings.
+/// Whether a build does not know an option of its config, but has it under a later name, which is set.
+fn is_replaced(arm: &Arm, option: &str) -> bool {
+    let later = renamed::later_names(option);
+    arm.left_out.iter().any(|left| left.option == option && left.taken.is_none())
+        && arm.settings.iter().any(|setting| !setting.default && later.contains(&setting.name))
+}
+
+/// Options that exactly one of the two builds does not know. Those that a build took with another value are settings,
+/// and so are those that it has under a later name, if that is set.
 fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let is_out = |left: &&LeftOut| left.taken.is_none();
-    let find = |list: &[LeftOut], option: &str| {
-        list.iter().filter(is_out).find(|left| left.option == option).cloned()
+    let find = |arm: &Arm, option: &str| {
+        arm.left_out.iter().filter(is_out).find(|left| left.option == option).cloned()
     };
     let names: BTreeSet<&String> =
         base.left_out.iter().chain(&arm.left_out).filter(is_out).map(|left| &left.option).collect();
     let difference = |name: &String| {
-        let (before, after) = (find(&base.left_out, name), find(&arm.left_out, name));
+        let (before, after) = (find(base, name), find(arm, name));
+        if is_replaced(base, name) || is_replaced(arm, name) {
+            return None;
+        }
         let (value, reason) = match (&before, &after) {
             (Some(left), None) | (None, Some(left)) => (left.value.clone(), left.reason.clone()),
             _ => return None,
@@ -543,6 +557,31 @@ mod tests {
                 (DifferenceKind::Setting, "random_page_cost"),
             ]
         );
+    }
+
+    /// What a build has under a later name is a setting of its own.
+    #[test]
+    fn options_that_are_replaced_are_not_left_out() {
+        let left = |option: &str| LeftOut {
+            option: option.to_owned(),
+            value: "7".to_owned(),
+            reason: "unknown".to_owned(),
+            refused: false,
+            taken: None,
+        };
+        let setting = |name: &str, default| ServerSetting {
+            name: name.to_owned(),
+            value: "1".to_owned(),
+            source: String::new(),
+            default,
+        };
+        let base = rqps_store::testing::arm("old", rqps_store::Role::Base, "8.0.31");
+        let mut arm = rqps_store::testing::arm("new", rqps_store::Role::Candidate, "9.7.4");
+        arm.left_out = ["expire_logs_days", "wal_keep_segments"].map(left).to_vec();
+        arm.settings = vec![setting("binlog_expire_logs_seconds", false), setting("wal_keep_size", true)];
+        let names: Vec<String> =
+            left_out(&base, &arm).into_iter().map(|difference| difference.name).collect();
+        assert_eq!(names, ["wal_keep_segments"]);
     }
 
     #[test]

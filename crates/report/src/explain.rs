@@ -27,7 +27,7 @@ use crate::invalid;
 use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
-use crate::tables::verdicts::confidences;
+use crate::tables::verdicts::{self, confidences};
 use crate::tables::{certificate, disturbed};
 use crate::verdict_lines::{Judged, Line};
 
@@ -97,7 +97,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let mut shown: Vec<&Explanation> = found.iter().filter(is_shown).collect();
     let hidden = found.len() - shown.len();
     if hidden > 0 && shown.is_empty() {
-        document.push(Block::Text(unchanged(run, "any test")));
+        document.extend(without_change(run, judged.as_ref()));
     }
     if options.tests.is_empty() && !options.all && shown.len() > LARGEST {
         shown.sort_by(|a, b| {
@@ -144,6 +144,15 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     document.warn(&warnings);
     render(&document, options.format, options.screen)
+}
+
+/// That no verdict shows a change, and what it would take to decide those that are open.
+fn without_change(run: &Run, judged: Option<&Judged<'_>>) -> Vec<Block> {
+    let open = judged.and_then(|judged| {
+        let lines: Vec<Line<'_>> = judged.measured().flat_map(|arm| judged.lines(arm, |_| true)).collect();
+        verdicts::open(judged, &lines)
+    });
+    [Some(unchanged(run, "any test")), open].into_iter().flatten().map(Block::Text).collect()
 }
 
 fn unchanged(run: &Run, tests: &str) -> String {

@@ -50,7 +50,7 @@ pub use section::Section;
 pub use series::{Series, SeriesLink};
 pub use show::{Options, show};
 pub use tame::tame;
-pub use upgrade::{Replacement, later_names, replacement, upgrade};
+pub use upgrade::upgrade;
 pub use words::{host_remarks, less};
 
 pub use rqps_stats::Detector;

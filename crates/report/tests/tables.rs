@@ -182,7 +182,7 @@ fn a_test_with_a_load_of_its_own_is_said_to_have_one() {
         report.contains("clients, 7 warehouses, ") || report.contains("client, 7 warehouses, "),
         "{report}"
     );
-    assert!(!report.contains("tables: "), "{report}");
+    assert!(!report.contains("data: "), "{report}");
     assert!(report.contains("the first of 2 loads; section loads has all"), "{report}");
 }
 

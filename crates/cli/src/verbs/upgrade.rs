@@ -167,12 +167,13 @@ fn adapted_config(
     let value =
         |name: &str| config.options.iter().find(|(option, _)| option == name).map(|(_, value)| value.clone());
     let unknown = rqps_servers::unknown_options(&build, &config, work)?;
-    let later: Vec<String> = unknown.iter().flat_map(|one| rqps_report::later_names(&one.option)).collect();
+    let later: Vec<String> =
+        unknown.iter().flat_map(|one| rqps_explain::renamed::later_names(&one.option)).collect();
     let known = rqps_servers::known_among(&build, &later, work)?;
     let is_known = |name: &str| known.iter().any(|one| one == name) && value(name).is_none();
     let replacement = |one: &UnknownOption| {
         let written = value(&one.option).unwrap_or_default();
-        rqps_report::replacement((&one.option, &written), value, is_known)?.line()
+        rqps_explain::renamed::replacement((&one.option, &written), value, is_known)?.line()
     };
     let mut lines: Vec<String> = Vec::new();
     let mut told = Vec::new();

@@ -133,6 +133,9 @@ fn a_dump_is_loaded() {
     bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();
     assert!(run.windows.iter().all(|window| window.valid() && window.result.events > Some(0)));
+    assert_eq!(run.loads[0].result.rows, 3, "counted, not estimated from the dump's bytes");
+    let report = bench.call(&["report", "last"]).expect(0).stdout;
+    assert!(report.contains("data: 3 rows in 1 table"), "{report}");
     let kept = fs::read_to_string(bench.folder().join("plan.toml")).unwrap();
     assert!(kept.contains("tables = [\"public.orders\"]") && kept.contains("sha256"), "{kept}");
 

@@ -85,6 +85,20 @@ fn load_dump((dump, dialect): (&Dump, Dialect), arm: &ActiveArm, control: &mut R
     }
 }
 
+/// The rows of all tables that the load created. A table that it dropped or that nobody can read has none, and rows of
+/// a partition are not counted with its parent's.
+fn count_rows(plan: &Plan, dialect: Dialect, admin: &mut dyn Admin) -> u64 {
+    let only = match dialect {
+        Dialect::Postgres => "ONLY ",
+        Dialect::Mysql => "",
+    };
+    let mut count = |number| -> Option<u64> {
+        let counted = admin.query(&format!("SELECT count(*) FROM {only}{}", plan.work.table_name(number)));
+        counted.ok()?.value()?.parse().ok()
+    };
+    (1..=plan.work.tables()).filter_map(&mut count).sum()
+}
+
 /// Of a window without events.
 struct Unobserved<'a> {
     stop: &'a AtomicBool,
@@ -138,7 +152,8 @@ impl Driver for OwnClients {
         }
         let load_us = start.elapsed().as_micros() as u64;
         self.prepare_all(plan, arm, &mut *admin, control)?;
-        let load = Load { tables: plan.work.tables(), rows: plan.work.rows_total(), load_us, index_us: 0 };
+        let rows = count_rows(plan, SqlAddress::of(arm, self)?.adapter.dialect(), &mut *admin);
+        let load = Load { tables: plan.work.tables(), rows, load_us, index_us: 0 };
         Ok(Loaded { load, summary: format!("own SQL in {:.1} s", start.elapsed().as_secs_f64()) })
     }
 

@@ -144,7 +144,7 @@ fn work(page: &Page<'_>) -> String {
     let meta = &page.run.meta;
     let mut parts = vec![meta.workload_title.clone()];
     parts.extend(conditions::clients(page.run));
-    parts.extend((meta.tables > 0).then(|| conditions::rows(page.run, page.comparison.base.arm)));
+    parts.extend((meta.tables > 0).then(|| conditions::rows(page.run)));
     format!("{}.", parts.join(", "))
 }
 

@@ -27,8 +27,6 @@ const SETTINGS: [&str; 15] = [
     "max_background_jobs",
     "write_buffer_size",
 ];
-/// The benchmark whose plans only estimate their rows.
-const OWN_SQL: &str = "sql";
 /// The flag that compiles for size.
 const FOR_SIZE: &str = "-Os";
 
@@ -65,26 +63,17 @@ fn is_library(arm: &Arm) -> bool {
     arm.dbms.parse().is_ok_and(|dbms: Dbms| !dbms.speaks_sql())
 }
 
-/// Rows of a run that only estimates them; None if it made them.
-pub(crate) fn estimated(run: &Run, rows: u64) -> Option<String> {
-    (run.meta.workload == OWN_SQL).then(|| about(rows))
-}
-
-/// Rows that nobody counted, in two digits: `about 110,000`.
-fn about(rows: u64) -> String {
-    let unit = 10_u64.pow(rows.checked_ilog10().unwrap_or(0).saturating_sub(1));
-    format!("about {}", grouped((rows + unit / 2) / unit * unit, ','))
-}
-
-/// All rows of a run: `100,000 rows in 1 table`, `100,000 keys` in a library, or what the benchmark says instead.
-pub(crate) fn rows(run: &Run, base: &Arm) -> String {
+/// All rows of a run: `100,000 rows in 1 table`, `100,000 keys` in a library, or what the benchmark says instead. Those
+/// of a plan may be an estimate, so that those that were loaded go first.
+pub(crate) fn rows(run: &Run) -> String {
     if let Some(size) = run.meta.size() {
         return size.to_owned();
     }
     let tables = run.meta.tables;
-    let rows = run.meta.rows_per_table * u64::from(tables);
-    let rows = estimated(run, rows).unwrap_or_else(|| grouped(rows, ','));
-    match is_library(base) {
+    let loaded = run.loads.iter().find(|load| load.valid() && load.result.rows > 0);
+    let planned = run.meta.rows_per_table * u64::from(tables);
+    let rows = grouped(loaded.map_or(planned, |load| load.result.rows), ',');
+    match run.arms.first().is_some_and(is_library) {
         true => format!("{rows} keys"),
         false => format!("{rows} rows in {}", counted(tables as usize, "table")),
     }
@@ -108,7 +97,7 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     // A directory has neither rows nor a program.
     if meta.tables > 0 {
         let program = if is_library(base) { "library" } else { "server" };
-        parts.extend([rows(run, base), format!("a {program} built by {}", toolchain(family))]);
+        parts.extend([rows(run), format!("a {program} built by {}", toolchain(family))]);
     }
     let value_of = |arm: &Arm, name: &str| {
         let setting = arm.settings.iter().find(|setting| setting.name == name)?;
@@ -126,12 +115,4 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     };
     parts.extend(SETTINGS.iter().filter_map(setting));
     parts.join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn estimated_rows_have_two_digits() {
-        assert_eq!([0, 7, 109_998].map(super::about), ["about 0", "about 7", "about 110,000"]);
-    }
 }

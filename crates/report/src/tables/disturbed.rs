@@ -29,8 +29,8 @@ fn sentence(comparison: &Comparison<'_>, steps: &[TestStep], kind: Disturbance) 
     let arms: Vec<String> = comparison.arms.iter().filter_map(disturbed).collect();
     (!arms.is_empty()).then(|| {
         format!(
-            "DISTURBED: {what} more than {:.0} % of the machine's CPU in {}. Do not rely on ratios of these windows; \
-             measure again on a quiet machine.",
+            "DISTURBED: {what} more than {:.0} % of the machine's CPU in {}. Do not rely on rates and CPU times of \
+             these windows; measure again on a quiet machine.",
             kind.limit() * 100.0,
             arms.join(", ")
         )

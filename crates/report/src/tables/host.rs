@@ -8,10 +8,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rqps_model::counted;
 use rqps_store::Run;
 
 use crate::document::{Cell, Column, Table};
-use crate::tables::conditions::estimated;
+use crate::tables::conditions;
 use crate::words;
 
 /// The facts of a run's host.
@@ -47,8 +48,7 @@ pub(crate) fn method(run: &Run) -> Vec<String> {
     if meta.size().is_some() {
         lines.push(format!("seed: {}", meta.seed));
     } else if meta.tables > 0 {
-        let rows = estimated(run, meta.rows_per_table).unwrap_or_else(|| meta.rows_per_table.to_string());
-        lines.push(format!("tables: {} of {rows} rows, seed {}", meta.tables, meta.seed));
+        lines.push(format!("data: {}, seed {}", conditions::rows(run), meta.seed));
     }
     lines.push(format!("{clients}: {}", counts_of_clients(run)));
     lines.push(format!("windows: {}", amounts(run)));
@@ -86,7 +86,7 @@ fn protocol(run: &Run) -> String {
     }
 }
 
-/// Lengths of the measured steps: `26 of 600 s, 9 of 900 s`.
+/// Lengths of the measured steps: `600 s in 26 tests, 900 s in 9 tests`.
 fn amounts(run: &Run) -> String {
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for step in run.steps.iter().filter(|step| step.kind == "measure") {
@@ -94,5 +94,6 @@ fn amounts(run: &Run) -> String {
     }
     let mut counts: Vec<(&str, u32)> = counts.into_iter().collect();
     counts.sort_by_key(|(amount, count)| (std::cmp::Reverse(*count), *amount));
-    counts.iter().map(|(amount, count)| format!("{count} of {amount}")).collect::<Vec<_>>().join(", ")
+    let of = |(amount, count): &(&str, u32)| format!("{amount} in {}", counted(*count as usize, "test"));
+    counts.iter().map(of).collect::<Vec<_>>().join(", ")
 }

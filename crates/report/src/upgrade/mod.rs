@@ -9,10 +9,7 @@
 //! | `rate`, `rQPS`, `cost`, `cost/op` | as in the table of verdicts |
 //! | `p50 new`, `p95 old`, … | latency of an event on the new and the old version, microseconds, over all windows |
 
-mod renamed;
-
-pub use renamed::{Replacement, later_names, replacement};
-
+use rqps_explain::renamed::{self, Replacement};
 use rqps_explain::{
     Cause, Difference, DifferenceKind, ExplainRequest, Explanation, differences, explain, is_in_config,
     plan_changes,

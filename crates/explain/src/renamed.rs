@@ -51,7 +51,7 @@ pub struct Replacement {
 
 impl Replacement {
     /// As in a config, `wal_keep_size = 512MB`, with advice if there is any.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let line = self.value.as_ref().map_or_else(|| self.name.clone(), |value| self.line_with(value));
         if self.advice.is_empty() { line } else { format!("{line}: {}", self.advice) }
     }
@@ -108,7 +108,7 @@ pub fn replacement(
 
 /// Whether a setting is worth setting in a config: others only tell how the server was built or started, and sizes of
 /// the performance schema follow other settings.
-pub(super) fn is_worth_setting(setting: &str) -> bool {
+pub fn is_worth_setting(setting: &str) -> bool {
     const ONLY_SHOWN: [&str; 4] =
         ["character_set_system", "collation_database", "character_set_database", "license"];
     let is_hidden =
