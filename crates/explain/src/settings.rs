@@ -562,16 +562,13 @@ mod tests {
     /// What a build has under a later name is a setting of its own.
     #[test]
     fn options_that_are_replaced_are_not_left_out() {
-        let left = |option: &str| LeftOut {
-            option: option.to_owned(),
-            value: "7".to_owned(),
-            reason: "unknown".to_owned(),
-            refused: false,
-            taken: None,
+        let left = |option: &str| {
+            let (value, reason) = ("7".to_owned(), "unknown".to_owned());
+            LeftOut { option: option.to_owned(), value, reason, refused: false, taken: None }
         };
         let setting = |name: &str, default| ServerSetting {
             name: name.to_owned(),
-            value: "1".to_owned(),
+            value: String::new(),
             source: String::new(),
             default,
         };
