@@ -5,7 +5,8 @@
 //! stopping the server for it would change what is measured. Loading and repeating the same work takes time
 //! alone and gives the same rows.
 //!
-//! An arm whose database is damaged starts over too.
+//! An arm whose database is damaged starts over too, and so does one that was given up in a pass: the next pass has
+//! replaced its data.
 //!
 //! The Insert Benchmark does not need this: its tables show how far a step came, so that the rest of its rows
 //! can be written, and later steps find the data they expect. Only the figures of the interrupted step are
@@ -17,7 +18,7 @@ use crate::run::Execution;
 use rqps_model::counted;
 use rqps_plan::{Action, ActionKind, Plan, Schedule};
 use rqps_store::{ActionRecord, Outcome, Run, Status};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a step was interrupted and, when continued, gave no valid result.
 fn lacks_result(action: &ActionRecord) -> bool {
@@ -46,7 +47,10 @@ impl Execution {
             }
             Status::Running | Status::Failed | Status::Interrupted => {
                 let cut_off = self.writer().cut_off_actions()?;
-                interrupted_writes(self.plan(), self.schedule(), &cut_off)
+                let done = self.writer().done_actions()?.into_iter().collect();
+                let mut steps = interrupted_writes(self.plan(), self.schedule(), &cut_off);
+                steps.extend(without_data(self.schedule(), &done));
+                steps
             }
         };
         if steps.is_empty() {
@@ -101,6 +105,30 @@ fn interrupted_writes(plan: &Plan, schedule: &Schedule, cut_off: &BTreeSet<u32>)
     let changes_rows = |action: &&Action| matches!(&action.kind, ActionKind::Measure(step) if step.writes);
     let interrupted = schedule.actions.iter().filter(|action| cut_off.contains(&action.seq));
     interrupted.filter(changes_rows).map(|action| action.seq).collect()
+}
+
+/// Where parts of the schedule stopped whose data are gone when they are continued: the arm was given up in a pass and
+/// loaded anew for the next, or an earlier pass is measured first. Of each part its first action that is not done.
+fn without_data(schedule: &Schedule, done: &BTreeSet<u32>) -> BTreeSet<u32> {
+    // Of each arm its parts, with their actions.
+    let mut parts: BTreeMap<(usize, u32, usize), Vec<u32>> = BTreeMap::new();
+    for action in &schedule.actions {
+        let part = (action.arm, action.pass, part_of(schedule, action));
+        parts.entry(part).or_default().push(action.seq);
+    }
+    let of_arm = |arm: usize, is_done: bool| {
+        let actions = schedule.actions.iter().filter(move |action| action.arm == arm);
+        actions.map(|action| action.seq).filter(move |seq| done.contains(seq) == is_done)
+    };
+    let stopped = parts.into_iter().filter_map(|((arm, ..), seqs)| {
+        let next = *seqs.iter().find(|seq| !done.contains(seq))?;
+        let begun = seqs.iter().any(|seq| done.contains(seq));
+        let has_data = of_arm(arm, true).max().is_some_and(|last| seqs.contains(&last));
+        let is_next = of_arm(arm, false).min() == Some(next);
+        let needs_data = !matches!(schedule.actions[next as usize].kind, ActionKind::Stop);
+        (begun && needs_data && !(has_data && is_next)).then_some(next)
+    });
+    stopped.collect()
 }
 
 /// The actions to repeat because of these steps: all of the step's arm in its pass, from the start of its server on, or

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::run::Execution;
 use rqps_builds::CpuSet;
 use rqps_model::random::Stream;
+use rqps_plan::Action;
 use rqps_store::{Block, BlockArm, BlockStatus, Run, now_ms};
 use std::collections::BTreeMap;
 
@@ -60,6 +61,42 @@ impl Servers {
     }
 }
 
+/// The arms that the run continues without, by index in the plan's arms: for good, or only until the end of a pass. The
+/// next one begins with a new load, so that what killed a server once does not cost the arm all passes.
+#[derive(Default)]
+pub(crate) struct GivenUp(BTreeMap<usize, (Option<u32>, Error)>);
+
+impl From<BTreeMap<usize, Error>> for GivenUp {
+    fn from(errors: BTreeMap<usize, Error>) -> Self {
+        Self(errors.into_iter().map(|(arm, error)| (arm, (None, error))).collect())
+    }
+}
+
+impl GivenUp {
+    pub fn insert(&mut self, arm: usize, only_in: Option<u32>, error: Error) {
+        self.0.insert(arm, (only_in, error));
+    }
+
+    /// Whether the arm was given up, be it only in a pass.
+    pub fn has(&self, arm: usize) -> bool {
+        self.0.contains_key(&arm)
+    }
+
+    pub fn leaves_out(&self, action: &Action) -> bool {
+        let of_arm = self.0.get(&action.arm);
+        of_arm.is_some_and(|(only_in, _)| only_in.is_none_or(|pass| pass == action.pass))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Of each arm the last one.
+    pub fn into_errors(self) -> Vec<Error> {
+        self.0.into_values().map(|(_, error)| error).collect()
+    }
+}
+
 impl Execution {
     pub(crate) fn several_passes(&self) -> bool {
         self.plan().passes > 1
@@ -94,10 +131,10 @@ impl Execution {
     }
 
     /// Records that a pass is done once all of its actions are, but for those of arms that were given up.
-    pub(crate) fn finish_pass(&mut self, pass: u32, given_up: &BTreeMap<usize, Error>) -> Result<()> {
+    pub(crate) fn finish_pass(&mut self, pass: u32, given_up: &GivenUp) -> Result<()> {
         let actions = self.schedule().actions.iter();
         let mut of_pass = actions
-            .filter(|action| action.pass == pass && !given_up.contains_key(&action.arm))
+            .filter(|action| action.pass == pass && !given_up.leaves_out(action))
             .map(|action| self.done().contains(&action.seq))
             .peekable();
         if of_pass.peek().is_some() && of_pass.all(|is_done| is_done) {
@@ -108,7 +145,7 @@ impl Execution {
 
     /// Finishes passes in which nothing is left to do: an earlier process completed them but was killed before it
     /// recorded that, or the arm that they waited for was given up.
-    pub(crate) fn finish_passes(&mut self, run: &Run, given_up: &BTreeMap<usize, Error>) -> Result<()> {
+    pub(crate) fn finish_passes(&mut self, run: &Run, given_up: &GivenUp) -> Result<()> {
         let mut running = run.blocks.iter().filter(|block| block.status == BlockStatus::Running);
         running.try_for_each(|block| self.finish_pass(block.number, given_up))
     }

@@ -7,7 +7,7 @@ use crate::driver::{Driver, Job};
 use crate::error::{Error, Result};
 use crate::isolated::Blocks;
 use crate::measure::measure;
-use crate::passes::Servers;
+use crate::passes::{GivenUp, Servers};
 use crate::profile::{ProfileRequest, Profiles};
 use crate::progress::Progress;
 use crate::setup::Setup;
@@ -148,7 +148,7 @@ impl Execution {
         } else {
             self.base_steps = base::read(run, &self.setup.plan.base)?;
             if self.several_passes() {
-                self.finish_passes(run, &BTreeMap::new())?;
+                self.finish_passes(run, &GivenUp::default())?;
             }
         }
         self.writer.add_note(None, "resumed")?;
@@ -255,10 +255,10 @@ impl Execution {
 
     fn walk(&mut self, control: &mut RunControl<'_>) -> Result<Finish> {
         let mut active = Servers::default();
-        let mut given_up = self.try_arms(control)?;
+        let mut given_up = GivenUp::from(self.try_arms(control)?);
         let actions = self.schedule.actions.clone();
         for action in &actions {
-            if self.done.contains(&action.seq) || given_up.contains_key(&action.arm) {
+            if self.done.contains(&action.seq) || given_up.leaves_out(action) {
                 continue;
             }
             let outcome = control.check().and_then(|()| self.run_action(action, &mut active, control));
@@ -271,8 +271,12 @@ impl Execution {
                 Ok(()) => {}
                 Err(error) if error.faulty_arm().is_some() && self.may_give_up(action.arm) => {
                     drop(active.take(action.arm));
-                    self.note_given_up(action.arm, &error, control)?;
-                    given_up.insert(action.arm, error);
+                    let is_first =
+                        !given_up.has(action.arm) && (error.is_transient() || error.is_damage(dbms));
+                    let only_in =
+                        Some(action.pass).filter(|_| is_first && self.next_pass_can_measure(action));
+                    self.note_given_up(action.arm, only_in, &error, control)?;
+                    given_up.insert(action.arm, only_in, error);
                     if self.several_passes() {
                         let run = self.writer.run()?;
                         self.finish_passes(&run, &given_up)?;
@@ -293,7 +297,7 @@ impl Execution {
         if given_up.is_empty() {
             return Ok(Finish::Complete);
         }
-        Ok(Finish::Partly(given_up.into_values().collect()))
+        Ok(Finish::Partly(given_up.into_errors()))
     }
 
     /// Starts every arm once before the first action. Returns the arms that did not start, with their errors.
@@ -311,16 +315,29 @@ impl Execution {
             if !compares || !self.may_give_up(arm) {
                 return Err(error);
             }
-            self.note_given_up(arm, &error, control)?;
+            self.note_given_up(arm, None, &error, control)?;
             given_up.insert(arm, error);
         }
         Ok(given_up)
     }
 
-    fn note_given_up(&mut self, arm: usize, error: &Error, control: &mut RunControl<'_>) -> Result<()> {
-        control.progress.note(&format!("{}; given up for now", error.short_text()));
+    fn note_given_up(
+        &mut self,
+        arm: usize,
+        only_in: Option<u32>,
+        error: &Error,
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
+        let until = match only_in {
+            Some(pass) => format!(
+                "given up in pass {pass}: pass {} measures it again, `rqps resume` what is missing of pass {pass}",
+                pass + 1
+            ),
+            None => "given up for now".to_owned(),
+        };
+        control.progress.note(&format!("{}; {until}", error.short_text()));
         let name = &self.setup.plan.arms[arm].name;
-        let note = format!("{}; given up for now; see logs/{name}", error.short_text_of(name));
+        let note = format!("{}; {until}; see logs/{name}", error.short_text_of(name));
         Ok(self.writer.add_note(Some(name), &note)?)
     }
 
@@ -331,6 +348,14 @@ impl Execution {
             && self.setup.plan.work.repeats_base()
             && self.setup.plan.arms.len() > 1;
         self.setup.plan.on_server_death == OnServerDeath::NextArm && !sets_work
+    }
+
+    /// Whether the pass after this action's can measure the arm without this one: not base if its first pass's work is
+    /// repeated.
+    fn next_pass_can_measure(&self, action: &Action) -> bool {
+        let plan = &self.setup.plan;
+        let repeats_itself = action.arm == plan.base_index() && plan.work.repeats_base();
+        action.pass < plan.passes && !(action.pass == 1 && repeats_itself)
     }
 
     fn run_action(

@@ -1,6 +1,7 @@
 //! Report errors. Each message names the remedy.
 
 use rqps_model::did_you_mean;
+use rqps_store::Run;
 
 use crate::comparable::Difference;
 
@@ -12,10 +13,8 @@ pub enum Error {
     Store(#[from] rqps_store::Error),
     #[error(transparent)]
     Verdicts(#[from] rqps_verdicts::Error),
-    #[error(
-        "{run} has no blocks and therefore no verdicts: measure with protocol = \"isolated\", as the plan `verdicts` does"
-    )]
-    NoBlocks { run: String },
+    #[error("{run} has no {blocks} and therefore no verdicts: {remedy}")]
+    NoBlocks { run: String, blocks: &'static str, remedy: &'static str },
     #[error("{run} has no arms: it was stopped before the first one was recorded. Run the plan again")]
     NoArms { run: String },
     /// The requested base or arm does not exist.
@@ -61,6 +60,21 @@ pub enum Error {
 }
 
 impl Error {
+    /// Of a run without a complete block; the remedy is one that its benchmark's plans accept.
+    pub(crate) fn no_blocks(run: &Run) -> Self {
+        let (blocks, remedy) = match (run.meta.protocol.as_str(), run.has_independent_tests()) {
+            ("isolated", _) => {
+                ("complete block", "`rqps resume` measures some, with --more TIME if its budget is used up")
+            }
+            (_, true) => (
+                "blocks",
+                "measure with protocol = \"isolated\", as the plan `verdicts` does, or with passes = 3 or more in the plan",
+            ),
+            (_, false) => ("blocks", "measure with passes = 3 or more in the plan"),
+        };
+        Self::NoBlocks { run: run.folder.name(), blocks, remedy }
+    }
+
     pub(crate) fn output(reason: impl ToString) -> Self {
         Self::Output(reason.to_string())
     }

@@ -169,5 +169,5 @@ fn runs_without_verdicts_do_not_pass() {
     assert!(text.contains("no figures of fsyncs,") && !text.contains("too few"), "{text}");
     let none = at_gate(&Spec { blocks: 0, ..Spec::default() }, GateRules::default());
     let text = none.unwrap_err().to_string();
-    assert!(text.contains("has no blocks"), "{text}");
+    assert!(text.contains("has no complete block") && text.contains("rqps resume"), "{text}");
 }

@@ -166,9 +166,13 @@ pub struct RunSpec {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// All clients are warm and wait for [`Request::Go`]; kernel ids of their threads, then of the background writer;
-    /// none of a program.
-    Opens(Vec<u32>),
+    /// All clients are warm and wait for [`Request::Go`].
+    Opens {
+        /// Kernel ids of their threads, then of the background writer; none of a program.
+        threads: Vec<u32>,
+        /// The tree now: opening the database may have written a file of what was in its log, and the warm-up more.
+        shape: Shape,
+    },
     Progress {
         phase: Phase,
         elapsed_s: f64,

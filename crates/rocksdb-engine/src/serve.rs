@@ -196,7 +196,11 @@ impl Engine {
     /// A window of db_bench, for which the database is closed.
     fn window_of(&self, program: &Path, spec: &RunSpec, lead: &mut dyn Lead) -> Result<RunResult> {
         let options = describe::newest_options(&self.path)?;
-        lead.say(&Event::Opens(Vec::new()))?;
+        let shape = match self.read().as_ref() {
+            Some(opened) => counters::shape(&opened.database)?,
+            None => return Err(Error::Misuse(CLOSED.to_owned())),
+        };
+        lead.say(&Event::Opens { threads: Vec::new(), shape })?;
         lead.wait_for_go()?;
         drop(self.write().take());
         let files = Files {

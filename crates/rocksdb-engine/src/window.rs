@@ -6,6 +6,7 @@ use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, Tally, write_in_background};
+use crate::counters;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::gate::Gate;
@@ -130,7 +131,8 @@ impl Shared<'_> {
         let start = Instant::now();
         self.phase(started, Phase::WarmUp, Some(&self.spec.warmup), lead)?;
         let warmup_s = start.elapsed().as_secs_f64();
-        lead.say(&Event::Opens(lock(&self.threads).clone()))?;
+        let shape = counters::shape(self.database)?;
+        lead.say(&Event::Opens { threads: lock(&self.threads).clone(), shape })?;
         lead.wait_for_go()?;
         self.gate.release();
         self.phase(started, Phase::Window, Some(&self.spec.window), lead)?;

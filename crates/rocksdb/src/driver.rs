@@ -101,7 +101,6 @@ impl Driver for Clients {
     ) -> Result<Box<dyn Window + 'a>> {
         let spec = spec(&job, self.program(arm)?)
             .ok_or_else(|| Error::NoClients { step: job.step.name.clone(), driver: self.id() })?;
-        let before = shape_of(arm, "reading the state before a step")?;
         let ended_by = if job.limit.time().is_some() { EndedBy::Time } else { EndedBy::Work };
         let connection = connect(arm, "preparing a step")?;
         let seen = OfProgram::default();
@@ -109,7 +108,7 @@ impl Driver for Clients {
             spec,
             ended_by,
             connection: Some(connection),
-            before,
+            before: Shape::default(),
             address: address(arm)?,
             seen,
         }))
@@ -198,6 +197,7 @@ struct DbBenchWindow {
     ended_by: EndedBy,
     /// `None` once it runs.
     connection: Option<Connection>,
+    /// When the window opens.
     before: Shape,
     address: RocksdbAddress,
     /// What was seen of a program.
@@ -211,8 +211,9 @@ impl Window for DbBenchWindow {
 
     fn run(&mut self, observer: &mut dyn Observer) -> std::result::Result<StepResult, StepError> {
         let connection = self.connection.take().ok_or(StepError::Cancelled)?;
-        let (pid, seen) = (self.address.pid, &mut self.seen);
-        Lead { spec: &self.spec, ended_by: self.ended_by, connection, observer, pid, seen }.run()
+        let (pid, ended_by) = (self.address.pid, self.ended_by);
+        let (seen, before) = (&mut self.seen, &mut self.before);
+        Lead { spec: &self.spec, ended_by, connection, observer, pid, seen, before }.run()
     }
 
     fn finish(self: Box<Self>, arm: &ActiveArm, findings: &StepFindings) -> Result<Finished> {

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use rqps_driver::{Observer, StepError, StepResult};
 use rqps_model::{EndedBy, FixedWork, Metrics, Series};
-use rqps_rocksdb_engine::protocol::{Event, Phase, Request, RunResult, RunSpec};
+use rqps_rocksdb_engine::protocol::{Event, Phase, Request, RunResult, RunSpec, Shape};
 use rqps_wire::Error as Wire;
 
 use crate::connection::Connection;
@@ -31,6 +31,8 @@ pub(crate) struct Lead<'a> {
     pub pid: u32,
     /// What is seen of a program.
     pub seen: &'a mut OfProgram,
+    /// The tree when the window opens.
+    pub before: &'a mut Shape,
 }
 
 impl Lead<'_> {
@@ -40,7 +42,8 @@ impl Lead<'_> {
         loop {
             let event = self.connection.event();
             match self.checked(event)? {
-                Some(Event::Opens(threads)) => {
+                Some(Event::Opens { threads, shape }) => {
+                    *self.before = shape;
                     self.observer.window_opens(&threads);
                     self.go_on()?;
                 }

@@ -80,6 +80,12 @@ impl Run {
         self.folder.state(self.status.status)
     }
 
+    /// Whether each of its tests can start from the same data, as protocol `isolated` requires.
+    pub fn has_independent_tests(&self) -> bool {
+        let mut groups = self.steps.iter().filter_map(|step| step.group.as_ref());
+        self.terms().has_independent_tests && groups.all(|group| !group.consecutive)
+    }
+
     pub fn step(&self, name: &str) -> Option<&PlannedStep> {
         self.steps.iter().find(|step| step.name == name)
     }

@@ -93,6 +93,11 @@ fn all_steps_run_on_the_oldest_and_the_newest_release() {
             _ => 1.0..=1.0,
         };
         assert!(expected.contains(&entries), "{step}: {entries} entries an operation");
+        let is_still = recorded.metric("compaction_written_bytes") == Some(0.0);
+        if is_still && ["fwdrange", "multireadrandom"].contains(&step.as_str()) {
+            // Nobody writes: what the step before left in a memtable, opening the database has flushed.
+            assert_eq!(metric("lsm_bytes_before"), metric("lsm_bytes_after"), "{step}");
+        }
     }
     for arm in ["a", "b"] {
         let fill = window(&run, arm, "fillseq");
@@ -294,7 +299,9 @@ fn resting_engine(bench: &Bench, arm: &str) -> Option<u32> {
 #[test]
 fn an_engine_killed_between_its_turns_has_died_and_the_others_go_on() {
     // Of base, whose operations the others repeat, and of another arm.
-    for (dies, after, words) in [("b", "c ", "given up for now"), ("a", "b ", "the server died in step")] {
+    for (dies, after, words) in
+        [("b", "c ", "given up in pass 1: pass 2"), ("a", "b ", "the server died in step")]
+    {
         let bench = Bench::new();
         let workload = "steps = [\"fillseq\", \"overwrite\"]\nwrite_work = \"as-base\"";
         let plan = plan(&bench, workload, "", &["rocksdb-10.10.1"; 3]);

@@ -3,7 +3,7 @@
 use crate::run::{End, Scene};
 use crate::world::{self, Fault, World};
 use rqps_executor::{Error, Finish};
-use rqps_store::{BlockStatus, Run, Status};
+use rqps_store::{BlockStatus, Recorded, Run, Status, Window};
 
 const STEPS: &str = "as_base = true\nsteps = [\"put-1\", \"sum-1\", \"put-2\"]";
 const BLOCKS: &str = "protocol = \"isolated\"\n[isolated]\ncontrol = false\nwindows = 2\nblocks_max = 6\nblocks_min = 6\ncount_instructions = false";
@@ -86,6 +86,46 @@ fn passes_are_done_without_an_arm_that_was_given_up() {
         expect_done();
         assert_eq!(scene.results().windows.len(), 3 * 3 * 2, "{dies_at:?}");
     }
+}
+
+/// Its next pass begins with a new load. A resume measures what is missing, although the later pass has replaced the
+/// data of the earlier one.
+#[test]
+fn an_arm_that_dies_in_a_pass_is_measured_again_in_the_next() {
+    let all = moments("passes = 3", STEPS, 2);
+    let mut died = 0;
+    for moment in (all / 12..all / 3).step_by(7) {
+        world::replace(World::new(1));
+        let scene = Scene::new("passes = 3", STEPS, 2);
+        fault_at(moment, Fault::Death);
+        // Base's death ends such a run.
+        let End::Finished(Finish::Partly(errors)) = scene.execute() else { continue };
+        // One that dies in the trial is left out of all passes.
+        let [Error::ServerDied { .. }] = &errors[..] else { continue };
+        let run = scene.results();
+        let count = |run: &Run, arm: &str| {
+            [1, 2, 3].map(|block| run.windows.iter().filter(|window| is_in(window, arm, block)).count())
+        };
+        let [first, second, third] = count(&run, "b");
+        assert!(first <= 3 && (second, third) == (3, 3), "{moment}: {:?}", count(&run, "b"));
+        assert_eq!(count(&run, "a"), [3, 3, 3], "{moment}");
+        let note =
+            run.notes.iter().find(|note| note.text.contains("given up in pass 1: pass 2 measures it again"));
+        assert!(note.is_some(), "{moment}: {:?}", run.notes);
+        died += usize::from(first < 3);
+        // Another death, now in what is repeated of the first pass.
+        fault_at(moment, Fault::Death);
+        let is_complete = |_: &usize| matches!(scene.execute(), End::Finished(Finish::Complete));
+        assert!((0..3).find(is_complete).is_some(), "{moment}");
+        let after = scene.results();
+        assert_eq!((count(&after, "a"), count(&after, "b")), ([3; 3], [3; 3]), "{moment}");
+        assert!(after.windows.iter().all(|window| window.valid()), "{moment}");
+    }
+    assert!(died >= 3, "{died}");
+}
+
+fn is_in(window: &Recorded<Window>, arm: &str, block: u32) -> bool {
+    window.action.arm == arm && window.placement.is_some_and(|placement| placement.block == block)
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let Some(judged) = Judged::from_run(run, base)? else {
         return match run.meta.is_imported() {
             true => without_repeats(run, base),
-            false => Err(Error::NoBlocks { run: run.folder.name() }),
+            false => Err(Error::no_blocks(run)),
         };
     };
     let readings = [Reading::new(run)];

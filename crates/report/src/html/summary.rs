@@ -288,7 +288,7 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
                 (ONE_PASS_OF_CONSECUTIVE) " " (THRESHOLDS) (MORE_PASSES)
             } @else {
                 (page.run.terms().single_pass) " " (THRESHOLDS)
-                @if page.run.terms().has_independent_tests {
+                @if page.run.has_independent_tests() {
                     " The protocol " code { "isolated" } " gives verdicts."
                 } @else { (MORE_PASSES) }
             }

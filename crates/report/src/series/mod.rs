@@ -83,7 +83,7 @@ impl<'a> Series<'a> {
         let (mut steps, mut tests): (Vec<LinkOf<'_>>, Vec<(String, Group)>) = (Vec::new(), Vec::new());
         for link in links {
             let judged = |base| {
-                let no_blocks = || Error::NoBlocks { run: link.run.folder.name() };
+                let no_blocks = || Error::no_blocks(&link.run);
                 Judged::from_run(&link.run, base)?.ok_or_else(no_blocks)
             };
             let place = |arm: usize| versions.iter().position(|one| *one == link.run.arms[arm].build_version);

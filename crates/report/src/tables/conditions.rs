@@ -30,33 +30,47 @@ const SETTINGS: [&str; 15] = [
 /// The flag that compiles for size.
 const FOR_SIZE: &str = "-Os";
 
-/// The line, and a warning if base was compiled for size or with assertions.
+/// The line, and warnings of arms that were compiled for size or with assertions.
 pub(crate) fn blocks(run: &Run, base: usize) -> Vec<Block> {
     let base = &run.arms[base];
-    let family = Family::of_facts(&base.facts);
-    let line = match phrase(run, base, &family) {
+    let line = match phrase(run, base, &Family::of_facts(&base.facts)) {
         phrase if phrase.is_empty() => {
             Block::Text("Imported; the files do not tell how they were measured.".to_owned())
         }
         phrase => Block::Text(format!("Measured with {phrase}.")),
     };
-    let is_for_size = family.flags.split(' ').any(|flag| flag == FOR_SIZE);
-    let warning = is_for_size.then(|| {
-        Block::Text(format!(
-            "WARNING: this {} was compiled for size ({FOR_SIZE}); packages are compiled with -O2, and their figures differ. \
-             `rqps build {} --source DIR` compiles with -O2.",
-            words::dbms(&base.dbms),
-            base.dbms
-        ))
+    std::iter::once(line).chain(warnings(run)).collect()
+}
+
+/// Warnings of arms that were compiled for size or with assertions.
+pub(crate) fn warnings(run: &Run) -> impl Iterator<Item = Block> {
+    let is_for_size = |family: &Family| family.flags.split(' ').any(|flag| flag == FOR_SIZE);
+    let for_size = compiled_so(run, is_for_size).map(|(names, dbms, are_several)| {
+        let were = if are_several { "were" } else { "was" };
+        format!(
+            "WARNING: {names} {were} compiled for size ({FOR_SIZE}); packages are compiled with -O2, and their figures \
+             differ. `rqps build {dbms} --source DIR` compiles with -O2."
+        )
     });
-    let checked = family.has_assertions().then(|| {
-        Block::Text(format!(
-            "WARNING: this {} checks assertions, which packages for production don't: it is slower, in some tests much more \
-             than in others.",
-            words::dbms(&base.dbms)
-        ))
+    let checked = compiled_so(run, Family::has_assertions).map(|(names, _, are_several)| {
+        let (check, is) = if are_several { ("check", "they are") } else { ("checks", "it is") };
+        format!(
+            "WARNING: {names} {check} assertions, which packages for production don't: {is} slower, in some tests much \
+             more than in others."
+        )
     });
-    std::iter::once(line).chain(warning).chain(checked).collect()
+    for_size.into_iter().chain(checked).map(Block::Text)
+}
+
+/// What was compiled so, its DBMS, and whether it is several: `this RocksDB` if all arms were, or else their names.
+fn compiled_so(run: &Run, is_so: impl Fn(&Family) -> bool) -> Option<(String, &str, bool)> {
+    let so: Vec<&Arm> = run.arms.iter().filter(|arm| is_so(&Family::of_facts(&arm.facts))).collect();
+    let dbms = so.first()?.dbms.as_str();
+    if so.len() == run.arms.len() && so.iter().all(|arm| arm.dbms == dbms) {
+        return Some((format!("this {}", words::dbms(dbms)), dbms, false));
+    }
+    let names: Vec<String> = so.iter().map(|arm| format!("{} ({})", arm.variant(), arm.name)).collect();
+    Some((names.join(", "), dbms, names.len() > 1))
 }
 
 fn is_library(arm: &Arm) -> bool {

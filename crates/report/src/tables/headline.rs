@@ -26,11 +26,15 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> = comparison.runs().into_iter().flat_map(doubts::blocks).collect();
     if comparison.others().next().is_none() {
         blocks.push(Block::Text(comparison.nothing_to_compare()));
+        blocks.extend(conditions::warnings(comparison.base.run));
         return blocks;
     }
     blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));
     blocks.push(Block::Items(comparison.pairs().map(|pair| sentence(&pair, &steps)).collect()));
-    blocks.extend(conditions::blocks(comparison.base.run, comparison.base_in(comparison.base.run)));
+    let of_base = comparison.base.run;
+    blocks.extend(conditions::blocks(of_base, comparison.base_in(of_base)));
+    let others = comparison.runs().into_iter().filter(|run| !std::ptr::eq(*run, of_base));
+    blocks.extend(others.flat_map(conditions::warnings));
     blocks.extend(far_tests(comparison, &steps).block());
     blocks
 }

@@ -6,7 +6,7 @@
 //! | `ops/s` | operations per second, all clients |
 //! | `MB/s` | keys and values that clients read or wrote, per second |
 //! | `bg MB/s` | keys and values that the background writer put, per second |
-//! | `MB before`, `MB after` | size of the tree's files |
+//! | `MB before`, `MB after` | size of the tree's files, when the window opens and at the end of the step |
 //! | `L0 before`, `L0 after` | files of level 0 |
 //! | `flush MB`, `comp MB` | written by flushes and by compactions |
 //! | `comp MB/s` | the latter over the seconds of the step |

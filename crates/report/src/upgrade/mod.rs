@@ -44,7 +44,7 @@ pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
     let readings = [Reading::new(run)];
     let comparison = Comparison::new(&readings, None, &[])?;
     let base = comparison.base_in(run);
-    let judged = Judged::from_run(run, base)?.ok_or_else(|| Error::NoBlocks { run: run.folder.name() })?;
+    let judged = Judged::from_run(run, base)?.ok_or_else(|| Error::no_blocks(run))?;
     let found = explain(run, Some(&judged.verdicts), &ExplainRequest::default())?;
     let latencies = variance(run, base)?;
     let mut document = Document::default();
