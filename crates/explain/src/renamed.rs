@@ -1,6 +1,8 @@
 //! Options that a later version has under another name. Sources: the release notes of PostgreSQL 10, 13, 16; the
 //! manuals of MySQL 8.4 and 9.0, "Server Variables Removed".
 
+use rqps_store::Arm;
+
 /// What becomes of an option's value under its new name.
 #[derive(Clone, Copy)]
 enum Value {
@@ -72,6 +74,14 @@ pub fn later_names(option: &str) -> Vec<String> {
     // MySQL 8.0.26 began to rename everything that has to do with replication.
     let renamed = [("slave", "replica"), ("master", "source")].map(|(old, new)| option.replace(old, new));
     listed.into_iter().chain(renamed).filter(|name| name != option).collect()
+}
+
+/// The later name under which an arm has an option of its config that its build does not know, if that is set.
+pub fn set_as<'a>(arm: &'a Arm, option: &str) -> Option<&'a str> {
+    arm.left_out.iter().find(|left| left.option == option && left.taken.is_none())?;
+    let later = later_names(option);
+    let setting = arm.settings.iter().find(|setting| !setting.default && later.contains(&setting.name))?;
+    Some(&setting.name)
 }
 
 /// What replaces an option that a build does not know, among those that it does know. `other` returns the config's

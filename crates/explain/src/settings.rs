@@ -66,8 +66,8 @@ pub(crate) fn differences(
         managed.contains(name)
             || NOT_COMPARED.split(' ').any(|one| one == name)
             || left_out.iter().any(|difference| difference.name == name)
-            || is_replaced(base, name)
-            || is_replaced(arm, name)
+            || renamed::set_as(base, name).is_some()
+            || renamed::set_as(arm, name).is_some()
     };
     let mut settings = settings(&known.0, &known.1);
     settings.retain(|difference| !is_skipped(&difference.name) && of_one_kind);
@@ -290,13 +290,6 @@ fn differing(kind: DifferenceKind, name: &str, base: Option<&str>, arm: Option<&
     })
 }
 
-/// Whether a build does not know an option of its config, but has it under a later name, which is set.
-fn is_replaced(arm: &Arm, option: &str) -> bool {
-    let later = renamed::later_names(option);
-    arm.left_out.iter().any(|left| left.option == option && left.taken.is_none())
-        && arm.settings.iter().any(|setting| !setting.default && later.contains(&setting.name))
-}
-
 /// Options that exactly one of the two builds does not know. Those that a build took with another value are settings,
 /// and so are those that it has under a later name, if that is set.
 fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
@@ -308,7 +301,7 @@ fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
         base.left_out.iter().chain(&arm.left_out).filter(is_out).map(|left| &left.option).collect();
     let difference = |name: &String| {
         let (before, after) = (find(base, name), find(arm, name));
-        if is_replaced(base, name) || is_replaced(arm, name) {
+        if renamed::set_as(base, name).is_some() || renamed::set_as(arm, name).is_some() {
             return None;
         }
         let (value, reason) = match (&before, &after) {

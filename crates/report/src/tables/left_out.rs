@@ -4,12 +4,24 @@
 //! | column | means |
 //! | --- | --- |
 //! | `option`, `value` | as in the config, or as set by rqps |
-//! | `reason` | why it was left out |
+//! | `reason` | why it was left out, and the later name under which it is set |
 //! | `from`, `to` | the config's value, and the one that the build took instead |
 //! | `dbms` | the variant |
 
+use rqps_explain::renamed::set_as;
+use rqps_model::LeftOut;
+use rqps_store::Arm;
+
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
+
+/// Why an option was left out, and under which later name it is set.
+fn reason(arm: &Arm, left: &LeftOut) -> String {
+    match set_as(arm, &left.option) {
+        Some(name) => format!("{}; set as {name}", left.reason),
+        None => left.reason.clone(),
+    }
+}
 
 /// The table of options left out, of those that builds adjusted, and the table of options that rqps sets.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
@@ -24,10 +36,10 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
         let label = || Cell::words(compared.label());
         for option in &compared.arm.left_out {
             let (table, last) = match &option.taken {
-                Some(taken) => (&mut adjusted, taken),
-                None => (&mut left_out, &option.reason),
+                Some(taken) => (&mut adjusted, taken.clone()),
+                None => (&mut left_out, reason(compared.arm, option)),
             };
-            let cells = [&option.option, &option.value, last].map(|text| Cell::words(&**text));
+            let cells = [&option.option, &option.value, &last].map(|text| Cell::words(&**text));
             table.row(cells.into_iter().chain([label()]).collect());
         }
         for option in &compared.arm.managed {

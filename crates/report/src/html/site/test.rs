@@ -44,12 +44,8 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
             }
             @if !has_course {
                 p {
-                    "No " (VERSIONS_MIN) " versions were measured against one base, or are joined by runs with a version in \
-                    common; the table has every result."
-                    @if test.runs.len() > 1 {
-                        " Builds of a development version are told apart by their versions: give each one of its own, such as \
-                        19devel.20261126."
-                    }
+                    "A course takes " (VERSIONS_MIN) " versions that were measured against one base, or that runs with a \
+                    version in common join. There are not as many; the table has every result."
                 }
             }
             @if let (true, Some(levels)) = (has_course, &levels) {
