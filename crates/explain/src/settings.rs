@@ -66,8 +66,7 @@ pub(crate) fn differences(
         managed.contains(name)
             || NOT_COMPARED.split(' ').any(|one| one == name)
             || left_out.iter().any(|difference| difference.name == name)
-            || renamed::set_as(base, name).is_some()
-            || renamed::set_as(arm, name).is_some()
+            || is_replaced(base, arm, name)
     };
     let mut settings = settings(&known.0, &known.1);
     settings.retain(|difference| !is_skipped(&difference.name) && of_one_kind);
@@ -294,16 +293,13 @@ fn differing(kind: DifferenceKind, name: &str, base: Option<&str>, arm: Option<&
 /// and so are those that it has under a later name, if that is set.
 fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
     let is_out = |left: &&LeftOut| left.taken.is_none();
-    let find = |arm: &Arm, option: &str| {
-        arm.left_out.iter().filter(is_out).find(|left| left.option == option).cloned()
+    let find = |list: &[LeftOut], option: &str| {
+        list.iter().filter(is_out).find(|left| left.option == option).cloned()
     };
     let names: BTreeSet<&String> =
         base.left_out.iter().chain(&arm.left_out).filter(is_out).map(|left| &left.option).collect();
     let difference = |name: &String| {
-        let (before, after) = (find(base, name), find(arm, name));
-        if renamed::set_as(base, name).is_some() || renamed::set_as(arm, name).is_some() {
-            return None;
-        }
+        let (before, after) = (find(&base.left_out, name), find(&arm.left_out, name));
         let (value, reason) = match (&before, &after) {
             (Some(left), None) | (None, Some(left)) => (left.value.clone(), left.reason.clone()),
             _ => return None,
@@ -312,7 +308,12 @@ fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
         let (base, arm) = if before.is_some() { (left, set) } else { (set, left) };
         Some(Difference { kind: DifferenceKind::LeftOut, name: name.clone(), base, arm })
     };
-    names.into_iter().filter_map(difference).collect()
+    names.into_iter().filter(|name| !is_replaced(base, arm, name)).filter_map(difference).collect()
+}
+
+/// Whether one of two arms has an option of its config under a later name.
+fn is_replaced(base: &Arm, arm: &Arm, option: &str) -> bool {
+    [base, arm].iter().any(|one| renamed::set_as(one, option).is_some())
 }
 
 fn environment(base: &Arm, arm: &Arm) -> Vec<Difference> {

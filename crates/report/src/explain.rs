@@ -63,13 +63,13 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let asked = ExplainRequest { tests: options.tests.clone(), arms: arms?, base: Some(base) };
     let mut found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
     found.retain(|one| judged.is_some() || invalid::is_compared(&comparison, &run.arms[one.arm], &one.test));
+    let invalid = invalid::all(&comparison, &options.tests, &asked.arms);
     let warnings = comparison.warnings();
     if options.format == Format::Json {
         let mut waiting = certificate::waiting(run, &comparison)?;
         if let Some((_, all)) = &mut waiting {
             all.retain(|one| options.tests.is_empty() || options.tests.contains(&one.test));
         }
-        let invalid = invalid::all(&comparison, &options.tests, &asked.arms);
         return explain_json::text(run, &found, &invalid, waiting, &warnings);
     }
     let mut rates_only = take_out(&mut found, |one| has_rates_only(run, one));
@@ -87,7 +87,6 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         let disturbed = disturbed::sentences(&comparison, &comparison.steps(StepKind::Tests));
         document.extend(disturbed.into_iter().map(Block::Alarm));
     }
-    let invalid = invalid::all(&comparison, &options.tests, &asked.arms);
     document.extend(invalid::block(&invalid));
     if let Some(judged) = judged.as_ref().filter(|_| options.tests.is_empty()) {
         document.extend(answers(&comparison, judged, &asked.arms));
@@ -148,10 +147,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
 
 /// That no verdict shows a change, and what it would take to decide those that are open.
 fn without_change(run: &Run, judged: Option<&Judged<'_>>) -> Vec<Block> {
-    let open = judged.and_then(|judged| {
-        let lines: Vec<Line<'_>> = judged.measured().flat_map(|arm| judged.lines(arm, |_| true)).collect();
-        verdicts::open(judged, &lines)
-    });
+    let open = judged.and_then(|judged| verdicts::open(judged, &judged.all_lines()));
     [Some(unchanged(run, "any test")), open].into_iter().flatten().map(Block::Text).collect()
 }
 
@@ -214,7 +210,7 @@ fn rate_of(comparison: &Comparison<'_>, one: &Explanation) -> Option<String> {
 
 /// How the figures of verdicts and of explanations are computed.
 fn legend(judged: &Judged<'_>, shown: &[&Explanation]) -> String {
-    let lines: Vec<Line<'_>> = judged.measured().flat_map(|arm| judged.lines(arm, |_| true)).collect();
+    let lines = judged.all_lines();
     let sessions = match shown.iter().any(|one| one.decomposition.is_some()) {
         true => {
             " Session CPU is that of what serves the clients; CPU time of verdicts is that of the whole server."

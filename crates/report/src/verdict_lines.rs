@@ -204,6 +204,11 @@ impl<'a> Judged<'a> {
         self.candidates().filter(|arm| !is_unmeasured(self.run, &self.run.arms[*arm].name))
     }
 
+    /// The verdicts on all measured arms.
+    pub fn all_lines(&self) -> Vec<Line<'_>> {
+        self.measured().flat_map(|arm| self.lines(arm, |_| true)).collect()
+    }
+
     /// An arm's verdicts, one line per shown test, in the order of tables.
     pub fn lines(&self, arm: usize, is_shown: impl Fn(&str) -> bool) -> Vec<Line<'_>> {
         let mut lines: Vec<Line<'_>> = Vec::new();

@@ -19,7 +19,7 @@ pub(crate) enum Found {
     },
     /// In neither.
     Mixed {
-        /// So many of the first keys are in it.
+        /// So many of the first keys are in it, or more.
         in_order: usize,
     },
 }
@@ -29,6 +29,9 @@ pub(crate) fn order_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Found {
     let rising = match order {
         Order::Ascending => Found::InOrder,
         Order::Descending => Found::Reversed { ties: true },
+    };
+    let mixed = |rising: usize, falling: usize| Found::Mixed {
+        in_order: if order == Order::Ascending { rising } else { falling },
     };
     let len = keys.len();
     if len < 2 {
@@ -48,20 +51,15 @@ pub(crate) fn order_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Found {
         return rising;
     }
     if keys.key(0) != keys.key(row - 1) {
-        // Those that are equal to the first are in any order.
-        let equal = || (1..row).take_while(|next| keys.key(*next) == keys.key(0)).count() + 1;
-        return Found::Mixed { in_order: if order == Order::Ascending { row } else { equal() } };
+        return mixed(row, 1);
     }
-    let equal = row;
     let mut ties = row > 1;
     for row in row..len {
         let key = keys.key(row);
         match key.cmp(last) {
             Ordering::Less => {}
             Ordering::Equal => ties = true,
-            Ordering::Greater => {
-                return Found::Mixed { in_order: if order == Order::Ascending { equal } else { row } };
-            }
+            Ordering::Greater => return mixed(1, row),
         }
         last = key;
     }

@@ -48,7 +48,7 @@ impl Scratch {
     }
 
     /// Room for so many numbers.
-    pub(crate) fn numbers<T: Number>(&mut self, count: usize) -> &mut [T] {
+    pub(crate) fn numbers<T: Plain>(&mut self, count: usize) -> &mut [T] {
         self.reserve_entries((count * size_of::<T>()).div_ceil(size_of::<Entry>()));
         // SAFETY: any bytes are a valid number, aligned no more strictly than an entry, and there is room for them.
         unsafe { core::slice::from_raw_parts_mut(self.entries.as_mut_ptr().cast::<T>(), count) }
@@ -59,14 +59,14 @@ impl Scratch {
 ///
 /// # Safety
 /// Any bytes are a valid value, which is aligned as an entry is, or less.
-pub(crate) unsafe trait Number: Copy {}
+pub(crate) unsafe trait Plain: Copy {}
 
 // SAFETY: they are unsigned numbers, of up to the size of an entry.
-unsafe impl Number for u32 {}
+unsafe impl Plain for u32 {}
 // SAFETY: as above.
-unsafe impl Number for u64 {}
+unsafe impl Plain for u64 {}
 // SAFETY: as above.
-unsafe impl Number for u128 {}
+unsafe impl Plain for u128 {}
 
 /// Asks the system for large pages, which cost far less to hand out. Nothing depends on the answer.
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]

@@ -63,9 +63,9 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let execution = super::run::begin_told(context, plan, context.made_results()?, &told)?;
     drop(adapted);
     // A resume knows by it what to conclude with, also of a run that was killed.
-    let name = execution.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let text = format!("Not measured to the end: `rqps resume {name}` goes on.\n");
-    out::write_file(&execution.folder().join(UPGRADE_FILE), text)?;
+    let folder = RunFolder::at(&execution.folder())?;
+    let text = format!("Not measured to the end: `rqps resume {}` goes on.\n", folder.name());
+    out::write_file(&folder.path().join(UPGRADE_FILE), text)?;
     execute(context, execution)
 }
 

@@ -85,8 +85,7 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
     let trust = trust::lines(judged);
     let arms: Vec<(usize, Vec<Line<'_>>)> =
         judged.measured().map(|arm| (arm, judged.lines(arm, |_| true))).collect();
-    let all: Vec<Line<'_>> = judged.measured().flat_map(|arm| judged.lines(arm, |_| true)).collect();
-    let open = verdicts::open(judged, &all).map(Block::Text);
+    let open = verdicts::open(judged, &judged.all_lines()).map(Block::Text);
     html! {
         @if let Some(doubts) = doubts::sentence(judged.run) { p.callout.alarm { (doubts) } }
         @for start in upgrade::starts(&page.comparison, judged) { p.callout.alarm { (start) } }

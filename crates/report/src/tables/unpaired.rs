@@ -9,7 +9,7 @@
 //! There is no verdict on them. A comparison of unpaired repeats takes all of an arm for independent draws from the
 //! same host; where nothing tells which were measured together, a drift of the host would pass for a difference.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::{clipped, sample};
 use rqps_store::{RATE_WAS_SET, Recorded, Run, Window};
@@ -34,26 +34,28 @@ impl<'a> Unpaired<'a> {
         if !run.meta.is_imported() {
             return Vec::new();
         }
-        let of_step = |arm: usize, step: &str| -> Vec<&'a Recorded<Window>> {
-            let name = &run.arms[arm].name;
-            let is_of = |window: &&Recorded<Window>| {
-                window.action.arm == *name && window.action.step == step && is_result(run, window)
-            };
-            run.windows.iter().filter(is_of).collect()
+        let by_step = |arm: usize| {
+            let mut of_step: BTreeMap<&str, Vec<&'a Recorded<Window>>> = BTreeMap::new();
+            let of_arm = run.windows.iter().filter(|window| window.action.arm == run.arms[arm].name);
+            for window in of_arm.filter(|window| is_result(run, window)) {
+                of_step.entry(&window.action.step).or_default().push(window);
+            }
+            of_step
         };
+        let (base, own) = (by_step(base), by_step(arm));
         let blocks = |windows: &[&Recorded<Window>]| -> BTreeSet<u32> {
             windows.iter().filter_map(|window| Some(window.placement?.block)).collect()
         };
         let rates =
             |windows: &[&Recorded<Window>]| windows.iter().filter_map(|one| one.result.rate()).collect();
         let unpaired = |step: &'a str| {
-            let (base, own) = (of_step(base, step), of_step(arm, step));
+            let (base, own) = (base.get(step)?, own.get(step)?);
             let was_set = |one: &&Recorded<Window>| one.metric(RATE_WAS_SET).is_some_and(|set| set > 0.0);
-            let are_apart = !base.is_empty() && !own.is_empty() && blocks(&base).is_disjoint(&blocks(&own));
-            (are_apart && !base.iter().chain(&own).any(was_set)).then(|| Self {
+            let are_apart = blocks(base).is_disjoint(&blocks(own));
+            (are_apart && !base.iter().chain(own).any(was_set)).then(|| Self {
                 test: step,
-                base: rates(&base),
-                own: rates(&own),
+                base: rates(base),
+                own: rates(own),
             })
         };
         run.steps.iter().filter_map(|step| unpaired(&step.name)).collect()
