@@ -113,6 +113,9 @@ pub struct Job<'a> {
     /// Whether the instance's counters are read around the window, so that sessions must flush their
     /// statistics before and after it.
     pub reads_counters: bool,
+    /// Whether a check may read whole tables after the window. In blocks that would move what is cached between two
+    /// windows.
+    pub may_read_all: bool,
     /// The size of a turn; `None` if arms do not take turns.
     pub slice: Option<SliceSpec>,
 }
@@ -130,6 +133,7 @@ impl<'a> Job<'a> {
             repeats: false,
             yields_cpu: false,
             reads_counters: false,
+            may_read_all: true,
             slice: None,
         }
     }

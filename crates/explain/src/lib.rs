@@ -228,7 +228,8 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
         false => "`passes = 3` in the plan measures",
     };
     let one_pass = format!(
-        "one pass: only differences of 10 % or more are reported, and any of them may be noise; {repeats} the noise"
+        "one pass: rates are explained from 5 % on, other figures named from 10 % on, and any of them may be noise; \
+         {repeats} the noise"
     );
     let time_remark = match decompose::instructions_metric(cx.figures) {
         _ if cx.candidate().is_directory() => None,

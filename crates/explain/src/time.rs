@@ -277,15 +277,18 @@ pub(crate) fn unsteady_wait(cx: &Context<'_>, split: &Decomposition, left_us: f6
     let digits = part.digits();
     let is_noise = part.low <= 0.0 && part.high >= 0.0;
     let interval = digits.signed_interval().map_or_else(String::new, |interval| format!(" ({interval})"));
-    Some(format!(
-        "; most of it is waiting for {resource}, {}{interval} us{}",
-        digits.signed(part.change_us_per_op),
-        match (is_noise, part.low.is_nan()) {
-            (true, _) => ", which is within noise",
-            (false, true) => ", which one pass does not tell from noise",
-            (false, false) => "",
-        }
-    ))
+    let us = digits.signed(part.change_us_per_op);
+    // A kind of waiting may have grown by more than is left.
+    let amount = match part.change_us_per_op.abs() <= left_us.abs() {
+        true => format!("most of it is waiting for {resource}, {us}{interval} us"),
+        false => format!("waiting for {resource} may account for all of it: {us}{interval} us"),
+    };
+    let doubt = match (is_noise, part.low.is_nan()) {
+        (true, _) => ", which is within noise",
+        (false, true) => ", which one pass does not tell from noise",
+        (false, false) => "",
+    };
+    Some(format!("; {amount}{doubt}"))
 }
 
 /// Time off the CPU, and what is waited for if that was measured.

@@ -38,6 +38,7 @@ pub const SHIPPED_PLANS: &[ShippedPlan] = shipped![
     "tprocc-smoke",
     "tprocc-small",
     "tprocc-published",
+    "tprocc-published-large",
     "insert-smoke",
     "insert-mini",
     "insert-small",

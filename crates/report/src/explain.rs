@@ -317,7 +317,8 @@ pub(crate) fn sentences(run: &Run, base: usize) -> Result<Vec<Block>> {
         return Ok(Vec::new());
     }
     let more = format!("`rqps explain {}` shows the figures behind these.", run.folder.name());
-    let once = "These are from a single pass: only their size, 10 % or more, distinguishes them from noise.";
+    let once = "These are from a single pass, which does not show its noise: rates are explained from 5 % on, other figures \
+                named from 10 % on, and any of them may be chance.";
     let caveat = judged.is_none().then(|| Block::Text(once.to_owned()));
     Ok(caveat.into_iter().chain([Block::Items(items), Block::Text(more)]).collect())
 }

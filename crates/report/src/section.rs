@@ -203,7 +203,7 @@ impl Section {
             Section::Absolute => one(tables::absolute::table(comparison, which)),
             Section::Syncs => tables::syncs::blocks(comparison, which),
             Section::Chain => Ok(tables::chain::table(comparison).map(Block::Table).into_iter().collect()),
-            Section::Transactions => Ok(tables::transactions::block(comparison, which).into_iter().collect()),
+            Section::Transactions => Ok(tables::transactions::blocks(comparison, which)),
             // These need connections with several roles.
             Section::Background | Section::Cpu | Section::State | Section::Ends | Section::Responses => {
                 Ok(Vec::new())

@@ -13,7 +13,7 @@ use crate::arm::Arm;
 use crate::block::BlockStatus;
 use crate::error::{Error, Result};
 use crate::folder::{RunFolder, now_ms};
-use crate::journal::{ActionRecord, RunStatus, Status};
+use crate::journal::{ActionRecord, Outcome, RunStatus, Status};
 use crate::lock::{Lock, RunProgress};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::Observation;
@@ -121,13 +121,23 @@ impl RunWriter {
     }
 
     /// Writes a finished action and its observation in one transaction: after a crash, both are complete or absent.
-    /// Replaces the result of an earlier attempt at the same `seq`.
+    /// Replaces the result of an earlier attempt at the same `seq`. An invalid window makes the arm's earlier windows of
+    /// the same step and block invalid: they were measured on the same data, before the check that failed.
     pub fn finish_action(&mut self, record: &ActionRecord, observation: Option<&Observation>) -> Result<()> {
         let arm_id = self.arm_id(&record.arm)?;
         self.transact(|transaction| {
             transaction.put("DELETE FROM actions WHERE seq = ?1", [record.seq])?;
             insert_action(transaction, arm_id, record)?;
-            observation.map_or(Ok(()), |observation| insert_observation(transaction, record.seq, observation))
+            let Some(observation) = observation else { return Ok(()) };
+            insert_observation(transaction, record.seq, observation)?;
+            match (observation.placement, record.outcome) {
+                (Some(placement), Outcome::Invalid) => spoil_windows(
+                    transaction,
+                    (placement.block, arm_id, &record.step),
+                    record.note.as_deref(),
+                ),
+                _ => Ok(()),
+            }
         })
     }
 
@@ -260,6 +270,21 @@ pub(crate) fn insert_action(
             record.note
         ],
     )
+}
+
+/// Makes an arm's windows of a step and block invalid, those that are not yet.
+fn spoil_windows(
+    transaction: &Transaction<'_>,
+    (block, arm_id, step): (u32, i64, &str),
+    why: Option<&str>,
+) -> rusqlite::Result<()> {
+    let note = format!("after a later window on the same data: {}", why.unwrap_or("invalid"));
+    transaction.put(
+        "UPDATE actions SET outcome = ?1, note = ?2 WHERE outcome = ?3 AND arm_id = ?4 AND step = ?5 \
+         AND seq IN (SELECT l.seq FROM placements l JOIN windows w ON w.seq = l.seq WHERE l.block = ?6)",
+        params![Outcome::Invalid, note, Outcome::Done, arm_id, step, block],
+    )?;
+    Ok(())
 }
 
 fn insert_meta(transaction: &Transaction<'_>, meta: &Meta) -> rusqlite::Result<()> {

@@ -238,6 +238,29 @@ fn blocks_round_trip() {
 }
 
 #[test]
+fn an_invalid_window_spoils_those_before_it_on_the_same_data() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create(results.path());
+    for number in [1, 2] {
+        writer.begin_block(&block(number)).unwrap();
+    }
+    let mut put = |seq: u32, arm: &str, (block, window), wrong: Option<&str>| {
+        let outcome = if wrong.is_some() { Outcome::Invalid } else { Outcome::Done };
+        let record = ActionRecord { arm: arm.into(), outcome, note: wrong.map(Into::into), ..record(seq, 1) };
+        let placement = Some(Placement { block, window, slot: 1 });
+        writer.finish_action(&record, Some(&Observation { placement, ..self::window() })).unwrap();
+    };
+    put(0, "new", (1, 1), None);
+    put(1, "new", (2, 1), None);
+    put(2, "base", (2, 1), None);
+    put(3, "new", (2, 2), Some("a row is lost"));
+    let run = RunFolder::open(writer.folder().path()).unwrap();
+    let valid: Vec<bool> = run.windows.iter().map(Recorded::valid).collect();
+    assert_eq!(valid, [true, false, true, false]);
+    assert_eq!(run.actions[1].note.as_deref(), Some("after a later window on the same data: a row is lost"));
+}
+
+#[test]
 fn certificates_round_trip_and_a_new_one_replaces_the_old() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());

@@ -210,7 +210,7 @@ impl Blocks<'_> {
             let started_at_ms = if window == 1 { began_at_ms } else { now_ms() };
             let keeps_state = context.keeps_state && window == 1;
             let draws = draws_of(drawn.number, window);
-            let job = job(&self.setup.plan, (test, work), draws, context);
+            let job = self.job((test, work), draws, window, context);
             let job = Job { slice: Some(slice_of(work)), ..job };
             let outputs = measure_in_turns(&mut arms, self.setup.driver, &job, keeps_state, control);
             let outputs = outputs.map_err(|failed| {
@@ -242,11 +242,28 @@ impl Blocks<'_> {
         // Plans and state are the same in all blocks of a run: the first that is done has them.
         let keeps_state = context.keeps_state && placement.window == 1;
         let draws = draws_of(placement.block, placement.window);
-        let job = job(&self.setup.plan, (step, work), draws, context);
+        let job = self.job((step, work), draws, placement.window, context);
         let output = measure(arm, self.setup.driver, job, keeps_state, control)
             .map_err(|error| arm.failed(&step.name, error, control))?;
         control.check()?;
         self.keep_window(begun, (&arm.name, &step.name), (placement, started_at_ms), output, control)
+    }
+
+    /// A window of a test.
+    fn job<'a>(
+        &'a self,
+        (test, work): (&'a StepDef, &TestWork),
+        draws: u32,
+        window: u32,
+        context: &BlockContext<'_>,
+    ) -> Job<'a> {
+        let plan = &self.setup.plan;
+        Job {
+            yields_cpu: context.data.session_cpus(test.clients, 0).is_some(),
+            reads_counters: true,
+            may_read_all: window == plan.blocks().windows,
+            ..Job::of_work(plan, test, draws, fixed_work(work, test.clients))
+        }
     }
 
     /// Journals a window. The first of a step and arm that is invalid is noted at once.
@@ -295,20 +312,6 @@ fn warm_together(
 
 /// Range of `draws` of a block, which has at most 64 windows of a test.
 pub(crate) const DRAWS_PER_BLOCK: u32 = 100;
-
-/// A window of a test.
-fn job<'a>(
-    plan: &'a Plan,
-    (test, work): (&'a StepDef, &TestWork),
-    draws: u32,
-    context: &BlockContext<'_>,
-) -> Job<'a> {
-    Job {
-        yields_cpu: context.data.session_cpus(test.clients, 0).is_some(),
-        reads_counters: true,
-        ..Job::of_work(plan, test, draws, fixed_work(work, test.clients))
-    }
-}
 
 /// The work of a window, split over its clients.
 fn fixed_work(work: &TestWork, clients: u32) -> FixedWork {

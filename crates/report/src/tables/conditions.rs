@@ -78,15 +78,21 @@ fn is_library(arm: &Arm) -> bool {
 }
 
 /// All rows of a run: `100,000 rows in 1 table`, `100,000 keys` in a library, or what the benchmark says instead. Those
-/// of a plan may be an estimate, so that those that were loaded go first.
+/// of a plan may be an estimate, so that those that were loaded go first, and before any load they are about as many.
 pub(crate) fn rows(run: &Run) -> String {
     if let Some(size) = run.meta.size() {
         return size.to_owned();
     }
     let tables = run.meta.tables;
-    let loaded = run.loads.iter().find(|load| load.valid() && load.result.rows > 0);
+    let mut loads = run.loads.iter().filter(|load| load.valid()).peekable();
+    let is_loaded = loads.peek().is_some();
+    let loaded = loads.find(|load| load.result.rows > 0);
     let planned = run.meta.rows_per_table * u64::from(tables);
-    let rows = grouped(loaded.map_or(planned, |load| load.result.rows), ',');
+    let rows = match loaded {
+        Some(load) => grouped(load.result.rows, ','),
+        None if is_loaded => grouped(planned, ','),
+        None => format!("about {}", grouped(planned, ',')),
+    };
     match run.arms.first().is_some_and(is_library) {
         true => format!("{rows} keys"),
         false => format!("{rows} rows in {}", counted(tables as usize, "table")),

@@ -1,4 +1,4 @@
-//! New orders per minute, and how many transactions of each kind there were.
+//! New orders per minute, how many transactions of each kind there were, and whether the tables stayed consistent.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -9,9 +9,10 @@
 //! | `retries` | attempts that were repeated after a deadlock or serialization failure, all kinds |
 //! | `dbms`, `test` | the variant and the test |
 
+use rqps_model::counted;
 use rqps_store::{Recorded, Window};
 
-use crate::comparison::{Comparison, StepKind};
+use crate::comparison::{ComparedArm, Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Figure, Table, cells};
 use crate::number;
 use crate::tables::rates::retried;
@@ -22,8 +23,50 @@ const UNIT: &str = "new_orders";
 /// A window, and the base's of the same test.
 type Pair<'a> = (&'a Recorded<Window>, Option<&'a Recorded<Window>>);
 
-/// One row per test and arm; none without such tests.
-pub(crate) fn block(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
+/// The number of consistency conditions that rqps checks, of clause 3.3.2 of TPC-C.
+const CONDITIONS: f64 = 7.0;
+
+/// The table and what was checked; none without such tests.
+pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Vec<Block> {
+    let table = table(comparison, which);
+    let checked = table.as_ref().and_then(|_| consistency(comparison)).map(Block::Text);
+    table.into_iter().chain(checked).collect()
+}
+
+/// Whether the consistency conditions held; none in runs that do not tell.
+fn consistency(comparison: &Comparison<'_>) -> Option<String> {
+    let of_arm = |arm: ComparedArm<'_>| {
+        let windows = arm.run.windows.iter().filter(move |window| window.action.arm == arm.arm.name);
+        let figures = |window: &Recorded<Window>| {
+            Some((window.metric("conditions_checked")?, window.metric("conditions_held")?))
+        };
+        windows.filter_map(figures).collect::<Vec<_>>()
+    };
+    let all: Vec<(f64, f64)> = comparison.base_first().into_iter().flat_map(of_arm).collect();
+    let violated = all.iter().filter(|(checked, held)| held < checked).count();
+    let whole = all.iter().filter(|(checked, _)| *checked >= CONDITIONS).count();
+    let windows = counted(all.len(), "window");
+    match (violated, whole) {
+        _ if all.is_empty() => None,
+        (0, _) => Some(format!(
+            "TPC-C's consistency conditions held after the loads and after {}{}.",
+            if all.len() == 1 { "the window".to_owned() } else { format!("all {windows}") },
+            match whole == all.len() {
+                true => String::new(),
+                false => format!(
+                    "; the conditions 4 to 7, which read all lines, were checked after {whole} of them"
+                ),
+            }
+        )),
+        _ => Some(format!(
+            "TPC-C's consistency conditions were VIOLATED after {violated} of {windows}: these, and those before them on \
+             the same data, are invalid."
+        )),
+    }
+}
+
+/// One row per test and arm.
+fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
     let count =
         |(window, _): &Pair<'_>, kind: &str| Cell::fixed(window.metric(&format!("transactions_{kind}")), 0);
     let per_minute = |count: f64, window: &Window| {

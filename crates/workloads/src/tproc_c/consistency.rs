@@ -1,8 +1,8 @@
 //! The consistency conditions of TPC-C's clause 3.3.2 that hold for these tables, 1 to 7, as queries that count what
 //! violates them.
 
-/// Warehouses that a check reads: those of a large database are a sample.
-pub const CHECKED_WAREHOUSES_MAX: u32 = 10;
+/// Warehouses of which a check reads all orders and lines: those of a large database are a sample.
+const READ_WAREHOUSES_MAX: u32 = 10;
 
 /// A query whose columns each count what violates one condition.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub struct Check {
     /// The conditions, in the order of the columns.
     pub conditions: &'static [Condition],
     sql: &'static str,
-    /// Whether it reads keys only, so that it costs next to nothing.
+    /// Whether it reads small tables and keys only, so that it costs next to nothing and covers all warehouses.
     pub is_cheap: bool,
 }
 
@@ -84,16 +84,17 @@ pub const CHECKS: [Check; 6] = [
 ];
 
 impl Check {
-    /// The query for these warehouses.
-    pub fn sql(&self, warehouses: &[u32]) -> String {
-        let list: Vec<String> = warehouses.iter().map(u32::to_string).collect();
+    /// The query for a database of so many warehouses.
+    pub fn sql(&self, warehouses: u32) -> String {
+        let of = if self.is_cheap { (1..=warehouses).collect() } else { spread_warehouses(warehouses) };
+        let list: Vec<String> = of.iter().map(u32::to_string).collect();
         self.sql.replace("{of}", &list.join(", "))
     }
 }
 
-/// The warehouses that a check reads, of so many: all, or some evenly spread, the first and the last among them.
-pub fn checked_warehouses(warehouses: u32) -> Vec<u32> {
-    let checked = warehouses.min(CHECKED_WAREHOUSES_MAX);
+/// All of so many warehouses, or some evenly spread, the first and the last among them.
+fn spread_warehouses(warehouses: u32) -> Vec<u32> {
+    let checked = warehouses.min(READ_WAREHOUSES_MAX);
     if checked < 2 {
         return vec![1];
     }
@@ -109,11 +110,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_warehouses_are_all_checked_and_many_from_end_to_end() {
-        assert_eq!(checked_warehouses(1), [1]);
-        assert_eq!(checked_warehouses(3), [1, 2, 3]);
-        let many = checked_warehouses(4_000);
+    fn keys_of_all_warehouses_are_checked_and_lines_from_end_to_end() {
+        assert_eq!(spread_warehouses(1), [1]);
+        assert_eq!(spread_warehouses(3), [1, 2, 3]);
+        let many = spread_warehouses(4_000);
         assert_eq!((many.len(), many[0], many[9]), (10, 1, 4_000));
+        let of = |check: &Check| check.sql(12).contains("IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)");
+        assert!(CHECKS.iter().all(|check| of(check) == check.is_cheap));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
 use crate::system::{Admin, SessionResult};
+use rqps_model::Metrics;
 use rqps_workloads::tproc_c::Cell;
-use rqps_workloads::tproc_c::consistency::{CHECKS, NEXT_ORDERS_SQL, checked_warehouses};
+use rqps_workloads::tproc_c::consistency::{CHECKS, NEXT_ORDERS_SQL};
 
 /// The numbers of the districts' next orders, added up: each committed new order adds one.
 pub(super) fn next_orders(admin: &mut dyn Admin) -> SessionResult<u64> {
@@ -20,19 +21,37 @@ pub(super) const BY_AFTER_LOAD: &str = "it was right before the arm's after_load
 pub(super) fn check(arm: &ActiveArm, cell: Cell, culprit: &'static str) -> Result<()> {
     let checking = "checking the load";
     let mut admin = arm.admin(checking)?;
-    match violations(&mut *admin, cell, true).map_err(Error::session(&arm.name, checking))? {
+    let checked = check_tables(&mut *admin, cell, true).map_err(Error::session(&arm.name, checking))?;
+    match checked.violated {
         Some(why) => Err(Error::WrongLoad { arm: arm.name.clone(), why, culprit }),
         None => Ok(()),
     }
 }
 
-/// The violated conditions, as a sentence; `None` if all hold. Without `all`, reads keys only.
-pub(super) fn violations(admin: &mut dyn Admin, cell: Cell, all: bool) -> SessionResult<Option<String>> {
-    let warehouses = checked_warehouses(cell.warehouses);
+/// What a check found.
+pub(super) struct Checked {
+    conditions: usize,
+    held: usize,
+    /// The violated conditions, as a sentence; `None` if all hold.
+    pub violated: Option<String>,
+}
+
+impl Checked {
+    /// How many conditions were checked, and how many of them held.
+    pub fn metrics(&self) -> Metrics {
+        let counts = [("conditions_checked", self.conditions), ("conditions_held", self.held)];
+        counts.into_iter().map(|(name, count)| (name.to_owned(), count as f64)).collect()
+    }
+}
+
+/// Without `all`, leaves out conditions for which whole tables are read.
+pub(super) fn check_tables(admin: &mut dyn Admin, cell: Cell, all: bool) -> SessionResult<Checked> {
+    let mut conditions = 0;
     let mut found = Vec::new();
     for check in CHECKS.iter().filter(|check| all || check.is_cheap) {
-        let table = admin.query(&check.sql(&warehouses))?;
+        let table = admin.query(&check.sql(cell.warehouses))?;
         let row = table.rows.first().map(Vec::as_slice).unwrap_or_default();
+        conditions += check.conditions.len();
         for (at, condition) in check.conditions.iter().enumerate() {
             // MySQL sums are decimals.
             let count = row.get(at).cloned().flatten().unwrap_or_else(|| "no".to_owned());
@@ -41,5 +60,6 @@ pub(super) fn violations(admin: &mut dyn Admin, cell: Cell, all: bool) -> Sessio
             }
         }
     }
-    Ok((!found.is_empty()).then(|| found.join("; ")))
+    let violated = (!found.is_empty()).then(|| found.join("; "));
+    Ok(Checked { conditions, held: conditions - found.len(), violated })
 }

@@ -1,6 +1,6 @@
 //! Orders survive a crash: a server is killed while users work, and what it acknowledged must be there.
 
-use super::checks::{next_orders, violations};
+use super::checks::{check_tables, next_orders};
 use super::make_tables;
 use crate::sql::adapters::adapter;
 use crate::system::Admin;
@@ -65,7 +65,7 @@ fn acknowledged_orders_survive_kill_9(dbms: Dbms, version: &str) {
     let mut admin = adapter(dbms).connect(&endpoint, "test").unwrap();
     let parts = parts(1, CELL.warehouses);
     make_tables((adapter(dbms), &endpoint), &mut *admin, (&parts, 1), &mut |_, _| true).unwrap().unwrap();
-    assert_eq!(violations(&mut *admin, CELL, true).unwrap(), None);
+    assert_eq!(check_tables(&mut *admin, CELL, true).unwrap().violated, None);
     admin.make_durable().unwrap();
 
     let orders = AtomicU64::new(0);
@@ -98,14 +98,14 @@ fn acknowledged_orders_survive_kill_9(dbms: Dbms, version: &str) {
         let range = sum..=sum + u64::from(CELL.virtual_users);
         assert!(range.contains(&there), "district {district}: {there} of {sum} acknowledged");
     }
-    assert_eq!(violations(&mut *admin, CELL, true).unwrap(), None);
+    assert_eq!(check_tables(&mut *admin, CELL, true).unwrap().violated, None);
     assert!(next_orders(&mut *admin).unwrap() >= 10 * (ORDERS + 1) + orders.into_inner());
 
     // The conditions find what is wrong.
     admin.query("DELETE FROM order_line WHERE ol_d_id = 3 AND ol_o_id = 7 AND ol_number = 2").unwrap();
     admin.query("UPDATE warehouse SET w_ytd = w_ytd + 1").unwrap();
     admin.query("UPDATE orders SET o_carrier_id = NULL WHERE o_d_id = 5 AND o_id = 9").unwrap();
-    let wrong = violations(&mut *admin, CELL, true).unwrap().unwrap();
+    let wrong = check_tables(&mut *admin, CELL, true).unwrap().violated.unwrap();
     let numbers: Vec<&str> =
         wrong.split("condition ").skip(1).filter_map(|text| text.split(':').next()).collect();
     assert_eq!(numbers, ["1", "5", "4", "6", "7"], "{wrong}");

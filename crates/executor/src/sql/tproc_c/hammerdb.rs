@@ -1,6 +1,6 @@
 //! Driver of TPROC-C with the installed HammerDB: its own schema, script and virtual users.
 
-use super::checks::{BY_AFTER_LOAD, BY_SERVER, check, violations};
+use super::checks::{BY_AFTER_LOAD, BY_SERVER, check, check_tables};
 use super::{cell_of, routines_of};
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
@@ -125,6 +125,7 @@ impl Driver for HammerDb {
             run,
             cell,
             operations_per_event,
+            may_read_all: job.may_read_all,
         }))
     }
 }
@@ -135,6 +136,7 @@ struct HammerDbWindow {
     run: TimedRun,
     cell: Cell,
     operations_per_event: f64,
+    may_read_all: bool,
 }
 
 impl Window for HammerDbWindow {
@@ -150,19 +152,21 @@ impl Window for HammerDbWindow {
         let result = &findings.result;
         let doing = "checking what a step left";
         let mut admin = arm.admin(doing)?;
-        let violated = violations(&mut *admin, self.cell, true).map_err(Error::session(&arm.name, doing))?;
+        let checked = check_tables(&mut *admin, self.cell, self.may_read_all);
+        let checked = checked.map_err(Error::session(&arm.name, doing))?;
         let printed = |name: &str| result.totals.get(name).copied().unwrap_or_default();
         let (nopm, tpm) = (printed("hammerdb_nopm"), printed("hammerdb_tpm"));
         // Only the server knows which new orders were rolled back: their procedure reports no error.
         let counted = result.kinds.iter().filter(|kind| kind.kind != ROLLED_BACK);
         let metric = |kind: &KindResult| format!("transactions_{}", kind.kind.replace('-', "_"));
-        let metrics = counted.map(|kind| (metric(kind), kind.answers.count as f64)).collect();
+        let mut metrics = checked.metrics();
+        metrics.extend(counted.map(|kind| (metric(kind), kind.answers.count as f64)));
         Ok(Finished {
             unit: NEW_ORDERS.clone(),
             operations: nopm * minutes(self.run.duration),
             rows: 0,
             pacer: None,
-            invalid: violated,
+            invalid: checked.violated,
             remark: format!(" = {nopm:.0} NOPM, {tpm:.0} TPM as HammerDB counts them"),
             metrics,
         })

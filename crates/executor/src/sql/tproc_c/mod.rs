@@ -5,7 +5,7 @@ mod checks;
 mod durable_tests;
 mod hammerdb;
 
-use self::checks::{BY_AFTER_LOAD, BY_SERVER, check, next_orders, violations};
+use self::checks::{BY_AFTER_LOAD, BY_SERVER, check, check_tables, next_orders};
 use super::adapter::{Adapter, LoadTick};
 use super::clients::flush;
 use super::microbenchmarks::run;
@@ -19,7 +19,7 @@ use crate::observe::StepFindings;
 use crate::system::{Admin, SessionResult};
 use rqps_driver::tproc_c::Users;
 use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec};
-use rqps_model::{Limit, Metrics};
+use rqps_model::Limit;
 use rqps_plan::{Benchmark, Driver as Program, Plan, StepDef};
 use rqps_store::Load;
 use rqps_wire::Endpoint;
@@ -206,13 +206,12 @@ impl Window for UsersWindow<'_> {
         let written = now.saturating_sub(self.next_orders);
         let lost = (written != result.marks)
             .then(|| format!("clients committed {} new orders, the districts count {written}", result.marks));
-        // In blocks, reading all lines would move what is cached between two windows.
-        let all = self.job.slice.is_none();
-        let violated = violations(&mut *admin, self.cell, all).map_err(Error::session(&arm.name, doing))?;
+        let checked = check_tables(&mut *admin, self.cell, self.job.may_read_all);
+        let checked = checked.map_err(Error::session(&arm.name, doing))?;
         let new_orders = result.kinds[Transaction::NewOrder as usize].answers.count;
         let minutes = result.elapsed.as_secs_f64() / 60.0;
         let per_minute = |count: u64| if minutes > 0.0 { count as f64 / minutes } else { 0.0 };
-        let mut metrics = Metrics::new();
+        let mut metrics = checked.metrics();
         for kind in &result.kinds {
             let name = kind.kind.replace('-', "_");
             metrics.insert(format!("transactions_{name}"), kind.answers.count as f64);
@@ -224,7 +223,7 @@ impl Window for UsersWindow<'_> {
             operations: new_orders as f64,
             rows: result.rows + result.changed_rows,
             pacer: None,
-            invalid: lost.or(violated),
+            invalid: lost.or(checked.violated),
             remark: format!(" = {:.0} NOPM, {:.0} TPM", per_minute(new_orders), per_minute(result.events)),
             metrics,
         })
