@@ -3,7 +3,7 @@
 use super::journal::{Figures, Journal};
 use super::steps::Sequence;
 use crate::listing::{Cell, Column, Listing};
-use rqps_model::{Digits, Metric, counted};
+use rqps_model::{Digits, Metric};
 use rqps_stats::order::{Answer, Carrier, Estimate, How, Measured, Outcome, Rules, search};
 use rqps_store::{Arm, Role, RunFolder};
 use serde_json::{Value, json};
@@ -185,7 +185,10 @@ fn carrier(one: &Carrier, sequence: &Sequence, what: &str) -> String {
         How::Together => {
             format!("{} before it together, and with neither half of them alone", names.join(", "))
         }
-        How::Any => format!("any of the {} before it", counted(names.len(), "step")),
+        How::Any => {
+            let either = if names.len() > 2 { "either half of them" } else { "either of them" };
+            format!("{} before it, and much of it with {either} alone", names.join(", "))
+        }
     };
     let percent = |share: f64| format!("{:.0}", share * 100.0);
     let share = match one.share {

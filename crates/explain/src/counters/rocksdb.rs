@@ -20,8 +20,9 @@ const MISSES_MIN: f64 = 100.0;
 /// Compactions whose reads are at most this share of all are neglected.
 const COMPACTIONS_MAX: f64 = 0.1;
 
-pub(super) static ENTRIES: [Entry; 10] = [
+pub(super) static ENTRIES: [Entry; 11] = [
     BLOCKS,
+    DATA_BLOCKS,
     MISSES,
     READS_OF_MISSES,
     READS,
@@ -41,8 +42,9 @@ pub(super) static ENTRIES: [Entry; 10] = [
 /// Beside a background writer, which keeps its rate whatever the clients do: what it causes is compared by the
 /// second, since for each operation of faster clients there is less of it. Its log and flushes are its rate, so they
 /// are left out. What takes less than 5 % of a CPU, or writes less than 20 MB in a second, is no cause of their rate.
-static BESIDE_WRITER: [Entry; 8] = [
+static BESIDE_WRITER: [Entry; 9] = [
     BLOCKS,
+    DATA_BLOCKS,
     MISSES,
     READS_OF_MISSES,
     READS,
@@ -89,6 +91,11 @@ pub(crate) fn had_levels(cell: Cell<'_>) -> Option<f64> {
 const BLOCKS: Entry = work(Cause::BlocksTouched, "blocks looked up in the block cache", "blocks", 0.1)
     .phrase("looks up {} blocks in the block cache")
     .judged(Metric::Blocks, |cell| cell.metric("server_blocks_touched"));
+/// Apart from all blocks: without filters there are fewer lookups of their blocks and more of data.
+const DATA_BLOCKS: Entry =
+    work(Cause::BlocksTouched, "data blocks looked up in the block cache", "blocks", 0.1)
+        .phrase("looks up {} data blocks in the block cache")
+        .value(data_blocks);
 const MISSES: Entry = work(Cause::BufferMisses, "block cache misses", "blocks", 0.02)
     .phrase("misses {} blocks in the filled block cache")
     .value(misses)
@@ -124,6 +131,11 @@ pub(super) fn misses(cell: Cell<'_>) -> Option<f64> {
     let misses = all_misses(cell)?;
     let put = put(cell)?;
     Some(if put > 0.0 { misses * (1.0 - filling(cell)? / put) } else { misses })
+}
+
+fn data_blocks(cell: Cell<'_>) -> Option<f64> {
+    let count = |what: &str| cell.counter(TICKERS, "", &format!("block.cache.data.{what}"));
+    Some(count("hit")? + count("miss")?)
 }
 
 fn all_misses(cell: Cell<'_>) -> Option<f64> {
