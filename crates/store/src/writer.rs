@@ -121,8 +121,8 @@ impl RunWriter {
     }
 
     /// Writes a finished action and its observation in one transaction: after a crash, both are complete or absent.
-    /// Replaces the result of an earlier attempt at the same `seq`. An invalid window makes the arm's earlier windows of
-    /// the same step and block invalid: they were measured on the same data, before the check that failed.
+    /// Replaces the result of an earlier attempt at the same `seq`. An invalid window makes the arm's earlier windows
+    /// of the same step and block invalid: they were measured on the same data, before the check that failed.
     pub fn finish_action(&mut self, record: &ActionRecord, observation: Option<&Observation>) -> Result<()> {
         let arm_id = self.arm_id(&record.arm)?;
         self.transact(|transaction| {
