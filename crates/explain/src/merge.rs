@@ -79,6 +79,7 @@ const FSYNC_SHARE: f64 = 0.25;
 
 pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects) -> Vec<Finding> {
     let mut findings = same_cause(found);
+    data_blocks(&mut findings);
     for (cause, absorbed) in MERGES {
         merge(cx, &mut findings, cause, absorbed, suspects);
     }
@@ -109,6 +110,23 @@ fn same_cause(found: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
+/// A lookup of data costs more than those in indexes and filters: all lookups together are evidence for it, whichever
+/// way they moved.
+fn data_blocks(findings: &mut Vec<Finding>) {
+    let shows_data = |finding: &Finding| finding.shown(&Shows::DataBlocks).is_some();
+    let Some(data) = findings.iter().position(shows_data) else { return };
+    let is_other = |finding: &Finding| finding.cause == Cause::BlocksTouched && !shows_data(finding);
+    if let Some(at) = findings.iter().position(is_other) {
+        let all = findings.remove(at);
+        let data = &mut findings[data - usize::from(at < data)];
+        if let Some((base, arm)) = all.figure() {
+            let (base, arm) = (words::number(base), words::number(arm));
+            data.add(&format!("with those of indexes and filters, {arm} blocks (base: {base})"));
+        }
+        absorb(data, all);
+    }
+}
+
 /// Relative change of the first figure, as a share of the larger value. 1 for plans and profiles, which have
 /// no such figure and may change anything.
 fn own_share(finding: &Finding) -> f64 {
@@ -126,6 +144,7 @@ fn drive(cx: &Context<'_>, finding: &Finding) -> f64 {
     match finding.cause {
         // Work of deletes is not part of the concurrent queries.
         Cause::TailEntries if cx.figures.unit.as_ref().is_some_and(Unit::is_queries) => 0.0,
+        Cause::BlocksTouched if finding.shown(&Shows::DataBlocks).is_some() => own_share(finding),
         Cause::DeadRows | Cause::Rows | Cause::BlocksTouched | Cause::Size => {
             blocks_touched(cx).map_or(0.0, |found| found.share())
         }

@@ -294,6 +294,8 @@ pub(crate) enum Shows {
     FullPageImages,
     /// Bytes read from storage.
     StorageReads,
+    /// Lookups of data blocks, without those of indexes and filters.
+    DataBlocks,
     /// Bytes that flushes wrote, of all that was rewritten.
     Flushes,
     /// Samples in which sessions were waiting.

@@ -95,6 +95,7 @@ const BLOCKS: Entry = work(Cause::BlocksTouched, "blocks looked up in the block 
 const DATA_BLOCKS: Entry =
     work(Cause::BlocksTouched, "data blocks looked up in the block cache", "blocks", 0.1)
         .phrase("looks up {} data blocks in the block cache")
+        .showing(&Shows::DataBlocks)
         .value(data_blocks);
 const MISSES: Entry = work(Cause::BufferMisses, "block cache misses", "blocks", 0.02)
     .phrase("misses {} blocks in the filled block cache")

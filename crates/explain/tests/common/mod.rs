@@ -55,3 +55,14 @@ pub fn blocks(test: &'static str, base: f64, arm: f64) -> Vec<[Extra; 3]> {
 pub fn finding(found: &Explanation, cause: Cause) -> Option<&Finding> {
     found.findings.iter().find(|finding| finding.cause == cause)
 }
+
+#[allow(dead_code, reason = "not all tests with this module use it")]
+pub fn first(found: &Explanation) -> &Finding {
+    found.findings.first().unwrap_or_else(|| panic!("{found:?}"))
+}
+
+#[allow(dead_code, reason = "not all tests with this module use it")]
+/// How many findings name it.
+pub fn names(found: &Explanation, what: &str) -> usize {
+    found.findings.iter().filter(|finding| finding.sentence.contains(what)).count()
+}
