@@ -320,7 +320,12 @@ impl Error {
 
     /// Whether a retry may succeed: after a killed server, but not after a rejected statement.
     pub(crate) fn is_transient(&self) -> bool {
-        matches!(self, Self::ServerDied { .. } | Self::ServerPaused { .. } | Self::NotStarted { .. })
+        self.is_death() || matches!(self, Self::NotStarted { .. })
+    }
+
+    /// Whether a server that ran is gone, or was paused.
+    pub(crate) fn is_death(&self) -> bool {
+        matches!(self, Self::ServerDied { .. } | Self::ServerPaused { .. })
     }
 
     /// Adds arm and work if the error does not name its arm.

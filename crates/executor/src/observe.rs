@@ -2,7 +2,7 @@
 
 use crate::driver::Finished;
 use rqps_driver::StepResult;
-use rqps_model::{ConnectionCpu, Counter, Series};
+use rqps_model::{ConnectionCpu, Counter, Metrics, Series};
 use rqps_plan::StepDef;
 use rqps_probe::work::Work;
 use rqps_probe::{Column, WindowCost};
@@ -47,6 +47,7 @@ pub(crate) fn observation(measured: Measured, findings: &StepFindings, debt_name
     let mut observation = Observation::new(measured);
     observation.metrics = findings.cost.metrics().into_iter().collect();
     observation.metrics.extend(findings.work.metrics());
+    observation.metrics.extend(queued(&findings.cost, &findings.result.sessions));
     observation.metrics.extend(findings.result.totals.clone());
     observation.connections = connections(&findings.cost, &findings.result.sessions);
     observation.counters = findings.counters.clone();
@@ -74,6 +75,20 @@ pub(crate) fn connections(cost: &WindowCost, sessions: &[(String, u32)]) -> Vec<
         cpu_us,
     };
     sessions.iter().zip(each).map(of_session).collect()
+}
+
+/// How long sessions of each role were ready to run and had no CPU, where roles differ; nothing if any is unknown.
+fn queued(cost: &WindowCost, sessions: &[(String, u32)]) -> Metrics {
+    let backends = &cost.server.backends;
+    let mut of_roles = Metrics::new();
+    if backends.len() != sessions.len() {
+        return of_roles;
+    }
+    for ((role, _), backend) in sessions.iter().zip(backends) {
+        let Some(us) = backend.queued_us else { return Metrics::new() };
+        *of_roles.entry(format!("server_queued.{role}_us")).or_default() += us as f64;
+    }
+    of_roles
 }
 
 pub(crate) fn window(

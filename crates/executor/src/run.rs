@@ -263,16 +263,20 @@ impl Execution {
             }
             let outcome = control.check().and_then(|()| self.run_action(action, &mut active, control));
             let dbms = self.setup.plan.arms[action.arm].build.dbms;
-            if outcome.as_ref().is_err_and(|error| error.is_damage(dbms)) {
+            let is_damage = outcome.as_ref().is_err_and(|error| error.is_damage(dbms));
+            if is_damage {
                 self.load_anew(action)?;
             }
             match outcome {
                 Ok(()) if self.several_passes() => self.finish_pass(action.pass, &given_up)?,
                 Ok(()) => {}
-                Err(error) if error.faulty_arm().is_some() && self.may_give_up(action.arm) => {
+                Err(error)
+                    if error.faulty_arm().is_some()
+                        && self.may_give_up(action.arm)
+                        && (is_damage || error.is_death() || !self.is_useless_without(action.arm)) =>
+                {
                     drop(active.take(action.arm));
-                    let is_first =
-                        !given_up.has(action.arm) && (error.is_transient() || error.is_damage(dbms));
+                    let is_first = !given_up.has(action.arm) && (error.is_transient() || is_damage);
                     let only_in =
                         Some(action.pass).filter(|_| is_first && self.next_pass_can_measure(action));
                     self.note_given_up(action.arm, only_in, &error, control)?;
@@ -312,7 +316,7 @@ impl Execution {
         let mut given_up = BTreeMap::new();
         for (arm, error) in failures {
             control.progress.note(&error.to_string());
-            if !compares || !self.may_give_up(arm) {
+            if !compares || !self.may_give_up(arm) || self.is_useless_without(arm) {
                 return Err(error);
             }
             self.note_given_up(arm, None, &error, control)?;
@@ -348,6 +352,15 @@ impl Execution {
             && self.setup.plan.work.repeats_base()
             && self.setup.plan.arms.len() > 1;
         self.setup.plan.on_server_death == OnServerDeath::NextArm && !sets_work
+    }
+
+    /// Whether the arm is base and nothing is measured yet: the others would have nothing to be compared with.
+    fn is_useless_without(&self, arm: usize) -> bool {
+        let plan = &self.setup.plan;
+        let is_measured = |action: &Action| {
+            matches!(action.kind, ActionKind::Measure { .. }) && self.done.contains(&action.seq)
+        };
+        arm == plan.base_index() && plan.arms.len() > 1 && !self.schedule.actions.iter().any(is_measured)
     }
 
     /// Whether the pass after this action's can measure the arm without this one: not base if its first pass's work is

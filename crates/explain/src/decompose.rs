@@ -7,16 +7,13 @@
 //! logarithmic mean weights, which leave no remainder (LMDI: Ang, Energy Policy 33, 2005). Each block gives
 //! one split; figures are means over blocks, so they sum too.
 
-use crate::figures::{BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, Cell, Figures, INSTRUCTIONS};
+use crate::figures::{BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, Cell, Figures, INSTRUCTIONS, QUEUED};
 use crate::model::{Decomposition, Evidence, Part, PartName};
 use crate::quantity::half_width;
 
 /// Minimum CPU time of all windows of an arm for its split into user and kernel time, which counts ticks of
 /// 10 ms: 1000 ticks give a share to 1.6 % of the whole.
 const SPLIT_US_MIN: f64 = 10e6;
-
-/// Metric: time that backends were runnable but had no CPU.
-const QUEUED: &str = "server_backends_queued_us";
 
 /// A part of one block's split.
 fn piece(name: PartName, base: f64, arm: f64) -> Part {

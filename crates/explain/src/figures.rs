@@ -28,6 +28,10 @@ pub(crate) const CLIENT_CPU_US: &str = "client_cpu_us";
 /// Metrics of an rqps that waits for an engine: how long its threads used and queued for a CPU, and those of the engine
 /// process that speak with it.
 const OF_WAITING: [&str; 3] = [CLIENT_CPU_US, "client_queued_us", "server_role.rqps_us"];
+/// Metrics of how long all sessions, and all threads of rqps, queued for a CPU.
+const OF_QUEUES: [&str; 2] = [QUEUED, "client_queued_us"];
+/// Metric: time that backends were runnable but had no CPU.
+pub(crate) const QUEUED: &str = "server_backends_queued_us";
 /// Metric: measured time summed over all clients, microseconds.
 pub(crate) const CLIENT_TIME: &str = "client_time_us";
 /// Metric: CPU time of the processes that serve measured clients.
@@ -351,6 +355,7 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
             (RETRIES, Some(window.result.retries.values().sum::<u64>() as f64)),
             (BACKENDS, backends),
             (CLIENT_CPU_US, own_client_us),
+            (QUEUED, foreground.as_ref().and_then(|foreground| foreground.queued_us)),
             (CACHES, cache.and_then(|cache| cache.value.parse().ok())),
         ];
         let made = made.into_iter().filter_map(|(name, value)| Some((name, value?)));
@@ -358,6 +363,8 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
         // Other clients insert and delete beside the queries: their CPU time is not part of a query's time.
         let stored = stored.filter(|(name, _)| own_client_us.is_none() || *name != CLIENT_CPU_US);
         let stored = stored.filter(|(name, _)| client_works || !OF_WAITING.contains(name));
+        // Nor is how long they queued for a CPU.
+        let stored = stored.filter(|(name, _)| foreground.is_none() || !OF_QUEUES.contains(name));
         let of_roles = foreground
             .iter()
             .flat_map(|foreground| &foreground.totals)

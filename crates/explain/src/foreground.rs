@@ -19,6 +19,8 @@ pub(crate) struct Foreground {
     pub server_us: f64,
     /// CPU time of the client's threads that use them, microseconds; `None` if unknown.
     pub client_us: Option<f64>,
+    /// Time that their sessions were ready to run and had no CPU, microseconds; `None` if unknown.
+    pub queued_us: Option<f64>,
     pub totals: Vec<(String, f64)>,
 }
 
@@ -30,13 +32,16 @@ impl Foreground {
         let queries = window.connections.iter().any(|one| one.role == QUERY);
         let roles: &[&str] = if queries { &[QUERY] } else { &["insert", "delete"] };
         let foreground = || window.connections.iter().filter(|one| roles.contains(&one.role.as_str()));
-        let threads: Vec<f64> =
-            roles.iter().filter_map(|role| window.metric(&format!("client_{role}_cpu_us"))).collect();
+        let of_roles = |name: &dyn Fn(&str) -> String| -> Option<f64> {
+            let known: Vec<f64> = roles.iter().filter_map(|role| window.metric(&name(role))).collect();
+            (!known.is_empty()).then(|| known.iter().sum())
+        };
         let by_role = window.connections.iter().map(|one| (format!("{SESSIONS}{}", one.role), one.cpu_us));
         Some(Self {
             connections: foreground().count() as u32,
             server_us: foreground().map(|one| one.cpu_us).sum(),
-            client_us: (!threads.is_empty()).then(|| threads.iter().sum()),
+            client_us: of_roles(&|role| format!("client_{role}_cpu_us")),
+            queued_us: of_roles(&|role| format!("server_queued.{role}_us")),
             totals: by_role.chain([(WINDOWS.to_owned(), 1.0)]).collect(),
         })
     }

@@ -7,7 +7,7 @@ use crate::commits::wait_more_on_the_first;
 use crate::context::Context;
 use crate::decompose::{queued_us, time_per_op};
 use crate::entry::{Entry, Per, work};
-use crate::figures::{CLIENT_CPU_US, Cell, ELAPSED};
+use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell, ELAPSED};
 use crate::model::{Cause, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
@@ -79,15 +79,22 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
 
 /// Microseconds per operation that other activity on the machine can account for; `None` if not measured.
 /// Other programs also use CPU time that a waiting server leaves idle, so their share alone means nothing:
-/// what counts is how much longer backends and clients queued for a CPU. Other guests account for the time
-/// that they took.
+/// what counts is how much longer backends and clients queued for a CPU, beyond what more CPU time of their own would
+/// have queued among the same programs. Other guests account for the time that they took.
 pub(crate) fn accounts_for_us(cx: &Context<'_>, cause: Cause) -> Option<f64> {
     let per_op = |value: fn(Cell<'_>) -> Option<f64>| {
-        cx.figures.quantity(|cell| Some(value(cell)? / cell.operations())).map(|found| found.change().abs())
+        cx.figures.quantity(|cell| Some(value(cell)? / cell.operations()))
     };
     match cause {
-        Cause::OtherLoad => per_op(queued_us),
-        Cause::CpuSteal => per_op(|cell| cell.metric("host_steal_us")),
+        Cause::OtherLoad => {
+            let queued = per_op(queued_us)?;
+            let work = per_op(|cell| Some(cell.metric(BACKENDS)? + cell.metric(CLIENT_CPU_US)?));
+            let (less, more) = (queued.base.min(queued.arm), queued.base.max(queued.arm));
+            let grew =
+                work.map_or(1.0, |work| if queued.rose() { work.ratio() } else { work.ratio().recip() });
+            Some((more - less * grew.max(1.0)).max(0.0))
+        }
+        Cause::CpuSteal => per_op(|cell| cell.metric("host_steal_us")).map(|found| found.change().abs()),
         _ => None,
     }
 }
