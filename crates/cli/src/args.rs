@@ -447,7 +447,7 @@ pub struct ConfigsArgs {
     /// Print this config as it would be used on this host
     #[arg(add = complete::configs())]
     pub name: Option<String>,
-    /// The DBMS of the config [default: the first that has one of this name]
+    /// Only configs of this DBMS [default: all; with a name, the first that has one of it]
     #[arg(long, value_name = "DBMS")]
     pub dbms: Option<String>,
 }

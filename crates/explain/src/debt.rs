@@ -92,6 +92,17 @@ enum Differs {
     },
 }
 
+impl Differs {
+    /// How much more `second` is than `first`, in units of the minimum difference; negative if it is less.
+    fn more(&self, first: f64, second: f64) -> f64 {
+        match self {
+            Differs::By(by) => (second - first) / by,
+            Differs::Times { by, .. } if (second - first).abs() < *by => 0.0,
+            Differs::Times { ratio, .. } => (second.max(1.0) / first.max(1.0)).ln() / ratio.ln(),
+        }
+    }
+}
+
 /// A kind of debt: how much of it a state has, and which work it causes.
 struct Kind {
     cause: Cause,
@@ -216,12 +227,7 @@ impl Kind {
     /// How much more of the debt `second` has than `first`, in units of the minimum difference; negative if
     /// it has less.
     fn more(&self, first: &State, second: &State) -> f64 {
-        let (first, second) = ((self.amount)(first), (self.amount)(second));
-        let more = match self.differs {
-            Differs::By(by) => (second - first) / by,
-            Differs::Times { by, .. } if (second - first).abs() < by => 0.0,
-            Differs::Times { ratio, .. } => (second.max(1.0) / first.max(1.0)).ln() / ratio.ln(),
-        };
+        let more = self.differs.more((self.amount)(first), (self.amount)(second));
         if self.less_is_debt { -more } else { more }
     }
 
@@ -269,6 +275,9 @@ pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
 /// How the states differ in which a test starts on an arm and on base, one sentence each, whether or not that has an
 /// effect. The largest difference, compared with the smallest that counts, comes first.
 pub(crate) fn unlike_states(run: &Run, test: &str, base: usize, arm: usize) -> Result<Vec<String>> {
+    if let Some(sentence) = unlike_trees(run, test, base, arm) {
+        return Ok(vec![sentence]);
+    }
     let (Some(on_base), Some(on_arm)) = (Start::find(run, test, base)?, Start::find(run, test, arm)?) else {
         return Ok(Vec::new());
     };
@@ -282,6 +291,30 @@ pub(crate) fn unlike_states(run: &Run, test: &str, base: usize, arm: usize) -> R
     }
     unlike.sort_by(|one, other| other.0.total_cmp(&one.0));
     Ok(unlike.into_iter().map(|(_, sentence)| sentence).collect())
+}
+
+/// Level 0 of an LSM tree holds files that no compaction has merged: each is looked into by every read.
+const LEVEL0_FILES: &str = "lsm_level0_files_before";
+const LEVEL0_DIFFERS: Differs = Differs::Times { ratio: 2.0, by: 4.0 };
+
+/// How the trees differ with which windows of a test begin, on the mean; `None` if they don't or there are none.
+fn unlike_trees(run: &Run, test: &str, base: usize, arm: usize) -> Option<String> {
+    let files = |arm| {
+        let windows = windows_of(run, test, arm);
+        let files: Vec<f64> = windows.iter().filter_map(|window| window.metric(LEVEL0_FILES)).collect();
+        (!files.is_empty()).then(|| (arm, files.iter().sum::<f64>() / files.len() as f64))
+    };
+    let (on_base, on_arm) = (files(base)?, files(arm)?);
+    let (more, less) = if on_arm.1 > on_base.1 { (on_arm, on_base) } else { (on_base, on_arm) };
+    (LEVEL0_DIFFERS.more(less.1, more.1) >= 1.0).then(|| {
+        format!(
+            "{} starts with {} files in level 0, not compacted yet ({}: {})",
+            run.arms[more.0].name,
+            words::number(more.1),
+            run.arms[less.0].name,
+            words::number(less.1)
+        )
+    })
 }
 
 struct Start<'a> {

@@ -124,10 +124,11 @@ impl Entry {
         })
     }
 
-    /// Whether one arm waits in every block much longer than the other in any: where waits are long now and then, their
-    /// interval is wide.
-    fn is_separate(&self, cx: &Context<'_>) -> bool {
-        self.rise == Rise::Waiting && cx.figures.is_separate(APART, |cell| self.divided(cell, self.value))
+    /// Whether one arm waits in every block much longer than the other in any, or does in every block what the other
+    /// never does: where such events are rare, their interval is wide.
+    fn is_separate(&self, cx: &Context<'_>, found: &Quantity) -> bool {
+        let may_be_rare = self.rise == Rise::Waiting || found.base.min(found.arm) == 0.0;
+        may_be_rare && cx.figures.is_separate(APART, |cell| self.divided(cell, self.value))
     }
 
     /// Whether the arms differ whatever each is between its least and its most.
@@ -138,7 +139,7 @@ impl Entry {
 
     /// The finding that it changed, if it did.
     pub fn finding(&self, cx: &Context<'_>) -> Option<Finding> {
-        let found = self.quantity(cx).filter(|found| found.matters() || self.is_separate(cx))?;
+        let found = self.quantity(cx).filter(|found| found.matters() || self.is_separate(cx, found))?;
         // What most blocks lack is not of the test.
         let is_rare = 2 * found.blocks < cx.figures.blocks();
         if is_rare || !self.is_frequent(cx, &found) || !self.is_apart(cx, &found) {

@@ -16,8 +16,8 @@ const ARM_KEYS: [&str; 7] = ["name", "build", "config", "env", "control", "own_l
 const PATH_KEYS: [&str; 2] = ["path", "dbms"];
 const SOURCE_KEYS: [&str; 4] = ["source", "ref", "flavour", "dbms"];
 const MATRIX_KEYS: [&str; 2] = ["builds", "configs"];
-const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", \"mysql-8.0\", { path = \"/usr/lib/postgresql/15\" }, or \
-                            { path = \"/opt/mysql\", dbms = \"mysql\" }.";
+const BUILD_REMEDY: &str = "Write for example \"postgres-18.1\", \"mysql-8.0\", \"rocksdb-10.10.1\", \
+                            { path = \"/usr/lib/postgresql/15\" }, or { path = \"/opt/mysql\", dbms = \"mysql\" }.";
 
 const CONFIG_REMEDY: &str = "Name a shipped config, such as \"sized\", or the path of a file. Only directories have \
                              none: build = \"directory:/mnt/data\".";

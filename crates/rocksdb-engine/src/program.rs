@@ -30,8 +30,8 @@ const TICK: Duration = Duration::from_millis(200);
 const LAST_WORDS: usize = 400;
 
 /// What kills a db_bench that nobody kills.
-const KILLED: &str = "; if nobody killed it, it reached the plan's server_memory, or the host has too little memory: raise the limit, or \
-     use smaller caches";
+const KILLED: &str = "; if nobody killed it, memory ran out, the host's or that of a server_memory in the plan: raise that, or use \
+     smaller caches";
 
 /// Option, and flag of the same name: the most that flushes and compactions write, bytes per second.
 const RATE_LIMIT: &str = "rate_limiter_bytes_per_sec";

@@ -13,8 +13,10 @@ use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
     let Some(name) = &args.name else {
+        let only = given_dbms(args)?;
         let configs_of = |dbms| shipped_configs(dbms).into_iter().map(move |config| (dbms, config));
-        let configs: Vec<(Dbms, ShippedConfig)> = Dbms::ALL.into_iter().flat_map(configs_of).collect();
+        let listed = Dbms::ALL.into_iter().filter(|dbms| only.is_none_or(|only| only == *dbms));
+        let configs: Vec<(Dbms, ShippedConfig)> = listed.flat_map(configs_of).collect();
         let columns = vec![Column::text("dbms"), Column::text("config"), Column::elastic("about")];
         let mut listing = Listing::new(columns);
         for (dbms, config) in &configs {
@@ -43,10 +45,15 @@ pub fn run(context: &Context, args: &ConfigsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn given_dbms(args: &ConfigsArgs) -> anyhow::Result<Option<Dbms>> {
+    let parsed = args.dbms.as_deref().map(str::parse).transpose();
+    Ok(parsed.map_err(|error| Usage(format!("{error}")))?)
+}
+
 /// The given DBMS, otherwise the first that has a config of this name, otherwise Postgres.
 fn dbms_of(args: &ConfigsArgs, name: &str) -> anyhow::Result<Dbms> {
-    if let Some(dbms) = &args.dbms {
-        return dbms.parse().map_err(|e| Usage(format!("{e}")).into());
+    if let Some(dbms) = given_dbms(args)? {
+        return Ok(dbms);
     }
     let has = |dbms: &Dbms| rqps_servers::load_config(*dbms, "", name).is_ok();
     Ok(Dbms::ALL.into_iter().find(has).unwrap_or(Dbms::Postgres))

@@ -17,12 +17,16 @@ const LEVELS_MAX: u32 = 16;
 /// Fewer misses do not tell what one reads.
 const MISSES_MIN: f64 = 100.0;
 
+/// RocksDB's default size of a block.
+const BLOCK_BYTES: f64 = 4096.0;
+
 /// Compactions whose reads are at most this share of all are neglected.
 const COMPACTIONS_MAX: f64 = 0.1;
 
-pub(super) static ENTRIES: [Entry; 11] = [
+pub(super) static ENTRIES: [Entry; 12] = [
     BLOCKS,
     DATA_BLOCKS,
+    OPENS,
     MISSES,
     READS_OF_MISSES,
     READS,
@@ -41,11 +45,12 @@ pub(super) static ENTRIES: [Entry; 11] = [
 
 /// Beside a background writer, which keeps its rate whatever the clients do: what it causes is compared by the
 /// second, since for each operation of faster clients there is less of it. Its log and flushes are its rate, so they
-/// are left out. What takes less than 5 % of a CPU, or writes less than 20 MB in a second, is no cause of their rate.
-static BESIDE_WRITER: [Entry; 9] = [
-    BLOCKS,
-    DATA_BLOCKS,
-    MISSES,
+/// are left out, and lookups in the block cache where compactions make many of them. What takes less than 5 % of a CPU, or writes less than 20 MB in a second, is no cause of their rate.
+static BESIDE_WRITER: [Entry; 10] = [
+    BLOCKS.value(|cell| of_clients(cell, cell.metric("server_blocks_touched"))),
+    DATA_BLOCKS.value(|cell| of_clients(cell, data_blocks(cell))),
+    OPENS,
+    MISSES.value(|cell| of_clients(cell, misses(cell))).at_most(|cell| of_clients(cell, all_misses(cell))),
     READS_OF_MISSES,
     READS,
     COMPACTED.per(Per::Second).above(20e6),
@@ -97,6 +102,9 @@ const DATA_BLOCKS: Entry =
         .phrase("looks up {} data blocks in the block cache")
         .showing(&Shows::DataBlocks)
         .value(data_blocks);
+const OPENS: Entry = work(Cause::BufferMisses, "table files opened", "files", 0.005)
+    .phrase("opens {} table files")
+    .value(|cell| cell.counter(TICKERS, "", "no.file.opens"));
 const MISSES: Entry = work(Cause::BufferMisses, "block cache misses", "blocks", 0.02)
     .phrase("misses {} blocks in the filled block cache")
     .value(misses)
@@ -137,6 +145,12 @@ pub(super) fn misses(cell: Cell<'_>) -> Option<f64> {
 fn data_blocks(cell: Cell<'_>) -> Option<f64> {
     let count = |what: &str| cell.counter(TICKERS, "", &format!("block.cache.data.{what}"));
     Some(count("hit")? + count("miss")?)
+}
+
+/// Lookups, or `None` where compactions may have made many of them: they look up each block that they read.
+fn of_clients(cell: Cell<'_>, lookups: Option<f64>) -> Option<f64> {
+    let by_compactions = cell.metric("compaction_read_bytes").unwrap_or(0.0) / BLOCK_BYTES;
+    lookups.filter(|lookups| by_compactions <= COMPACTIONS_MAX * lookups)
 }
 
 fn all_misses(cell: Cell<'_>) -> Option<f64> {

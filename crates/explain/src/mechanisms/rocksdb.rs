@@ -3,7 +3,7 @@
 //! An option without an entry is never named as a cause. Some entries have no cause, so that a wider pattern does not
 //! match.
 
-use super::needs::Needs::{Compactions, Filters, Flushes, Misses, Nothing, Rewrites};
+use super::needs::Needs::{Compactions, Filters, Flushes, Misses, Nothing, Rewrites, Setting};
 use super::rule::{CODE, Rule};
 use super::way::Way::{Either, Less, More};
 use crate::model::Cause::{
@@ -47,13 +47,19 @@ const WRITES: &[Cause] = &[Instructions, CpuTime, Function, Cycles, Waiting];
 const STORAGE: &[Cause] = &[Reads, KernelTime, CpuTime, Waiting];
 
 /// The causes that options can affect, what has to be active for that, and the direction.
-pub(super) static SETTINGS: [Rule; 26] = [
+pub(super) static SETTINGS: [Rule; 27] = [
     ("block_based_table_factory.block_cache.capacity", MISSES, Misses, Less),
     ("block_based_table_factory.block_cache.*", MISSES, Misses, Either),
     ("block_based_table_factory.no_block_cache", MISSES, Nothing, More),
     (
+        "block_based_table_factory.decouple_partitioned_filters",
+        LOOKUPS,
+        Setting("block_based_table_factory.partition_filters", "true"),
+        Either,
+    ),
+    (
         "block_based_table_factory.filter_policy block_based_table_factory.whole_key_filtering \
-         block_based_table_factory.partition_filters block_based_table_factory.decouple_partitioned_filters \
+         block_based_table_factory.partition_filters \
          block_based_table_factory.optimize_filters_for_memory optimize_filters_for_hits",
         LOOKUPS,
         Filters,
@@ -136,7 +142,7 @@ pub(super) static SETTINGS: [Rule; 26] = [
     ("manual_wal_flush", &[Wal, Fsync, Instructions, CpuTime, Function, Waiting], Nothing, Either),
     (
         "max_open_files table_cache_numshardbits",
-        &[Instructions, CpuTime, KernelTime, Function, Waiting],
+        &[BufferMisses, Instructions, CpuTime, KernelTime, Function, Waiting],
         Nothing,
         Either,
     ),

@@ -88,12 +88,14 @@ fn protocol(run: &Run) -> String {
 
 /// Lengths of the measured steps: `600 s in 26 tests, 900 s in 9 tests`.
 fn amounts(run: &Run) -> String {
-    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    // Passes repeat the steps.
+    let mut tests: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for step in run.steps.iter().filter(|step| step.kind == "measure") {
-        *counts.entry(&step.amount).or_default() += 1;
+        tests.entry(&step.amount).or_default().insert(&step.name);
     }
-    let mut counts: Vec<(&str, u32)> = counts.into_iter().collect();
+    let mut counts: Vec<(&str, usize)> =
+        tests.into_iter().map(|(amount, names)| (amount, names.len())).collect();
     counts.sort_by_key(|(amount, count)| (std::cmp::Reverse(*count), *amount));
-    let of = |(amount, count): &(&str, u32)| format!("{amount} in {}", counted(*count as usize, "test"));
+    let of = |(amount, count): &(&str, usize)| format!("{amount} in {}", counted(*count, "test"));
     counts.iter().map(of).collect::<Vec<_>>().join(", ")
 }
