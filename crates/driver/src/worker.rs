@@ -43,6 +43,28 @@ pub(crate) struct Report {
     pub slices: Vec<Slice>,
 }
 
+impl Report {
+    fn new(shared: &Shared<'_>) -> Self {
+        let spec = shared.spec;
+        let histogram = |wanted: bool| wanted.then(|| shared.no_latency.clone());
+        Self {
+            warmup_events: 0,
+            window_events: 0,
+            tail_events: 0,
+            window_s: 0.0,
+            tallies: shared.no_tallies.clone(),
+            event_ns: histogram(spec.test.queries_per_event() > 1 || spec.test.is_mix()),
+            scheduled_ns: histogram(spec.pace != Pace::Closed),
+            queries_each_second: Vec::with_capacity(4096),
+            retries: BTreeMap::new(),
+            removed_rows: 0,
+            marks: 0,
+            quota: None,
+            slices: Vec::new(),
+        }
+    }
+}
+
 /// The quota that a client reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quota {
@@ -122,9 +144,9 @@ struct Until {
 #[derive(Clone, Copy)]
 struct Done {
     events: u64,
-    /// The end of the last event.
+    /// The end of the last event, or of the phase if it ended while the client waited for the next one.
     at: Moment,
-    /// Duration of all events.
+    /// From the start until then.
     ns: u64,
 }
 
@@ -171,8 +193,11 @@ pub(crate) fn run<S: Session>(
 ) -> Result<Report, Failure> {
     let failed = |doing| move |source| fail(shared, number, doing, source);
     let _leave = LeaveOnDrop(&shared.control);
-    let (first, done) = shared.control.next_phase(None);
-    debug_assert_eq!(first, Phase::Connect);
+    let (_, done) = shared.control.next_phase(None);
+    // Where arms take turns, a step may end before this arm's clients were to connect: no phase follows then.
+    if shared.control.aborted() {
+        return Ok(Report::new(shared));
+    }
     if let Ok(mut threads) = shared.client_threads.lock() {
         threads[number as usize] = gettid().as_raw().unsigned_abs();
     }
@@ -204,10 +229,10 @@ fn run_phases<R: Repeated>(
         backends[number as usize] = client.backend_id();
     }
     let mut worker = Worker::new(shared, number, client);
-    loop {
+    while !shared.control.aborted() {
         let (phase, phase_number) = shared.control.next_phase(Some(done));
         if shared.control.aborted() {
-            return Ok(worker.into_report());
+            break;
         }
         match phase {
             Phase::Connect => {}
@@ -225,28 +250,12 @@ fn run_phases<R: Repeated>(
         }
         done = phase_number;
     }
+    Ok(worker.into_report())
 }
 
 impl<'a, R: Repeated> Worker<'a, R> {
     fn new(shared: &'a Shared<'a>, number: u32, client: R) -> Self {
-        let spec = shared.spec;
-        let histogram = |wanted: bool| wanted.then(|| shared.no_latency.clone());
-        let report = Report {
-            warmup_events: 0,
-            window_events: 0,
-            tail_events: 0,
-            window_s: 0.0,
-            tallies: shared.no_tallies.clone(),
-            event_ns: histogram(spec.test.queries_per_event() > 1 || spec.test.is_mix()),
-            scheduled_ns: histogram(spec.pace != Pace::Closed),
-            queries_each_second: Vec::with_capacity(4096),
-            retries: BTreeMap::new(),
-            removed_rows: 0,
-            marks: 0,
-            quota: None,
-            slices: Vec::new(),
-        };
-        let per_second = Seconds::new(Moment::now());
+        let (report, per_second) = (Report::new(shared), Seconds::new(Moment::now()));
         Self { shared, number, client, stream: Stream::new(&[]), report, per_second, paused_at: None }
     }
 
@@ -415,18 +424,21 @@ impl<'a, R: Repeated> Worker<'a, R> {
             let mut due = None;
             if let Some(pacer) = &mut pacer {
                 let at = pacer.next();
-                if !sleep_until(at, || control.phase_ended()) {
+                let is_due = sleep_until(at, || control.phase_ended());
+                // A client that waits for its next event works until the end of the phase.
+                now = Moment::now();
+                if !is_due {
                     break;
                 }
                 due = Some(at);
-                now = Moment::now();
             }
             let wait = self.client.wait(&self.stream);
             if !wait.is_zero() {
-                if !sleep_until(now + wait, || control.phase_ended()) {
+                let has_waited = sleep_until(now + wait, || control.phase_ended());
+                now = Moment::now();
+                if !has_waited {
                     break;
                 }
-                now = Moment::now();
             }
             let changed = self.report.tallies.changed_rows;
             let sent = now;

@@ -15,6 +15,7 @@ use rqps_wire::Endpoint;
 use rqps_wire::postgres::Connection;
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const ROWS: u64 = 1_000;
@@ -150,6 +151,30 @@ fn a_lost_session_is_reported_with_its_member_and_one_observer_can_cancel_all() 
     let (ended, last) = run_three(&endpoint, "point-query", |turns| turns[2].cancels_in = 3);
     let (member, error) = ended.unwrap_err();
     assert!(member == 2 && matches!(error, StepError::Cancelled) && last.len() < 8, "{member}: {error}");
+}
+
+#[test]
+fn a_step_that_is_cancelled_while_one_member_connects_leaves_the_others_unconnected() {
+    let (_server, endpoint, _) = common::loaded(1, ROWS);
+    let connected = AtomicU32::new(0);
+    let slowly = |_| {
+        std::thread::sleep(Duration::from_millis(200));
+        Connection::connect(&endpoint, "test")
+    };
+    let counted = |_| {
+        connected.fetch_add(1, Ordering::Relaxed);
+        Connection::connect(&endpoint, "test")
+    };
+    let members = [Clients::new(slowly), Clients::new(counted)]
+        .map(|clients| Member { spec: spec("point-query"), clients });
+    let at_work = Cell::new(None);
+    let mut turns = [0, 1].map(|at| Turn::new(at, &at_work, &endpoint));
+    turns[0].cancels_in = 0;
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    observers.extend(turns.iter_mut().map(|turn| turn as &mut dyn Observer));
+    let ended = run_in_turns(&members, &mut observers);
+    assert!(matches!(ended, Err((0, StepError::Cancelled))), "{ended:?}");
+    assert_eq!(connected.load(Ordering::Relaxed), 0);
 }
 
 #[test]
