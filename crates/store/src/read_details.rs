@@ -3,6 +3,7 @@
 use rusqlite::{Row, params};
 
 use crate::arm::{Arm, Role};
+use crate::block::BlockStatus;
 use crate::error::{Error, Result};
 use crate::journal::ActionRecord;
 use crate::observation::{Histogram, PROFILE_KIND, Profile, Recorded, Window};
@@ -148,11 +149,18 @@ pub struct NoResult<'a> {
 }
 
 impl Run {
-    /// The steps and arms without a valid window, in the order of the plan.
+    /// The steps and arms without a valid window, in the order of the plan. If any block is done, the windows of others
+    /// don't count: a check after later ones may make them invalid.
     pub fn without_result(&self) -> Vec<NoResult<'_>> {
+        let is_done = |number: u32| {
+            self.blocks.iter().any(|block| block.number == number && block.status == BlockStatus::Done)
+        };
         let windows = |step: &str, arm: &Arm| -> Vec<&Recorded<Window>> {
             let of = |w: &&Recorded<Window>| w.action.step == step && w.action.arm == arm.name;
-            self.windows.iter().filter(of).collect()
+            let all: Vec<_> = self.windows.iter().filter(of).collect();
+            let of_done = |window: &&&Recorded<Window>| window.placement.is_some_and(|at| is_done(at.block));
+            let done: Vec<_> = all.iter().filter(of_done).copied().collect();
+            if self.meta.protocol == "isolated" && !done.is_empty() { done } else { all }
         };
         let mut missing = Vec::new();
         for step in &self.steps {

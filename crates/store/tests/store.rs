@@ -261,6 +261,28 @@ fn an_invalid_window_spoils_those_before_it_on_the_same_data() {
 }
 
 #[test]
+fn windows_of_a_block_that_is_not_done_are_no_results_yet() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = create_by(results.path(), "isolated");
+    let put = |writer: &mut RunWriter, seq: u32, number: u32, outcome: Outcome| {
+        writer.begin_block(&block(number)).unwrap();
+        let record = ActionRecord { outcome, note: Some("a row is lost".into()), ..record(seq, 1) };
+        let placement = Some(Placement { block: number, window: 1, slot: 1 });
+        writer.finish_action(&record, Some(&Observation { placement, ..window() })).unwrap();
+    };
+    put(&mut writer, 0, 1, Outcome::Invalid);
+    writer.finish_block(1, BlockStatus::Done, None).unwrap();
+    put(&mut writer, 1, 2, Outcome::Done);
+    let reasons = |writer: &RunWriter| {
+        let run = RunFolder::open(writer.folder().path()).unwrap();
+        run.without_result().iter().map(|one| one.reason.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(reasons(&writer), ["a row is lost"]);
+    writer.finish_block(2, BlockStatus::Done, None).unwrap();
+    assert_eq!(reasons(&writer), [""; 0]);
+}
+
+#[test]
 fn certificates_round_trip_and_a_new_one_replaces_the_old() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
