@@ -21,7 +21,8 @@ const FIRST_LOOK: f64 = 3.0;
 pub struct Needs {
     /// Of the whole run; of blocks, until the first verdicts.
     pub seconds: f64,
-    /// Tables with their indexes, of all data directories that exist at the same time; without logs.
+    /// All data directories that exist at the same time: tables with their indexes, and what a server writes without
+    /// them; without the logs of loads and tests.
     pub data_bytes: u64,
     pub disk_free_bytes: u64,
     /// The directories that are measured, if it is not rqps' own that has them: those on the file system with the least
@@ -54,13 +55,15 @@ impl Needs {
                 (copies + resident_here, loads as f64 * load_seconds(plan) + blocks_s)
             }
         };
+        let empty_bytes = ingredients.iter().map(|one| one.system.empty_bytes()).max().unwrap_or(0);
         let caches =
             ingredients.iter().map(|one| one.system.cache_bytes(&one.build, &one.config).unwrap_or(0));
         let mut caches: Vec<u64> = caches.collect();
         caches.sort_unstable_by(|a, b| b.cmp(a));
         Self {
             seconds,
-            data_bytes: copies.saturating_mul(rows).saturating_mul(plan.work.row_bytes()),
+            data_bytes: copies
+                .saturating_mul(rows.saturating_mul(plan.work.row_bytes()).saturating_add(empty_bytes)),
             disk_free_bytes: host.disk_free_bytes,
             places: distinct(places),
             cache_bytes: caches
@@ -94,7 +97,7 @@ impl Needs {
         }
         if self.data_bytes > self.disk_free_bytes {
             return Err(Error::HostTooSmall(format!(
-                "the tables of this plan need about {} of disk, of which {} are free: load fewer rows or compare fewer \
+                "the data directories of this plan need about {} of disk, of which {} are free: load fewer rows or compare fewer \
                  arms, or name another disk by RQPS_WORK",
                 gb(self.data_bytes),
                 gb(self.disk_free_bytes)

@@ -56,6 +56,11 @@ pub trait System: Sync {
         scratch: &Path,
     ) -> ServerResult<Vec<UnknownOption>>;
 
+    /// About how much a data directory takes without tables, logs included.
+    fn empty_bytes(&self) -> u64 {
+        0
+    }
+
     /// The size of a server's cache, if its config gives it.
     fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64>;
 

@@ -103,7 +103,7 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         busy::note(),
         human::bytes(needs.data_bytes),
         if needs.places.is_empty() {
-            "of disk for tables".to_owned()
+            "of disk for data".to_owned()
         } else {
             format!("in {}", needs.places_text())
         },

@@ -85,6 +85,9 @@ pub(crate) trait Adapter: Sync {
     /// As [`crate::System::method_of_blocks`].
     fn method_of_blocks(&self) -> (&'static str, &'static str);
 
+    /// As [`crate::System::empty_bytes`].
+    fn empty_bytes(&self) -> u64;
+
     /// As [`crate::System::work`].
     fn work(&self, deltas: &[Counter]) -> Work;
 }

@@ -55,6 +55,10 @@ impl System for SqlSystem {
         unknown_options(build, config, scratch)
     }
 
+    fn empty_bytes(&self) -> u64 {
+        self.0.empty_bytes()
+    }
+
     fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64> {
         cache_bytes(build.dbms, config)
     }

@@ -116,6 +116,11 @@ impl Adapter for Mysql {
         ]
     }
 
+    fn empty_bytes(&self) -> u64 {
+        // Redo, undo and system tablespaces: 180 to 420 MB by release.
+        400_000_000
+    }
+
     fn method_of_blocks(&self) -> (&'static str, &'static str) {
         ("InnoDB in blocks", "no new statistics, no loading of the buffer pool; purge and page cleaning on")
     }
