@@ -14,6 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Signals that stop a run with cleanup; a second one ends rqps and its servers immediately.
+/// Names the newest run.
+pub const LAST: &str = "last";
+
 const STOP_SIGNALS: [i32; 3] =
     [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
 
@@ -129,7 +132,7 @@ impl Context {
         preferred: impl Fn(&RunSummary) -> bool,
     ) -> anyhow::Result<PathBuf> {
         self.refuse_fleet(name)?;
-        if name == "last" {
+        if name == LAST {
             let runs = RunFolder::list(&self.results)?.into_iter();
             return match runs.max_by_key(|run| (preferred(run), run.created_at_ms)) {
                 Some(run) => Ok(run.folder.path().to_owned()),
@@ -150,7 +153,7 @@ impl Context {
                     return Ok(newest.folder.path().to_owned());
                 }
                 let of_run = |run: &RunSummary| [run.folder.name(), run.folder.label()];
-                let names: Vec<String> = runs.iter().flat_map(of_run).collect();
+                let names: Vec<String> = runs.iter().flat_map(of_run).chain([LAST.to_owned()]).collect();
                 let remedy = did_you_mean(name, names.iter().map(String::as_str));
                 Err(Usage(format!(
                     "no run named `{name}` (no run.db in it or in {}). {}",

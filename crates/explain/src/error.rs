@@ -4,6 +4,13 @@ use rqps_model::did_you_mean;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+fn tests(known: &[String]) -> String {
+    match known {
+        [] => "It has measured none.".to_owned(),
+        _ => format!("It has: {}", known.join(", ")),
+    }
+}
+
 /// Why no explanation was made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -12,9 +19,9 @@ pub enum Error {
     Store(#[from] rqps_store::Error),
     /// The run does not have the requested test.
     #[error(
-        "no test '{test}' in run {run}. {}It has: {}",
+        "no test '{test}' in run {run}. {}{}",
         did_you_mean(test, known.iter().map(String::as_str)).map_or_else(String::new, |question| question + " "),
-        known.join(", ")
+        tests(known)
     )]
     NoSuchTest { test: String, run: String, known: Vec<String> },
     /// The run does not have the requested arm.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use insta::assert_snapshot;
-use rqps_report::{Gate, GateRules, Outcome, gate};
+use rqps_report::{Gate, GateRules, Outcome, Screen, gate};
 use rqps_stats::Detector;
 use rqps_store::RunFolder;
 use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
@@ -12,10 +12,11 @@ fn at_gate(spec: &Spec, rules: GateRules) -> rqps_report::Result<Gate> {
     let results = tempfile::tempdir().unwrap();
     let run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
     let name = run.folder.name();
-    let gate = gate(&run, &rules)?;
-    let [markdown, junit, json] =
-        [gate.markdown, gate.junit, gate.json].map(|text| text.replace(&name, "RUN"));
-    Ok(Gate { outcome: gate.outcome, markdown, junit, json })
+    let mut gate = gate(&run, &rules)?;
+    for text in [&mut gate.markdown, &mut gate.junit, &mut gate.json] {
+        *text = text.replace(&name, "RUN");
+    }
+    Ok(gate)
 }
 
 /// Slower in one test, more expensive in another, better in a third; a fourth has too few blocks.
@@ -28,6 +29,14 @@ fn regressions_fail_the_gate_in_every_output() {
     let gate = at_gate(&mixed(), GateRules::default()).unwrap();
     assert_eq!(gate.outcome, Outcome::Regressed);
     assert_snapshot!("gate_markdown", gate.markdown);
+    // At a terminal it is text that fits.
+    let text = gate.text(Screen { color: false, width: Some(80) }).unwrap();
+    assert!(
+        text.starts_with(gate.heading()) && gate.heading().starts_with("rqps gate: REGRESSION"),
+        "{text}"
+    );
+    assert!(!text.contains("<details>") && !text.contains("| --- |"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert_snapshot!("gate_junit", gate.junit);
     assert_snapshot!("gate_json", gate.json);
 }

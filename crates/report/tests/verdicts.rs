@@ -341,6 +341,7 @@ fn a_plan_may_leave_rates_unjudged() {
             .unwrap();
         assert!(file.content.contains(part), "{part}: {}", file.content);
     }
+    assert_eq!(rqps_report::fail_on_of(&run).unwrap(), [Detector::Cost, Detector::Cpu]);
     let rules = GateRules { fail_on: vec![Detector::Rate], ..GateRules::default() };
     let asked = rqps_report::gate(&run, &rules).unwrap().markdown;
     assert!(asked.contains("Its plan keeps the run from judging rate,"), "{asked}");
@@ -374,6 +375,28 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     let [new, known] = ["'binlog_format'", "'symbolic-links'"].map(|name| text.find(name).unwrap());
     assert!(new < known && text.contains("as PostgreSQL 17.7 does:"), "{text}");
     assert!(text.contains("rQPS   from     to"), "{text}");
+    // An option without effect is neither unknown nor refused, and told also if both versions have it so.
+    let reason = format!("{}'innodb-page-cleaners' was removed", rqps_model::WITHOUT_EFFECT);
+    let removed = rqps_model::LeftOut {
+        option: "innodb_page_cleaners".to_owned(),
+        value: "2".to_owned(),
+        reason: reason.clone(),
+        refused: false,
+        taken: None,
+    };
+    for arm in [0, 2] {
+        run.arms[arm].left_out.push(removed.clone());
+    }
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains(&reason) && text.contains("nothing; remove it"), "{text}");
+    assert!(!text.contains("does not start"), "{text}");
+    run.arms[2].left_out.push(rqps_model::LeftOut {
+        option: "innodb_other".to_owned(),
+        reason: "unknown to PostgreSQL 17.7".to_owned(),
+        ..removed
+    });
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("it does not know 1 of its options"), "{text}");
 }
 
 #[test]

@@ -52,15 +52,14 @@ pub enum Error {
     #[error("data directory {path} is in use by {holder}; stop it, or name another directory")]
     InUse { path: PathBuf, holder: String },
 
-    #[error("{}; its output ends with:\n{tail}{hint}", self.short_text())]
+    #[error("{}; its output ends with:\n{tail}{}", self.short_text(), .why.hint)]
     Init {
         /// The step: `initdb`, `create database`.
         step: &'static str,
         path: PathBuf,
         status: String,
         tail: String,
-        /// A line with a hint for known causes, or empty.
-        hint: String,
+        why: Box<Why>,
     },
 
     #[error("{} with config {}; {log} ends with:\n{tail}{}", self.short_text(), .why.config, .why.hint)]
@@ -153,7 +152,7 @@ impl Error {
     pub fn is_refused_config(&self) -> bool {
         match self {
             Self::ConfigRefused { .. } => true,
-            Self::Died { why, .. } => why.refuses_config,
+            Self::Init { why, .. } | Self::Died { why, .. } => why.refuses_config,
             _ => false,
         }
     }
@@ -161,7 +160,7 @@ impl Error {
     /// The line of a server's log that tells why it did not start, if one is known to.
     pub fn telling_line(&self) -> Option<&str> {
         match self {
-            Self::Died { why, .. } if !why.telling.is_empty() => Some(&why.telling),
+            Self::Init { why, .. } | Self::Died { why, .. } if !why.telling.is_empty() => Some(&why.telling),
             _ => None,
         }
     }

@@ -78,7 +78,7 @@ fn init(start: &Start<'_>, interrupted: &AtomicBool) -> Result<Applied> {
     let new =
         NewDataDir { spec, data_dir, user, listen, staging, staged, password: password.clone(), interrupted };
     let system = systems::get(spec.build.dbms);
-    let applied = system.fill(&new).map_err(|error| with_hint(error, system))?;
+    let applied = system.fill(&new).map_err(|error| with_cause(error, system, &spec.config))?;
     let NewDataDir { staging, staged, .. } = new;
     write_marker(&staged, &marker, user)?;
     data_dir.write_password(&password)?;
@@ -88,10 +88,10 @@ fn init(start: &Start<'_>, interrupted: &AtomicBool) -> Result<Applied> {
     Ok(applied)
 }
 
-/// Adds a hint to a failed step whose output shows a known cause.
-fn with_hint(mut error: Error, system: &dyn System) -> Error {
-    if let Error::Init { tail, hint, .. } = &mut error {
-        *hint = system.hint(tail);
+/// Adds to a failed step what its output shows of the cause.
+fn with_cause(mut error: Error, system: &dyn System, config: &Config) -> Error {
+    if let Error::Init { tail, why, .. } = &mut error {
+        **why = system.why(config, tail);
     }
     error
 }

@@ -13,14 +13,14 @@ use rqps_model::Dbms;
 
 use crate::data_dir::DataDir;
 use crate::environment;
-use crate::error::{Error, Result, Why};
+use crate::error::{Error, Result};
 use crate::log::{Log, TAIL_LINES};
 use crate::memory::MemoryGroup;
 use crate::postgres::shared_memory::Control;
 use crate::process;
 use crate::server::Server;
 use crate::spec::{DATABASE, Listen, ServerEndpoint, ServerSpec, USER};
-use crate::system::{CORRECT_CONFIG, START_MAX, Start, System};
+use crate::system::{START_MAX, Start, System};
 use crate::systems;
 
 /// Time limit of a start without progress (log growth or CPU time).
@@ -199,12 +199,8 @@ impl Launch<'_> {
             if !server.alive() {
                 let tail = server.log.tail(TAIL_LINES);
                 let status = server.exit_text().unwrap_or_default();
-                let why = Why {
-                    config: self.spec.config.name.clone(),
-                    telling: system.telling_line(&tail).unwrap_or_default().to_owned(),
-                    refuses_config: system.advice(&tail) == Some(CORRECT_CONFIG),
-                    hint: self.memory_limit_hint(&status).unwrap_or_else(|| system.hint(&tail)),
-                };
+                let mut why = system.why(&self.spec.config, &tail);
+                why.hint = self.memory_limit_hint(&status).unwrap_or(why.hint);
                 return Err(Error::Died {
                     path: path.clone(),
                     log: server.log.path.clone(),

@@ -70,13 +70,13 @@ impl NewDataDir<'_> {
         Err(self.failed(step, &status.to_string(), log.tail(TAIL_LINES)))
     }
 
-    /// The error for a failed step, without a hint.
+    /// The error for a failed step, without what is known of its cause.
     pub fn failed(&self, step: &'static str, status: &str, tail: String) -> Error {
         Error::Init {
             step,
             path: self.data_dir.path.clone(),
             status: status.to_owned(),
-            hint: String::new(),
+            why: Box::default(),
             tail,
         }
     }

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::config::Config;
 use crate::data_dir::{DataDir, Marker};
-use crate::error::Result;
+use crate::error::{Result, Why};
 use crate::host::HostLimits;
 use crate::new_data_dir::NewDataDir;
 use crate::option::Line;
@@ -135,14 +135,58 @@ pub(crate) trait System: Sync {
         known.or_else(|| Some(tail.trim()).filter(|line| !line.is_empty() && !line.contains('\n')))
     }
 
+    /// What the last lines of a log tell of a server that did not start with a config.
+    fn why(&self, config: &Config, tail: &str) -> Why {
+        let advice = self.advice(tail);
+        let blamed = || blamed_line(config, self.own_options(), tail).filter(|_| advice.is_none());
+        let telling = blamed().or_else(|| self.telling_line(tail)).unwrap_or_default();
+        Why {
+            config: config.name.clone(),
+            telling: telling.to_owned(),
+            refuses_config: blamed().is_some() || advice == Some(CORRECT_CONFIG),
+            hint: match blamed() {
+                Some(line) => format!("\nhint: the server says `{line}`; {CORRECT_CONFIG}"),
+                None => self.hint(tail),
+            },
+        }
+    }
+
     /// Signals that stop its servers.
     fn signals(&self) -> Signals;
 }
 
+/// Marks of lines in a server's log without which it would have started.
+const SEVERE: [&str; 2] = ["[ERROR]", "FATAL:"];
+
+/// The first severe line that names an option of the config, without the time. Words that may be no option's name, such
+/// as `fsync`, do not count, nor do options that rqps sets.
+fn blamed_line<'t>(config: &Config, own: &[&str], tail: &'t str) -> Option<&'t str> {
+    let is_set = |word: &str| {
+        let name = word.trim_matches('-').to_ascii_lowercase().replace('-', "_");
+        let is_config = || config.options.iter().any(|(option, _)| *option == name);
+        name.contains('_') && !own.contains(&&*name) && is_config()
+    };
+    let severe = |line: &'t str| SEVERE.iter().find_map(|mark| Some(&line[line.find(mark)?..]));
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let mut lines = tail.lines().filter_map(severe);
+    lines.find(|line| line.split(|c| !is_part(c)).any(is_set))
+}
+
 /// The options of a build.
 pub(crate) trait Known {
-    /// Whether the build accepts the option.
+    /// Whether the build has the option.
     fn has(&self, option: &str) -> Result<bool>;
+
+    /// Those of some options that the build does not accept. It may accept, without effect, some that it does not have.
+    fn unknown(&self, options: &[&str]) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for option in options {
+            if !self.has(option)? {
+                found.push((*option).to_owned());
+            }
+        }
+        Ok(found)
+    }
 
     /// Why the build refuses values of options that it knows; `None` if it accepts all, or only its start can tell.
     fn refusal(&self, _options: &[(&str, &str)]) -> Result<Option<String>> {

@@ -49,14 +49,11 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
         return Ok(Vec::new());
     }
     ask(build, scratch, |known| {
-        let mut unknown = Vec::new();
-        for option in options {
-            if !known.has(option)? {
-                let question = did_you_mean(option, known.names());
-                unknown.push(UnknownOption { option: option.to_owned(), question });
-            }
-        }
-        Ok(unknown)
+        let unknown = known.unknown(&options)?.into_iter().map(|option| {
+            let question = did_you_mean(&option, known.names());
+            UnknownOption { option, question }
+        });
+        Ok(unknown.collect())
     })
 }
 

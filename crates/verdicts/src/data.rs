@@ -6,7 +6,7 @@
 //! | metric | of a window |
 //! | --- | --- |
 //! | rate | operations per second; if arms took turns, see `turns.rs` |
-//! | instructions | `server_instructions_user` / operations; without hardware counters, those of the block's count |
+//! | instructions | `server_instructions_user` / operations; without hardware counters, those of the block's count, if a window is valid |
 //! | cpu_us | `server_cpu_us` / operations; if arms took turns, see `turns.rs` |
 //! | wal_bytes | `server_wal_bytes` / operations |
 //! | rows, blocks | `server_rows_touched`, `server_blocks_touched` / operations |
@@ -186,10 +186,19 @@ fn measured(
 
 /// Instructions per operation that a program counted, one figure for a whole block.
 fn counted((run, done): (&Run, &[u32]), step: &str) -> Vec<BlockData> {
+    // What an arm answered wrongly costs nothing that compares.
+    let windows = run.windows.iter().filter(|window| window.action.step == step && is_usable(window));
+    let answered: BTreeSet<(u32, &str)> =
+        windows.filter_map(|window| Some((window.placement?.block, window.action.arm.as_str()))).collect();
     let counts = run.counts.iter().filter(|count| count.valid() && count.action.step == step);
     let figures = counts.filter_map(|count| {
         let (at, per_op) = (count.placement?, count.result.instructions_per_op()?);
-        Some((at.block, count.action.arm.as_str(), at.window, per_op))
+        answered.contains(&(at.block, &*count.action.arm)).then_some((
+            at.block,
+            count.action.arm.as_str(),
+            at.window,
+            per_op,
+        ))
     });
     blocks_of(run, done, figures)
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use rqps_stats::{Class, Detector, Metric, Tag};
-use rqps_store::{Run, RunFolder};
+use rqps_store::{Outcome, Run, RunFolder};
 use rqps_verdicts::testing::{Spec, write_run};
 use rqps_verdicts::*;
 
@@ -14,6 +14,25 @@ fn made(spec: &Spec) -> (tempfile::TempDir, Run) {
 
 fn judged(run: &Run) -> RunVerdicts {
     judge_run(run, &rules_of(run).unwrap()).unwrap()
+}
+
+/// Instructions are counted apart from the windows, which tell whether the answers are right.
+#[test]
+fn instructions_of_a_test_without_a_valid_window_are_not_judged() {
+    let (_results, mut run) = made(&Spec::default());
+    assert_eq!(instruction_source(&run), InstructionSource::Counted("valgrind-3.19.0".to_owned()));
+    let costs = |run: &Run| {
+        let verdicts = judged(run).judgement.verdicts;
+        let costs = verdicts
+            .iter()
+            .filter(|one| one.metric == Metric::Instructions && one.test == "hot-points" && one.blocks > 0);
+        costs.map(|one| one.arm).collect::<Vec<_>>()
+    };
+    assert_eq!(costs(&run), [1, 2]);
+    let wrong =
+        run.windows.iter_mut().filter(|one| one.action.step == "hot-points" && one.action.arm == "new");
+    wrong.for_each(|window| window.action.outcome = Outcome::Invalid);
+    assert_eq!(costs(&run), [1]);
 }
 
 /// One stalled event in ten thousand is a regression although the rate is the same.

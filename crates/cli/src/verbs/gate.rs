@@ -6,7 +6,8 @@ use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
 use rqps_plan::Plan;
 use rqps_report::{Detector, Format, Gate, GateRules, Outcome};
-use rqps_store::{RunFolder, Status};
+use rqps_store::{Run, RunFolder, Status};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -25,12 +26,12 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
         (Some(plan), ..) if plan.ends_with(".toml") => {
             Err(Usage(format!("{plan} is a plan: rqps gate --plan {plan} --base BUILD --head BUILD")).into())
         }
-        (Some(run), ..) => judge(&context.run_path(run)?, args),
+        (Some(run), ..) => judge(context, &context.run_path(run)?, args),
         (None, Some(base), Some(head)) => {
             let execution = super::run::begin(context, plan(base, head, args)?)?;
             super::run::execute_then(context, execution, |folder| {
                 super::run::write_report(folder)?;
-                judge(folder, args)
+                judge(context, folder, args)
             })
         }
         _ => {
@@ -59,13 +60,13 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
 }
 
 /// Judges the run in `folder` and writes the outputs; the exit code is the result.
-fn judge(folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
+fn judge(context: &Context, folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(folder)?;
     if run.status.status != Status::Complete {
         out::message(&format!("the run is {}: judging what it has measured so far", run.status.status));
     }
-    let gate = rqps_report::gate(&run, &rules(args))?;
-    write(&gate, args)?;
+    let gate = rqps_report::gate(&run, &rules(&run, args)?)?;
+    write(context, &gate, args)?;
     Ok(match gate.outcome {
         Outcome::Regressed => ExitCode::from(EXIT_REGRESSION),
         Outcome::Incomplete => ExitCode::from(EXIT_FAILED),
@@ -74,16 +75,20 @@ fn judge(folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn rules(args: &GateArgs) -> GateRules {
-    GateRules {
-        fail_on: args.fail_on.iter().flatten().copied().collect(),
+fn rules(run: &Run, args: &GateArgs) -> anyhow::Result<GateRules> {
+    Ok(GateRules {
+        fail_on: match args.fail_on.is_empty() {
+            true => rqps_report::fail_on_of(run)?,
+            false => args.fail_on.iter().flatten().copied().collect(),
+        },
         mixed: args.fail_on.contains(&None),
         inconclusive: args.inconclusive_is_failure,
-    }
+    })
 }
 
-/// Writes the requested outputs; Markdown goes to standard output unless another output does.
-fn write(gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
+/// Writes the requested outputs; the summary goes to standard output unless another output does, or it is written to a
+/// file: then its first line tells the outcome.
+fn write(context: &Context, gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
     let outputs = [(&args.markdown, &gate.markdown), (&args.junit, &gate.junit), (&args.json, &gate.json)];
     for (place, text) in outputs {
         match place.as_deref() {
@@ -92,7 +97,11 @@ fn write(gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
             Some(path) => out::write_file(Path::new(path), text)?,
         }
     }
-    if args.markdown.is_none() && stdouts(args) == 0 {
+    if args.markdown.is_some() || stdouts(args) > 0 {
+        out::message(gate.heading());
+    } else if context.format == Format::Text && std::io::stdout().is_terminal() {
+        out::print_line(&gate.text(context.screen())?)?;
+    } else {
         out::print(&gate.markdown)?;
     }
     Ok(())

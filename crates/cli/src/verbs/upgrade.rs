@@ -51,8 +51,9 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         let [old, new] = [old, new].map(|arm| &arm.build);
         out::message(&format!("warning: {new} is older than {old}: this reports what a downgrade changes"));
     }
-    let adapted = args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?;
-    let (adapted, told) = adapted.unwrap_or_default();
+    let adaptation =
+        args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?;
+    let Adaptation { adapted, told, options } = adaptation.unwrap_or_default();
     if let Some(adapted) = &adapted {
         let config = adapted.path.display().to_string();
         plan.arms.iter_mut().filter(|arm| arm.name == NEW).for_each(|arm| arm.config.clone_from(&config));
@@ -66,7 +67,28 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let folder = RunFolder::at(&execution.folder())?;
     let text = format!("Not measured to the end: `rqps resume {}` goes on.\n", folder.name());
     out::write_file(&folder.path().join(UPGRADE_FILE), text)?;
-    execute(context, execution)
+    let result = execute(context, execution);
+    let cause = result.as_ref().err().and_then(|error| error.downcast_ref::<rqps_executor::Error>());
+    if let Some(cause) = cause.filter(|cause| cause.needs_new_run()) {
+        let text = not_started(&cause.short_text(), args.config.as_deref(), &options);
+        out::write_file(&folder.path().join(UPGRADE_FILE), text.clone())?;
+        out::message(&format!("\n{text}"));
+    }
+    result
+}
+
+/// The report of an upgrade one of whose versions refuses the config: what is known without its start.
+fn not_started(why: &str, config: Option<&str>, options: &[String]) -> String {
+    let config = config.map_or_else(|| "the config".to_owned(), |config| format!("`{config}`"));
+    let mut text = format!(
+        "Nothing was measured: {why}\n\nCorrect {config} and start a new upgrade: this run keeps a copy of it and \
+         cannot go on.\n"
+    );
+    if !options.is_empty() {
+        text.push_str("\nOptions that the new version does not take as written, besides:\n\n");
+        options.iter().for_each(|option| text.push_str(&format!("- {option}\n")));
+    }
+    text
 }
 
 /// Whether one published version comes before another. A series means its newest release.
@@ -142,14 +164,20 @@ impl Adapted {
     }
 }
 
+/// What the new version needs of a config.
+#[derive(Default)]
+struct Adaptation {
+    /// The config as the new version accepts it; `None` if it accepts the config, or only lacks some of its options.
+    adapted: Option<Adapted>,
+    /// Unknown options of which the user was told.
+    told: Vec<String>,
+    /// What becomes of each option that it does not take as written.
+    options: Vec<String>,
+}
+
 /// The config as the new version accepts it: with the later names of options that it has renamed, and without those
-/// whose values it refuses. None if it accepts the config, or only lacks some of its options. Says what it measures the
-/// new version with and without, and returns the options that this told of.
-fn adapted_config(
-    context: &Context,
-    plan: &Plan,
-    config: &str,
-) -> anyhow::Result<(Option<Adapted>, Vec<String>)> {
+/// whose values it refuses. Says what it measures the new version with and without.
+fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Result<Adaptation> {
     let build_of = |name: &str| plan.arms.iter().find(|arm| arm.name == name).map(|arm| &arm.build);
     let (Some(old), Some(new)) = (build_of(OLD), build_of(NEW)) else {
         return Ok(Default::default());
@@ -169,15 +197,26 @@ fn adapted_config(
     let later: Vec<String> =
         unknown.iter().flat_map(|one| rqps_explain::renamed::later_names(&one.option)).collect();
     let known = rqps_servers::known_among(&build, &later, work)?;
+    // As of refused values below.
+    let unknown_to_old = match known.is_empty() {
+        true => Vec::new(),
+        false => rqps_servers::unknown_options(&resolve(old)?, &config, work)?,
+    };
     let is_known = |name: &str| known.iter().any(|one| one == name) && value(name).is_none();
     let replacement = |one: &UnknownOption| {
         let written = value(&one.option).unwrap_or_default();
-        rqps_explain::renamed::replacement((&one.option, &written), value, is_known)?.line()
+        rqps_explain::renamed::replacement((&one.option, &written), value, is_known)
     };
     let mut lines: Vec<String> = Vec::new();
-    let mut told = Vec::new();
+    let (mut told, mut options) = (Vec::new(), Vec::new());
     for one in &unknown {
-        if let Some(line) = replacement(one) {
+        let remedy =
+            replacement(one).map_or_else(|| "remove it".to_owned(), |new| format!("use {}", new.text()));
+        options.push(format!("{}: unknown; {remedy}", one.option));
+    }
+    let is_renamed = |one: &&UnknownOption| !unknown_to_old.iter().any(|old| old.option == one.option);
+    for one in unknown.iter().filter(is_renamed) {
+        if let Some(line) = replacement(one).and_then(|new| new.line()) {
             out::message(&format!("{} does not know {}: measured with {line}", build.label(), one.option));
             lines.push(line);
             told.push(one.option.clone());
@@ -191,14 +230,15 @@ fn adapted_config(
     }
     for one in &refused {
         let (option, value) = (&one.option, &one.value);
+        options.push(format!("{option} = {value}: {}", one.reason));
         out::message(&format!("{} is measured without {option} = {value}: {}", build.label(), one.reason));
     }
     lines.extend(rqps_servers::refused_lines(build.dbms, &refused));
     if lines.is_empty() {
-        return Ok((None, told));
+        return Ok(Adaptation { adapted: None, told, options });
     }
     let text = config_text(build.dbms, &config.text, &lines);
-    Ok((Some(Adapted::create(work, &config.name, text)?), told))
+    Ok(Adaptation { adapted: Some(Adapted::create(work, &config.name, text)?), told, options })
 }
 
 /// A config with more lines for the server.

@@ -27,6 +27,8 @@ pub(super) struct Data {
     pub origins: Vec<Origin>,
     /// Existing snapshots, with the numbers of the actions that made them.
     pub snapshots: BTreeMap<Snapshot, u32>,
+    /// What servers of arms warned of when they made snapshots, with the user's config; blocks run with fewer options.
+    pub load_warnings: BTreeMap<usize, Vec<String>>,
     /// How a snapshot was last copied to a side.
     pub restored_by: HowCopied,
     online: CpuSet,
@@ -52,6 +54,7 @@ impl Data {
         let mut data = Self {
             place: blocks.setup.place.clone(),
             origins: origins(&blocks.setup.plan, &blocks.setup.ingredients),
+            load_warnings: BTreeMap::new(),
             snapshots: journaled(&blocks.setup.plan, &run),
             restored_by: HowCopied::Reflink,
             online: CpuSet::online()?,

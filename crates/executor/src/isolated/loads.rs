@@ -208,7 +208,10 @@ impl Data {
         let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, reuses_data: true };
         self.restored_by = self.restore(blocks, arm, &options, control)?;
         let mut active = self.start(blocks, arm, options, control)?;
-        let (facts, applied) = (active.facts(control)?, active.instance.applied().clone());
+        let (mut facts, applied) = (active.facts(control)?, active.instance.applied().clone());
+        let at_load = self.load_warnings.get(&arm).into_iter().flatten();
+        let more: Vec<String> = at_load.filter(|one| !facts.warnings.contains(one)).cloned().collect();
+        facts.warnings.extend(more);
         active.instance.discard();
         let planned = &blocks.setup.plan.arms[arm];
         let is_base = planned.name == blocks.setup.plan.base;
@@ -243,6 +246,9 @@ impl Data {
         control.progress.action_started(seq, &name, &step);
         let mut active = ActiveArm::start(snapshot.arm, &name, (system, &spec), control)?;
         let task = Task { plan, driver: blocks.setup.driver, arm: &active };
+        if !snapshot.changed {
+            self.load_warnings.insert(snapshot.arm, active.instance.warnings());
+        }
         let filled = fill(&task, snapshot.changed, control);
         let Filled { observation, summary, unmet } =
             filled.map_err(|error| active.failed(&step, error, control))?;

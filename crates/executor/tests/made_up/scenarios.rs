@@ -176,3 +176,17 @@ fn a_death_voids_the_block_which_is_measured_again() {
     assert_eq!((count(BlockStatus::Void), count(BlockStatus::Done)), (1, 6), "measured again");
     assert!(run.notes.iter().any(|note| note.text.contains("is void")), "{:?}", run.notes);
 }
+
+/// Blocks run without some options of the config, so only the instance that loads warns of them.
+#[test]
+fn what_an_instance_warns_of_while_it_loads_is_recorded() {
+    world::replace(World::new(1));
+    let scene = Scene::new(BLOCKS, "steps = [\"put-1\", \"sum-1\"]", 2);
+    let end = scene.execute();
+    assert!(matches!(end, End::Finished(Finish::Ended(_))), "{end:?}");
+    for arm in &scene.results().arms {
+        let warnings = arm.facts.iter().filter(|fact| fact.name == rqps_model::START_WARNING);
+        let warnings: Vec<&str> = warnings.map(|fact| fact.value.as_str()).collect();
+        assert_eq!(warnings, ["\"ink_colour\" is old"], "{}", arm.name);
+    }
+}

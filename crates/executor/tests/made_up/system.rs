@@ -47,7 +47,7 @@ impl System for Ledgers {
         Ok(Config {
             name: name.to_owned(),
             hash: String::new(),
-            options: Vec::new(),
+            options: vec![("ink_colour".to_owned(), "red".to_owned())],
             before: Vec::new(),
             other_sections: Vec::new(),
             loose: Vec::new(),
@@ -66,7 +66,7 @@ impl System for Ledgers {
     }
 
     fn config_of_blocks(&self, config: &Config) -> Config {
-        config.clone()
+        Config { options: Vec::new(), ..config.clone() }
     }
 
     fn method_of_blocks(&self) -> (&'static str, &'static str) {
@@ -108,6 +108,7 @@ impl System for Ledgers {
             data_dir: spec.data_dir.clone(),
             applied: applied(),
             state: Shared(Arc::new(Mutex::new(state))),
+            warnings: spec.config.options.iter().map(|(option, _)| format!("\"{option}\" is old")).collect(),
         };
         Ok(Box::new(ledger))
     }
@@ -196,6 +197,8 @@ struct LedgerInstance {
     data_dir: PathBuf,
     applied: Applied,
     state: Shared,
+    /// One for each option.
+    warnings: Vec<String>,
 }
 
 impl Instance for LedgerInstance {
@@ -253,6 +256,10 @@ impl Instance for LedgerInstance {
 
     fn telling_lines(&self) -> String {
         "the pen ran out".to_owned()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
     }
 
     fn admin(&self, _name: &str) -> SessionResult<Box<dyn Admin>> {

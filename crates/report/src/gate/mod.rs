@@ -10,8 +10,11 @@ use rqps_store::{Run, Status};
 use rqps_verdicts::{MissedBy, rules_of};
 
 use crate::comparison::Comparison;
+use crate::document::Document;
 use crate::error::{Error, Result};
+use crate::format::{Format, Screen};
 use crate::reading::Reading;
+use crate::render::render;
 use crate::verdict_lines::{Judged, Line, Missed};
 
 /// What makes the gate fail.
@@ -33,6 +36,17 @@ impl Default for GateRules {
     }
 }
 
+/// What the gate of a run fails on unless told otherwise: cost and CPU time if its plan judges no rates.
+///
+/// # Errors
+/// If the run's plan cannot be read.
+pub fn fail_on_of(run: &Run) -> Result<Vec<Detector>> {
+    Ok(match rules_of(run)?.rates {
+        true => Detector::HEADLINES.to_vec(),
+        false => vec![Detector::Cost, Detector::Cpu],
+    })
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Passed,
@@ -49,12 +63,28 @@ pub struct Gate {
     pub outcome: Outcome,
     /// A summary in Markdown.
     pub markdown: String,
+    summary: Document,
     /// JUnit XML: one test case per verdict. Regressions are failures; inconclusive verdicts are skipped, or
     /// failures if the rules require them.
     pub junit: String,
     /// A list for benchmark-action's `customSmallerIsBetter`: one entry per metric, with the ratio to base of
     /// the time or cost of an operation.
     pub json: String,
+}
+
+impl Gate {
+    /// The summary as text.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn text(&self, screen: Screen) -> Result<String> {
+        render(&self.summary, Format::Text, screen)
+    }
+
+    /// The outcome, with how much of it is decided.
+    pub fn heading(&self) -> &str {
+        self.summary.remarks().first().copied().unwrap_or_default()
+    }
 }
 
 /// Applies the rules to a run's verdicts.
@@ -101,9 +131,11 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     } else {
         Outcome::Passed
     };
+    let summary = summary::document(&judged, &comparison, &arms, rules, (outcome, &unjudged, &unmeasured))?;
     Ok(Gate {
         outcome,
-        markdown: summary::markdown(&judged, &comparison, &arms, rules, (outcome, &unjudged, &unmeasured))?,
+        markdown: render(&summary, Format::Markdown, Screen::default())?,
+        summary,
         junit: junit::xml(&judged, &arms, rules, &unmeasured)?,
         json: benchmark::json(run, &arms)?,
     })
@@ -114,9 +146,11 @@ fn without_repeats(run: &Run, base: usize) -> Result<Gate> {
     let blocks_min = rules_of(run)?.looks.first().map_or(0, |look| look.blocks);
     let is_complete = run.without_result().is_empty();
     let outcome = if is_complete { Outcome::Undecided } else { Outcome::Incomplete };
+    let summary = summary::without_repeats(run, base, blocks_min, outcome);
     Ok(Gate {
         outcome,
-        markdown: summary::without_repeats(run, base, blocks_min, outcome)?,
+        markdown: render(&summary, Format::Markdown, Screen::default())?,
+        summary,
         junit: junit::without_verdicts(run)?,
         json: benchmark::json(run, &[])?,
     })

@@ -1,4 +1,4 @@
-//! The gate in Markdown: outcome, changes, inconclusive verdicts, how far to trust them, and all verdicts
+//! The summary of the gate: outcome, changes, inconclusive verdicts, how far to trust them, and all verdicts
 //! collapsed.
 
 use rqps_stats::Detector;
@@ -7,10 +7,8 @@ use rqps_store::Run;
 use crate::comparison::Comparison;
 use crate::document::{Block, Document};
 use crate::error::Result;
-use crate::format::{Format, Screen};
 use crate::gate::decided::Decided;
 use crate::gate::{ArmAtGate, GateRules, Outcome};
-use crate::render::render;
 use crate::tables::{arrivals, trust, unpaired, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
@@ -52,21 +50,21 @@ fn without_figures(judged: &Judged<'_>, unmeasured: &[Detector]) -> String {
 }
 
 /// The summary of a run that was imported without repeats.
-pub(super) fn without_repeats(run: &Run, base: usize, least: usize, outcome: Outcome) -> Result<String> {
+pub(super) fn without_repeats(run: &Run, base: usize, least: usize, outcome: Outcome) -> Document {
     let mut document = Document::default();
     document.push(Block::Heading(2, format!("rqps gate: {}", word(outcome))));
     document.push(Block::Text(too_few_repeats(run, base, (1, least))));
     document.extend(verdicts::without_result(run));
-    render(&document, Format::Markdown, Screen::default())
+    document
 }
 
-pub(super) fn markdown(
+pub(super) fn document(
     judged: &Judged<'_>,
     comparison: &Comparison<'_>,
     arms: &[ArmAtGate<'_>],
     rules: &GateRules,
     (outcome, unjudged, unmeasured): (Outcome, &[usize], &[Detector]),
-) -> Result<String> {
+) -> Result<Document> {
     let is_judged = !arms.is_empty() && unjudged.is_empty();
     let warnings = comparison.warnings();
     let mut document = Document::default();
@@ -124,5 +122,5 @@ pub(super) fn markdown(
         document.push(Block::Text("How far to trust these verdicts:".to_owned()));
         document.push(trust::items(judged));
     }
-    render(&document, Format::Markdown, Screen::default())
+    Ok(document)
 }

@@ -159,8 +159,11 @@ impl Upgrade<'_, '_> {
         let (old, new) = (self.old_arm(), self.new_arm());
         let is_of_old = |left: &LeftOut| old.left_out.iter().any(|one| one.option == left.option);
         let is_new = |left: &&&LeftOut| !left.option.starts_with('[') && !is_of_old(left);
-        let (known, unknown): (Vec<&LeftOut>, Vec<&LeftOut>) =
-            new.left_out.iter().filter(|left| is_new(&left)).partition(|left| self.knows(&left.option));
+        let (known, unknown): (Vec<&LeftOut>, Vec<&LeftOut>) = new
+            .left_out
+            .iter()
+            .filter(|left| is_new(&left) && !left.is_without_effect())
+            .partition(|left| self.knows(&left.option));
         let refused = known.iter().filter(|left| left.refused).count();
         let mut reasons = Vec::new();
         if !unknown.is_empty() {
@@ -202,8 +205,10 @@ impl Upgrade<'_, '_> {
         ];
         let mut table =
             Table::new("config", "Options that the new version does not take as written", columns, 0);
+        // What both accept without effect belongs in neither version's config.
         let is_new = |left: &&LeftOut| {
-            !old.left_out.iter().any(|one| (&one.option, &one.value) == (&left.option, &left.value))
+            left.is_without_effect()
+                || !old.left_out.iter().any(|one| (&one.option, &one.value) == (&left.option, &left.value))
         };
         let left_out: Vec<&LeftOut> = new.left_out.iter().filter(is_new).collect();
         let mut is_measured = !left_out.is_empty();
@@ -238,7 +243,7 @@ impl Upgrade<'_, '_> {
                 ]);
             }
         }
-        if !left_out.is_empty() {
+        if left_out.iter().any(|left| !left.is_without_effect()) {
             let with = if is_measured { ", and with the lines of `use instead`" } else { "" };
             let has_prefix = ["mysql", "mariadb"].contains(&&*new.dbms);
             let unless = if has_prefix { ", unless it is written with `loose_`," } else { "" };

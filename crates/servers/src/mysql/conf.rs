@@ -99,7 +99,7 @@ pub(crate) fn canonical(name: &str) -> String {
     name.strip_prefix(LOOSE).unwrap_or(&name).to_owned()
 }
 
-fn normalized(name: &str) -> String {
+pub(crate) fn normalized(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }
 

@@ -248,6 +248,28 @@ mod tests {
     }
 
     #[test]
+    fn an_error_that_names_an_option_of_the_config_blames_it() {
+        let log = "2026-11-28T08:39:29Z 0 [Warning] [MY-010161] [Server] You need --log-bin for --max-connections.\n\
+                   2026-11-28T08:39:32Z 0 [ERROR] [MY-013797] [Server] Option --authentication-policy is set to an \
+                   invalid value.\n2026-11-28T08:39:32Z 0 [ERROR] [MY-010119] [Server] Aborting";
+        let why = |option: &str| {
+            let options = vec![(option.to_owned(), "1".to_owned())];
+            let config = Config { options, ..crate::load_config(Dbms::Mysql, "9.7.4", "sized").unwrap() };
+            Mysql { dbms: Dbms::Mysql }.why(&config, log)
+        };
+        let blamed = why("authentication_policy");
+        assert!(blamed.refuses_config && blamed.telling.starts_with("[ERROR] [MY-013797]"), "{blamed:?}");
+        assert!(
+            blamed.hint.contains("--authentication-policy") && blamed.hint.contains("new run"),
+            "{blamed:?}"
+        );
+        // One that only a warning names is not to blame, nor is one that is part of another's name.
+        for other in ["max_connections", "authentication"] {
+            assert!(!why(other).refuses_config, "{other}");
+        }
+    }
+
+    #[test]
     fn the_first_known_cause_gives_the_hint() {
         let hint = |tail: &str| Mysql { dbms: Dbms::Mysql }.hint(tail);
         assert!(

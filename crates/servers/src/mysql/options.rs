@@ -10,7 +10,7 @@ use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, Error as BuildError, ServerUser};
 use rustix::process::Signal;
 
-use super::conf::canonical;
+use super::conf::{canonical, normalized};
 use crate::error::Result;
 
 /// Prefix of the lines that describe an option.
@@ -26,6 +26,8 @@ const NO_DATA_DIR: &str = "/nonexistent";
 pub(crate) struct KnownOptions {
     /// Normalized names, with their values if the listing shows one.
     values: BTreeMap<String, Option<String>>,
+    /// Of names asked for that the listing lacks: what the build says of those that it accepts without effect.
+    without_effect: Mutex<BTreeMap<String, Option<String>>>,
 }
 
 impl KnownOptions {
@@ -42,13 +44,35 @@ impl KnownOptions {
             let (name, value) = line.split_once(' ').unwrap_or((line, ""));
             values.insert(canonical(name), Some(value.trim().to_owned()));
         }
-        KnownOptions { values }
+        KnownOptions { values, without_effect: Mutex::default() }
     }
 
-    /// Whether the build accepts this option, in one of its spellings.
+    /// Whether the build lists this option, in one of its spellings.
     pub fn has(&self, option: &str) -> bool {
-        let bare = SWITCHES.iter().find_map(|switch| option.strip_prefix(switch));
-        self.values.contains_key(option) || bare.is_some_and(|bare| self.values.contains_key(bare))
+        spellings(option).any(|spelling| self.values.contains_key(spelling))
+    }
+
+    /// Those of some options that the build does not list and yet accepts, without effect, with what it says of them.
+    /// Asked once each.
+    pub fn without_effect<'o>(
+        &self,
+        layout: &Layout,
+        user: &ServerUser,
+        options: impl Iterator<Item = &'o str>,
+    ) -> Result<BTreeMap<String, String>> {
+        let unlisted: Vec<&str> = options.filter(|option| !self.has(option)).collect();
+        let mut asked = self.without_effect.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let new: Vec<&str> =
+            unlisted.iter().filter(|option| !asked.contains_key(**option)).copied().collect();
+        if !new.is_empty() {
+            // One that it does not know is no error with this prefix, after which it would say nothing of the others.
+            let arguments: Vec<String> = new.iter().map(|option| format!("--loose-{option}")).collect();
+            let output = list(layout, user, "--no-defaults", Path::new(NO_DATA_DIR), &arguments)?;
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            asked.extend(new.iter().map(|option| ((*option).to_owned(), warning_of(&stderr, option))));
+        }
+        let said = |option: &&str| Some(((*option).to_owned(), asked.get(*option)?.clone()?));
+        Ok(unlisted.iter().filter_map(said).collect())
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -59,6 +83,22 @@ impl KnownOptions {
     pub fn value(&self, option: &str) -> Option<&str> {
         self.values.get(option)?.as_deref()
     }
+}
+
+/// An option's name, and the name without a prefix that switches it.
+fn spellings(option: &str) -> impl Iterator<Item = &str> {
+    let bare = SWITCHES.iter().find_map(|switch| option.strip_prefix(switch));
+    std::iter::once(option).chain(bare)
+}
+
+/// The warning that quotes an option's name. Of an option that it does not know, a build quotes all that was written.
+fn warning_of(stderr: &str, option: &str) -> Option<String> {
+    let is_named = |warning: &str| {
+        let mut quoted = warning.split('\'').skip(1).step_by(2);
+        quoted.any(|word| spellings(option).any(|spelling| normalized(word) == spelling))
+    };
+    let mut warnings = stderr.lines().filter_map(|line| Some(line.split_once("[Warning] ")?.1));
+    warnings.find(|warning| is_named(warning)).map(str::to_owned)
 }
 
 /// Parses the name from a line such as `  -u, --user=name  Run as this user`.
@@ -77,7 +117,7 @@ pub(crate) fn known(build: &Build, layout: &Layout, user: &ServerUser) -> Result
     if let Some(known) = lock().get(&key) {
         return Ok(Arc::clone(known));
     }
-    let listing = list(layout, user, "--no-defaults", Path::new(NO_DATA_DIR))?;
+    let listing = list(layout, user, "--no-defaults", Path::new(NO_DATA_DIR), &[])?;
     let known = KnownOptions::parse(&String::from_utf8_lossy(&listing.stdout));
     if known.values.len() < 100 {
         return Err(BuildError::CannotRun {
@@ -100,11 +140,17 @@ pub(crate) fn with_file(
     file: &Path,
     scratch: &Path,
 ) -> Result<(KnownOptions, Output)> {
-    let output = list(layout, user, &format!("--defaults-file={}", file.display()), scratch)?;
+    let output = list(layout, user, &format!("--defaults-file={}", file.display()), scratch, &[])?;
     Ok((KnownOptions::parse(&String::from_utf8_lossy(&output.stdout)), output))
 }
 
-fn list(layout: &Layout, user: &ServerUser, defaults: &str, data_dir: &Path) -> Result<Output> {
+fn list(
+    layout: &Layout,
+    user: &ServerUser,
+    defaults: &str,
+    data_dir: &Path,
+    options: &[String],
+) -> Result<Output> {
     let mut guarded = Guarded::new(&layout.server, user, Signal::KILL)?;
     guarded
         .command()
@@ -112,6 +158,7 @@ fn list(layout: &Layout, user: &ServerUser, defaults: &str, data_dir: &Path) -> 
         .arg(format!("--basedir={}", layout.basedir.display()))
         .arg(format!("--lc-messages-dir={}", layout.share_dir.display()))
         .arg(format!("--datadir={}", data_dir.display()))
+        .args(options)
         .args(["--verbose", "--help"]);
     Ok(guarded.output()?)
 }
@@ -144,5 +191,23 @@ mod tests {
         assert!(!known.has("to") && !known.has("innodb_redo_log_capacity"));
         assert_eq!(known.value("innodb_io_capacity"), Some("200"));
         assert_eq!(known.value("user"), None);
+    }
+
+    #[test]
+    fn only_a_warning_that_names_an_option_tells_that_it_is_accepted_without_effect() {
+        let stderr = "2026-11-28  9:12:59 0 [Warning] Could not increase number of max_open_files to more than 20000\n\
+            2026-11-28  9:12:59 0 [Warning] 'innodb-page-cleaners' was removed. It does nothing now and exists only \
+            for compatibility with old my.cnf files.\n\
+            2026-11-28  9:12:59 0 [Warning] /opt/bin/mariadbd: unknown variable 'loose-tx_isolation=READ-COMMITTED'\n\
+            2026-11-28  9:12:59 0 [Warning] /opt/bin/mariadbd: unknown option '--loose-bogus_thing'\n\
+            2026-11-28  9:12:59 0 [ERROR] 'max-conections' is unknown\n";
+        let removed = "'innodb-page-cleaners' was removed. It does nothing now and exists only for compatibility with \
+            old my.cnf files.";
+        for option in ["innodb_page_cleaners", "skip_innodb_page_cleaners"] {
+            assert_eq!(warning_of(stderr, option).as_deref(), Some(removed), "{option}");
+        }
+        for option in ["innodb_page", "max_open_files", "tx_isolation", "bogus_thing", "max_conections"] {
+            assert_eq!(warning_of(stderr, option), None, "{option}");
+        }
     }
 }

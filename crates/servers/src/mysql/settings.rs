@@ -1,7 +1,8 @@
 //! Turns a config into the `my.cnf` of one server: the config's options that the build accepts, then rqps's
 //! own. The build reads the file before a server is started with it.
 //!
-//! An option is known if the build lists it. Unknown options are left out and reported. A known option with a
+//! An option is known if the build lists it. Those that it does not list and yet accepts, with a warning, are left out:
+//! they have no effect. Unknown options are left out and reported. A known option with a
 //! value that the build rejects is an error; one whose value it adjusts is reported.
 
 use std::fs;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use rqps_builds::log_tail::last_lines;
 use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, ServerUser};
-use rqps_model::LeftOut;
+use rqps_model::{LeftOut, WITHOUT_EFFECT};
 
 use super::conf::{self, format_option};
 use super::options::{self, KnownOptions};
@@ -144,8 +145,12 @@ impl Settings<'_> {
 
     /// Splits the config into options that the build accepts and those left out.
     fn select_options(&self, config: &Config, known: &KnownOptions) -> Result<(Options, Vec<LeftOut>)> {
+        let names = config.options.iter().map(|(option, _)| option.as_str());
+        let without_effect = known.without_effect(self.layout, self.user, names)?;
         let (kept, mut left_out) = applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
-            Ok(if !known.has(option) && config.loose.iter().any(|loose| loose == option) {
+            Ok(if let Some(warning) = without_effect.get(option) {
+                Some(format!("{WITHOUT_EFFECT}{warning}"))
+            } else if !known.has(option) && config.loose.iter().any(|loose| loose == option) {
                 Some(format!(
                     "unknown to {} {}, which ignores it: loose_",
                     self.build.dbms, self.build.version
@@ -234,6 +239,13 @@ pub(crate) struct OfBuild<'a> {
 impl Known for OfBuild<'_> {
     fn has(&self, option: &str) -> Result<bool> {
         Ok(self.known.has(option))
+    }
+
+    fn unknown(&self, options: &[&str]) -> Result<Vec<String>> {
+        let accepted = self.known.without_effect(&self.layout, self.user, options.iter().copied())?;
+        let unknown =
+            options.iter().filter(|option| !self.known.has(option) && !accepted.contains_key(**option));
+        Ok(unknown.map(|option| (*option).to_owned()).collect())
     }
 
     fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {
