@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rqps_driver::{KindResult, Observer, StepError, StepResult};
+use rqps_driver::{KindResult, Marks, Observer, StepError, StepResult};
 use rqps_executor::{
     ActiveArm, Admin, Driver, Error, Finished, Job, Loaded, Result, RunControl, StepFindings, WatchOptions,
     Window,
@@ -370,7 +370,7 @@ fn result(
         retries: BTreeMap::new(),
         series: Vec::new(),
         slices: Vec::new(),
-        marks: 0,
+        marks: Marks::default(),
         totals: Metrics::new(),
         sessions: Vec::new(),
         kinds,

@@ -2,6 +2,7 @@
 
 use crate::clock::Moment;
 use crate::event::Tallies;
+use crate::result::Marks;
 use rqps_model::random::Stream;
 use rqps_wire::Error;
 use std::time::Duration;
@@ -25,8 +26,8 @@ pub(crate) trait Repeated {
     /// Rolls back the transaction of a failed event, if one is open. The event will be retried.
     fn roll_back(&mut self, tallies: &mut Tallies) -> Result<(), Error>;
 
-    /// Events over all phases, warm-up and tail included, that left a mark by which they can be counted in the tables.
-    fn marks(&self) -> u64 {
-        0
+    /// What its events left in the tables.
+    fn marks(&self) -> Marks {
+        Marks::default()
     }
 }

@@ -8,6 +8,10 @@ use rqps_workloads::{Expect, Statement};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// What committed events, those of warm-up and tail included, left in the tables and can be read there. What each
+/// figure is, the test says; 0 in others.
+pub type Marks = [u64; 3];
+
 /// The figures of one window.
 #[derive(Debug, Clone)]
 pub struct StepResult {
@@ -36,8 +40,8 @@ pub struct StepResult {
     pub series: Vec<Series>,
     /// Figures of each turn, if arms took turns.
     pub slices: Vec<Slice>,
-    /// Events over all phases that left a mark in the tables, such as new orders.
-    pub marks: u64,
+    /// What events over all phases left in the tables.
+    pub marks: Marks,
     /// Totals specific to this kind of step, by name with unit.
     pub totals: Metrics,
     /// Each session's role and client, in the order of the ids given to [`crate::Observer::window_opens`];

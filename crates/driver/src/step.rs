@@ -137,7 +137,7 @@ pub(crate) fn add_up(
         rows: sum(|r| r.tallies.rows),
         changed_rows: sum(|r| r.tallies.changed_rows),
         removed_rows: sum(|r| r.removed_rows),
-        marks: sum(|r| r.marks),
+        marks: std::array::from_fn(|mark| reports.iter().map(|r| r.marks[mark]).sum()),
         retries,
         series: vec![each_second("queries", "queries", &queries_each_second)],
         slices: slices(reports),

@@ -7,6 +7,7 @@ use crate::error::StepError;
 use crate::event::{Client, Tallies, latency_histogram};
 use crate::pacer::{Pacer, sleep_until};
 use crate::repeated::Repeated;
+use crate::result::Marks;
 use crate::spec::{CpuClock, Pace, StepSpec};
 use crate::tproc_c::Terminal;
 use hdrhistogram::Histogram;
@@ -37,7 +38,7 @@ pub(crate) struct Report {
     pub retries: BTreeMap<String, u64>,
     pub removed_rows: u64,
     /// As [`Repeated::marks`].
-    pub marks: u64,
+    pub marks: Marks,
     /// Set if this client ended its window by reaching a quota.
     pub quota: Option<Quota>,
     pub slices: Vec<Slice>,
@@ -58,7 +59,7 @@ impl Report {
             queries_each_second: Vec::with_capacity(4096),
             retries: BTreeMap::new(),
             removed_rows: 0,
-            marks: 0,
+            marks: Marks::default(),
             quota: None,
             slices: Vec::new(),
         }

@@ -1,7 +1,7 @@
 //! A running arm: its server, how to reach it and its counters.
 
 use crate::control::RunControl;
-use crate::error::{Death, Error, Result, mentions_full_disk};
+use crate::error::{Death, Error, Result, SESSION_ENDED, mentions_full_disk};
 use crate::system::{ADMIN_NAME, Admin, Instance, System};
 use rqps_builds::Build;
 use rqps_model::{LeftOut, START_WARNING, ServerSetting, Setting};
@@ -151,7 +151,7 @@ impl ActiveArm {
 
     /// How the server died, or `None` if it lives. A lost session is a sign of death: either the whole server
     /// goes down, which may take a moment to show, or one process crashed and the server restarts all others,
-    /// losing its statistics.
+    /// losing its statistics; or something outside ended that session alone, which ends the step as well.
     fn death(&mut self, lost_session: bool) -> Option<String> {
         let deadline = Instant::now() + EXIT_TIMEOUT;
         loop {
@@ -162,9 +162,10 @@ impl ActiveArm {
                 return None;
             }
             if Instant::now() >= deadline {
-                let how = match self.system.session_is_a_process() {
-                    true => "one of its processes crashed, or was ended from outside",
-                    false => "it dropped a session while its process went on",
+                let how = match (self.instance.tells_death(), self.system.session_is_a_process()) {
+                    (false, _) => SESSION_ENDED,
+                    (true, true) => "one of its processes crashed, or was ended from outside",
+                    (true, false) => "it dropped a session while its process went on",
                 };
                 return Some(how.to_owned());
             }

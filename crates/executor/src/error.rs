@@ -75,11 +75,8 @@ pub enum Error {
     /// A server could not be created or started.
     #[error("arm {arm}: {source}")]
     NotStarted { arm: String, source: Box<rqps_servers::Error> },
-    /// A server exited, or ended all its sessions because one of its processes crashed.
-    #[error(
-        "arm {arm}: the server died in step {step}: {}; `rqps resume` restarts it and continues\n{death}",
-        death.how
-    )]
+    /// A server exited, or ended all its sessions because one of its processes crashed; or lost one of ours.
+    #[error("arm {arm}: {}; `rqps resume` restarts it and continues\n{death}", death.in_step(step))]
     ServerDied { arm: String, step: String, death: Box<Death> },
     /// The disk that holds a server's data is full.
     #[error(
@@ -182,6 +179,17 @@ pub struct Death {
     pub was_paused: bool,
 }
 
+/// What [`Death::how`] says of a server that lives.
+pub(crate) const SESSION_ENDED: &str = "ended from outside, or dropped by its server, which lives";
+
+impl Death {
+    /// What happened in a step.
+    fn in_step(&self, step: &str) -> String {
+        let what = if self.how == SESSION_ENDED { "a session was lost" } else { "the server died" };
+        format!("{what} in step {step}: {}", self.how)
+    }
+}
+
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "first noticed: {}\nfrom {}:\n{}", self.cause, self.log_path.display(), self.log)?;
@@ -236,7 +244,7 @@ impl Error {
     pub fn short_text(&self) -> String {
         match self {
             Self::ServerDied { arm, step, death } => {
-                format!("arm {arm}: the server died in step {step}: {}", death.how)
+                format!("arm {arm}: {}", death.in_step(step))
             }
             Self::NotStarted { arm, source } => {
                 let told = source.telling_line().map_or_else(String::new, |line| format!(": {line}"));

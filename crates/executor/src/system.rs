@@ -189,6 +189,11 @@ pub trait Instance: Send + Sync {
     /// The lines of its log that explain why it died.
     fn telling_lines(&self) -> String;
 
+    /// Whether its log has a sign that it, or one of its processes, died. If not, one that runs lives.
+    fn tells_death(&self) -> bool {
+        true
+    }
+
     /// The warnings in its log since it was started.
     fn warnings(&self) -> Vec<String> {
         Vec::new()

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use rqps_driver::{Observer, StepError, StepResult};
+use rqps_driver::{Marks, Observer, StepError, StepResult};
 use rqps_model::{EndedBy, FixedWork, Metrics, Series};
 use rqps_rocksdb_engine::protocol::{Event, Phase, Request, RunResult, RunSpec, Shape};
 use rqps_wire::Error as Wire;
@@ -139,7 +139,7 @@ fn result_of(spec: &RunSpec, ended_by: EndedBy, result: &RunResult) -> Outcome<S
         rows: if writes { 0 } else { result.entries },
         changed_rows: if writes { result.entries } else { 0 },
         removed_rows: 0,
-        marks: 0,
+        marks: Marks::default(),
         retries: BTreeMap::new(),
         series: vec![Series {
             name: "queries".to_owned(),

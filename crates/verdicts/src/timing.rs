@@ -80,15 +80,26 @@ pub fn block_seconds(run: &Run) -> Option<f64> {
     (!lengths.is_empty()).then(|| mean(&lengths))
 }
 
-/// Seconds of further blocks of all tests, each of `block_s`, with those of the `loads` of all arms that are not made
-/// yet.
-pub fn seconds_of_blocks(run: &Run, block_s: f64, blocks: usize, loads: usize) -> f64 {
-    let actions = run.loads.iter().map(|load| &load.action);
-    let actions = actions.chain(run.settles.iter().map(|settle| &settle.action));
-    let took_s: f64 = actions.map(|action| seconds(action.started_at_ms, action.finished_at_ms)).sum();
-    let made = run.blocks.len().clamp(1, loads.max(1));
-    let left = loads.saturating_sub(made);
-    block_s * blocks as f64 + took_s / made as f64 * left.min(blocks) as f64
+/// Seconds of one load of all arms, with the statements that follow it. A run may have made a load several times: each
+/// resume repeats those whose data directories are gone.
+pub fn load_seconds(run: &Run) -> f64 {
+    let loads = run.loads.iter().map(|load| (&load.action, false));
+    let settles = run.settles.iter().map(|settle| (&settle.action, true));
+    let mut by_work: BTreeMap<(&str, bool), Vec<f64>> = BTreeMap::new();
+    for (action, follows) in loads.chain(settles) {
+        let took_s = seconds(action.started_at_ms, action.finished_at_ms);
+        by_work.entry((&action.arm, follows)).or_default().push(took_s);
+    }
+    by_work.values().map(|times| mean(times)).sum()
+}
+
+/// Seconds of a resume that measures for `seconds`: a run of blocks that ended has no data directories, so that a
+/// resume makes all its `loads` again.
+pub fn seconds_of_resume(run: &Run, seconds: f64, loads: usize) -> f64 {
+    match run.meta.protocol.as_str() {
+        "isolated" => seconds + load_seconds(run) * loads as f64,
+        _ => seconds,
+    }
 }
 
 /// A duration for planning, rounded up: `70 s`, `25 min`, `3 h 10 min`, `2 days`.
@@ -102,11 +113,11 @@ pub fn about(seconds: f64) -> String {
     }
 }
 
-/// A resume begins with servers to start, and perhaps tables to load; and blocks do not all take as long.
+/// A resume begins with servers to start; and neither blocks nor loads all take as long.
 const SECONDS_TO_RESUME: f64 = 30.0;
 const LONGER_BLOCKS: f64 = 1.2;
 
-/// The command that measures so much longer, with room for what comes first: `rqps resume RUN --more 25m`.
+/// The command of a resume that takes these [`seconds_of_resume`], with some room: `rqps resume RUN --more 25m`.
 pub fn resume_command(run: &Run, seconds: f64) -> String {
     let minutes = ((seconds * LONGER_BLOCKS + SECONDS_TO_RESUME) / 60.0).ceil().max(1.0);
     format!("rqps resume {} --more {minutes:.0}m", run.folder.name())

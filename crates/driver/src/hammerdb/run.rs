@@ -9,7 +9,7 @@ use super::process::Process;
 use super::script::{self, Files};
 use crate::error::StepError;
 use crate::lead::TICK;
-use crate::result::{StepResult, each_second};
+use crate::result::{Marks, StepResult, each_second};
 use crate::spec::Observer;
 use rqps_model::{EndedBy, FixedWork};
 use std::collections::BTreeMap;
@@ -228,7 +228,7 @@ impl<'a> Lead<'a> {
             retries: BTreeMap::new(),
             series: vec![each_second("queries", "queries", &self.each_second)],
             slices: Vec::new(),
-            marks: 0,
+            marks: Marks::default(),
             totals: figures.map(|(name, value)| (name.to_owned(), value)).into_iter().collect(),
             sessions: Vec::new(),
             kinds: counts.kinds,

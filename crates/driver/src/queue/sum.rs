@@ -4,7 +4,7 @@ use super::result::{Background, QueueResult, StreamResult, per_s};
 use super::shared::{Report, Shared, Worker};
 use super::spec::Role;
 use crate::error::StepError;
-use crate::result::{StepResult, add_each_second, elapsed};
+use crate::result::{Marks, StepResult, add_each_second, elapsed};
 use crate::step::merge;
 use rqps_model::{EndedBy, FixedWork};
 use rqps_workloads::QueryMix;
@@ -79,7 +79,7 @@ pub(super) fn add_up(
         rows: queries.rows,
         changed_rows: inserts.rows + deletes.rows,
         removed_rows: deletes.rows,
-        marks: 0,
+        marks: Marks::default(),
         retries,
         series: queue.series(),
         slices: Vec::new(),

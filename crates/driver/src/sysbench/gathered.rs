@@ -6,7 +6,7 @@ use super::output::{Line, Statistics};
 use super::target::Target;
 use crate::error::StepError;
 use crate::event::latency_histogram;
-use crate::result::{StepResult, each_second, elapsed};
+use crate::result::{Marks, StepResult, each_second, elapsed};
 use crate::spec::StepSpec;
 use rqps_model::{EndedBy, FixedWork, Limit, Metrics};
 use std::collections::BTreeMap;
@@ -154,7 +154,7 @@ pub(super) fn step_result(
         rows: 0,
         changed_rows: figures.writes,
         removed_rows: if spec.test.shrinks { figures.writes + warm.statistics.writes } else { 0 },
-        marks: 0,
+        marks: Marks::default(),
         retries,
         series: vec![each_second("queries", "queries", &window.seconds(gate_queries, queries))],
         slices: Vec::new(),

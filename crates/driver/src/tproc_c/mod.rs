@@ -7,6 +7,7 @@ mod statements;
 use crate::clock::Moment;
 use crate::event::Tallies;
 use crate::repeated::Repeated;
+use crate::result::Marks;
 pub use crate::users::Users;
 use procedures::Procedures;
 use rqps_model::random::Stream;
@@ -36,7 +37,7 @@ pub struct Terminal<S: Session> {
     current: Transaction,
     /// The kind of the last finished transaction.
     last: Option<Transaction>,
-    new_orders: u64,
+    committed: Marks,
 }
 
 impl<S: Session> Terminal<S> {
@@ -53,7 +54,7 @@ impl<S: Session> Terminal<S> {
             session,
             current: Transaction::NewOrder,
             last: None,
-            new_orders: 0,
+            committed: Marks::default(),
         })
     }
 
@@ -68,8 +69,19 @@ impl<S: Session> Terminal<S> {
             Some(procedures) => procedures.run(&mut self.session, &inputs)?,
             None => statements::run(&mut self.session, &inputs)?,
         };
-        self.new_orders += u64::from(inputs.transaction == Transaction::NewOrder && !inputs.rolls_back());
+        let [new_orders, paid, deliveries] = &mut self.committed;
+        match inputs.transaction {
+            Transaction::NewOrder => *new_orders += u64::from(!inputs.rolls_back()),
+            Transaction::Payment => *paid += u64::from(inputs.amount),
+            Transaction::Delivery => *deliveries += 1,
+            Transaction::StockLevel | Transaction::OrderStatus => {}
+        }
         Ok((inputs, outcome))
+    }
+
+    /// What was committed: new orders, the sum of payments, and deliveries.
+    pub fn committed(&self) -> Marks {
+        self.committed
     }
 
     /// Ends the transaction that a failed call left open.
@@ -128,7 +140,8 @@ impl<S: Session> Repeated for Terminal<S> {
         Terminal::roll_back(self)
     }
 
-    fn marks(&self) -> u64 {
-        self.new_orders
+    /// New orders, the sum of payments, and deliveries.
+    fn marks(&self) -> Marks {
+        self.committed
     }
 }

@@ -190,12 +190,24 @@ impl Data {
     ) -> Result<()> {
         let origin = self.origins[arm];
         for snapshot in [origin.loaded(load), origin.snapshot(load)] {
-            let exists = blocks.setup.place.data_dir(&snapshot.dir_name(&blocks.setup.plan)).exists();
-            if !exists || !self.snapshots.contains_key(&snapshot) {
+            if !self.is_made(blocks, snapshot) {
                 self.make(blocks, snapshot, origin, control)?;
             }
         }
         Ok(())
+    }
+
+    fn is_made(&self, blocks: &Blocks<'_>, snapshot: Snapshot) -> bool {
+        let exists = blocks.setup.place.data_dir(&snapshot.dir_name(&blocks.setup.plan)).exists();
+        exists && self.snapshots.contains_key(&snapshot)
+    }
+
+    /// The numbers of the loads that all arms have which are not given up.
+    pub fn loads_made(&self, blocks: &Blocks<'_>) -> BTreeSet<u32> {
+        let arms = self.origins.iter().enumerate().filter(|(arm, _)| !blocks.given_up.contains_key(arm));
+        let has_all =
+            |load: &u32| arms.clone().all(|(_, origin)| self.is_made(blocks, origin.snapshot(*load)));
+        (1..=LOADS).filter(has_all).collect()
     }
 
     fn start_once(
@@ -234,6 +246,8 @@ impl Data {
         let spec = spec_on(blocks, snapshot.arm, data_dir.clone());
         // Arms that share a load may differ in their environment.
         let spec = ServerSpec { env: BTreeMap::new(), ..spec };
+        // The time of a load tells how long another one takes.
+        let started_at_ms = now_ms();
         if snapshot.changed {
             let from = blocks.setup.place.data_dir(&origin.loaded(snapshot.load).dir_name(plan));
             system.copy_data(&from, &data_dir, control.stop).map_err(not_started(&name, &data_dir))?;
@@ -242,7 +256,7 @@ impl Data {
             blocks.setup.place.write_owner()?;
         }
         let begun = blocks.begin()?;
-        let (seq, started_at_ms, step) = (begun.seq, now_ms(), snapshot.step());
+        let (seq, step) = (begun.seq, snapshot.step());
         control.progress.action_started(seq, &name, &step);
         let mut active = ActiveArm::start(snapshot.arm, &name, (system, &spec), control)?;
         let task = Task { plan, driver: blocks.setup.driver, arm: &active };

@@ -50,7 +50,8 @@ pub(crate) struct Blocks<'a> {
 
 /// Why a run has nothing more to measure, whatever its budget, and what to do; `None` if it has.
 pub(crate) fn nothing_left(plan: &Plan, run: &Run) -> Result<Option<String>> {
-    let Next::Stop(Stop { short_text, .. }) = next::next(plan, run, None, &|_| false)?.what else {
+    let Next::Stop(Stop { short_text, .. }) = next::next(plan, run, &BTreeSet::new(), None, &|_| false)?.what
+    else {
         return Ok(None);
     };
     let blocks = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
@@ -122,7 +123,9 @@ impl Blocks<'_> {
             let run = self.writer.run()?;
             let budget =
                 self.budget.map(|whole| Budget { whole, left: whole.saturating_sub(start.elapsed()) });
-            let next = next::next(&self.setup.plan, &run, budget, &|arm| self.given_up.contains_key(&arm))?;
+            let made = data.loads_made(self);
+            let given_up = |arm| self.given_up.contains_key(&arm);
+            let next = next::next(&self.setup.plan, &run, &made, budget, &given_up)?;
             self.record_progress(next.share, next.seconds_left, control)?;
             let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
             control.progress.blocks(done as u32, self.setup.plan.blocks().blocks_max);

@@ -5,11 +5,11 @@ use crate::error::Result;
 use rqps_model::counted;
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::isolated::{LOADS, block_seconds as planned_block_seconds};
+use rqps_plan::isolated::{LOADS, block_seconds as planned_block_seconds, load_of};
 use rqps_stats::{Detector, Rules, Verdict};
 use rqps_store::{BlockStatus, NoResult, Run};
 use rqps_verdicts::{
-    RunVerdicts, about, block_seconds, judge_run, resume_command, rules_of, seconds_of_blocks,
+    RunVerdicts, about, block_seconds, judge_run, load_seconds, resume_command, rules_of, seconds_of_resume,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -49,10 +49,12 @@ pub(super) struct Stop {
     pub short_text: String,
 }
 
-/// Decides from the run's results. Verdicts on arms that are `given_up`, by index, are ignored.
+/// Decides from the run's results and the numbers of the loads that are `made`. Verdicts on arms that are `given_up`, by
+/// index, are ignored.
 pub(super) fn next(
     plan: &Plan,
     run: &Run,
+    made: &BTreeSet<u32>,
     budget: Option<Budget>,
     given_up: &dyn Fn(usize) -> bool,
 ) -> Result<Outlook> {
@@ -65,9 +67,19 @@ pub(super) fn next(
     if tests.is_empty() {
         let mut verdicts = judge_run(run, &rules)?;
         verdicts.judgement.verdicts.retain(|verdict| !given_up(verdict.arm));
-        return Ok(undecided(plan, (run, &verdicts), &measured, budget.map(|budget| budget.left)));
+        return Ok(undecided(plan, (run, &verdicts), made, &measured, budget.map(|budget| budget.left)));
     }
-    Ok(first_blocks(plan, run, &rules, &measured, (tests, budget)))
+    Ok(first_blocks(plan, (run, made), &rules, &measured, (tests, budget)))
+}
+
+fn next_number(run: &Run) -> u32 {
+    run.blocks.iter().map(|block| block.number).max().unwrap_or(0) + 1
+}
+
+/// Seconds of the loads that so many further blocks need and that are not `made`.
+fn loads_to_make_s(run: &Run, made: &BTreeSet<u32>, blocks: usize) -> f64 {
+    let needed: BTreeSet<u32> = (next_number(run)..).map(load_of).take(blocks.min(LOADS as usize)).collect();
+    load_seconds(run) * needed.difference(made).count() as f64
 }
 
 fn first_look(rules: &Rules) -> usize {
@@ -84,7 +96,7 @@ fn blocks_min(plan: &Plan, rules: &Rules) -> usize {
 /// reach, it stops as soon as that is known, after the first block.
 fn first_blocks(
     plan: &Plan,
-    run: &Run,
+    (run, made): (&Run, &BTreeSet<u32>),
     rules: &Rules,
     measured: &BTreeMap<String, usize>,
     (tests, budget): (Vec<String>, Option<Budget>),
@@ -94,16 +106,18 @@ fn first_blocks(
     let known = block_seconds(run);
     let block_s = known.unwrap_or_else(|| planned_block_seconds(plan, tests.len()));
     let left_s = budget.map(|budget| budget.left.as_secs_f64());
-    let total_s = seconds_of_blocks(run, block_s, blocks_min - lowest, LOADS as usize);
+    let blocks_s = block_s * (blocks_min - lowest) as f64;
+    let total_s = blocks_s + loads_to_make_s(run, made, blocks_min - lowest);
     let over_s = left_s.map_or(0.0, |left| total_s - left).max(0.0);
     let may_be_over_s = budget.map_or(0.0, |budget| budget.whole.as_secs_f64()) * OVERRUN_FOR_VERDICTS;
     let is_promised = lowest < plan.blocks().blocks_min as usize;
     if known.is_some() && !is_promised && over_s > may_be_over_s {
-        let need = about(total_s);
+        let resume_s = seconds_of_resume(run, blocks_s, LOADS as usize);
+        let need = about(resume_s);
         let done = counted(lowest, "block");
         let why = format!(
             "budget too short: verdicts need {first_look} blocks, and after {done} about {need} more: {}",
-            resume_command(run, total_s)
+            resume_command(run, resume_s)
         );
         return stop(&why, &format!("budget too short; about {need} more until the first verdicts"));
     }
@@ -117,8 +131,8 @@ fn first_blocks(
         true => blocks_min.to_string(),
         false => format!("at least {blocks_min}"),
     };
-    let number = run.blocks.iter().map(|block| block.number as usize).max().unwrap_or(0) + 1;
-    let block = match number == lowest + 1 {
+    let number = next_number(run);
+    let block = match number as usize == lowest + 1 {
         true => format!("block {number} of {of}"),
         // Void ones have numbers, too.
         false => format!("block {number} ({} of {of} that count)", lowest + 1),
@@ -136,6 +150,7 @@ fn first_blocks(
 fn undecided(
     plan: &Plan,
     (run, verdicts): (&Run, &RunVerdicts),
+    made: &BTreeSet<u32>,
     measured: &BTreeMap<String, usize>,
     left: Option<Duration>,
 ) -> Outlook {
@@ -174,21 +189,23 @@ fn undecided(
         let why = format!("{state}; more blocks would not decide {others}");
         return stop(&why, &format!("{inconclusive} inconclusive; more blocks would not decide them"));
     }
-    let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN);
+    let loads_s = loads_to_make_s(run, made, needs.values().copied().max().unwrap_or(0));
+    let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN - loads_s);
     let chosen = affordable(&needs, verdicts, left_s);
     let all_s = verdicts.seconds_to_decide(|_| false);
     if chosen.is_empty() {
         let can_be_reached = open.iter().filter(|one| RunVerdicts::blocks_to_resolve(one).is_some()).count();
+        let resume_s = seconds_of_resume(run, all_s, LOADS as usize);
         let why = format!(
             "{state}; the rest of the budget would decide none of the other {}. About {} more would probably decide {}: {}",
             open.len(),
-            about(all_s),
+            about(resume_s),
             if can_be_reached == open.len() {
                 "them".to_owned()
             } else {
                 format!("{can_be_reached} of them")
             },
-            resume_command(run, all_s)
+            resume_command(run, resume_s)
         );
         return stop(&why, &format!("budget used up; {} inconclusive", counted(open.len(), "verdict")));
     }
@@ -204,7 +221,7 @@ fn undecided(
             counted(needs.len(), "test that more blocks can decide")
         ),
         share: 0.5 + 0.5 * done as f64 / all.len().max(1) as f64,
-        seconds_left: Some(left.map_or(all_s, |left| left.as_secs_f64().min(all_s))),
+        seconds_left: Some(left.map_or(f64::INFINITY, |left| left.as_secs_f64()).min(all_s + loads_s)),
         what: Next::Measure(chosen),
         cost_decided: cost_decided(verdicts),
     }

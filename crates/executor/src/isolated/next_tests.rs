@@ -3,7 +3,7 @@
 use super::super::nothing_left;
 use super::*;
 use rqps_plan::PlanContext;
-use rqps_store::{Outcome, RunFolder};
+use rqps_store::{Load, Outcome, Recorded, RunFolder, testing as made_up};
 use rqps_verdicts::testing::{Spec, TESTS, write_run};
 
 /// The outlook after a made-up run, with this much budget left.
@@ -16,7 +16,7 @@ fn outlook_on(spec: &Spec, isolated: &str, left_s: Option<u64>, change: impl Fn(
     on_run(spec, isolated, |plan, run| {
         change(run);
         let left = left_s.map(Duration::from_secs);
-        next(plan, run, left.map(|left| Budget { whole: left, left }), &|_| false).unwrap()
+        next(plan, run, &BTreeSet::new(), left.map(|left| Budget { whole: left, left }), &|_| false).unwrap()
     })
 }
 
@@ -79,6 +79,66 @@ fn verdicts_may_overrun_the_budget_a_little_and_what_a_plan_promises_wholly() {
     let promised = outlook(&one, "blocks_min = 3", Some(1));
     assert_eq!(tests_of(&promised).len(), TESTS.len());
     assert!(promised.why.contains("after the budget"), "{}", promised.why);
+}
+
+/// A block of a made-up run takes this long; a load of all its arms here, 100 s for each.
+const BLOCK_S: u64 = 130;
+const LOAD_S: u64 = 300;
+
+/// Makes a load of all arms as often as this.
+fn load(run: &mut Run, times: usize) {
+    for arm in ["old", "control", "new"].repeat(times) {
+        let mut action = made_up::record(0, arm, "load", "load");
+        action.finished_at_ms = action.started_at_ms + (LOAD_S / 3 * 1000) as i64;
+        let result = Load { tables: 1, rows: 1, load_us: 1, index_us: 1 };
+        run.loads.push(Recorded { action, placement: None, metrics: [].into(), connections: vec![], result });
+    }
+}
+
+#[test]
+fn the_time_that_a_stopped_run_names_suffices_to_resume_it() {
+    let after = |blocks: u32, loads: usize, made: &BTreeSet<u32>, budget: Budget| {
+        on_run(&Spec { blocks, ..Spec::default() }, "", |plan, run| {
+            load(run, loads);
+            next(plan, run, made, Some(budget), &|_| false).unwrap()
+        })
+    };
+    let named = |loads: usize| {
+        let left = Duration::from_secs(1);
+        let stopped = after(1, loads, &[1].into(), Budget { whole: left, left });
+        let minutes = why_stopped(&stopped).rsplit_once(" --more ").unwrap().1.trim_end_matches('m');
+        minutes.parse::<u64>().unwrap()
+    };
+    let minutes = named(1);
+    assert_eq!(minutes, named(4), "loads that a resume repeated are not needed as often");
+    assert!((minutes * 60) < 2 * (2 * BLOCK_S + 3 * LOAD_S), "{minutes}");
+    // The data directories are gone: a resume begins with a load, and each block needs another.
+    let whole = Duration::from_secs(minutes * 60);
+    let mut spent_s = LOAD_S;
+    for (blocks, made) in [(1, [1].into()), (2, [1, 2].into())] {
+        let left = whole.saturating_sub(Duration::from_secs(spent_s));
+        let outlook = after(blocks, blocks as usize + 1, &made, Budget { whole, left });
+        assert_eq!(tests_of(&outlook).len(), TESTS.len(), "after {blocks} blocks and {spent_s} s");
+        let expected_s = (3 - u64::from(blocks)) * (BLOCK_S + LOAD_S);
+        assert!(
+            (outlook.seconds_left.unwrap() - expected_s as f64).abs() < 1.0,
+            "{:?}",
+            outlook.seconds_left
+        );
+        spent_s += LOAD_S + BLOCK_S;
+    }
+    assert!(spent_s <= whole.as_secs(), "{spent_s} s of {minutes} min");
+}
+
+#[test]
+fn the_time_to_decide_more_counts_the_loads_that_a_resume_repeats() {
+    let noisy = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
+    let minutes_named = |loads: usize| {
+        let stopped = outlook_on(&noisy, "", Some(5), |run| load(run, loads));
+        why_stopped(&stopped).rsplit_once(" --more ").unwrap().1.trim_end_matches('m').parse::<u64>().unwrap()
+    };
+    let loads_min = minutes_named(3) - minutes_named(0);
+    assert!((3 * LOAD_S..4 * LOAD_S + 60).contains(&(loads_min * 60)), "{loads_min}");
 }
 
 #[test]

@@ -79,6 +79,9 @@ pub(crate) trait Adapter: Sync {
     /// The lines of a server's log that explain why it died.
     fn telling_lines(&self, log: &str) -> String;
 
+    /// Whether a log has a sign that the server, or one of its processes, died.
+    fn tells_death(&self, log: &str) -> bool;
+
     /// Options appended to the config in blocks: they turn off background work that starts by the clock.
     fn options_of_blocks(&self) -> &'static [(&'static str, &'static str)];
 

@@ -13,6 +13,13 @@ pub(crate) fn lines_from(log: &str, matches: impl Fn(&str) -> bool) -> String {
     lines[first..end].join("\n")
 }
 
+/// The last lines that match; `None` if none does.
+pub(crate) fn last_lines(log: &str, matches: impl Fn(&str) -> bool) -> Option<String> {
+    let lines: Vec<&str> = log.lines().filter(|line| matches(line)).collect();
+    let first = lines.len().saturating_sub(SHOWN_LINES);
+    (!lines.is_empty()).then(|| lines[first..].join("\n"))
+}
+
 /// The texts of warnings in a log, each once.
 pub(crate) fn warnings(log: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();

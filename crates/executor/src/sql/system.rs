@@ -184,6 +184,10 @@ impl Instance for SqlInstance {
         self.adapter.telling_lines(&self.server.log_tail(SEARCHED_LINES))
     }
 
+    fn tells_death(&self) -> bool {
+        self.adapter.tells_death(&self.server.log_tail(SEARCHED_LINES))
+    }
+
     fn warnings(&self) -> Vec<String> {
         warnings(&self.server.log_tail(SEARCHED_LINES))
     }

@@ -4,7 +4,7 @@ use crate::benchmark::ENTRIES;
 use crate::system::{Shared, State};
 use crate::world::{self, Fault, moment, moment_for};
 use hdrhistogram::Histogram;
-use rqps_driver::{Observer, StepError, StepResult};
+use rqps_driver::{Marks, Observer, StepError, StepResult};
 use rqps_executor::{
     ActiveArm, Admin, Driver, Error, Finished, Job, Loaded, Result, RunControl, StepFindings, WatchOptions,
     Window,
@@ -160,7 +160,7 @@ fn result(entries: u64) -> StepResult {
         rows: 0,
         changed_rows: entries,
         removed_rows: 0,
-        marks: 0,
+        marks: Marks::default(),
         retries: BTreeMap::new(),
         series: Vec::new(),
         slices: Vec::new(),

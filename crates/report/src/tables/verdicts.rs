@@ -25,7 +25,7 @@ use rqps_model::Digits;
 use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
 use rqps_store::{NoResult, Run};
 use rqps_verdicts::{
-    RunVerdicts, WindowOrder, about, block_seconds, host_doubt, resume_command, seconds_of_blocks,
+    RunVerdicts, WindowOrder, about, block_seconds, host_doubt, resume_command, seconds_of_resume,
 };
 use std::collections::BTreeSet;
 
@@ -217,11 +217,11 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         (true, _) => None,
         _ if judged.run.meta.is_imported() => Some(open_of_import(judged, &open, &verdicts_are, state)),
         (false, false) if noisy == open.len() => Some(state),
-        (false, true) if judged.run.meta.protocol == "isolated" => Some(format!(
-            "{state} About {} more would probably decide {them}: {}",
-            about(seconds),
-            resume_command(judged.run, seconds)
-        )),
+        (false, true) if judged.run.meta.protocol == "isolated" => {
+            let seconds = seconds_of_resume(judged.run, seconds, least);
+            let command = resume_command(judged.run, seconds);
+            Some(format!("{state} About {} more would probably decide {them}: {command}", about(seconds)))
+        }
         (false, true) => Some(format!("{state} More passes would probably decide {them}.")),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
@@ -270,7 +270,7 @@ fn first_verdicts(run: &Run, verdicts_are: &str, (done, least): (usize, usize)) 
     block_seconds(run).map_or_else(
         || state.clone(),
         |block_s| {
-            let seconds = seconds_of_blocks(run, block_s, least - done, least);
+            let seconds = seconds_of_resume(run, block_s * (least - done) as f64, least);
             let command = resume_command(run, seconds);
             format!("{state} About {} more would give the first verdicts: {command}", about(seconds))
         },

@@ -102,8 +102,14 @@ fn spread_warehouses(warehouses: u32) -> Vec<u32> {
     (0..checked).map(at).collect()
 }
 
-/// The number that the next order of all districts together gets: it counts committed new orders.
-pub const NEXT_ORDERS_SQL: &str = "SELECT sum(d_next_o_id) FROM district";
+/// For each district, by warehouse: the number of its next order, which counts committed new orders, and that of its
+/// first undelivered one, which counts delivered orders. Both are read by keys.
+pub const DISTRICTS_SQL: &str = "SELECT d_next_o_id, coalesce((SELECT no_o_id FROM new_order \
+    WHERE no_w_id = d_w_id AND no_d_id = d_id ORDER BY no_o_id LIMIT 1), d_next_o_id) \
+    FROM district ORDER BY d_w_id, d_id";
+
+/// The sum of all payments, in hundredths.
+pub const PAID_SQL: &str = "SELECT round(sum(w_ytd) * 100) FROM warehouse";
 
 #[cfg(test)]
 mod tests {

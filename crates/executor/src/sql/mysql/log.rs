@@ -22,11 +22,14 @@ pub(super) fn waits_for_room(log: &str) -> bool {
     log.contains(WAITS_FOR_ROOM)
 }
 
+pub(super) fn tells_death(log: &str) -> bool {
+    DEATHS.iter().any(|sign| log.contains(sign))
+}
+
 /// The lines from the first sign of a death, else from the first error, else the last ones.
 pub(super) fn telling_lines(log: &str) -> String {
-    let is_death = |line: &str| DEATHS.iter().any(|sign| line.contains(sign));
-    match log.lines().any(is_death) {
-        true => lines_from(log, is_death),
+    match tells_death(log) {
+        true => lines_from(log, tells_death),
         false => lines_from(log, |line| line.contains(ERROR)),
     }
 }

@@ -105,6 +105,10 @@ impl Adapter for Mysql {
         log::telling_lines(log)
     }
 
+    fn tells_death(&self, log: &str) -> bool {
+        log::tells_death(log)
+    }
+
     /// Without these, InnoDB resamples a table some seconds after a tenth of its rows have changed, and a
     /// starting server reloads the pages that the last one dumped while other arms are measured. Purge and
     /// page cleaning follow from the work itself and stay on.

@@ -1,15 +1,23 @@
 //! Finds the lines of a Postgres log that explain why the server died.
 
-use crate::sql::log::lines_from;
+use crate::sql::log::{last_lines, lines_from};
 
 /// First messages of a death, by the postmaster or its processes.
 const SIGNS: [&str; 4] =
     ["PANIC:", "was terminated by signal", "exited with exit code", "received fast shutdown request"];
 
-/// The lines from the first sign of a death, or the last ones. After a crash, many lines about terminated
-/// processes and recovery follow, which would hide the cause.
+/// Levels of messages about what failed, among many about checkpoints and vacuum.
+const FAILURES: [&str; 2] = ["ERROR:  ", "FATAL:  "];
+
+pub(super) fn tells_death(log: &str) -> bool {
+    SIGNS.iter().any(|sign| log.contains(sign))
+}
+
+/// The lines from the first sign of a death; else those about failures, else the last ones. After a crash, many lines
+/// about terminated processes and recovery follow, which would hide the cause.
 pub(super) fn telling_lines(log: &str) -> String {
-    lines_from(log, |line| SIGNS.iter().any(|sign| line.contains(sign)))
+    let failures = || last_lines(log, |line| FAILURES.iter().any(|level| line.contains(level)));
+    failures().filter(|_| !tells_death(log)).unwrap_or_else(|| lines_from(log, tells_death))
 }
 
 #[cfg(test)]
@@ -21,6 +29,13 @@ mod tests {
         let mut log = vec!["LOG:  database system is ready to accept connections"];
         log.extend(["LOG:  checkpoint starting: time"; 30]);
         assert_eq!(telling_lines(&log.join("\n")).lines().count(), 15);
+        log.push("FATAL:  terminating connection due to administrator command");
+        log.extend(["\tbuffer usage: 84 hits, 5 misses, 1 dirtied"; 30]);
+        assert_eq!(
+            telling_lines(&log.join("\n")),
+            "FATAL:  terminating connection due to administrator command"
+        );
+        assert!(!tells_death(&log.join("\n")));
         log.push("LOG:  server process (PID 7) was terminated by signal 9: Killed");
         log.extend(["WARNING:  terminating connection"; 100]);
         let lines = telling_lines(&log.join("\n"));

@@ -102,6 +102,10 @@ impl Adapter for Postgres {
         log::telling_lines(log)
     }
 
+    fn tells_death(&self, log: &str) -> bool {
+        log::tells_death(log)
+    }
+
     /// Autovacuum starts by the clock: in one arm's window and not in another's. It added a tenth to the WAL
     /// of one in twenty windows of a test that updates, and 2 million instructions to a counted session. A
     /// sequence measures the cost of vacuum debt.

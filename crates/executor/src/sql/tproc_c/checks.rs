@@ -1,17 +1,11 @@
-//! What must hold after a load and after every step: the consistency conditions, and no acknowledged order lost.
+//! What must hold after a load and after every step: the consistency conditions.
 
 use crate::arm::ActiveArm;
 use crate::error::{Error, Result};
 use crate::system::{Admin, SessionResult};
 use rqps_model::Metrics;
 use rqps_workloads::tproc_c::Cell;
-use rqps_workloads::tproc_c::consistency::{CHECKS, NEXT_ORDERS_SQL};
-
-/// The numbers of the districts' next orders, added up: each committed new order adds one.
-pub(super) fn next_orders(admin: &mut dyn Admin) -> SessionResult<u64> {
-    let found = admin.query(NEXT_ORDERS_SQL)?;
-    Ok(found.value().and_then(|sum| sum.parse().ok()).unwrap_or(0))
-}
+use rqps_workloads::tproc_c::consistency::CHECKS;
 
 /// Who may have made a load wrong.
 pub(super) const BY_SERVER: &str = "the server may have lost or changed rows";
