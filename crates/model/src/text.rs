@@ -23,7 +23,7 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
 /// The longest word to compare with others: distances take time proportional to both lengths.
 const WORD_BYTES_MAX: usize = 200;
 
-/// The known word nearest to the written one, if it is near enough to be a typo.
+/// The known word nearest to the written one, if it is near enough to be a typo, or the only one that this shortens.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let is_word = |text: &str| text.len() <= WORD_BYTES_MAX;
     if !is_word(written) {
@@ -31,13 +31,28 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     }
     let written = written.to_lowercase();
     let allowed = 1 + written.chars().count() / 4;
-    known
-        .into_iter()
-        .filter(|word| is_word(word))
-        .map(|word| (edit_distance(&written, &word.to_lowercase()), word))
+    let known: Vec<&str> = known.into_iter().filter(|word| is_word(word)).collect();
+    let typo = known
+        .iter()
+        .map(|word| (edit_distance(&written, &word.to_lowercase()), *word))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
-        .map(|(_, word)| word)
+        .map(|(_, word)| word);
+    let longer = known.iter().copied().filter(|word| shortens(&written, &word.to_lowercase()));
+    typo.or_else(|| match *longer.collect::<Vec<_>>().as_slice() {
+        [only] => Some(only),
+        _ => None,
+    })
+}
+
+/// Whether a word is another one without some letters, at most half of them.
+fn shortens(written: &str, word: &str) -> bool {
+    const LETTERS_MIN: usize = 4;
+    let mut rest = word.chars();
+    let is_long = written.len() >= LETTERS_MIN && 2 * written.len() >= word.len();
+    is_long
+        && word.chars().next() == written.chars().next()
+        && written.chars().all(|c| rest.any(|of| of == c))
 }
 
 /// What an error adds about an unknown name: a question, if a known name is so near that this may be a typo of it.
@@ -177,5 +192,7 @@ mod tests {
         assert_eq!(nearest("READ_SECOND", known), Some("read_seconds"));
         assert_eq!(nearest("threads", known), None);
         assert_eq!(nearest("xx", known), None);
+        assert_eq!(nearest("rdsecs", known), Some("read_seconds"));
+        assert_eq!(nearest("wsec", known), None, "less than half");
     }
 }

@@ -44,10 +44,10 @@ fn what_hammerdb_does_not_do_is_reported() {
 
 #[test]
 fn a_time_that_is_too_long_is_told_its_own_limit() {
-    for (option, limit) in [("rampup", "1h"), ("duration", "7d")] {
+    for (option, limits) in [("rampup", "\"0s\" to \"1h\""), ("duration", "\"1s\" to \"7d\"")] {
         for time in ["8d", "40d"] {
             let mistake = parse("", &format!("{option} = \"{time}\"")).unwrap_err();
-            let remedy = format!("Write a time from \"1s\" to \"{limit}\".");
+            let remedy = format!("Write a time from {limits}.");
             assert!(mistake.contains(&remedy) && !mistake.contains("31 days"), "{mistake}");
         }
     }

@@ -111,6 +111,16 @@ impl<'a> Judged<'a> {
         self.verdicts.blocks_min()
     }
 
+    /// Whether the test of each of these verdicts, if there are any, was measured on its arm without a valid result.
+    pub fn lack_results(&self, verdicts: &[&Verdict]) -> bool {
+        let without = self.run.without_result();
+        let lacks = |verdict: &&Verdict| {
+            let arm = self.run.arms.get(verdict.arm).map(|arm| arm.name.as_str());
+            without.iter().any(|none| none.step == verdict.test && Some(none.arm) == arm)
+        };
+        !verdicts.is_empty() && !self.run.meta.is_imported() && verdicts.iter().all(lacks)
+    }
+
     /// Remarks on a test of an arm, a sentence each.
     pub fn remarks_on(&self, test: &str, arm: usize) -> Vec<String> {
         let unlike = self.unlike.get(&(arm, test.to_owned()));

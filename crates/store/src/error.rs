@@ -19,6 +19,13 @@ pub enum Error {
     /// The run was killed before its plan was recorded.
     #[error("{} holds no plan: rqps was stopped, or the disk was full, while it created the folder. Delete it and run the plan again", path.display())]
     Empty { path: PathBuf },
+    /// A living process has not recorded its plan yet.
+    #[error("{} is being created by another rqps (pid {pid}): try again in a moment", path.display())]
+    BeingCreated {
+        path: PathBuf,
+        /// The holder (`?` if unreadable).
+        pid: String,
+    },
     /// The disk was full before the plan was recorded.
     #[error(
         "no space left for {}: the run has not begun. Free some space, delete this folder and run the plan again", path.display()
@@ -57,7 +64,14 @@ pub enum Error {
 impl Error {
     /// Whether the request is at fault: the user must name another folder or try again later.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::InUse { .. } | Self::NotARun { .. } | Self::Empty { .. } | Self::BadName(_))
+        matches!(
+            self,
+            Self::InUse { .. }
+                | Self::NotARun { .. }
+                | Self::Empty { .. }
+                | Self::BeingCreated { .. }
+                | Self::BadName(_)
+        )
     }
 
     /// Of a folder whose run is not yet recorded: a full disk leaves nothing that could be resumed.

@@ -50,7 +50,20 @@ impl RunFolder {
     pub fn at(path: &Path) -> Result<Self> {
         let path = if path.ends_with("run.db") { path.parent().unwrap_or(path) } else { path };
         let folder = Self { path: path.to_owned() };
-        if folder.db_path().is_file() { Ok(folder) } else { Err(Error::NotARun { path: path.to_owned() }) }
+        match (folder.db_path().is_file(), folder.in_use_by()) {
+            (true, _) => Ok(folder),
+            (false, Some(_)) => Err(folder.without_plan()),
+            (false, None) => Err(Error::NotARun { path: path.to_owned() }),
+        }
+    }
+
+    /// The error of a folder whose database has no plan: it is being created, or its creation was cut off.
+    pub(crate) fn without_plan(&self) -> Error {
+        let path = self.path.clone();
+        match self.in_use_by() {
+            Some(pid) => Error::BeingCreated { path, pid },
+            None => Error::Empty { path },
+        }
     }
 
     /// The name without the time at its end.

@@ -101,7 +101,7 @@ impl Run {
         let found = schema::version(&connection, &path)?;
         if (1..schema::VERSION).contains(&found) {
             if has_plan(&connection).is_ok_and(|has_plan| !has_plan) {
-                return Err(Error::Empty { path: folder.path().to_owned() });
+                return Err(folder.without_plan());
             }
             drop(connection);
             RunFolder::open_for_writing(folder.path()).map_err(|_| Error::OlderSchema {
@@ -112,7 +112,7 @@ impl Run {
             connection = open_read_only(&path).map_err(Error::sql(&path))?;
         }
         if schema::version(&connection, &path)? == 0 || !has_plan(&connection).map_err(Error::sql(&path))? {
-            return Err(Error::Empty { path: folder.path().to_owned() });
+            return Err(folder.without_plan());
         }
         let mut run = Self::load(folder, &connection).map_err(Error::sql(&path))?;
         run.connection = OnceCell::from(connection);

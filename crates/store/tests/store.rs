@@ -452,7 +452,10 @@ fn a_list_shows_runs_in_order_and_broken_ones_with_their_problem() {
         .unwrap();
     std::fs::create_dir(results.path().join("not-a-run")).unwrap();
     let empty = RunFolder::create(results.path(), "empty").unwrap();
-    drop(RunFolder::open_for_writing(empty.path()).unwrap());
+    let writer = RunFolder::open_for_writing(empty.path()).unwrap();
+    let living = RunFolder::open(empty.path()).unwrap_err().to_string();
+    assert!(living.contains("is being created") && !living.contains("Delete"), "{living}");
+    drop(writer);
 
     let runs = RunFolder::list(results.path()).unwrap();
     let problems: Vec<bool> = runs.iter().map(|run| run.problem.is_some()).collect();

@@ -49,8 +49,8 @@ pub(super) struct Stop {
     pub short_text: String,
 }
 
-/// Decides from the run's results and the numbers of the loads that are `made`. Verdicts on arms that are `given_up`, by
-/// index, are ignored.
+/// Decides from the run's results and the numbers of the loads that are `made`. Verdicts on arms that are `given_up`,
+/// by index, are ignored.
 pub(super) fn next(
     plan: &Plan,
     run: &Run,

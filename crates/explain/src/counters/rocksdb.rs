@@ -45,7 +45,8 @@ pub(super) static ENTRIES: [Entry; 12] = [
 
 /// Beside a background writer, which keeps its rate whatever the clients do: what it causes is compared by the
 /// second, since for each operation of faster clients there is less of it. Its log and flushes are its rate, so they
-/// are left out, and lookups in the block cache where compactions make many of them. What takes less than 5 % of a CPU, or writes less than 20 MB in a second, is no cause of their rate.
+/// are left out, and lookups in the block cache where compactions make many of them. What takes less than 5 % of a CPU,
+/// or writes less than 20 MB in a second, is no cause of their rate.
 static BESIDE_WRITER: [Entry; 10] = [
     BLOCKS.value(|cell| of_clients(cell, cell.metric("server_blocks_touched"))),
     DATA_BLOCKS.value(|cell| of_clients(cell, data_blocks(cell))),

@@ -178,6 +178,9 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
         1 => format!("1 verdict{of} is"),
         count => format!("{count} verdicts{of} are"),
     };
+    if judged.lack_results(&open) {
+        return Some(format!("{verdicts_are} inconclusive: there is no valid result."));
+    }
     let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
     if !open.is_empty() && done < least && judged.run.meta.protocol == "isolated" {
         return Some(first_verdicts(judged.run, &verdicts_are, (done, least)));

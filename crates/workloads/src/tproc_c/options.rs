@@ -189,7 +189,8 @@ fn read_time(
                 (0, hours) => format!("{hours}h"),
                 (days, _) => format!("{days}d"),
             };
-            let remedy = format!("Write a time from \"1s\" to \"{longest}\".");
+            let shortest = if key == "rampup" { "0s" } else { "1s" };
+            let remedy = format!("Write a time from \"{shortest}\" to \"{longest}\".");
             problems.error(&at, section.place_of(key), what, remedy);
         }
         Err(error) => {

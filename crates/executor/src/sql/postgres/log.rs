@@ -13,11 +13,15 @@ pub(super) fn tells_death(log: &str) -> bool {
     SIGNS.iter().any(|sign| log.contains(sign))
 }
 
-/// The lines from the first sign of a death; else those about failures, else the last ones. After a crash, many lines
-/// about terminated processes and recovery follow, which would hide the cause.
+/// The lines from the first sign of a death, or the last ones; but those about failures if there are some and none is
+/// among these. After a crash, many lines about terminated processes and recovery follow, which would hide the cause.
 pub(super) fn telling_lines(log: &str) -> String {
-    let failures = || last_lines(log, |line| FAILURES.iter().any(|level| line.contains(level)));
-    failures().filter(|_| !tells_death(log)).unwrap_or_else(|| lines_from(log, tells_death))
+    let fails = |line: &str| FAILURES.iter().any(|level| line.contains(level));
+    let lines = lines_from(log, tells_death);
+    match last_lines(log, fails) {
+        Some(failures) if !tells_death(log) && !lines.lines().any(fails) => failures,
+        _ => lines,
+    }
 }
 
 #[cfg(test)]
