@@ -47,7 +47,7 @@ const WRITES: &[Cause] = &[Instructions, CpuTime, Function, Cycles, Waiting];
 const STORAGE: &[Cause] = &[Reads, KernelTime, CpuTime, Waiting];
 
 /// The causes that options can affect, what has to be active for that, and the direction.
-pub(super) static SETTINGS: [Rule; 27] = [
+pub(super) static SETTINGS: [Rule; 28] = [
     ("block_based_table_factory.block_cache.capacity", MISSES, Misses, Less),
     ("block_based_table_factory.block_cache.*", MISSES, Misses, Either),
     ("block_based_table_factory.no_block_cache", MISSES, Nothing, More),
@@ -141,10 +141,11 @@ pub(super) static SETTINGS: [Rule; 27] = [
     ),
     ("manual_wal_flush", &[Wal, Fsync, Instructions, CpuTime, Function, Waiting], Nothing, Either),
     (
-        "max_open_files table_cache_numshardbits",
+        "max_open_files",
         &[BufferMisses, Instructions, CpuTime, KernelTime, Function, Waiting],
         Nothing,
         Either,
     ),
+    ("table_cache_numshardbits", &[Instructions, CpuTime, KernelTime, Function, Waiting], Nothing, Either),
     ("max_sequential_skip_in_iterations", &[Rows, Instructions, CpuTime, BlocksTouched], Nothing, Either),
 ];
