@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Signals that stop a run with cleanup; a second one ends rqps and its servers immediately.
 /// Names the newest run.
 pub const LAST: &str = "last";
 
+/// Signals that stop a run with cleanup; a second one ends rqps and its servers immediately.
 const STOP_SIGNALS: [i32; 3] =
     [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
 

@@ -1,7 +1,7 @@
 //! A running arm: its server, how to reach it and its counters.
 
 use crate::control::RunControl;
-use crate::error::{Death, Error, Result, SESSION_ENDED, mentions_full_disk};
+use crate::error::{Death, Error, Result, mentions_full_disk};
 use crate::system::{ADMIN_NAME, Admin, Instance, System};
 use rqps_builds::Build;
 use rqps_model::{LeftOut, START_WARNING, ServerSetting, Setting};
@@ -120,10 +120,10 @@ impl ActiveArm {
             return self.disk_full(step, words);
         }
         let how = match error.is_timeout() && self.instance.exit_text().is_none() {
-            true => Some("it hangs: it does not answer a login".to_owned()),
+            true => Some(("it hangs: it does not answer a login".to_owned(), false)),
             false => self.death(error.lost_server()),
         };
-        let Some(how) = how else {
+        let Some((how, server_lives)) = how else {
             return error.with_arm(&self.name, step);
         };
         let log = self.instance.telling_lines();
@@ -141,6 +141,7 @@ impl ActiveArm {
                 log,
                 memory_bytes_max: self.memory_bytes_max,
                 was_paused,
+                server_lives,
             }),
         }
     }
@@ -149,25 +150,27 @@ impl ActiveArm {
         Error::DiskFull { arm: self.name.clone(), doing: step.to_owned(), place: self.place.clone(), words }
     }
 
-    /// How the server died, or `None` if it lives. A lost session is a sign of death: either the whole server
-    /// goes down, which may take a moment to show, or one process crashed and the server restarts all others,
-    /// losing its statistics; or something outside ended that session alone, which ends the step as well.
-    fn death(&mut self, lost_session: bool) -> Option<String> {
+    /// How the server died, and whether it lives and only lost a session; `None` if nothing happened to it. A lost
+    /// session is a sign of death: either the whole server goes down, which may take a moment to show, or one process
+    /// crashed and the server restarts all others, losing its statistics; or something outside ended that session
+    /// alone, which ends the step as well.
+    fn death(&mut self, lost_session: bool) -> Option<(String, bool)> {
         let deadline = Instant::now() + EXIT_TIMEOUT;
         loop {
             if let Some(status) = self.instance.exit_text() {
-                return Some(format!("its main process ended ({status})"));
+                return Some((format!("its main process ended ({status})"), false));
             }
             if !lost_session {
                 return None;
             }
             if Instant::now() >= deadline {
-                let how = match (self.instance.tells_death(), self.system.session_is_a_process()) {
-                    (false, _) => SESSION_ENDED,
-                    (true, true) => "one of its processes crashed, or was ended from outside",
-                    (true, false) => "it dropped a session while its process went on",
+                let lives = !self.instance.tells_death();
+                let how = match (lives, self.system.session_is_a_process()) {
+                    (true, _) => "ended from outside, or dropped by its server, which lives",
+                    (false, true) => "one of its processes crashed, or was ended from outside",
+                    (false, false) => "it dropped a session while its process went on",
                 };
-                return Some(how.to_owned());
+                return Some((how.to_owned(), lives));
             }
             std::thread::sleep(EXIT_POLL);
         }

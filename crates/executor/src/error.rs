@@ -177,15 +177,14 @@ pub struct Death {
     pub memory_bytes_max: Option<u64>,
     /// Whether something had stopped it before, so that rqps ended it.
     pub was_paused: bool,
+    /// Whether the server lives and only a session was lost.
+    pub server_lives: bool,
 }
-
-/// What [`Death::how`] says of a server that lives.
-pub(crate) const SESSION_ENDED: &str = "ended from outside, or dropped by its server, which lives";
 
 impl Death {
     /// What happened in a step.
     fn in_step(&self, step: &str) -> String {
-        let what = if self.how == SESSION_ENDED { "a session was lost" } else { "the server died" };
+        let what = if self.server_lives { "a session was lost" } else { "the server died" };
         format!("{what} in step {step}: {}", self.how)
     }
 }
