@@ -290,19 +290,31 @@ fn is_other_fact(key: &str, then: &str, now: &str) -> bool {
     }
 }
 
+/// Facts of the file system that holds data directories.
+const OF_WORK: [&str; 7] =
+    ["filesystem", "mount_options", "device", "io_scheduler", "write_cache", "disk_model", "disk_bytes"];
+
 fn same_host(run: &Run, host: &dyn Host, dirs: &Dirs) -> Result<()> {
     let now = host.facts(&dirs.work)?;
-    let differences: Vec<String> = run
+    let differences: Vec<(&str, String)> = run
         .host
         .iter()
         .filter(|fact| fact.comparable)
         .filter_map(|then| {
             let now = now.iter().find(|fact| fact.key == then.key)?;
             is_other_fact(&then.key, &then.value, &now.value)
-                .then(|| format!("{} was {}, is {}", then.key, then.value, now.value))
+                .then(|| (then.key.as_str(), format!("{} was {}, is {}", then.key, then.value, now.value)))
         })
         .collect();
-    if differences.is_empty() { Ok(()) } else { Err(Error::OtherHost(differences.join("; "))) }
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let is_of_work = |key: &str| OF_WORK.contains(&key);
+    let found = differences.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("; ");
+    Err(match differences.iter().all(|(key, _)| is_of_work(key)) {
+        true => Error::OtherFileSystem { work: dirs.work.clone(), found },
+        false => Error::OtherHost(found),
+    })
 }
 
 #[cfg(test)]

@@ -129,6 +129,12 @@ pub enum Error {
         "this is not the host that the run started on: {0}; results of two hosts do not belong in one run (--force overrides)"
     )]
     OtherHost(String),
+    /// Data directories would be on another file system than those that the run began with.
+    #[error(
+        "{work}, where data directories are made, is on another file system than when the run began: {found}; set \
+         RQPS_WORK as it was then (--force overrides)"
+    )]
+    OtherFileSystem { work: PathBuf, found: String },
     #[error("{0} is complete: there is nothing to resume")]
     Complete(PathBuf),
     /// A run of blocks is complete, and no more time was given.
@@ -269,6 +275,7 @@ impl Error {
             Self::Plan { .. }
             | Self::Changed { .. }
             | Self::OtherHost(_)
+            | Self::OtherFileSystem { .. }
             | Self::Complete(_)
             | Self::Ended(_)
             | Self::NoMore(_)

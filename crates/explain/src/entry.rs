@@ -13,7 +13,7 @@ use crate::words;
 /// Minimum number of events on one arm before a single pass compares them.
 const EVENTS_MIN: f64 = 100.0;
 
-/// Factor between waits of two arms that differ although their interval is wide.
+/// Factor between two arms whose waits differ although their interval is wide, and whose CPU times do in a single pass.
 const APART: f64 = 2.0;
 
 /// How an entry's value is reported.
@@ -56,13 +56,16 @@ pub(crate) struct Entry {
     judged: Option<Metric>,
     /// The most that `value` may be, if that is not known exactly.
     at_most: Option<fn(Cell<'_>) -> Option<f64>>,
+    /// Whether it is work told by the CPU time that it took.
+    is_cpu_time: bool,
 }
 
 /// A figure that grows with work. By default its value is a total, reported per operation.
 pub(crate) const fn work(cause: Cause, name: &'static str, unit: &'static str, floor: f64) -> Entry {
     let (rise, per, shows) = (Rise::Work, Per::Operation, &Shows::Itself);
     let value = |_: Cell<'_>| None;
-    Entry { cause, name, unit, phrase: "", floor, rise, per, value, shows, judged: None, at_most: None }
+    let (phrase, judged, at_most, is_cpu_time) = ("", None, None, false);
+    Entry { cause, name, unit, phrase, floor, rise, per, value, shows, judged, at_most, is_cpu_time }
 }
 
 /// A figure that grows with waiting.
@@ -106,6 +109,11 @@ impl Entry {
         Self { at_most: Some(at_most), ..self }
     }
 
+    /// Work told by its CPU time, which depends on the host, too: in a single pass it differs only by [`APART`].
+    pub const fn cpu_time(self, value: fn(Cell<'_>) -> Option<f64>) -> Self {
+        Self { is_cpu_time: true, ..self.value(value) }
+    }
+
     /// Its values on both arms. None if it was not measured or both are at or below the floor.
     pub fn quantity(&self, cx: &Context<'_>) -> Option<Quantity> {
         self.quantity_of(cx, self.value).filter(|found| found.base.max(found.arm) > self.floor)
@@ -133,6 +141,10 @@ impl Entry {
 
     /// Whether the arms differ whatever each is between its least and its most.
     fn is_apart(&self, cx: &Context<'_>, found: &Quantity) -> bool {
+        let is_near = found.base.max(found.arm) < APART * found.base.min(found.arm);
+        if self.is_cpu_time && found.half_width.is_nan() && is_near {
+            return false;
+        }
         let most = self.at_most.and_then(|at_most| self.quantity_of(cx, at_most));
         most.is_none_or(|most| if found.rose() { most.base < found.arm } else { most.arm < found.base })
     }

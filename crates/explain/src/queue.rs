@@ -116,10 +116,15 @@ fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
             (words::percent(written / target), words::number(written), words::number(target));
         format!("{name} wrote {written} of {target} {unit} ({share})")
     };
+    // The one that missed it by more goes first.
+    let mut wrote = [
+        (rate.arm / target.arm, format(arm, rate.arm, target.arm)),
+        (rate.base / target.base, format(base, rate.base, target.base)),
+    ];
+    wrote.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let [(_, first), (_, second)] = wrote;
     let mut sentence = format!(
-        "the background write rate was not sustained: {}, {}, so query rates are not comparable",
-        format(arm, rate.arm, target.arm),
-        format(base, rate.base, target.base)
+        "the background write rate was not sustained: {first}, {second}, so query rates are not comparable"
     );
     for (arm, _) in [(cx.base, missed[0]), (cx.arm, missed[1])].into_iter().filter(|(_, missed)| *missed) {
         sentence.extend(busiest(cx, arm).map(|busy| format!("; {busy}")));

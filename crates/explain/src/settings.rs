@@ -558,7 +558,7 @@ mod tests {
     fn options_that_are_replaced_are_not_left_out() {
         let left = |option: &str| {
             let (value, reason) = ("7".to_owned(), "unknown".to_owned());
-            LeftOut { option: option.to_owned(), value, reason, refused: false, taken: None }
+            LeftOut { option: option.to_owned(), value, reason, ..LeftOut::default() }
         };
         let setting = |name: &str, default| ServerSetting {
             name: name.to_owned(),

@@ -13,12 +13,9 @@ pub struct Setting {
 /// Name of the facts of an arm that are warnings of its server about its config.
 pub const START_WARNING: &str = "start.warning";
 
-/// Start of the reason why an option is left out that the build still accepts and no longer uses.
-pub const WITHOUT_EFFECT: &str = "accepted without effect: ";
-
 /// An option of the config that was not set because the build does not know it, or that the build took with another
 /// value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Such as `vacuum_buffer_usage_limit`.
     pub option: String,
@@ -32,13 +29,9 @@ pub struct LeftOut {
     /// What the build took instead of the value; `None` if the option was not set at all.
     #[serde(default)]
     pub taken: Option<String>,
-}
-
-impl LeftOut {
     /// Whether the build accepts the option and does nothing with it: it starts with it as well as without.
-    pub fn is_without_effect(&self) -> bool {
-        self.reason.starts_with(WITHOUT_EFFECT)
-    }
+    #[serde(default)]
+    pub without_effect: bool,
 }
 
 /// A setting as reported by the server.

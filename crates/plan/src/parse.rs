@@ -96,7 +96,7 @@ impl Plan {
                 format!("not TOML: {}", error.message().replace('\n', ", ")),
                 syntax_remedy(error),
             );
-            problems.text_is_broken();
+            problems.ignore_missing();
         }
         refuse_nul("", document.get_ref(), &problems);
         let plan = read_plan(
@@ -272,8 +272,11 @@ fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
     let is_unknown = chosen.is_none() && plan.workload.node("benchmark").is_some();
     let has_table =
         |one: &&dyn Benchmark| one.plan_tables().iter().any(|table| plan.top.node(table).is_some());
-    let by_table = || plan.benchmarks.iter().copied().find(has_table).filter(|_| is_unknown);
-    let benchmark = chosen.or_else(by_table).or_else(|| plan.benchmarks.first().copied())?;
+    let by_table = plan.benchmarks.iter().copied().find(has_table).filter(|_| is_unknown);
+    if is_unknown && by_table.is_none() {
+        plan.problems.ignore_missing();
+    }
+    let benchmark = chosen.or(by_table).or_else(|| plan.benchmarks.first().copied())?;
     for other in plan.benchmarks.iter().filter(|other| other.id() != benchmark.id()) {
         for table in other.plan_tables() {
             if let Some((at, _)) = plan.top.node(table) {

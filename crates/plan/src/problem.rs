@@ -70,7 +70,8 @@ pub struct Problems<'a> {
     text: &'a str,
     errors: RefCell<Vec<Problem>>,
     warnings: RefCell<Vec<Problem>>,
-    /// False if the TOML itself is broken: missing keys may then only be unreadable.
+    /// False if the TOML itself is broken, since missing keys may then only be unreadable, or if it is not known which
+    /// are needed.
     report_missing: Cell<bool>,
 }
 
@@ -128,7 +129,7 @@ impl<'a> Problems<'a> {
     }
 
     /// Stops reporting missing keys.
-    pub fn text_is_broken(&self) {
+    pub fn ignore_missing(&self) {
         self.report_missing.set(false);
     }
 

@@ -200,12 +200,17 @@ fn in_short(
     [Block::Items(shown.iter().map(item).collect()), Block::Text(text)]
 }
 
-/// `pg18 is at 0.93 of pg17's rate`, of all windows.
+/// `pg18 is at 0.93 times pg17's rate`, of all windows.
 fn rate_of(comparison: &Comparison<'_>, one: &Explanation) -> Option<String> {
     let arms = &comparison.runs()[0].arms;
     let arm = comparison.find(&arms[one.arm])?;
     let ratio = comparison.pair(*arm).ratio(&one.test)?;
-    Some(format!("{} is at {} of {}'s rate", arms[one.arm].name, significant(ratio, 3), arms[one.base].name))
+    Some(format!(
+        "{} is at {} times {}'s rate",
+        arms[one.arm].name,
+        significant(ratio, 3),
+        arms[one.base].name
+    ))
 }
 
 /// How the figures of verdicts and of explanations are computed.

@@ -376,13 +376,13 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     assert!(new < known && text.contains("as PostgreSQL 17.7 does:"), "{text}");
     assert!(text.contains("rQPS   from     to"), "{text}");
     // An option without effect is neither unknown nor refused, and told also if both versions have it so.
-    let reason = format!("{}'innodb-page-cleaners' was removed", rqps_model::WITHOUT_EFFECT);
+    let reason = "'innodb-page-cleaners' was removed".to_owned();
     let removed = rqps_model::LeftOut {
         option: "innodb_page_cleaners".to_owned(),
         value: "2".to_owned(),
         reason: reason.clone(),
-        refused: false,
-        taken: None,
+        without_effect: true,
+        ..rqps_model::LeftOut::default()
     };
     for arm in [0, 2] {
         run.arms[arm].left_out.push(removed.clone());
@@ -393,6 +393,7 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     run.arms[2].left_out.push(rqps_model::LeftOut {
         option: "innodb_other".to_owned(),
         reason: "unknown to PostgreSQL 17.7".to_owned(),
+        without_effect: false,
         ..removed
     });
     let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();

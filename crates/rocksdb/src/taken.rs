@@ -40,8 +40,8 @@ pub(crate) fn changed<'a>(
             option: option.clone(),
             value: value.clone(),
             reason: format!("the engine took {taken}"),
-            refused: false,
             taken: Some(taken.clone()),
+            ..LeftOut::default()
         })
     };
     asked.filter_map(changed).collect()

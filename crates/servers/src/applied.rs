@@ -41,8 +41,7 @@ pub(crate) fn select_options(
             option: option.clone(),
             value: value.clone(),
             reason,
-            refused: false,
-            taken: None,
+            ..LeftOut::default()
         }));
     }
     Ok((kept, left_out))
@@ -66,8 +65,7 @@ impl Applied {
                 option: option.clone(),
                 value: value.clone(),
                 reason: format!("{} clients need {needed}", listen.clients_max),
-                refused: false,
-                taken: None,
+                ..LeftOut::default()
             });
         }
         self.added.push(("max_connections".to_owned(), needed.to_string()));

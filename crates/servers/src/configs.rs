@@ -154,7 +154,8 @@ fn value_before(setting: Setting) -> Option<ValueBefore> {
 fn left_out(setting: Setting) -> Option<LeftOut> {
     match setting.annotation? {
         Annotation::Refused(reason) => {
-            Some(LeftOut { option: setting.name, value: setting.value, reason, refused: true, taken: None })
+            let (option, value) = (setting.name, setting.value);
+            Some(LeftOut { option, value, reason, refused: true, ..LeftOut::default() })
         }
         Annotation::Before { .. } => None,
     }

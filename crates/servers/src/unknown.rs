@@ -98,7 +98,7 @@ pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result
                 value: one.1.to_owned(),
                 reason: format!("{REFUSED}{}", one_line(&message)),
                 refused: true,
-                taken: None,
+                ..LeftOut::default()
             }));
         }
         Ok(refused)

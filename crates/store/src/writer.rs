@@ -381,7 +381,7 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
     for (position, left_out) in arm.left_out.iter().enumerate() {
         transaction.insert(
             "arm_left_out",
-            "arm_id, position, option, value, reason, refused, taken",
+            "arm_id, position, option, value, reason, refused, taken, without_effect",
             params![
                 arm_id,
                 position as i64,
@@ -389,7 +389,8 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
                 left_out.value,
                 left_out.reason,
                 left_out.refused,
-                left_out.taken
+                left_out.taken,
+                left_out.without_effect
             ],
         )?;
     }

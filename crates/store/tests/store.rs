@@ -121,6 +121,7 @@ fn observations_round_trip() {
         reason: "unknown before 18".into(),
         refused: true,
         taken: Some("2".to_owned()),
+        without_effect: true,
     }];
     writer.put_arm(&changed).unwrap();
     writer.add_note(Some("new"), "server died").unwrap();

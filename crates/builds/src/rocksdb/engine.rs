@@ -78,7 +78,11 @@ fn ask(library: &Path, verb: &str, argument: &OsStr) -> Result<String> {
     let text = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let reason = match lines[lines.len().saturating_sub(SHOWN_LINES_MAX)..].join("; ") {
-        empty if empty.is_empty() => format!("the process that loads it ended with {}", output.status),
+        empty if empty.is_empty() => format!(
+            "the process that loads it ended with {}: the file is damaged, or compiled for another machine; copy or \
+             compile it again",
+            output.status
+        ),
         said => said,
     };
     Err(Error::NotABuild { path: library.to_path_buf(), reason })

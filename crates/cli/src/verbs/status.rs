@@ -104,12 +104,19 @@ impl Estimate {
         let schedule = schedule(plan);
         let estimates = estimate(&schedule, plan);
         let done: BTreeSet<u32> = run.scheduled().map(|action| action.seq).collect();
+        // What was passed over is of arms that were given up; a resume starts with it.
+        let last = run.scheduled().next_back().map(|action| action.seq);
+        let is_ahead = |seq: u32| !done.contains(&seq) && last.is_none_or(|last| seq > last);
         let (mut behind, mut ahead) = (0.0, 0.0);
         for (action, seconds) in schedule.actions.iter().zip(&estimates) {
-            *if done.contains(&action.seq) { &mut behind } else { &mut ahead } += seconds;
+            if done.contains(&action.seq) {
+                behind += seconds;
+            } else if is_ahead(action.seq) {
+                ahead += seconds;
+            }
         }
         let pace = (run.scheduled().map(seconds_of).sum::<f64>() + PACE_SECONDS) / (behind + PACE_SECONDS);
-        let next = schedule.actions.iter().find(|action| !done.contains(&action.seq));
+        let next = schedule.actions.iter().find(|action| is_ahead(action.seq));
         let total = behind + ahead;
         Self {
             share: (total > 0.0).then_some(behind / total),

@@ -125,7 +125,7 @@ const COMPACTED: Entry = work(Cause::Compaction, "bytes written by compactions",
     .value(compacted);
 const COMPACTION_CPU: Entry = work(Cause::Compaction, "CPU time of compactions", "us", 0.0)
     .phrase("spends {} us of CPU in compactions")
-    .value(|cell| cell.metric("compaction_cpu_us"));
+    .cpu_time(|cell| cell.metric("compaction_cpu_us"));
 const SKIPPED: Entry = work(Cause::Rows, "entries that iterators skip", "entries", 0.1)
     .phrase("skips {} entries in iterators")
     .value(|cell| cell.counter(TICKERS, "", "number.iter.skip"));

@@ -42,12 +42,14 @@ const STORED: &[Cause] = &[
     BlocksTouched,
     BufferMisses,
 ];
+/// Checks of what is read and written, also by flushes and compactions.
+const CHECKS: &[Cause] = &[Instructions, CpuTime, Function, Cycles, Compaction, Background];
 const STALLS: &[Cause] = &[WriteStall, Waiting];
 const WRITES: &[Cause] = &[Instructions, CpuTime, Function, Cycles, Waiting];
 const STORAGE: &[Cause] = &[Reads, KernelTime, CpuTime, Waiting];
 
 /// The causes that options can affect, what has to be active for that, and the direction.
-pub(super) static SETTINGS: [Rule; 28] = [
+pub(super) static SETTINGS: [Rule; 29] = [
     ("block_based_table_factory.block_cache.capacity", MISSES, Misses, Less),
     ("block_based_table_factory.block_cache.*", MISSES, Misses, Either),
     ("block_based_table_factory.no_block_cache", MISSES, Nothing, More),
@@ -83,9 +85,15 @@ pub(super) static SETTINGS: [Rule; 28] = [
         Either,
     ),
     (
-        "block_based_table_factory.checksum block_based_table_factory.format_version \
-         block_based_table_factory.verify_compression block_based_table_factory.read_amp_bytes_per_bit \
-         block_protection_bytes_per_key paranoid_* force_consistency_checks report_bg_io_stats",
+        "block_based_table_factory.checksum block_based_table_factory.verify_compression paranoid_* \
+         block_protection_bytes_per_key",
+        CHECKS,
+        Nothing,
+        Either,
+    ),
+    (
+        "block_based_table_factory.format_version block_based_table_factory.read_amp_bytes_per_bit \
+         force_consistency_checks report_bg_io_stats",
         CODE,
         Nothing,
         Either,

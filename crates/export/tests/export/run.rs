@@ -206,8 +206,7 @@ fn arm(name: &str, role: Role, version: &str) -> Arm {
             option: "io_method".into(),
             value: "sync".into(),
             reason: "unknown".into(),
-            refused: false,
-            taken: None,
+            ..LeftOut::default()
         }],
         managed: vec![defaults::setting("port", "5432")],
         env: BTreeMap::from([("MALLOC_ARENA_MAX".into(), "1".into())]),

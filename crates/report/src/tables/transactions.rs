@@ -46,21 +46,19 @@ fn consistency(comparison: &Comparison<'_>) -> Option<String> {
     let violated = all.iter().filter(|(checked, held)| held < checked).count();
     let whole = all.iter().filter(|(checked, _)| *checked >= CONDITIONS).count();
     let windows = counted(all.len(), "window");
-    match (violated, whole) {
+    let later = match whole == all.len() {
+        true => String::new(),
+        false => format!("; the conditions 4 to 7, which read all lines, were checked after {whole} of them"),
+    };
+    match violated {
         _ if all.is_empty() => None,
-        (0, _) => Some(format!(
-            "TPC-C's consistency conditions held after the loads and after {}{}.",
+        0 => Some(format!(
+            "TPC-C's consistency conditions held after the loads and after {}{later}.",
             if all.len() == 1 { "the window".to_owned() } else { format!("all {windows}") },
-            match whole == all.len() {
-                true => String::new(),
-                false => format!(
-                    "; the conditions 4 to 7, which read all lines, were checked after {whole} of them"
-                ),
-            }
         )),
         _ => Some(format!(
             "TPC-C's consistency conditions were VIOLATED after {violated} of {windows}: these, and those before them on \
-             the same data, are invalid."
+             the same data, are invalid{later}."
         )),
     }
 }

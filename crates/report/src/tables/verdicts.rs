@@ -289,7 +289,7 @@ fn few_blocks(open: &[&Verdict], looks: &[Look]) -> Option<String> {
     let factor = 1.0 / (1.0 - most.mde80);
     let blocks = looks.last()?.blocks;
     let text = format!(
-        "{} is at {} of base's rate, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably \
+        "{} is at {} times base's rate, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably \
          only from a factor of {:.1} on. Allow more blocks.",
         most.test,
         Digits::of_ratio((most.low, most.high), 2).text(most.ratio),

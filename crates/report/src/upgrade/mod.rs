@@ -162,7 +162,7 @@ impl Upgrade<'_, '_> {
         let (known, unknown): (Vec<&LeftOut>, Vec<&LeftOut>) = new
             .left_out
             .iter()
-            .filter(|left| is_new(&left) && !left.is_without_effect())
+            .filter(|left| is_new(&left) && !left.without_effect)
             .partition(|left| self.knows(&left.option));
         let refused = known.iter().filter(|left| left.refused).count();
         let mut reasons = Vec::new();
@@ -207,7 +207,7 @@ impl Upgrade<'_, '_> {
             Table::new("config", "Options that the new version does not take as written", columns, 0);
         // What both accept without effect belongs in neither version's config.
         let is_new = |left: &&LeftOut| {
-            left.is_without_effect()
+            left.without_effect
                 || !old.left_out.iter().any(|one| (&one.option, &one.value) == (&left.option, &left.value))
         };
         let left_out: Vec<&LeftOut> = new.left_out.iter().filter(is_new).collect();
@@ -243,7 +243,7 @@ impl Upgrade<'_, '_> {
                 ]);
             }
         }
-        if left_out.iter().any(|left| !left.is_without_effect()) {
+        if left_out.iter().any(|left| !left.without_effect) {
             let with = if is_measured { ", and with the lines of `use instead`" } else { "" };
             let has_prefix = ["mysql", "mariadb"].contains(&&*new.dbms);
             let unless = if has_prefix { ", unless it is written with `loose_`," } else { "" };

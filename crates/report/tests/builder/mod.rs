@@ -145,8 +145,7 @@ fn arm(spec: &RunSpec, index: usize) -> Arm {
         option: "vacuum_buffer_usage_limit".into(),
         value: "256MB".into(),
         reason: "not in this version".into(),
-        refused: false,
-        taken: None,
+        ..LeftOut::default()
     };
     let name = spec.arm_names.get(index).map_or(variant, |name| (*name).to_owned());
     Arm {

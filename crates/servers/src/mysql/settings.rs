@@ -13,7 +13,7 @@ use std::sync::Arc;
 use rqps_builds::log_tail::last_lines;
 use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, ServerUser};
-use rqps_model::{LeftOut, WITHOUT_EFFECT};
+use rqps_model::LeftOut;
 
 use super::conf::{self, format_option};
 use super::options::{self, KnownOptions};
@@ -149,7 +149,7 @@ impl Settings<'_> {
         let without_effect = known.without_effect(self.layout, self.user, names)?;
         let (kept, mut left_out) = applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
             Ok(if let Some(warning) = without_effect.get(option) {
-                Some(format!("{WITHOUT_EFFECT}{warning}"))
+                Some(format!("accepted without effect: {warning}"))
             } else if !known.has(option) && config.loose.iter().any(|loose| loose == option) {
                 Some(format!(
                     "unknown to {} {}, which ignores it: loose_",
@@ -161,15 +161,12 @@ impl Settings<'_> {
                 superseded_by(option, config, known).map(|other| format!("superseded by {other}"))
             })
         })?;
+        for left in &mut left_out {
+            left.without_effect = without_effect.contains_key(&*left.option);
+        }
         left_out.extend(config.other_sections.iter().filter_map(|section| {
             let reason = conf::why_not_read(section)?;
-            Some(LeftOut {
-                option: format!("[{section}]"),
-                value: String::new(),
-                reason,
-                refused: false,
-                taken: None,
-            })
+            Some(LeftOut { option: format!("[{section}]"), reason, ..LeftOut::default() })
         }));
         Ok((kept, left_out))
     }
@@ -308,8 +305,8 @@ fn report_adjusted(effective_options: &KnownOptions, kept: &[(String, String)], 
             option: option.clone(),
             value: value.clone(),
             reason: format!("the server adjusted it to {effective}"),
-            refused: false,
             taken: Some(effective.to_owned()),
+            ..LeftOut::default()
         };
         if !applied.left_out.contains(&adjusted) {
             applied.left_out.push(adjusted);
