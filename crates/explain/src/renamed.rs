@@ -1,7 +1,9 @@
-//! Options that a later version has under another name. Sources: the release notes of PostgreSQL 10, 13, 16; the
+//! Options that a later version has under another name. Sources: the release notes of PostgreSQL 10, 13, 16, 18; the
 //! manuals of MySQL 8.4 and 9.0, "Server Variables Removed".
 
 use rqps_store::Arm;
+
+use crate::settings::is_in_config;
 
 /// What becomes of an option's value under its new name.
 #[derive(Clone, Copy)]
@@ -17,7 +19,7 @@ enum Value {
     Plugin,
 }
 
-const RENAMED: [(&str, &str, Value); 15] = [
+const RENAMED: [(&str, &str, Value); 16] = [
     ("default_authentication_plugin", "authentication_policy", Value::Plugin),
     ("expire_logs_days", "binlog_expire_logs_seconds", Value::Times(86_400, "")),
     ("force_parallel_mode", "debug_parallel_query", Value::Same),
@@ -28,6 +30,7 @@ const RENAMED: [(&str, &str, Value); 15] = [
     ("log_warnings", "log_error_verbosity", Value::Verbosity),
     ("min_parallel_relation_size", "min_parallel_table_scan_size", Value::Same),
     ("skip_host_cache", "host_cache_size", Value::Always("0")),
+    ("ssl_ecdh_curve", "ssl_groups", Value::Same),
     ("storage_engine", "default_storage_engine", Value::Same),
     ("table_cache", "table_open_cache", Value::Same),
     ("tx_isolation", "transaction_isolation", Value::Same),
@@ -82,6 +85,24 @@ pub fn set_as<'a>(arm: &'a Arm, option: &str) -> Option<&'a str> {
     let later = later_names(option);
     let setting = arm.settings.iter().find(|setting| !setting.default && later.contains(&setting.name))?;
     Some(&setting.name)
+}
+
+/// Settings of `old`'s config that `new` still takes under their former names, with the name and the value that they
+/// have now.
+pub fn former_names<'a>(old: &'a Arm, new: &'a Arm) -> impl Iterator<Item = (&'a str, Replacement)> {
+    let is_managed = |name: &str| old.managed.iter().any(|managed| managed.name == name);
+    let is_known = |name: &str| new.settings.iter().any(|setting| setting.name == name);
+    let is_left_out = |name: &str| new.left_out.iter().any(|left| left.option == name);
+    let set = old.settings.iter().filter(move |one| {
+        !one.default
+            && !is_managed(&one.name)
+            && !is_left_out(&one.name)
+            && is_in_config(&old.config_text, &one.name)
+    });
+    set.filter_map(move |one| {
+        let replacement = replacement((&one.name, &one.value), |_| None, is_known)?;
+        (replacement.name != one.name).then_some((one.name.as_str(), replacement))
+    })
 }
 
 /// What replaces an option that a build does not know, among those that it does know. `other` returns the config's

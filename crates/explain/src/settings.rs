@@ -4,6 +4,10 @@
 //! Whether a difference matters is decided elsewhere: see [`crate::mechanisms`].
 
 mod rocksdb;
+mod switches;
+
+pub use switches::new_switches;
+use switches::switches;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -214,26 +218,6 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
     names.into_iter().filter_map(difference).collect()
 }
 
-/// The elements that differ between two lists of switches, `a=on,b=off` or RocksDB's `{a=1;b=2;}`, ignoring those that
-/// one version does not know. None if the values are not such lists.
-fn switches(before: &str, after: &str) -> Option<(String, String)> {
-    let list = |value: &str| -> Option<BTreeMap<String, String>> {
-        let braced = value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-        let (inner, separator) = braced.map_or((value, ','), |inner| (inner.trim_end_matches(';'), ';'));
-        let pairs = inner.split(separator).map(|switch| switch.split_once('='));
-        let pairs: Option<BTreeMap<_, _>> =
-            pairs.map(|pair| pair.map(|(a, b)| (a.into(), b.into()))).collect();
-        pairs.filter(|pairs| pairs.len() > 1)
-    };
-    let (before, after) = (list(before)?, list(after)?);
-    let differing = |these: &BTreeMap<String, String>, others: &BTreeMap<String, String>| {
-        let other = |name: &String, value: &String| others.get(name).is_some_and(|other| other != value);
-        let found = these.iter().filter(|(name, value)| other(name, value));
-        found.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
-    };
-    Some((differing(&before, &after), differing(&after, &before)))
-}
-
 /// Normalizes a value: versions differ in whether they print units of sizes, the empty string for `off`,
 /// switches in upper case, and in the number of decimals.
 fn meaning(value: &str) -> String {
@@ -441,14 +425,6 @@ mod tests {
         for (stored, value) in pairs {
             assert_eq!(formatted(stored), value);
         }
-    }
-
-    #[test]
-    fn only_switches_known_to_both_versions_are_compared() {
-        assert_eq!(switches("a=on,b=on", "a=on,b=off,c=on"), Some(("b=on".into(), "b=off".into())));
-        assert_eq!(switches("a=on,b=on", "a=on,b=on,c=on"), Some((String::new(), String::new())));
-        assert_eq!(switches("4096", "8192"), None);
-        assert_eq!(switches("{ttl=0;a=1;}", "{b=2;a=3;}"), Some(("a=1".into(), "a=3".into())));
     }
 
     #[test]

@@ -42,6 +42,17 @@ impl Dbms {
         }
     }
 
+    /// The name as its makers write it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Dbms::Postgres => "PostgreSQL",
+            Dbms::Mysql => "MySQL",
+            Dbms::Mariadb => "MariaDB",
+            Dbms::Rocksdb => "RocksDB",
+            Dbms::Directory => "directory",
+        }
+    }
+
     /// Whether its instances are servers that speak SQL.
     pub fn speaks_sql(self) -> bool {
         !matches!(self, Dbms::Rocksdb | Dbms::Directory)

@@ -1,6 +1,6 @@
 //! Verdicts in plain words: names of classes, sentences about ratios and metrics, durations.
 
-use rqps_model::{Digits, Measure};
+use rqps_model::{Dbms, Digits, Measure};
 use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_store::{Run, Status};
 use rqps_verdicts::{HostRemark, Remark, RunVerdicts, UnlikeData};
@@ -12,13 +12,7 @@ const TIMES_FROM: f64 = 2.0;
 
 /// The DBMS's display name; an unknown name is returned unchanged.
 pub(crate) fn dbms(name: &str) -> &str {
-    match name {
-        "postgres" => "PostgreSQL",
-        "mysql" => "MySQL",
-        "mariadb" => "MariaDB",
-        "rocksdb" => "RocksDB",
-        other => other,
-    }
+    name.parse::<Dbms>().map_or(name, |dbms| dbms.title())
 }
 
 /// What those are called who work at the same time in a run, singular.

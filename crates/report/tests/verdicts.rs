@@ -390,6 +390,22 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
     assert!(text.contains(&reason) && text.contains("nothing; remove it"), "{text}");
     assert!(!text.contains("does not start"), "{text}");
+    // An option that the new version has under another name and still takes, and a switch that only it has.
+    let setting = |name: &str, value: &str, default| rqps_model::ServerSetting {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        source: "configuration file".to_owned(),
+        default,
+    };
+    run.arms[0]
+        .settings
+        .extend([setting("ssl_ecdh_curve", "X25519", false), setting("some", "a=on,b=on", true)]);
+    run.arms[2]
+        .settings
+        .extend([setting("ssl_groups", "X25519", false), setting("some", "a=on,b=on,c=on", true)]);
+    run.arms[0].config_text.push_str("\nssl_ecdh_curve = X25519\n");
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("ssl_groups = X25519") && text.contains("some c=on"), "{text}");
     run.arms[2].left_out.push(rqps_model::LeftOut {
         option: "innodb_other".to_owned(),
         reason: "unknown to PostgreSQL 17.7".to_owned(),

@@ -12,7 +12,7 @@
 use rqps_explain::renamed::{self, Replacement};
 use rqps_explain::{
     Cause, Difference, DifferenceKind, ExplainRequest, Explanation, differences, explain, is_in_config,
-    plan_changes,
+    new_switches, plan_changes,
 };
 use rqps_model::{LeftOut, START_WARNING};
 use rqps_store::{Arm, Run, UPGRADE_FILE};
@@ -243,6 +243,11 @@ impl Upgrade<'_, '_> {
                 ]);
             }
         }
+        for (option, now) in renamed::former_names(old, new) {
+            let value = old.settings.iter().find(|one| one.name == option).map_or("", |one| &*one.value);
+            let reason = "accepted under its former name".to_owned();
+            table.row([option.to_owned(), value.to_owned(), reason, now.text()].map(Cell::words).to_vec());
+        }
         if left_out.iter().any(|left| !left.without_effect) {
             let with = if is_measured { ", and with the lines of `use instead`" } else { "" };
             let has_prefix = ["mysql", "mariadb"].contains(&&*new.dbms);
@@ -326,6 +331,8 @@ impl Upgrade<'_, '_> {
         let added: Vec<&str> = added
             .filter(|name| renamed::is_worth_setting(name) && !is_in_old(name) && !self.is_replacement(name))
             .collect();
+        let switches = new_switches(old, new);
+        let added: Vec<&str> = added.into_iter().chain(switches.iter().map(String::as_str)).collect();
         // Runs from before settings were recorded have none.
         (!old.settings.is_empty() && !added.is_empty())
             .then(|| Block::Text(format!("Only {} has: {}.", product(new), added.join(", "))))

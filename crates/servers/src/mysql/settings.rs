@@ -153,10 +153,11 @@ impl Settings<'_> {
             } else if !known.has(option) && config.loose.iter().any(|loose| loose == option) {
                 Some(format!(
                     "unknown to {} {}, which ignores it: loose_",
-                    self.build.dbms, self.build.version
+                    self.build.dbms.title(),
+                    self.build.version
                 ))
             } else if !known.has(option) {
-                Some(format!("unknown to {} {}", self.build.dbms, self.build.version))
+                Some(format!("unknown to {} {}", self.build.dbms.title(), self.build.version))
             } else {
                 superseded_by(option, config, known).map(|other| format!("superseded by {other}"))
             })
