@@ -41,7 +41,7 @@ pub(crate) fn of_library(library: &Path) -> Family {
     let unknown = || Family::UNKNOWN.to_owned();
     let content = fs::read(library).unwrap_or_default();
     let has_assertions = memmem::find(&content, ASSERTION_OF_ROCKSDB).is_some();
-    let flags = if has_assertions { Family::ASSERTIONS.to_owned() } else { unknown() };
+    let flags = if has_assertions { Family::CHECKED.to_owned() } else { unknown() };
     Family { compiler: compiler_in_elf(&content).unwrap_or_else(unknown), flags, libc: system_libc() }
 }
 

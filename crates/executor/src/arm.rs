@@ -281,11 +281,13 @@ fn names(text: &str, name: &str) -> bool {
 /// Those warnings that name an option of the config or its value: others are about the host, or about what rqps sets.
 fn warnings_about(config: &Config, warnings: Vec<String>) -> impl Iterator<Item = Setting> {
     let is_about = |warning: &String| {
-        let normalized = warning.to_ascii_lowercase().replace('-', "_");
+        let normalized = warning.to_ascii_lowercase().replace("--", " ").replace('-', "_");
         config.options.iter().any(|(option, value)| {
             let is_word =
                 value.len() >= WORD_MIN && value.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
-            names(&normalized, option) || is_word && warning.contains(value.as_str())
+            // Some name it in words: `sql modes`.
+            let in_words = option.contains('_') && normalized.contains(&option.replace('_', " "));
+            names(&normalized, option) || in_words || is_word && warning.contains(value.as_str())
         })
     };
     let about: Vec<String> = warnings.into_iter().filter(is_about).collect();

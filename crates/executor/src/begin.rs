@@ -174,7 +174,8 @@ pub fn reopen(
     let writer = RunFolder::open_for_writing(folder.path())?;
     dirs.create_work()?;
     let execution = reopened(kit, &writer.run()?, writer, (dirs, other_host), watch)?;
-    if !execution.plan().work.has_independent_tests() {
+    let plan = execution.plan();
+    if !plan.work.can_be_profiled(&plan.workload) {
         return Err(Error::NotProfiled);
     }
     Ok(execution)

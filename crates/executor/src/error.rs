@@ -197,7 +197,11 @@ impl Death {
 
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "first noticed: {}\nfrom {}:\n{}", self.cause, self.log_path.display(), self.log)?;
+        writeln!(f, "first noticed: {}", self.cause)?;
+        match self.log.trim() {
+            "" => write!(f, "{} is empty", self.log_path.display())?,
+            log => write!(f, "from {}:\n{log}", self.log_path.display())?,
+        }
         let is_killed = self.how.contains("SIGKILL") || self.log.contains("terminated by signal 9");
         if is_killed && !self.was_paused {
             match self.memory_bytes_max {

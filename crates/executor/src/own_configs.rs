@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use rqps_builds::Dirs;
 use rqps_plan::{Arm, Plan};
 use rqps_servers::{UnknownOption, is_file};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 #[derive(Default)]
@@ -14,6 +14,8 @@ struct Unknown {
     arms: Vec<usize>,
     /// What may be meant.
     question: Option<String>,
+    /// Whether the config expects that versions do not know it.
+    loose: bool,
 }
 
 /// Options of a config that a build does not know, so that its arms run without them.
@@ -21,14 +23,16 @@ struct Unknown {
 pub struct Without {
     pub build: String,
     pub config: String,
-    pub options: BTreeSet<String>,
+    /// With what may be meant, if no build knows it.
+    pub options: BTreeMap<String, Option<String>>,
 }
 
 impl fmt::Display for Without {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let options: Vec<String> = self.options.iter().map(|option| format!("`{option}`")).collect();
+        let options: Vec<String> = self.options.keys().map(|option| format!("`{option}`")).collect();
         let (build, config) = (&self.build, &self.config);
-        write!(f, "{build} does not know {} of config {config} and runs without", options.join(", "))
+        write!(f, "{build} does not know {} of config {config} and runs without", options.join(", "))?;
+        self.options.values().flatten().try_for_each(|question| write!(f, ". {question}"))
     }
 }
 
@@ -45,26 +49,39 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         if is_file(&planned.config) && !planned.control && of_arm.build.is_here() {
             dirs.create_work()?;
             let Ingredients { build, config, system } = of_arm;
-            for UnknownOption { option, question } in system.unknown_options(build, config, &dirs.work)? {
+            for UnknownOption { option, question, loose } in
+                system.unknown_options(build, config, &dirs.work)?
+            {
                 let found = unknown.entry((&config.name, option)).or_default();
                 found.arms.push(arm);
                 found.question = question.or(found.question.take());
+                found.loose |= loose;
             }
         }
     }
     // By build and config.
-    let mut without: BTreeMap<(String, &str), BTreeSet<String>> = BTreeMap::new();
+    let mut without: BTreeMap<(String, &str), BTreeMap<String, Option<String>>> = BTreeMap::new();
     let mut errors = Vec::new();
-    for ((config, option), Unknown { arms, question }) in unknown {
+    for ((config, option), Unknown { arms, question, loose }) in unknown {
         let uses = |(arm, of_arm): &(&Arm, &Ingredients)| of_arm.config.name == config && !arm.control;
         let users = plan.arms.iter().zip(ingredients).filter(uses).count();
-        if arms.len() == users && !ingredients[arms[0]].config.is_of_a_release() {
+        let user = &ingredients[arms[0]];
+        let is_mistake = arms.len() == users
+            && !user.config.is_of_a_release()
+            && !is_known_to_another(&option, user, ingredients, dirs)?;
+        if loose && !is_mistake {
+            continue;
+        }
+        if is_mistake && !loose {
             let remedy = question.unwrap_or_else(|| "Correct it or remove it.".to_owned());
             errors.push(format!("no version in this plan knows `{option}` of config {config}. {remedy}"));
             continue;
         }
         for arm in arms {
-            without.entry((ingredients[arm].build.label(), config)).or_default().insert(option.clone());
+            without
+                .entry((ingredients[arm].build.label(), config))
+                .or_default()
+                .insert(option.clone(), question.clone().filter(|_| is_mistake));
         }
     }
     let warnings = without.into_iter().map(|((build, config), options)| Without {
@@ -77,4 +94,17 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
     } else {
         Err(Error::UnknownOptions(errors.join("\nrqps: ")))
     }
+}
+
+/// Whether a build of the plan that does not use the config knows its option.
+fn is_known_to_another(option: &str, user: &Ingredients, all: &[Ingredients], dirs: &Dirs) -> Result<bool> {
+    let mut alone = user.config.clone();
+    alone.options.retain(|(name, _)| name == option);
+    for other in all.iter().filter(|other| other.build.dbms == user.build.dbms && other.build.is_here()) {
+        let is_asked = other.config.name != user.config.name && other.build.hash != user.build.hash;
+        if is_asked && other.system.unknown_options(&other.build, &alone, &dirs.work)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

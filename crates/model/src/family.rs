@@ -25,8 +25,10 @@ impl Default for Family {
 impl Family {
     pub const UNKNOWN: &str = "unknown";
 
-    /// The flag of a build whose assertions are checked, however its build system calls it.
+    /// The flag of a server whose assertions are checked, however its build system calls it.
     pub const ASSERTIONS: &str = "--enable-cassert";
+    /// The same of a library, which does not tell its flags.
+    pub const CHECKED: &str = "assertions";
 
     /// The family as facts of an arm: name and value.
     pub fn facts(&self) -> [(&'static str, &str); 3] {
@@ -43,7 +45,7 @@ impl Family {
     }
 
     pub fn has_assertions(&self) -> bool {
-        self.flags.split(' ').any(|flag| flag == Self::ASSERTIONS)
+        self.flags.split(' ').any(|flag| [Self::ASSERTIONS, Self::CHECKED].contains(&flag))
     }
 
     /// Whether compiler and flags match. Releases of one major version of a compiler generate nearly the same code.

@@ -137,8 +137,14 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
     /// Reports conflicts with the rest of the plan.
     fn check(&self, _top: &Section<'_>, _problems: &Problems<'_>, _plan: &Plan) {}
 
-    /// Whether its tests can start from the same data each time, in any order, as blocks and CPU profiles require.
+    /// Whether its tests can start from the same data each time, in any order, as blocks require.
     fn has_independent_tests(&self) -> bool;
+
+    /// Whether CPU profiles can be taken of its tests after a run: of independent ones on loaded data, of others in a
+    /// sequence of all steps.
+    fn can_be_profiled(&self, _workload: &Workload) -> bool {
+        self.has_independent_tests()
+    }
 
     /// Whether an instrument can count the instructions of its operations.
     fn can_count_instructions(&self) -> bool {

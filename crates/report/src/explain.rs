@@ -27,8 +27,8 @@ use crate::invalid;
 use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
-use crate::tables::verdicts::{self, confidences};
-use crate::tables::{certificate, disturbed};
+use crate::tables::verdicts::confidences;
+use crate::tables::{certificate, disturbed, undecided};
 use crate::verdict_lines::{Judged, Line};
 
 /// Options of [`explain_text`].
@@ -147,7 +147,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
 
 /// That no verdict shows a change, and what it would take to decide those that are open.
 fn without_change(run: &Run, judged: Option<&Judged<'_>>) -> Vec<Block> {
-    let open = judged.and_then(|judged| verdicts::open(judged, &judged.all_lines()));
+    let open = judged.and_then(|judged| undecided::open(judged, &judged.all_lines()));
     [Some(unchanged(run, "any test")), open].into_iter().flatten().map(Block::Text).collect()
 }
 
@@ -178,7 +178,8 @@ fn in_short(
     shown: &[&Explanation],
 ) -> [Block; 2] {
     let item = |one: &&Explanation| {
-        let first = one.findings.first().map_or_else(|| "no cause found".to_owned(), sentence);
+        let missed = || Some(judged?.missed(one.arm, &one.test)?.text);
+        let first = one.findings.first().map(sentence).or_else(missed).unwrap_or("no cause found".into());
         let more = match one.findings.len() {
             0 | 1 => String::new(),
             count => format!(" (and {} more)", count - 1),
@@ -205,12 +206,8 @@ fn rate_of(comparison: &Comparison<'_>, one: &Explanation) -> Option<String> {
     let arms = &comparison.runs()[0].arms;
     let arm = comparison.find(&arms[one.arm])?;
     let ratio = comparison.pair(*arm).ratio(&one.test)?;
-    Some(format!(
-        "{} is at {} times {}'s rate",
-        arms[one.arm].name,
-        significant(ratio, 3),
-        arms[one.base].name
-    ))
+    let [base, arm] = [one.base, one.arm].map(|at| &arms[at].name);
+    Some(format!("{arm} is at {} times {base}'s rate", significant(ratio, 3)))
 }
 
 /// How the figures of verdicts and of explanations are computed.

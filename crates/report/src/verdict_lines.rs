@@ -463,9 +463,10 @@ impl Line<'_> {
                 };
                 match judged.remaining(verdict) {
                     Some(remaining) => format!("{what} inconclusive ({remaining})"),
-                    None if verdict.tags.contains(&Tag::BeyondLooks) => {
-                        format!("{what} too noisy to decide")
-                    }
+                    None if verdict.tags.contains(&Tag::BeyondLooks) => match verdict.looks_reached {
+                        0 => format!("{what} measured in too few blocks to decide"),
+                        _ => format!("{what} too noisy to decide"),
+                    },
                     None => format!("{what} inconclusive"),
                 }
             }

@@ -192,6 +192,7 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
         }
         Tag::NotSignificant => Some("may be chance: not significant among so many verdicts".to_owned()),
         Tag::Suspect => Some("suspect".to_owned()),
+        Tag::BeyondLooks if verdict.looks_reached == 0 => Some("too few blocks".to_owned()),
         Tag::BeyondLooks => Some("too noisy".to_owned()),
         Tag::TooShort => Some("not measured long enough to rule out stalls".to_owned()),
         Tag::Exact | Tag::Zeros | Tag::FromZero => None,

@@ -44,9 +44,7 @@ impl Connection {
     /// RocksDB's error, and what can be done about it if it will come again.
     pub fn refused(message: String, request: &str) -> Wire {
         let message = match rqps_servers::is_damage(Dbms::Rocksdb, &message) {
-            true => {
-                format!("{message}; the database is damaged: `rqps resume` starts its arm over from the load")
-            }
+            true => format!("{message}; the database is damaged"),
             false => message,
         };
         Wire::Refused { engine: ENGINE, message, request: request.to_owned() }
@@ -124,9 +122,9 @@ mod tests {
     use super::Connection;
 
     #[test]
-    fn damage_comes_with_its_remedy() {
+    fn damage_is_told_as_that() {
         let text = |message: &str| Connection::refused(message.to_owned(), "running a step").to_string();
-        assert!(text("Corruption: block checksum mismatch").contains("`rqps resume` starts"));
+        assert!(text("Corruption: block checksum mismatch").contains("the database is damaged"));
         assert!(!text("IO error: No space left on device").contains("damaged"));
     }
 }

@@ -18,6 +18,8 @@ pub struct UnknownOption {
     pub option: String,
     /// Asks for an option of the build that may be meant.
     pub question: Option<String>,
+    /// Whether the config expects that some versions do not know it: MySQL's prefix `loose_`.
+    pub loose: bool,
 }
 
 /// The options of a config that the build does not know, without those of shipped configs that it includes, which are
@@ -43,7 +45,7 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
         .options
         .iter()
         .map(|(option, _)| option.as_str())
-        .filter(|option| !is_shipped(option) && !config.loose.iter().any(|loose| loose == option))
+        .filter(|option| !is_shipped(option))
         .collect();
     if options.is_empty() {
         return Ok(Vec::new());
@@ -51,7 +53,8 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
     ask(build, scratch, |known| {
         let unknown = known.unknown(&options)?.into_iter().map(|option| {
             let question = did_you_mean(&option, known.names());
-            UnknownOption { option, question }
+            let loose = config.loose.contains(&option);
+            UnknownOption { option, question, loose }
         });
         Ok(unknown.collect())
     })

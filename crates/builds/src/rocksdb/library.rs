@@ -50,7 +50,9 @@ pub(crate) fn check_c_api(library: &Path) -> Result<()> {
     let content = fs::read(library).map_err(Error::file("read", library))?;
     let not_a_build = |reason: String| Err(Error::NotABuild { path: library.to_path_buf(), reason });
     let Ok(file) = object::File::parse(&*content) else {
-        return not_a_build("it is not a shared library; name a librocksdb.so".to_owned());
+        return not_a_build(
+            "it is not a shared library, or cut off; name a librocksdb.so, or copy it again".to_owned(),
+        );
     };
     let exports = |wanted: &[u8]| {
         file.dynamic_symbols()
@@ -112,7 +114,7 @@ mod tests {
         assert!(message(dir.path()).contains("has no librocksdb.so"));
         assert!(message(Path::new("/no/such.so")).contains("does not exist"));
         fs::write(dir.path().join("librocksdb.so"), "text").unwrap();
-        assert!(message(dir.path()).contains("not a shared library"));
+        assert!(message(dir.path()).contains("not a shared library, or cut off"));
         let own = std::env::current_exe().unwrap();
         assert!(message(&own).contains("lacks the C API"));
     }

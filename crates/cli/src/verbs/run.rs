@@ -68,7 +68,7 @@ pub fn begin_told(
         }
     }
     for mut without in rqps_executor::check_own_configs(&plan, &ingredients, &context.dirs)? {
-        without.options.retain(|option| !told.contains(option));
+        without.options.retain(|option, _| !told.contains(option));
         if !without.options.is_empty() {
             out::message(&format!("warning: {without}"));
         }
@@ -114,7 +114,7 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         let budget = duration_text(budget.as_secs_f64());
         out::message(&format!(
             "warning: the budget of {budget} is probably too short for verdicts: the run stops as soon as it knows. A budget \
-             of {}m would do, or fewer tests",
+             of {}m would do on a quiet host, or fewer tests",
             (needs.seconds / 60.0).ceil()
         ));
     }
@@ -219,6 +219,9 @@ pub fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     out::message(&format!("report      {}", folder.join(REPORT_FILE).display()));
     if run.windows.iter().any(|window| window.valid()) {
         out::message(&format!("why         rqps explain {}", folder.display()));
+    }
+    if run.meta.protocol == "isolated" {
+        out::message(&format!("pass/fail   rqps gate {}", folder.display()));
     }
     out::message(&format!("everything  rqps show {}", folder.display()));
     Ok(())

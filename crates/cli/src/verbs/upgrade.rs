@@ -27,7 +27,9 @@ const NEW: &str = "new";
 pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let Some(new) = &args.new else {
         let folder = context.run_path(&args.old).map_err(|error| {
-            Usage(format!("{error}; to measure an upgrade, name two builds: rqps upgrade OLD NEW"))
+            let error = error.to_string();
+            let error = error.trim_end_matches('.');
+            Usage(format!("{error}. To measure an upgrade, name two builds: rqps upgrade OLD NEW"))
         })?;
         print(context, &folder)?;
         return Ok(ExitCode::SUCCESS);
@@ -193,14 +195,20 @@ fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Resul
     let config = rqps_servers::load_config(build.dbms, &build.version, config)?;
     let value =
         |name: &str| config.options.iter().find(|(option, _)| option == name).map(|(_, value)| value.clone());
-    let unknown = rqps_servers::unknown_options(&build, &config, work)?;
+    // A version need not know what is written with `loose_`.
+    let unknown_to = |build| -> anyhow::Result<Vec<UnknownOption>> {
+        let mut unknown = rqps_servers::unknown_options(build, &config, work)?;
+        unknown.retain(|one| !one.loose);
+        Ok(unknown)
+    };
+    let unknown = unknown_to(&build)?;
     let later: Vec<String> =
         unknown.iter().flat_map(|one| rqps_explain::renamed::later_names(&one.option)).collect();
     let known = rqps_servers::known_among(&build, &later, work)?;
     // As of refused values below.
     let unknown_to_old = match known.is_empty() {
         true => Vec::new(),
-        false => rqps_servers::unknown_options(&resolve(old)?, &config, work)?,
+        false => unknown_to(&resolve(old)?)?,
     };
     let is_known = |name: &str| known.iter().any(|one| one == name) && value(name).is_none();
     let replacement = |one: &UnknownOption| {

@@ -5,7 +5,7 @@
 //!
 //! Counts don't depend on the machine's load, so arms are counted at the same time.
 
-use super::counted::{Counted, Lane, LogPerEvent};
+use super::counted::{Counted, InWindows, Lane};
 use super::data::{StartOptions, in_parallel};
 use super::{BlockContext, Blocks};
 use crate::arm::{ActiveArm, not_started};
@@ -31,6 +31,8 @@ const NATIVE_CPU_US_MAX: f64 = 1_000_000.0;
 /// Tests with more CPU time per event are counted for one event only: it reads so many rows that the draw
 /// hardly matters.
 const NATIVE_CPU_US_ONCE: f64 = 200_000.0;
+/// Most CPU time that an arm's counted events would take without an instrument: far more than base's.
+const ARM_CPU_US_MAX: f64 = 2.0 * NATIVE_CPU_US_MAX;
 /// Rows of each table that are read before counting; under the instrument, reading is about seven times
 /// slower.
 pub(super) const WARM_ROWS_MAX: u64 = 300_000;
@@ -76,6 +78,15 @@ pub(super) fn events(cpu_us_per_event: f64, test: &StepDef) -> u64 {
     (NATIVE_CPU_US / cpu_us_per_event.max(1.0)).clamp(min, max).ceil() as u64
 }
 
+/// Events to count on an arm on which one takes this CPU time: as many as on base, or fewer where that would take
+/// minutes; 0 if one event would.
+pub(super) fn events_of_arm(of_base: u64, cpu_us_per_event: f64) -> u64 {
+    if of_base as f64 * cpu_us_per_event <= ARM_CPU_US_MAX {
+        return of_base;
+    }
+    (ARM_CPU_US_MAX / cpu_us_per_event) as u64
+}
+
 impl Blocks<'_> {
     /// Whether a test's windows change enough of the tables that it is counted on the data they leave.
     pub(super) fn ages_tables(&self, test: &StepDef, context: &BlockContext<'_>) -> bool {
@@ -102,7 +113,7 @@ impl Blocks<'_> {
             return Ok(());
         }
         let began = Instant::now();
-        let log = LogPerEvent::of(&self.writer.run()?, drawn.number);
+        let in_windows = InWindows::of(&self.writer.run()?, drawn.number);
         let mut all = Vec::new();
         for lanes in drawn.starts.chunks(LANES_MAX) {
             // Files of counts are named by PID, so each start gets an empty directory.
@@ -127,7 +138,13 @@ impl Blocks<'_> {
                 ));
             }
             let started = context.data.start_together(self, &arms, control)?;
-            all.extend(self.count_lanes(started, (drawn.number, &tests, &log), context, &dir, control)?);
+            all.extend(self.count_lanes(
+                started,
+                (drawn.number, &tests, &in_windows),
+                context,
+                &dir,
+                control,
+            )?);
         }
         self.setup.place.remove_counts()?;
         let counted: usize = all.iter().map(|(_, of_arm)| of_arm.len()).sum();
@@ -143,7 +160,7 @@ impl Blocks<'_> {
     fn count_lanes(
         &self,
         started: Vec<ActiveArm>,
-        (block, tests, log): (u32, &[&StepDef], &LogPerEvent),
+        (block, tests, in_windows): (u32, &[&StepDef], &InWindows),
         context: &BlockContext<'_>,
         dir: &Path,
         control: &mut RunControl<'_>,
@@ -153,7 +170,7 @@ impl Blocks<'_> {
         let one = |lane: usize, arm: &ActiveArm| -> Result<Vec<Counted>> {
             let _pinned = context.data.pin(1, lane as u32)?;
             driver.warm(plan, arm, WARM_ROWS_MAX)?;
-            let lane = Lane { plan, driver, arm, dir, stop, context, block, log, sessions };
+            let lane = Lane { plan, driver, arm, dir, stop, context, block, in_windows, sessions };
             lane.count(tests)
         };
         let one = &one;
@@ -184,5 +201,20 @@ fn instrument_of(system: &dyn System, dir: &Path) -> Instrument {
     match system.session_is_a_process() {
         true => Instrument::Valgrind { counts_dir },
         false => Instrument::ValgrindThreads { counts_dir },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arm_without_an_index_is_counted_by_fewer_events() {
+        assert_eq!(events_of_arm(250, 100.0), 250);
+        assert_eq!(events_of_arm(250, 2_500.0), 250, "25 times the time is counted all the same");
+        assert_eq!(events_of_arm(250, 100_000.0), 20);
+        assert_eq!(events_of_arm(1, 1_900_000.0), 1, "one event of a scan");
+        assert_eq!(events_of_arm(3, 2_100_000.0), 0);
+        assert_eq!(events_of_arm(250, 0.0), 250, "unknown");
     }
 }

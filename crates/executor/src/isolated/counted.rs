@@ -10,8 +10,9 @@
 //! states, and the result is the mixture that writes as much log per event as this arm's windows did in the
 //! same block.
 
+use super::BlockContext;
 use super::block::{DRAWS_PER_BLOCK, draws_of};
-use super::{BlockContext, count::WARM_ROWS_MAX};
+use super::count::{self, WARM_ROWS_MAX};
 use crate::arm::ActiveArm;
 use crate::driver::{Driver, Job};
 use crate::error::{Error, Result};
@@ -46,27 +47,47 @@ const IMAGES_SHARE_MIN: f64 = 0.05;
 /// One test's count on one arm.
 pub(super) type Counted = Observation;
 
-/// Log bytes per event in the windows of a block, by test and arm.
-pub(super) struct LogPerEvent(BTreeMap<(String, String), f64>);
+/// What an event took in the windows of a block, by test and arm.
+pub(super) struct InWindows(BTreeMap<(String, String), Event>);
 
-impl LogPerEvent {
+/// Sums over windows.
+#[derive(Default)]
+struct Event {
+    events: f64,
+    /// `None` if the server does not report it.
+    log_bytes: Option<f64>,
+    cpu_us: f64,
+}
+
+impl InWindows {
     pub fn of(run: &Run, block: u32) -> Self {
-        let mut sums: BTreeMap<(String, String), (f64, f64)> = BTreeMap::new();
+        let mut sums: BTreeMap<(String, String), Event> = BTreeMap::new();
         let in_block = |at: Placement| at.block == block;
-        for window in run.windows.iter().filter(|window| window.placement.is_some_and(in_block)) {
-            if let (true, Some(bytes)) = (window.valid(), window.metric("server_wal_bytes")) {
-                let key = (window.action.step.clone(), window.action.arm.clone());
-                let (log_bytes, events) = sums.entry(key).or_default();
-                (*log_bytes, *events) =
-                    (*log_bytes + bytes, *events + window.result.events.unwrap_or(0) as f64);
+        let of_block = run.windows.iter().filter(|window| window.placement.is_some_and(in_block));
+        for window in of_block.filter(|window| window.valid()) {
+            let key = (window.action.step.clone(), window.action.arm.clone());
+            let sum = sums.entry(key).or_default();
+            sum.events += window.result.events.unwrap_or(0) as f64;
+            sum.cpu_us += window.metric("server_cpu_us").unwrap_or(0.0);
+            if let Some(bytes) = window.metric("server_wal_bytes") {
+                sum.log_bytes = Some(sum.log_bytes.unwrap_or(0.0) + bytes);
             }
         }
-        let per_event = |(key, (bytes, events)): (_, (f64, f64))| (key, bytes / events.max(1.0));
-        Self(sums.into_iter().map(per_event).collect())
+        Self(sums)
     }
 
-    fn get(&self, test: &str, arm: &str) -> Option<f64> {
-        self.0.get(&(test.to_owned(), arm.to_owned())).copied()
+    fn get(&self, test: &str, arm: &str) -> Option<&Event> {
+        self.0.get(&(test.to_owned(), arm.to_owned()))
+    }
+
+    fn log_bytes_per_event(&self, test: &str, arm: &str) -> Option<f64> {
+        let sum = self.get(test, arm)?;
+        Some(sum.log_bytes? / sum.events.max(1.0))
+    }
+
+    /// 0 if unknown.
+    fn cpu_us_per_event(&self, test: &str, arm: &str) -> f64 {
+        self.get(test, arm).map_or(0.0, |sum| sum.cpu_us / sum.events.max(1.0))
     }
 }
 
@@ -79,7 +100,7 @@ pub(super) struct Lane<'a> {
     pub stop: &'a AtomicBool,
     pub context: &'a BlockContext<'a>,
     pub block: u32,
-    pub log: &'a LogPerEvent,
+    pub in_windows: &'a InWindows,
     /// Sessions that ended so far, on all servers.
     pub sessions: &'a AtomicUsize,
 }
@@ -114,7 +135,7 @@ impl Lane<'_> {
             admin.pause_cleanup(&self.arm.name)?;
         }
         let mut dense: BTreeMap<&str, Cost> = BTreeMap::new();
-        for test in &writes {
+        for test in writes.iter().filter(|test| self.events(test) > 0) {
             if admin.page_images(PageImages::Dense).map_err(wire)? {
                 let events = self.dense_events(test);
                 let cost = self.session(admin, test, (3, events))?;
@@ -130,8 +151,11 @@ impl Lane<'_> {
         Ok(counted)
     }
 
+    /// As many as were chosen on base, or fewer if an event takes this arm much longer; 0 if counting one takes minutes.
     fn events(&self, test: &StepDef) -> u64 {
-        self.context.works.get(&test.name).map_or(1, |work| work.count_events)
+        let events = self.context.works.get(&test.name).map_or(1, |work| work.count_events);
+        let cpu_us = self.in_windows.cpu_us_per_event(&test.name, &self.arm.name);
+        count::events_of_arm(events, cpu_us)
     }
 
     /// Events of the session that is counted with page images.
@@ -139,9 +163,9 @@ impl Lane<'_> {
         self.events(test).div_ceil(EVENTS_PER_DENSE) + SHORT_EVENTS_MAX
     }
 
-    /// Counts a test. `None` if the long session did not execute more than the short one: their threads could
-    /// not be told from others. Also `None` if there is a count with page images and the windows' log is
-    /// unknown.
+    /// Counts a test. `None` if that would take too long, or the long session did not execute more than the short one:
+    /// their threads could not be told from others. Also `None` if there is a count with page images and the windows'
+    /// log is unknown.
     fn count_test(
         &self,
         admin: &mut dyn Admin,
@@ -149,6 +173,9 @@ impl Lane<'_> {
         dense: Option<&Cost>,
     ) -> Result<Option<Counted>> {
         let events = self.events(test);
+        if events == 0 {
+            return Ok(None);
+        }
         let short_events = (events / 4).clamp(1, SHORT_EVENTS_MAX);
         let long_events = short_events + events;
         // The long session of a read begins with the short one's draws, so that exactly the rest is counted.
@@ -175,7 +202,7 @@ impl Lane<'_> {
         let Some(dense) = dense else {
             return Ok(Some(self.counted(test, bare.instructions, Metrics::new())));
         };
-        let Some(in_windows) = self.log.get(&test.name, &self.arm.name) else {
+        let Some(in_windows) = self.in_windows.log_bytes_per_event(&test.name, &self.arm.name) else {
             return Ok(None);
         };
         // `dense` still contains the start of a session.

@@ -1,6 +1,6 @@
 //! CPU profiles: after everything is measured, each arm is loaded again, and each test runs once more for a
 //! few seconds while `perf` samples the server. Nothing of this is a result of the run, and no measured
-//! window is affected.
+//! window is affected. Tests that build on each other are profiled in a sequence of all steps of the plan.
 //!
 //! `choose` selects tests and arms, `take` profiles one test.
 
@@ -9,14 +9,16 @@ mod take;
 
 use crate::arm::{ActiveArm, not_started};
 use crate::control::RunControl;
+use crate::driver::Job;
 use crate::error::{Error, Result};
 use crate::isolated::{WARM_ROWS_MAX, with_config_of_blocks};
+use crate::measure::measure;
 use crate::setup::Setup;
 use crate::spec::{server_spec, session_cpus};
-use crate::work::{Task, load, settle};
+use crate::work::{Task, load, settle, vacuum};
 use rqps_builds::CpuSet;
 use rqps_model::counted;
-use rqps_plan::{Plan, ProfileAfter, Protocol, StepDef};
+use rqps_plan::{ActionKind, LoadDef, Plan, ProfileAfter, Protocol, StepDef, schedule};
 use rqps_probe::profile::{CallGraph, Perf};
 use rqps_servers::ServerSpec;
 use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunWriter, now_ms};
@@ -96,12 +98,61 @@ impl Profiles<'_> {
                 control.progress.overall(share, (taken > 0).then_some(left));
                 taken += 1;
             };
-            let outcome = self.profile_arm((*arm, &tests), (&perf, request), &mut report, control);
+            let (what, how) = ((*arm, &*tests), (&perf, request));
+            let outcome = match self.setup.plan.work.has_independent_tests() {
+                true => self.profile_arm(what, how, &mut report, control),
+                false => self.profile_sequence(what, how, &mut report, control),
+            };
             let removed = self.remove_data();
             outcome.map_err(|error| if control.stopped() { Error::Interrupted } else { error })?;
             removed?;
         }
         Ok(taken)
+    }
+
+    /// Runs an arm's steps in the plan's order, up to the last of the tests, and profiles each where it comes first.
+    fn profile_sequence(
+        &mut self,
+        (arm, tests): (usize, &[StepDef]),
+        (perf, request): (&Perf, &ProfileRequest),
+        report: &mut dyn FnMut(&mut RunControl<'_>),
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
+        let (mut server, call_graph) = self.create(arm, control)?;
+        let sampling = Sampling::new(perf, request, call_graph);
+        let mut missing: Vec<&StepDef> = tests.iter().collect();
+        let plan = &self.setup.plan;
+        let actions = schedule(plan).actions.into_iter().filter(|one| one.arm == arm && one.pass == 1);
+        for action in actions.collect::<Vec<_>>() {
+            if missing.is_empty() {
+                break;
+            }
+            control.check()?;
+            let (setup, task) = (self.setup, Task { plan, driver: self.setup.driver, arm: &server });
+            let done = match &action.kind {
+                ActionKind::Measure(step) => {
+                    let job = Job::of(&setup.plan, step, 1, step.limit.clone(), step.warmup);
+                    match missing.iter().position(|test| test.name == step.test) {
+                        Some(at) => {
+                            report(control);
+                            self.profile_test(&mut server, missing.remove(at), (&sampling, job), control)
+                        }
+                        None => {
+                            control.progress.action_started(self.first_seq, &server.name, &step.name);
+                            measure(&mut server, setup.driver, job, false, control).map(|_| ())
+                        }
+                    }
+                }
+                ActionKind::Settle(step) => {
+                    settle(&task, (step.seconds_min, step.seconds_max), control).map(|_| ())
+                }
+                ActionKind::Load(LoadDef { test, .. }) => load(&task, test, control).map(|_| ()),
+                ActionKind::Vacuum => vacuum(&task, control).map(|_| ()),
+                ActionKind::Start | ActionKind::Stop => Ok(()),
+            };
+            done.map_err(|error| server.failed(action.kind.name(), error, control))?;
+        }
+        Ok(())
     }
 
     /// Loads an arm and profiles each test on it: all reads on one server, every writing test on fresh data.
@@ -122,7 +173,8 @@ impl Profiles<'_> {
                 Some(ready) => ready,
                 None => self.start(arm, control)?,
             };
-            self.profile_test(&mut ready, test, &sampling, control)?;
+            let job = sampling.job(&self.setup.plan, test);
+            self.profile_test(&mut ready, test, (&sampling, job), control)?;
             server = Some(ready);
         }
         Ok(())
@@ -133,7 +185,7 @@ impl Profiles<'_> {
         &mut self,
         arm: &mut ActiveArm,
         test: &StepDef,
-        sampling: &Sampling<'_>,
+        (sampling, job): (&Sampling<'_>, Job<'_>),
         control: &mut RunControl<'_>,
     ) -> Result<()> {
         let action = format!("profile {}", test.name);
@@ -142,10 +194,10 @@ impl Profiles<'_> {
         let attempt = self.writer.begin_action(seq)?;
         let started_at_ms = now_ms();
         let dir = self.setup.place.counts_dir()?;
-        let taken = sampling.take((self.setup, test), arm, &dir, control);
+        let taken = sampling.take((self.setup, job), arm, &dir, control);
         self.setup.place.remove_counts()?;
         let mut taken = taken.map_err(|error| arm.failed(&action, error, control))?;
-        if self.setup.plan.protocol == Protocol::Sequence {
+        if self.setup.plan.protocol == Protocol::Sequence && self.setup.plan.work.has_independent_tests() {
             let note = "on data just loaded: what the steps before it left in the sequence is not in it";
             taken.add_note(note);
         }
@@ -189,27 +241,34 @@ impl Profiles<'_> {
         written.map_err(|source| Error::File { action: "write", path, source })
     }
 
-    /// Loads an arm's data and copies them to `LOADED`. Returns how stacks of its build are unwound.
-    fn load(&mut self, index: usize, control: &mut RunControl<'_>) -> Result<CallGraph> {
+    /// Starts an arm on a new data directory. Returns how stacks of its build are unwound, too.
+    fn create(&mut self, index: usize, control: &mut RunControl<'_>) -> Result<(ActiveArm, CallGraph)> {
         let name = &self.setup.plan.arms[index].name;
         let spec = self.spec(index);
-        control.progress.action_started(self.first_seq, name, "loading for profiles");
         self.remove_data()?;
         let system = self.setup.ingredients[index].system;
         system.create(&spec, control.stop).map_err(not_started(name, &spec.data_dir))?;
         self.setup.place.write_owner()?;
         let mut active = ActiveArm::start(index, name, (system, &spec), control)?;
+        let facts = active.facts(control)?.facts;
+        let reported = facts.into_iter().find(|fact| fact.name == "cflags").map(|fact| fact.value);
+        let flags = reported.unwrap_or_else(|| spec.build.family.flags.clone());
+        Ok((active, CallGraph::of_build(&flags, !system.session_is_a_process())))
+    }
+
+    /// Loads an arm's data and copies them to `LOADED`. Returns how stacks of its build are unwound.
+    fn load(&mut self, index: usize, control: &mut RunControl<'_>) -> Result<CallGraph> {
+        let name = &self.setup.plan.arms[index].name;
+        control.progress.action_started(self.first_seq, name, "loading for profiles");
+        let (active, call_graph) = self.create(index, control)?;
+        let (spec, system) = (self.spec(index), self.setup.ingredients[index].system);
         let task = Task { plan: &self.setup.plan, driver: self.setup.driver, arm: &active };
         load(&task, &self.setup.plan.first_test(), control)?;
         settle(&task, (0, self.setup.plan.workload.settle_seconds_max), control)?;
-        let facts = active.facts(control)?.facts;
-        let has_threads = !system.session_is_a_process();
         active.instance.stop(control.stop).map_err(not_started(name, &spec.data_dir))?;
         let to = self.setup.place.data_dir(LOADED);
         system.copy_data(&spec.data_dir, &to, control.stop).map_err(not_started(name, &to))?;
-        let reported = facts.into_iter().find(|fact| fact.name == "cflags").map(|fact| fact.value);
-        let flags = reported.unwrap_or_else(|| spec.build.family.flags.clone());
-        Ok(CallGraph::of_build(&flags, has_threads))
+        Ok(call_graph)
     }
 
     /// Starts an arm's server on a copy of the loaded data.

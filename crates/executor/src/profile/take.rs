@@ -79,15 +79,15 @@ impl<'a> Sampling<'a> {
         Self { perf, seconds: request.seconds, frequency_hz: request.frequency_hz, call_graph }
     }
 
-    /// Runs the test on a running server and samples it. Samples are written to `dir`.
+    /// Runs a job of the test on a running server and samples it. Samples are written to `dir`.
     pub fn take(
         &self,
-        (setup, step): (&Setup, &StepDef),
+        (setup, job): (&Setup, Job<'_>),
         arm: &mut ActiveArm,
         dir: &Path,
         control: &mut RunControl<'_>,
     ) -> Result<Taken> {
-        let plan = &setup.plan;
+        let (plan, step) = (&setup.plan, job.step);
         let frequency_hz = self.frequency_hz(step.clients)?;
         let mut monitor = arm.admin("sampling waits")?;
         let ignored = HashSet::from_iter(monitor.served_by(&[monitor.backend_id()])?);
@@ -103,7 +103,7 @@ impl<'a> Sampling<'a> {
             let cpus = shared_cpu.clone().map_or_else(CpuSet::online, Ok)?;
             arm.instance.pin_sessions(&cpus)?;
         }
-        let job = Job { yields_cpu: shared_cpu.is_some(), ..self.job(plan, step) };
+        let job = Job { yields_cpu: shared_cpu.is_some(), ..job };
         let mut window = setup.driver.prepare(job, arm, &mut *monitor)?;
         let pinned = shared_cpu.as_ref().map(pin_this_thread).transpose()?;
         let stop = control.stop;
@@ -142,7 +142,8 @@ impl<'a> Sampling<'a> {
         Ok(Taken { profile, folded: folded.text, waits, cost, invalid })
     }
 
-    fn job<'p>(&self, plan: &'p Plan, step: &'p StepDef) -> Job<'p> {
+    /// The test alone, for the sampled time.
+    pub fn job<'p>(&self, plan: &'p Plan, step: &'p StepDef) -> Job<'p> {
         let (min, max) = WARMUP_SECONDS;
         let warmup = (self.seconds * WARMUP_SHARE).clamp(min, max);
         let limit = Limit::Time(Duration::from_secs_f64(self.seconds));

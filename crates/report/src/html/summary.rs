@@ -13,7 +13,7 @@ use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, THRESHOLDS};
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::tables::{answer, conditions, doubts, host, trust, unpaired, verdicts};
+use crate::tables::{answer, conditions, doubts, host, trust, undecided, unpaired};
 use crate::upgrade;
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, NOT_RANKED, changed};
 use crate::words;
@@ -85,7 +85,7 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
     let trust = trust::lines(judged);
     let arms: Vec<(usize, Vec<Line<'_>>)> =
         judged.measured().map(|arm| (arm, judged.lines(arm, |_| true))).collect();
-    let open = verdicts::open(judged, &judged.all_lines()).map(Block::Text);
+    let open = undecided::open(judged, &judged.all_lines()).map(Block::Text);
     html! {
         @if let Some(doubts) = doubts::sentence(judged.run) { p.callout.alarm { (doubts) } }
         @for start in upgrade::starts(&page.comparison, judged) { p.callout.alarm { (start) } }

@@ -17,6 +17,7 @@ pub(crate) fn of_steps(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<S
 /// All footnotes of a table of rates.
 pub(crate) fn of_rate_table(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
     let mut notes = of_steps(comparison, steps);
+    notes.extend(of_fewer_windows(comparison, steps));
     notes.extend(of_background(comparison, steps));
     notes.extend(of_rates(comparison, steps));
     notes
@@ -44,6 +45,29 @@ fn of_arm(arm: &ComparedArm<'_>, steps: &[TestStep]) -> Vec<String> {
         notes.push(format!("repeated on {} after an interrupted attempt: {}", arm.label(), names(&repeated)));
     }
     notes
+}
+
+/// Arms with fewer windows than others of their run, such as those of a pass in which the server died: their totals are
+/// of another time.
+fn of_fewer_windows(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
+    let count = |arm: &ComparedArm<'_>, step: &TestStep| arm.all_windows(&step.name).count();
+    let fewer = |arm: &ComparedArm<'_>| {
+        let of_run = || comparison.arms.iter().filter(|other| std::ptr::eq(other.run, arm.run));
+        let of_step = |step: &TestStep| {
+            let (own, most) = (count(arm, step), of_run().map(|other| count(other, step)).max()?);
+            (own > 0 && own < most).then(|| format!("{} ({own} of {most})", step.name))
+        };
+        let found: Vec<String> = steps.iter().filter_map(of_step).collect();
+        let found: Vec<&str> = found.iter().map(String::as_str).collect();
+        (!found.is_empty()).then(|| {
+            format!(
+                "fewer windows than others on {}, so totals are of another time: {}",
+                arm.label(),
+                names(&found)
+            )
+        })
+    };
+    comparison.arms.iter().filter_map(fewer).collect()
 }
 
 /// In blocks, why rates and costs divide to other ratios than rQPS and verdicts have.

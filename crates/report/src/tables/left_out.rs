@@ -46,8 +46,15 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
             managed.row(vec![Cell::words(&*option.name), Cell::words(&*option.value), label()]);
         }
     }
-    let none =
-        || Block::Text("No options left out: every build supports all options of its config.".to_owned());
+    let mut arms = comparison.all_arms().into_iter().map(|compared| compared.arm);
+    let is_known = arms.any(|arm| !arm.settings.is_empty() || !arm.managed.is_empty());
+    let none = || {
+        let text = match is_known {
+            true => "No options left out: every build supports all options of its config.",
+            false => "Which options builds leave out is not known: none of them was started.",
+        };
+        Block::Text(text.to_owned())
+    };
     let left_out = std::iter::once(left_out.block().unwrap_or_else(none));
     left_out.chain(adjusted.block()).chain(managed.block()).collect()
 }

@@ -3,7 +3,7 @@
 //! | column | means |
 //! | --- | --- |
 //! | `NOPM` | committed new orders per minute |
-//! | `relative` | `NOPM` relative to the base's |
+//! | `relative` | `NOPM` relative to the base's; of blocks or passes, the rQPS of those that both have |
 //! | `TPM` | transactions of all kinds per minute |
 //! | `new-order` to `rolled back` | transactions of each kind; new orders that were rolled back are not among the others |
 //! | `retries` | attempts that were repeated after a deadlock or serialization failure, all kinds |
@@ -14,14 +14,13 @@ use rqps_store::{Recorded, Window};
 
 use crate::comparison::{ComparedArm, Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Figure, Table, cells};
-use crate::number;
 use crate::tables::rates::retried;
 
 /// The unit of tests with these transactions.
 const UNIT: &str = "new_orders";
 
-/// A window, and the base's of the same test.
-type Pair<'a> = (&'a Recorded<Window>, Option<&'a Recorded<Window>>);
+/// A window, and its rate relative to the base's.
+type Relative<'a> = (&'a Recorded<Window>, Option<f64>);
 
 /// The number of consistency conditions that rqps checks, of clause 3.3.2 of TPC-C.
 const CONDITIONS: f64 = 7.0;
@@ -65,18 +64,17 @@ fn consistency(comparison: &Comparison<'_>) -> Option<String> {
 
 /// One row per test and arm.
 fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
-    let count =
-        |(window, _): &Pair<'_>, kind: &str| Cell::fixed(window.metric(&format!("transactions_{kind}")), 0);
+    let count = |(window, _): &Relative<'_>, kind: &str| {
+        Cell::fixed(window.metric(&format!("transactions_{kind}")), 0)
+    };
     let per_minute = |count: f64, window: &Window| {
         let minutes = window.elapsed_s() / 60.0;
         (minutes > 0.0).then(|| count / minutes)
     };
     let nopm = |window: &Recorded<Window>| per_minute(window.result.operations, &window.result);
-    let figures: [Figure<'_, Pair<'_>>; 10] = [
+    let figures: [Figure<'_, Relative<'_>>; 10] = [
         (Column::number("NOPM", "nopm"), &|(window, _)| Cell::fixed(nopm(window), 0)),
-        (Column::number("relative", "relative"), &|(window, base)| {
-            Cell::fixed(number::ratio(nopm(window), base.and_then(nopm)), 2)
-        }),
+        (Column::number("relative", "relative"), &|(_, relative)| Cell::fixed(*relative, 2)),
         (Column::number("TPM", "tpm"), &|(window, _)| {
             let events = window.result.events.map(|events| events as f64);
             Cell::fixed(events.and_then(|events| per_minute(events, &window.result)), 0)
@@ -97,13 +95,12 @@ fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
     let columns = columns.chain([Column::words("dbms"), Column::words("test")]).collect();
     let mut table = Table::new("transactions", "New orders per minute (NOPM)", columns, 2);
     for step in comparison.steps(which) {
-        let base = comparison.base.window(&step.name).ok();
         for arm in comparison.base_first() {
             let Some(window) = arm.window(&step.name).ok().filter(|window| window.result.unit.key == UNIT)
             else {
                 continue;
             };
-            let mut row = cells(&figures, &(window, base));
+            let mut row = cells(&figures, &(window, comparison.pair(arm).ratio(&step.name)));
             row.extend([Cell::words(arm.label()), Cell::words(&*step.name)]);
             table.row_in(&step.group.title, row);
         }

@@ -21,18 +21,15 @@
 //! | `verdict` | `regression`: more of it; `improvement`: less; `mixed`: while the cost moved the other way |
 //! | `ratio`, `from`, `to` | the candidate's use per operation divided by base's, and its interval |
 
-use rqps_model::Digits;
-use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
+use rqps_stats::{Class, Detector, Metric, Verdict};
 use rqps_store::{NoResult, Run};
-use rqps_verdicts::{
-    RunVerdicts, WindowOrder, about, block_seconds, host_doubt, resume_command, seconds_of_resume,
-};
+use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::tables::{answer, conditions, doubts, headline, trust, unpaired};
+use crate::tables::{answer, conditions, doubts, headline, trust, undecided, unpaired};
 use crate::verdict_lines::{
     IMPROVEMENTS, Judged, LESS_OF_A_RESOURCE, Line, MIXED, MORE_OF_A_RESOURCE, changed,
 };
@@ -121,7 +118,7 @@ pub(crate) fn opening(
     blocks.extend(without_result(judged.run).filter(|_| is_first));
     let changes = changes(judged, lines);
     blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
-    blocks.extend(open(judged, lines).map(Block::Text));
+    blocks.extend(undecided::open(judged, lines).map(Block::Text));
     blocks
 }
 
@@ -160,181 +157,6 @@ fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
         items.push(format!("{} more in the table", all - CHANGES_MAX));
     }
     items
-}
-
-/// How many verdicts are inconclusive, and what it would take to decide them.
-pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
-    let open: Vec<&Verdict> =
-        lines.iter().flat_map(Line::judged).filter(|verdict| verdict.class == Class::Inconclusive).collect();
-    let is_asked = |one: &Verdict| {
-        lines.iter().flat_map(|line| &line.judged_resources).any(|asked| asked.detector == one.detector)
-    };
-    let seconds = match open.iter().any(|verdict| RunVerdicts::blocks_to_resolve(verdict).is_some()) {
-        true => judged.verdicts.seconds_to_decide(is_asked),
-        false => 0.0,
-    };
-    let of = by_detector(lines, &open);
-    let verdicts_are = match open.len() {
-        1 => format!("1 verdict{of} is"),
-        count => format!("{count} verdicts{of} are"),
-    };
-    if judged.lack_results(&open) {
-        return Some(format!("{verdicts_are} inconclusive: there is no valid result."));
-    }
-    let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
-    if !open.is_empty() && done < least && judged.run.meta.protocol == "isolated" {
-        return Some(first_verdicts(judged.run, &verdicts_are, (done, least)));
-    }
-    let noisy = open.iter().filter(|verdict| verdict.tags.contains(&Tag::BeyondLooks)).count();
-    let looks = &judged.verdicts.rules.looks;
-    let blocks_max = looks.last().map_or(0, |look| look.blocks);
-    let is_limited = looks.len() < Rules::default().looks.len();
-    let more = more_blocks(judged);
-    let state = match noisy {
-        0 => format!("{verdicts_are} inconclusive."),
-        noisy if noisy == open.len() && is_limited => format!(
-            "{verdicts_are} inconclusive and cannot be decided within {blocks_max} blocks, where this run ends. {more}"
-        ),
-        noisy if noisy == open.len() => format!("{verdicts_are} inconclusive: too noisy."),
-        noisy if is_limited => format!(
-            "{verdicts_are} inconclusive; {noisy} of them cannot be decided within {blocks_max} blocks, where this run ends. \
-             {more}"
-        ),
-        1 => format!("{verdicts_are} inconclusive; 1 of them is too noisy."),
-        noisy => format!("{verdicts_are} inconclusive; {noisy} of them are too noisy."),
-    };
-    let state = match few_blocks(&open, looks).filter(|_| is_limited) {
-        Some(why) => format!("{state} {why}"),
-        None => state,
-    };
-    let state = match not_quiet(judged, lines, open.len()) {
-        Some(why) => format!("{state} {why}"),
-        None => state,
-    };
-    let them = match (noisy, open.len()) {
-        (0, 1) => "it",
-        (0, _) => "them",
-        _ => "the rest",
-    };
-    match (open.is_empty(), seconds > 0.0) {
-        (true, _) => None,
-        _ if judged.run.meta.is_imported() => Some(open_of_import(judged, &open, &verdicts_are, state)),
-        (false, false) if noisy == open.len() => Some(state),
-        (false, true) if judged.run.meta.protocol == "isolated" => {
-            let seconds = seconds_of_resume(judged.run, seconds, least);
-            let command = resume_command(judged.run, seconds);
-            Some(format!("{state} About {} more would probably decide {them}: {command}", about(seconds)))
-        }
-        (false, true) => Some(format!("{state} More passes would probably decide {them}.")),
-        (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
-    }
-}
-
-/// What decides more than a run whose plan ends it early. Rates are left out by `rqps gate --quick`, or by one's own
-/// plan.
-fn more_blocks(judged: &Judged<'_>) -> &'static str {
-    match judged.verdicts.rules.rates {
-        true => "To decide more, measure anew with a larger `blocks_max` in the plan.",
-        false => {
-            "To decide more, measure anew with more blocks: `rqps gate` without `--quick`, or a larger `blocks_max` in your plan."
-        }
-    }
-}
-
-/// ` on rate`, ` (1 on cost, 7 on CPU time)`: what is open of all that is judged. Empty where only one thing is.
-fn by_detector(lines: &[Line<'_>], open: &[&Verdict]) -> String {
-    let judged: BTreeSet<Detector> = lines.iter().flat_map(Line::judged).map(|one| one.detector).collect();
-    let count = |detector: Detector| open.iter().filter(|verdict| verdict.detector == detector).count();
-    let name = |detector: Detector| match detector.measure().filter(|_| detector.is_resource()) {
-        Some(measure) => measure.label,
-        None => detector.key(),
-    };
-    let counts = Detector::ALL.into_iter().map(|one| (count(one), name(one))).filter(|(count, _)| *count > 0);
-    match counts.collect::<Vec<_>>().as_slice() {
-        [] => String::new(),
-        _ if judged.len() < 2 => String::new(),
-        [(_, name)] => format!(" on {name}"),
-        several => {
-            let counts: Vec<String> =
-                several.iter().map(|(count, name)| format!("{count} on {name}")).collect();
-            format!(" ({})", counts.join(", "))
-        }
-    }
-}
-
-/// How long until a run of blocks has verdicts: before that, little is known of what would decide them.
-fn first_verdicts(run: &Run, verdicts_are: &str, (done, least): (usize, usize)) -> String {
-    let so_far = match done {
-        0 => "none is".to_owned(),
-        1 => "one is".to_owned(),
-        many => format!("{many} are"),
-    };
-    let state = format!("{verdicts_are} inconclusive: a verdict takes {least} blocks, and {so_far} done.");
-    block_seconds(run).map_or_else(
-        || state.clone(),
-        |block_s| {
-            let seconds = seconds_of_resume(run, block_s * (least - done) as f64, least);
-            let command = resume_command(run, seconds);
-            format!("{state} About {} more would give the first verdicts: {command}", about(seconds))
-        },
-    )
-}
-
-/// Why a rate that differs much stays open in the few blocks that a plan allows.
-fn few_blocks(open: &[&Verdict], looks: &[Look]) -> Option<String> {
-    let is_rate = |verdict: &&&Verdict| verdict.detector == Detector::Rate;
-    let suspects = open.iter().filter(is_rate).filter(|verdict| verdict.tags.contains(&Tag::Suspect));
-    let most = suspects.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))?;
-    // The smallest loss of rate that would have been detected, as a factor in either direction.
-    let factor = 1.0 / (1.0 - most.mde80);
-    let blocks = looks.last()?.blocks;
-    let text = format!(
-        "{} is at {} times base's rate, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably \
-         only from a factor of {:.1} on. Allow more blocks.",
-        most.test,
-        Digits::of_ratio((most.low, most.high), 2).text(most.ratio),
-        factor
-    );
-    factor.is_finite().then_some(text)
-}
-
-/// Why most verdicts are `open`, if the host was not quiet.
-fn not_quiet(judged: &Judged<'_>, lines: &[Line<'_>], open: usize) -> Option<String> {
-    let is_most = 2 * open > lines.iter().flat_map(Line::judged).count();
-    let doubt = host_doubt(&judged.run.certificates.before, WindowOrder::of(judged.run));
-    doubt.filter(|_| is_most).map(|doubt| format!("The host was {doubt}."))
-}
-
-/// Nothing here can measure more: whoever measured can repeat it.
-fn open_of_import(judged: &Judged<'_>, open: &[&Verdict], verdicts_are: &str, state: String) -> String {
-    let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
-    if done < least {
-        return format!(
-            "{verdicts_are} inconclusive: a verdict takes {least} repeats of every arm, and there are {done}."
-        );
-    }
-    let equal = open.iter().filter(|verdict| RunVerdicts::has_one_ratio(verdict)).count();
-    let to_resolve = |verdict: &&Verdict| {
-        RunVerdicts::blocks_to_resolve(verdict).filter(|_| !RunVerdicts::has_one_ratio(verdict))
-    };
-    let needed: Vec<usize> = open.iter().filter_map(to_resolve).collect();
-    let them = match (open.len(), needed.len()) {
-        (1, _) => "it",
-        (all, needed) if all == needed => "them",
-        (_, 1) => "the other",
-        _ => "the others",
-    };
-    let state = match equal {
-        0 => state,
-        equal => format!(
-            "{state} The repeats of {equal} have one and the same ratio to the last digit: they are not independent."
-        ),
-    };
-    let more = needed.iter().max().map(|repeats| {
-        let more = if *repeats == 1 { "1 more repeat".to_owned() } else { format!("{repeats} more repeats") };
-        format!(" {more} of every arm would probably decide {them}.")
-    });
-    state + &more.unwrap_or_default()
 }
 
 pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: &str, base: &str) -> Table {

@@ -26,8 +26,9 @@ use crate::system::Known;
 /// initdb's stock file, kept in the data directory for later starts.
 const STOCK: &str = "rqps-stock.conf";
 
-/// Options for where a server is and where it logs, which rqps sets.
-pub(crate) const OWN_OPTIONS: [&str; 12] = [
+/// Options for where a server is and where it logs, which rqps sets, and `ssl`, whose files are elsewhere: clients do
+/// not encrypt.
+pub(crate) const OWN_OPTIONS: [&str; 13] = [
     "config_file",
     "data_directory",
     "external_pid_file",
@@ -38,6 +39,7 @@ pub(crate) const OWN_OPTIONS: [&str; 12] = [
     "log_line_prefix",
     "logging_collector",
     "port",
+    "ssl",
     "unix_socket_directories",
     "unix_socket_permissions",
 ];

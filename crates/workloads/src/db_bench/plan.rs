@@ -237,6 +237,11 @@ impl Workplan for DbBenchPlan {
         false
     }
 
+    /// A sequence takes minutes. The program db_bench is another process for each step.
+    fn can_be_profiled(&self, workload: &Workload) -> bool {
+        workload.driver == Driver::Rqps
+    }
+
     fn repeats_base(&self) -> bool {
         self.write_work == WriteWork::AsBase
     }
@@ -314,10 +319,11 @@ impl Workplan for DbBenchPlan {
 /// Reports what does not go with the rest of the plan.
 fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
     if plan.profile.after != ProfileAfter::Never
+        && !plan.work.can_be_profiled(&plan.workload)
         && let Some(section) = top.table("profile", "[profile]")
     {
-        let remedy = "Remove it: profiles need tests that do not build on each other.";
-        let what = "does not go with benchmark = \"db-bench\"";
+        let remedy = "Remove it, or write driver = \"rqps\".";
+        let what = "does not go with driver = \"db_bench\"";
         problems.error(&section.key_at("after"), section.place_of("after"), what, remedy);
     }
     let steps = &plan.workload.steps;
