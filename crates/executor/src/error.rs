@@ -160,8 +160,8 @@ pub enum Error {
     },
     /// Steps of this benchmark can't be run one by one.
     #[error(
-        "no step of this benchmark can be run without the steps before it, so there are no CPU profiles of it: `perf \
-         record` on the server's processes takes one while the run goes on"
+        "steps of this benchmark, with this driver, can't be repeated for CPU profiles: `perf record` on the server's \
+         processes takes one while the run goes on"
     )]
     NotProfiled,
     /// A CPU profile without any samples.

@@ -279,7 +279,7 @@ fn background(figures: &Figures) -> Option<Part> {
         Some(roles / cell.operations())
     };
     let found = figures.quantity(roles_per_op)?;
-    (found.base > 0.0 || found.arm > 0.0)
+    (found.base.max(found.arm) >= BESIDE_MIN)
         .then(|| part(PartName::Background, found.base, found.arm, found.change(), found.half_width))
 }
 

@@ -21,7 +21,7 @@ use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
-use crate::explain_summary::{Summary, answers};
+use crate::explain_summary::{Summary, answers, notes};
 use crate::format::{Format, Screen};
 use crate::invalid;
 use crate::number::{self, significant};
@@ -369,24 +369,6 @@ fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Bl
         blocks.extend(text.map(|text| Block::Fold(figure.what.clone(), vec![Block::Code(text.clone())])));
     }
     comparison.warned_on(&run.arms[one.arm], &run.arms[one.base], blocks)
-}
-
-/// Remarks on what was not examined, each once even if it applies to several tests.
-fn notes(found: &[Explanation]) -> Vec<Block> {
-    let mut notes: Vec<String> = Vec::new();
-    for (one, remark) in found.iter().flat_map(|one| one.remarks.iter().map(move |remark| (one, remark))) {
-        let note = match found {
-            [_] => remark.clone(),
-            _ => remark.replace(&format!("--test {}", one.test), "--test TEST"),
-        };
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    if notes.is_empty() {
-        return Vec::new();
-    }
-    vec![Block::Items(notes.into_iter().map(|note| format!("note: {note}")).collect())]
 }
 
 /// `more work: pg18 writes 412 bytes of WAL per query, 31 % more than pg17 (315)`.

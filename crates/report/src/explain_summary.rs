@@ -10,6 +10,9 @@ use crate::document::Block;
 use crate::tables::{answer, verdicts};
 use crate::verdict_lines::Judged;
 
+/// Most tests that a note names.
+const NOTED_MAX: usize = 4;
+
 /// What is to be explained: whether an arm got slower or costlier, and in how many tests. Of these arms, or of all.
 pub(crate) fn answers(comparison: &Comparison<'_>, judged: &Judged<'_>, arms: &[usize]) -> Option<Block> {
     let arms = judged.measured().filter(|arm| arms.is_empty() || arms.contains(arm)).collect::<Vec<_>>();
@@ -98,4 +101,28 @@ impl Summary {
             "text": self.text(),
         })
     }
+}
+
+/// Remarks on what was not examined, each once, with the tests that it is about if these are not all.
+pub(crate) fn notes(found: &[Explanation]) -> Vec<Block> {
+    let mut notes: Vec<(String, BTreeSet<&str>)> = Vec::new();
+    for (one, remark) in found.iter().flat_map(|one| one.remarks.iter().map(move |remark| (one, remark))) {
+        let note = match found {
+            [_] => remark.clone(),
+            _ => remark.replace(&format!("--test {}", one.test), "--test TEST"),
+        };
+        match notes.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, tests)) => _ = tests.insert(&one.test),
+            None => notes.push((note, BTreeSet::from([one.test.as_str()]))),
+        }
+    }
+    let all = found.iter().map(|one| one.test.as_str()).collect::<BTreeSet<_>>().len();
+    let item = |(note, tests): (String, BTreeSet<&str>)| match tests.len() {
+        some if some < all && some <= NOTED_MAX => {
+            format!("note on {}: {note}", tests.into_iter().collect::<Vec<_>>().join(", "))
+        }
+        _ => format!("note: {note}"),
+    };
+    let items: Vec<String> = notes.into_iter().map(item).collect();
+    (!items.is_empty()).then_some(Block::Items(items)).into_iter().collect()
 }

@@ -27,11 +27,11 @@ impl Timing {
             .filter(|block| block.status == BlockStatus::Done)
             .filter_map(|block| Some((block.number, seconds(block.started_at_ms, block.finished_at_ms?))))
             .collect();
+        if run.meta.protocol == "sequence" {
+            return Self { test_s: BTreeMap::new(), overhead_s: pass_seconds(run).unwrap_or(0.0) };
+        }
         let blocks = done.len().max(1) as f64;
         let spent: f64 = done.values().sum();
-        if run.meta.protocol == "sequence" {
-            return Self { test_s: BTreeMap::new(), overhead_s: spent / blocks };
-        }
         let windows = run
             .windows
             .iter()
@@ -72,8 +72,21 @@ impl Timing {
     }
 }
 
+/// Mean seconds of the done passes of a sequence: of their actions, since hours may lie between an interruption and the
+/// resume. `None` before the first.
+fn pass_seconds(run: &Run) -> Option<f64> {
+    let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
+    let ends: Vec<i64> = done.filter_map(|block| block.finished_at_ms).collect();
+    let last_ms = *ends.iter().max()?;
+    let intervals = run.scheduled().map(|action| (action.started_at_ms, action.finished_at_ms));
+    Some(covered(intervals.filter(|(_, until)| *until <= last_ms).collect()) / ends.len() as f64)
+}
+
 /// Mean seconds of the done blocks; `None` before the first.
 pub fn block_seconds(run: &Run) -> Option<f64> {
+    if run.meta.protocol == "sequence" {
+        return pass_seconds(run);
+    }
     let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
     let lengths: Vec<f64> =
         done.filter_map(|block| Some(seconds(block.started_at_ms, block.finished_at_ms?))).collect();

@@ -342,6 +342,26 @@ fn db_bench_ends_with_the_engine_process_that_started_it() {
 }
 
 #[test]
+fn profiles_are_taken_in_a_sequence_of_all_steps() {
+    let bench = Bench::new();
+    let workload = "steps = [\"fillseq\", \"settle\", \"readrandom\"]";
+    let profile = "[profile]\nafter = \"all\"\nseconds = 1";
+    let plan = plan(&bench, workload, profile, &["rocksdb-10.10.1"]);
+    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let run = bench.run();
+    let found: Vec<_> = run.profiles.iter().map(|profile| profile.result.test.as_str()).collect();
+    assert_eq!(found, ["fillseq", "readrandom"]);
+    let reads = run.folded(&run.profiles[1].result).unwrap();
+    assert!(reads.contains("rocksdb::DBImpl::Get"), "{reads}");
+    // It read from a filled database.
+    assert!(
+        reads.contains("rocksdb::BlockBasedTable") && run.profiles[1].result.operations > 100.0,
+        "{reads}"
+    );
+    bench.expect_no_process();
+}
+
+#[test]
 fn a_damaged_database_is_reported_and_loaded_anew_by_the_next_resume() {
     let bench = Bench::new();
     run_until_filled(&bench).kill();

@@ -117,7 +117,9 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     // A directory has neither rows nor a program.
     if meta.tables > 0 {
         let program = if is_library(base) { "library" } else { "server" };
-        parts.extend([rows(run), format!("a {program} built by {}", toolchain(family))]);
+        let is_like = |arm: &Arm| Family::of_facts(&arm.facts).is_compiled_like(family);
+        let differ = if run.arms.iter().all(is_like) { "" } else { " (arms differ)" };
+        parts.extend([rows(run), format!("a {program} built by {}{differ}", toolchain(family))]);
     }
     let value_of = |arm: &Arm, name: &str| {
         let setting = arm.settings.iter().find(|setting| setting.name == name)?;
