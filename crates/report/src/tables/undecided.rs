@@ -34,10 +34,10 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     }
     let most = open.iter().map(|verdict| verdict.blocks).max().unwrap_or(0);
     if most > 0 && most < least && !judged.run.meta.is_imported() {
-        let measured = "that an arm and base measured side by side";
+        let there_are = if most == 1 { "is one".to_owned() } else { format!("are {most}") };
         return Some(format!(
-            "{verdicts_are} inconclusive: a verdict takes {least} blocks {measured}, and there are {most}. Run the plan \
-             again to decide more."
+            "{verdicts_are} inconclusive: a verdict takes {least} blocks that an arm and base measured side by side, and \
+             there {there_are}. Run the plan again to decide more."
         ));
     }
     let noisy = open.iter().filter(|verdict| verdict.tags.contains(&Tag::BeyondLooks)).count();
