@@ -8,7 +8,7 @@ use crate::limits;
 use crate::model::{Isolated, Protocol, VerdictOptions};
 use crate::plan::Plan;
 use crate::problem::Problems;
-use crate::reader::Section;
+use crate::reader::{Found, Section};
 use crate::shared::TOP;
 
 const ISOLATED_KEYS: [&str; 6] =
@@ -16,6 +16,9 @@ const ISOLATED_KEYS: [&str; 6] =
 /// Metrics that can have a minimum effect of interest.
 const METRICS: [&str; 8] =
     ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs", "stalls"];
+
+/// The fewest blocks that a verdict can rest on.
+const VERDICT_BLOCKS: u64 = 3;
 
 pub(crate) struct ProtocolPart {
     pub protocol: Protocol,
@@ -87,7 +90,7 @@ fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
             .map_or(default.window_seconds, |found| found.value),
         blocks_max: section
             .integer("blocks_max", limits::BLOCKS)
-            .map_or(default.blocks_max, |found| found.value as u32),
+            .map_or(default.blocks_max, |found| at_least_a_verdict(section, problems, &found)),
         blocks_min: section
             .integer("blocks_min", limits::BLOCKS)
             .map_or(default.blocks_min, |found| found.value as u32),
@@ -95,6 +98,16 @@ fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
             .boolean("count_instructions")
             .map_or(default.count_instructions, |found| found.value),
     }
+}
+
+/// So many blocks are measured whatever the plan says, since a verdict takes them.
+fn at_least_a_verdict(section: &Section<'_>, problems: &Problems<'_>, found: &Found<u64>) -> u32 {
+    if found.value < VERDICT_BLOCKS {
+        let what = format!("a verdict takes {VERDICT_BLOCKS} blocks, so that many are measured");
+        let remedy = format!("Write {VERDICT_BLOCKS} or more.");
+        problems.warn(&found.at, section.place_of("blocks_max"), what, remedy);
+    }
+    found.value.max(VERDICT_BLOCKS) as u32
 }
 
 /// A duration such as `30m` or `1h 30m`.

@@ -29,10 +29,20 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
         (Some(run), ..) => judge(context, &context.run_path(run)?, args),
         (None, Some(base), Some(head)) => {
             let execution = super::run::begin(context, plan(base, head, args)?)?;
-            super::run::execute_then(context, execution, |folder| {
+            let (folder, mut is_judged) = (execution.folder(), false);
+            let ended = super::run::execute_then(context, execution, |folder| {
+                is_judged = true;
                 super::run::write_report(folder)?;
                 judge(context, folder, args)
-            })
+            });
+            // Who reads the outputs finds them, however the run ended.
+            if ended.is_err()
+                && !is_judged
+                && let Err(error) = judge(context, &folder, args)
+            {
+                out::message(&format!("no outputs: {error:#}"));
+            }
+            ended
         }
         _ => {
             Err(Usage("nothing to judge: write rqps gate RUN, or rqps gate --base BUILD --head BUILD".into())
@@ -63,7 +73,12 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
 fn judge(context: &Context, folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(folder)?;
     if run.status.status != Status::Complete {
-        out::message(&format!("the run is {}: judging what it has measured so far", run.status.status));
+        let how = match run.status.status {
+            Status::Failed => "the run failed",
+            Status::Interrupted => "the run was interrupted",
+            _ => "the run is not complete",
+        };
+        out::message(&format!("{how}: judging what it has measured"));
     }
     let gate = rqps_report::gate(&run, &rules(&run, args)?)?;
     write(context, &gate, args)?;

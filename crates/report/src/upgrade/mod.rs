@@ -203,8 +203,7 @@ impl Upgrade<'_, '_> {
             Column::keyed_words("on the new version", "reason"),
             Column::keyed_words("use instead", "replacement"),
         ];
-        let mut table =
-            Table::new("config", "Options that the new version does not take as written", columns, 0);
+        let mut table = Table::new("config", "Options that the two versions do not take alike", columns, 0);
         // What both accept without effect belongs in neither version's config.
         let is_new = |left: &&LeftOut| {
             left.without_effect
@@ -235,10 +234,17 @@ impl Upgrade<'_, '_> {
                 && !self.is_replacement(&one.name)
                 && !left_out.iter().any(|left| left.refused && left.option == one.name)
             {
+                // Options of a group such as `[mysqld-9.7]` are for one version.
+                let is_set = |arm: &Arm| is_in_config(&arm.config_text, &one.name);
+                let (value, reason) = match (is_set(old), is_set(new)) {
+                    (true, false) => (value, format!("given to the old version only; {now} is in effect")),
+                    (false, true) => (now, format!("given to the new version only; the old one has {value}")),
+                    _ => (value, format!("{now} is in effect")),
+                };
                 table.row(vec![
                     Cell::words(&*one.name),
                     Cell::words(&**value),
-                    Cell::words(format!("{now} is in effect")),
+                    Cell::words(reason),
                     Cell::missing(),
                 ]);
             }
