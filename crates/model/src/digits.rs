@@ -123,6 +123,11 @@ impl Digits {
     }
 
     fn decimals_of(&self, value: f64) -> usize {
+        // Without an interval, a ratio far from 1 has its first two or three digits: 0.0087, 987.
+        if self.low.is_nan() && self.neutral == 1.0 && value > 0.0 && !(0.1..10.0).contains(&value) {
+            let more = if value < 1.0 { 1 } else { 2 };
+            return (more - value.log10().floor() as i32).max(0) as usize;
+        }
         if value.abs() < 10.0 { self.decimals.max(self.decimals_min) } else { self.decimals }
     }
 }
@@ -164,6 +169,8 @@ mod tests {
         assert_eq!(ratio(1.31, 0.62, 3.2), ["1.3", "0.6", "3.2"]);
         assert_eq!(ratio(1.25, 1.25, 1.25), ["1.2500", "1.2500", "1.2500"]);
         assert_eq!(ratio(1.25, f64::NAN, f64::NAN)[0], "1.2500");
+        let alone = [0.008_67, 15.34, 986.83].map(|value| ratio(value, f64::NAN, f64::NAN)[0].clone());
+        assert_eq!(alone, ["0.0087", "15.3", "987"]);
         let percent = |low, high| Digits::of_percent((low, high), 3);
         assert_eq!(percent(0.667, 0.709).text(31.166), "31");
         assert_eq!(percent(0.667, 0.709).negated().interval().unwrap(), "29 to 33");

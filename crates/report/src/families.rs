@@ -65,14 +65,15 @@ fn several_dbms(arms: &[ComparedArm<'_>]) -> Option<String> {
 fn warning(family: &Family, names: &[String], base_family: &Family, base: &str) -> String {
     let (was, runs) = if names.len() == 1 { ("was", "runs") } else { ("were", "run") };
     let names = names.join(", ");
+    let base = if base == "base" { base.to_owned() } else { format!("base {base}") };
     let built = (!family.is_compiled_like(base_family)).then(|| {
-        format!("{names} {was} built with {}, base {base} with {}", toolchain(family), toolchain(base_family))
+        format!("{names} {was} built with {}, {base} with {}", toolchain(family), toolchain(base_family))
     });
     let linked = (family.libc != base_family.libc).then(|| {
         let (own, of_base) = (libc(family), libc(base_family));
         match built.is_some() {
             true => format!("and {runs} with {own}, base with {of_base}"),
-            false => format!("{names} {runs} with {own}, base {base} with {of_base}"),
+            false => format!("{names} {runs} with {own}, {base} with {of_base}"),
         }
     });
     let differences: Vec<String> = built.into_iter().chain(linked).collect();

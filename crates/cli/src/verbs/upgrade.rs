@@ -230,11 +230,24 @@ fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Resul
             told.push(one.option.clone());
         }
     }
-    let mut refused = rqps_servers::refused_options(&build, &config, work)?;
+    let refused = rqps_servers::refused_options(&build, &config, work)?;
     if !refused.is_empty() {
-        // What the old version refuses as well is a mistake in the config, which beginning the run reports.
-        let by_old = rqps_servers::refused_options(&resolve(old)?, &config, work)?;
-        refused.retain(|new| !by_old.iter().any(|old| old.option == new.option));
+        let old = resolve(old)?;
+        let by_old = rqps_servers::refused_options(&old, &config, work)?;
+        let by_both = refused.iter().find(|new| by_old.iter().any(|old| old.option == new.option));
+        if let Some(one) = by_both {
+            return Err(Usage(format!(
+                "both {} and {} refuse `{} = {}` of config {}: {}. It has nothing to do with the upgrade: correct or remove it \
+                 there, or use builds that take it",
+                old.label(),
+                build.label(),
+                one.option,
+                one.value,
+                config.name,
+                one.reason
+            ))
+            .into());
+        }
     }
     for one in &refused {
         let (option, value) = (&one.option, &one.value);

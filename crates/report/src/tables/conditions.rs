@@ -123,7 +123,7 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     }
     let value_of = |arm: &Arm, name: &str| {
         let setting = arm.settings.iter().find(|setting| setting.name == name)?;
-        Some(setting.value.clone())
+        Some(if name.ends_with("_size") { size(&setting.value) } else { setting.value.clone() })
     };
     let setting = |name: &&str| {
         let mut values = vec![value_of(base, name)?];
@@ -137,4 +137,15 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
     };
     parts.extend(SETTINGS.iter().filter_map(setting));
     parts.join(", ")
+}
+
+/// `256 MiB` of a setting's number of bytes; others as they are.
+fn size(value: &str) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let in_unit = |bytes: u64| {
+        let (unit, name) =
+            units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit))?;
+        Some(format!("{} {name}", bytes / unit))
+    };
+    value.parse().ok().and_then(in_unit).unwrap_or_else(|| value.to_owned())
 }
