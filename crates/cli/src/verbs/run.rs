@@ -3,7 +3,7 @@
 use super::plan::{check_plan, read_plan};
 use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
-use crate::busy;
+use crate::busy::Busy;
 use crate::context::Context;
 use crate::human;
 use crate::kit::KIT;
@@ -97,10 +97,11 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         }
     };
     let seconds = needs.seconds + if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
+    let busy = Busy::now();
     out::message(&format!(
         "needs       about {}{until}{}, {} {} ({} free){caches}",
         duration_text(seconds),
-        busy::note(),
+        busy.note(),
         human::bytes(needs.data_bytes),
         if needs.places.is_empty() {
             "of disk for data".to_owned()
@@ -110,12 +111,14 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         human::bytes(needs.disk_free_bytes)
     ));
     let is_promised = plan.isolated.as_ref().is_some_and(|blocks| blocks.blocks_min > 0);
-    if let Some(budget) = plan.budget.filter(|budget| !is_promised && budget.as_secs_f64() < needs.seconds) {
+    let needed_s = needs.seconds * busy.longer();
+    if let Some(budget) = plan.budget.filter(|budget| !is_promised && budget.as_secs_f64() < needed_s) {
         let budget = duration_text(budget.as_secs_f64());
         out::message(&format!(
             "warning: the budget of {budget} is probably too short for verdicts: the run stops as soon as it knows. A budget \
-             of {}m would do on a quiet host, or fewer tests",
-            (needs.seconds / 60.0).ceil()
+             of {}m would probably do{}, or fewer tests",
+            (needed_s / 60.0).ceil(),
+            if busy.is_busy() { " while others use as much as now" } else { " on a quiet host" }
         ));
     }
 }
