@@ -96,6 +96,14 @@ impl Progress {
         }
     }
 
+    /// Whether the current action takes longer than estimated: nobody knows how long it still takes.
+    fn is_overdue(&self) -> bool {
+        self.current.is_some_and(|(seq, since)| {
+            let estimate = self.estimates.get(seq as usize).copied().unwrap_or(0.0);
+            since.elapsed().as_secs_f64() > estimate
+        })
+    }
+
     fn remaining_s(&self) -> f64 {
         let pending = self.estimates.iter().enumerate().filter(|(i, _)| !self.done.contains(&(*i as u32)));
         let ahead: f64 = pending.map(|(_, s)| s).sum();
@@ -123,7 +131,11 @@ impl Progress {
         if total > 0.0 {
             self.bar.set_position((1000.0 * (1.0 - left / total)).clamp(0.0, 1000.0) as u64);
         }
-        self.show(&format!("{}  {detail}  {} left", self.title, duration_text(left)));
+        let left = match self.is_overdue() {
+            true => String::new(),
+            false => format!("  {} left", duration_text(left)),
+        };
+        self.show(&format!("{}  {detail}{left}", self.title));
     }
 
     /// Shows a message beside the bar; without a terminal, as a line now and then.
