@@ -151,7 +151,8 @@ impl Lane<'_> {
         Ok(counted)
     }
 
-    /// As many as were chosen on base, or fewer if an event takes this arm much longer; 0 if counting one takes minutes.
+    /// As many as were chosen on base, or fewer if an event takes this arm much longer; 0 if counting one takes
+    /// minutes.
     fn events(&self, test: &StepDef) -> u64 {
         let events = self.context.works.get(&test.name).map_or(1, |work| work.count_events);
         let cpu_us = self.in_windows.cpu_us_per_event(&test.name, &self.arm.name);
