@@ -202,14 +202,20 @@ pub fn execute_then(
     Ok(ExitCode::from(EXIT_FAILED))
 }
 
-/// Names the steps of a finished run that have no valid result; `code` is the exit code if there are none.
+/// Names the steps of a finished run that have no valid result, or some invalid ones; `code` is the exit code if there
+/// are none.
 fn code_of_results(folder: &Path, code: ExitCode) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(folder)?;
     let missing = run.without_result();
     for NoResult { step, arm, reason } in &missing {
         out::message(&format!("rqps: {step} has no valid result on {arm}: {reason}"));
     }
-    Ok(if missing.is_empty() || code != ExitCode::SUCCESS { code } else { ExitCode::from(EXIT_FAILED) })
+    let in_part = run.invalid_in_part();
+    for one in &in_part {
+        out::message(&format!("rqps: {} on {}: {}", one.step, one.arm, one.text()));
+    }
+    let is_valid = missing.is_empty() && in_part.is_empty();
+    Ok(if is_valid || code != ExitCode::SUCCESS { code } else { ExitCode::from(EXIT_FAILED) })
 }
 
 /// Writes the report and prints the run's default sections.
