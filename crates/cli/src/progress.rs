@@ -96,14 +96,6 @@ impl Progress {
         }
     }
 
-    /// Whether the current action takes longer than estimated: nobody knows how long it still takes.
-    fn is_overdue(&self) -> bool {
-        self.current.is_some_and(|(seq, since)| {
-            let estimate = self.estimates.get(seq as usize).copied().unwrap_or(0.0);
-            since.elapsed().as_secs_f64() > estimate
-        })
-    }
-
     fn remaining_s(&self) -> f64 {
         let pending = self.estimates.iter().enumerate().filter(|(i, _)| !self.done.contains(&(*i as u32)));
         let ahead: f64 = pending.map(|(_, s)| s).sum();
@@ -131,10 +123,10 @@ impl Progress {
         if total > 0.0 {
             self.bar.set_position((1000.0 * (1.0 - left / total)).clamp(0.0, 1000.0) as u64);
         }
-        let left = match self.is_overdue() {
-            true => String::new(),
-            false => format!("  {} left", duration_text(left)),
-        };
+        let current = self.current.map_or((0.0, 0.0), |(seq, since)| {
+            (since.elapsed().as_secs_f64(), self.estimates.get(seq as usize).copied().unwrap_or(0.0))
+        });
+        let left = left_text(left, current);
         self.show(&format!("{}  {detail}{left}", self.title));
     }
 
@@ -145,6 +137,11 @@ impl Progress {
         }
         self.bar.set_message(tame(message).into_owned());
     }
+}
+
+/// `  5 min left`; empty once the current action takes longer than estimated: nobody knows how long it still takes.
+fn left_text(left_s: f64, (elapsed_s, estimate_s): (f64, f64)) -> String {
+    if elapsed_s > estimate_s { String::new() } else { format!("  {} left", duration_text(left_s)) }
 }
 
 impl RunProgress for Progress {
@@ -220,5 +217,11 @@ mod tests {
         let half = told.after(30.0);
         assert!((half.share - 0.7).abs() < 1e-9 && half.seconds_left == Some(30.0));
         assert_eq!(told.after(61.0).seconds_left, None);
+    }
+
+    #[test]
+    fn an_action_that_takes_longer_than_estimated_leaves_no_time_that_stands_still() {
+        assert_eq!(left_text(120.0, (5.0, 20.0)), "  2 min left");
+        assert_eq!(left_text(100.0, (21.0, 20.0)), "");
     }
 }
