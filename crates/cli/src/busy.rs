@@ -1,4 +1,4 @@
-//! Says beside an estimate of time that others use the CPUs: it is one of a quiet host.
+//! What others use of the CPUs, beside an estimate of time: it is one of a quiet host.
 
 use std::time::Duration;
 
@@ -7,15 +7,34 @@ const BUSY_SHARE: f64 = 0.25;
 /// Clocks of the kernel have ticks of 10 ms.
 const LOOK: Duration = Duration::from_millis(400);
 
-/// `, longer while others use 1.9 of 2 CPUs, as now`; empty on a quiet host. Call it before anything is started.
-pub fn note() -> String {
-    rqps_probe::cpus_in_use(LOOK).map_or_else(|_| String::new(), |(used, cpus)| text(used, cpus))
+/// CPUs that others use. Look before anything is started.
+pub struct Busy {
+    used: f64,
+    cpus: usize,
 }
 
-fn text(used: f64, cpus: usize) -> String {
-    match used >= BUSY_SHARE * cpus as f64 {
-        true => format!(", longer while others use {used:.1} of {cpus} CPUs, as now"),
-        false => String::new(),
+impl Busy {
+    pub fn now() -> Self {
+        let (used, cpus) = rqps_probe::cpus_in_use(LOOK).unwrap_or((0.0, 1));
+        Self { used, cpus }
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.used >= BUSY_SHARE * self.cpus as f64
+    }
+
+    /// `, longer while others use 1.9 of 2 CPUs, as now`; empty on a quiet host.
+    pub fn note(&self) -> String {
+        let Self { used, cpus } = self;
+        match self.is_busy() {
+            true => format!(", longer while others use {used:.1} of {cpus} CPUs, as now"),
+            false => String::new(),
+        }
+    }
+
+    /// How many times as long a run takes that shares the CPUs with them: 2 beside others that could use all.
+    pub fn longer(&self) -> f64 {
+        if self.is_busy() { 1.0 + self.used / self.cpus as f64 } else { 1.0 }
     }
 }
 
@@ -25,8 +44,10 @@ mod tests {
 
     #[test]
     fn a_busy_host_is_told_of_and_a_quiet_one_is_not() {
-        assert_eq!(text(1.94, 2), ", longer while others use 1.9 of 2 CPUs, as now");
-        assert_eq!(text(0.3, 2), "");
-        assert_eq!(text(2.0, 64), "");
+        let of = |used, cpus| Busy { used, cpus };
+        assert_eq!(of(1.94, 2).note(), ", longer while others use 1.9 of 2 CPUs, as now");
+        assert_eq!(of(0.3, 2).note(), "");
+        assert_eq!(of(2.0, 64).note(), "");
+        assert_eq!([of(2.0, 2), of(1.0, 2), of(0.3, 2)].map(|busy| busy.longer()), [2.0, 1.5, 1.0]);
     }
 }

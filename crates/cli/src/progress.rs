@@ -123,7 +123,11 @@ impl Progress {
         if total > 0.0 {
             self.bar.set_position((1000.0 * (1.0 - left / total)).clamp(0.0, 1000.0) as u64);
         }
-        self.show(&format!("{}  {detail}  {} left", self.title, duration_text(left)));
+        let current = self.current.map_or((0.0, 0.0), |(seq, since)| {
+            (since.elapsed().as_secs_f64(), self.estimates.get(seq as usize).copied().unwrap_or(0.0))
+        });
+        let left = left_text(left, current);
+        self.show(&format!("{}  {detail}{left}", self.title));
     }
 
     /// Shows a message beside the bar; without a terminal, as a line now and then.
@@ -133,6 +137,11 @@ impl Progress {
         }
         self.bar.set_message(tame(message).into_owned());
     }
+}
+
+/// `  5 min left`; empty once the current action takes longer than estimated: nobody knows how long it still takes.
+fn left_text(left_s: f64, (elapsed_s, estimate_s): (f64, f64)) -> String {
+    if elapsed_s > estimate_s { String::new() } else { format!("  {} left", duration_text(left_s)) }
 }
 
 impl RunProgress for Progress {
@@ -208,5 +217,11 @@ mod tests {
         let half = told.after(30.0);
         assert!((half.share - 0.7).abs() < 1e-9 && half.seconds_left == Some(30.0));
         assert_eq!(told.after(61.0).seconds_left, None);
+    }
+
+    #[test]
+    fn an_action_that_takes_longer_than_estimated_leaves_no_time_that_stands_still() {
+        assert_eq!(left_text(120.0, (5.0, 20.0)), "  2 min left");
+        assert_eq!(left_text(100.0, (21.0, 20.0)), "");
     }
 }

@@ -166,7 +166,8 @@ impl<'d> Section<'d> {
         self.text_expecting(key, "a text in quotes")
     }
 
-    fn text_expecting(&self, key: &str, expected: &str) -> Option<Found<&'d str>> {
+    /// The same, called `expected` in messages.
+    pub fn text_expecting(&self, key: &str, expected: &str) -> Option<Found<&'d str>> {
         let (_, node) = self.node(key)?;
         match node.get_ref() {
             DeValue::String(value) => Some(Found { value: value.as_ref(), at: node.span() }),

@@ -152,6 +152,23 @@ config = "sized"
     insta::assert_snapshot!(errors(text));
     let empty = text.replace("virtual_users = [1, 0]", "virtual_users = []");
     assert!(errors(&empty).contains("[tproc-c] virtual_users: lists nothing"), "{}", errors(&empty));
+    let of_duration = |duration: &str| {
+        errors(
+            &text
+                .replace("isolated", "sequence")
+                .replace("duration = 5\n", &format!("duration = {duration}\n")),
+        )
+    };
+    for (written, remedy) in [
+        ("5", "Write a time such as \"5s\", in quotes."),
+        ("\"5\"", "Write for example \"5s\" or \"5m\"."),
+        ("\"500ms\"", "Write whole seconds, "),
+        ("\"1.5s\"", "Write whole seconds, "),
+        ("\"0s\"", "Write a time from \"1s\" to \"7d\"."),
+    ] {
+        let found = of_duration(written);
+        assert!(found.contains("[tproc-c] duration: ") && found.contains(remedy), "{written}: {found}");
+    }
     let of_test = |keys: &str| {
         errors(&text.replace("[test.w10-vu1]\nduration = \"5m\"", &format!("[test.w10-vu1]\n{keys}")))
     };

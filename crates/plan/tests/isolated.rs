@@ -111,3 +111,15 @@ fn positions_vary_from_block_to_block_and_repeat_with_the_seed() {
     let first_write = block(&plan, 1, &tests).tests.iter().position(|turns| turns.test.writes).unwrap();
     assert!(block(&plan, 1, &tests).tests[first_write..].iter().all(|turns| turns.test.writes));
 }
+
+#[test]
+fn windows_of_tproc_c_are_never_too_short_for_its_rare_transactions() {
+    let tproc_c = parse(
+        "protocol = \"isolated\"\nbudget = \"15s\"\n[workload]\nbenchmark = \"tproc-c\"\n\
+         [matrix]\nbuilds = [\"postgres-17.1\", \"postgres-18.1\"]\nconfigs = [\"sized\"]\n",
+    );
+    // Of 23 transactions one is a delivery.
+    let least = tproc_c.work.window_events_min();
+    assert!(least >= 5 * 23, "{least}");
+    assert!(tproc_c.work.window_of_blocks(0.2).contains(&format!("or {least} where these take longer")));
+}

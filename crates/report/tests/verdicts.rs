@@ -483,3 +483,40 @@ fn adjacent_versions_are_of_arms_that_are_no_control() {
     let chain = shown(&Spec { arms, ..Spec::default() }, &[Section::Chain], Format::Text);
     assert!(chain.contains("(newer) relative to") && !chain.contains("control"), "{chain}");
 }
+
+#[test]
+fn invalid_windows_beside_valid_ones_are_told_and_promise_no_verdict() {
+    let results = tempfile::tempdir().unwrap();
+    let told = |last: u32, arm: &str| {
+        let mut run = run(results.path(), &Spec { blocks: 3, ..Spec::default() });
+        let is_hit = |block: u32| (2..=last).contains(&block);
+        let of_insert = run.windows.iter_mut().filter(|window| {
+            window.action.step == "insert"
+                && window.action.arm == arm
+                && window.placement.is_some_and(|at| is_hit(at.block))
+        });
+        of_insert.for_each(|window| {
+            window.action.outcome = Outcome::Invalid;
+            window.action.note = Some("a row is lost".into());
+        });
+        let text = show(&run, &Options { sections: vec![Section::Verdicts], ..Options::default() }).unwrap();
+        (text, gate(&run, &GateRules::default()).unwrap())
+    };
+    for arm in ["new", "old"] {
+        let (text, gate) = told(3, arm);
+        let line = format!("INVALID IN PART insert on {arm}: 4 of 6 windows are invalid: a row is lost");
+        assert!(text.contains(&line), "{text}");
+        assert!(text.contains("windows of insert are invalid in half of the blocks or more."), "{text}");
+        assert!(!text.contains("would give the first verdicts"), "{text}");
+        assert_eq!(gate.outcome, rqps_report::Outcome::Incomplete);
+        assert!(gate.junit.contains("4 of 6 windows are invalid: a row is lost"), "{}", gate.junit);
+    }
+    let (text, _) = told(3, "new");
+    assert!(text.contains(" 1 test has invalid windows."), "{text}");
+    let (text, _) = told(2, "new");
+    assert!(text.contains("INVALID IN PART insert on new: 2 of 6 windows are invalid"), "{text}");
+    assert!(
+        !text.contains("in half of the blocks or more"),
+        "one block of three may be an exception: {text}"
+    );
+}

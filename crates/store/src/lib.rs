@@ -44,7 +44,7 @@ pub use observation::{
     Histogram, LatencyFrom, Load, Measured, Observation, PROFILE_KIND, Profile, Recorded, Window,
 };
 pub use read::Run;
-pub use read_details::NoResult;
+pub use read_details::{InvalidInPart, NoResult};
 pub use runs::RunSummary;
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use writer::{CUT_OFF, RunWriter};

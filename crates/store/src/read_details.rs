@@ -1,5 +1,7 @@
 //! Large details of a run, read on demand: a table of medians needs none of them.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Row, params};
 
 use crate::arm::{Arm, Role};
@@ -148,27 +150,85 @@ pub struct NoResult<'a> {
     pub reason: &'a str,
 }
 
+/// A step of which an arm has valid and invalid windows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidInPart<'a> {
+    pub step: &'a str,
+    pub arm: &'a str,
+    /// Its windows, and how many of them are invalid.
+    pub windows: usize,
+    pub invalid: usize,
+    /// Why the first of these is invalid.
+    pub reason: &'a str,
+}
+
+impl InvalidInPart<'_> {
+    /// `4 of 6 windows are invalid: a row is lost`
+    pub fn text(&self) -> String {
+        let are = if self.invalid == 1 { "is" } else { "are" };
+        format!("{} of {} windows {are} invalid: {}", self.invalid, self.windows, self.reason)
+    }
+}
+
 impl Run {
-    /// The steps and arms without a valid window, in the order of the plan. If any block is done, the windows of others
-    /// don't count: a check after later ones may make them invalid.
-    pub fn without_result(&self) -> Vec<NoResult<'_>> {
+    /// An arm's windows of a step. If any block is done, those of others don't count: a check after later windows may
+    /// make them invalid.
+    fn windows_of(&self, step: &str, arm: &Arm) -> Vec<&Recorded<Window>> {
         let is_done = |number: u32| {
             self.blocks.iter().any(|block| block.number == number && block.status == BlockStatus::Done)
         };
-        let windows = |step: &str, arm: &Arm| -> Vec<&Recorded<Window>> {
-            let of = |w: &&Recorded<Window>| w.action.step == step && w.action.arm == arm.name;
-            let all: Vec<_> = self.windows.iter().filter(of).collect();
-            let of_done = |window: &&&Recorded<Window>| window.placement.is_some_and(|at| is_done(at.block));
-            let done: Vec<_> = all.iter().filter(of_done).copied().collect();
-            if self.meta.protocol == "isolated" && !done.is_empty() { done } else { all }
+        let of = |w: &&Recorded<Window>| w.action.step == step && w.action.arm == arm.name;
+        let all: Vec<_> = self.windows.iter().filter(of).collect();
+        let of_done = |window: &&&Recorded<Window>| window.placement.is_some_and(|at| is_done(at.block));
+        let done: Vec<_> = all.iter().filter(of_done).copied().collect();
+        if self.meta.protocol == "isolated" && !done.is_empty() { done } else { all }
+    }
+
+    /// The steps and arms with valid and invalid windows, in the order of the plan.
+    pub fn invalid_in_part(&self) -> Vec<InvalidInPart<'_>> {
+        let mut found = Vec::new();
+        for (step, arm) in self.steps.iter().flat_map(|step| self.arms.iter().map(move |arm| (step, arm))) {
+            let windows = self.windows_of(&step.name, arm);
+            let invalid: Vec<_> = windows.iter().filter(|window| !window.valid()).collect();
+            if let Some(first) = invalid.first().filter(|_| invalid.len() < windows.len()) {
+                found.push(InvalidInPart {
+                    step: &step.name,
+                    arm: &arm.name,
+                    windows: windows.len(),
+                    invalid: invalid.len(),
+                    reason: first.action.note.as_deref().unwrap_or("no reason given"),
+                });
+            }
+        }
+        found
+    }
+
+    /// Steps with arms of which at least half of the blocks have an invalid window: there, further blocks are not
+    /// expected to have a result.
+    pub fn mostly_invalid(&self) -> BTreeSet<(&str, &str)> {
+        let is_mostly = |step: &str, arm: &Arm| {
+            let windows = self.windows_of(step, arm);
+            let blocks = |is_asked: fn(&Recorded<Window>) -> bool| {
+                let of = windows.iter().filter(|window| is_asked(window));
+                of.filter_map(|window| Some(window.placement?.block)).collect::<BTreeSet<u32>>().len()
+            };
+            let invalid = blocks(|window| !window.valid());
+            invalid > 0 && 2 * invalid >= blocks(|_| true)
         };
+        let all = self.steps.iter().flat_map(|step| self.arms.iter().map(move |arm| (step, arm)));
+        let mostly = all.filter(|(step, arm)| is_mostly(&step.name, arm));
+        mostly.map(|(step, arm)| (&*step.name, &*arm.name)).collect()
+    }
+
+    /// The steps and arms without a valid window, in the order of the plan.
+    pub fn without_result(&self) -> Vec<NoResult<'_>> {
         let mut missing = Vec::new();
         for step in &self.steps {
-            let of_base = |arm: &Arm| arm.role == Role::Base && !windows(&step.name, arm).is_empty();
+            let of_base = |arm: &Arm| arm.role == Role::Base && !self.windows_of(&step.name, arm).is_empty();
             // Nobody knows whether it failed there.
             let is_expected = self.meta.is_imported() && self.arms.iter().any(of_base);
             for arm in &self.arms {
-                let windows = windows(&step.name, arm);
+                let windows = self.windows_of(&step.name, arm);
                 let reason = match windows.last() {
                     _ if windows.iter().any(|window| window.valid()) => continue,
                     Some(last) => last.action.note.as_deref().unwrap_or("no reason given"),

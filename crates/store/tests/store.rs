@@ -279,8 +279,20 @@ fn windows_of_a_block_that_is_not_done_are_no_results_yet() {
         run.without_result().iter().map(|one| one.reason.to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(reasons(&writer), ["a row is lost"]);
+    let run = RunFolder::open(writer.folder().path()).unwrap();
+    assert_eq!(run.invalid_in_part(), [], "a window of a block that is not done is no valid one either");
     writer.finish_block(2, BlockStatus::Done, None).unwrap();
     assert_eq!(reasons(&writer), [""; 0]);
+    put(&mut writer, 2, 3, Outcome::Done);
+    writer.finish_block(3, BlockStatus::Done, None).unwrap();
+    let run = RunFolder::open(writer.folder().path()).unwrap();
+    let texts: Vec<String> = run.invalid_in_part().iter().map(|part| part.text()).collect();
+    assert_eq!(texts, ["1 of 3 windows is invalid: a row is lost"]);
+    assert!(run.mostly_invalid().is_empty(), "in one of three blocks");
+    put(&mut writer, 3, 4, Outcome::Invalid);
+    writer.finish_block(4, BlockStatus::Done, None).unwrap();
+    let run = RunFolder::open(writer.folder().path()).unwrap();
+    assert_eq!(run.mostly_invalid().len(), 1, "in two of four blocks");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A run with its verdicts and the facts to judge their reliability.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_stats::{Class, Detector, Experiment, Judgement, Metric, Rules, Tag, TestData, Verdict};
 use rqps_store::Run;
@@ -33,6 +33,8 @@ pub struct RunVerdicts {
     /// Remarks by test and arm.
     pub remarks: BTreeMap<(String, usize), Vec<Remark>>,
     pub host: Vec<HostRemark>,
+    /// Tests and arms whose windows, or base's, are invalid in at least half of the blocks.
+    pub mostly_invalid: BTreeSet<(String, usize)>,
 }
 
 /// How many verdicts of each kind there are.
@@ -114,6 +116,7 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
         blocks_void,
         remarks: remarks::of_tests(run, rules, &judgement, &agreements)?,
         host: remarks::of_host(run, blocks_done),
+        mostly_invalid: mostly_invalid(run, experiment.base),
         timing: Timing::of(run),
         false_alarms: FalseAlarmCheck::of(&judgement, experiment.control),
         experiment,
@@ -142,6 +145,17 @@ fn judgement_of(run: &Run, experiment: &Experiment, rules: &Rules) -> Result<Jud
         .filter(is_of_copies)
         .for_each(|verdict| verdict.class = Class::Inconclusive);
     Ok(judgement)
+}
+
+/// [`Run::mostly_invalid`] by index, with all arms where it is base: nothing is compared there.
+fn mostly_invalid(run: &Run, base: usize) -> BTreeSet<(String, usize)> {
+    let mut all = BTreeSet::new();
+    for (test, name) in run.mostly_invalid() {
+        let is_of =
+            |arm: &usize| run.arms[*arm].name == name || run.arms.get(base).is_some_and(|b| b.name == name);
+        all.extend((0..run.arms.len()).filter(is_of).map(|arm| (test.to_owned(), arm)));
+    }
+    all
 }
 
 /// Removes one arm's instructions from a test, or with `None` those of all arms: if the control's counts
@@ -187,6 +201,25 @@ impl RunVerdicts {
         verdict.blocks_to_resolve
     }
 
+    /// Whether windows of its test are invalid in at least half of the blocks, so that more are not expected to decide
+    /// it.
+    pub fn keeps_being_invalid(&self, verdict: &Verdict) -> bool {
+        self.mostly_invalid.contains(&(verdict.test.clone(), verdict.arm))
+    }
+
+    /// Like [`Self::blocks_to_resolve`], and those until the first verdict where too few have both arms. `None` if
+    /// windows of its test keep being invalid.
+    pub fn blocks_needed(&self, verdict: &Verdict) -> Option<usize> {
+        if verdict.class.is_decided() || self.keeps_being_invalid(verdict) {
+            return None;
+        }
+        let is_followed = matches!(verdict.detector, Detector::Rate | Detector::Cost);
+        match self.blocks_min().saturating_sub(verdict.blocks_measured) {
+            missing if missing > 0 && is_followed => Some(missing),
+            _ => Self::blocks_to_resolve(verdict),
+        }
+    }
+
     /// Whether all blocks of a rate have one ratio, which independent measurements never have.
     pub fn has_one_ratio(verdict: &Verdict) -> bool {
         verdict.detector == Detector::Rate && verdict.blocks > 1 && verdict.block_sd < ONE_RATIO_SD_MAX
@@ -211,7 +244,7 @@ impl RunVerdicts {
     pub fn seconds_to_decide(&self, asks: impl Fn(&Verdict) -> bool) -> f64 {
         let is_asked = |one: &&Verdict| Self::is_measured_for(one) || asks(one);
         let needs = self.on_candidates().filter(is_asked);
-        let needs = needs.filter_map(|one| Some((one.test.as_str(), Self::blocks_to_resolve(one)?)));
+        let needs = needs.filter_map(|one| Some((one.test.as_str(), self.blocks_needed(one)?)));
         self.timing.seconds_for(needs)
     }
 

@@ -3,7 +3,7 @@
 use super::plan::{check_plan, read_plan};
 use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
-use crate::busy;
+use crate::busy::Busy;
 use crate::context::Context;
 use crate::human;
 use crate::kit::KIT;
@@ -97,10 +97,11 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         }
     };
     let seconds = needs.seconds + if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
+    let busy = Busy::now();
     out::message(&format!(
         "needs       about {}{until}{}, {} {} ({} free){caches}",
         duration_text(seconds),
-        busy::note(),
+        busy.note(),
         human::bytes(needs.data_bytes),
         if needs.places.is_empty() {
             "of disk for data".to_owned()
@@ -110,12 +111,14 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         human::bytes(needs.disk_free_bytes)
     ));
     let is_promised = plan.isolated.as_ref().is_some_and(|blocks| blocks.blocks_min > 0);
-    if let Some(budget) = plan.budget.filter(|budget| !is_promised && budget.as_secs_f64() < needs.seconds) {
+    let needed_s = needs.seconds * busy.longer();
+    if let Some(budget) = plan.budget.filter(|budget| !is_promised && budget.as_secs_f64() < needed_s) {
         let budget = duration_text(budget.as_secs_f64());
         out::message(&format!(
             "warning: the budget of {budget} is probably too short for verdicts: the run stops as soon as it knows. A budget \
-             of {}m would do on a quiet host, or fewer tests",
-            (needs.seconds / 60.0).ceil()
+             of {}m would probably do{}, or fewer tests",
+            (needed_s / 60.0).ceil(),
+            if busy.is_busy() { " while others use as much as now" } else { " on a quiet host" }
         ));
     }
 }
@@ -199,14 +202,20 @@ pub fn execute_then(
     Ok(ExitCode::from(EXIT_FAILED))
 }
 
-/// Names the steps of a finished run that have no valid result; `code` is the exit code if there are none.
+/// Names the steps of a finished run that have no valid result, or some invalid ones; `code` is the exit code if there
+/// are none.
 fn code_of_results(folder: &Path, code: ExitCode) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(folder)?;
     let missing = run.without_result();
     for NoResult { step, arm, reason } in &missing {
         out::message(&format!("rqps: {step} has no valid result on {arm}: {reason}"));
     }
-    Ok(if missing.is_empty() || code != ExitCode::SUCCESS { code } else { ExitCode::from(EXIT_FAILED) })
+    let in_part = run.invalid_in_part();
+    for one in &in_part {
+        out::message(&format!("rqps: {} on {}: {}", one.step, one.arm, one.text()));
+    }
+    let is_valid = missing.is_empty() && in_part.is_empty();
+    Ok(if is_valid || code != ExitCode::SUCCESS { code } else { ExitCode::from(EXIT_FAILED) })
 }
 
 /// Writes the report and prints the run's default sections.

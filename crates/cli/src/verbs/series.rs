@@ -122,7 +122,7 @@ fn announce(journal: &Journal, template: &Plan, found: &Found) -> anyhow::Result
         versions.join(", "),
         duration_text(search::first_verdicts_seconds(&last) * missing as f64),
         counted(missing, "link"),
-        crate::busy::note(),
+        crate::busy::Busy::now().note(),
     ));
     Ok(())
 }

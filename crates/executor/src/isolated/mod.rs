@@ -50,12 +50,10 @@ pub(crate) struct Blocks<'a> {
 
 /// Why a run has nothing more to measure, whatever its budget, and what to do; `None` if it has.
 pub(crate) fn nothing_left(plan: &Plan, run: &Run) -> Result<Option<String>> {
-    let Next::Stop(Stop { short_text, .. }) = next::next(plan, run, &BTreeSet::new(), None, &|_| false)?.what
-    else {
+    let next = next::next(plan, run, &BTreeSet::new(), None, &|_| false)?;
+    let Next::Stop(Stop { short_text, is_at_most, .. }) = next.what else {
         return Ok(None);
     };
-    let blocks = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
-    let is_at_most = blocks >= plan.blocks().blocks_max as usize && short_text.contains("blocks_max");
     Ok(Some(match is_at_most {
         true => format!(
             "{short_text}, the most that its plan allows. Measure anew with more blocks: `rqps gate` without `--quick`, or a \
@@ -131,7 +129,7 @@ impl Blocks<'_> {
             control.progress.blocks(done as u32, self.setup.plan.blocks().blocks_max);
             control.check()?;
             let tests = match next.what {
-                Next::Stop(Stop { why, short_text }) => {
+                Next::Stop(Stop { why, short_text, .. }) => {
                     control.progress.stage(&why);
                     return Ok(short_text);
                 }

@@ -47,6 +47,8 @@ pub(super) enum Next {
 pub(super) struct Stop {
     pub why: String,
     pub short_text: String,
+    /// Whether the plan's `blocks_max` are done, and more of them would decide more.
+    pub is_at_most: bool,
 }
 
 /// Decides from the run's results and the numbers of the loads that are `made`. Verdicts on arms that are `given_up`,
@@ -163,7 +165,7 @@ fn undecided(
     let mut needs: BTreeMap<&str, usize> = BTreeMap::new();
     for verdict in &open {
         let known = measured.get(&verdict.test).copied().unwrap_or(0);
-        let needed = RunVerdicts::blocks_to_resolve(verdict).filter(|more| known + more <= blocks_max);
+        let needed = verdicts.blocks_needed(verdict).filter(|more| known + more <= blocks_max);
         if let Some(more) = needed {
             let fewest = needs.entry(&verdict.test).or_insert(more);
             *fewest = (*fewest).min(more.max(1));
@@ -173,28 +175,15 @@ fn undecided(
         return all_reached(run, &state, &all);
     }
     if needs.is_empty() {
-        let inconclusive = counted(open.len(), "verdict");
-        // The rules of a run end at its own `blocks_max`.
-        let last_look = Rules::default().looks.last().map_or(0, |look| look.blocks);
-        if blocks_max < last_look {
-            let others = match open.len() {
-                1 => "the other needs".to_owned(),
-                others => format!("the other {others} need"),
-            };
-            let why = format!("{state}; {others} more blocks than blocks_max = {blocks_max}");
-            return stop(&why, &format!("{inconclusive} inconclusive; blocks_max = {blocks_max} is reached"));
-        }
-        let others =
-            if open.len() == 1 { "the other".to_owned() } else { format!("the other {}", open.len()) };
-        let why = format!("{state}; more blocks would not decide {others}");
-        return stop(&why, &format!("{inconclusive} inconclusive; more blocks would not decide them"));
+        let blocks = measured.values().copied().max().unwrap_or(0);
+        return undecidable(verdicts, &open, &state, (blocks, blocks_max));
     }
     let loads_s = loads_to_make_s(run, made, needs.values().copied().max().unwrap_or(0));
     let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN - loads_s);
     let chosen = affordable(&needs, verdicts, left_s);
     let all_s = verdicts.seconds_to_decide(|_| false);
     if chosen.is_empty() {
-        let can_be_reached = open.iter().filter(|one| RunVerdicts::blocks_to_resolve(one).is_some()).count();
+        let can_be_reached = open.iter().filter(|one| verdicts.blocks_needed(one).is_some()).count();
         let resume_s = seconds_of_resume(run, all_s, LOADS as usize);
         let why = format!(
             "{state}; the rest of the budget would decide none of the other {}. About {} more would probably decide {}: {}",
@@ -225,6 +214,50 @@ fn undecided(
         what: Next::Measure(chosen),
         cost_decided: cost_decided(verdicts),
     }
+}
+
+/// Further blocks would decide none of the `open` verdicts, or the plan doesn't allow them.
+fn undecidable(
+    verdicts: &RunVerdicts,
+    open: &[&&Verdict],
+    state: &str,
+    (blocks, blocks_max): (usize, usize),
+) -> Outlook {
+    let inconclusive = counted(open.len(), "verdict");
+    let invalid: BTreeSet<&str> = { open.iter() }
+        .filter(|verdict| verdicts.keeps_being_invalid(verdict))
+        .map(|verdict| verdict.test.as_str())
+        .collect();
+    let others = match open.len() {
+        1 => "the other".to_owned(),
+        others => format!("the other {others}"),
+    };
+    // The rules of a run end at its own `blocks_max`.
+    let last_look = Rules::default().looks.last().map_or(0, |look| look.blocks);
+    if !invalid.is_empty() {
+        let tests: Vec<&str> = invalid.into_iter().collect();
+        let tests = tests.join(", ");
+        let why = format!(
+            "{state}; more blocks would not decide {others}: windows of {tests} are invalid in half of the blocks or more"
+        );
+        return stop(&why, &format!("{inconclusive} inconclusive; windows of {tests} keep being invalid"));
+    }
+    if blocks_max < last_look {
+        let need = if open.len() == 1 { "needs" } else { "need" };
+        let why = format!("{state}; {others} {need} more blocks than blocks_max = {blocks_max}");
+        let is_at_most = blocks >= blocks_max;
+        let limit = match is_at_most {
+            true => format!("blocks_max = {blocks_max} is reached"),
+            false => format!("blocks_max = {blocks_max} is too few to decide them"),
+        };
+        let mut outlook = stop(&why, &format!("{inconclusive} inconclusive; {limit}"));
+        if let Next::Stop(stop) = &mut outlook.what {
+            stop.is_at_most = is_at_most;
+        }
+        return outlook;
+    }
+    let why = format!("{state}; more blocks would not decide {others}");
+    stop(&why, &format!("{inconclusive} inconclusive; more blocks would not decide them"))
 }
 
 /// `7 verdicts on cost`, `12 verdicts on rate and cost`: reports count others as well, for which nothing is measured.
@@ -283,7 +316,7 @@ fn cost_decided(verdicts: &RunVerdicts) -> BTreeSet<String> {
 }
 
 fn stop(why: &str, short_text: &str) -> Outlook {
-    let what = Next::Stop(Stop { why: why.to_owned(), short_text: short_text.to_owned() });
+    let what = Next::Stop(Stop { why: why.to_owned(), short_text: short_text.to_owned(), is_at_most: false });
     Outlook { what, why: String::new(), share: 1.0, seconds_left: None, cost_decided: BTreeSet::new() }
 }
 

@@ -156,7 +156,7 @@ fn blocks_end_when_every_verdict_is_reached() {
         run.counts.retain(|count| count.action.step != "insert");
     };
     let ended = outlook_on(&quiet, "", None, invalid);
-    let Next::Stop(Stop { why, short_text }) = &ended.what else { panic!("not stopped") };
+    let Next::Stop(Stop { why, short_text, .. }) = &ended.what else { panic!("not stopped") };
     assert!(
         why.contains("10 of 10 verdicts on rate and cost reached; 1 test without a valid result"),
         "{why}"
@@ -165,6 +165,28 @@ fn blocks_end_when_every_verdict_is_reached() {
         short_text.contains("every verdict on rate and cost reached but those on 1 test"),
         "{short_text}"
     );
+}
+
+/// The windows of an arm are invalid in so many of the last blocks.
+fn invalidate(run: &mut Run, arm: &str, blocks: std::ops::RangeInclusive<u32>) {
+    let is_hit = |at: Option<rqps_store::Placement>| at.is_some_and(|at| blocks.contains(&at.block));
+    let of = run.windows.iter_mut().filter(|window| window.action.arm == arm && is_hit(window.placement));
+    of.for_each(|window| window.action.outcome = Outcome::Invalid);
+}
+
+#[test]
+fn an_arm_that_keeps_being_invalid_is_not_measured_until_blocks_max() {
+    let three = Spec { blocks: 3, ..Spec::default() };
+    let ended = outlook_on(&three, "blocks_max = 8", None, |run| invalidate(run, "new", 2..=3));
+    let Next::Stop(Stop { why, short_text, is_at_most }) = &ended.what else { panic!("not stopped") };
+    assert!(why.contains("are invalid in half of the blocks or more"), "{why}");
+    assert!(short_text.contains("keep being invalid") && !short_text.contains("blocks_max"), "{short_text}");
+    assert!(!is_at_most);
+    // One block without it may be an exception: another takes its place, unless the plan has no room for that.
+    let once = |isolated| outlook_on(&three, isolated, None, |run| invalidate(run, "new", 2..=2));
+    assert_eq!(tests_of(&once("blocks_max = 8")).len(), TESTS.len());
+    let ended = once("blocks_max = 3");
+    assert!(why_stopped(&ended).contains("more blocks than blocks_max = 3"), "{}", why_stopped(&ended));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
 use rqps_stats::{Class, Detector};
-use rqps_store::{NoResult, Run};
+use rqps_store::{InvalidInPart, NoResult, Run};
 use rqps_verdicts::MissedBy;
 
 use crate::error::{Error, Result};
@@ -82,6 +82,17 @@ fn write<'a>(writer: &mut Writer<Vec<u8>>, run: &'a Run, mut suites: Vec<Suite<'
         };
         let cases = without_result.iter().map(case).collect();
         suites.push(Suite { name: "no valid result".to_owned(), warnings: &[], cases });
+    }
+    let in_part = run.invalid_in_part();
+    if !in_part.is_empty() {
+        let case = |one: &InvalidInPart<'a>| Case {
+            test: one.step,
+            message: format!("on {}, {}", one.arm, one.text()),
+            fails: true,
+            open: false,
+        };
+        let cases = in_part.iter().map(case).collect();
+        suites.push(Suite { name: "invalid in part".to_owned(), warnings: &[], cases });
     }
     let cases = || suites.iter().flat_map(|suite| &suite.cases);
     writer

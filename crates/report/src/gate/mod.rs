@@ -120,7 +120,10 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let fails_on_missed = missed().any(|missed| rules.fails_on_missed(missed));
     let outcome = if fails_on_missed || verdicts().any(|verdict| rules.is_regression(verdict)) {
         Outcome::Regressed
-    } else if run.status.status == Status::Failed || !run.without_result().is_empty() {
+    } else if run.status.status == Status::Failed
+        || !run.without_result().is_empty()
+        || !run.invalid_in_part().is_empty()
+    {
         Outcome::Incomplete
     } else if !is_judged
         || !unmeasured.is_empty()

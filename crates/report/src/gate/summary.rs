@@ -34,11 +34,12 @@ fn too_few_repeats(run: &Run, base: usize, (repeats, least): (usize, usize)) -> 
 /// Which arms have no verdict in a run that has blocks enough.
 fn without_verdict(judged: &Judged<'_>, unjudged: &[usize]) -> String {
     let names: Vec<&str> = unjudged.iter().map(|arm| &*judged.run.arms[*arm].name).collect();
-    format!(
-        "There is no verdict on {}: too few blocks have both it and base ({} are needed).",
-        names.join(", "),
-        judged.blocks_min()
-    )
+    let is_invalid = |arm: &usize| judged.verdicts.mostly_invalid.iter().any(|(_, of)| of == arm);
+    let why = match unjudged.iter().all(is_invalid) {
+        true => "its windows, or base's, are invalid in half of the blocks or more",
+        false => "too few blocks have both it and base",
+    };
+    format!("There is no verdict on {}: {why} ({} blocks are needed).", names.join(", "), judged.blocks_min())
 }
 
 /// What was asked for and cannot be judged.

@@ -22,12 +22,11 @@ pub(crate) fn text(
     lines: &[Line<'_>],
 ) -> String {
     let unpaired = unpaired::sentence(&judged.unpaired(arm), label, base);
+    let of_lines = || of_lines(judged.run, label, base, lines) + &invalid_in_part(judged.run, arm);
     match unpaired {
         Some(why) if lines.is_empty() => format!("{label} against {base}: {why}. {}", unpaired::REMEDY),
-        Some(why) => {
-            format!("{} There is {why}. {}", of_lines(judged.run, label, base, lines), unpaired::REMEDY)
-        }
-        None => of_lines(judged.run, label, base, lines),
+        Some(why) => format!("{} There is {why}. {}", of_lines(), unpaired::REMEDY),
+        None => of_lines(),
     }
 }
 
@@ -79,6 +78,17 @@ fn of_lines(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
         other_resources(lines),
         without_result(run, lines)
     )
+}
+
+/// ` 1 test has invalid windows.`, of an arm that has valid ones as well.
+fn invalid_in_part(run: &Run, arm: usize) -> String {
+    let name = &run.arms[arm].name;
+    let is_test = |step: &str| run.step(step).is_some_and(|step| step.role == Some(Role::Test));
+    match run.invalid_in_part().iter().filter(|one| one.arm == name && is_test(one.step)).count() {
+        0 => String::new(),
+        1 => " 1 test has invalid windows.".to_owned(),
+        count => format!(" {count} tests have invalid windows."),
+    }
 }
 
 /// ` 2 tests have no valid result.`, so no verdict either.

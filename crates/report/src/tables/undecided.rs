@@ -2,7 +2,7 @@
 
 use rqps_model::Digits;
 use rqps_stats::{Class, Detector, Look, Rules, Tag, Verdict};
-use rqps_store::Run;
+use rqps_store::BlockStatus;
 use rqps_verdicts::{
     RunVerdicts, WindowOrder, about, block_seconds, host_doubt, resume_command, seconds_of_resume,
 };
@@ -13,32 +13,61 @@ use crate::verdict_lines::{Judged, Line};
 pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let open: Vec<&Verdict> =
         lines.iter().flat_map(Line::judged).filter(|verdict| verdict.class == Class::Inconclusive).collect();
+    if judged.lack_results(&open) {
+        return Some(format!("{} inconclusive: there is no valid result.", verdicts_are(lines, &open)));
+    }
+    let (invalid, others): (Vec<&Verdict>, Vec<&Verdict>) =
+        open.into_iter().partition(|verdict| judged.verdicts.keeps_being_invalid(verdict));
+    let invalid = (!invalid.is_empty()).then(|| keeps_being_invalid(lines, &invalid));
+    let sentences: Vec<String> = others_open(judged, lines, others).into_iter().chain(invalid).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// `2 verdicts on cost are`
+fn verdicts_are(lines: &[Line<'_>], open: &[&Verdict]) -> String {
+    let of = by_detector(lines, open);
+    match open.len() {
+        1 => format!("1 verdict{of} is"),
+        count => format!("{count} verdicts{of} are"),
+    }
+}
+
+/// What more blocks would not decide.
+fn keeps_being_invalid(lines: &[Line<'_>], open: &[&Verdict]) -> String {
+    let tests: BTreeSet<&str> = open.iter().map(|verdict| verdict.test.as_str()).collect();
+    let tests: Vec<&str> = tests.into_iter().collect();
+    format!(
+        "{} inconclusive, and more blocks would not decide that: windows of {} are invalid in half of the blocks or more.",
+        verdicts_are(lines, open),
+        tests.join(", ")
+    )
+}
+
+/// The same of verdicts whose windows are valid.
+fn others_open(judged: &Judged<'_>, lines: &[Line<'_>], open: Vec<&Verdict>) -> Option<String> {
     let is_asked = |one: &Verdict| {
         lines.iter().flat_map(|line| &line.judged_resources).any(|asked| asked.detector == one.detector)
     };
-    let seconds = match open.iter().any(|verdict| RunVerdicts::blocks_to_resolve(verdict).is_some()) {
+    let seconds = match open.iter().any(|verdict| judged.verdicts.blocks_needed(verdict).is_some()) {
         true => judged.verdicts.seconds_to_decide(is_asked),
         false => 0.0,
     };
-    let of = by_detector(lines, &open);
-    let verdicts_are = match open.len() {
-        1 => format!("1 verdict{of} is"),
-        count => format!("{count} verdicts{of} are"),
-    };
-    if judged.lack_results(&open) {
-        return Some(format!("{verdicts_are} inconclusive: there is no valid result."));
-    }
+    let verdicts_are = verdicts_are(lines, &open);
     let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
     if !open.is_empty() && done < least && judged.run.meta.protocol == "isolated" {
-        return Some(first_verdicts(judged.run, &verdicts_are, (done, least)));
+        return Some(first_verdicts(judged, &verdicts_are, (done, least)));
     }
     let most = open.iter().map(|verdict| verdict.blocks).max().unwrap_or(0);
     if most > 0 && most < least && !judged.run.meta.is_imported() {
         let there_are = if most == 1 { "is one".to_owned() } else { format!("are {most}") };
-        return Some(format!(
+        let state = format!(
             "{verdicts_are} inconclusive: a verdict takes {least} blocks that an arm and base measured side by side, and \
-             there {there_are}. Run the plan again to decide more."
-        ));
+             there {there_are}."
+        );
+        return Some(match judged.run.meta.protocol == "isolated" {
+            true => with_more(judged, &state, (least - most, seconds)),
+            false => format!("{state} Run the plan again to decide more."),
+        });
     }
     let noisy = open.iter().filter(|verdict| verdict.tags.contains(&Tag::BeyondLooks)).count();
     let looks = &judged.verdicts.rules.looks;
@@ -118,21 +147,30 @@ fn by_detector(lines: &[Line<'_>], open: &[&Verdict]) -> String {
 }
 
 /// How long until a run of blocks has verdicts: before that, little is known of what would decide them.
-fn first_verdicts(run: &Run, verdicts_are: &str, (done, least): (usize, usize)) -> String {
+fn first_verdicts(judged: &Judged<'_>, verdicts_are: &str, (done, least): (usize, usize)) -> String {
     let so_far = match done {
         0 => "none is".to_owned(),
         1 => "one is".to_owned(),
         many => format!("{many} are"),
     };
     let state = format!("{verdicts_are} inconclusive: a verdict takes {least} blocks, and {so_far} done.");
-    block_seconds(run).map_or_else(
-        || state.clone(),
-        |block_s| {
-            let seconds = seconds_of_resume(run, block_s * (least - done) as f64, least);
-            let command = resume_command(run, seconds);
-            format!("{state} About {} more would give the first verdicts: {command}", about(seconds))
-        },
-    )
+    match block_seconds(judged.run) {
+        None => state,
+        Some(block_s) => with_more(judged, &state, (least - done, block_s * (least - done) as f64)),
+    }
+}
+
+/// How a resume measures so many blocks more, which take some seconds, if the plan allows them.
+fn with_more(judged: &Judged<'_>, state: &str, (blocks, seconds): (usize, f64)) -> String {
+    let run = judged.run;
+    let ended = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+    let most = judged.verdicts.rules.looks.last().map_or(0, |look| look.blocks);
+    if ended + blocks > most {
+        return format!("{state} This run ends with {most} blocks. {}", more_blocks(judged));
+    }
+    let seconds = seconds_of_resume(run, seconds, judged.blocks_min());
+    let command = resume_command(run, seconds);
+    format!("{state} About {} more would give the first verdicts: {command}", about(seconds))
 }
 
 /// Why a rate that differs much stays open in the few blocks that a plan allows.

@@ -22,7 +22,7 @@
 //! | `ratio`, `from`, `to` | the candidate's use per operation divided by base's, and its interval |
 
 use rqps_stats::{Class, Detector, Metric, Verdict};
-use rqps_store::{NoResult, Run};
+use rqps_store::{InvalidInPart, NoResult, Run};
 use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
 
@@ -122,11 +122,15 @@ pub(crate) fn opening(
     blocks
 }
 
-/// What has no valid result.
+/// What has no valid result, or invalid windows beside valid ones.
 pub(crate) fn without_result(run: &Run) -> Option<Block> {
     let missing = run.without_result();
     let line = |one: &NoResult<'_>| format!("NO VALID RESULT {} on {}: {}", one.step, one.arm, one.reason);
-    (!missing.is_empty()).then(|| Block::Items(missing.iter().map(line).collect()))
+    let in_part = run.invalid_in_part();
+    let line_in_part =
+        |one: &InvalidInPart<'_>| format!("INVALID IN PART {} on {}: {}", one.step, one.arm, one.text());
+    let items: Vec<String> = missing.iter().map(line).chain(in_part.iter().map(line_in_part)).collect();
+    (!items.is_empty()).then_some(Block::Items(items))
 }
 
 /// Changes in plain words, regressions first.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rqps_plan::reader::{Found, Section};
 use rqps_plan::{Problems, Protocol, limits, shared};
 use toml::Table;
+use toml::de::DeValue;
 
 pub(super) const TPROC_C_KEYS: [&str; 8] = [
     "warehouses",
@@ -165,14 +166,20 @@ fn read_time(
     key: &str,
     protocol: Protocol,
 ) -> Option<Duration> {
-    let (key_at, _) = section.node(key)?;
+    let (key_at, node) = section.node(key)?;
     if protocol == Protocol::Isolated {
         let remedy = "Remove it; `window_seconds` in [isolated] sets the length of windows.";
         let what = "blocks find their warm-up and do fixed work";
         problems.error(&key_at, section.place_of(key), what, remedy);
         return None;
     }
-    let Found { value, at } = section.text(key)?;
+    let example = match node.get_ref() {
+        DeValue::Integer(number) => format!("{}s", number.as_str()),
+        DeValue::String(text) if text.parse::<u64>().is_ok() => format!("{text}s"),
+        _ => "90s".to_owned(),
+    };
+    let Found { value, at } =
+        section.text_expecting(key, &format!("a time such as \"{example}\", in quotes"))?;
     let seconds_max =
         if key == "rampup" { *limits::WARMUP_SECONDS.end() as u64 } else { *limits::WINDOW_SECONDS.end() };
     let parsed = match value {
@@ -180,6 +187,15 @@ fn read_time(
         _ => humantime::parse_duration(value),
     };
     match parsed {
+        Ok(time) if time.subsec_nanos() > 0 => {
+            let what = format!("\"{value}\" is no whole number of seconds");
+            problems.error(
+                &at,
+                section.place_of(key),
+                what,
+                "Write whole seconds, for example \"1s\" or \"90s\".",
+            );
+        }
         Ok(time) if (time.is_zero() && key == "rampup") || (1..=seconds_max).contains(&time.as_secs()) => {
             return Some(Duration::from_secs(time.as_secs()));
         }
@@ -195,7 +211,8 @@ fn read_time(
         }
         Err(error) => {
             let what = format!("\"{value}\": {error}");
-            problems.error(&at, section.place_of(key), what, "Write for example \"90s\" or \"5m\".");
+            let remedy = format!("Write for example \"{example}\" or \"5m\".");
+            problems.error(&at, section.place_of(key), what, remedy);
         }
     }
     None

@@ -35,6 +35,9 @@ const WAREHOUSES_PER_SECOND: f64 = 0.25;
 /// The same of HammerDB's builder: 40 to 65 s for one warehouse.
 const HAMMERDB_WAREHOUSES_PER_SECOND: f64 = 0.02;
 
+/// Fewest transactions of a window of blocks: five times TPC-C's 23 cards, so that the rare kinds occur.
+const WINDOW_TRANSACTIONS_MIN: u64 = 115;
+
 /// TPROC-C.
 pub struct TprocC;
 
@@ -342,6 +345,16 @@ impl Workplan for TprocCPlan {
 
     fn has_independent_tests(&self) -> bool {
         self.options.warehouses.len() == 1
+    }
+
+    fn window_events_min(&self) -> u64 {
+        WINDOW_TRANSACTIONS_MIN
+    }
+
+    fn window_of_blocks(&self, seconds: f64) -> String {
+        format!(
+            "the transactions that base does in {seconds} s, or {WINDOW_TRANSACTIONS_MIN} where these take longer"
+        )
     }
 
     fn loads_for_each_test(&self) -> bool {
