@@ -21,7 +21,7 @@ use rqps_model::counted;
 use rqps_plan::{ActionKind, LoadDef, Plan, ProfileAfter, Protocol, StepDef, schedule};
 use rqps_probe::profile::{CallGraph, Perf};
 use rqps_servers::ServerSpec;
-use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, RunWriter, now_ms};
+use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, Run, RunWriter, now_ms};
 use std::time::Instant;
 use take::Sampling;
 
@@ -120,7 +120,7 @@ impl Profiles<'_> {
     ) -> Result<()> {
         let (mut server, call_graph) = self.create(arm, control)?;
         let sampling = Sampling::new(perf, request, call_graph);
-        let mut missing: Vec<&StepDef> = tests.iter().collect();
+        let (run, mut missing) = (self.writer.run()?, tests.iter().collect::<Vec<&StepDef>>());
         let plan = &self.setup.plan;
         let actions = schedule(plan).actions.into_iter().filter(|one| one.arm == arm && one.pass == 1);
         for action in actions.collect::<Vec<_>>() {
@@ -135,7 +135,9 @@ impl Profiles<'_> {
                     match missing.iter().position(|test| test.name == step.test) {
                         Some(at) => {
                             report(control);
-                            self.profile_test(&mut server, missing.remove(at), (&sampling, job), control)
+                            let seconds = seconds_of(&run, &server.name, step).max(request.seconds);
+                            let test = missing.remove(at);
+                            self.profile_test(&mut server, test, (&sampling, job, seconds), control)
                         }
                         None => {
                             control.progress.action_started(self.first_seq, &server.name, &step.name);
@@ -174,7 +176,7 @@ impl Profiles<'_> {
                 None => self.start(arm, control)?,
             };
             let job = sampling.job(&self.setup.plan, test);
-            self.profile_test(&mut ready, test, (&sampling, job), control)?;
+            self.profile_test(&mut ready, test, (&sampling, job, request.seconds), control)?;
             server = Some(ready);
         }
         Ok(())
@@ -185,7 +187,7 @@ impl Profiles<'_> {
         &mut self,
         arm: &mut ActiveArm,
         test: &StepDef,
-        (sampling, job): (&Sampling<'_>, Job<'_>),
+        (sampling, job, seconds): (&Sampling<'_>, Job<'_>, f64),
         control: &mut RunControl<'_>,
     ) -> Result<()> {
         let action = format!("profile {}", test.name);
@@ -194,7 +196,7 @@ impl Profiles<'_> {
         let attempt = self.writer.begin_action(seq)?;
         let started_at_ms = now_ms();
         let dir = self.setup.place.counts_dir()?;
-        let taken = sampling.take((self.setup, job), arm, &dir, control);
+        let taken = sampling.take((self.setup, job, seconds), arm, &dir, control);
         self.setup.place.remove_counts()?;
         let mut taken = taken.map_err(|error| arm.failed(&action, error, control))?;
         if self.setup.plan.protocol == Protocol::Sequence && self.setup.plan.work.has_independent_tests() {
@@ -298,6 +300,12 @@ impl Profiles<'_> {
         self.setup.place.remove_arm(ACTIVE)?;
         self.setup.place.remove_arm(LOADED)
     }
+}
+
+/// How long the longest window of an arm's step was; 0 if it has none.
+fn seconds_of(run: &Run, arm: &str, step: &StepDef) -> f64 {
+    let windows = run.windows.iter().filter(|one| one.action.arm == arm && one.action.step == step.name);
+    windows.map(|window| window.result.elapsed_s()).fold(0.0, f64::max)
 }
 
 /// Path of a profile's stacks in the run folder.

@@ -79,16 +79,17 @@ impl<'a> Sampling<'a> {
         Self { perf, seconds: request.seconds, frequency_hz: request.frequency_hz, call_graph }
     }
 
-    /// Runs a job of the test on a running server and samples it. Samples are written to `dir`.
+    /// Runs a job of the test, which takes about `seconds`, on a running server and samples it. Samples are written to
+    /// `dir`.
     pub fn take(
         &self,
-        (setup, job): (&Setup, Job<'_>),
+        (setup, job, seconds): (&Setup, Job<'_>, f64),
         arm: &mut ActiveArm,
         dir: &Path,
         control: &mut RunControl<'_>,
     ) -> Result<Taken> {
         let (plan, step) = (&setup.plan, job.step);
-        let frequency_hz = self.frequency_hz(step.clients)?;
+        let frequency_hz = self.frequency_hz(step.clients, seconds)?;
         let mut monitor = arm.admin("sampling waits")?;
         let ignored = HashSet::from_iter(monitor.served_by(&[monitor.backend_id()])?);
         let no_samples = || Error::NoSamples { arm: arm.name.clone(), test: step.test.clone() };
@@ -153,9 +154,9 @@ impl<'a> Sampling<'a> {
         Job { removed_rows_max, ..Job::of(plan, step, PROFILE_DRAWS, limit, warmup) }
     }
 
-    fn frequency_hz(&self, clients: u32) -> Result<f64> {
+    fn frequency_hz(&self, clients: u32, seconds: f64) -> Result<f64> {
         let busy = CpuSet::online()?.len().min((clients + BUSY_BESIDE_CLIENTS) as usize);
-        Ok(self.frequency_hz.min(SAMPLES_MAX / (self.seconds * busy as f64)).max(1.0).round())
+        Ok(self.frequency_hz.min(SAMPLES_MAX / (seconds * busy as f64)).max(1.0).round())
     }
 }
 
