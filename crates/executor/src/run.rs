@@ -202,12 +202,14 @@ impl Execution {
         let Some(request) = ProfileRequest::of(&self.setup.plan) else {
             return Ok(());
         };
-        if let Err(error) = self.profile(&request, progress, stop) {
-            let note = format!("CPU profiles: {}; `rqps profile` takes them", error.short_text());
-            progress.note(&note);
-            self.writer.add_note(None, &note)?;
-        }
-        Ok(())
+        let why = match self.profile(&request, progress, stop) {
+            Ok(0) => "no test got slower or faster".to_owned(),
+            Ok(_) => return Ok(()),
+            Err(error) => error.short_text(),
+        };
+        let note = format!("CPU profiles: {why}; `rqps profile` takes them");
+        progress.note(&note);
+        Ok(self.writer.add_note(None, &note)?)
     }
 
     /// Takes CPU profiles, on servers and data of their own. Returns their number.

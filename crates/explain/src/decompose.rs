@@ -11,6 +11,9 @@ use crate::figures::{BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, Cell, Figure
 use crate::model::{Decomposition, Evidence, Part, PartName};
 use crate::quantity::half_width;
 
+/// Metric: the rate that a background writer is meant to keep.
+pub(crate) const BACKGROUND_RATE: &str = "background_target_bytes_per_s";
+
 /// Minimum CPU time of all windows of an arm for its split into user and kernel time, which counts ticks of
 /// 10 ms: 1000 ticks give a share to 1.6 % of the whole.
 const SPLIT_US_MIN: f64 = 10e6;
@@ -188,6 +191,7 @@ fn waiting(base: Cell<'_>, arm: Cell<'_>) -> Option<Part> {
     add(PartName::ForCpu, queue_us);
     add(PartName::ForReads, read_us);
     add(PartName::ForLog, log_us);
+    add(PartName::ForStalls, stall_us);
     whole.of.push(piece(PartName::Unexplained, base_us, arm_us));
     Some(whole)
 }
@@ -214,6 +218,17 @@ fn log_us(cell: Cell<'_>) -> f64 {
     let by_io = ["write_time", "fsync_time"].map(|column| cell.counter_sum("pg_stat_io", column, of_clients));
     let of_all = ["wal_write_time", "wal_sync_time"].map(|column| cell.counter("pg_stat_wal", "", column));
     1000.0 * by_io.into_iter().chain(of_all).flatten().sum::<f64>()
+}
+
+/// Time that RocksDB delayed writes of the clients: beside a background writer it delays that one. Limited to the rest
+/// of the time off the CPU, since a write in a group waits for that of its leader.
+fn stall_us(cell: Cell<'_>) -> f64 {
+    if cell.metric(BACKGROUND_RATE).is_some() {
+        return 0.0;
+    }
+    let off_us = off_cpu_per_op(cell).map_or(0.0, |us| us * cell.operations());
+    let rest_us = off_us - queue_us(cell) - read_us(cell) - log_us(cell);
+    cell.metric("engine_stall_us").unwrap_or(0.0).min(rest_us).max(0.0)
 }
 
 /// Logarithmic mean of two positive numbers, the weight that splits a difference of products without

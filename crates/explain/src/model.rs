@@ -407,6 +407,7 @@ rqps_model::words! {
         ForCpu = "for a CPU",
         ForReads = "for reads",
         ForLog = "for the log",
+        ForStalls = "in write stalls",
         Unexplained = "unexplained",
         /// Not part of an operation's time.
         Background = "background processes",

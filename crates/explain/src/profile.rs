@@ -1,8 +1,8 @@
 //! Functions that take more or less of a session's CPU time, from profiles of both arms.
 //!
 //! A profile is taken in a separate pass and gives the distribution of CPU time; the amount comes from the
-//! measured windows. Only sessions of measured clients are profiled; background processes are reported by
-//! their CPU time.
+//! measured windows. Background processes are reported by their CPU time; of RocksDB's background threads the
+//! profiles alone are compared.
 
 use rqps_store::Profile;
 
@@ -17,7 +17,7 @@ mod change;
 mod stacks;
 
 use change::{Changed, Changes, Moved, Pair};
-use stacks::{Stacks, is_kernel, is_named};
+use stacks::{SESSIONS, Stacks, is_kernel, is_named};
 
 /// Maximum number of functions named in a sentence, and kept as evidence.
 const NAMED_MAX: usize = 3;
@@ -26,6 +26,10 @@ const EVIDENCE_MAX: usize = 5;
 const UNNAMED_SHARE: f64 = 0.05;
 /// From this share of the change on, the kernel is named.
 const KERNEL_SHARE: f64 = 0.5;
+/// RocksDB's background threads.
+const BACKGROUND: [&str; 2] = ["flush", "compaction"];
+/// Fewer samples of them do not tell functions apart.
+const BACKGROUND_SAMPLES_MIN: u64 = 50;
 /// Functions that together account for less than this share of a change make no finding.
 const EXPLAINED_MIN: f64 = 0.2;
 /// The change in profiles may differ from that in windows by this share of it plus this minimum; logarithms
@@ -45,7 +49,7 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
         }
         return Ok(None);
     };
-    let stacks = [stacks(cx, &base.result)?, stacks(cx, &arm.result)?];
+    let stacks = [stacks(cx, &base.result, &SESSIONS)?, stacks(cx, &arm.result, &SESSIONS)?];
     for (index, profile, stacks) in [(cx.base, base, &stacks[0]), (cx.arm, arm, &stacks[1])] {
         remarks.extend(unnamed(&cx.run.arms[index].name, &profile.result, stacks));
     }
@@ -56,6 +60,7 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
         ));
         return Ok(None);
     }
+    remarks.extend(background(cx, [&base.result, &arm.result])?);
     let Some(cpu) = cx.figures.quantity(sessions_cpu_per_op) else {
         remarks.push(match cx.run.meta.is_imported() {
             true => format!(
@@ -110,7 +115,7 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
 fn profiles_alone(cx: &Context<'_>, changes: &Changes, [base_us, arm_us]: [f64; 2]) -> String {
     format!(
         "the windows' CPU time does not differ beyond its noise, so the profiles explain no change of it; in the profiles, \
-         a separate pass, {} takes {} us of CPU per {} and {} {}: {}",
+         a separate pass, sessions of {} take {} us of CPU per {} and those of {} {}: {}",
         cx.base_arm().name,
         words::number(base_us),
         cx.operation(),
@@ -145,8 +150,41 @@ fn sampled_us_per_op((profile, stacks): (&Profile, &Stacks)) -> f64 {
     stacks.samples as f64 / profile.frequency_hz * 1e6 / profile.operations
 }
 
-fn stacks(cx: &Context<'_>, profile: &Profile) -> Result<Stacks> {
-    Ok(Stacks::parse(&cx.run.folded(profile)?))
+fn stacks(cx: &Context<'_>, profile: &Profile, roles: &[&str]) -> Result<Stacks> {
+    Ok(Stacks::parse(&cx.run.folded(profile)?, roles))
+}
+
+/// What the profiles show of RocksDB's background threads, whose CPU time is no part of an operation's.
+fn background(cx: &Context<'_>, profiles: [&Profile; 2]) -> Result<Vec<String>> {
+    let mut remarks = Vec::new();
+    for role in BACKGROUND {
+        let stacks = [stacks(cx, profiles[0], &[role])?, stacks(cx, profiles[1], &[role])?];
+        if stacks.iter().any(|stacks| stacks.samples < BACKGROUND_SAMPLES_MIN) {
+            continue;
+        }
+        let [base_us, arm_us] = [(profiles[0], &stacks[0]), (profiles[1], &stacks[1])].map(sampled_us_per_op);
+        let has_callers = profiles.iter().all(|profile| profile.call_graph != "none");
+        let pair = Pair {
+            base: &stacks[0],
+            arm: &stacks[1],
+            base_us_per_op: base_us,
+            arm_us_per_op: arm_us,
+            has_callers,
+        };
+        let changes = pair.changes();
+        if changes.functions.iter().any(|changed| is_named(&changed.name)) {
+            remarks.push(format!(
+                "in the profiles, the {role} of {} takes {} us of CPU per {} and that of {} {}: {}",
+                cx.base_arm().name,
+                words::number(base_us),
+                cx.operation(),
+                cx.candidate().name,
+                words::number(arm_us),
+                largest(&changes)
+            ));
+        }
+    }
+    Ok(remarks)
 }
 
 fn sessions_cpu_per_op(cell: Cell<'_>) -> Option<f64> {

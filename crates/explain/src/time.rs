@@ -245,10 +245,11 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
 }
 
 /// Kinds of waiting that are measured: their part, cause and resource.
-const WAITS: [(PartName, Cause, &str); 3] = [
+const WAITS: [(PartName, Cause, &str); 4] = [
     (PartName::ForCpu, Cause::CpuQueue, "a CPU"),
     (PartName::ForReads, Cause::Reads, "reads"),
     (PartName::ForLog, Cause::Fsync, "the log"),
+    (PartName::ForStalls, Cause::WriteStall, "write stalls"),
 ];
 
 /// The measured kind of waiting, of those in `fits`, that changed most in this direction.

@@ -1,6 +1,7 @@
 //! Figures of RocksDB that findings use: its tickers, and what windows compute from them.
 
 use crate::context::Context;
+use crate::decompose::BACKGROUND_RATE;
 use crate::entry::{Entry, Per, waiting, work};
 use crate::figures::{CACHES, Cell};
 use crate::model::{Cause, Shows};
@@ -67,7 +68,7 @@ pub(super) fn entries(cx: &Context<'_>) -> &'static [Entry] {
 
 /// Whether a background writer of the engine puts beside the clients.
 pub(crate) fn has_writer(cx: &Context<'_>) -> bool {
-    let rate = |cell: Cell<'_>| cell.metric("background_target_bytes_per_s");
+    let rate = |cell: Cell<'_>| cell.metric(BACKGROUND_RATE);
     [false, true].into_iter().any(|of_arm| cx.figures.total(of_arm, rate).is_some())
 }
 

@@ -202,10 +202,11 @@ fn total_samples(stacks: &Stacks, name: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stacks::SESSIONS;
     use super::*;
 
     fn changes(base: &str, arm: &str, arm_us_per_op: f64) -> Changes {
-        let (base, arm) = (Stacks::parse(base), Stacks::parse(arm));
+        let (base, arm) = (Stacks::parse(base, &SESSIONS), Stacks::parse(arm, &SESSIONS));
         Pair { base: &base, arm: &arm, base_us_per_op: 100.0, arm_us_per_op, has_callers: true }.changes()
     }
 

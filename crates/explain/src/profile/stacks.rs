@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Processes that work for a measured client; all others are in the background.
-const ROLES: [&str; 2] = ["backend", "parallel worker"];
+pub(super) const SESSIONS: [&str; 2] = ["backend", "parallel worker"];
 /// Suffixes that compilers append to copies of a function.
 const COPIES: [&str; 6] = [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm."];
 /// Suffix of kernel frames.
@@ -22,7 +22,7 @@ pub(super) struct Function {
     pub by_caller: BTreeMap<String, u64>,
 }
 
-/// The stacks of the sessions of measured clients.
+/// The stacks of processes or threads of some roles.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Stacks {
     pub samples: u64,
@@ -33,15 +33,15 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
-    /// Parses lines `role;frame;frame… samples`, outermost frame first. Other lines are ignored.
-    pub(super) fn parse(folded: &str) -> Self {
+    /// Parses lines `role;frame;frame… samples`, outermost frame first, of these roles. Other lines are ignored.
+    pub(super) fn parse(folded: &str, roles: &[&str]) -> Self {
         let mut stacks = Self::default();
         for line in folded.lines() {
             let Some((stack, samples)) = line.rsplit_once(' ') else { continue };
             let (Some((role, frames)), Ok(samples)) = (stack.split_once(';'), samples.parse()) else {
                 continue;
             };
-            if ROLES.contains(&role) {
+            if roles.contains(&role) {
                 let frames: Vec<&str> = frames.split(';').map(name).collect();
                 stacks.add(&frames, samples);
             }
@@ -100,6 +100,7 @@ mod tests {
         let stacks = Stacks::parse(
             "backend;main;exec;hash_search.constprop.0 30\nbackend;main;exec;exec;hash_search 10\n\
              backend;main;[postgres] 5\nbackend;main;read;copy_[k] 7\ncheckpointer;main;write 900\nnonsense\n",
+            &SESSIONS,
         );
         assert_eq!((stacks.samples, stacks.kernel, stacks.unnamed), (52, 7, 5));
         let hash = &stacks.functions["hash_search"];
