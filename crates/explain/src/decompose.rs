@@ -343,6 +343,25 @@ mod tests {
     }
 
     #[test]
+    fn write_stalls_are_time_of_the_clients_unless_a_background_writer_has_them() {
+        let stalled_us = |more: &[(&str, f64)]| {
+            let known =
+                [(CLIENT_TIME, 100.0), (BACKENDS, 40.0), ("client_cpu_us", 0.0), ("engine_stall_us", 30.0)];
+            let values = known.iter().chain(more).map(|(name, value)| ((*name).to_owned(), *value));
+            let totals = Some(Totals::made(1.0, values.collect()));
+            let split = decompose(&Figures::made(vec![[totals.clone(), totals, None]])).unwrap();
+            let waiting = split.parts.iter().flat_map(|part| &part.of);
+            waiting
+                .filter(|kind| kind.name == PartName::ForStalls)
+                .map(|kind| kind.arm_us_per_op)
+                .sum::<f64>()
+        };
+        assert_eq!(stalled_us(&[]), 30.0);
+        assert_eq!(stalled_us(&[(QUEUED, 50.0)]), 10.0, "of 60 us off the CPU");
+        assert_eq!(stalled_us(&[(BACKGROUND_RATE, 1.0)]), 0.0);
+    }
+
+    #[test]
     fn bytes_written_are_those_that_reached_the_disks() {
         // A kernel with large folios, whose process counter says 1,041 kB of an insert.
         let values = [("server_write_bytes", 1041.0 * 1024.0), ("disk_write_kb", 10.6)];

@@ -39,7 +39,7 @@ pub use compare::{CompareOptions, compare};
 pub use error::{Error, Result};
 pub use explain::{ExplainOptions, explain_text};
 pub use format::{Format, Screen};
-pub use gate::{Gate, GateRules, Outcome, fail_on_of, gate};
+pub use gate::{Gate, GateRules, Outcome, fail_on_of, gate, gate_of_failed};
 pub use html::{
     ChartFile, JointPage, JointRow, SiteFile, SiteRun, chart_files, html_report, joint_levels, joint_page,
     site_pages, site_run, site_stems,

@@ -36,11 +36,12 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
                 judge(context, folder, args)
             });
             // Who reads the outputs finds them, however the run ended.
-            if ended.is_err()
+            if let Err(error) = &ended
                 && !is_judged
-                && let Err(error) = judge(context, &folder, args)
+                && judge(context, &folder, args).is_err()
             {
-                out::message(&format!("no outputs: {error:#}"));
+                let run = RunFolder::open(&folder)?;
+                write(context, &rqps_report::gate_of_failed(&run, &format!("{error:#}"))?, args)?;
             }
             ended
         }

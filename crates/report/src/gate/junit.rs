@@ -64,6 +64,12 @@ pub(super) fn without_verdicts(run: &Run) -> Result<String> {
     of_suites(run, Vec::new())
 }
 
+/// The same of a run that ended before there was anything to judge: one failed case.
+pub(super) fn failed(run: &Run, why: &str) -> Result<String> {
+    let case = Case { test: "run", message: why.to_owned(), fails: true, open: false };
+    of_suites(run, vec![Suite { name: "run".to_owned(), warnings: &[], cases: vec![case] }])
+}
+
 fn of_suites<'a>(run: &'a Run, suites: Vec<Suite<'a>>) -> Result<String> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     write(&mut writer, run, suites).map_err(Error::output)?;

@@ -159,6 +159,21 @@ fn without_repeats(run: &Run, base: usize) -> Result<Gate> {
     })
 }
 
+/// The result of a run that ended before there was anything to judge.
+///
+/// # Errors
+/// If the outputs cannot be written.
+pub fn gate_of_failed(run: &Run, why: &str) -> Result<Gate> {
+    let summary = summary::failed(why);
+    Ok(Gate {
+        outcome: Outcome::Incomplete,
+        markdown: render(&summary, Format::Markdown, Screen::default())?,
+        summary,
+        junit: junit::failed(run, why)?,
+        json: benchmark::json(run, &[])?,
+    })
+}
+
 struct ArmAtGate<'a> {
     /// Index in the run's arms.
     arm: usize,

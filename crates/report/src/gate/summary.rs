@@ -59,6 +59,14 @@ pub(super) fn without_repeats(run: &Run, base: usize, least: usize, outcome: Out
     document
 }
 
+/// The summary of a run that ended before there was anything to judge.
+pub(super) fn failed(why: &str) -> Document {
+    let mut document = Document::default();
+    document.push(Block::Heading(2, format!("rqps gate: {}", word(Outcome::Incomplete))));
+    document.push(Block::Text(format!("The run ended before there was anything to judge: {why}")));
+    document
+}
+
 pub(super) fn document(
     judged: &Judged<'_>,
     comparison: &Comparison<'_>,

@@ -69,8 +69,9 @@ fn of_lines(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
     };
     let judged = Detector::resources().filter_map(|detector| judged_resource(detector, lines));
     let judged = judged.collect::<String>();
-    // With too few blocks nothing was looked at.
-    let is_seen = |verdict: &&Verdict| verdict.detector == Detector::Stalls && verdict.looks_reached > 0;
+    // Before the second look blocks hardly tell more stalls from fewer: that none were found says nothing.
+    let is_told = |verdict: &Verdict| verdict.looks_reached > 1 || verdict.class.is_decided();
+    let is_seen = |verdict: &&Verdict| verdict.detector == Detector::Stalls && is_told(verdict);
     let stalls_seen = Answer::of(all.iter().copied().filter(is_seen));
     format!(
         "{first}{judged}{}{}{}",

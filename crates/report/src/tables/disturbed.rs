@@ -15,7 +15,7 @@ fn sentence(comparison: &Comparison<'_>, steps: &[TestStep], kind: Disturbance) 
         Disturbance::Guests => "other guests of the host took",
     };
     let disturbed = |arm: &ComparedArm<'_>| {
-        let windows = steps.iter().filter_map(|step| arm.window(&step.name).ok());
+        let windows = steps.iter().flat_map(|step| arm.all_windows(&step.name));
         let shares: Vec<f64> = windows.filter_map(|window| kind.share(window)).collect();
         let over = shares.iter().filter(|share| **share > kind.limit()).count();
         let most = shares.iter().copied().fold(0.0, f64::max);

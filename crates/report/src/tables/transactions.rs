@@ -52,8 +52,11 @@ fn consistency(comparison: &Comparison<'_>) -> Option<String> {
     match violated {
         _ if all.is_empty() => None,
         0 => Some(format!(
-            "TPC-C's consistency conditions held after the loads and after {}{later}.",
-            if all.len() == 1 { "the window".to_owned() } else { format!("all {windows}") },
+            "TPC-C's consistency conditions held after {}{later}.",
+            match all.len() {
+                1 => "the window and the load before it".to_owned(),
+                _ => format!("all {windows} and the loads before them"),
+            }
         )),
         _ => Some(format!(
             "TPC-C's consistency conditions were VIOLATED after {violated} of {windows}: these, and those before them on \

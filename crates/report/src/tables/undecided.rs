@@ -64,8 +64,12 @@ fn others_open(judged: &Judged<'_>, lines: &[Line<'_>], open: Vec<&Verdict>) -> 
             "{verdicts_are} inconclusive: a verdict takes {least} blocks that an arm and base measured side by side, and \
              there {there_are}."
         );
+        let is_too_short = judged.run.blocks.len() < least;
         return Some(match judged.run.meta.protocol == "isolated" {
             true => with_more(judged, &state, (least - most, seconds)),
+            false if is_too_short => {
+                format!("{state} Run the plan with `passes = {least}` or more to decide them.")
+            }
             false => format!("{state} Run the plan again to decide more."),
         });
     }

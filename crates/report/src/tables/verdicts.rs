@@ -26,10 +26,10 @@ use rqps_store::{InvalidInPart, NoResult, Run};
 use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
 
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
-use crate::tables::{answer, conditions, doubts, headline, trust, undecided, unpaired};
+use crate::tables::{answer, conditions, disturbed, doubts, headline, trust, undecided, unpaired};
 use crate::verdict_lines::{
     IMPROVEMENTS, Judged, LESS_OF_A_RESOURCE, Line, MIXED, MORE_OF_A_RESOURCE, changed,
 };
@@ -48,6 +48,11 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         blocks.push(Block::Text(comparison.no_common_blocks()));
         blocks.extend(headline::blocks(comparison));
         return Ok(blocks);
+    }
+    // Windows of a sequence follow each other, so that other programs disturb one arm and not the other.
+    if all.iter().any(|judged| judged.run.meta.protocol == "sequence" && !judged.run.meta.is_imported()) {
+        let steps = comparison.steps(StepKind::Tests);
+        blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));
     }
     for judged in all {
         let mut of_run: Vec<Block> =
