@@ -6,7 +6,7 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
 use rqps_stats::{Class, Detector};
-use rqps_store::{InvalidInPart, NoResult, Run};
+use rqps_store::{InvalidInPart, NoResult, Run, Status};
 use rqps_verdicts::MissedBy;
 
 use crate::error::{Error, Result};
@@ -66,8 +66,12 @@ pub(super) fn without_verdicts(run: &Run) -> Result<String> {
 
 /// The same of a run that ended before there was anything to judge: one failed case.
 pub(super) fn failed(run: &Run, why: &str) -> Result<String> {
-    let case = Case { test: "run", message: why.to_owned(), fails: true, open: false };
-    of_suites(run, vec![Suite { name: "run".to_owned(), warnings: &[], cases: vec![case] }])
+    of_suites(run, vec![of_run(why.to_owned())])
+}
+
+fn of_run<'a>(message: String) -> Suite<'a> {
+    let case = Case { test: "run", message, fails: true, open: false };
+    Suite { name: "run".to_owned(), warnings: &[], cases: vec![case] }
 }
 
 fn of_suites<'a>(run: &'a Run, suites: Vec<Suite<'a>>) -> Result<String> {
@@ -99,6 +103,11 @@ fn write<'a>(writer: &mut Writer<Vec<u8>>, run: &'a Run, mut suites: Vec<Suite<'
         };
         let cases = in_part.iter().map(case).collect();
         suites.push(Suite { name: "invalid in part".to_owned(), warnings: &[], cases });
+    }
+    // Whoever reads no failure would take it for a pass.
+    if suites.is_empty() && run.status.status != Status::Complete {
+        let message = "the run ended before there was anything to judge".to_owned();
+        suites.push(of_run(message));
     }
     let cases = || suites.iter().flat_map(|suite| &suite.cases);
     writer
