@@ -69,9 +69,8 @@ fn of_lines(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
     };
     let judged = Detector::resources().filter_map(|detector| judged_resource(detector, lines));
     let judged = judged.collect::<String>();
-    // Before the second look blocks hardly tell more stalls from fewer: that none were found says nothing.
-    let is_told = |verdict: &Verdict| verdict.looks_reached > 1 || verdict.class.is_decided();
-    let is_seen = |verdict: &&Verdict| verdict.detector == Detector::Stalls && is_told(verdict);
+    // With too few blocks nothing was looked at.
+    let is_seen = |verdict: &&Verdict| verdict.detector == Detector::Stalls && verdict.looks_reached > 0;
     let stalls_seen = Answer::of(all.iter().copied().filter(is_seen));
     format!(
         "{first}{judged}{}{}{}",
@@ -278,9 +277,6 @@ fn stalls(is_lsm: bool, answer: &Answer) -> String {
     let name = if is_lsm { "Operations over 20 ms" } else { "Stalls" };
     match answer.tally {
         none if none == Tally::default() => String::new(),
-        Tally { regressions: 0, improvements: 0, same: 0, chance: 0, .. } => {
-            format!(" {name}: no change detected.")
-        }
         _ => format!(" {name}: {}.", answer.list(("more", "fewer"))),
     }
 }
@@ -296,7 +292,7 @@ mod tests {
             within: String::new(),
         };
         assert!(stalls(false, &seen(0)).starts_with(" Stalls: "));
-        assert_eq!(stalls(true, &seen(0)), " Operations over 20 ms: no change detected.");
+        assert_eq!(stalls(true, &seen(0)), " Operations over 20 ms: inconclusive in 3.");
         assert!(stalls(true, &seen(2)).starts_with(" Operations over 20 ms: more in 2"));
     }
 
