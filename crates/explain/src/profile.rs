@@ -49,7 +49,8 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
         }
         return Ok(None);
     };
-    let stacks = [stacks(cx, &base.result, &SESSIONS)?, stacks(cx, &arm.result, &SESSIONS)?];
+    let folded = [cx.run.folded(&base.result)?, cx.run.folded(&arm.result)?];
+    let stacks = [0, 1].map(|at| Stacks::parse(&folded[at], &SESSIONS));
     for (index, profile, stacks) in [(cx.base, base, &stacks[0]), (cx.arm, arm, &stacks[1])] {
         remarks.extend(unnamed(&cx.run.arms[index].name, &profile.result, stacks));
     }
@@ -60,7 +61,7 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
         ));
         return Ok(None);
     }
-    remarks.extend(background(cx, [&base.result, &arm.result])?);
+    remarks.extend(background(cx, [(&base.result, &folded[0]), (&arm.result, &folded[1])]));
     let Some(cpu) = cx.figures.quantity(sessions_cpu_per_op) else {
         remarks.push(match cx.run.meta.is_imported() {
             true => format!(
@@ -150,20 +151,16 @@ fn sampled_us_per_op((profile, stacks): (&Profile, &Stacks)) -> f64 {
     stacks.samples as f64 / profile.frequency_hz * 1e6 / profile.operations
 }
 
-fn stacks(cx: &Context<'_>, profile: &Profile, roles: &[&str]) -> Result<Stacks> {
-    Ok(Stacks::parse(&cx.run.folded(profile)?, roles))
-}
-
 /// What the profiles show of RocksDB's background threads, whose CPU time is no part of an operation's.
-fn background(cx: &Context<'_>, profiles: [&Profile; 2]) -> Result<Vec<String>> {
+fn background(cx: &Context<'_>, profiles: [(&Profile, &String); 2]) -> Vec<String> {
     let mut remarks = Vec::new();
     for role in BACKGROUND {
-        let stacks = [stacks(cx, profiles[0], &[role])?, stacks(cx, profiles[1], &[role])?];
+        let stacks = profiles.map(|(_, folded)| Stacks::parse(folded, &[role]));
         if stacks.iter().any(|stacks| stacks.samples < BACKGROUND_SAMPLES_MIN) {
             continue;
         }
-        let [base_us, arm_us] = [(profiles[0], &stacks[0]), (profiles[1], &stacks[1])].map(sampled_us_per_op);
-        let has_callers = profiles.iter().all(|profile| profile.call_graph != "none");
+        let [base_us, arm_us] = [0, 1].map(|at| sampled_us_per_op((profiles[at].0, &stacks[at])));
+        let has_callers = profiles.iter().all(|(profile, _)| profile.call_graph != "none");
         let pair = Pair {
             base: &stacks[0],
             arm: &stacks[1],
@@ -184,7 +181,7 @@ fn background(cx: &Context<'_>, profiles: [&Profile; 2]) -> Result<Vec<String>> 
             ));
         }
     }
-    Ok(remarks)
+    remarks
 }
 
 fn sessions_cpu_per_op(cell: Cell<'_>) -> Option<f64> {
