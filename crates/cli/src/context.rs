@@ -144,8 +144,9 @@ impl Context {
             };
         }
         let candidates = [PathBuf::from(name), self.results.join(name)];
-        match candidates.iter().find(|path| is_run(path)) {
-            Some(path) => Ok(path.clone()),
+        let mut candidates = candidates.into_iter().chain(self.in_searches(name));
+        match candidates.find(|path| is_run(path)) {
+            Some(path) => Ok(path),
             None => {
                 let runs = RunFolder::list(&self.results)?;
                 let labelled = runs.iter().filter(|run| run.folder.label() == name);
@@ -163,6 +164,19 @@ impl Context {
                 .into())
             }
         }
+    }
+}
+
+impl Context {
+    /// Where the run of a search (series, bisect, order) with this name can be.
+    fn in_searches(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        let is_name = std::path::Path::new(name).components().count() == 1;
+        let folders = std::fs::read_dir(&self.results).into_iter().flatten().flatten();
+        folders
+            .filter(move |_| is_name)
+            .map(move |folder| folder.path().join(name))
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 }
 

@@ -19,11 +19,12 @@ use std::time::Duration;
 /// Hex digits of a folder's name that tell searches with the same arguments apart.
 const DIGITS: usize = 8;
 
-/// The folder of a search, made if missing. Its name contains a hash of everything that decides what is measured.
+/// The folder of a search, made if missing. Its name contains a hash of everything that decides what is measured. Of
+/// shipped configs that is the name: their values follow the host, such as the free space of its disk.
 pub fn folder(context: &Context, name: &str, template: &Plan) -> anyhow::Result<PathBuf> {
     let mut text = template.to_toml()?;
-    for arm in &template.arms {
-        text.push_str(&rqps_servers::load_config(arm.build.dbms, "", &arm.config)?.text);
+    for arm in template.arms.iter().filter(|arm| rqps_servers::is_file(&arm.config)) {
+        text.push_str(&rqps_servers::text_with_files(arm.build.dbms, "", Path::new(&arm.config))?);
     }
     let hash = rqps_builds::sha256_hex(text.as_bytes());
     let folder = context.results.join(format!("{name}-{}", &hash[..DIGITS]));
@@ -70,9 +71,14 @@ pub fn run(context: &Context, execution: &mut Execution) -> Result<Finish, Error
     let finish = crate::verbs::run::measure(context, execution);
     context.release_signals();
     if matches!(finish, Err(Error::Interrupted)) {
-        out::message("to continue:    the same command");
+        say_how_to_continue();
     }
     finish
+}
+
+/// Says how an interrupted search goes on.
+pub fn say_how_to_continue() {
+    out::message("to continue:    the same command");
 }
 
 /// Ends a run that an earlier call began; false if that is impossible: it is deleted then.

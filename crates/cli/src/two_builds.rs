@@ -16,6 +16,8 @@ pub struct TwoBuilds<'a> {
     pub config: Option<&'a str>,
     /// All of the plan if empty.
     pub tests: &'a [String],
+    /// The argument that names them, as in `--tests`.
+    pub tests_argument: &'static str,
     pub budget: Option<&'a str>,
 }
 
@@ -74,7 +76,12 @@ impl TwoBuilds<'_> {
         if let Some(unknown) = self.tests.iter().find(|name| plan.step(name).is_none()) {
             let remedy = did_you_mean(unknown, plan.workload.steps.iter().map(String::as_str))
                 .unwrap_or_else(|| format!("`rqps plan show {}` lists them.", self.plan));
-            return Err(Usage(format!("--tests: no test `{unknown}` in this plan. {remedy}")).into());
+            let argument = self.tests_argument;
+            return Err(Usage(format!("{argument}: no test `{unknown}` in this plan. {remedy}")).into());
+        }
+        if let Some(twice) = self.tests.iter().enumerate().find(|(at, name)| self.tests[..*at].contains(name))
+        {
+            return Err(Usage(format!("{}: {} is listed twice", self.tests_argument, twice.1)).into());
         }
         if !self.tests.is_empty() {
             plan.workload.steps = self.tests.to_vec();

@@ -141,7 +141,9 @@ pub enum Error {
     #[error("{0} is complete; `rqps resume RUN --more 20m` measures more blocks for that long")]
     Ended(PathBuf),
     /// More time was given to a run of a sequence.
-    #[error("--more extends runs with protocol = \"isolated\"; {0} is a sequence")]
+    #[error(
+        "--more extends runs with protocol = \"isolated\", and {0} is a sequence: run its plan.toml with a larger `passes`"
+    )]
     NoMore(PathBuf),
     /// More time was given to a run of blocks in which nothing is left to measure.
     #[error("{path} would measure nothing more: {why}")]

@@ -32,7 +32,12 @@ impl fmt::Display for Without {
         let options: Vec<String> = self.options.keys().map(|option| format!("`{option}`")).collect();
         let (build, config) = (&self.build, &self.config);
         write!(f, "{build} does not know {} of config {config} and runs without", options.join(", "))?;
-        self.options.values().flatten().try_for_each(|question| write!(f, ". {question}"))
+        let mut questions =
+            self.options.iter().filter_map(|(option, question)| Some((option, question.as_ref()?)));
+        questions.try_for_each(|(option, question)| match self.options.len() {
+            1 => write!(f, ". {question}"),
+            _ => write!(f, ". `{option}`: {question}"),
+        })
     }
 }
 

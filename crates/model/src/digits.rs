@@ -7,6 +7,8 @@ const RATIO_MAX: f64 = 1000.0;
 /// An interval of half this width supports one digit less than a narrower one: 31 ± 2, but 31.2 ± 1.9.
 const ONE_DIGIT_FROM: f64 = 2.0;
 const UNBOUNDED: &str = "unbounded";
+/// Most decimals that show the first digit of a small ratio.
+const RATIO_DECIMALS_MAX: usize = 4;
 /// Decimals beyond the usual ones of an end that would else read as no change.
 const EXTRA_DECIMALS_MAX: usize = 2;
 
@@ -128,7 +130,13 @@ impl Digits {
             let more = if value < 1.0 { 1 } else { 2 };
             return (more - value.log10().floor() as i32).max(0) as usize;
         }
-        if value.abs() < 10.0 { self.decimals.max(self.decimals_min) } else { self.decimals }
+        // Nor does a ratio that is not 0 read as 0.
+        let first_digit = match self.neutral == 1.0 && value > 0.0 && value < 0.1 {
+            true => (-value.log10().floor() as usize).min(RATIO_DECIMALS_MAX),
+            false => 0,
+        };
+        let least = self.decimals_min.max(first_digit);
+        if value.abs() < 10.0 { self.decimals.max(least) } else { self.decimals }
     }
 }
 
@@ -171,6 +179,7 @@ mod tests {
         assert_eq!(ratio(1.25, f64::NAN, f64::NAN)[0], "1.2500");
         let alone = [0.008_67, 15.34, 986.83].map(|value| ratio(value, f64::NAN, f64::NAN)[0].clone());
         assert_eq!(alone, ["0.0087", "15.3", "987"]);
+        assert_eq!(ratio(0.0375, 0.002, 0.5), ["0.04", "0.002", "0.5"], "no ratio of measured rates is 0");
         let percent = |low, high| Digits::of_percent((low, high), 3);
         assert_eq!(percent(0.667, 0.709).text(31.166), "31");
         assert_eq!(percent(0.667, 0.709).negated().interval().unwrap(), "29 to 33");

@@ -80,9 +80,13 @@ pub fn counted(number: impl TryInto<u64>, thing: &str) -> String {
     let shown = grouped(number, ',');
     match (number, thing.split_once(' ')) {
         (1, _) => format!("1 {thing}"),
-        (_, Some((noun, rest))) => format!("{shown} {noun}s {rest}"),
-        (_, None) => format!("{shown} {thing}s"),
+        (_, Some((noun, rest))) => format!("{shown} {} {rest}", plural(noun)),
+        (_, None) => format!("{shown} {}", plural(thing)),
     }
+}
+
+fn plural(noun: &str) -> String {
+    format!("{noun}{}", if noun.ends_with('s') { "es" } else { "s" })
 }
 
 /// Different numbers of a thing, sorted: `1 client`, `1, 8 and 32 clients`.
@@ -181,6 +185,7 @@ mod tests {
     fn one_has_no_s() {
         assert_eq!(counted(1_u8, "test"), "1 test");
         assert_eq!(counted(0_usize, "test"), "0 tests");
+        assert_eq!(counted(3_u8, "pass"), "3 passes");
         assert_eq!(counted(2_000_u64, "test that can be decided"), "2,000 tests that can be decided");
     }
 

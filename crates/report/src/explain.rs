@@ -342,7 +342,14 @@ pub(crate) fn blocks_of(run: &Run, comparison: &Comparison<'_>, one: &Explanatio
 fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Block> {
     let mut blocks = Vec::new();
     if one.searched && one.may_be_chance && !one.findings.is_empty() {
-        blocks.push(Block::Text("No verdict shows a change, so what follows may be chance.".to_owned()));
+        let is_clear = |parts: &Decomposition| parts.low > 0.0 || parts.high < 0.0;
+        let text = match one.decomposition.as_ref().is_some_and(is_clear) {
+            true => {
+                "No verdict shows a change, but the time per operation differs from base's: its 99 % interval excludes 0."
+            }
+            false => "No verdict shows a change, so what follows may be chance.",
+        };
+        blocks.push(Block::Text(text.to_owned()));
     }
     if !one.findings.is_empty() {
         blocks.push(Block::Items(one.findings.iter().map(sentence).collect()));

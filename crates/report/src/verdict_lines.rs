@@ -254,8 +254,11 @@ impl<'a> Judged<'a> {
     /// How much more measuring an inconclusive verdict needs: `12 more blocks`. How long all of them take together
     /// is said once, of the run.
     pub fn remaining(&self, verdict: &Verdict) -> Option<String> {
-        let is_followed =
-            |_: &usize| !RunVerdicts::has_one_ratio(verdict) && !self.verdicts.keeps_being_invalid(verdict);
+        let is_followed = |more: &usize| {
+            !RunVerdicts::has_one_ratio(verdict)
+                && !self.verdicts.keeps_being_invalid(verdict)
+                && self.verdicts.allows(&verdict.test, *more)
+        };
         let blocks = RunVerdicts::blocks_to_resolve(verdict).filter(is_followed)?;
         let noun = if self.run.meta.is_imported() { "repeat" } else { "block" };
         Some(if blocks == 1 { format!("1 more {noun}") } else { format!("{blocks} more {noun}s") })

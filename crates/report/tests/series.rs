@@ -49,7 +49,7 @@ fn steps_are_named_with_their_version_and_counters_and_drift_is_no_step() {
     let series = Series::new(&versions, &links, &skipped).unwrap();
     let text = series.render(Format::Text, Screen::default()).unwrap();
     assert!(text.contains("16.15 after 12.22: no change in 6 tests"), "{text}");
-    assert!(text.contains("12.22 itself ran at 0.89 to 1.12 of its mean rate"), "{text}");
+    assert!(text.contains("12.22 itself ran at 0.89 to 1.12 of a test's mean rate"), "{text}");
     assert_snapshot!("series_text", text);
     assert_snapshot!("series_csv", series.render(Format::Csv, Screen::default()).unwrap());
     let page = series.page();

@@ -68,6 +68,33 @@ fn more_passes_are_promised_to_those_verdicts_alone_that_are_not_too_noisy() {
     assert!(of_some.iter().all(|line| line.contains("decide the rest.")), "{of_some:#?}");
 }
 
+/// A loss that few blocks cannot call is told first of what is open, with its size, and by a gate that passes it.
+#[test]
+fn the_largest_difference_that_stays_open_is_named() {
+    let spec = |seed| Spec {
+        protocol: "sequence",
+        blocks: 3,
+        block_sd: 0.05,
+        counted: false,
+        effects: vec![(2, "insert", 0.3, 3.0)],
+        seed,
+        ..Spec::default()
+    };
+    let results = tempfile::tempdir().unwrap();
+    let is_open = |run: &Run| {
+        let judged = judge_run(run, &rules_of(run).unwrap()).unwrap();
+        !judged.verdict("insert", 2, Detector::Rate).unwrap().class.is_decided()
+    };
+    let run =
+        (1..=8).map(|seed| run(&results.path().join(seed.to_string()), &spec(seed))).find(is_open).unwrap();
+    let text = show(&run, &Options::default()).unwrap();
+    let told = "insert differs most: it is at 0.";
+    assert!(text.contains(told) && text.contains("3 blocks are not enough to call a change"), "{text}");
+    let gate = gate(&run, &GateRules::default()).unwrap();
+    let told = "The largest difference that is inconclusive: insert on new, at 0.";
+    assert!(gate.text(Screen::default()).unwrap().contains(told), "{}", gate.markdown);
+}
+
 #[test]
 fn stalls_are_reported() {
     let stalls = vec![(2, "hot-points", 150_000)];

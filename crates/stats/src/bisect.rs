@@ -103,6 +103,8 @@ const NORMAL_95: f64 = 1.96;
 const ERRORS_APART: f64 = 4.0;
 /// The same for the versions beside a step that was found: a third of it differs by three errors of the difference.
 const ERRORS_CONFIRMED: f64 = 12.0;
+/// A version's level is known if its standard error is below this share of the offsets of builds.
+const KNOWN_SHARE: f64 = 0.5;
 
 impl Course<'_> {
     /// The most probable answer, and what to measure next if it is not settled.
@@ -176,8 +178,15 @@ impl Course<'_> {
             return Some(Ask { version: last, blocks: rules.blocks_min });
         }
         let spread = posterior.spread();
+        // What a build's own offset hides, more of its blocks don't show.
+        let variance = noise_variance(measured);
+        let is_known = |version: usize| {
+            let blocks = blocks_of(version);
+            blocks >= rules.blocks_min && (variance / blocks as f64).sqrt() < rules.build_sd * KNOWN_SHARE
+        };
         let can_be = |version: &usize| {
-            !self.skipped.contains(version) && blocks_of(*version) < rules.blocks_per_version_max
+            let has_most = blocks_of(*version) >= rules.blocks_per_version_max;
+            !self.skipped.contains(version) && !has_most && !is_known(*version)
         };
         let best = (1..=last).filter(can_be).max_by(|a, b| spread[*a].total_cmp(&spread[*b]));
         let blocks = blocks_needed(measured, ERRORS_APART, rules.blocks_max, rules);

@@ -94,6 +94,17 @@ pub(crate) fn done_blocks(run: &Run) -> Vec<u32> {
     done.map(|block| block.number).filter(|block| measured.is_done(*block)).collect()
 }
 
+/// Number of done blocks of each test.
+pub fn blocks_by_test(run: &Run) -> BTreeMap<String, usize> {
+    let mut blocks = BTreeMap::new();
+    for block in run.blocks.iter().filter(|block| block.status == BlockStatus::Done) {
+        for test in block.tests.iter().collect::<BTreeSet<_>>() {
+            *blocks.entry(test.clone()).or_default() += 1;
+        }
+    }
+    blocks
+}
+
 /// Which arms have results in which blocks. An arm that was given up has none in blocks that ended without it.
 pub struct Measured<'a> {
     run: &'a Run,

@@ -7,7 +7,7 @@ use rqps_store::Run;
 
 use crate::agreement::{Agreement, agreements};
 use crate::alarm::FalseAlarmCheck;
-use crate::data::{InstructionSource, done_blocks, experiment, instruction_source};
+use crate::data::{InstructionSource, blocks_by_test, done_blocks, experiment, instruction_source};
 use crate::error::{Error, Result};
 use crate::remarks::{self, HostRemark, Remark};
 use crate::timing::Timing;
@@ -24,6 +24,8 @@ pub struct RunVerdicts {
     /// How far counted instructions and CPU time agree; empty unless a program counted.
     pub agreements: Vec<Agreement>,
     pub blocks_done: usize,
+    /// Of them, those that have a test.
+    pub blocks_of_test: BTreeMap<String, usize>,
     /// Void blocks, also those that were interrupted with their rqps.
     pub blocks_void: usize,
     /// The time that further blocks would take.
@@ -113,6 +115,7 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
     Ok(RunVerdicts {
         source,
         blocks_done,
+        blocks_of_test: blocks_by_test(run),
         blocks_void,
         remarks: remarks::of_tests(run, rules, &judgement, &agreements)?,
         host: remarks::of_host(run, blocks_done),
@@ -207,17 +210,24 @@ impl RunVerdicts {
         self.mostly_invalid.contains(&(verdict.test.clone(), verdict.arm))
     }
 
+    /// Whether a test can have so many further blocks: the rules of a run end with its plan's `blocks_max`.
+    pub fn allows(&self, test: &str, more: usize) -> bool {
+        let done = self.blocks_of_test.get(test).copied().unwrap_or(0);
+        self.rules.at_once || self.rules.looks.last().is_none_or(|look| done + more <= look.blocks)
+    }
+
     /// Like [`Self::blocks_to_resolve`], and those until the first verdict where too few have both arms. `None` if
-    /// windows of its test keep being invalid.
+    /// windows of its test keep being invalid, or the plan does not allow so many.
     pub fn blocks_needed(&self, verdict: &Verdict) -> Option<usize> {
         if verdict.class.is_decided() || self.keeps_being_invalid(verdict) {
             return None;
         }
         let is_followed = matches!(verdict.detector, Detector::Rate | Detector::Cost);
-        match self.blocks_min().saturating_sub(verdict.blocks_measured) {
+        let needed = match self.blocks_min().saturating_sub(verdict.blocks_measured) {
             missing if missing > 0 && is_followed => Some(missing),
             _ => Self::blocks_to_resolve(verdict),
-        }
+        };
+        needed.filter(|more| self.allows(&verdict.test, *more))
     }
 
     /// Whether all blocks of a rate have one ratio, which independent measurements never have.

@@ -40,7 +40,7 @@ pub use certificate::{
     Answer, CommitPromise, DataMount, HostAnswer, HostChange, HostQuestion, WindowOrder, commit_promise,
     host_answers, host_changes, host_doubt, pooled,
 };
-pub use data::{InstructionSource, Measured, experiment, instruction_source};
+pub use data::{InstructionSource, Measured, blocks_by_test, experiment, instruction_source};
 pub use disturbed::Disturbance;
 pub use error::{Error, Result};
 pub use estimates::{Estimate, estimates};

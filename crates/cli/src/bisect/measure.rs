@@ -46,6 +46,10 @@ pub fn measure(
             Err(error) if !is_bad && arm.name == BAD && search::is_of_version(&error) => {
                 return skip(journal, order.version, &error.short_text());
             }
+            Err(error) if error.is_interruption() => {
+                search::say_how_to_continue();
+                return Err(error.into());
+            }
             other => other.map(|_build| ())?,
         }
     }

@@ -15,6 +15,13 @@ pub struct Versions {
 impl Versions {
     /// From the releases of all series between two requests such as `16` or `16.2`. A series means its newest version.
     pub fn between(dbms: Dbms, mut releases: Vec<Release>, good: &str, bad: &str) -> Result<Self, String> {
+        let wrong_way = |good: &str, bad: &str| {
+            format!("{good} is not older than {bad}: --good names the older version, --bad the newer one")
+        };
+        // Of these, the list has nothing.
+        if is_newer(good, bad) {
+            return Err(wrong_way(good, bad));
+        }
         // A list may have only the series of a version that can be had.
         let width = releases.last().map_or(1, |release| release.series.split('.').count());
         for request in [good, bad] {
@@ -35,10 +42,7 @@ impl Versions {
         };
         let (good, bad) = (newest(good)?, newest(bad)?);
         if key(&good.version) >= key(&bad.version) {
-            return Err(format!(
-                "{} is not older than {}: --good is the older version",
-                good.version, bad.version
-            ));
+            return Err(wrong_way(&good.version, &bad.version));
         }
         // Later minor versions of the good one's series are another branch.
         let lies_between = |release: &Release| {
@@ -129,6 +133,14 @@ fn key(version: &str) -> Vec<u64> {
     numbers.chain([u64::MAX]).collect()
 }
 
+/// Whether a request is for newer versions than another, by the numbers that both have.
+fn is_newer(one: &str, other: &str) -> bool {
+    let numbers = |request: &str| request.split('.').map(|part| part.parse().unwrap_or(0)).collect();
+    let (one, other): (Vec<u64>, Vec<u64>) = (numbers(one), numbers(other));
+    let common = one.len().min(other.len());
+    one[..common] > other[..common]
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::line::{Blocks, search};
@@ -164,7 +176,9 @@ mod tests {
         let refined = versions.refined(&versions.coarse(), &BTreeSet::from([0]));
         assert_eq!(refined.versions, ["9.6.20", "9.6.21", "9.6.22", "9.6.23", "9.6.24"]);
         let error = |good, bad| Versions::between(Dbms::Postgres, postgres(), good, bad).unwrap_err();
-        assert!(error("18", "17").contains("--good is the older"));
+        assert!(error("18", "17").contains("--good names the older"));
+        let error_of_none = Versions::between(Dbms::Postgres, Vec::new(), "17", "16.2").unwrap_err();
+        assert!(error_of_none.contains("17 is not older than 16.2"), "nothing lies between: {error_of_none}");
         assert!(error("16.2", "19").contains("no published version 19"));
     }
 

@@ -14,7 +14,8 @@ pub const PASSES: usize = 2;
 /// Seeds of orders, apart from other uses of the plan's seed.
 const STREAM: u64 = 0x6f72_6465;
 
-/// The steps in the `number`-th drawn order; settle steps stay behind the test that they follow.
+/// The steps in the `number`-th drawn order, which is none of those before it until all were drawn; settle steps stay
+/// behind the test that they follow.
 pub fn order(plan: &Plan, number: u64) -> Vec<String> {
     let mut groups: Vec<Vec<String>> = vec![Vec::new()];
     for step in &plan.workload.steps {
@@ -24,8 +25,19 @@ pub fn order(plan: &Plan, number: u64) -> Vec<String> {
         }
     }
     let start = groups.remove(0);
-    let drawn = Stream::new(&[plan.seed, STREAM, number]).permutation(groups.len());
-    start.into_iter().chain(drawn.into_iter().flat_map(|at| groups[at].clone())).collect()
+    let possible = (1..=groups.len() as u64).try_fold(1, u64::checked_mul).unwrap_or(u64::MAX);
+    let mut drawn: Vec<Vec<usize>> = Vec::new();
+    for draw in 0.. {
+        let order = Stream::new(&[plan.seed, STREAM, draw]).permutation(groups.len());
+        if !drawn.contains(&order) {
+            drawn.push(order);
+        }
+        if drawn.len() as u64 > number % possible {
+            break;
+        }
+    }
+    let order = drawn.pop().unwrap_or_default();
+    start.into_iter().chain(order.into_iter().flat_map(|at| groups[at].clone())).collect()
 }
 
 /// From this probability of mere noise on, the order is not said to matter.
@@ -89,5 +101,21 @@ impl Shuffled {
             })
         };
         json!({ "tests": self.0.iter().map(one).collect::<Vec<_>>() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_order_is_drawn_twice_before_all_were() {
+        let mut plan = crate::verbs::plan::read_plan("verdicts").unwrap();
+        plan.workload.steps = ["point-query", "scan", "settle", "hot-points"].map(str::to_owned).to_vec();
+        let drawn: BTreeSet<Vec<String>> = (0..6).map(|number| order(&plan, number)).collect();
+        assert_eq!(drawn.len(), 6);
+        assert!(drawn.iter().all(|steps| steps.windows(2).any(|two| two == ["scan", "settle"])), "{drawn:?}");
+        assert!(drawn.contains(&order(&plan, 6)), "then they come again");
     }
 }

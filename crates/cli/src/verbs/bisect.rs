@@ -96,7 +96,7 @@ fn search(
     let dbms = template.arms[0].build.dbms;
     let name = format!("bisect-{dbms}-{}-{}", short(line.good()), short(line.bad()));
     let mut journal = Journal::open(&search::folder(context, &name, &template)?)?;
-    announce(&journal, &template, line)?;
+    announce(args, &journal, &template, line)?;
     resume(context, &mut journal)?;
     let search = Search { context, args, template: &template, line, commits, rules: Rules::default() };
     search.run(&mut journal, budget)?;
@@ -242,13 +242,14 @@ fn template(args: &BisectArgs, (good, bad): (&str, &str)) -> anyhow::Result<Plan
         arms: [arm("--good", GOOD, good), arm("--bad", BAD, bad)],
         config: args.config.as_deref(),
         tests: &args.tests,
+        tests_argument: "--test",
         budget: None,
     }
     .plan()
 }
 
 /// Says what will be measured and about how long that takes.
-fn announce(journal: &Journal, template: &Plan, line: &dyn Line) -> anyhow::Result<()> {
+fn announce(args: &BisectArgs, journal: &Journal, template: &Plan, line: &dyn Line) -> anyhow::Result<()> {
     let known = journal.measured.len();
     if known > 0 {
         let folder = journal.folder().display();
@@ -261,10 +262,11 @@ fn announce(journal: &Journal, template: &Plan, line: &dyn Line) -> anyhow::Resu
     let one = seconds(&plan(template, &order)?);
     let steps = steps_expected(coarse.places());
     out::message(&format!(
-        "{}\nneeds       about {} for each of about {steps} measurements, and as many again in the part where the change \
+        "{}\nneeds       about {} for each of about {steps} measurements{}, and as many again in the part where the change \
          is; noise takes more. Ctrl-C stops, the same command continues",
         line.announcement(),
-        duration_text(one)
+        duration_text(one),
+        if args.source.is_some() { ", plus the time to compile each commit" } else { "" },
     ));
     Ok(())
 }

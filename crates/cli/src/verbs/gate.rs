@@ -61,6 +61,7 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
         arms: [arm("--base", "base", base), arm("--head", "head", head)],
         config: args.config.as_deref(),
         tests: &args.tests,
+        tests_argument: "--tests",
         budget: args.budget.as_deref(),
     }
     .plan()?;

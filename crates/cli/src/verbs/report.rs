@@ -44,7 +44,9 @@ fn charts(run: &Run, folder: &Path, png: bool) -> anyhow::Result<ExitCode> {
             out::write_file(&file.with_added_extension("png"), drawn)?;
         }
     }
-    out::message(&format!("{} charts written to {}", charts.len(), folder.display()));
+    let formats = if png { " as SVG and PNG" } else { "" };
+    let written = rqps_model::counted(charts.len(), "chart");
+    out::message(&format!("{written} written to {}{formats}", folder.display()));
     Ok(ExitCode::SUCCESS)
 }
 

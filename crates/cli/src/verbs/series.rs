@@ -88,6 +88,7 @@ fn template(args: &SeriesArgs, found: &Found) -> anyhow::Result<Plan> {
         arms: [arm("first", &first), arm("second", &second)],
         config: args.config.as_deref(),
         tests: &args.tests,
+        tests_argument: "--tests",
         budget: None,
     }
     .plan()

@@ -228,6 +228,7 @@ fn blocks(run: &Run) -> Listing {
         Column::text("took"),
         Column::elastic("note"),
     ]);
+    let is_test = |step: &str| run.step(step).is_some_and(|step| step.role == Some(rqps_model::Role::Test));
     for block in &run.blocks {
         let tint = match block.status {
             BlockStatus::Done => None,
@@ -237,7 +238,7 @@ fn blocks(run: &Run) -> Listing {
         listing.row(vec![
             block.number.to_string().into(),
             Cell::from(block.status.key()).tinted(tint),
-            block.tests.len().to_string().into(),
+            block.tests.iter().filter(|step| is_test(step)).count().to_string().into(),
             duration(block).into(),
             block.note.clone().unwrap_or_default().into(),
         ]);

@@ -44,6 +44,7 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         arms: [arm("OLD", OLD, &args.old), arm("NEW", NEW, new)],
         config: args.config.as_deref(),
         tests: &args.tests,
+        tests_argument: "--tests",
         budget: args.budget.as_deref(),
     };
     let mut plan = two.plan()?;
@@ -310,7 +311,15 @@ mod tests {
             let arm = |arm, build| BuildArg { argument: "OLD", arm, build };
             let tests = &[];
             let arms = [arm(OLD, old), arm(NEW, new)];
-            let two = TwoBuilds { name: "upgrade", plan: PLAN, arms, config: None, tests, budget };
+            let two = TwoBuilds {
+                name: "upgrade",
+                plan: PLAN,
+                arms,
+                config: None,
+                tests,
+                tests_argument: "--tests",
+                budget,
+            };
             seconds_beyond_budget(&two.plan().unwrap())
         };
         assert_eq!(beyond(["postgres-17", "postgres-18"], None), None);

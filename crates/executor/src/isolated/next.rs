@@ -7,9 +7,10 @@ use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::{LOADS, block_seconds as planned_block_seconds, load_of};
 use rqps_stats::{Detector, Rules, Verdict};
-use rqps_store::{BlockStatus, NoResult, Run};
+use rqps_store::{NoResult, Run};
 use rqps_verdicts::{
-    RunVerdicts, about, block_seconds, judge_run, load_seconds, resume_command, rules_of, seconds_of_resume,
+    RunVerdicts, about, block_seconds, blocks_by_test, judge_run, load_seconds, resume_command, rules_of,
+    seconds_of_resume,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -165,8 +166,7 @@ fn undecided(
     let mut needs: BTreeMap<&str, usize> = BTreeMap::new();
     for verdict in &open {
         let known = measured.get(&verdict.test).copied().unwrap_or(0);
-        let needed = verdicts.blocks_needed(verdict).filter(|more| known + more <= blocks_max);
-        if let Some(more) = needed {
+        if let Some(more) = verdicts.blocks_needed(verdict).filter(|more| known + more <= blocks_max) {
             let fewest = needs.entry(&verdict.test).or_insert(more);
             *fewest = (*fewest).min(more.max(1));
         }
@@ -228,13 +228,14 @@ fn undecidable(
         .filter(|verdict| verdicts.keeps_being_invalid(verdict))
         .map(|verdict| verdict.test.as_str())
         .collect();
+    let are_all_invalid = open.iter().all(|verdict| verdicts.keeps_being_invalid(verdict));
     let others = match open.len() {
         1 => "the other".to_owned(),
         others => format!("the other {others}"),
     };
     // The rules of a run end at its own `blocks_max`.
     let last_look = Rules::default().looks.last().map_or(0, |look| look.blocks);
-    if !invalid.is_empty() {
+    if !invalid.is_empty() && (are_all_invalid || blocks_max >= last_look) {
         let tests: Vec<&str> = invalid.into_iter().collect();
         let tests = tests.join(", ");
         let why = format!(
@@ -318,17 +319,6 @@ fn cost_decided(verdicts: &RunVerdicts) -> BTreeSet<String> {
 fn stop(why: &str, short_text: &str) -> Outlook {
     let what = Next::Stop(Stop { why: why.to_owned(), short_text: short_text.to_owned(), is_at_most: false });
     Outlook { what, why: String::new(), share: 1.0, seconds_left: None, cost_decided: BTreeSet::new() }
-}
-
-/// Number of done blocks of each test.
-fn blocks_by_test(run: &Run) -> BTreeMap<String, usize> {
-    let mut blocks = BTreeMap::new();
-    for block in run.blocks.iter().filter(|block| block.status == BlockStatus::Done) {
-        for test in block.tests.iter().collect::<BTreeSet<_>>() {
-            *blocks.entry(test.clone()).or_default() += 1;
-        }
-    }
-    blocks
 }
 
 #[cfg(test)]

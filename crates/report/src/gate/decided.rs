@@ -4,6 +4,7 @@
 use rqps_stats::{Detector, Verdict};
 
 use crate::gate::{ArmAtGate, GateRules};
+use crate::tables::undecided;
 use crate::verdict_lines::{Judged, Line};
 
 /// The verdicts on one thing that the gate asks for.
@@ -37,6 +38,8 @@ pub(super) struct Decided {
     /// `tests`, or pairs of test and arm.
     noun: &'static str,
     inconclusive_fails: bool,
+    /// `fillseq on new, at 0.03 (0.01 to 0.11) times base's rate`: the largest of the open differences.
+    furthest: Option<String>,
 }
 
 impl Decided {
@@ -68,6 +71,10 @@ impl Decided {
             asked,
             noun: if arms.len() > 1 { "pairs of test and arm" } else { "tests" },
             inconclusive_fails: rules.inconclusive,
+            furthest: undecided::furthest(all().filter(|one| rules.requires(one))).map(|one| {
+                let arm = &judged.run.arms[one.arm].name;
+                format!("{} on {arm}, at {}", one.test, undecided::times_base(one))
+            }),
         }
     }
 
@@ -118,6 +125,9 @@ impl Decided {
                 )
             }
         };
+        let furthest = { self.furthest.iter() }
+            .map(|furthest| format!(" The largest difference that is inconclusive: {furthest}."))
+            .collect::<String>();
         let others: Vec<&str> = self.others.iter().map(|detector| name(*detector)).collect();
         let others = match others.as_slice() {
             [] => String::new(),
@@ -129,7 +139,7 @@ impl Decided {
             [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
             one => one.concat(),
         };
-        Some(format!("The gate fails on regressions of {fails_on}; {open}.{too_little}{others}"))
+        Some(format!("The gate fails on regressions of {fails_on}; {open}.{furthest}{too_little}{others}"))
     }
 }
 

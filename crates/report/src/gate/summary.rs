@@ -9,7 +9,7 @@ use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::gate::decided::Decided;
 use crate::gate::{ArmAtGate, GateRules, Outcome};
-use crate::tables::{arrivals, trust, unpaired, verdicts};
+use crate::tables::{arrivals, disturbed, trust, unpaired, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
 fn word(outcome: Outcome) -> &'static str {
@@ -95,6 +95,7 @@ pub(super) fn document(
     if is_judged {
         document.extend(decided.sentence().map(Block::Text));
     }
+    document.extend(disturbed::of_passes(comparison).into_iter().map(Block::Alarm));
     document.push_warnings(&warnings);
     if !is_judged {
         let (run, done) = (judged.run, judged.verdicts.blocks_done);

@@ -13,7 +13,7 @@ use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, THRESHOLDS};
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
-use crate::tables::{answer, conditions, doubts, host, trust, undecided, unpaired};
+use crate::tables::{answer, conditions, disturbed, doubts, host, trust, undecided, unpaired, verdicts};
 use crate::upgrade;
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, NOT_RANKED, changed};
 use crate::words;
@@ -88,6 +88,7 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
     let open = undecided::open(judged, &judged.all_lines()).map(Block::Text);
     html! {
         @if let Some(doubts) = doubts::sentence(judged.run) { p.callout.alarm { (doubts) } }
+        @for text in disturbed::of_passes(&page.comparison) { p.callout.alarm { (text) } }
         @for start in upgrade::starts(&page.comparison, judged) { p.callout.alarm { (start) } }
         @if let Some(text) = page.comparison.without_results() { p.callout { (text) } }
         @for (at, (arm, lines)) in arms.iter().enumerate() {
@@ -98,6 +99,7 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
             }
             (unpaired_rates(page, judged, *arm))
         }
+        @if let Some(invalid) = verdicts::without_result(judged.run) { (blocks::blocks(&[invalid], 2)) }
         @if let Some(open) = open { (blocks::blocks(&[open], 2)) }
         (warnings(page))
         (all_tests::figures(page))
@@ -224,7 +226,6 @@ fn change(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> 
 /// What the verdicts are based on, and what they could have detected.
 fn reliability(judged: &Judged<'_>) -> String {
     let alpha = words::percent(judged.verdicts.rules.alpha);
-    let done = counted(judged.verdicts.blocks_done, "block");
     let mut detectable: Vec<f64> = judged
         .measured()
         .flat_map(|arm| judged.verdicts.of_arm(arm))
@@ -255,15 +256,29 @@ fn reliability(judged: &Judged<'_>) -> String {
     let changed = if judged.verdicts.rules.rates { "slower or faster" } else { "more or less expensive" };
     let measured = match (judged.run.meta.is_imported(), judged.uneven_repeats()) {
         (true, Some(repeats)) => format!("Arms have unequal numbers of repeats: {repeats}"),
-        (true, None) => format!("Every test was measured on every arm in {done}, a repeat each"),
-        (false, _) => {
-            format!("Every test was measured on every arm in {done}, each {}", judged.run.terms().anew)
-        }
+        (true, None) => format!("{}, a repeat each", measured_in(judged)),
+        (false, _) => format!("{}, each {}", measured_in(judged), judged.run.terms().anew),
     };
     format!(
         "{measured}. If nothing changed, at most {alpha} of tests \
          are called {changed} by mistake.{shown}{open}"
     )
+}
+
+/// `Every test was measured on every arm in 5 blocks`, of those with valid windows of the arm and base.
+fn measured_in(judged: &Judged<'_>) -> String {
+    let is_meant = |one: &&Verdict| matches!(one.detector, Detector::Rate | Detector::Cost);
+    let of_arms = judged.measured().flat_map(|arm| judged.verdicts.of_arm(arm).filter(is_meant));
+    let blocks: Vec<usize> = of_arms.map(|one| one.blocks_measured).collect();
+    match (blocks.iter().min(), blocks.iter().max()) {
+        (Some(least), Some(most)) if least < most => {
+            format!("Tests were measured on arms and base in {least} to {most} blocks")
+        }
+        (_, most) => {
+            let all = most.copied().unwrap_or(judged.verdicts.blocks_done);
+            format!("Every test was measured on every arm in {}", counted(all, "block"))
+        }
+    }
 }
 
 /// How a plan of a sequence gets verdicts.

@@ -42,7 +42,7 @@ pub struct Series<'a> {
     /// Those between two versions that follow each other, in that order.
     pub(crate) steps: Vec<LinkOf<'a>>,
     pub(crate) tests: Vec<TestCourse>,
-    /// The anchor's rate in each link over its mean, over all tests: smallest and largest.
+    /// The anchor's rate in a link over its mean over all links, of any test: smallest and largest.
     drift: Option<(f64, f64)>,
     /// Versions that could not be measured, and why.
     skipped: &'a [(String, String)],
@@ -254,29 +254,25 @@ fn collect<'v>(parts: &mut Parts, version: usize, verdicts: impl Iterator<Item =
     }
 }
 
-/// How much the anchor's own rate varied from link to link; `None` for fewer than two links.
+/// How much the anchor's own rates varied from link to link; `None` for fewer than two links.
 fn drift(links: &[SeriesLink]) -> Result<Option<(f64, f64)>> {
-    let mut by_test: BTreeMap<String, Vec<(usize, f64)>> = BTreeMap::new();
-    for (at, link) in links.iter().enumerate() {
+    let mut by_test: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for link in links {
         let experiment = rqps_verdicts::experiment(&link.run)?;
         for test in &experiment.tests {
             let Some(data) = test.metrics.iter().find(|data| data.metric == Metric::Rate) else { continue };
             let blocks: Vec<f64> = data.blocks.iter().filter_map(|block| block.ln[link.anchor]).collect();
             if !blocks.is_empty() {
                 let mean = blocks.iter().sum::<f64>() / blocks.len() as f64;
-                by_test.entry(test.name.clone()).or_default().push((at, mean));
+                by_test.entry(test.name.clone()).or_default().push(mean);
             }
         }
     }
-    let mut of_link: Vec<Vec<f64>> = vec![Vec::new(); links.len()];
-    for rates in by_test.values() {
-        let mean = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
-        rates.iter().for_each(|(at, rate)| of_link[*at].push(rate - mean));
-    }
-    let means = of_link.iter().filter(|of_tests| !of_tests.is_empty());
-    let means: Vec<f64> =
-        means.map(|of_tests| of_tests.iter().sum::<f64>() / of_tests.len() as f64).collect();
-    let (low, high) =
-        means.iter().fold((0.0_f64, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
-    Ok((means.len() > 1).then(|| (low.exp(), high.exp())))
+    let repeated: Vec<&Vec<f64>> = by_test.values().filter(|rates| rates.len() > 1).collect();
+    let from_mean = repeated.iter().flat_map(|rates| {
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        rates.iter().map(move |rate| rate - mean)
+    });
+    let (low, high) = from_mean.fold((0.0_f64, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
+    Ok((!repeated.is_empty()).then(|| (low.exp(), high.exp())))
 }

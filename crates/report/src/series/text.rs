@@ -91,7 +91,7 @@ impl Series<'_> {
             let (version, before) = (&step.after().build_version, &step.before().build_version);
             let changed = step.changed();
             let [_, same, other] = step.tally();
-            let rest = format!("rates of {same} the same, of {other} inconclusive");
+            let rest = format!("rates: {same} the same, {other} inconclusive");
             let of = counted(self.tests.len(), "test");
             match changed.is_empty() {
                 true => {
@@ -183,7 +183,7 @@ impl Series<'_> {
         }
         if let Some((low, high)) = self.drift {
             items.push(format!(
-                "{anchor} itself ran at {low:.2} to {high:.2} of its mean rate over the links: the host's drift, which no \
+                "{anchor} itself ran at {low:.2} to {high:.2} of a test's mean rate over the links: the host's drift, which no \
                  ratio contains"
             ));
         }

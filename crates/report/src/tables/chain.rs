@@ -3,7 +3,7 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `col-N` | rQPS of a variant relative to the one before it, both named in the line `col-N : …` |
+//! | `col-N` | rQPS of a variant relative to the one before it, both named in the line `col-N : …`, which says so if their configs differ |
 //! | `test` | the test; alphabetical within its group |
 
 use rqps_model::Dbms;
@@ -32,7 +32,9 @@ pub(crate) fn table(comparison: &Comparison<'_>) -> Option<Table> {
     }
     let columns = pairs.iter().enumerate().map(|(index, pair)| {
         let key = format!("{} / {}", pair.arm.reference(), pair.base.reference());
-        let stands_for = format!("{} relative to {}", pair.arm.label(), pair.base.label());
+        let configs = [pair.base, pair.arm].map(|one| &one.arm.config_name);
+        let unlike = if configs[0] == configs[1] { "" } else { ", with another config" };
+        let stands_for = format!("{} relative to {}{unlike}", pair.arm.label(), pair.base.label());
         Column::numbered(index, key, stands_for)
     });
     let steps = comparison.steps(StepKind::Tests);

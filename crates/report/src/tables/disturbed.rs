@@ -1,12 +1,23 @@
 //! Disturbed windows: other programs, or other guests of the host, used some of the machine's CPU.
 
+use rqps_store::Run;
 use rqps_verdicts::Disturbance;
 
-use crate::comparison::{ComparedArm, Comparison, TestStep};
+use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 
 /// A sentence per kind of disturbance that occurred.
 pub(crate) fn sentences(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
     Disturbance::ALL.into_iter().filter_map(|kind| sentence(comparison, steps, kind)).collect()
+}
+
+/// The same of runs in passes, none for others: windows of a sequence follow each other, so that other programs disturb
+/// one arm and not the other.
+pub(crate) fn of_passes(comparison: &Comparison<'_>) -> Vec<String> {
+    let is_sequence = |run: &Run| run.meta.protocol == "sequence" && !run.meta.is_imported();
+    match comparison.runs().into_iter().any(is_sequence) {
+        true => sentences(comparison, &comparison.steps(StepKind::Tests)),
+        false => Vec::new(),
+    }
 }
 
 fn sentence(comparison: &Comparison<'_>, steps: &[TestStep], kind: Disturbance) -> Option<String> {

@@ -14,6 +14,7 @@ use rqps_store::{Recorded, Window};
 
 use crate::comparison::{ComparedArm, Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Figure, Table, cells};
+use crate::tables::footnotes;
 use crate::tables::rates::retried;
 
 /// The unit of tests with these transactions.
@@ -108,5 +109,6 @@ fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
             table.row_in(&step.group.title, row);
         }
     }
+    table.footnotes.extend(footnotes::of_totals(comparison));
     table.block()
 }

@@ -9,6 +9,10 @@ use rqps_verdicts::{
 use std::collections::BTreeSet;
 
 use crate::verdict_lines::{Judged, Line};
+
+/// An open rate whose interval is further than this factor from base's is named: it would be a large change.
+const CLEAR_FACTOR: f64 = 1.25;
+
 /// How many verdicts are inconclusive, and what it would take to decide them.
 pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let open: Vec<&Verdict> =
@@ -19,7 +23,8 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let (invalid, others): (Vec<&Verdict>, Vec<&Verdict>) =
         open.into_iter().partition(|verdict| judged.verdicts.keeps_being_invalid(verdict));
     let invalid = (!invalid.is_empty()).then(|| keeps_being_invalid(lines, &invalid));
-    let sentences: Vec<String> = others_open(judged, lines, others).into_iter().chain(invalid).collect();
+    // A command comes last.
+    let sentences: Vec<String> = invalid.into_iter().chain(others_open(judged, lines, others)).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
@@ -73,7 +78,12 @@ fn others_open(judged: &Judged<'_>, lines: &[Line<'_>], open: Vec<&Verdict>) -> 
             false => format!("{state} Run the plan again to decide more."),
         });
     }
-    let noisy = open.iter().filter(|verdict| verdict.tags.contains(&Tag::BeyondLooks)).count();
+    let is_beyond = |verdict: &&&Verdict| {
+        let more = RunVerdicts::blocks_to_resolve(verdict);
+        verdict.tags.contains(&Tag::BeyondLooks)
+            || more.is_some_and(|more| !judged.verdicts.allows(&verdict.test, more))
+    };
+    let noisy = open.iter().filter(is_beyond).count();
     let looks = &judged.verdicts.rules.looks;
     let blocks_max = looks.last().map_or(0, |look| look.blocks);
     let is_limited = looks.len() < Rules::default().looks.len();
@@ -91,7 +101,8 @@ fn others_open(judged: &Judged<'_>, lines: &[Line<'_>], open: Vec<&Verdict>) -> 
         1 => format!("{verdicts_are} inconclusive; 1 of them is too noisy."),
         noisy => format!("{verdicts_are} inconclusive; {noisy} of them are too noisy."),
     };
-    let state = match few_blocks(&open, looks).filter(|_| is_limited) {
+    let why = few_blocks(&open, looks).filter(|_| is_limited);
+    let state = match why.or_else(|| furthest(open.iter().copied()).map(|most| not_called(judged, most))) {
         Some(why) => format!("{state} {why}"),
         None => state,
     };
@@ -177,22 +188,52 @@ fn with_more(judged: &Judged<'_>, state: &str, (blocks, seconds): (usize, f64)) 
     format!("{state} About {} more would give the first verdicts: {command}", about(seconds))
 }
 
+/// The open rate that is furthest from base's, if its interval keeps a distance.
+pub(crate) fn furthest<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> Option<&'v Verdict> {
+    furthest_of(verdicts, |one| one.low.max(1.0 / one.high) >= CLEAR_FACTOR)
+}
+
+fn furthest_of<'v>(
+    verdicts: impl Iterator<Item = &'v Verdict>,
+    is_meant: impl Fn(&Verdict) -> bool,
+) -> Option<&'v Verdict> {
+    let is_open = |one: &Verdict| one.class == Class::Inconclusive && one.detector == Detector::Rate;
+    let found = verdicts.filter(|one| is_open(one) && is_meant(one));
+    found.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
+}
+
+/// `0.03 (0.01 to 0.11) times base's rate`
+pub(crate) fn times_base(verdict: &Verdict) -> String {
+    let digits = Digits::of_ratio((verdict.low, verdict.high), 2);
+    let interval = digits.interval().map(|interval| format!(" ({interval})")).unwrap_or_default();
+    format!("{}{interval} times base's rate", digits.text(verdict.ratio))
+}
+
 /// Why a rate that differs much stays open in the few blocks that a plan allows.
 fn few_blocks(open: &[&Verdict], looks: &[Look]) -> Option<String> {
-    let is_rate = |verdict: &&&Verdict| verdict.detector == Detector::Rate;
-    let suspects = open.iter().filter(is_rate).filter(|verdict| verdict.tags.contains(&Tag::Suspect));
-    let most = suspects.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))?;
+    let is_meant = |one: &Verdict| one.tags.contains(&Tag::Suspect) && one.tags.contains(&Tag::BeyondLooks);
+    let most = furthest_of(open.iter().copied(), is_meant)?;
     // The smallest loss of rate that would have been detected, as a factor in either direction.
     let factor = 1.0 / (1.0 - most.mde80);
     let blocks = looks.last()?.blocks;
     let text = format!(
-        "{} is at {} times base's rate, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably \
-         only from a factor of {:.1} on. Allow more blocks.",
+        "{} is at {}, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably only from a \
+         factor of {factor:.1} on. Allow more blocks.",
         most.test,
-        Digits::of_ratio((most.low, most.high), 2).text(most.ratio),
-        factor
+        times_base(most),
     );
     factor.is_finite().then_some(text)
+}
+
+/// What is known of a rate that differs much and stays open.
+fn not_called(judged: &Judged<'_>, most: &Verdict) -> String {
+    let noun = if judged.run.meta.is_imported() { "repeat" } else { "block" };
+    format!(
+        "{} differs most: it is at {}, which {} not enough to call a change.",
+        most.test,
+        times_base(most),
+        if most.blocks == 1 { format!("one {noun} is") } else { format!("{} {noun}s are", most.blocks) }
+    )
 }
 
 /// Why most verdicts are `open`, if the host was not quiet.

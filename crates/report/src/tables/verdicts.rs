@@ -26,7 +26,7 @@ use rqps_store::{InvalidInPart, NoResult, Run};
 use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
 
-use crate::comparison::{Comparison, StepKind};
+use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::tables::{answer, conditions, disturbed, doubts, headline, trust, undecided, unpaired};
@@ -49,11 +49,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         blocks.extend(headline::blocks(comparison));
         return Ok(blocks);
     }
-    // Windows of a sequence follow each other, so that other programs disturb one arm and not the other.
-    if all.iter().any(|judged| judged.run.meta.protocol == "sequence" && !judged.run.meta.is_imported()) {
-        let steps = comparison.steps(StepKind::Tests);
-        blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));
-    }
+    blocks.extend(disturbed::of_passes(comparison).into_iter().map(Block::Alarm));
     for judged in all {
         let mut of_run: Vec<Block> =
             judged.measured().flat_map(|arm| arm_blocks(comparison, &judged, arm)).collect();

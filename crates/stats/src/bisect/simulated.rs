@@ -121,6 +121,19 @@ fn two_steps_are_told_from_one() {
     }
 }
 
+/// Counted instructions hardly vary: a second, much smaller step is looked for in versions that were not measured, not
+/// by more blocks of one whose level is known.
+#[test]
+fn a_version_whose_level_is_known_is_not_measured_again() {
+    let mut rng = Rng::new(11);
+    let row = Row { steps: vec![(20, -0.64), (50, -0.013)], noise_sd: 0.0002, skipped: BTreeSet::new() };
+    let found = row.search(&mut rng, &Rules::default());
+    let again = found.asks.iter().enumerate().filter(|(at, version)| found.asks[..*at].contains(version));
+    // To confirm a step that was found.
+    assert!(again.count() <= 3, "{:?}", found.asks);
+    assert!(found.answer.steps[0].places.contains(&20), "{:?}", found.answer);
+}
+
 /// A step and its opposite leave half of it: the later one is not mistaken for noise.
 #[test]
 fn a_step_and_a_part_of_it_taken_back_are_two() {
