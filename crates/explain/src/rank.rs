@@ -63,8 +63,9 @@ fn rank(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
             _ if is_wait_for_most(finding) => 2,
             _ => 4 + against,
         },
-        // Different DBMSs do different work, which no counter that both have tells, whatever else the machine did.
-        Word::TheHost if against == 0 && !cx.of_one_kind() => 2,
+        // Different DBMSs do different work, which no counter that both have tells, unless what the machine did besides
+        // accounts for most of the change.
+        Word::TheHost if against == 0 && !cx.of_one_kind() && finding.weight < MOST => 2,
         Word::NotExplained if against == 0 && (cx.of_one_kind() || finding.cause == Cause::Unknown) => 2,
         _ => 1 + 3 * against,
     }

@@ -49,11 +49,12 @@ impl OfTest {
         found.row.versions.iter().filter_map(level).collect()
     }
 
-    /// The version that brought the change, if it is one, and settled.
+    /// The version that brought the change, if it is one, and settled; of several between which none can be measured,
+    /// the last.
     pub fn only_step(&self) -> Option<&str> {
         let (_, found) = self.found.as_ref()?;
         let [step] = found.answer.steps.as_slice() else { return None };
-        let [place] = step.places.iter().collect::<Vec<_>>()[..] else { return None };
+        let place = step.places.last()?;
         found.answer.is_settled.then(|| &*found.row.versions[place + 1])
     }
 
@@ -102,7 +103,9 @@ impl OfTest {
         let Some((metric, found)) = &self.found else {
             return format!(
                 "{test}: no change between the good and the bad version is shown, neither of its cost nor of its rate, \
-                 so there is nothing to bisect. `rqps upgrade GOOD BAD --tests {test}` measures longer."
+                 so there is nothing to bisect. `rqps upgrade {} {} --tests {test}` measures longer.",
+                line.build(line.good()),
+                line.build(line.bad()),
             );
         };
         let answer = &found.answer;

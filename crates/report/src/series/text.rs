@@ -59,11 +59,28 @@ impl Series<'_> {
                 .iter()
                 .map(|(version, why)| Block::Text(format!("Could not be measured: {version} ({why})."))),
         );
-        if let Some(first) = self.steps.first() {
-            blocks.extend(conditions::blocks(&first.link.run, first.link.anchor));
-        }
+        blocks.extend(self.conditions());
         let warnings = self.steps.iter().flat_map(|step| &step.warnings);
         blocks.extend(warnings.map(|warning| Block::Text(format!("WARNING: {warning}."))));
+        blocks
+    }
+
+    /// What the first link was measured with, and the links that were measured otherwise: arms share the memory, and
+    /// links have two or three.
+    fn conditions(&self) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        let mut first_line = String::new();
+        for step in &self.steps {
+            let of_link = conditions::blocks(&step.link.run, step.link.anchor);
+            let Some(Block::Text(line)) = of_link.first() else { continue };
+            if blocks.is_empty() {
+                first_line.clone_from(line);
+                blocks = of_link;
+            } else if *line != first_line {
+                let (version, before) = (&step.after().build_version, &step.before().build_version);
+                blocks.push(Block::Text(format!("{version} after {before}: {line}")));
+            }
+        }
         blocks
     }
 
