@@ -23,8 +23,13 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let (invalid, others): (Vec<&Verdict>, Vec<&Verdict>) =
         open.into_iter().partition(|verdict| judged.verdicts.keeps_being_invalid(verdict));
     let invalid = (!invalid.is_empty()).then(|| keeps_being_invalid(lines, &invalid));
+    // Of several arms, some may lack a pass that others have.
+    let lacks = |verdict: &&Verdict| verdict.blocks < judged.blocks_min();
+    let (lacking, others): (Vec<&Verdict>, Vec<&Verdict>) =
+        others.into_iter().partition(|verdict| judged.run.meta.protocol == "sequence" && lacks(verdict));
+    let open = [lacking, others].into_iter().filter_map(|group| others_open(judged, lines, group));
     // A command comes last.
-    let sentences: Vec<String> = invalid.into_iter().chain(others_open(judged, lines, others)).collect();
+    let sentences: Vec<String> = invalid.into_iter().chain(open).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
