@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::stacks::{Function, Stacks, is_named};
+use super::stacks::{Function, Stacks, is_kernel, is_named};
 
 /// A function with more than this share of the CPU time is too general to be a place: the main loop, the
 /// executor.
@@ -133,6 +133,11 @@ impl Pair<'_> {
             let whole = self.spent(enclosing, |function| function.with_callees);
             let change = changed.spent.change_us();
             if whole.change_us() / change >= CHANGED_TOO {
+                return true;
+            }
+            // The kernel's functions aren't renamed: what they took less time for did not move out of them.
+            let user = self.spent(enclosing, |function| function.in_user_space);
+            if !is_kernel(&changed.name) && user.change_us() / change >= CHANGED_TOO {
                 return true;
             }
             if whole.change_us().abs() <= UNCHANGED * change.abs()
@@ -265,6 +270,17 @@ mod tests {
         let found = changes(BASE, &arm, 120.0);
         assert!(found.moved.is_empty());
         assert_eq!(names(&found.functions), ["lookup"]);
+    }
+
+    #[test]
+    fn what_the_kernel_took_less_time_for_hides_no_new_function() {
+        let base =
+            "backend;main;flush;write;copy_[k] 2000\nbackend;main;flush;add 3000\nbackend;main;exec 5000\n";
+        let arm = "backend;main;flush;write;copy_[k] 900\nbackend;main;flush;add 3000\n\
+                   backend;main;flush;compress 1000\nbackend;main;exec 5000\n";
+        let found = changes(base, arm, 99.0);
+        assert_eq!(names(&found.functions), ["copy_[k]", "compress"]);
+        assert!(found.moved.is_empty());
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(super) struct Function {
     pub own: u64,
     /// Samples in it or its callees.
     pub with_callees: u64,
+    /// Of these, those outside the kernel.
+    pub in_user_space: u64,
     /// Its own samples by function on the stack, itself included.
     pub by_caller: BTreeMap<String, u64>,
 }
@@ -57,7 +59,9 @@ impl Stacks {
         // A recursive function is on a stack several times but counts once per sample.
         let frames: BTreeSet<&str> = frames.iter().copied().collect();
         for frame in &frames {
-            self.functions.entry((*frame).to_owned()).or_default().with_callees += samples;
+            let function = self.functions.entry((*frame).to_owned()).or_default();
+            function.with_callees += samples;
+            function.in_user_space += if is_kernel(leaf) { 0 } else { samples };
         }
         let function = self.functions.entry((*leaf).to_owned()).or_default();
         function.own += samples;
