@@ -10,7 +10,7 @@
 //! | `dbms`, `test` | the variant and the test |
 
 use rqps_model::counted;
-use rqps_store::{Recorded, Window};
+use rqps_store::{Recorded, Run, Window};
 
 use crate::comparison::{ComparedArm, Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Figure, Table, cells};
@@ -30,7 +30,15 @@ const CONDITIONS: f64 = 7.0;
 pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Vec<Block> {
     let table = table(comparison, which);
     let checked = table.as_ref().and_then(|_| consistency(comparison)).map(Block::Text);
-    table.into_iter().chain(checked).collect()
+    let drivers = comparison.runs().into_iter().filter(|_| table.is_some()).filter_map(driver);
+    let drivers: Vec<Block> = drivers.map(Block::Text).collect();
+    table.into_iter().chain(drivers).chain(checked).collect()
+}
+
+/// Which other program drove a run; its figures are not comparable with those of rqps' own clients.
+fn driver(run: &Run) -> Option<String> {
+    let driver = run.meta.method.iter().find(|setting| setting.name == "driver")?;
+    Some(format!("These transactions were driven by {}.", driver.value))
 }
 
 /// Whether the consistency conditions held; none in runs that do not tell.
