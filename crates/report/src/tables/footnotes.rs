@@ -74,9 +74,10 @@ fn of_fewer_windows(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<Stri
 pub(crate) fn of_totals(comparison: &Comparison<'_>) -> Option<String> {
     let has_blocks = |run: &rqps_store::Run| rqps_verdicts::has_blocks(run);
     comparison.runs().into_iter().any(has_blocks).then(|| {
-        "rates and costs are totals over all windows; rQPS and the ratios of verdicts are means of the ratios of blocks \
-         (or passes, repeats) that both arms have side by side, without the most extreme slices. They differ from the \
-         quotients of these totals: little on a quiet host, much on a busy one, or where an arm lacks such a block"
+        "rates and costs are totals over all windows; rQPS and the ratios of verdicts are means of the ratios of \
+         blocks (or passes, repeats) that both arms have side by side, without the most extreme slices. They differ \
+         from the quotients of these totals: little on a quiet host, much on a busy one, or where an arm lacks such a \
+         block"
             .to_owned()
     })
 }
