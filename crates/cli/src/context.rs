@@ -144,8 +144,8 @@ impl Context {
             };
         }
         let candidates = [PathBuf::from(name), self.results.join(name)];
-        let mut candidates = candidates.into_iter().chain(self.in_searches(name));
-        match candidates.find(|path| is_run(path)) {
+        let found = candidates.into_iter().find(|path| is_run(path));
+        match found.or_else(|| self.run_of_search(name)) {
             Some(path) => Ok(path),
             None => {
                 let runs = RunFolder::list(&self.results)?;
@@ -165,18 +165,12 @@ impl Context {
             }
         }
     }
-}
 
-impl Context {
-    /// Where the run of a search (series, bisect, order) with this name can be.
-    fn in_searches(&self, name: &str) -> impl Iterator<Item = PathBuf> {
-        let is_name = std::path::Path::new(name).components().count() == 1;
-        let folders = std::fs::read_dir(&self.results).into_iter().flatten().flatten();
-        folders
-            .filter(move |_| is_name)
-            .map(move |folder| folder.path().join(name))
-            .collect::<Vec<_>>()
-            .into_iter()
+    /// The run of a search (series, bisect, order) with this name.
+    fn run_of_search(&self, name: &str) -> Option<PathBuf> {
+        let is_name = Path::new(name).components().count() == 1;
+        let folders = std::fs::read_dir(&self.results).ok().filter(|_| is_name)?;
+        folders.flatten().map(|folder| folder.path().join(name)).find(|path| is_run(path))
     }
 }
 

@@ -24,7 +24,7 @@ pub struct RunVerdicts {
     /// How far counted instructions and CPU time agree; empty unless a program counted.
     pub agreements: Vec<Agreement>,
     pub blocks_done: usize,
-    /// Of them, those that have a test.
+    /// Done blocks of each test, whichever arms they have.
     pub blocks_of_test: BTreeMap<String, usize>,
     /// Void blocks, also those that were interrupted with their rqps.
     pub blocks_void: usize,

@@ -129,16 +129,16 @@ impl Line for Versions {
 
 /// Orders versions; a series, which stands for its newest version, comes after its other versions.
 fn key(version: &str) -> Vec<u64> {
-    let numbers = version.split('.').map(|part| part.parse().unwrap_or(0));
-    numbers.chain([u64::MAX]).collect()
+    numbers(version).chain([u64::MAX]).collect()
 }
 
 /// Whether a request is for newer versions than another, by the numbers that both have.
 fn is_newer(one: &str, other: &str) -> bool {
-    let numbers = |request: &str| request.split('.').map(|part| part.parse().unwrap_or(0)).collect();
-    let (one, other): (Vec<u64>, Vec<u64>) = (numbers(one), numbers(other));
-    let common = one.len().min(other.len());
-    one[..common] > other[..common]
+    numbers(one).zip(numbers(other)).find(|(one, other)| one != other).is_some_and(|(one, other)| one > other)
+}
+
+fn numbers(version: &str) -> impl Iterator<Item = u64> {
+    version.split('.').map(|part| part.parse().unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub(super) fn next(
     if tests.is_empty() {
         let mut verdicts = judge_run(run, &rules)?;
         verdicts.judgement.verdicts.retain(|verdict| !given_up(verdict.arm));
-        return Ok(undecided(plan, (run, &verdicts), made, &measured, budget.map(|budget| budget.left)));
+        return Ok(undecided(plan, (run, &verdicts), made, budget.map(|budget| budget.left)));
     }
     Ok(first_blocks(plan, (run, made), &rules, &measured, (tests, budget)))
 }
@@ -154,7 +154,6 @@ fn undecided(
     plan: &Plan,
     (run, verdicts): (&Run, &RunVerdicts),
     made: &BTreeSet<u32>,
-    measured: &BTreeMap<String, usize>,
     left: Option<Duration>,
 ) -> Outlook {
     let blocks_max = plan.blocks().blocks_max as usize;
@@ -165,8 +164,7 @@ fn undecided(
     let state = format!("{done} of {} reached", verdicts_on(&all));
     let mut needs: BTreeMap<&str, usize> = BTreeMap::new();
     for verdict in &open {
-        let known = measured.get(&verdict.test).copied().unwrap_or(0);
-        if let Some(more) = verdicts.blocks_needed(verdict).filter(|more| known + more <= blocks_max) {
+        if let Some(more) = verdicts.blocks_needed(verdict) {
             let fewest = needs.entry(&verdict.test).or_insert(more);
             *fewest = (*fewest).min(more.max(1));
         }
@@ -175,7 +173,7 @@ fn undecided(
         return all_reached(run, &state, &all);
     }
     if needs.is_empty() {
-        let blocks = measured.values().copied().max().unwrap_or(0);
+        let blocks = verdicts.blocks_of_test.values().copied().max().unwrap_or(0);
         return undecidable(verdicts, &open, &state, (blocks, blocks_max));
     }
     let loads_s = loads_to_make_s(run, made, needs.values().copied().max().unwrap_or(0));

@@ -24,6 +24,9 @@ fn outlook_on(spec: &Spec, isolated: &str, left_s: Option<u64>, change: impl Fn(
 fn on_run<T>(spec: &Spec, isolated: &str, does: impl Fn(&Plan, &mut Run) -> T) -> T {
     let dir = tempfile::tempdir().unwrap();
     let folder = write_run(dir.path(), spec).unwrap();
+    let own = folder.join("plan.toml");
+    let own_text = std::fs::read_to_string(&own).unwrap();
+    std::fs::write(own, format!("{own_text}\n[isolated]\n{isolated}\n")).unwrap();
     let mut run = RunFolder::open(&folder).unwrap();
     let names: Vec<String> = TESTS.iter().map(|(name, ..)| format!("{name:?}")).collect();
     let text = format!(

@@ -34,9 +34,8 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     };
     let is_table = |block: &Block| matches!(block, Block::Table(_));
     let full: Vec<Block> = full.into_iter().filter(is_table).collect();
-    let is_text = |block: &Block| matches!(block, Block::Text(_));
-    let own = page.blocks(&OF_ONE_BENCHMARK)?.into_iter();
-    let own: Vec<Block> = own.filter(|block| is_table(block) || is_text(block)).collect();
+    let mut own = page.blocks(&OF_ONE_BENCHMARK)?;
+    own.retain(|block| matches!(block, Block::Table(_) | Block::Text(_)));
     let is_compared = !page.candidates().is_empty();
     let title = if page.judged.is_some() { "Every figure behind the verdicts" } else { "Rates, as tables" };
     Ok(html! {

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use rqps_explain::{ExplainRequest, Explanation, explain};
 use rqps_model::Group;
+use rqps_model::sample::mean;
 use rqps_stats::course::{Level, Part};
 use rqps_stats::series::{Arrival, Step, TestSteps, arrivals};
 use rqps_stats::{Class, Detector, Metric, Verdict};
@@ -263,14 +264,13 @@ fn drift(links: &[SeriesLink]) -> Result<Option<(f64, f64)>> {
             let Some(data) = test.metrics.iter().find(|data| data.metric == Metric::Rate) else { continue };
             let blocks: Vec<f64> = data.blocks.iter().filter_map(|block| block.ln[link.anchor]).collect();
             if !blocks.is_empty() {
-                let mean = blocks.iter().sum::<f64>() / blocks.len() as f64;
-                by_test.entry(test.name.clone()).or_default().push(mean);
+                by_test.entry(test.name.clone()).or_default().push(mean(&blocks));
             }
         }
     }
     let repeated: Vec<&Vec<f64>> = by_test.values().filter(|rates| rates.len() > 1).collect();
     let from_mean = repeated.iter().flat_map(|rates| {
-        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        let mean = mean(rates);
         rates.iter().map(move |rate| rate - mean)
     });
     let (low, high) = from_mean.fold((0.0_f64, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));

@@ -64,8 +64,12 @@ pub(crate) fn shares_state(run: &Run) -> bool {
 
 /// The driver of a run, as part of a sentence: `, driven by sysbench`; empty if the run does not have it.
 pub(crate) fn driven_by(run: &Run) -> String {
-    let driver = run.meta.method.iter().find(|setting| setting.name == "driver");
-    driver.map(|driver| format!(", driven by {}", driver.value)).unwrap_or_default()
+    driver(run).map(|driver| format!(", driven by {driver}")).unwrap_or_default()
+}
+
+/// The program that drove a run, if it is not rqps itself.
+pub(crate) fn driver(run: &Run) -> Option<&str> {
+    run.meta.method.iter().find(|setting| setting.name == "driver").map(|setting| &*setting.value)
 }
 
 /// `8`, or of tests that differ in it `1, 8`.

@@ -10,12 +10,12 @@
 //! | `dbms`, `test` | the variant and the test |
 
 use rqps_model::counted;
-use rqps_store::{Recorded, Run, Window};
+use rqps_store::{Recorded, Window};
 
 use crate::comparison::{ComparedArm, Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Figure, Table, cells};
-use crate::tables::footnotes;
 use crate::tables::rates::retried;
+use crate::tables::{footnotes, host};
 
 /// The unit of tests with these transactions.
 const UNIT: &str = "new_orders";
@@ -28,17 +28,12 @@ const CONDITIONS: f64 = 7.0;
 
 /// The table and what was checked; none without such tests.
 pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Vec<Block> {
-    let table = table(comparison, which);
-    let checked = table.as_ref().and_then(|_| consistency(comparison)).map(Block::Text);
-    let drivers = comparison.runs().into_iter().filter(|_| table.is_some()).filter_map(driver);
-    let drivers: Vec<Block> = drivers.map(Block::Text).collect();
-    table.into_iter().chain(drivers).chain(checked).collect()
-}
-
-/// Which other program drove a run; its figures are not comparable with those of rqps' own clients.
-fn driver(run: &Run) -> Option<String> {
-    let driver = run.meta.method.iter().find(|setting| setting.name == "driver")?;
-    Some(format!("These transactions were driven by {}.", driver.value))
+    let Some(table) = table(comparison, which) else { return Vec::new() };
+    // Figures of another program are not comparable with those of rqps' own clients.
+    let drivers = comparison.runs().into_iter().filter_map(host::driver);
+    let driven = drivers.map(|driver| format!("These transactions were driven by {driver}."));
+    let texts = driven.chain(consistency(comparison)).map(Block::Text);
+    std::iter::once(table).chain(texts).collect()
 }
 
 /// Whether the consistency conditions held; none in runs that do not tell.
