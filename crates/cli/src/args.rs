@@ -379,7 +379,7 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "ARM")]
     pub base: Option<String>,
     /// The figures behind every change, not only the largest
-    #[arg(long, conflicts_with = "tests")]
+    #[arg(long)]
     pub all: bool,
 }
 

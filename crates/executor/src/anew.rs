@@ -68,7 +68,7 @@ impl Execution {
                 count => format!("; {} had been measured", counted(count, "step")),
             };
             let apart = if self.several_passes() {
-                "; what it repeats is measured apart from the other arms"
+                "; what it repeats gives no verdict on rate, CPU time and stalls, since the other arms were measured before"
             } else {
                 ""
             };

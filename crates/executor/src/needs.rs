@@ -97,7 +97,7 @@ impl Needs {
         }
         if self.data_bytes > self.disk_free_bytes {
             return Err(Error::HostTooSmall(format!(
-                "the data directories of this plan need about {} of disk, of which {} are free: load smaller tables or \
+                "the data directories of this plan need about {} of disk, of which {} are free: load less data or \
                  compare fewer arms, or name another disk by RQPS_WORK",
                 gb(self.data_bytes),
                 gb(self.disk_free_bytes)

@@ -151,7 +151,7 @@ impl Execution {
                 self.finish_passes(run, &GivenUp::default())?;
             }
         }
-        self.writer.add_note(None, "resumed")?;
+        self.writer.add_resume()?;
         Ok(())
     }
 
@@ -336,7 +336,8 @@ impl Execution {
     ) -> Result<()> {
         let until = match only_in {
             Some(pass) => format!(
-                "given up in pass {pass}: pass {} measures it again, `rqps resume` what is missing of pass {pass}",
+                "given up in pass {pass}: pass {} measures it again; `rqps resume` repeats its pass {pass} from the load, for \
+                 figures without a verdict",
                 pass + 1
             ),
             None => "given up for now".to_owned(),

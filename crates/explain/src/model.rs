@@ -407,7 +407,7 @@ rqps_model::words! {
         ForCpu = "for a CPU",
         ForReads = "for reads",
         ForLog = "for the log",
-        ForStalls = "in write stalls",
+        ForStalls = "in write stalls, off the CPU",
         Unexplained = "unexplained",
         /// Not part of an operation's time.
         Background = "background processes",

@@ -243,21 +243,21 @@ fn a_pass_without_a_result_of_base_is_not_done() {
 }
 
 #[test]
-fn an_arm_that_a_resume_measured_alone_is_named_with_its_passes() {
-    let spec = InsertSpec { passes: 3, alone: Some((0, 2)), ..InsertSpec::default() };
+fn an_arm_that_a_resume_measured_is_named_with_its_passes() {
+    let spec = InsertSpec { passes: 3, resumed: Some((0, 2)), ..InsertSpec::default() };
     let text = shown(&spec, &[Section::Verdicts], |_| {});
-    assert!(text.contains("on was measured alone in pass 2, by a resume"), "{text}");
+    assert!(text.contains("a resume measured steps of on in pass 2,"), "{text}");
     let blocks = |spec: &InsertSpec, detector| {
         let temp = temp_run(spec);
         let verdicts = rqps_verdicts::judge_run(&temp.run, &rqps_stats::Rules::default()).unwrap();
         verdicts.verdict("l.i0", 1, detector).map_or(0, |verdict| verdict.blocks)
     };
     let of =
-        |detector| [blocks(&spec, detector), blocks(&InsertSpec { alone: None, ..spec.clone() }, detector)];
+        |detector| [blocks(&spec, detector), blocks(&InsertSpec { resumed: None, ..spec.clone() }, detector)];
     assert_eq!(of(rqps_stats::Detector::Rate), [2, 3], "what the host may have changed is not judged");
     assert_eq!(of(rqps_stats::Detector::Wal), [3, 3], "the host changes no WAL");
-    let text = shown(&InsertSpec { alone: None, ..spec }, &[Section::Verdicts], |_| {});
-    assert!(!text.contains("alone"), "{text}");
+    let text = shown(&InsertSpec { resumed: None, ..spec }, &[Section::Verdicts], |_| {});
+    assert!(!text.contains("a resume"), "{text}");
 }
 
 #[test]

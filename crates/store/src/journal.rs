@@ -47,7 +47,7 @@ pub struct ActionRecord {
     pub kind: String,
     /// Its step of the workload; empty for starts and stops.
     pub step: String,
-    /// The attempt that finished it; above 1 after a resume.
+    /// The attempt that finished it; above 1 after a resume, unless the arm started over from its load.
     pub attempt: u32,
     /// Start of this attempt, milliseconds since 1970 (UTC).
     pub started_at_ms: i64,
@@ -67,4 +67,14 @@ pub struct Note {
     /// The arm; `None` if it is about the whole run.
     pub arm: Option<String>,
     pub text: String,
+}
+
+/// The note of a run that a later process continues.
+pub(crate) const RESUMED: &str = "resumed";
+
+impl Note {
+    /// Whether a later process continued the run from here on.
+    pub fn is_resume(&self) -> bool {
+        self.arm.is_none() && self.text == RESUMED
+    }
 }

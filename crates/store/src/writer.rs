@@ -13,7 +13,7 @@ use crate::arm::Arm;
 use crate::block::BlockStatus;
 use crate::error::{Error, Result};
 use crate::folder::{RunFolder, now_ms};
-use crate::journal::{ActionRecord, Outcome, RunStatus, Status};
+use crate::journal::{ActionRecord, Outcome, RESUMED, RunStatus, Status};
 use crate::lock::{Lock, RunProgress};
 use crate::meta::{Fact, Meta, PlannedStep};
 use crate::observation::Observation;
@@ -205,6 +205,11 @@ impl RunWriter {
         self.transact(|transaction| {
             transaction.insert("notes", "at_ms, arm_id, text", params![now_ms(), arm_id, text])
         })
+    }
+
+    /// Records that this process continues the run.
+    pub fn add_resume(&mut self) -> Result<()> {
+        self.add_note(None, RESUMED)
     }
 
     pub(crate) fn arm_id(&self, name: &str) -> Result<i64> {

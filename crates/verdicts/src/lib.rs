@@ -35,7 +35,7 @@ mod versions;
 pub use agreement::Agreement;
 pub use alarm::{FalseAlarm, FalseAlarmCheck};
 pub use background::MissedBy;
-pub use beside::Alone;
+pub use beside::AfterResume;
 pub use certificate::{
     Answer, CommitPromise, DataMount, HostAnswer, HostChange, HostQuestion, WindowOrder, commit_promise,
     host_answers, host_changes, host_doubt, pooled,
@@ -47,7 +47,7 @@ pub use estimates::{Estimate, estimates};
 pub use judged::{RunVerdicts, Tally, has_blocks, judge_run, judge_run_relative_to};
 pub use noise::{Noise, noise};
 pub use protocols::{StateDependent, state_dependent};
-pub use remarks::{HostRemark, Remark, host_remarks, measured_alone};
+pub use remarks::{HostRemark, Remark, host_remarks, measured_after_resume};
 pub use rules::rules_of;
 pub use state::UnlikeData;
 pub use timing::{Timing, about, block_seconds, load_seconds, resume_command, seconds_of_resume};

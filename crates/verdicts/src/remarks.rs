@@ -9,7 +9,7 @@ use rqps_store::{Block, BlockStatus, Canary, Recorded, Run, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::Agreement;
-use crate::beside::{Alone, Apart};
+use crate::beside::{AfterResume, Apart};
 use crate::data::{arm_index, base_of, done_blocks, figure, is_result, starts_of};
 use crate::error::{Error, Result};
 use crate::pairing::{Figures, block_data};
@@ -109,9 +109,10 @@ pub fn host_remarks(run: &Run) -> Vec<HostRemark> {
     of_host(run, done_blocks(run).len())
 }
 
-/// Arms that a resume measured alone. Such windows give no verdict on rate, CPU time and stalls.
-pub fn measured_alone(run: &Run) -> Vec<Alone> {
-    Apart::of(run, base_of(run)).alone()
+/// Arms that a resume measured when base was done with a step, or as base the others. Such windows give no verdict on
+/// rate, CPU time and stalls.
+pub fn measured_after_resume(run: &Run) -> Vec<AfterResume> {
+    Apart::of(run, base_of(run)).after_resume()
 }
 
 /// Void blocks.

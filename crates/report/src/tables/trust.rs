@@ -3,7 +3,9 @@
 use rqps_model::{Digits, counted};
 use rqps_stats::Metric;
 use rqps_store::{Arm, BlockStatus, Run};
-use rqps_verdicts::{Agreement, Alone, FalseAlarmCheck, InstructionSource, Measured, about, measured_alone};
+use rqps_verdicts::{
+    AfterResume, Agreement, FalseAlarmCheck, InstructionSource, Measured, about, measured_after_resume,
+};
 
 use crate::document::Block;
 use crate::verdict_lines::Judged;
@@ -24,24 +26,24 @@ pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
     let source = judged.has_costs().then(|| source(judged));
     let facts = [source, agreement(judged), Some(blocks(judged)), noise(judged)];
     let facts = facts.into_iter().flatten().map(|text| Line { text, is_alarm: false });
-    let alone = measured_alone(judged.run).into_iter();
-    let alone = alone.map(|one| Line { text: alone_text(&one), is_alarm: true });
+    let after_resume = measured_after_resume(judged.run).into_iter();
+    let after_resume = after_resume.map(|one| Line { text: after_resume_text(&one), is_alarm: true });
     let host = words::host_remarks(&judged.verdicts.host).into_iter();
     let host = host.map(|text| Line { text, is_alarm: true });
-    std::iter::once(false_alarms).chain(facts).chain(alone).chain(host).collect()
+    std::iter::once(false_alarms).chain(facts).chain(after_resume).chain(host).collect()
 }
 
-/// `a was measured alone in passes 1 and 2, …`.
-fn alone_text(one: &Alone) -> String {
+/// `a was measured by a resume in passes 1 and 2, …`.
+fn after_resume_text(one: &AfterResume) -> String {
     let numbers: Vec<String> = one.passes.iter().map(u32::to_string).collect();
     let passes = match numbers.as_slice() {
         [number] => format!("pass {number}"),
         numbers => format!("passes {}", numbers.join(", ")),
     };
     format!(
-        "{} was measured alone in {passes}, by a resume after the arms that it is compared with: the host may have \
-         changed between. Such steps give no verdict on rate, CPU time and stalls, and ratios in other tables contain \
-         that change",
+        "a resume measured steps of {} in {passes}, after the run had stopped; what they are compared with had been \
+         measured before: the host may have changed between. Such steps give no verdict on rate, CPU time and \
+         stalls, and ratios in other tables contain that change",
         one.arm
     )
 }

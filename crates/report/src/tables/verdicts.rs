@@ -330,16 +330,9 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             }
         ),
         format!(
-            "from, to: confidence interval of the ratio, {}{}{}",
+            "from, to: confidence interval of the ratio, {}{}",
             confidences(lines),
             if rules.at_once { "" } else { ", valid over all looks" },
-            match lines.iter().flat_map(Line::verdicts).any(is_open_beside_1) {
-                true => format!(
-                    ". Some inconclusive ones exclude 1: a change is called only if the interval of {} does",
-                    words::percent(1.0 - rules.alpha)
-                ),
-                false => String::new(),
-            }
         ),
         format!(
             "detectable: the smallest slowdown{} that this many blocks would have detected with 80 % probability. blocks: {}; \
@@ -366,6 +359,13 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
         "if few blocks just sufficed to detect a change, its ratio overstates it on average; the interval still holds"
             .to_owned(),
     ];
+    if lines.iter().flat_map(Line::verdicts).any(is_open_beside_1) {
+        footnotes.push(format!(
+            "where an interval excludes 1 and the verdict is inconclusive: a change is called only if the interval of {} \
+             excludes it too",
+            words::percent(1.0 - rules.alpha)
+        ));
+    }
     let changed = lines.iter().filter_map(Line::changed_stalls);
     footnotes.extend(changed.take(1).map(|one| {
         format!(

@@ -53,7 +53,7 @@ pub struct InsertSpec {
     /// An arm that ends before this step.
     pub cut: Option<(usize, &'static str)>,
     /// An arm that was measured after the others in this pass.
-    pub alone: Option<(usize, u32)>,
+    pub resumed: Option<(usize, u32)>,
     /// Arm and step that was interrupted and resumed, and therefore is invalid.
     pub interrupted: Option<(usize, &'static str)>,
 }
@@ -70,7 +70,7 @@ impl Default for InsertSpec {
             missed: vec![],
             missed_only: None,
             cut: None,
-            alone: None,
+            resumed: None,
             interrupted: None,
         }
     }
@@ -83,6 +83,10 @@ pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
     let arms: Vec<Arm> = (0..spec.arms.len()).map(|index| arm(spec, index)).collect();
     let total = arms.len() * (STEPS.len() + 1) * spec.passes as usize;
     writer.begin_run(&plan(spec), &meta(spec, total as u32), &steps(spec), &arms, &[]).unwrap();
+    let resumed_at_ms = now_ms();
+    if spec.resumed.is_some() {
+        writer.add_resume().unwrap();
+    }
     let mut seq = 0;
     for pass in 1..=spec.passes {
         if spec.passes > 1 {
@@ -95,7 +99,7 @@ pub fn build(results: &Path, spec: &InsertSpec) -> PathBuf {
                 // Arms take turns in each step, but for one that comes after all steps of the others.
                 let turn =
                     STEPS.iter().position(|(name, ..)| *name == step).unwrap_or(0) * arms.len() + index;
-                let late_ms = if spec.alone == Some((index, pass)) { 500_000 } else { 0 };
+                let late_ms = if spec.resumed == Some((index, pass)) { resumed_at_ms } else { 0 };
                 let started_at_ms = i64::from(pass) * 1_000_000 + turn as i64 * 1500 + late_ms;
                 let record = ActionRecord {
                     attempt,

@@ -105,7 +105,7 @@ pub fn build(results: &Path, spec: &RunSpec) -> PathBuf {
         writer.put_certificate(moment, &certificate(*speed)).unwrap();
     }
     if spec.trouble {
-        writer.add_note(None, "resumed").unwrap();
+        writer.add_resume().unwrap();
         writer.add_note(Some(&arms[1].name), "the server died").unwrap();
     }
     match spec.cut {
