@@ -155,7 +155,7 @@ pub enum Error {
     )]
     MissingTools { what: String, missing: String, packages: String },
 
-    #[error("{}; {log} ends with:\n{tail}", self.short_text())]
+    #[error("{}, which ends with:\n{tail}", self.short_text())]
     BuildFailed { what: String, phase: &'static str, status: String, log: PathBuf, tail: String },
 
     #[error("interrupted while building {what}; nothing was kept")]
@@ -166,8 +166,8 @@ impl Error {
     /// One line, without the end of a log.
     pub fn short_text(&self) -> String {
         match self {
-            Self::BuildFailed { what, phase, status, .. } => {
-                format!("building {what} failed while {phase} ({status})")
+            Self::BuildFailed { what, phase, status, log, .. } => {
+                format!("building {what} failed while {phase} ({status}): see {}", log.display())
             }
             other => other.to_string().lines().next().unwrap_or_default().to_owned(),
         }

@@ -85,7 +85,7 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
     remarks.extend(changes.moved.iter().map(|moved| move_remark(cx, moved)));
     if !cpu.matters() {
         let us = [(&base.result, &stacks[0]), (&arm.result, &stacks[1])].map(sampled_us_per_op);
-        remarks.push(profiles_alone(cx, &changes_at(us[0], us[1]), us));
+        remarks.push(profiles_alone(cx, changes_at(us[0], us[1]), us));
         return Ok(None);
     }
     // With the same CPU time for both arms, only shares differ.
@@ -113,7 +113,8 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
 }
 
 /// What the profiles show where the windows' CPU time is too noisy to be explained: whoever took them gets an answer.
-fn profiles_alone(cx: &Context<'_>, changes: &Changes, [base_us, arm_us]: [f64; 2]) -> String {
+fn profiles_alone(cx: &Context<'_>, changes: Changes, [base_us, arm_us]: [f64; 2]) -> String {
+    let changes = changes.of_programs();
     format!(
         "the windows' CPU time does not differ beyond its noise, so the profiles explain no change of it; in the profiles, \
          a separate pass, sessions of {} take {} us of CPU per {} and those of {} {}: {}",
@@ -122,7 +123,7 @@ fn profiles_alone(cx: &Context<'_>, changes: &Changes, [base_us, arm_us]: [f64; 
         cx.operation(),
         cx.candidate().name,
         words::number(arm_us),
-        largest(changes)
+        largest(&changes)
     )
 }
 
@@ -168,9 +169,7 @@ fn background(cx: &Context<'_>, profiles: [(&Profile, &String); 2]) -> Vec<Strin
             arm_us_per_op: arm_us,
             has_callers,
         };
-        let mut changes = pair.changes();
-        // How long the kernel takes to write files differs from one pass to the next, between equal arms as well.
-        changes.functions.retain(|changed| !is_kernel(&changed.name));
+        let changes = pair.changes().of_programs();
         if changes.functions.iter().any(|changed| is_named(&changed.name)) {
             remarks.push(format!(
                 "in the profiles, the {role} of {} takes {} us of CPU per {} and that of {} {}: {}",

@@ -21,6 +21,8 @@ const FIRST_BLOCKS_MAX: usize = 8;
 /// A measurement to make.
 pub struct Order<'a> {
     pub version: &'a str,
+    /// As users see it.
+    pub title: String,
     pub build: BuildSpec,
     pub tests: Vec<String>,
     /// `None`: until it is decided whether the tests changed.
@@ -44,7 +46,7 @@ pub fn measure(
         });
         match resolved {
             Err(error) if !is_bad && arm.name == BAD && search::is_of_version(&error) => {
-                return skip(journal, order.version, &error.short_text());
+                return skip(journal, order, &error.short_text());
             }
             Err(error) if error.is_interruption() => {
                 search::say_how_to_continue();
@@ -63,7 +65,7 @@ pub fn measure(
         Err(error) if !is_bad && error.faulty_arm() == Some(BAD) => {
             journal.running = None;
             rqps_executor::clean(&folder, &context.dirs)?;
-            skip(journal, order.version, &error.short_text())
+            skip(journal, order, &error.short_text())
         }
         other => {
             other?;
@@ -111,9 +113,9 @@ pub fn plan(template: &Plan, order: &Order<'_>) -> anyhow::Result<Plan> {
     Ok(crate::verbs::plan::check_plan(&plan.to_toml()?, "the plan of a step")?.plan)
 }
 
-fn skip(journal: &mut Journal, version: &str, why: &str) -> anyhow::Result<()> {
-    out::message(&format!("skipping {version}: {why}"));
-    journal.skipped.insert(version.to_owned(), why.to_owned());
+fn skip(journal: &mut Journal, order: &Order<'_>, why: &str) -> anyhow::Result<()> {
+    out::message(&format!("skipping {}: {why}", order.title));
+    journal.skipped.insert(order.version.to_owned(), why.to_owned());
     journal.write()
 }
 

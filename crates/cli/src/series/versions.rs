@@ -30,18 +30,18 @@ pub struct Found {
 /// Gets the builds of all versions.
 pub fn find(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<Found> {
     let mut found = Found::default();
-    for request in requests(context, dbms, items)? {
+    for Request { version: request, is_named } in requests(context, dbms, items)? {
         let build = build(dbms, &request)?;
         let resolved = with_build_progress(context, &format!("getting {build}"), None, |watch| {
             rqps_builds::resolve_watched(&context.dirs, &build, watch)
         });
         match resolved {
             Ok(one) => found.known.push(Known { build, version: one.version }),
-            Err(error) if search::is_of_version(&error) => {
+            Err(error) if !is_named && search::is_of_version(&error) => {
                 out::message(&format!("skipping {request}: {}", error.short_text()));
                 found.skipped.push((request, error.short_text()));
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(anyhow::Error::from(error).context(format!("VERSIONS: {request}"))),
         }
     }
     found.known.sort_by_cached_key(|one| version_key(&one.version));
@@ -57,8 +57,15 @@ pub fn find(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<F
     Ok(found)
 }
 
+/// A version of a series, as the command line has it.
+struct Request {
+    version: String,
+    /// Named by itself, not by a range.
+    is_named: bool,
+}
+
 /// Each item as versions: a range as the newest of each of its series.
-fn requests(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<Vec<String>> {
+fn requests(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<Vec<Request>> {
     let mut requests = Vec::new();
     for item in items {
         match item.split_once(RANGE) {
@@ -74,11 +81,12 @@ fn requests(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<V
                 }
                 let releases = rqps_builds::releases(&context.dirs, dbms, from, to)?;
                 let versions = Versions::between(dbms, releases, from, to).map_err(Usage)?;
-                requests.extend(versions.coarse().versions);
+                let of_range = versions.coarse().versions.into_iter();
+                requests.extend(of_range.map(|version| Request { version, is_named: false }));
             }
             None => {
                 build(dbms, item)?;
-                requests.push(item.clone());
+                requests.push(Request { version: item.clone(), is_named: true });
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_INCONCLUSIVE, Usage, out, search};
+use anyhow::Context as _;
 use rqps_model::counted;
 use rqps_model::{BuildSource, BuildSpec, Dbms, SourceSpec};
 use rqps_plan::Plan;
@@ -47,6 +48,13 @@ pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
     }
     let releases = rqps_builds::releases(&context.dirs, dbms, &good, &bad)?;
     let versions = Versions::between(dbms, releases, &good, &bad).map_err(Usage)?;
+    for (argument, end) in [("--good", versions.good()), ("--bad", versions.bad())] {
+        let build = versions.build(end);
+        with_build_progress(context, &format!("getting {build}"), None, |watch| {
+            rqps_builds::resolve_watched(&context.dirs, &build, watch)
+        })
+        .with_context(|| argument.to_owned())?;
+    }
     search(context, args, &versions, None, budget)
 }
 
@@ -135,8 +143,8 @@ impl Search<'_> {
                     |blocks| counted(blocks, "block")
                 )
             ));
-            let build = self.line.build(&version);
-            let order = Order { version: &version, build, tests, blocks };
+            let (title, build) = (self.line.title(&version), self.line.build(&version));
+            let order = Order { version: &version, title, build, tests, blocks };
             measure(self.context, journal, self.template, &order)?;
             if journal.measured.len() > measured {
                 self.found(journal).iter().for_each(|one| out::message(&one.sentence(journal, self.line)));
@@ -257,16 +265,19 @@ fn announce(args: &BisectArgs, journal: &Journal, template: &Plan, line: &dyn Li
         return Ok(());
     }
     let coarse = line.coarse();
-    let build = line.build(line.bad());
-    let order = Order { version: line.bad(), build, tests: template.workload.steps.clone(), blocks: None };
+    let (version, tests) = (line.bad(), template.workload.steps.clone());
+    let order =
+        Order { version, title: line.title(version), build: line.build(version), tests, blocks: None };
     let one = seconds(&plan(template, &order)?);
     let steps = steps_expected(coarse.places());
+    let is_refined = line.refined(&coarse, &(0..coarse.places()).collect()).places() > coarse.places();
     out::message(&format!(
-        "{}\nneeds       about {} for each of about {steps} measurements{}, and as many again in the part where the change \
-         is; noise takes more. Ctrl-C stops, the same command continues",
+        "{}\nneeds       about {} for each of about {steps} measurements{}{}; noise takes more. Ctrl-C stops, the same \
+         command continues",
         line.announcement(),
         duration_text(one),
         if args.source.is_some() { ", plus the time to compile each commit" } else { "" },
+        if is_refined { ", and as many again in the part where the change is" } else { "" },
     ));
     Ok(())
 }

@@ -45,5 +45,7 @@ fn mistakes_are_named_before_anything_is_measured() {
     assert!(refused("/usr/lib/pg", "postgres-17").contains("not a published version"));
     assert!(refused("mysql-9.7", "mysql-8.0.31").contains("--good names the older"));
     assert!(refused("mysql-8.0.31", "mysql-9.9").contains("no published version 9.9"));
+    let unpublished = refused("postgres-16", "postgres-17.99");
+    assert!(unpublished.contains("--bad: ") && !unpublished.contains("needs "), "{unpublished}");
     assert!(!bench.results().exists(), "nothing was measured");
 }

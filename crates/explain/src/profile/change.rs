@@ -73,6 +73,15 @@ pub(super) struct Changes {
     pub kernel: Spent,
 }
 
+impl Changes {
+    /// Without functions of the kernel: how long it takes to write files and to fill memory differs from one pass
+    /// to the next, between equal arms as well.
+    pub fn of_programs(mut self) -> Self {
+        self.functions.retain(|changed| !is_kernel(&changed.name));
+        self
+    }
+}
+
 /// Two profiles with the CPU time that they represent.
 pub(super) struct Pair<'a> {
     pub base: &'a Stacks,

@@ -83,8 +83,7 @@ fn of_lines(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
 /// ` 1 test has invalid windows.`, of an arm that has valid ones as well.
 fn invalid_in_part(run: &Run, arm: usize) -> String {
     let name = &run.arms[arm].name;
-    let is_test = |step: &str| run.step(step).is_some_and(|step| step.role == Some(Role::Test));
-    match run.invalid_in_part().iter().filter(|one| one.arm == name && is_test(one.step)).count() {
+    match run.invalid_in_part().iter().filter(|one| one.arm == name && is_test(run, one.step)).count() {
         0 => String::new(),
         1 => " 1 test has invalid windows.".to_owned(),
         count => format!(" {count} tests have invalid windows."),
@@ -93,9 +92,8 @@ fn invalid_in_part(run: &Run, arm: usize) -> String {
 
 /// ` 2 tests have no valid result.`, so no verdict either.
 fn without_result(run: &Run, lines: &[Line<'_>]) -> String {
-    let is_test = |step: &&str| run.step(step).is_some_and(|step| step.role == Some(Role::Test));
-    let missing: BTreeSet<&str> =
-        run.without_result().into_iter().map(|one| one.step).filter(is_test).collect();
+    let missing = run.without_result().into_iter().map(|one| one.step);
+    let missing: BTreeSet<&str> = missing.filter(|step| is_test(run, step)).collect();
     match missing.into_iter().filter(|step| lines.iter().all(|line| line.test != *step)).count() {
         0 => String::new(),
         1 => " 1 test has no valid result.".to_owned(),
@@ -103,17 +101,26 @@ fn without_result(run: &Run, lines: &[Line<'_>]) -> String {
     }
 }
 
+fn is_test(run: &Run, step: &str) -> bool {
+    run.step(step).is_some_and(|step| step.role == Some(Role::Test))
+}
+
 /// In short, of several arms: `rate slower in 2, inconclusive in 30; cost the same within 0.5 % in 32`.
 pub(crate) fn brief(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> String {
+    let (run, name) = (judged.run, &judged.run.arms[arm].name);
+    let missing = run.without_result();
+    let is_missing = |test: &str| missing.iter().any(|one| one.arm == name && one.step == test);
     let list = |detector, name: &str, words| {
-        let answer = Answer::on(lines, detector);
+        let answer = Answer::on(lines.iter().filter(|line| !is_missing(line.test)), detector);
         (!answer.is_empty()).then(|| format!("{name} {}", answer.list(words)))
     };
     let rate = list(Detector::Rate, "rate", ("slower", "faster"));
     let cost = list(Detector::Cost, "cost", ("more", "less"));
     let unpaired = judged.unpaired(arm).len();
     let unpaired = (unpaired > 0).then(|| format!("repeats that cannot be paired with base's in {unpaired}"));
-    let parts: Vec<String> = rate.into_iter().chain(cost).chain(unpaired).collect();
+    let invalid = missing.iter().filter(|one| one.arm == name && is_test(run, one.step)).count();
+    let invalid = (invalid > 0).then(|| format!("no valid result in {invalid}"));
+    let parts: Vec<String> = rate.into_iter().chain(cost).chain(invalid).chain(unpaired).collect();
     if parts.is_empty() { "nothing judged".to_owned() } else { parts.join("; ") }
 }
 
@@ -158,8 +165,8 @@ struct Answer {
 }
 
 impl Answer {
-    fn on(lines: &[Line<'_>], detector: Detector) -> Self {
-        let verdicts = lines.iter().flat_map(Line::all).filter(|verdict| verdict.detector == detector);
+    fn on<'a, 'l: 'a>(lines: impl IntoIterator<Item = &'a Line<'l>>, detector: Detector) -> Self {
+        let verdicts = lines.into_iter().flat_map(Line::all).filter(|verdict| verdict.detector == detector);
         Self::of(verdicts.collect::<Vec<_>>().into_iter())
     }
 

@@ -120,6 +120,14 @@ fn far_tests<'a>(comparison: &Comparison<'a>, steps: &[TestStep]) -> Table {
     let title = "Tests at 0.95 or below, or at 1.05 or above";
     let mut table = Table::of_figures("outside", title, &figures, 2, far);
     table.preamble.push(format!("Relative to: {}", comparison.base.label()));
+    let run = comparison.base.run;
+    if run.terms().has_program {
+        let program = run.terms().program;
+        table.footnotes.push(format!(
+            "cpu/o: CPU time per operation of the whole host, clients and others included; cpu_us/o: of the {program} alone. \
+             Both relative to base's"
+        ));
+    }
     if all > ROWS_MAX {
         let note = format!("the {ROWS_MAX} farthest from 1 of {all}; the table of relative rates has all");
         table.footnotes.push(note);

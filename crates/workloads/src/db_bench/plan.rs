@@ -336,9 +336,10 @@ fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
         problems.error(&section.key_at("steps"), section.place_of("steps"), what, "Begin with \"fillseq\".");
     }
     // The control has base's.
-    for arm in plan.arms.iter().filter(|arm| !arm.after_load.is_empty() && !arm.control) {
+    let arms = plan.arms.iter().filter(|arm| !arm.control).zip(top.tables("arm"));
+    for (arm, section) in arms.filter(|(arm, _)| !arm.after_load.is_empty()) {
         let what = format!("arm \"{}\": RocksDB runs no statements", arm.name);
-        problems.error(&(0..0), "[[arm]] after_load", what, "Remove it.");
+        problems.error(&section.key_at("after_load"), section.place_of("after_load"), what, "Remove it.");
     }
     let fill = plan.tests.iter().find(|(name, options)| {
         fills(name) && (options.seconds.is_some() || options.events.is_some() || options.clients.is_some())
@@ -349,8 +350,12 @@ fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
         let what = "it always puts all keys, with one client";
         problems.error(&all.key_at(name), format!("[test.{name}]"), what, "Write `keys` in [db_bench].");
     }
-    if plan.tests.values().any(|options| options.rate_per_second.is_some()) {
+    let paced = plan.tests.iter().find(|(_, options)| options.rate_per_second.is_some());
+    if let Some((name, _)) = paced
+        && let Some(all) = top.table("test", "[test.NAME]")
+    {
         let what = "`rate_per_second` does not go with benchmark = \"db-bench\"";
-        problems.error(&(0..0), "[test.NAME]", what, "Remove it: clients work as fast as they can.");
+        let remedy = "Remove it: clients work as fast as they can.";
+        problems.error(&all.key_at(name), format!("[test.{name}]"), what, remedy);
     }
 }
