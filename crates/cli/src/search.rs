@@ -81,6 +81,19 @@ pub fn say_how_to_continue() {
     out::message("to continue:    the same command");
 }
 
+/// Measures more blocks of a run that has too few for verdicts, for this long.
+pub fn measure_more(context: &Context, path: &Path, what: &str, more: Duration) -> anyhow::Result<()> {
+    out::message(&format!("\nmore blocks of {what}, since it has too few for verdicts"));
+    let mut execution = with_build_progress(context, "reading the run", None, |watch| {
+        let how = Resume { more: Some(more), ..Resume::default() };
+        rqps_executor::resume(&KIT, path, &context.dirs, how, watch)
+    })?;
+    if let Finish::Ended(why) = run(context, &mut execution)? {
+        out::message(&format!("ended       {why}"));
+    }
+    Ok(())
+}
+
 /// Ends a run that an earlier call began; false if that is impossible: it is deleted then.
 pub fn resume(context: &Context, path: &Path, what: &str) -> anyhow::Result<bool> {
     let status = RunFolder::open(path).map(|run| run.status.status);

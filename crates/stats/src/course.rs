@@ -19,7 +19,7 @@ const DIFFERENT_P: f64 = 0.01;
 pub struct Part {
     /// Mean of the ratio's logarithm over blocks.
     pub ln: f64,
-    /// Standard deviation of a block.
+    /// Standard deviation of a block; NaN if unknown, as after a single block.
     pub block_sd: f64,
     /// Degrees of freedom of `block_sd`.
     pub df: f64,
@@ -45,10 +45,11 @@ impl Part {
     /// From a verdict; `None` without a ratio.
     pub fn of(verdict: &Verdict) -> Option<Part> {
         let is_exact = verdict.tags.contains(&Tag::Exact);
+        let is_known = verdict.blocks > 1 && (is_exact || verdict.df > 0.0);
         let ln = verdict.ratio.ln();
         ln.is_finite().then_some(Part {
             ln,
-            block_sd: verdict.moderated_sd,
+            block_sd: if is_known { verdict.moderated_sd } else { f64::NAN },
             df: if is_exact { f64::INFINITY } else { verdict.df },
             blocks: verdict.blocks,
             mei: verdict.mei,
@@ -68,7 +69,11 @@ impl Part {
         let difference = (self.ln - other.ln).abs();
         let (a, b) = (self.variance(), other.variance());
         let (error, df) = ((a + b).sqrt(), welch(&[(a, self.df), (b, other.df)]));
-        let p = if error > 0.0 { t_two_sided(difference / error, df) } else { 0.0 };
+        let p = match error {
+            0.0 => 0.0,
+            known if known > 0.0 => t_two_sided(difference / error, df),
+            _ => return false,
+        };
         difference > self.mei.max(other.mei).ln_1p() && p <= DIFFERENT_P
     }
 }
@@ -78,8 +83,10 @@ impl Level {
     pub const ANCHOR: Level =
         Level { ratio: 1.0, low: f64::NAN, high: f64::NAN, blocks: 0, runs: 0, differs: false };
 
-    /// Over these runs; `None` without any.
+    /// Over these runs; `None` without any. Runs whose noise is unknown count only where that of all is.
     pub fn of(parts: &[Part]) -> Option<Level> {
+        let known: Vec<Part> = parts.iter().filter(|part| part.block_sd.is_finite()).copied().collect();
+        let parts = if known.is_empty() { parts } else { &*known };
         let blocks: usize = parts.iter().map(|part| part.blocks).sum();
         if blocks == 0 {
             return None;
@@ -142,7 +149,13 @@ mod tests {
         assert!(both.high - both.low < one.high - one.low && !both.differs);
         assert_eq!((both.blocks, both.runs), (20, 2));
         assert_eq!(Level::of(&[]), None);
-        assert!(Level::of(&[part(0.1, f64::NAN, 1)]).unwrap().low.is_nan(), "a block shows no noise");
+        let single = |ln| part(ln, f64::NAN, 1);
+        for singles in [vec![single(0.1)], vec![single(0.1), single(0.9)]] {
+            let level = Level::of(&singles).unwrap();
+            assert!(level.low.is_nan() && !level.differs, "a block shows no noise: {level:?}");
+        }
+        let beside = Level::of(&[single(0.9), part(0.1, 0.01, 5)]).unwrap();
+        assert_eq!(beside, one, "what is known is not spoilt by a run of a block");
     }
 
     #[test]

@@ -174,6 +174,11 @@ fn remove_counts(test: &mut TestData, arm: Option<usize>) {
 }
 
 impl RunVerdicts {
+    /// Whether any verdict could be reached on the arm, with as many blocks as the first look takes.
+    pub fn has_looked(&self, arm: usize) -> bool {
+        self.of_arm(arm).any(|verdict| verdict.looks_reached > 0)
+    }
+
     /// The verdicts on the same figures, by the same rules, relative to another arm.
     pub(crate) fn relative_to(&self, run: &Run, base: usize) -> Result<Judgement> {
         let experiment = Experiment { base, control: None, ..self.experiment.clone() };

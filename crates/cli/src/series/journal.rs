@@ -48,6 +48,12 @@ impl Journal {
         pairs.filter(|(before, after)| !is_done(*before, *after)).collect()
     }
 
+    /// The measured links between neighbours among these versions.
+    pub fn wanted(&self, versions: &[&str]) -> Vec<&Link> {
+        let is_wanted = |link: &&Link| versions.windows(2).any(|pair| *pair == [&*link.before, &*link.after]);
+        self.done.iter().filter(is_wanted).collect()
+    }
+
     /// Those of the versions that a measured link has.
     pub fn measured(&self, versions: &[&str]) -> Vec<String> {
         let has =

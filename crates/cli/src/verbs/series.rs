@@ -12,9 +12,11 @@ use rqps_model::counted;
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_report::Series;
-use std::path::PathBuf;
+use rqps_store::RunFolder;
+use rqps_verdicts::{judge_run, rules_of};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The default plan.
 const PLAN: &str = "verdicts";
@@ -32,13 +34,48 @@ pub fn run(context: &Context, args: &SeriesArgs) -> anyhow::Result<ExitCode> {
     let mut journal = Journal::open(&search::folder(context, &name, &of_anchor(&template))?)?;
     resume(context, &mut journal)?;
     announce(&journal, &template, &found)?;
-    let ended = chain(context, &mut journal, &template, &mut found, until)?;
+    let ended = decide(context, &journal, &template, &found, until)?
+        || chain(context, &mut journal, &template, &mut found, until)?;
     if ended {
         search::say_budget_is_over();
     }
-    conclude(context, args, &journal, &found)?;
-    let is_complete = journal.missing(&versions(&found)).is_empty();
+    let is_decided = conclude(context, args, &journal, &found)?;
+    let is_complete = is_decided && journal.missing(&versions(&found)).is_empty();
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(EXIT_INCONCLUSIVE) })
+}
+
+/// Measures more blocks of links that an earlier call left without verdicts. True if the time is over.
+fn decide(
+    context: &Context,
+    journal: &Journal,
+    template: &Plan,
+    found: &Found,
+    until: Option<Instant>,
+) -> anyhow::Result<bool> {
+    for link in journal.wanted(&versions(found)) {
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return Ok(true);
+        }
+        let folder = journal.folder().join(&link.run);
+        if has_verdicts(&folder, &link.after)? {
+            continue;
+        }
+        let known = |version: &str| found.known.iter().find(|one| one.version == version);
+        let (Some(before), Some(after)) = (known(&link.before), known(&link.after)) else { continue };
+        let seconds = search::first_verdicts_seconds(&plan(template, &found.known[0], before, after)?);
+        let more = Duration::from_secs_f64(seconds).max(template.budget.unwrap_or_default());
+        let what = format!("{} after {}", link.after, link.before);
+        search::measure_more(context, &folder, &what, more)?;
+        crate::verbs::run::write_report(&folder)?;
+    }
+    Ok(false)
+}
+
+/// Whether a link has blocks enough.
+fn has_verdicts(folder: &Path, after: &str) -> anyhow::Result<bool> {
+    let run = RunFolder::open(folder)?;
+    let Some(arm) = run.arms.iter().position(|arm| arm.build_version == after) else { return Ok(true) };
+    Ok(judge_run(&run, &rules_of(&run)?)?.has_looked(arm))
 }
 
 /// Measures the missing links, oldest first; a version that can't be measured is left out. True if the time is over.
@@ -128,11 +165,11 @@ fn announce(journal: &Journal, template: &Plan, found: &Found) -> anyhow::Result
     Ok(())
 }
 
-/// Prints what was found and writes the page.
-fn conclude(context: &Context, args: &SeriesArgs, journal: &Journal, found: &Found) -> anyhow::Result<()> {
+/// Prints what was found and writes the page. True if each link has verdicts.
+fn conclude(context: &Context, args: &SeriesArgs, journal: &Journal, found: &Found) -> anyhow::Result<bool> {
     let measured = journal.measured(&versions(found));
     if measured.len() < 2 {
-        return Ok(());
+        return Ok(false);
     }
     let links = read(journal, &found.known[0].version)?;
     let series = Series::new(&measured, &links, &found.skipped)?;
@@ -140,5 +177,10 @@ fn conclude(context: &Context, args: &SeriesArgs, journal: &Journal, found: &Fou
     let page: PathBuf = args.html.clone().unwrap_or_else(|| journal.folder().join(PAGE));
     out::write_file(&page, series.page())?;
     out::message(&format!("runs        {}\npage        {}", journal.folder().display(), page.display()));
-    Ok(())
+    let undecided = series.undecided();
+    if !undecided.is_empty() {
+        let named = undecided.join(", ");
+        out::message(&format!("no verdict  on {named}: too few blocks; the same command measures more"));
+    }
+    Ok(undecided.is_empty())
 }

@@ -128,6 +128,12 @@ impl<'a> Series<'a> {
         Ok(Self { versions, steps, tests: tests.collect(), drift: drift(links)?, skipped })
     }
 
+    /// The versions whose link has too few blocks for any verdict.
+    pub fn undecided(&self) -> Vec<&str> {
+        let undecided = self.steps.iter().filter(|step| !step.has_looked());
+        undecided.map(|step| &*step.after().build_version).collect()
+    }
+
     fn arm_of(&self, version: usize) -> Option<&Arm> {
         let is_it = |arm: &&Arm| arm.build_version == self.versions[version];
         self.steps.iter().flat_map(|step| [step.before(), step.after()]).find(is_it)
@@ -210,6 +216,11 @@ impl<'a> LinkOf<'a> {
 
     pub fn after(&self) -> &'a Arm {
         &self.link.run.arms[self.link.after]
+    }
+
+    /// Whether it has blocks enough for verdicts.
+    fn has_looked(&self) -> bool {
+        self.judged.verdicts.has_looked(self.link.after)
     }
 
     /// The tests with a significant change, the worst first.

@@ -106,6 +106,12 @@ impl Series<'_> {
         let mut blocks: Vec<Block> = table.block().into_iter().collect();
         for step in &self.steps {
             let (version, before) = (&step.after().build_version, &step.before().build_version);
+            if !step.has_looked() {
+                blocks.push(Block::Text(format!(
+                    "{version} after {before}: no verdict, for want of blocks; the same command measures more."
+                )));
+                continue;
+            }
             let changed = step.changed();
             let [_, same, other] = step.tally();
             let rest = format!("rates: {same} the same, {other} inconclusive");
