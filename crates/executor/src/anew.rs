@@ -67,12 +67,17 @@ impl Execution {
                 0 => String::new(),
                 count => format!("; {} had been measured", counted(count, "step")),
             };
-            let apart = if self.several_passes() {
-                "; what it repeats gives no verdict on rate, CPU time and stalls, since the other arms were measured before"
-            } else {
-                ""
+            let pass = seqs.first().map_or(1, |seq| schedule.actions[*seq as usize].pass);
+            let (of_pass, apart) = match self.several_passes() {
+                true => (
+                    format!(" of pass {pass}"),
+                    "; steps that other arms had measured before give no verdict on rate, CPU time and stalls",
+                ),
+                false => (String::new(), ""),
             };
-            let text = format!("starts over from the load because {steps} was interrupted{measured}{apart}");
+            let text = format!(
+                "starts over from the load{of_pass} because {steps} was interrupted{measured}{apart}"
+            );
             let name = self.forget(arm, &seqs, &text)?;
             self.add_note(format!("arm {name} {text}"));
         }

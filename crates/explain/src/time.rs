@@ -244,6 +244,9 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     Some(finding)
 }
 
+/// What is left of a difference that is 0 but for rounding, as a share.
+const ROUNDING: f64 = 1e-6;
+
 /// Kinds of waiting that are measured: their part, cause and resource.
 const WAITS: [(PartName, Cause, &str); 4] = [
     (PartName::ForCpu, Cause::CpuQueue, "a CPU"),
@@ -292,6 +295,18 @@ pub(crate) fn unsteady_wait(cx: &Context<'_>, split: &Decomposition, left_us: f6
     Some(format!("; {amount}{doubt}"))
 }
 
+/// Whether all that one of the arms waited for a CPU is what its time off the CPU left room for: a client may wait for
+/// one while its session runs.
+fn is_capped(split: &Decomposition, part: &Part) -> bool {
+    let rest = find_part(&split.parts, &[PartName::Waiting, PartName::Unexplained]);
+    let is_used_up = |rest_us: f64, of_us: f64| of_us > 0.0 && rest_us.abs() <= of_us * ROUNDING;
+    part.name == PartName::ForCpu
+        && rest.is_some_and(|rest| {
+            is_used_up(rest.base_us_per_op, part.base_us_per_op)
+                || is_used_up(rest.arm_us_per_op, part.arm_us_per_op)
+        })
+}
+
 /// Time off the CPU, and what is waited for if that was measured.
 fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     // Negative if client and backend overlap: then there is no waiting.
@@ -320,9 +335,10 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         evidence.push(Evidence::figure(name, cx.per_op("us"), &quantity_of(cx, part)));
         let change_us = part.change_us_per_op.abs();
         // One kind may have grown by more than all of them together, where another shrank.
+        let up_to = if is_capped(split, part) { "up to " } else { "" };
         sentence.push_str(&match change_us < found.change().abs() {
-            true => format!("; {} us of it for {resource}", words::number(change_us)),
-            false => format!("; all of it for {resource}"),
+            true => format!("; {up_to}{} us of it for {resource}", words::number(change_us)),
+            false => format!("; {up_to}all of it for {resource}"),
         });
         if is_after_syncs(cx, measured_cause, found.rose()) {
             sentence.push_str(AFTER_SYNCS);

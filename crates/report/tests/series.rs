@@ -48,12 +48,34 @@ fn steps_are_named_with_their_version_and_counters_and_drift_is_no_step() {
     let skipped = [("14.99".to_owned(), "not published".to_owned())];
     let series = Series::new(&versions, &links, &skipped).unwrap();
     let text = series.render(Format::Text, Screen::default()).unwrap();
-    assert!(text.contains("16.15 after 12.22: no change in 6 tests"), "{text}");
+    assert!(text.contains("16.15 after 12.22: no change shown in 6 tests"), "{text}");
     assert!(text.contains("12.22 itself ran at 0.89 to 1.12 of a test's mean rate"), "{text}");
     assert_snapshot!("series_text", text);
     assert_snapshot!("series_csv", series.render(Format::Csv, Screen::default()).unwrap());
     let page = series.page();
     assert!(page.contains("href=\"link-2/report.html\"") && page.contains("<svg"), "{page}");
+}
+
+/// Its one block says nothing of its noise, not even beside a link with more.
+#[test]
+fn a_link_of_one_block_has_neither_verdict_nor_interval() {
+    let results = tempfile::tempdir().unwrap();
+    let links = [
+        link(results.path(), ["12.22", "12.22", "16.15"], vec![(1, "hot-points", 2.0, 0.5)], (1, 1)),
+        link(results.path(), ["12.22", "16.15", "17.0"], vec![], (5, 2)),
+    ];
+    let versions = names(&["12.22", "16.15"]);
+    let series = Series::new(&versions, &links[..1], &[]).unwrap();
+    let csv = series.render(Format::Csv, Screen::default()).unwrap();
+    assert!(
+        csv.lines().any(|line| line.contains("hot-points") && line.contains(",,,inconclusive,")),
+        "{csv}"
+    );
+    let versions = names(&["12.22", "16.15", "17.0"]);
+    let series = Series::new(&versions, &links, &[]).unwrap();
+    assert_eq!(series.undecided(), ["16.15"]);
+    let text = series.render(Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("16.15 after 12.22: no verdict, for want of blocks"), "{text}");
 }
 
 /// A version that is left out keeps its link as a measurement of the others; its own step is not shown.

@@ -113,6 +113,9 @@ impl Repository {
         let log = ["log", "--first-parent", "--format=%H %P%x09%s", "--end-of-options", &range];
         let text = self.twin.run_on_twin(LIST, &log)?;
         let failed = |reason: String| Error::Git { action: LIST, place: self.place.clone(), reason };
+        if good == self.commit {
+            return Err(failed(format!("the good and the bad commit are the same, {good}")));
+        }
         let mut line: Vec<Commit> = Vec::new();
         let mut parent = self.commit.clone();
         for row in text.lines() {
@@ -121,6 +124,13 @@ impl Repository {
             let id = ids.next().unwrap_or_default();
             parent = ids.next().unwrap_or_default();
             line.push(Commit { id, subject: subject.to_owned() });
+        }
+        let is_ancestor = ["merge-base", "--is-ancestor", &self.commit, good];
+        if line.is_empty() && self.twin.run_on_twin(LIST, &is_ancestor).is_ok() {
+            return Err(failed(format!(
+                "the good commit {good} comes after the bad one, {}: swap the two",
+                self.commit
+            )));
         }
         if line.is_empty() || parent != good {
             return Err(failed(format!(

@@ -175,6 +175,8 @@ fn step_text(step: &Step, metric: Metric, found: &Found, line: &dyn Line) -> Str
     let before = step.places.first().map(|place| line.title(&found.row.versions[*place])).unwrap_or_default();
     let who = match names.as_slice() {
         [one] => format!("{one} (after {before})"),
+        // Not all that lie between were looked at.
+        [.., last] if !found.answer.is_settled => format!("one of those after {before} up to {last}"),
         several => format!("one of {} (after {before})", several.join(", ")),
     };
     let (worse, better) =

@@ -40,7 +40,7 @@ impl Commits {
     }
 
     /// What `git bisect log` would print after the same search: every measured commit before the change is good, every
-    /// later one bad.
+    /// later one bad, the newest first, since the last one that git is told counts.
     pub fn git_log(&self, measured: &BTreeSet<String>, skipped: &BTreeSet<String>, change: &str) -> String {
         let place = self.place(change);
         let mut lines = vec!["git bisect start --first-parent".to_owned()];
@@ -53,7 +53,8 @@ impl Commits {
             let id = &self.commits[*at].id;
             measured.contains(id) || skipped.contains(id)
         });
-        for at in ends.into_iter().chain(others) {
+        let (after, before): (Vec<usize>, Vec<usize>) = others.partition(|at| *at >= place);
+        for at in ends.into_iter().chain(before).chain(after.into_iter().rev()) {
             let commit = &self.commits[at];
             match skipped.contains(&commit.id) {
                 true => mark("skip", commit),
@@ -172,7 +173,8 @@ mod tests {
         let measured = blocks.keys().cloned().collect();
         let log = line.git_log(&measured, &skipped, &line.commits[step].id);
         assert!(log.contains(&format!("git bisect good {:040}\n", step - 1)), "{log}");
-        assert!(log.contains(&format!("git bisect bad {step:040}\n")), "{log}");
+        let last_bad = log.lines().rfind(|line| line.starts_with("git bisect bad "));
+        assert_eq!(last_bad, Some(&*format!("git bisect bad {step:040}")), "git takes the last: {log}");
         assert!(log.contains(&format!("git bisect skip {:040}\n", 610)), "{log}");
     }
 }

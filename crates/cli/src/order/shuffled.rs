@@ -40,7 +40,8 @@ pub fn order(plan: &Plan, number: u64) -> Vec<String> {
     start.into_iter().chain(order.into_iter().flat_map(|at| groups[at].clone())).collect()
 }
 
-/// From this probability of mere noise on, the order is not said to matter.
+/// From this probability of mere noise on, orders are not said to differ. Each is measured in a run of its own, so that
+/// a host that changed between runs differs too.
 const P_MAX: f64 = 0.01;
 
 /// All tests of all arms.
@@ -75,7 +76,7 @@ impl Shuffled {
             let percent = |sd: f64| format!("{:.1} %", sd * 100.0);
             let figures = [one.mean, one.low, one.high].map(|ratio| format!("{ratio:.2}"));
             let [mean, low, high] = figures;
-            let remark = if one.p < P_MAX { "the order matters" } else { "" };
+            let remark = if one.p < P_MAX { "orders differ, or the host between their runs" } else { "" };
             let cells = [
                 test.clone(),
                 arm.clone(),
@@ -97,7 +98,7 @@ impl Shuffled {
             json!({
                 "test": test, "arm": arm, "orders": one.orders, "rqps": one.mean, "low": one.low,
                 "high": one.high, "order_sd": one.order_sd, "noise_sd": one.noise_sd,
-                "order_matters": one.p < P_MAX,
+                "orders_differ": one.p < P_MAX,
             })
         };
         json!({ "tests": self.0.iter().map(one).collect::<Vec<_>>() })

@@ -8,7 +8,7 @@ mod text;
 
 use std::collections::BTreeMap;
 
-use rqps_explain::{ExplainRequest, Explanation, explain};
+use rqps_explain::{ExplainRequest, Explanation, Finding, Word, explain};
 use rqps_model::Group;
 use rqps_model::sample::mean;
 use rqps_stats::course::{Level, Part};
@@ -230,7 +230,13 @@ impl<'a> LinkOf<'a> {
         let changed = crate::verdict_lines::changed(&lines).into_iter().map(|(_, line)| line);
         let item = |line: &Line<'_>| {
             let found = self.explained.iter().find(|one| one.test == line.test);
-            let why = found.and_then(|one| one.findings.first()).map(sentence);
+            let is_work = |finding: &&Finding| {
+                matches!(finding.word, Word::MoreWork | Word::LessWork | Word::AnotherPlan)
+            };
+            // How long a host's CPUs are waited for is no property of a version where its cost changed too.
+            let costs = line.cost.is_some_and(|cost| cost.significant);
+            let of_work = found.filter(|_| costs).and_then(|one| one.findings.iter().find(is_work));
+            let why = of_work.or_else(|| found.and_then(|one| one.findings.first())).map(sentence);
             let why = why.map(|why| format!(". {why}")).unwrap_or_default();
             format!("{}{why}", line.sentence(&self.judged))
         };

@@ -118,7 +118,9 @@ impl Series<'_> {
             let of = counted(self.tests.len(), "test");
             match changed.is_empty() {
                 true => {
-                    blocks.push(Block::Text(format!("{version} after {before}: no change in {of}; {rest}.")));
+                    blocks.push(Block::Text(format!(
+                        "{version} after {before}: no change shown in {of}; {rest}."
+                    )));
                 }
                 false => {
                     let count = changed.len();

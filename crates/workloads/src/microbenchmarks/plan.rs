@@ -65,6 +65,9 @@ impl Benchmark for Microbenchmarks {
     }
 }
 
+/// Estimated writing events of one client, each with its commit.
+const WRITES_PER_SECOND: f64 = 500.0;
+
 /// The part of a plan that is specific to the microbenchmarks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MicroPlan {
@@ -235,13 +238,13 @@ impl Workplan for MicroPlan {
     }
 
     fn estimate_seconds(&self, kind: &ActionKind) -> Option<f64> {
-        // Fixed work without a rate: assume the length of a window that ends by time.
+        // Fixed work without a rate: assume the length of a window that ends by time, and no slow disk for writes.
         match kind {
             ActionKind::Measure(step) => match (&step.limit, step.rate_per_second) {
-                (Limit::Events(_), None) => {
-                    let seconds = if step.writes { self.write_seconds } else { self.read_seconds };
-                    Some(f64::from(seconds))
+                (Limit::Events(events), None) if step.writes => {
+                    Some((*events as f64 / WRITES_PER_SECOND).min(f64::from(self.write_seconds)))
                 }
+                (Limit::Events(_), None) => Some(f64::from(self.read_seconds)),
                 _ => None,
             },
             _ => None,
