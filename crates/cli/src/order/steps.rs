@@ -67,9 +67,8 @@ impl Sequence {
         let names: Vec<&str> = variant.iter().map(|step| self.name(*step)).collect();
         match names.len() {
             0 => format!("{} alone", self.test),
-            all if all == self.earlier() && all > 1 => {
-                format!("{} in its place, after all {all} steps", self.test)
-            }
+            1 if self.earlier() == 1 => format!("{} in its place, after {}", self.test, names[0]),
+            all if all == self.earlier() => format!("{} in its place, after all {all} steps", self.test),
             _ => format!("{} after {}", self.test, names.join(", ")),
         }
     }
