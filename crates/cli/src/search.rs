@@ -81,15 +81,21 @@ pub fn say_how_to_continue() {
     out::message("to continue:    the same command");
 }
 
-/// Measures more blocks of a run that has too few for verdicts, for this long.
+/// Measures more blocks of a run that has too few for verdicts, for this long. What keeps it from that is told.
+///
+/// # Errors
+/// If it is interrupted.
 pub fn measure_more(context: &Context, path: &Path, what: &str, more: Duration) -> anyhow::Result<()> {
-    out::message(&format!("\nmore blocks of {what}, since it has too few for verdicts"));
-    let mut execution = with_build_progress(context, "reading the run", None, |watch| {
+    out::message(&format!("\nmore blocks of {what}, which has too few for verdicts"));
+    let resumed = with_build_progress(context, "reading the run", None, |watch| {
         let how = Resume { more: Some(more), ..Resume::default() };
         rqps_executor::resume(&KIT, path, &context.dirs, how, watch)
-    })?;
-    if let Finish::Ended(why) = run(context, &mut execution)? {
-        out::message(&format!("ended       {why}"));
+    });
+    match resumed.and_then(|mut execution| run(context, &mut execution)) {
+        Ok(Finish::Ended(why)) => out::message(&format!("ended       {why}")),
+        Ok(Finish::Complete | Finish::Partly(_)) => {}
+        Err(Error::Interrupted) => return Err(Error::Interrupted.into()),
+        Err(error) => out::message(&format!("no more of it: {error}")),
     }
     Ok(())
 }

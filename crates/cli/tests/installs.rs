@@ -52,6 +52,14 @@ fn is_empty(dir: &Path) -> bool {
 }
 
 #[test]
+fn a_path_needs_no_installation() -> std::io::Result<()> {
+    let (code, text) = Bare::new()?.install(&["rocksdb:/opt/librocksdb.so"])?;
+    assert_eq!(code, Some(2));
+    assert!(text.contains("build = \"rocksdb:/opt/librocksdb.so\""), "{text}");
+    Ok(())
+}
+
+#[test]
 fn a_missing_client_is_named_with_its_package() {
     let bare = Bare::new().unwrap();
     let (code, output) = bare.install(&["mysql", "5.7.19"]).unwrap();

@@ -75,7 +75,7 @@ fn a_link_of_one_block_has_neither_verdict_nor_interval() {
     let series = Series::new(&versions, &links, &[]).unwrap();
     assert_eq!(series.undecided(), ["16.15"]);
     let text = series.render(Format::Text, Screen::default()).unwrap();
-    assert!(text.contains("16.15 after 12.22: no verdict, for want of blocks"), "{text}");
+    assert!(text.contains("16.15 after 12.22: no verdict: too few blocks"), "{text}");
 }
 
 /// A version that is left out keeps its link as a measurement of the others; its own step is not shown.

@@ -88,7 +88,7 @@ fn not_published(request: &Request, recipes: &[Recipe]) -> Error {
     versions.truncate(NEAREST_MAX);
     let which = if request.is_exact() { "" } else { "; a series needs a known version" };
     let nearest = format!(
-        "nearest: {}; `rqps install rocksdb` lists all; for others name the path of a librocksdb.so{which}",
+        "nearest: {}; `rqps install rocksdb` lists all; for others write the path of a librocksdb.so into a plan{which}",
         versions.join(", ")
     );
     Error::NotPublished { dbms: Dbms::Rocksdb, request: request.text.clone(), nearest }

@@ -11,6 +11,13 @@ use rqps_model::Dbms;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
+    if let Some(path) = [&args.dbms].into_iter().chain(&args.versions).find(|text| text.contains('/')) {
+        return Err(Usage(format!(
+            "install downloads published versions, such as postgres-18; {path} needs no installation: write it into a plan, \
+             as build = \"{path}\""
+        ))
+        .into());
+    }
     // Plans and other commands write `postgres-18`.
     let (dbms, version) =
         args.dbms.split_once('-').map_or((&*args.dbms, None), |(dbms, one)| (dbms, Some(one)));

@@ -108,7 +108,7 @@ impl Series<'_> {
             let (version, before) = (&step.after().build_version, &step.before().build_version);
             if !step.has_looked() {
                 blocks.push(Block::Text(format!(
-                    "{version} after {before}: no verdict, for want of blocks; the same command measures more."
+                    "{version} after {before}: no verdict: too few blocks. The same command measures more."
                 )));
                 continue;
             }

@@ -314,6 +314,11 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let has_costs = judged.run.terms().has_program;
     let rules = &verdicts.rules;
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
+    let (samples, most) = match &*judged.run.meta.protocol {
+        _ if rules.at_once => ("repeats", ""),
+        "sequence" => ("passes", ""),
+        _ => ("blocks", ", the maximum,"),
+    };
     let mut footnotes = vec![
         format!(
             "regression: worse than base; improvement: better; between identical arms about {} of verdicts are false \
@@ -326,7 +331,7 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             if lines.is_empty() { "none, without a test".to_owned() } else { matters(verdicts, lines) },
             match rules.at_once {
                 true => "once, on all repeats".to_owned(),
-                false => format!("after {} blocks", looks.join(", ")),
+                false => format!("after {} {samples}", looks.join(", ")),
             }
         ),
         format!(
@@ -345,9 +350,9 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             }
         ),
         format!(
-            "too noisy: even {} {} would probably not decide it. suspect: a change is likely but not established",
+            "too noisy: even {} {samples}{most} would probably not decide it. suspect: a change is likely but not \
+             established",
             rules.looks.last().map_or(0, |look| look.blocks).max(verdicts.blocks_done),
-            if rules.at_once { "repeats" } else { "blocks, the maximum," }
         ),
         match has_costs {
             true => format!(
