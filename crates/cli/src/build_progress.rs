@@ -1,10 +1,14 @@
 //! Progress of downloading and compiling builds. Ctrl-C stops a compilation with cleanup, a download immediately.
 
 use crate::context::Context;
+use crate::kit::KIT;
 use crate::out;
 use crate::progress::spinner;
 use indicatif::ProgressBar;
-use rqps_builds::{BuildProgress, FETCHING, Watch};
+use rqps_builds::{Build, BuildProgress, FETCHING, Watch};
+use rqps_executor::{Execution, Resume};
+use rqps_model::BuildSpec;
+use std::path::Path;
 
 /// Interval of lines about the same phase, without a terminal.
 const REPORT_INTERVAL_S: f64 = 30.0;
@@ -35,6 +39,20 @@ pub fn with_build_progress<T>(
         context.release_signals();
     }
     done
+}
+
+/// Gets the build that a plan or an argument names.
+pub fn get_build(context: &Context, spec: &BuildSpec) -> rqps_builds::Result<Build> {
+    with_build_progress(context, &format!("getting {spec}"), None, |watch| {
+        rqps_builds::resolve_watched(&context.dirs, spec, watch)
+    })
+}
+
+/// Opens a run that is continued, with the progress of its builds.
+pub fn reopen(context: &Context, path: &Path, how: Resume) -> rqps_executor::Result<Execution> {
+    with_build_progress(context, "reading the run", None, |watch| {
+        rqps_executor::resume(&KIT, path, &context.dirs, how, watch)
+    })
 }
 
 /// The last reported phase, and when.

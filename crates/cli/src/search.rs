@@ -1,9 +1,8 @@
 //! Searches make a series of runs, each of them asked for by the results so far: they share a folder, and the same
 //! command continues where an earlier one stopped.
 
-use crate::build_progress::with_build_progress;
+use crate::build_progress::reopen;
 use crate::context::Context;
-use crate::kit::KIT;
 use crate::{Usage, out};
 use rqps_builds::Error as Builds;
 use rqps_executor::{Error, Execution, Finish, Resume};
@@ -87,11 +86,7 @@ pub fn say_how_to_continue() {
 /// If it is interrupted.
 pub fn measure_more(context: &Context, path: &Path, what: &str, more: Duration) -> anyhow::Result<()> {
     out::message(&format!("\nmore blocks of {what}, which has too few for verdicts"));
-    let resumed = with_build_progress(context, "reading the run", None, |watch| {
-        let how = Resume { more: Some(more), ..Resume::default() };
-        rqps_executor::resume(&KIT, path, &context.dirs, how, watch)
-    });
-    match resumed.and_then(|mut execution| run(context, &mut execution)) {
+    match continued(context, path, Resume { more: Some(more), ..Resume::default() }) {
         Ok(Finish::Ended(why)) => out::message(&format!("ended       {why}")),
         Ok(Finish::Complete | Finish::Partly(_)) => {}
         Err(Error::Interrupted) => return Err(Error::Interrupted.into()),
@@ -107,10 +102,7 @@ pub fn resume(context: &Context, path: &Path, what: &str) -> anyhow::Result<bool
         return Ok(true);
     }
     out::message(&format!("resuming the measurement of {what}"));
-    let resumed = with_build_progress(context, "reading the run", None, |watch| {
-        rqps_executor::resume(&KIT, path, &context.dirs, Resume::default(), watch)
-    });
-    match resumed.and_then(|mut execution| run(context, &mut execution)) {
+    match continued(context, path, Resume::default()) {
         Ok(_finish) => Ok(true),
         Err(Error::Interrupted) => Err(Error::Interrupted.into()),
         Err(error) => {
@@ -119,6 +111,10 @@ pub fn resume(context: &Context, path: &Path, what: &str) -> anyhow::Result<bool
             Ok(false)
         }
     }
+}
+
+fn continued(context: &Context, path: &Path, how: Resume) -> Result<Finish, Error> {
+    run(context, &mut reopen(context, path, how)?)
 }
 
 /// Whether only a build's own version is at fault, so that a search can go on without it.

@@ -3,7 +3,7 @@
 use crate::Usage;
 use crate::bisect::line::Line;
 use crate::bisect::versions::Versions;
-use crate::build_progress::with_build_progress;
+use crate::build_progress::get_build;
 use crate::context::Context;
 use crate::{out, search};
 use rqps_model::{BuildSource, BuildSpec, Dbms};
@@ -32,10 +32,7 @@ pub fn find(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<F
     let mut found = Found::default();
     for Request { version: request, is_named } in requests(context, dbms, items)? {
         let build = build(dbms, &request)?;
-        let resolved = with_build_progress(context, &format!("getting {build}"), None, |watch| {
-            rqps_builds::resolve_watched(&context.dirs, &build, watch)
-        });
-        match resolved {
+        match get_build(context, &build) {
             Ok(one) => found.known.push(Known { build, version: one.version }),
             Err(error) if !is_named && search::is_of_version(&error) => {
                 out::message(&format!("skipping {request}: {}", error.short_text()));

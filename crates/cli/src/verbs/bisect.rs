@@ -7,7 +7,7 @@ use crate::bisect::journal::Journal;
 use crate::bisect::line::{self, Line};
 use crate::bisect::measure::{BAD, GOOD, Order, measure, plan, resume, seconds};
 use crate::bisect::versions::Versions;
-use crate::build_progress::with_build_progress;
+use crate::build_progress::{get_build, with_build_progress};
 use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_INCONCLUSIVE, Usage, out, search};
@@ -19,6 +19,7 @@ use rqps_plan::estimate::duration_text;
 use rqps_report::Format;
 use rqps_stats::bisect::{Ask, Rules, steps_expected};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -47,13 +48,12 @@ pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
         );
     }
     let releases = rqps_builds::releases(&context.dirs, dbms, &good, &bad)?;
+    let listed: BTreeSet<String> = releases.iter().map(|release| release.version.clone()).collect();
     let versions = Versions::between(dbms, releases, &good, &bad).map_err(Usage)?;
-    for (argument, end) in [("--good", versions.good()), ("--bad", versions.bad())] {
-        let build = versions.build(end);
-        with_build_progress(context, &format!("getting {build}"), None, |watch| {
-            rqps_builds::resolve_watched(&context.dirs, &build, watch)
-        })
-        .with_context(|| argument.to_owned())?;
+    // Only a version that is not in the list may not exist.
+    let ends = [("--good", versions.good()), ("--bad", versions.bad())];
+    for (argument, end) in ends.into_iter().filter(|(_, end)| !listed.contains(*end)) {
+        get_build(context, &versions.build(end)).with_context(|| argument.to_owned())?;
     }
     search(context, args, &versions, None, budget)
 }

@@ -3,9 +3,8 @@
 use super::upgrade;
 use crate::Usage;
 use crate::args::ResumeArgs;
-use crate::build_progress::with_build_progress;
+use crate::build_progress::reopen;
 use crate::context::Context;
-use crate::kit::KIT;
 use crate::out;
 use rqps_store::{RunSummary, Status};
 use std::process::ExitCode;
@@ -21,9 +20,7 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     let more = args.more.as_deref().map(rqps_plan::parse_budget).transpose();
     let more = more.map_err(|why| Usage(format!("--more {why}; write for example --more 20m")))?;
     let how = rqps_executor::Resume { other_host: args.force, more };
-    let mut execution = with_build_progress(context, "reading the run", None, |watch| {
-        rqps_executor::resume(&KIT, &path, &context.dirs, how, watch)
-    })?;
+    let mut execution = reopen(context, &path, how)?;
     if args.keep_data {
         execution.keep_data();
     }

@@ -1,7 +1,7 @@
 //! `serve`: a temporary server for as long as a command runs, with tables if requested.
 
 use crate::args::ServeArgs;
-use crate::build_progress::with_build_progress;
+use crate::build_progress::get_build;
 use crate::context::Context;
 use crate::progress::with_spinner;
 use crate::server_address::{environment, require_sql};
@@ -21,9 +21,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
     let build: BuildSpec = args.build.parse().map_err(|e| Usage(format!("{e}")))?;
     require_sql(build.dbms)?;
-    let build = with_build_progress(context, &format!("getting {}", args.build), None, |watch| {
-        rqps_builds::resolve_watched(&context.dirs, &build, watch)
-    })?;
+    let build = get_build(context, &build)?;
     let place = rqps_executor::serve_dir(&context.dirs);
     let spec = ServerSpec {
         config: rqps_servers::load_config(build.dbms, &build.version, &args.config)?,

@@ -1,7 +1,7 @@
 //! `upgrade`: what changes between two versions with one's own config, or in an existing run.
 
 use crate::args::UpgradeArgs;
-use crate::build_progress::with_build_progress;
+use crate::build_progress::get_build;
 use crate::context::Context;
 use crate::search::first_verdicts_seconds;
 use crate::two_builds::{BuildArg, TwoBuilds};
@@ -185,12 +185,7 @@ fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Resul
     let (Some(old), Some(new)) = (build_of(OLD), build_of(NEW)) else {
         return Ok(Default::default());
     };
-    let resolve = |build| {
-        with_build_progress(context, &format!("getting {build}"), None, |watch| {
-            rqps_builds::resolve_watched(&context.dirs, build, watch)
-        })
-    };
-    let build = resolve(new)?;
+    let build = get_build(context, new)?;
     context.dirs.create_work()?;
     let work = &context.dirs.work;
     let config = rqps_servers::load_config(build.dbms, &build.version, config)?;
@@ -209,7 +204,7 @@ fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Resul
     // As of refused values below.
     let unknown_to_old = match known.is_empty() {
         true => Vec::new(),
-        false => unknown_to(&resolve(old)?)?,
+        false => unknown_to(&get_build(context, old)?)?,
     };
     let is_known = |name: &str| known.iter().any(|one| one == name) && value(name).is_none();
     let replacement = |one: &UnknownOption| {
@@ -233,7 +228,7 @@ fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Resul
     }
     let refused = rqps_servers::refused_options(&build, &config, work)?;
     if !refused.is_empty() {
-        let old = resolve(old)?;
+        let old = get_build(context, old)?;
         let by_old = rqps_servers::refused_options(&old, &config, work)?;
         let by_both = refused.iter().find(|new| by_old.iter().any(|old| old.option == new.option));
         if let Some(one) = by_both {

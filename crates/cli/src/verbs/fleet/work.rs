@@ -1,7 +1,7 @@
 //! What a job does: it claims its task, resumes the run that this host began or begins one, and publishes the result.
 
 use super::progress::Recorded;
-use crate::build_progress::with_build_progress;
+use crate::build_progress::reopen;
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::verbs::run::begin_in;
@@ -67,10 +67,7 @@ fn complete_run(claim: &Claim<'_>) -> Option<(PathBuf, String)> {
 fn execution(context: &Context, fleet: &Fleet, task: &Task, claim: &Claim<'_>) -> anyhow::Result<Execution> {
     let begun = claim.begun().filter(|begun| begun.host == this_host());
     if let Some(path) = begun.map(|begun| claim.runs().join(begun.run)).filter(|path| path.exists()) {
-        let resumed = with_build_progress(context, "reading the run", None, |watch| {
-            rqps_executor::resume(&KIT, &path, &context.dirs, Resume::default(), watch)
-        });
-        match resumed {
+        match reopen(context, &path, Resume::default()) {
             Ok(execution) => return Ok(execution),
             Err(error @ (rqps_executor::Error::Interrupted | rqps_executor::Error::Store(_))) => {
                 return Err(error.into());
