@@ -43,6 +43,7 @@ pub(crate) struct Judged<'a> {
 }
 
 /// One test of one arm.
+#[derive(Clone)]
 pub(crate) struct Line<'a> {
     pub test: &'a str,
     pub group: &'a Group,

@@ -497,6 +497,8 @@ fn a_run_of_one_block_says_that_there_are_no_verdicts_yet_and_is_drawn_hollow() 
     without.counts.retain(|count| count.action.arm != "newer");
     let told = show(&without, &Options::default()).unwrap();
     assert!(told.contains("inconclusive: there is no valid result."), "{told}");
+    let answer = told.find("no test has a rate to judge. ").unwrap();
+    assert!(told.find("NO VALID RESULT") > Some(answer), "it stands with the arm that has none: {told}");
     assert_eq!(told.matches("a verdict takes 3 blocks, and one is done").count(), 1, "{told}");
     let shown = show(&run, &Options::default()).unwrap();
     let row = shown.lines().find(|line| line.starts_with("hot-points")).unwrap();

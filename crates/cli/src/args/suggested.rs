@@ -14,9 +14,13 @@ pub fn suggested(command: &Command, arguments: &[OsString], mut error: clap::Err
     let verbs = command.get_subcommands().map(Command::get_name);
     if let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand)
         && error.get(ContextKind::SuggestedSubcommand).is_none()
-        && let Some(verb) = nearest(written, verbs)
     {
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![verb.to_owned()]));
+        if let Some(verb) = nearest(written, verbs) {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![verb.to_owned()]));
+        } else if command.get_name() == "plan" {
+            let how = format!("to see a plan: rqps plan show {written}");
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![how.into()]));
+        }
     }
     error
 }
@@ -38,5 +42,7 @@ mod tests {
         assert!(said.contains("a similar subcommand exists: 'show'"), "{said}");
         let said = message(&["rqps", "plan", "rn"]);
         assert!(!said.contains("'run'"), "it is no verb of plan: {said}");
+        let said = message(&["rqps", "plan", "demo"]);
+        assert!(said.contains("rqps plan show demo"), "{said}");
     }
 }

@@ -27,6 +27,7 @@ pub fn run(context: &Context, args: &SeriesArgs) -> anyhow::Result<ExitCode> {
     let dbms: Dbms = args.dbms.parse().map_err(|error| Usage(format!("{error}")))?;
     let budget = search::budget(args.budget.as_deref())?;
     let until = budget.map(|budget| Instant::now() + budget);
+    args.html.as_deref().map_or(Ok(()), check_page)?;
     let mut found = find(context, dbms, &args.versions)?;
     let anchor = found.known[0].clone();
     let template = template(args, &found)?;
@@ -42,6 +43,19 @@ pub fn run(context: &Context, args: &SeriesArgs) -> anyhow::Result<ExitCode> {
     let is_decided = conclude(context, args, &journal, &found)?;
     let is_complete = is_decided && journal.missing(&versions(&found)).is_empty();
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(EXIT_INCONCLUSIVE) })
+}
+
+/// Refuses a place where no page can be written, before anything is measured.
+fn check_page(page: &Path) -> Result<(), Usage> {
+    let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
+    let why = match page.parent() {
+        _ if page.is_dir() => "is a folder; name a file".to_owned(),
+        Some(folder) if !folder.is_dir() => {
+            format!("cannot be written: there is no folder {}", folder.display())
+        }
+        _ => return Ok(()),
+    };
+    Err(Usage(format!("--html {} {why}", page.display())))
 }
 
 /// Measures more blocks of links that an earlier call left without verdicts. True if the time is over.

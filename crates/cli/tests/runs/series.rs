@@ -41,6 +41,7 @@ fn mistakes_are_named_before_anything_is_measured() {
     assert!(refused(&["postgres", "18..17"]).contains("the older version comes first"));
     assert!(refused(&["oracle", "18"]).contains("oracle"));
     assert!(refused(&["postgres", "17.x"]).contains("VERSIONS"));
+    assert!(refused(&["postgres", "16,18", "--html", "/no/folder/x.html"]).contains("no folder /no/folder"));
     let unpublished = refused(&["postgres", "16,17.99,18"]);
     assert!(unpublished.contains("VERSIONS: 17.99: ") && !unpublished.contains("skipping"), "{unpublished}");
     assert!(!bench.results().exists(), "nothing was measured");

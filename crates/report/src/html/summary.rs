@@ -99,7 +99,7 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
             }
             (unpaired_rates(page, judged, *arm))
         }
-        @if let Some(invalid) = verdicts::without_result(judged.run) { (blocks::blocks(&[invalid], 2)) }
+        @if let Some(invalid) = verdicts::without_result(judged.run, |_| true) { (blocks::blocks(&[invalid], 2)) }
         @if let Some(open) = open { (blocks::blocks(&[open], 2)) }
         (warnings(page))
         (all_tests::figures(page))

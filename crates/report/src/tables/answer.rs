@@ -22,7 +22,11 @@ pub(crate) fn text(
     lines: &[Line<'_>],
 ) -> String {
     let unpaired = unpaired::sentence(&judged.unpaired(arm), label, base);
-    let of_lines = || of_lines(judged.run, label, base, lines) + &invalid_in_part(judged.run, arm);
+    let lines: Vec<Line<'_>> = { lines.iter() }
+        .filter(|line| !judged.lack_results(&line.all().collect::<Vec<_>>()))
+        .cloned()
+        .collect();
+    let of_lines = || of_lines(judged.run, label, base, &lines) + &invalid_in_part(judged.run, arm);
     match unpaired {
         Some(why) if lines.is_empty() => format!("{label} against {base}: {why}. {}", unpaired::REMEDY),
         Some(why) => format!("{} There is {why}. {}", of_lines(), unpaired::REMEDY),
@@ -38,7 +42,8 @@ fn of_lines(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let undecided = cost.tally.inconclusive + cost.tally.chance;
     let is_same = cost.tally.same > 0 && !cost.changed() && undecided * FEW <= lines.len();
     if lines.is_empty() {
-        return format!("{label} against {base}: no test has a rate to judge.");
+        let missing = without_result(run, lines);
+        return format!("{label} against {base}: no test has a rate to judge.{missing}");
     }
     let rates = match rate.is_empty() {
         true => " Rate: not judged.".to_owned(),

@@ -101,8 +101,8 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
     comparison.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
 }
 
-/// What reports on an arm begin with: what to check first, the answer, for the first arm what was measured with and
-/// what has no result, changes, and what is inconclusive.
+/// What reports on an arm begin with: what to check first, the answer, for the first arm what was measured with, what
+/// has no result on it, for the first arm also on base, changes, and what is inconclusive.
 pub(crate) fn opening(
     judged: &Judged<'_>,
     arm: usize,
@@ -116,18 +116,22 @@ pub(crate) fn opening(
     if is_first {
         blocks.extend(conditions::blocks(judged.run, judged.base));
     }
-    blocks.extend(without_result(judged.run).filter(|_| is_first));
+    let has_section = |name: &str| judged.measured().any(|one| judged.run.arms[one].name == name);
+    let is_here = |name: &str| name == judged.run.arms[arm].name || is_first && !has_section(name);
+    blocks.extend(without_result(judged.run, is_here));
     let changes = changes(judged, lines);
     blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
     blocks.extend(undecided::open(judged, lines).map(Block::Text));
     blocks
 }
 
-/// What has no valid result, or invalid windows beside valid ones.
-pub(crate) fn without_result(run: &Run) -> Option<Block> {
-    let missing = run.without_result();
+/// What has no valid result, or invalid windows beside valid ones, on some arms, by their names.
+pub(crate) fn without_result(run: &Run, is_shown: impl Fn(&str) -> bool) -> Option<Block> {
+    let mut missing = run.without_result();
+    missing.retain(|one| is_shown(one.arm));
     let line = |one: &NoResult<'_>| format!("NO VALID RESULT {} on {}: {}", one.step, one.arm, one.reason);
-    let in_part = run.invalid_in_part();
+    let mut in_part = run.invalid_in_part();
+    in_part.retain(|one| is_shown(one.arm));
     let line_in_part =
         |one: &InvalidInPart<'_>| format!("INVALID IN PART {} on {}: {}", one.step, one.arm, one.text());
     let items: Vec<String> = missing.iter().map(line).chain(in_part.iter().map(line_in_part)).collect();
