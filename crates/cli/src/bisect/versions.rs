@@ -2,7 +2,7 @@
 
 use super::line::{Line, Row};
 use rqps_builds::Release;
-use rqps_model::{BuildSource, BuildSpec, Dbms};
+use rqps_model::{BuildSource, BuildSpec, Dbms, counted};
 use std::collections::BTreeSet;
 
 /// All published versions from the good one to the bad one, oldest series first.
@@ -12,12 +12,24 @@ pub struct Versions {
     releases: Vec<Release>,
 }
 
+/// Why nothing lies between two versions.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NothingBetween {
+    Same(String),
+    WrongWay { good: String, bad: String },
+    Unknown(String),
+}
+
 impl Versions {
     /// From the releases of all series between two requests such as `16` or `16.2`. A series means its newest version.
-    pub fn between(dbms: Dbms, mut releases: Vec<Release>, good: &str, bad: &str) -> Result<Self, String> {
-        let wrong_way = |good: &str, bad: &str| {
-            format!("{good} is not older than {bad}: --good names the older version, --bad the newer one")
-        };
+    pub fn between(
+        dbms: Dbms,
+        mut releases: Vec<Release>,
+        good: &str,
+        bad: &str,
+    ) -> Result<Self, NothingBetween> {
+        let wrong_way =
+            |good: &str, bad: &str| NothingBetween::WrongWay { good: good.to_owned(), bad: bad.to_owned() };
         // Of these, the list has nothing.
         if is_newer(good, bad) {
             return Err(wrong_way(good, bad));
@@ -36,11 +48,13 @@ impl Versions {
             let matches = |release: &&Release| {
                 release.version == request || release.version.starts_with(&format!("{request}."))
             };
-            let unknown =
-                || format!("no published version {request}; `rqps install` lists versions of each DBMS");
+            let unknown = || NothingBetween::Unknown(request.to_owned());
             releases.iter().rfind(matches).cloned().ok_or_else(unknown)
         };
         let (good, bad) = (newest(good)?, newest(bad)?);
+        if good.version == bad.version {
+            return Err(NothingBetween::Same(good.version));
+        }
         if key(&good.version) >= key(&bad.version) {
             return Err(wrong_way(&good.version, &bad.version));
         }
@@ -118,12 +132,13 @@ impl Line for Versions {
     }
 
     fn announcement(&self) -> String {
-        format!(
-            "{} to {}: major versions first ({}), then the minor ones where the change is",
-            self.good(),
-            self.bad(),
-            self.coarse().versions.join(", ")
-        )
+        let (good, bad, coarse) = (self.good(), self.bad(), self.coarse());
+        if coarse.places() == 1 {
+            let between = self.releases.len() - 2;
+            return format!("{good} to {bad}: {bad} first, then the {} between", counted(between, "version"));
+        }
+        let majors = coarse.versions.join(", ");
+        format!("{good} to {bad}: major versions first ({majors}), then the minor ones where the change is")
     }
 }
 
@@ -176,10 +191,15 @@ mod tests {
         let refined = versions.refined(&versions.coarse(), &BTreeSet::from([0]));
         assert_eq!(refined.versions, ["9.6.20", "9.6.21", "9.6.22", "9.6.23", "9.6.24"]);
         let error = |good, bad| Versions::between(Dbms::Postgres, postgres(), good, bad).unwrap_err();
-        assert!(error("18", "17").contains("--good names the older"));
+        assert_eq!(versions.announcement(), "9.6.20 to 9.6.24: 9.6.24 first, then the 3 versions between");
+        let wrong_way =
+            |good: &str, bad: &str| NothingBetween::WrongWay { good: good.into(), bad: bad.into() };
+        assert_eq!(error("18", "17"), wrong_way("18", "17"));
+        assert_eq!(error("17", "17.2"), wrong_way("17.3", "17.2"));
+        assert_eq!(error("17", "17.3"), NothingBetween::Same("17.3".to_owned()));
+        assert_eq!(error("16.2", "19"), NothingBetween::Unknown("19".to_owned()));
         let error_of_none = Versions::between(Dbms::Postgres, Vec::new(), "17", "16.2").unwrap_err();
-        assert!(error_of_none.contains("17 is not older than 16.2"), "nothing lies between: {error_of_none}");
-        assert!(error("16.2", "19").contains("no published version 19"));
+        assert_eq!(error_of_none, wrong_way("17", "16.2"), "nothing lies between");
     }
 
     /// Blocks of a version at this level, with little noise.

@@ -15,12 +15,13 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    pub fn before(plan: &Plan, test: &str) -> Result<Self, Usage> {
+    /// Of a plan with this name or file.
+    pub fn before((plan, name): (&Plan, &str), test: &str) -> Result<Self, Usage> {
         let steps = &plan.workload.steps;
         let Some(place) = steps.iter().position(|step| step == test && step != SETTLE) else {
             let names = steps.iter().map(String::as_str);
             let remedy =
-                did_you_mean(test, names).unwrap_or_else(|| "`rqps plan show` lists them.".to_owned());
+                did_you_mean(test, names).unwrap_or_else(|| format!("`rqps plan show {name}` lists them."));
             return Err(Usage(format!("--test: no step `{test}` in this plan. {remedy}")));
         };
         let mut sequence = Sequence { test: test.to_owned(), start: Vec::new(), earlier: Vec::new() };

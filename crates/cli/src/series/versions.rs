@@ -2,7 +2,7 @@
 
 use crate::Usage;
 use crate::bisect::line::Line;
-use crate::bisect::versions::Versions;
+use crate::bisect::versions::{NothingBetween, Versions};
 use crate::build_progress::get_build;
 use crate::context::Context;
 use crate::{out, search};
@@ -71,13 +71,15 @@ fn requests(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<V
                     build(dbms, end)?;
                 }
                 if version_key(from) >= version_key(to) {
-                    return Err(Usage(format!(
-                        "VERSIONS: {item}: the older version comes first, as in 12..18"
-                    ))
-                    .into());
+                    return Err(wrong_way(item).into());
                 }
                 let releases = rqps_builds::releases(&context.dirs, dbms, from, to)?;
-                let versions = Versions::between(dbms, releases, from, to).map_err(Usage)?;
+                let versions = Versions::between(dbms, releases, from, to).map_err(|why| match why {
+                    NothingBetween::Unknown(version) => {
+                        Usage(format!("VERSIONS: {item}: no published version {version} of {dbms}"))
+                    }
+                    NothingBetween::Same(_) | NothingBetween::WrongWay { .. } => wrong_way(item),
+                })?;
                 let of_range = versions.coarse().versions.into_iter();
                 requests.extend(of_range.map(|version| Request { version, is_named: false }));
             }
@@ -88,6 +90,10 @@ fn requests(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<V
         }
     }
     Ok(requests)
+}
+
+fn wrong_way(range: &str) -> Usage {
+    Usage(format!("VERSIONS: {range}: the older version comes first, as in 12..18"))
 }
 
 fn build(dbms: Dbms, version: &str) -> Result<BuildSpec, Usage> {

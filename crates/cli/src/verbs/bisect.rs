@@ -6,7 +6,7 @@ use crate::bisect::commits::Commits;
 use crate::bisect::journal::Journal;
 use crate::bisect::line::{self, Line};
 use crate::bisect::measure::{BAD, GOOD, Order, measure, plan, resume, seconds};
-use crate::bisect::versions::Versions;
+use crate::bisect::versions::{NothingBetween, Versions};
 use crate::build_progress::{get_build, with_build_progress};
 use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
@@ -49,7 +49,20 @@ pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
     }
     let releases = rqps_builds::releases(&context.dirs, dbms, &good, &bad)?;
     let listed: BTreeSet<String> = releases.iter().map(|release| release.version.clone()).collect();
-    let versions = Versions::between(dbms, releases, &good, &bad).map_err(Usage)?;
+    let versions = Versions::between(dbms, releases, &good, &bad).map_err(|why| {
+        Usage(match why {
+            NothingBetween::Same(version) => {
+                format!("--good and --bad both mean {version}: name two versions")
+            }
+            NothingBetween::WrongWay { good, bad } => {
+                format!("{good} is not older than {bad}: --good names the older version, --bad the newer one")
+            }
+            NothingBetween::Unknown(unknown) => {
+                let argument = if unknown == good { "--good" } else { "--bad" };
+                format!("{argument}: no published version {unknown} of {dbms}; `rqps install` lists versions")
+            }
+        })
+    })?;
     // Only a version that is not in the list may not exist.
     let ends = [("--good", versions.good()), ("--bad", versions.bad())];
     for (argument, end) in ends.into_iter().filter(|(_, end)| !listed.contains(*end)) {
@@ -146,7 +159,9 @@ impl Search<'_> {
             let (title, build) = (self.line.title(&version), self.line.build(&version));
             let order = Order { version: &version, title, build, tests, blocks };
             measure(self.context, journal, self.template, &order)?;
-            if journal.measured.len() > measured {
+            // The last answer is printed as the result.
+            let is_result = self.context.format == Format::Text && self.next(journal).is_none();
+            if journal.measured.len() > measured && !is_result {
                 self.found(journal).iter().for_each(|one| out::message(&one.sentence(journal, self.line)));
             }
         }

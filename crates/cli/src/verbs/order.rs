@@ -27,7 +27,7 @@ pub fn run(context: &Context, args: &OrderArgs) -> anyhow::Result<ExitCode> {
     check(&template, &args.plan)?;
     let until = budget.map(|budget| Instant::now() + budget);
     match (&args.test, args.shuffle) {
-        (Some(test), _) => of_test(context, &template, test, until),
+        (Some(test), _) => of_test(context, (&template, &args.plan), test, until),
         (None, Some(orders)) => shuffle(context, &template, orders, until),
         (None, None) => {
             Err(Usage("name a test with --test, or draw orders with --shuffle 8".to_owned()).into())
@@ -38,11 +38,11 @@ pub fn run(context: &Context, args: &OrderArgs) -> anyhow::Result<ExitCode> {
 /// Searches the steps that a test's difference comes with.
 fn of_test(
     context: &Context,
-    template: &Plan,
+    (template, name): (&Plan, &str),
     test: &str,
     until: Option<Instant>,
 ) -> anyhow::Result<ExitCode> {
-    let sequence = Sequence::before(template, test)?;
+    let sequence = Sequence::before((template, name), test)?;
     let rules = Rules::default();
     let folder = search::folder(context, &format!("order-{}-{test}", template.name), template)?;
     let mut journal = Journal::open(&folder)?;
