@@ -8,6 +8,9 @@ use std::path::Path;
 const O_DIRECT: u32 =
     if cfg!(any(target_arch = "aarch64", target_arch = "arm")) { 0o200_000 } else { 0o40_000 };
 
+/// The bits of the flags that say how a file is open; none is set if only for reading.
+const ACCESS: u32 = 0o3;
+
 /// Table files that a process has open for reading, and how many of them with O_DIRECT.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct OpenTables {
@@ -42,7 +45,7 @@ impl OfProgram {
 }
 
 impl OpenTables {
-    /// Looks at the open files of a process.
+    /// Looks at the open files of a process. Those that a flush or compaction writes follow another option.
     pub fn of(pid: u32) -> Self {
         let process = format!("/proc/{pid}");
         let descriptors = fs::read_dir(format!("{process}/fd")).into_iter().flatten().flatten();
@@ -51,9 +54,8 @@ impl OpenTables {
             let is_table = |path: &Path| path.extension().is_some_and(|extension| extension == "sst");
             let is_table = fs::read_link(descriptor.path()).is_ok_and(|path| is_table(&path));
             let info = Path::new(&process).join("fdinfo").join(descriptor.file_name());
-            if let Some(flags) =
-                fs::read_to_string(info).ok().filter(|_| is_table).and_then(|text| flags(&text))
-            {
+            let flags = fs::read_to_string(info).ok().filter(|_| is_table).and_then(|text| flags(&text));
+            if let Some(flags) = flags.filter(|flags| flags & ACCESS == 0) {
                 found.all += 1;
                 found.direct += u64::from(flags & O_DIRECT != 0);
             }
@@ -80,9 +82,10 @@ mod tests {
         fs::write(dir.join("1.sst"), "").unwrap();
         let before = OpenTables::of(std::process::id());
         let open = fs::File::open(dir.join("1.sst")).unwrap();
+        let written = fs::File::create(dir.join("2.sst")).unwrap();
         let after = OpenTables::of(std::process::id());
         assert_eq!((after.all, after.direct), (before.all + 1, before.direct));
-        drop(open);
+        drop((open, written));
         fs::remove_dir_all(&dir).unwrap();
     }
 }
