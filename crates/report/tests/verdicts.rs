@@ -495,7 +495,10 @@ fn a_run_of_one_block_says_that_there_are_no_verdicts_yet_and_is_drawn_hollow() 
     let of_newer = without.windows.iter_mut().filter(|window| window.action.arm == "newer");
     of_newer.for_each(|window| window.action.outcome = Outcome::Invalid);
     without.counts.retain(|count| count.action.arm != "newer");
+    // Each pass lists its steps.
+    without.steps.extend_from_within(..);
     let told = show(&without, &Options::default()).unwrap();
+    assert_eq!(told.matches("NO VALID RESULT hot-points on newer").count(), 1, "{told}");
     assert!(told.contains("inconclusive: there is no valid result."), "{told}");
     let answer = told.find("no test has a rate to judge. ").unwrap();
     assert!(told.find("NO VALID RESULT") > Some(answer), "it stands with the arm that has none: {told}");

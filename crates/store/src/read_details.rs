@@ -8,6 +8,7 @@ use crate::arm::{Arm, Role};
 use crate::block::BlockStatus;
 use crate::error::{Error, Result};
 use crate::journal::ActionRecord;
+use crate::meta::PlannedStep;
 use crate::observation::{Histogram, PROFILE_KIND, Profile, Recorded, Window};
 use crate::read::Run;
 use crate::read_rows::{count, json};
@@ -187,7 +188,7 @@ impl Run {
     /// The steps and arms with valid and invalid windows, in the order of the plan.
     pub fn invalid_in_part(&self) -> Vec<InvalidInPart<'_>> {
         let mut found = Vec::new();
-        for (step, arm) in self.steps.iter().flat_map(|step| self.arms.iter().map(move |arm| (step, arm))) {
+        for (step, arm) in self.steps_once().flat_map(|step| self.arms.iter().map(move |arm| (step, arm))) {
             let windows = self.windows_of(&step.name, arm);
             let invalid: Vec<_> = windows.iter().filter(|window| !window.valid()).collect();
             if let Some(first) = invalid.first().filter(|_| invalid.len() < windows.len()) {
@@ -220,10 +221,16 @@ impl Run {
         mostly.map(|(step, arm)| (&*step.name, &*arm.name)).collect()
     }
 
+    /// The steps of one pass: each pass has them all again.
+    fn steps_once(&self) -> impl Iterator<Item = &PlannedStep> {
+        let mut seen = BTreeSet::new();
+        self.steps.iter().filter(move |step| seen.insert(&*step.name))
+    }
+
     /// The steps and arms without a valid window, in the order of the plan.
     pub fn without_result(&self) -> Vec<NoResult<'_>> {
         let mut missing = Vec::new();
-        for step in &self.steps {
+        for step in self.steps_once() {
             let of_base = |arm: &Arm| arm.role == Role::Base && !self.windows_of(&step.name, arm).is_empty();
             // Nobody knows whether it failed there.
             let is_expected = self.meta.is_imported() && self.arms.iter().any(of_base);
