@@ -48,6 +48,27 @@ struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     files_hash: Option<String>,
     build: Build,
+    /// Other archives or sources that gave the same files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    others: Vec<Source>,
+}
+
+/// Another archive or source of a build: a commit may change comments only.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Source {
+    /// As the manifest's.
+    archive_sha256: String,
+    origin: String,
+    commit: Option<String>,
+    family: Family,
+}
+
+impl Source {
+    /// The build as made from this source.
+    fn of(self, build: Build) -> Build {
+        let Source { origin, commit, family, .. } = self;
+        Build { origin, commit, family, ..build }
+    }
 }
 
 impl Manifest {
@@ -84,9 +105,15 @@ impl Cache {
 
     /// An intact build made from this archive or source key.
     pub fn find_made_from(&self, sha256: &str) -> Result<Option<Build>> {
-        let is_made_from =
-            |path: &PathBuf| read_manifest(path).is_some_and(|manifest| manifest.archive_sha256 == sha256);
-        Ok(self.manifests()?.iter().filter(|path| is_made_from(path)).find_map(|path| self.load_intact(path)))
+        let made_from = |path: &PathBuf| {
+            let manifest = read_manifest(path)?;
+            if manifest.archive_sha256 == sha256 {
+                return self.load_intact(path);
+            }
+            let source = manifest.others.into_iter().find(|source| source.archive_sha256 == sha256)?;
+            Some(source.of(self.load_intact(path)?))
+        };
+        Ok(self.manifests()?.iter().find_map(made_from))
     }
 
     /// All builds that look intact; missing and damaged ones are skipped.
@@ -175,7 +202,9 @@ impl Cache {
         let manifest_path = self.dir.join(format!("{name}.json"));
         // The same files from another source; a server may be running from them.
         if let Some(existing) = self.load_intact(&manifest_path) {
-            return Ok(existing);
+            let source =
+                Source { archive_sha256, origin: build.origin, commit: build.commit, family: build.family };
+            return self.keep_source(&manifest_path, existing, source);
         }
         if root.exists() {
             fs::remove_dir_all(&root).map_err(Error::file("remove", &root))?;
@@ -199,10 +228,23 @@ impl Cache {
             relocated_hash,
             files_hash,
             build: build.clone(),
+            others: Vec::new(),
         };
         self.write_manifest(&manifest_path, &manifest)?;
         in_place.keep();
         Ok(build)
+    }
+
+    /// Adds a source to an existing build.
+    fn keep_source(&self, manifest_path: &Path, existing: Build, source: Source) -> Result<Build> {
+        let Some(mut manifest) = read_manifest(manifest_path) else { return Ok(existing) };
+        if manifest.archive_sha256 == source.archive_sha256 {
+            return Ok(existing);
+        }
+        manifest.others.retain(|other| other.archive_sha256 != source.archive_sha256);
+        manifest.others.push(source.clone());
+        self.write_manifest(manifest_path, &manifest)?;
+        Ok(source.of(existing))
     }
 
     fn write_manifest(&self, path: &Path, manifest: &Manifest) -> Result<()> {
@@ -357,6 +399,31 @@ mod tests {
         assert!(found("link").is_some());
         fs::rename(dir.path().join("one"), dir.path().join("two")).unwrap();
         assert_eq!(found("two"), None);
+    }
+
+    #[test]
+    fn each_source_of_the_same_files_is_found_as_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let dirs = Dirs { cache: dir.path().to_path_buf(), work: dir.path().join("work") };
+        let cache = Cache::compiled(&dirs, Dbms::Postgres);
+        let keep = |commit: &str| {
+            let _lock = cache.lock().unwrap();
+            let partial = cache.partial().unwrap();
+            let unpacked = partial.path.join("build");
+            let build = Build {
+                origin: format!("at {commit}"),
+                commit: Some(commit.to_owned()),
+                ..unpacked_build(&unpacked)
+            };
+            cache.keep(&unpacked, build, format!("key of {commit}")).unwrap()
+        };
+        for commit in ["one", "two", "two", "one"] {
+            let kept = keep(commit);
+            assert_eq!((&*kept.origin, kept.commit.as_deref()), (&*format!("at {commit}"), Some(commit)));
+            assert_eq!(cache.find_made_from(&format!("key of {commit}")).unwrap(), Some(kept));
+        }
+        assert_eq!(cache.find_made_from("key of three").unwrap(), None);
+        assert_eq!(cache.builds().unwrap().len(), 1);
     }
 
     #[test]
