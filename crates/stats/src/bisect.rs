@@ -89,7 +89,7 @@ pub struct Answer {
     pub steps: Vec<Step>,
     /// Probability that a step is among these places, for two steps each among its own.
     pub probability: f64,
-    /// Probability of two steps instead of one.
+    /// Probability of two steps, between which a version can be measured, instead of one.
     pub two_steps: f64,
     /// Whether the probabilities suffice and no version that can be measured separates the places.
     pub is_settled: bool,
@@ -111,7 +111,8 @@ impl Course<'_> {
     pub fn answer(&self, rules: &Rules) -> Answer {
         let measured = self.ordered();
         let posterior = Posterior::new(self.weights, &measured, rules);
-        let (places, probability) = if posterior.two > 0.5 {
+        let two_steps = self.seen_apart(&posterior);
+        let (places, probability) = if two_steps > 0.5 {
             self.two_steps(&posterior, rules)
         } else {
             let (places, probability) = self.one_step(&posterior, rules);
@@ -131,7 +132,7 @@ impl Course<'_> {
             let half = NORMAL_95 * sd;
             Step { places, ratio: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() }
         };
-        let is_number_known = posterior.two.max(1.0 - posterior.two) >= rules.probability;
+        let is_number_known = two_steps.max(1.0 - two_steps) >= rules.probability;
         let is_found = !measured.is_empty()
             && is_number_known
             && probability >= rules.probability
@@ -141,7 +142,7 @@ impl Course<'_> {
         Answer {
             steps: places.into_iter().zip(sizes(&best, &measured, rules)).map(step).collect(),
             probability,
-            two_steps: posterior.two,
+            two_steps,
             is_settled,
             next: match is_found {
                 true => to_confirm,
@@ -200,19 +201,23 @@ impl Course<'_> {
         measured
     }
 
-    /// The smallest set of places that holds a step with the probability of the rules.
+    /// The smallest set of places that holds a step with the probability of the rules, without a place that looks like
+    /// one in it left out.
     fn one_step(&self, posterior: &Posterior, rules: &Rules) -> (Vec<usize>, f64) {
         let Posterior { one, first, second, .. } = posterior;
         let holds: Vec<f64> = (0..one.len()).map(|p| one[p] + first[p] + second[p]).collect();
         let (mut set, mut probability) = (BTreeSet::new(), 0.0);
-        for place in by_probability(&holds) {
-            // Pairs with a place in the set are counted already.
-            let counted: f64 =
-                set.iter().map(|other: &usize| posterior.pair(place.min(*other), place.max(*other))).sum();
-            probability += holds[place] - counted;
-            set.insert(place);
+        for most_probable in by_probability(&holds) {
             if probability >= rules.probability {
                 break;
+            }
+            for place in self.alike(most_probable) {
+                // Pairs with a place in the set are counted already.
+                let counted = |other: &usize| posterior.pair(place.min(*other), place.max(*other));
+                if !set.contains(&place) {
+                    probability += holds[place] - set.iter().map(counted).sum::<f64>();
+                    set.insert(place);
+                }
             }
         }
         (set.into_iter().collect(), probability.min(1.0))
@@ -239,6 +244,20 @@ impl Course<'_> {
         let pairs = sets[0].iter().flat_map(|i| sets[1].iter().map(move |j| (*i, *j)));
         let probability = pairs.filter(|(i, j)| i < j).map(|(i, j)| posterior.pair(i, j)).sum::<f64>();
         (sets, probability)
+    }
+
+    /// The places around this one without a version between them that can be measured.
+    fn alike(&self, place: usize) -> std::ops::RangeInclusive<usize> {
+        let first = (1..=place).rev().find(|version| !self.skipped.contains(version)).unwrap_or(0);
+        let last = (place + 1..self.weights.len()).find(|version| !self.skipped.contains(version));
+        first..=last.unwrap_or(self.weights.len()) - 1
+    }
+
+    /// The probability of two steps with a version between them that can be measured: others look like one.
+    fn seen_apart(&self, posterior: &Posterior) -> f64 {
+        let places = self.weights.len();
+        let pairs = (0..places).flat_map(|i| (i + 1..places).map(move |j| (i, j)));
+        pairs.filter(|(i, j)| self.separable(&[*i, *j])).map(|(i, j)| posterior.pair(i, j)).sum()
     }
 
     /// Whether a version that can be measured lies between two of these places.

@@ -3,12 +3,11 @@
 use super::journal::Journal;
 use super::line::{Found, Line};
 use crate::listing::{Cell, Column, Listing};
-use rqps_model::counted;
-use rqps_model::{Digits, Metric};
-use rqps_stats::bisect::Step;
+use rqps_model::sample::{mean, squares};
+use rqps_model::{Digits, Metric, counted};
+use rqps_stats::bisect::{Answer, Step};
 use rqps_stats::t_upper;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 /// Probability beyond each end of a version's interval.
 const OUTSIDE: f64 = 0.025;
@@ -19,6 +18,8 @@ pub struct OfTest {
     pub test: String,
     /// `None`: it did not change between the good and the bad version.
     pub found: Option<(Metric, Found)>,
+    /// The plan and config of the search, as arguments: ` --plan small.toml`.
+    pub options: String,
 }
 
 /// A version's figure relative to the good one.
@@ -30,6 +31,18 @@ struct Level {
     high: f64,
 }
 
+impl Level {
+    /// Of logarithms of ratios, a block each.
+    fn of(version: &str, blocks: &[f64]) -> Self {
+        let count = blocks.len() as f64;
+        let mean = mean(blocks);
+        let variance = squares(blocks) / (count - 1.0).max(1.0);
+        let half = t_upper(OUTSIDE, count - 1.0) * (variance / count).sqrt();
+        let (low, high) = ((mean - half).exp(), (mean + half).exp());
+        Level { version: version.to_owned(), blocks: blocks.len(), ratio: mean.exp(), low, high }
+    }
+}
+
 impl OfTest {
     /// The measured versions, in the order of the row.
     fn levels(&self, journal: &Journal) -> Vec<Level> {
@@ -37,16 +50,17 @@ impl OfTest {
             return Vec::new();
         };
         let measured = journal.blocks(&self.test, *metric);
-        let level = |version: &String| {
-            let blocks = measured.get(version)?;
-            let count = blocks.len() as f64;
-            let mean = blocks.iter().sum::<f64>() / count;
-            let squares: f64 = blocks.iter().map(|block| (block - mean).powi(2)).sum();
-            let half = t_upper(OUTSIDE, count - 1.0) * (squares / (count - 1.0).max(1.0) / count).sqrt();
-            let (low, high) = ((mean - half).exp(), (mean + half).exp());
-            Some(Level { version: version.clone(), blocks: blocks.len(), ratio: mean.exp(), low, high })
-        };
+        let level = |version: &String| Some(Level::of(version, measured.get(version)?));
         found.row.versions.iter().filter_map(level).collect()
+    }
+
+    /// The cost and the rate of the bad version where neither changed.
+    fn unchanged(&self, journal: &Journal, line: &dyn Line) -> Vec<(Metric, Level)> {
+        let level = |metric: Metric| {
+            let blocks = journal.blocks(&self.test, metric);
+            Some((metric, Level::of(line.bad(), blocks.get(line.bad())?)))
+        };
+        journal.unchanged(&self.test).filter_map(level).collect()
     }
 
     /// The version that brought the change, if it is one, and settled; of several between which none can be measured,
@@ -70,9 +84,14 @@ impl OfTest {
             Column::text("remark"),
         ]);
         let levels = self.levels(journal);
-        let steps: BTreeSet<usize> = found.answer.steps.iter().flat_map(|step| step.places.clone()).collect();
+        let Answer { steps, is_settled, .. } = &found.answer;
+        let came_at = |at: usize| {
+            let step =
+                at.checked_sub(1).and_then(|place| steps.iter().find(|step| step.places.contains(&place)))?;
+            Some(if step.places.len() == 1 && *is_settled { "the change" } else { "may be the change" })
+        };
         for (at, version) in found.row.versions.iter().enumerate() {
-            let came = (at > 0 && steps.contains(&(at - 1))).then_some("the change");
+            let came = came_at(at);
             let level = levels.iter().find(|level| level.version == *version);
             let (remark, figures) = match level {
                 Some(level) => (
@@ -80,10 +99,14 @@ impl OfTest {
                     Digits::of_ratio((level.low, level.high), RATIO_DECIMALS_MAX).all(level.ratio),
                 ),
                 None if at == 0 => ("good", [1.0.to_string(), String::new(), String::new()]),
-                None => match journal.skipped.contains_key(version) {
-                    true => ("skipped", [const { String::new() }; 3]),
-                    false => (came.unwrap_or_default(), [const { String::new() }; 3]),
-                },
+                None => {
+                    let remark = match (journal.skipped.contains_key(version), came) {
+                        (true, Some(_)) => "skipped, may be the change",
+                        (true, None) => "skipped",
+                        (false, came) => came.unwrap_or_default(),
+                    };
+                    (remark, [const { String::new() }; 3])
+                }
             };
             if level.is_none() && remark.is_empty() {
                 continue;
@@ -101,11 +124,21 @@ impl OfTest {
     pub fn sentence(&self, journal: &Journal, line: &dyn Line) -> String {
         let test = &self.test;
         let Some((metric, found)) = &self.found else {
+            let figure = |(metric, level): (Metric, Level)| {
+                let digits = Digits::of_ratio((level.low, level.high), RATIO_DECIMALS_MAX);
+                let [ratio, low, high] = digits.all(level.ratio);
+                let what = metric.measure().label;
+                format!("{what} {ratio} times ({low} to {high}) in {}", counted(level.blocks, "block"))
+            };
+            let figures: Vec<String> = self.unchanged(journal, line).into_iter().map(figure).collect();
+            let figures =
+                if figures.is_empty() { String::new() } else { format!(": {}", figures.join(", ")) };
             return format!(
                 "{test}: no change between the good and the bad version is shown, neither of its cost nor of its rate, \
-                 so there is nothing to bisect. `rqps upgrade {} {} --tests {test}` measures longer.",
+                 so there is nothing to bisect{figures}. `rqps upgrade {} {} --tests {test}{}` measures longer.",
                 line.build(line.good()),
                 line.build(line.bad()),
+                self.options,
             );
         };
         let answer = &found.answer;
@@ -140,19 +173,22 @@ impl OfTest {
         )
     }
 
-    pub fn json(&self, journal: &Journal) -> Value {
+    pub fn json(&self, journal: &Journal, line: &dyn Line) -> Value {
+        let level = |level: Level| {
+            let Level { version, blocks, ratio, low, high } = level;
+            json!({ "version": version, "blocks": blocks, "ratio": ratio, "low": low, "high": high })
+        };
         let Some((metric, found)) = &self.found else {
-            return json!({ "test": self.test, "changed": false });
+            let unchanged = self.unchanged(journal, line).into_iter();
+            let unchanged: serde_json::Map<String, Value> =
+                unchanged.map(|(metric, one)| (metric.key().to_owned(), level(one))).collect();
+            return json!({ "test": self.test, "changed": false, "unchanged": unchanged });
         };
         let step = |step: &Step| {
             let places = step.places.iter().map(|place| {
                 json!({ "after": found.row.versions[*place], "version": found.row.versions[place + 1] })
             });
             json!({ "places": places.collect::<Vec<_>>(), "ratio": step.ratio, "low": step.low, "high": step.high })
-        };
-        let level = |level: Level| {
-            let Level { version, blocks, ratio, low, high } = level;
-            json!({ "version": version, "blocks": blocks, "ratio": ratio, "low": low, "high": high })
         };
         let answer = &found.answer;
         json!({

@@ -15,6 +15,9 @@ pub struct Journal {
     pub running: Option<Running>,
     /// What each test is decided by; without an entry, it did not change between the good and the bad version.
     pub metrics: BTreeMap<String, String>,
+    /// The cost and the rate of tests that did not change.
+    #[serde(default)]
+    pub unchanged: BTreeMap<String, Vec<String>>,
     /// In their order.
     pub measured: Vec<Step>,
     /// Versions that can't be measured, and why.
@@ -66,6 +69,11 @@ impl Journal {
     /// The metric of a test; `None` if it did not change.
     pub fn metric(&self, test: &str) -> Option<Metric> {
         self.metrics.get(test)?.parse().ok()
+    }
+
+    /// What a test was judged by that did not change.
+    pub fn unchanged(&self, test: &str) -> impl Iterator<Item = Metric> {
+        self.unchanged.get(test).into_iter().flatten().filter_map(|metric| metric.parse().ok())
     }
 
     /// All blocks of a test's metric by version.

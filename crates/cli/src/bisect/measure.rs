@@ -7,6 +7,7 @@ use crate::{Usage, out, search};
 use rqps_model::{BuildSpec, Detector};
 use rqps_plan::Plan;
 use rqps_plan::isolated::seconds_through;
+use rqps_stats::Verdict;
 use rqps_stats::bisect::Rules;
 use rqps_store::RunFolder;
 use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
@@ -128,8 +129,14 @@ fn record(journal: &mut Journal) -> anyhow::Result<()> {
     let verdicts = judge_run(&run, &rules_of(&run)?)?;
     if journal.measured.is_empty() {
         for test in &verdicts.experiment.tests {
-            let metric = deciding(&verdicts, &test.name);
-            journal.metrics.extend(metric.map(|metric| (test.name.clone(), metric.to_owned())));
+            let all = judged(&verdicts, &test.name);
+            // Its cost, or else its rate.
+            if let Some(changed) = all.iter().find(|verdict| verdict.class.is_change()) {
+                journal.metrics.insert(test.name.clone(), changed.metric.key().to_owned());
+            } else {
+                let keys = all.iter().map(|verdict| verdict.metric.key().to_owned()).collect();
+                journal.unchanged.insert(test.name.clone(), keys);
+            }
         }
     }
     let figures = figures(&verdicts);
@@ -141,12 +148,10 @@ fn record(journal: &mut Journal) -> anyhow::Result<()> {
     journal.write()
 }
 
-/// The metric in which a test changed: its cost, or else its rate.
-fn deciding(verdicts: &RunVerdicts, test: &str) -> Option<&'static str> {
-    let arm = verdicts.experiment.compared().next()?;
-    let changed =
-        |detector| verdicts.verdict(test, arm, detector).filter(|verdict| verdict.class.is_change());
-    changed(Detector::Cost).or_else(|| changed(Detector::Rate)).map(|verdict| verdict.metric.key())
+/// The verdicts on a test's cost and rate.
+fn judged<'v>(verdicts: &'v RunVerdicts, test: &str) -> Vec<&'v Verdict> {
+    let Some(arm) = verdicts.experiment.compared().next() else { return Vec::new() };
+    [Detector::Cost, Detector::Rate].into_iter().filter_map(|one| verdicts.verdict(test, arm, one)).collect()
 }
 
 fn figures(verdicts: &RunVerdicts) -> Figures {

@@ -193,7 +193,9 @@ impl Search<'_> {
             let found = journal.metric(test).map(|metric| {
                 (metric, line::search(self.line, &journal.blocks(test, metric), &skipped, &self.rules))
             });
-            OfTest { test: test.clone(), found }
+            let plan = self.args.plan.iter().map(|plan| format!(" --plan {plan}"));
+            let config = self.args.config.iter().map(|config| format!(" --config {config}"));
+            OfTest { test: test.clone(), found, options: plan.chain(config).collect() }
         };
         self.args.tests.iter().map(of).collect()
     }
@@ -215,7 +217,7 @@ impl Search<'_> {
         let all = self.found(journal);
         let folder = journal.folder().display().to_string();
         if self.context.format == Format::Json {
-            let tests: Vec<_> = all.iter().map(|one| one.json(journal)).collect();
+            let tests: Vec<_> = all.iter().map(|one| one.json(journal, self.line)).collect();
             let value = json!({
                 "good": self.line.good(),
                 "bad": self.line.bad(),

@@ -30,7 +30,7 @@ pub(super) struct Posterior {
     pub first: Vec<f64>,
     pub second: Vec<f64>,
     /// Probability of two steps.
-    pub two: f64,
+    two: f64,
     /// By place: its prior weight, and the number of measured versions before it.
     weights: Vec<f64>,
     gaps: Vec<usize>,

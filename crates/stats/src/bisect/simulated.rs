@@ -157,6 +157,16 @@ fn versions_that_cannot_be_measured_stay_in_the_answer() {
     assert!(places.contains(&step) && places.iter().all(|place| (17..23).contains(place)), "{places:?}");
 }
 
+/// Where no version between the ends can be measured, nothing tells one step from two, nor their places apart.
+#[test]
+fn a_search_ends_where_nothing_between_can_be_measured() {
+    let skipped: BTreeSet<usize> = (1..PLACES).collect();
+    let row = Row { steps: vec![(PLACES - 1, 0.1)], noise_sd: 0.005, skipped };
+    let found = row.search(&mut Rng::new(3), &Rules::default());
+    assert!(found.answer.is_settled, "{:?}", found.answer);
+    assert_eq!(found.answer.steps[0].places, (0..PLACES).collect::<Vec<_>>());
+}
+
 /// The first measurements point to the wrong half; later ones must lead back.
 #[test]
 fn the_search_returns_to_a_place_after_misleading_blocks() {
