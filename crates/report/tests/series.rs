@@ -78,6 +78,25 @@ fn a_link_of_one_block_has_neither_verdict_nor_interval() {
     assert!(text.contains("16.15 after 12.22: no verdict: too few blocks"), "{text}");
 }
 
+/// Counted instructions are used for 17.0 against 12.22, but not against 16.15, whose CPU time contradicts them.
+#[test]
+fn a_step_in_another_metric_than_the_course_says_so() {
+    let results = tempfile::tempdir().unwrap();
+    let spec = Spec {
+        arms: vec![("before", "16.15"), ("after", "17.0"), ("anchor", "12.22")],
+        effects: vec![(0, "insert", 0.5, 1.0)],
+        blocks: 5,
+        counted: true,
+        ..Spec::default()
+    };
+    let run = RunFolder::open(&write_run(results.path(), &spec).unwrap()).unwrap();
+    let links = [SeriesLink { run, before: 0, after: 1, anchor: 2, page: String::new() }];
+    let versions = names(&["12.22", "16.15", "17.0"]);
+    let csv = Series::new(&versions, &links, &[]).unwrap().render(Format::Csv, Screen::default()).unwrap();
+    let row = csv.lines().find(|line| line.contains("insert") && line.contains("17.0")).unwrap();
+    assert!(row.contains("instructions; step: CPU time"), "{row}");
+}
+
 /// A version that is left out keeps its link as a measurement of the others; its own step is not shown.
 #[test]
 fn links_of_other_versions_add_to_the_course_alone() {

@@ -5,12 +5,12 @@
 //! | `rQPS`, `from`, `to` | the version's rate divided by the anchor's, and its interval, over all links that have it |
 //! | `rate` | the verdict on the version relative to the one before it, in their link |
 //! | `step` | the ratio of that verdict |
-//! | `cost/op`, `cost`, `step`, `of` | the same of the cost per operation |
-//! | `blocks` | blocks that the ratio to the anchor is from |
+//! | `cost/op`, `cost`, `step`, `of` | the same of the cost per operation, and what the cost is; the step's if that differs |
+//! | `blocks` | blocks that the ratio of the rate to the anchor is from |
 
 use rqps_model::counted;
 use rqps_stats::course::Level;
-use rqps_stats::{Detector, Metric, Verdict};
+use rqps_stats::{Detector, Verdict};
 
 use super::{Series, TestCourse};
 use crate::document::{Block, Cell, Column, Document, Table};
@@ -69,18 +69,26 @@ impl Series<'_> {
     /// links have two or three.
     fn conditions(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
-        let mut first_line = String::new();
+        let mut links: Vec<(String, Vec<&str>)> = Vec::new();
         for step in &self.steps {
             let of_link = conditions::blocks(&step.link.run, step.link.anchor);
             let Some(Block::Text(line)) = of_link.first() else { continue };
+            let version = &*step.after().build_version;
+            match links.iter_mut().find(|(known, _)| known == line) {
+                Some((_, versions)) => versions.push(version),
+                None => links.push((line.clone(), vec![version])),
+            }
             if blocks.is_empty() {
-                first_line.clone_from(line);
                 blocks = of_link;
-            } else if *line != first_line {
-                let (version, before) = (&step.after().build_version, &step.before().build_version);
-                blocks.push(Block::Text(format!("{version} after {before}: {line}")));
             }
         }
+        let others = links.iter().skip(1).map(|(line, versions)| {
+            Block::Text(format!(
+                "WARNING: not the same in the links to {}, and the course joins them. {line}",
+                versions.join(", ")
+            ))
+        });
+        blocks.extend(others);
         blocks
     }
 
@@ -173,8 +181,15 @@ impl Series<'_> {
             cells.extend(of_step(step(Detector::Rate), 3));
             cells.extend(ends(cost.map(|(_, level)| level), 4));
             cells.extend(of_step(step(Detector::Cost), 4));
-            let label = |(metric, _): (Metric, Level)| Cell::words(metric.measure().label);
-            cells.push(cost.map_or_else(Cell::missing, label));
+            // A count that one pair of versions has may be missing in another.
+            let of = (cost.map(|(metric, _)| metric), step(Detector::Cost).map(|verdict| verdict.metric));
+            cells.push(match of {
+                (Some(all), Some(step)) if all != step => {
+                    Cell::words(format!("{}; step: {}", all.measure().label, step.measure().label))
+                }
+                (Some(metric), _) | (None, Some(metric)) => Cell::words(metric.measure().label),
+                (None, None) => Cell::missing(),
+            });
             let blocks = rate.filter(|level| level.runs > 0).map(|level| level.blocks as f64);
             cells.push(Cell::fixed(blocks, 0));
             cells.push(Cell::words(&**name));

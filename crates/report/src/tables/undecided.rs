@@ -2,7 +2,7 @@
 
 use rqps_model::Digits;
 use rqps_stats::{Class, Detector, Look, Rules, Tag, Verdict};
-use rqps_store::BlockStatus;
+use rqps_store::{BlockStatus, Status};
 use rqps_verdicts::{
     RunVerdicts, WindowOrder, about, block_seconds, host_doubt, resume_command, seconds_of_resume,
 };
@@ -77,6 +77,12 @@ fn others_open(judged: &Judged<'_>, lines: &[Line<'_>], open: Vec<&Verdict>) -> 
         let is_too_short = judged.run.blocks.len() < least;
         return Some(match judged.run.meta.protocol == "isolated" {
             true => with_more(judged, &state, (least - most, seconds)),
+            false if judged.run.state() == Status::Interrupted => {
+                format!(
+                    "{state} The run was interrupted; `rqps resume {}` continues it.",
+                    judged.run.folder.name()
+                )
+            }
             false if is_too_short => {
                 format!("{state} Run the plan with `passes = {least}` or more to decide them.")
             }
