@@ -27,7 +27,8 @@ pub fn folder(context: &Context, name: &str, template: &Plan) -> anyhow::Result<
     }
     let hash = rqps_builds::sha256_hex(text.as_bytes());
     let folder = context.results.join(format!("{name}-{}", &hash[..DIGITS]));
-    std::fs::create_dir_all(&folder)?;
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| Usage(format!("cannot create the folder {}: {error}", folder.display())))?;
     Ok(folder)
 }
 

@@ -4,6 +4,7 @@ use super::journal::{Figures, Journal, Running, Step};
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::{Usage, out, search};
+use anyhow::Context as _;
 use rqps_model::{BuildSpec, Detector};
 use rqps_plan::Plan;
 use rqps_plan::isolated::seconds_through;
@@ -53,7 +54,7 @@ pub fn measure(
                 search::say_how_to_continue();
                 return Err(error.into());
             }
-            other => other.map(|_build| ())?,
+            other => other.map(|_build| ()).with_context(|| format!("--{} {}", arm.name, arm.build))?,
         }
     }
     let mut execution = crate::verbs::run::begin_in(context, plan, journal.folder())?;

@@ -93,6 +93,24 @@ impl Shuffled {
         table
     }
 
+    /// The answer in a sentence.
+    pub fn sentence(&self) -> String {
+        let differ = self.0.iter().filter(|(_, _, one)| one.p < P_MAX);
+        let named: Vec<String> = differ.map(|(test, arm, _)| format!("{test} ({arm})")).collect();
+        match named.is_empty() {
+            true if self.0.is_empty() => {
+                "Too few orders were measured to tell whether they matter.".to_owned()
+            }
+            true => "The order is not shown to matter: orders differ by no more than passes of one order."
+                .to_owned(),
+            false => format!(
+                "The order may matter for {}: orders differ by more than passes of one order, or the host did between their \
+                 runs.",
+                named.join(", ")
+            ),
+        }
+    }
+
     pub fn json(&self) -> Value {
         let one = |(test, arm, one): &(String, String, Spread)| {
             json!({

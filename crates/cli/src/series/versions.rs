@@ -76,7 +76,7 @@ fn requests(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<V
                 let releases = rqps_builds::releases(&context.dirs, dbms, from, to)?;
                 let versions = Versions::between(dbms, releases, from, to).map_err(|why| match why {
                     NothingBetween::Unknown(version) => {
-                        Usage(format!("VERSIONS: {item}: no published version {version} of {dbms}"))
+                        Usage(format!("VERSIONS: {item}: no published version {version} of {}", dbms.title()))
                     }
                     NothingBetween::Same(_) | NothingBetween::WrongWay { .. } => wrong_way(item),
                 })?;

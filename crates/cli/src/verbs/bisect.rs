@@ -59,7 +59,10 @@ pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
             }
             NothingBetween::Unknown(unknown) => {
                 let argument = if unknown == good { "--good" } else { "--bad" };
-                format!("{argument}: no published version {unknown} of {dbms}; `rqps install` lists versions")
+                format!(
+                    "{argument}: no published version {unknown} of {}; `rqps install` lists versions",
+                    dbms.title()
+                )
             }
         })
     })?;
@@ -245,7 +248,9 @@ impl Search<'_> {
 
 /// The DBMS and the version, or series, that an argument names.
 fn version(argument: &str, build: &str) -> anyhow::Result<(Dbms, String)> {
-    let spec: BuildSpec = build.parse().map_err(|error| Usage(format!("{argument}: {error}")))?;
+    let spec: BuildSpec = build.parse().map_err(|error| {
+        Usage(format!("{argument}: {error}; to search commits, name their repository with --source"))
+    })?;
     match &spec.source {
         BuildSource::Version(version) => {
             rqps_builds::check_known(&spec).map_err(|error| Usage(format!("{argument}: {error}")))?;

@@ -127,9 +127,12 @@ fn shuffle(
     }
     let found = Shuffled::new(&journal, template);
     found.table().print(context, || Ok(found.json()))?;
-    out::message(
-        "by order, by noise: standard deviation of rQPS between orders, and between passes of one order",
-    );
+    if context.format == Format::Text {
+        out::print_line(&format!(
+            "by order, by noise: standard deviation of rQPS between orders, and between passes of one order\n\n{}",
+            found.sentence()
+        ))?;
+    }
     out::message(&format!("runs        {}", folder.display()));
     let is_complete = journal.runs().len() >= orders as usize;
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(EXIT_INCONCLUSIVE) })

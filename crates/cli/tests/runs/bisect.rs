@@ -44,7 +44,9 @@ fn mistakes_are_named_before_anything_is_measured() {
     };
     assert!(refused("/usr/lib/pg", "postgres-17").contains("not a published version"));
     assert!(refused("mysql-9.7", "mysql-8.0.31").contains("--good names the older"));
-    assert!(refused("mysql-8.0.31", "mysql-9.9").contains("no published version 9.9"));
+    assert!(refused("mysql-8.0.31", "mysql-9.9").contains("--bad: no published version 9.9"));
+    assert!(refused("mysql-9.7", "mysql-9.7").contains("--good and --bad both mean 9.7"));
+    assert!(refused("REL_16", "HEAD").contains("--source"));
     let unpublished = refused("postgres-16", "postgres-17.99");
     assert!(unpublished.contains("--bad: ") && !unpublished.contains("needs "), "{unpublished}");
     assert!(!bench.results().exists(), "nothing was measured");
