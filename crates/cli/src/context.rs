@@ -145,7 +145,7 @@ impl Context {
         }
         let candidates = [PathBuf::from(name), self.results.join(name)];
         let found = candidates.into_iter().find(|path| is_run(path));
-        match found.or_else(|| self.run_of_search(name)) {
+        match found.or_else(|| self.inner_run(name)) {
             Some(path) => Ok(path),
             None => {
                 let runs = RunFolder::list(&self.results)?;
@@ -166,11 +166,13 @@ impl Context {
         }
     }
 
-    /// The run of a search (series, bisect, order) with this name.
-    fn run_of_search(&self, name: &str) -> Option<PathBuf> {
+    /// The run of a search (series, bisect, order), or of a fleet's task, with this name.
+    fn inner_run(&self, name: &str) -> Option<PathBuf> {
+        let in_folder = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
         let is_name = Path::new(name).components().count() == 1;
-        let folders = std::fs::read_dir(&self.results).ok().filter(|_| is_name)?;
-        folders.flatten().map(|folder| folder.path().join(name)).find(|path| is_run(path))
+        let folders = || in_folder(self.results.clone()).map(|entry| entry.path()).filter(|_| is_name);
+        let tasks = folders().flat_map(|folder| in_folder(folder.join("tasks"))).map(|entry| entry.path());
+        folders().chain(tasks).map(|folder| folder.join(name)).find(|path| is_run(path))
     }
 }
 

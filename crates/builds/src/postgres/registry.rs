@@ -46,7 +46,8 @@ pub(crate) fn fetch(version: &Version) -> Result<Vec<u8>> {
 /// Unpacks an archive into `target`, which must not exist.
 pub(crate) fn unpack(version: &Version, archive: &Vec<u8>, target: &Path) -> Result<()> {
     blocking::extract(URL, archive, target).map(|_files| ()).map_err(|error| {
-        download_error(version, &format!("cannot unpack it: {}", hide_urls(&error.to_string())))
+        let reason = hide_urls(&error.to_string());
+        download_error(version, &format!("cannot unpack it to {}: {reason}", target.display()))
     })
 }
 

@@ -9,9 +9,9 @@ mod work;
 
 use crate::args::{FleetArg, FleetArgs, FleetVerb};
 use crate::context::Context;
-use crate::{EXIT_FAILED, EXIT_INTERRUPTED, out};
+use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
 use rqps_fleet::{Fleet, Pass, Place, State};
-use rqps_model::counted;
+use rqps_model::{counted, did_you_mean};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,6 +30,10 @@ pub fn run(context: &Context, args: &FleetArgs) -> anyhow::Result<ExitCode> {
         FleetVerb::Watch(arg) => watch(context, &open(context, arg)?),
         FleetVerb::Cancel(arg) => {
             let fleet = open(context, arg)?;
+            if fleet.spec.place != Place::Local && is_done(&fleet)? {
+                out::message("all tasks are done: there is nothing to cancel");
+                return Ok(ExitCode::SUCCESS);
+            }
             let jobs = fleet.cancel()?;
             out::message(&format!("cancelled {}; `rqps fleet resume` goes on", counted(jobs, "job")));
             Ok(ExitCode::SUCCESS)
@@ -48,7 +52,19 @@ fn open(context: &Context, arg: &FleetArg) -> anyhow::Result<Fleet> {
     if !arg.fleet.exists() && named.exists() {
         return Ok(Fleet::open(&named)?);
     }
-    Ok(Fleet::open(&arg.fleet)?)
+    let names = || std::fs::read_dir(&context.results).into_iter().flatten().flatten();
+    let names: Vec<String> = names().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let meant = did_you_mean(&arg.fleet.to_string_lossy(), names.iter().map(String::as_str));
+    match (Fleet::open(&arg.fleet), meant) {
+        (Err(error @ rqps_fleet::Error::NoFolder { .. }), Some(meant)) => {
+            Err(Usage(format!("{error}. {meant}")).into())
+        }
+        (opened, _) => Ok(opened?),
+    }
+}
+
+fn is_done(fleet: &Fleet) -> anyhow::Result<bool> {
+    Ok(fleet.done()?.len() >= fleet.spec.tasks.len())
 }
 
 /// Submits what is due, or runs it here.
@@ -59,10 +75,16 @@ fn submit(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     let pass = fleet.pass(true)?;
     out::message(&format!("submitted {}; {}", counted(pass.submitted, "task"), summary(&pass)));
     if let Some(why) = &pass.refused {
-        out::message(&format!("rqps: {why}\n`rqps fleet resume` submits the rest"));
+        let rest = pass.count(|state| matches!(state, State::Waiting | State::Due(_)));
+        let how = if rest > 0 { "\n`rqps fleet resume` submits the rest" } else { "" };
+        out::message(&format!("rqps: {why}{how}"));
         return Ok(ExitCode::from(EXIT_FAILED));
     }
     let place = shown(&fleet.folder);
+    if is_done(fleet)? {
+        out::message(&format!("results     rqps fleet collect {place}"));
+        return Ok(ExitCode::SUCCESS);
+    }
     out::message(&format!(
         "progress    rqps fleet watch {place}   (also submits again what gets lost)\n\
          results     rqps fleet collect {place}"

@@ -17,7 +17,16 @@ const LISTED_MAX: usize = 40;
 
 pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "status is not a table")?;
-    let pass = fleet.look()?;
+    let pass = match fleet.look() {
+        // Its controller may restart.
+        Err(error) if !error.is_usage() => {
+            let (done, all) = (fleet.done()?.len(), counted(fleet.spec.tasks.len(), "task"));
+            return Err(anyhow::Error::from(error).context(format!(
+                "{done} of {all} done; the jobs of the others go on without Slurm's controller, which does not tell where"
+            )));
+        }
+        other => other?,
+    };
     if context.format == Format::Json {
         let tasks: Vec<Value> = fleet.spec.tasks.iter().map(|task| as_json(fleet, task, &pass)).collect();
         let value = json!({
