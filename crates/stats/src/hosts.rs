@@ -21,7 +21,7 @@ use crate::experiment::{BlockData, Experiment, InvalidData, MetricData, TestData
 use crate::judge::{judge, judge_pooled};
 use crate::priors::Pool;
 use crate::rules::{Look, Rules};
-use crate::verdict::{Judgement, Tag, Verdict};
+use crate::verdict::{Class, Judgement, Tag, Verdict};
 
 /// Fewest hosts for a verdict over hosts. Two are judged each, and compared.
 pub const HOSTS_MIN: usize = 3;
@@ -29,6 +29,8 @@ pub const HOSTS_MIN: usize = 3;
 /// rest is for tests of which some vary from host to host and others hardly do, as the spread that is fitted to all of
 /// them is too small for some: `what_varies_from_host_to_host_is_no_change` simulates both.
 const SPEND: f64 = 0.5;
+/// From this probability of hosts that are alike on, an inconclusive row is not said to be of hosts that may differ.
+const DOUBT_P: f64 = 0.05;
 /// Probability that a host whose verdicts hold is left out for false alarms.
 const LEFT_OUT_P: f64 = 0.01;
 
@@ -77,6 +79,19 @@ pub struct Joint {
     /// The hosts' own verdicts: index of the host, verdict.
     pub hosts: Vec<(usize, Verdict)>,
     pub agreement: Agreement,
+}
+
+impl Joint {
+    /// Whether the hosts may differ: too few blocks to tell, and nothing is decided over all of them.
+    pub fn may_differ(&self) -> bool {
+        let Joint { verdict, agreement, .. } = self;
+        !agreement.is_broken() && verdict.class == Class::Inconclusive && agreement.p <= DOUBT_P
+    }
+
+    /// Whether one figure stands for all hosts: an average would hide what some of them have.
+    pub fn has_average(&self) -> bool {
+        !(self.agreement.is_broken() || self.may_differ())
+    }
 }
 
 /// Whether hosts have the same ratio.

@@ -217,6 +217,31 @@ fn common_changes_are_found() {
     }
 }
 
+/// One test in three blocks hardly tells how much blocks vary. Where one host has half the rate, hosts differ or may
+/// differ; of equal hosts that is said by chance.
+#[test]
+fn a_large_difference_in_few_blocks_has_no_average() {
+    let mut rng = Rng::new(29);
+    let mut without_average = |first: f64| {
+        let fleets = fleets(100);
+        let one = |_| {
+            let mut hosts = hosts(&mut rng, &[0.05; 3], 3, (1.0, 0.0, 0.0));
+            hosts.iter_mut().for_each(|host| host.ratios.truncate(1));
+            hosts[0].ratios = vec![first];
+            let rows = judged(&mut rng, &hosts);
+            rows.iter().filter(|joint| joint.verdict.arm == ARM && !joint.has_average()).count()
+        };
+        (0..fleets).map(one).sum::<usize>() as f64 / fleets as f64
+    };
+    let (apart, alike) = (without_average(0.5), without_average(1.0));
+    println!(
+        "without an average: {:.0} % of hosts apart, {:.1} % of equal ones",
+        100.0 * apart,
+        100.0 * alike
+    );
+    assert!(apart >= 0.9 && alike <= 0.1, "{apart} {alike}");
+}
+
 /// A change of 5 % on the first host only is named as such: the first host differs, nothing is said of an average.
 #[test]
 fn a_difference_on_some_hosts_only_is_named() {

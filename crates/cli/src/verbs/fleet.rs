@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &FleetArgs) -> anyhow::Result<ExitCode> {
         FleetVerb::Watch(arg) => watch(context, &open(context, arg)?),
         FleetVerb::Cancel(arg) => {
             let fleet = open(context, arg)?;
-            if fleet.spec.place != Place::Local && is_done(&fleet)? {
+            if fleet.spec.place != Place::Local && is_done(&fleet) {
                 out::message("all tasks are done: there is nothing to cancel");
                 return Ok(ExitCode::SUCCESS);
             }
@@ -63,8 +63,8 @@ fn open(context: &Context, arg: &FleetArg) -> anyhow::Result<Fleet> {
     }
 }
 
-fn is_done(fleet: &Fleet) -> anyhow::Result<bool> {
-    Ok(fleet.done()?.len() >= fleet.spec.tasks.len())
+fn is_done(fleet: &Fleet) -> bool {
+    fleet.spec.tasks.iter().all(|task| fleet.is_done(task))
 }
 
 /// Submits what is due, or runs it here.
@@ -81,7 +81,7 @@ fn submit(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(EXIT_FAILED));
     }
     let place = shown(&fleet.folder);
-    if is_done(fleet)? {
+    if is_done(fleet) {
         out::message(&format!("results     rqps fleet collect {place}"));
         return Ok(ExitCode::SUCCESS);
     }

@@ -45,7 +45,7 @@ pub struct JointRow<'a> {
 
 /// What ratios over hosts and their intervals are, in a sentence; empty if there are none.
 pub fn joint_levels<'a, I: Iterator<Item = &'a Joint>>(joints: impl Fn() -> I) -> String {
-    let has_interval = |joint: &&Joint| joint.verdict.low.is_finite() && !joint.agreement.is_broken();
+    let has_interval = |joint: &&Joint| joint.verdict.low.is_finite() && joint.has_average();
     let verdicts = || joints().filter(has_interval).map(|joint| &joint.verdict);
     match verdicts().next() {
         Some(_) => {
@@ -130,10 +130,9 @@ fn verdicts(page: &JointPage<'_>) -> Table {
             class if class.is_change() => Tint::Green,
             _ => Tint::None,
         };
-        // Of hosts that disagree there is no average.
-        let [ratio, low, high] = match disagree {
-            true => [(); 3].map(|()| Cell::missing()),
-            false => Cell::estimate((verdict.ratio, verdict.low, verdict.high), 4),
+        let [ratio, low, high] = match row.joint.has_average() {
+            false => [(); 3].map(|()| Cell::missing()),
+            true => Cell::estimate((verdict.ratio, verdict.low, verdict.high), 4),
         };
         table.row(vec![
             Cell::words(arm(page, row.joint)),
@@ -189,8 +188,7 @@ fn chart(page: &JointPage<'_>, of: (Detector, usize, &str), joints: &[&Joint]) -
     let all = 0..page.hosts.len();
     let hosts: Vec<usize> = if all.len() > HOSTS_MAX { Vec::new() } else { all.collect() };
     let row = |joint: &&Joint| {
-        // Hosts that differ have no common point.
-        let common = point(&joint.verdict).filter(|_| !joint.agreement.is_broken());
+        let common = point(&joint.verdict).filter(|_| joint.has_average());
         let own = hosts.iter().map(|host| {
             let (_, verdict) = joint.hosts.iter().find(|(other, _)| other == host)?;
             point(verdict)

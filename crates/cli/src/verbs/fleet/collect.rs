@@ -9,13 +9,17 @@ use rqps_fleet::{Collected, Fleet, HostResult, Split, collect};
 use rqps_model::Digits;
 use rqps_model::counted;
 use rqps_report::{Format, JointPage, JointRow, joint_levels};
-use rqps_stats::{Class, Detector, HOSTS_MIN, Joint, OnHost, Verdict};
+use rqps_stats::{Class, Detector, HOSTS_MIN, Joint, OnHost, Tag, Verdict};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The verdict when hosts disagree.
 const DIFFERS: &str = "differs";
+/// A control whose interval is further than this factor from base is named, also if it is inconclusive.
+const CLEAR_FACTOR: f64 = 1.25;
+/// A host's own verdict if a change is likely and not established.
+const SUSPECT: &str = "suspect";
 /// The column of the hosts' own verdicts.
 const ON_HOSTS: &str = "on hosts";
 /// Hosts whose ratios are named beside their verdicts: of more, a line has no room.
@@ -184,6 +188,8 @@ fn warnings(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> Vec<String
             counted(judged.checked, "verdict")
         ));
     }
+    let good = collected.hosts.iter().zip(&collected.judged.each).filter(|(host, _)| !host.is_left_out);
+    warnings.extend(good.filter_map(|(host, judged)| odd_control(host, judged)));
     for HostResult { name, tasks, doubts, .. } in &collected.hosts {
         let of_tasks = |count: usize| format!("{count} of {}", counted(*tasks, "task"));
         if let Some(fewest) = doubts.short.iter().map(|(_, blocks)| blocks).min() {
@@ -223,6 +229,24 @@ fn warnings(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> Vec<String
     warnings
 }
 
+/// The inconclusive verdict on a host's control that is furthest from base, if its interval keeps a distance.
+fn odd_control(host: &HostResult, judged: &OnHost) -> Option<String> {
+    let is_odd = |one: &&Verdict| {
+        one.is_control && one.class == Class::Inconclusive && one.low.max(1.0 / one.high) >= CLEAR_FACTOR
+    };
+    let size = |one: &Verdict| one.ratio.ln().abs();
+    let odd = judged.judgement.verdicts.iter().filter(is_odd).max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let [ratio, low, high] = Digits::of_ratio((odd.low, odd.high), 2).all(odd.ratio);
+    Some(format!(
+        "{}: base measured again is at {ratio} ({low} to {high}) times its own {} in {}, too much for noise and in too few \
+         blocks ({}) to leave the host out",
+        host.name,
+        odd.metric.measure().label,
+        odd.test,
+        odd.blocks
+    ))
+}
+
 /// The same as one HTML file.
 fn page(fleet: &Fleet, collected: &Collected, rows: &[&Joint], warnings: Vec<String>) -> String {
     let facts = |(host, judged): (&HostResult, &OnHost)| {
@@ -258,14 +282,12 @@ fn table(collected: &Collected, rows: &[&Joint]) -> Listing {
     ]);
     for joint in rows {
         let verdict = &joint.verdict;
-        let disagree = joint.agreement.is_broken();
         let arm = arm_name(collected, joint);
-        // Of hosts that disagree there is no average.
         let decimals = if verdict.low.is_finite() { 4 } else { 2 };
         let figures = Digits::of_ratio((verdict.low, verdict.high), decimals).all(verdict.ratio);
         let mut values = [verdict.ratio, verdict.low, verdict.high].into_iter();
         let [ratio, low, high] = figures.map(|text| match values.next().filter(|value| value.is_finite()) {
-            Some(value) if !disagree => Cell::with_exact(text, value),
+            Some(value) if joint.has_average() => Cell::with_exact(text, value),
             _ => Cell::from(""),
         });
         listing.row(vec![
@@ -312,13 +334,17 @@ fn on_hosts(collected: &Collected, joint: &Joint) -> String {
             true => format!("{} ({})", name(*host), percent(own)),
             false => name(*host).to_owned(),
         };
-        match classes.iter_mut().find(|(class, _)| *class == own.class.key()) {
+        let class = if own.tags.contains(&Tag::Suspect) { SUSPECT } else { own.class.key() };
+        match classes.iter_mut().find(|(known, _)| *known == class) {
             Some((_, hosts)) => hosts.push(text),
-            None => classes.push((own.class.key(), vec![text])),
+            None => classes.push((class, vec![text])),
         }
     }
     let classes = classes.iter().map(|(class, hosts)| format!("{class} on {}", hosts.join(", ")));
     let mut text = classes.collect::<Vec<_>>().join("; ");
+    if joint.may_differ() {
+        text.push_str(". They may differ: more blocks would tell");
+    }
     if disagree {
         let splits = collected.splits(joint);
         let split = |split: &Split| {
@@ -366,8 +392,8 @@ fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
     };
     let row = |joint: &Joint| {
         let verdict = &joint.verdict;
-        let disagree = joint.agreement.is_broken();
-        let splits: Vec<Value> = match disagree {
+        let average = |value: f64| finite(value).filter(|_| joint.has_average());
+        let splits: Vec<Value> = match joint.agreement.is_broken() {
             true => collected
                 .splits(joint)
                 .iter()
@@ -378,9 +404,8 @@ fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
         json!({
             "test": verdict.test, "arm": collected.arms.get(verdict.arm), "metric": verdict.metric.key(),
             "detector": verdict.detector.key(), "verdict": word(joint),
-            "ratio": finite(verdict.ratio).filter(|_| !disagree),
-            "low": finite(verdict.low).filter(|_| !disagree), "high": finite(verdict.high).filter(|_| !disagree),
-            "confidence": finite(verdict.confidence).filter(|_| !disagree), "p_hosts_alike": joint.agreement.p, "split_by": splits,
+            "ratio": average(verdict.ratio), "low": average(verdict.low), "high": average(verdict.high),
+            "confidence": average(verdict.confidence), "p_hosts_alike": joint.agreement.p, "split_by": splits,
             "hosts": joint.hosts.iter().map(|(host, verdict)| own(*host, verdict)).collect::<Vec<_>>(),
         })
     };

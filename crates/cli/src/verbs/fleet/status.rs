@@ -20,7 +20,8 @@ pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     let pass = match fleet.look() {
         // Its controller may restart.
         Err(error) if !error.is_usage() => {
-            let (done, all) = (fleet.done()?.len(), counted(fleet.spec.tasks.len(), "task"));
+            let done = fleet.spec.tasks.iter().filter(|task| fleet.is_done(task)).count();
+            let all = counted(fleet.spec.tasks.len(), "task");
             return Err(anyhow::Error::from(error).context(format!(
                 "{done} of {all} done; the jobs of the others go on without Slurm's controller, which does not tell where"
             )));
@@ -169,8 +170,8 @@ fn why_not_done(fleet: &Fleet, task: &Task, state: &State) -> String {
             format!("its jobs ended without a result, the last one with: {words} ({})", shown(&path))
         }
         None => format!(
-            "its last job left neither result nor output: either `rqps fleet` was killed before Slurm had it, or its host does not \
-             see {} under this path, as a shared folder (the log of slurmd there says more)",
+            "its last job left neither result nor output: `rqps fleet` was killed before Slurm had it, or {} was full, or its \
+             host does not see it under this path, as a shared folder (the log of slurmd there says more)",
             fleet.folder.display()
         ),
     }
