@@ -405,6 +405,11 @@ fn evidence(run: &Run, one: &Explanation) -> Table {
     table
 }
 
+/// From this ratio on, decimals say nothing.
+const LARGE_RATIO: f64 = 100.0;
+/// Of more noise, a figure says nothing.
+const NOISE_MAX: f64 = 10.0;
+
 /// None for evidence that is text.
 fn evidence_cells(figure: &Evidence, cause: &str) -> Option<Vec<Cell>> {
     if figure.base.is_none() && figure.arm.is_none() {
@@ -413,8 +418,15 @@ fn evidence_cells(figure: &Evidence, cause: &str) -> Option<Vec<Cell>> {
     Some(vec![
         Cell::printed(figure.base, plain),
         Cell::printed(figure.arm, plain),
-        Cell::fixed(number::ratio(figure.arm, figure.base), 3),
-        Cell::printed(figure.noise, |noise| format!("{} %", plain(100.0 * noise))),
+        Cell::printed(number::ratio(figure.arm, figure.base), |ratio| match ratio {
+            large if large >= LARGE_RATIO => plain(large),
+            ratio => format!("{ratio:.3}"),
+        }),
+        Cell::printed(figure.noise, |noise| match noise {
+            // Of a base near 0.
+            large if large > NOISE_MAX => format!("over {:.0} %", 100.0 * NOISE_MAX),
+            noise => format!("{} %", plain(100.0 * noise)),
+        }),
         Cell::words(figure.unit.clone()),
         Cell::words(cause),
         Cell::words(figure.what.clone()),
