@@ -30,11 +30,28 @@ pub struct PlanErrors {
 
 impl std::error::Error for PlanErrors {}
 
+/// A longer text is not printed again.
+const REPEATED_BYTES_MAX: usize = 160;
+
 /// One paragraph per mistake, then their number.
 impl fmt::Display for PlanErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first_like = |problem: &Problem| {
+            self.problems.iter().find(|one| (&one.what, &one.remedy) == (&problem.what, &problem.remedy))
+        };
         for problem in &self.problems {
-            writeln!(f, "{}\n", problem.display(&self.file))?;
+            let is_long = problem.what.len() > REPEATED_BYTES_MAX;
+            match first_like(problem).filter(|first| is_long && first.line < problem.line) {
+                Some(first) => {
+                    let Problem { line, column, place, .. } = problem;
+                    writeln!(
+                        f,
+                        "{}:{line}:{column}: {place}: the same as in line {}\n",
+                        self.file, first.line
+                    )?;
+                }
+                None => writeln!(f, "{}\n", problem.display(&self.file))?,
+            }
         }
         match self.problems.len() {
             1 => write!(f, "1 mistake in {}", self.file),
