@@ -51,8 +51,8 @@ pub enum Error {
     Busy { path: PathBuf },
     #[error("{program}: {why}")]
     Slurm { program: &'static str, why: String },
-    #[error("no partition {partition}: `sinfo` lists them")]
-    NoPartition { partition: String },
+    #[error("no partition {partition}: Slurm has {known}; without Slurm, `--on local` runs the tasks here")]
+    NoPartition { partition: String, known: String },
     #[error(
         "partition {partition} has {} up, but --hosts is {wanted}: `sinfo -p {partition}` lists them",
         counted(*found, "host")

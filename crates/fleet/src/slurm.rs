@@ -1,5 +1,6 @@
 //! Slurm's programs: one call of `squeue` for all jobs of a fleet, one of `sbatch` for each job.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -75,7 +76,12 @@ impl Slurm {
                 None,
             )?;
             if of_one.trim().is_empty() {
-                return Err(Error::NoPartition { partition: partition.to_owned() });
+                let known = call("sinfo", &["--noheader", "--format", "%R"], None)?;
+                let known: BTreeSet<&str> = known.split_whitespace().collect();
+                return Err(Error::NoPartition {
+                    partition: partition.to_owned(),
+                    known: known.into_iter().collect::<Vec<_>>().join(", "),
+                });
             }
             text.push_str(&of_one);
         }

@@ -202,7 +202,7 @@ fn what_cannot_run_is_said_and_jobs_are_their_users_own() {
         fleet(&[&["run", &plan, "--partition", partition, "--hosts"], rest].concat())
     };
     for (partition, hosts, expected) in [
-        ("none", "2", "no partition none"),
+        ("none", "2", "no partition none: Slurm has bench"),
         ("bench,none", "2", "no partition none"),
         ("bench", "3", "has 2 hosts up, but --hosts is 3"),
     ] {
