@@ -15,6 +15,11 @@ use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// What a search has measured, in its folder.
+pub const OF_BISECT: &str = "bisect.json";
+pub const OF_SERIES: &str = "series.json";
+pub const OF_ORDER: &str = "order.json";
+const JOURNALS: [&str; 3] = [OF_BISECT, OF_SERIES, OF_ORDER];
 /// Hex digits of a folder's name that tell searches with the same arguments apart.
 const DIGITS: usize = 8;
 
@@ -63,6 +68,16 @@ pub fn read<T: DeserializeOwned + Default>(folder: &Path, file: &str) -> anyhow:
 
 pub fn write(folder: &Path, file: &str, journal: &impl Serialize) -> anyhow::Result<()> {
     out::write_file(&folder.join(file), serde_json::to_string_pretty(journal)?)
+}
+
+/// Names of the searches in a results directory.
+pub fn names(results: &Path) -> Vec<String> {
+    let is_search = |folder: &Path| JOURNALS.iter().any(|journal| folder.join(journal).is_file());
+    let folders = std::fs::read_dir(results).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut names: Vec<String> =
+        folders.filter(|folder| is_search(folder)).map(|folder| name(&folder)).collect();
+    names.sort();
+    names
 }
 
 /// Runs the rest of an execution.

@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-const FILE: &str = "bisect.json";
-
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Journal {
     /// The measurement that has begun.
@@ -47,7 +45,7 @@ pub type Figures = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
 impl Journal {
     /// The journal in a folder; an empty one if there is none.
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
-        let mut journal: Journal = search::read(folder, FILE)?;
+        let mut journal: Journal = search::read(folder, search::OF_BISECT)?;
         journal.folder = folder.to_owned();
         // What could not be had or started may be fine by now.
         journal.skipped.clear();
@@ -59,7 +57,7 @@ impl Journal {
     }
 
     pub fn write(&self) -> anyhow::Result<()> {
-        search::write(&self.folder, FILE, self)
+        search::write(&self.folder, search::OF_BISECT, self)
     }
 
     pub fn skipped(&self) -> BTreeSet<String> {

@@ -11,8 +11,6 @@ use rqps_verdicts::experiment;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-const FILE: &str = "order.json";
-
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Journal {
     running: Option<Made>,
@@ -44,7 +42,7 @@ pub struct Figures {
 
 impl Journal {
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
-        let mut journal: Journal = search::read(folder, FILE)?;
+        let mut journal: Journal = search::read(folder, search::OF_ORDER)?;
         journal.folder = folder.to_owned();
         for made in &journal.done {
             journal.runs.push(Figures::read(made, folder)?);
@@ -70,7 +68,7 @@ impl Journal {
             return self.record();
         }
         self.running = None;
-        search::write(&self.folder, FILE, self)
+        search::write(&self.folder, search::OF_ORDER, self)
     }
 
     /// Runs these steps in this order.
@@ -85,7 +83,7 @@ impl Journal {
         let mut execution = crate::verbs::run::begin_in(context, plan, &self.folder)?;
         let run = search::name(&execution.folder());
         self.running = Some(Made { steps, run });
-        search::write(&self.folder, FILE, self)?;
+        search::write(&self.folder, search::OF_ORDER, self)?;
         search::run(context, &mut execution)?;
         drop(execution);
         self.record()
@@ -97,7 +95,7 @@ impl Journal {
             self.runs.push(Figures::read(&made, &self.folder)?);
             self.done.push(made);
         }
-        search::write(&self.folder, FILE, self)
+        search::write(&self.folder, search::OF_ORDER, self)
     }
 }
 

@@ -4,8 +4,6 @@ use crate::search;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-const FILE: &str = "series.json";
-
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Journal {
     /// The link that has begun.
@@ -27,7 +25,7 @@ pub struct Link {
 
 impl Journal {
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
-        let mut journal: Journal = search::read(folder, FILE)?;
+        let mut journal: Journal = search::read(folder, search::OF_SERIES)?;
         journal.folder = folder.to_owned();
         Ok(journal)
     }
@@ -37,7 +35,7 @@ impl Journal {
     }
 
     pub fn write(&self) -> anyhow::Result<()> {
-        search::write(&self.folder, FILE, self)
+        search::write(&self.folder, search::OF_SERIES, self)
     }
 
     /// The neighbours among these versions that were not measured together; an interrupted link is one of them.

@@ -3,7 +3,7 @@
 use crate::args::LsArgs;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
-use crate::{human, out};
+use crate::{human, out, search};
 use rqps_fleet::Fleet;
 use rqps_store::{Run, RunFolder, RunSummary};
 use rqps_verdicts::Tally;
@@ -51,6 +51,14 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
         listing.row(row.cells(now_ms));
     }
     listing.print(context, || Ok(rows.iter().map(Row::json).collect()))?;
+    let searches = search::names(&context.results);
+    if let Some(last) = searches.last().filter(|_| args.name.is_none()) {
+        out::message(&format!(
+            "searches    {}; the same command prints the answer, `rqps --results {} ls` lists the runs of one",
+            searches.join(", "),
+            context.results.join(last).display()
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
