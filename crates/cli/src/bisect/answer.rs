@@ -128,7 +128,8 @@ impl OfTest {
                 let digits = Digits::of_ratio((level.low, level.high), RATIO_DECIMALS_MAX);
                 let [ratio, low, high] = digits.all(level.ratio);
                 let what = metric.measure().label;
-                format!("{what} {ratio} times ({low} to {high}) in {}", counted(level.blocks, "block"))
+                let interval = if level.blocks > 1 { format!(" ({low} to {high})") } else { String::new() };
+                format!("{what} {ratio} times{interval} in {}", counted(level.blocks, "block"))
             };
             let figures: Vec<String> = self.unchanged(journal, line).into_iter().map(figure).collect();
             let figures =

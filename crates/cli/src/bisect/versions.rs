@@ -134,8 +134,12 @@ impl Line for Versions {
     fn announcement(&self) -> String {
         let (good, bad, coarse) = (self.good(), self.bad(), self.coarse());
         if coarse.places() == 1 {
-            let between = self.releases.len() - 2;
-            return format!("{good} to {bad}: {bad} first, then the {} between", counted(between, "version"));
+            return match self.releases.len() - 2 {
+                0 => format!("{good} to {bad}: no published version lies between"),
+                more => {
+                    format!("{good} to {bad}: {bad} first, then the {} between", counted(more, "version"))
+                }
+            };
         }
         let majors = coarse.versions.join(", ");
         format!("{good} to {bad}: major versions first ({majors}), then the minor ones where the change is")
@@ -192,6 +196,8 @@ mod tests {
         assert_eq!(refined.versions, ["9.6.20", "9.6.21", "9.6.22", "9.6.23", "9.6.24"]);
         let error = |good, bad| Versions::between(Dbms::Postgres, postgres(), good, bad).unwrap_err();
         assert_eq!(versions.announcement(), "9.6.20 to 9.6.24: 9.6.24 first, then the 3 versions between");
+        let neighbours = Versions::between(Dbms::Postgres, postgres(), "9.6.23", "9.6").unwrap();
+        assert_eq!(neighbours.announcement(), "9.6.23 to 9.6.24: no published version lies between");
         let wrong_way =
             |good: &str, bad: &str| NothingBetween::WrongWay { good: good.into(), bad: bad.into() };
         assert_eq!(error("18", "17"), wrong_way("18", "17"));
