@@ -4,6 +4,7 @@
 //! measured windows. Background processes are reported by their CPU time; of RocksDB's background threads the
 //! profiles alone are compared.
 
+use rqps_model::counted;
 use rqps_store::Profile;
 
 use crate::context::Context;
@@ -141,7 +142,7 @@ fn largest(changes: &Changes) -> String {
             let shown: Vec<String> = named.iter().take(NAMED_MAX).map(of).collect();
             match count.saturating_sub(NAMED_MAX) {
                 0 => words::list(&shown),
-                rest => format!("{} and {rest} more functions", shown.join(", ")),
+                rest => format!("{} and {}", shown.join(", "), counted(rest, "more function")),
             }
         }
     }
@@ -293,7 +294,7 @@ fn sentence(
             .collect();
         let rest = match contributing.len().saturating_sub(NAMED_MAX) {
             0 => String::new(),
-            rest => format!(" and {rest} more functions"),
+            rest => format!(" and {}", counted(rest, "more function")),
         };
         let part = words::percent(explained.min(1.0));
         sentence.push_str(&format!(": {}{rest}, {part} of the difference", words::list(&named)));

@@ -6,6 +6,9 @@ use rqps_model::LeftOut;
 /// Without its filter, a read looks into the tables of all levels.
 const FILTER: &str = "block_based_table_factory.filter_policy";
 
+/// A number of 32 bits. Releases up to 5.18 write one of 64, with what lies behind it in memory.
+const OF_32_BITS: &str = "read_amp_bytes_per_bit";
+
 /// Keys are in its order.
 const COMPARATOR: &str = "comparator";
 
@@ -23,7 +26,9 @@ pub(crate) fn listed(text: &str) -> Vec<(String, String)> {
                 _ => None,
             };
         } else if let (Some(prefix), Some((name, value))) = (prefix, line.split_once('=')) {
-            found.push((format!("{prefix}{name}"), value.to_owned()));
+            let of_32_bits = || value.parse::<u64>().ok().filter(|_| name == OF_32_BITS);
+            let value = of_32_bits().map_or_else(|| value.to_owned(), |long| (long as u32).to_string());
+            found.push((format!("{prefix}{name}"), value));
         }
     }
     found
@@ -106,6 +111,18 @@ mod tests {
         compression_per_level=kNoCompression:{kLZ4Compression}\n  ttl=18446744073709551614\n  \
         merge_operator=nullptr\n  comparator=leveldb.BytewiseComparator\n\
         [TableOptions/BlockBasedTable \"default\"]\n  filter_policy=nullptr\n  block_size=8192\n";
+
+    #[test]
+    fn what_follows_a_number_in_memory_is_no_part_of_it() {
+        let text = |value: u64| {
+            format!(
+                "[TableOptions/BlockBasedTable \"default\"]\n  read_amp_bytes_per_bit={value}\n  block_size={value}"
+            )
+        };
+        let values = |value| listed(&text(value)).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
+        assert_eq!(values(2 << 32), ["0", "8589934592"]);
+        assert_eq!(values(32), ["32", "32"]);
+    }
 
     fn reasons(asked: &[(&str, &str)], options: &str) -> Vec<String> {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());

@@ -31,6 +31,8 @@ pub(super) struct Decided {
     asked: Vec<Asked>,
     /// On stalls none must be reached, but a regression fails the gate.
     also: Vec<Detector>,
+    /// How many verdicts on those are open.
+    also_open: usize,
     /// Resources that the rules ask for, of which no arm uses enough for a verdict.
     too_little: Vec<Detector>,
     /// Judged in the run, but of no consequence.
@@ -64,7 +66,9 @@ impl Decided {
                 detector.is_resource() && *detector != Detector::Cpu && rules.fail_on.contains(detector);
             is_named && !also.contains(detector)
         };
+        let is_also_open = |one: &&Verdict| also.contains(&one.detector) && !one.class.is_decided();
         Self {
+            also_open: all().filter(is_also_open).count(),
             too_little: rest().filter(is_little).collect(),
             also,
             others: rest().filter(|detector| has(*detector, false)).collect(),
@@ -139,7 +143,14 @@ impl Decided {
             [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
             one => one.concat(),
         };
-        Some(format!("The gate fails on regressions of {fails_on}; {open}.{furthest}{too_little}{others}"))
+        let also: Vec<&str> = self.also.iter().map(|detector| name(*detector)).collect();
+        let also = match self.also_open {
+            0 => String::new(),
+            open => format!(" Verdicts on {} need not be reached; {open} inconclusive.", also.join(" and ")),
+        };
+        Some(format!(
+            "The gate fails on regressions of {fails_on}; {open}.{also}{furthest}{too_little}{others}"
+        ))
     }
 }
 

@@ -70,7 +70,9 @@ impl Row<'_> {
 
     /// Files of level 0; none if it had no files.
     fn level0(&self, when: &str) -> Cell {
-        Cell::count(self.metric(&format!("lsm_level0_files_{when}")).unwrap_or(0.0) as u64)
+        // A mean over passes.
+        let files = self.metric(&format!("lsm_level0_files_{when}")).unwrap_or(0.0);
+        Cell::fixed(Some(files), if files.fract() == 0.0 { 0 } else { 1 })
     }
 
     /// Bytes that flushes and compactions wrote, over those that clients did.

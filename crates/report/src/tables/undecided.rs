@@ -122,9 +122,10 @@ fn others_open(judged: &Judged<'_>, lines: &[Line<'_>], open: Vec<&Verdict>) -> 
         None => state,
     };
     let them = match (noisy, open.len()) {
-        (0, 1) => "it",
-        (0, _) => "them",
-        _ => "the rest",
+        (0, 1) => "it".to_owned(),
+        (0, _) => "them".to_owned(),
+        (noisy, all) if all > noisy + 1 => format!("the other {}", all - noisy),
+        _ => "the other".to_owned(),
     };
     match (open.is_empty(), seconds > 0.0) {
         (true, _) => None,
