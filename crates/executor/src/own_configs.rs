@@ -79,7 +79,8 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         }
         if is_mistake && !loose {
             let remedy = question.unwrap_or_else(|| "Correct it or remove it.".to_owned());
-            errors.push(format!("no version in this plan knows `{option}` of config {config}. {remedy}"));
+            let place = place_of(&plan.arms[arms[0]].config, &option);
+            errors.push(format!("{place}: no version in this plan knows `{option}`. {remedy}"));
             continue;
         }
         for arm in arms {
@@ -99,6 +100,18 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
     } else {
         Err(Error::UnknownOptions(errors.join("\nrqps: ")))
     }
+}
+
+/// The file of a config with the option's line, as `bad.ini:12`; without one if an included file has the option.
+fn place_of(path: &str, option: &str) -> String {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    // Options of tables have a prefix elsewhere.
+    let name = |name: &str| name.rsplit('.').next().unwrap_or_default().replace('-', "_").to_lowercase();
+    let is_it = |line: &str| {
+        let written = line.split(['=', ' ', '\t']).find(|part| !part.is_empty());
+        written.is_some_and(|written| name(written) == name(option))
+    };
+    text.lines().position(is_it).map_or_else(|| path.to_owned(), |at| format!("{path}:{}", at + 1))
 }
 
 /// Whether a build of the plan that does not use the config knows its option.

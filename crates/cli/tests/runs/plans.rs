@@ -60,7 +60,7 @@ fn a_check_refuses_what_a_run_refuses() {
     };
     let said = checked(&good.replace("./small.conf", "./misspelled.conf"), 2).stderr;
     let words =
-        "no version in this plan knows `shared_bufers` of config misspelled. Did you mean `shared_buffers`?";
+        "misspelled.conf:1: no version in this plan knows `shared_bufers`. Did you mean `shared_buffers`?";
     assert!(said.contains(words), "{said}");
     // The series has no release of that number.
     let unseen = good.replace("./small.conf", "./misspelled.conf").replace(&version, "18.999");

@@ -29,7 +29,10 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     let refused = upgrade.map(|word| if word == config { &misspelled } else { word });
     let stderr = bench.call(&refused).expect(2).stderr;
     assert!(stderr.contains("knows `work_mme`") && stderr.contains("Did you mean `work_mem`?"), "{stderr}");
-    assert!(stderr.contains("rqps: no version in this plan knows `jitt`"), "all at once: {stderr}");
+    assert!(
+        stderr.contains("misspelled.conf:2: no version in this plan knows `jitt`"),
+        "all at once: {stderr}"
+    );
     for (arguments, words) in [
         (["postgres-12", "mysql-8.0.31", &config], "only builds of one DBMS"),
         (["postgres-12", "postgres-12", &config], "OLD and NEW are both postgres-12"),
