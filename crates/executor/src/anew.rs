@@ -5,8 +5,11 @@
 //! stopping the server for it would change what is measured. Loading and repeating the same work takes time
 //! alone and gives the same rows.
 //!
-//! An arm whose database is damaged starts over too, and so does one that was given up in a pass: the next pass has
-//! replaced its data.
+//! In passes, windows are compared with those that other arms had right before or after. What an arm has measured
+//! of its pass is then repeated for the data alone, and its results are kept.
+//!
+//! An arm whose database is damaged starts over too, with nothing kept, and so does one that was given up in a
+//! pass: the next pass has replaced its data.
 //!
 //! The Insert Benchmark does not need this: its tables show how far a step came, so that the rest of its rows
 //! can be written, and later steps find the data they expect. Only the figures of the interrupted step are
@@ -59,26 +62,36 @@ impl Execution {
         // First of all: a run with actions left must never be recorded as complete.
         self.writer().set_status(Status::Running, None)?;
         let schedule = self.schedule().clone();
-        for Restart { arm, steps, seqs } in restarts(self.plan(), &schedule, &steps) {
+        let keeps =
+            self.several_passes() && self.plan().work.repeats_base() && run.status.status != Status::Complete;
+        for Restart { arm, steps, seqs } in restarts(self.plan(), &schedule, &steps, keeps) {
             let done = run.actions.iter().filter(|action| seqs.contains(&action.seq));
-            let measured = done.filter(|action| action.kind == "measure").count();
+            let measured: BTreeSet<u32> =
+                done.filter(|action| action.kind == "measure").map(|action| action.seq).collect();
             let steps = steps.join(", ");
-            let measured = match measured {
-                0 => String::new(),
-                count => format!("; {} had been measured", counted(count, "step")),
-            };
             let pass = seqs.first().map_or(1, |seq| schedule.actions[*seq as usize].pass);
-            let (of_pass, apart) = match self.several_passes() {
-                true => (
-                    format!(" of pass {pass}"),
-                    "; steps that other arms had measured before give no verdict on rate, CPU time and stalls",
-                ),
-                false => (String::new(), ""),
+            let of_pass = if self.several_passes() { format!(" of pass {pass}") } else { String::new() };
+            let of_measured = match (measured.len(), keeps) {
+                (0, _) => String::new(),
+                (count, false) => format!("; {} had been measured", counted(count, "step")),
+                (1, true) => "; the step before it is repeated for its data and keeps its result".to_owned(),
+                (count, true) => {
+                    format!(
+                        "; the {count} steps before it are repeated for their data and keep their results"
+                    )
+                }
+            };
+            let apart = match self.several_passes() {
+                true => {
+                    "; what it measures later than other arms gives no verdict on rate, CPU time and stalls"
+                }
+                false => "",
             };
             let text = format!(
-                "starts over from the load{of_pass} because {steps} was interrupted{measured}{apart}"
+                "starts over from the load{of_pass} because {steps} was interrupted{of_measured}{apart}"
             );
-            let name = self.forget(arm, &seqs, &text)?;
+            let kept = if keeps { measured } else { BTreeSet::new() };
+            let name = self.forget(arm, (&seqs, &kept), &text)?;
             self.add_note(format!("arm {name} {text}"));
         }
         Ok(Some(self.writer().run()?))
@@ -87,16 +100,28 @@ impl Execution {
     /// Removes the actions of an arm whose data are damaged from the journal: the next resume loads them anew.
     pub(crate) fn load_anew(&mut self, action: &Action) -> Result<()> {
         let schedule = self.schedule().clone();
-        for Restart { arm, seqs, .. } in restarts(self.plan(), &schedule, &BTreeSet::from([action.seq])) {
-            self.forget(arm, &seqs, "its database is damaged: `rqps resume` starts it over from the load")?;
+        for Restart { arm, seqs, .. } in
+            restarts(self.plan(), &schedule, &BTreeSet::from([action.seq]), false)
+        {
+            self.forget(
+                arm,
+                (&seqs, &BTreeSet::new()),
+                "its database is damaged: `rqps resume` starts it over from the load",
+            )?;
         }
         Ok(())
     }
 
-    /// Removes actions of an arm from the journal, with a note that says why. Returns the arm's name.
-    fn forget(&mut self, arm: usize, seqs: &BTreeSet<u32>, why: &str) -> Result<String> {
+    /// Removes actions of an arm from the journal, or keeps their results, with a note that says why. Returns the arm's
+    /// name.
+    fn forget(
+        &mut self,
+        arm: usize,
+        (seqs, kept): (&BTreeSet<u32>, &BTreeSet<u32>),
+        why: &str,
+    ) -> Result<String> {
         let name = self.plan().arms[arm].name.clone();
-        self.writer().forget_actions(seqs)?;
+        self.writer().forget_actions(seqs, kept)?;
         self.writer().add_note(Some(&name), why)?;
         Ok(name)
     }
@@ -137,15 +162,16 @@ fn without_data(schedule: &Schedule, done: &BTreeSet<u32>) -> BTreeSet<u32> {
 }
 
 /// The actions to repeat because of these steps: all of the step's arm in its pass, from the start of its server on, or
-/// of all arms if they repeat the work that base did in it. Of tests with loads of their own each has its own start.
-fn restarts<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>) -> Vec<Restart<'a>> {
+/// of all arms if they repeat the work that base did in it, unless base `keeps` its results and repeats them itself. Of
+/// tests with loads of their own each has its own start.
+fn restarts<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>, keeps: bool) -> Vec<Restart<'a>> {
     let mut all: Vec<Restart<'a>> = Vec::new();
     for step in schedule.actions.iter().filter(|action| steps.contains(&action.seq)) {
         if let Some(earlier) = all.iter_mut().find(|one| one.seqs.contains(&step.seq)) {
             earlier.steps.push(step.kind.name());
             continue;
         }
-        let sets_work = step.arm == plan.base_index() && step.pass == 1 && plan.work.repeats_base();
+        let sets_work = !keeps && step.arm == plan.base_index() && step.pass == 1 && plan.work.repeats_base();
         let part = part_of(schedule, step);
         let repeats = |action: &&Action| {
             action.pass == step.pass
@@ -184,7 +210,7 @@ mod tests {
         let mut actions = schedule.actions.iter();
         let cut_off = actions.find(|a| (a.arm, a.pass, a.kind.name()) == (arm, pass, step)).unwrap().seq;
         let writes = interrupted_writes(plan, &schedule, &BTreeSet::from([cut_off]));
-        let restarts = restarts(plan, &schedule, &writes);
+        let restarts = restarts(plan, &schedule, &writes, false);
         let seqs: BTreeSet<u32> = restarts.into_iter().flat_map(|one| one.seqs).collect();
         let named = |seq: u32| {
             let action = &schedule.actions[seq as usize];

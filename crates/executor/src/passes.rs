@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::run::Execution;
 use rqps_builds::CpuSet;
 use rqps_model::random::Stream;
-use rqps_plan::Action;
+use rqps_plan::{Action, ActionKind, OnServerDeath};
 use rqps_store::{Block, BlockArm, BlockStatus, Run, now_ms};
 use std::collections::BTreeMap;
 
@@ -148,5 +148,51 @@ impl Execution {
     pub(crate) fn finish_passes(&mut self, run: &Run, given_up: &GivenUp) -> Result<()> {
         let mut running = run.blocks.iter().filter(|block| block.status == BlockStatus::Running);
         running.try_for_each(|block| self.finish_pass(block.number, given_up))
+    }
+
+    pub(crate) fn note_given_up(
+        &mut self,
+        arm: usize,
+        only_in: Option<u32>,
+        error: &Error,
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
+        let until = match only_in {
+            Some(pass) => format!(
+                "given up in pass {pass}: pass {} measures it again; `rqps resume` completes its pass {pass} from the load, with \
+                 figures that give no verdict",
+                pass + 1
+            ),
+            None => "given up for now".to_owned(),
+        };
+        control.progress.note(&format!("{}; {until}", error.short_text()));
+        let name = self.plan().arms[arm].name.clone();
+        let note = format!("{}; {until}; see logs/{name}", error.short_text_of(&name));
+        Ok(self.writer().add_note(Some(&name), &note)?)
+    }
+
+    /// Whether the run may continue without this arm. It may not without base if the others repeat base's
+    /// work.
+    pub(crate) fn may_give_up(&self, arm: usize) -> bool {
+        let sets_work =
+            arm == self.plan().base_index() && self.plan().work.repeats_base() && self.plan().arms.len() > 1;
+        self.plan().on_server_death == OnServerDeath::NextArm && !sets_work
+    }
+
+    /// Whether the arm is base and nothing is measured yet: the others would have nothing to be compared with.
+    pub(crate) fn is_useless_without(&self, arm: usize) -> bool {
+        let plan = &self.plan();
+        let is_measured = |action: &Action| {
+            matches!(action.kind, ActionKind::Measure { .. }) && self.done().contains(&action.seq)
+        };
+        arm == plan.base_index() && plan.arms.len() > 1 && !self.schedule().actions.iter().any(is_measured)
+    }
+
+    /// Whether the pass after this action's can measure the arm without this one: not base if its first pass's work is
+    /// repeated.
+    pub(crate) fn next_pass_can_measure(&self, action: &Action) -> bool {
+        let plan = &self.plan();
+        let repeats_itself = action.arm == plan.base_index() && plan.work.repeats_base();
+        action.pass < plan.passes && !(action.pass == 1 && repeats_itself)
     }
 }

@@ -15,7 +15,7 @@ use crate::spec::server_spec;
 use crate::trial::Trial;
 use crate::work::{Done, Task, load, settle, vacuum};
 use rqps_model::{HostFigure, Limit};
-use rqps_plan::{Action, ActionKind, LoadDef, OnServerDeath, Plan, Protocol, Schedule, StepDef, schedule};
+use rqps_plan::{Action, ActionKind, LoadDef, Plan, Protocol, Schedule, StepDef, schedule};
 use rqps_servers::ServerSpec;
 use rqps_store::{ActionRecord, Moment, Outcome, Placement, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +41,8 @@ pub struct Execution {
     writer: RunWriter,
     /// Numbers of the actions that are done.
     done: BTreeSet<u32>,
+    /// Numbers of the actions that are executed once more for the data they leave; their results are kept.
+    replays: BTreeSet<u32>,
     base_steps: BaseSteps,
     keep_data: bool,
     notes: Vec<String>,
@@ -57,6 +59,7 @@ impl Execution {
             setup,
             writer,
             done: BTreeSet::new(),
+            replays: BTreeSet::new(),
             base_steps: BTreeMap::new(),
             keep_data: false,
             notes: Vec::new(),
@@ -86,6 +89,11 @@ impl Execution {
     /// Numbers of the actions that are done.
     pub fn done(&self) -> &BTreeSet<u32> {
         &self.done
+    }
+
+    /// Whether nothing of its schedule was ever done.
+    fn is_new(&self) -> bool {
+        self.done.is_empty() && self.replays.is_empty()
     }
 
     /// What the user should know before the run continues.
@@ -143,6 +151,7 @@ impl Execution {
         // Profiles of an unfinished run are journaled too, but not part of its schedule.
         let is_scheduled = |seq: &u32| *seq < self.schedule.actions.len() as u32;
         self.done = self.writer.done_actions()?.into_iter().filter(is_scheduled).collect();
+        self.replays = self.writer.replays()?;
         if self.setup.plan.protocol == Protocol::Isolated {
             self.spent = spent(run);
         } else {
@@ -162,7 +171,7 @@ impl Execution {
         for path in self.setup.reserved.iter().flat_map(|reserved| &reserved.removed) {
             progress.note(&format!("removed {}, which a killed run left", path.display()));
         }
-        if self.done.is_empty() && self.spent.is_zero() {
+        if self.is_new() && self.spent.is_zero() {
             self.certify(Moment::Before, progress)?;
         }
         let instances = Mutex::new(Vec::new());
@@ -308,7 +317,7 @@ impl Execution {
 
     /// Starts every arm once before the first action. Returns the arms that did not start, with their errors.
     fn try_arms(&mut self, control: &mut RunControl<'_>) -> Result<BTreeMap<usize, Error>> {
-        if !self.done.is_empty() {
+        if !self.is_new() {
             return Ok(BTreeMap::new());
         }
         let trial = Trial { setup: &self.setup, folder: self.writer.folder() };
@@ -325,53 +334,6 @@ impl Execution {
             given_up.insert(arm, error);
         }
         Ok(given_up)
-    }
-
-    fn note_given_up(
-        &mut self,
-        arm: usize,
-        only_in: Option<u32>,
-        error: &Error,
-        control: &mut RunControl<'_>,
-    ) -> Result<()> {
-        let until = match only_in {
-            Some(pass) => format!(
-                "given up in pass {pass}: pass {} measures it again; `rqps resume` repeats its pass {pass} from the load, for \
-                 figures without a verdict",
-                pass + 1
-            ),
-            None => "given up for now".to_owned(),
-        };
-        control.progress.note(&format!("{}; {until}", error.short_text()));
-        let name = &self.setup.plan.arms[arm].name;
-        let note = format!("{}; {until}; see logs/{name}", error.short_text_of(name));
-        Ok(self.writer.add_note(Some(name), &note)?)
-    }
-
-    /// Whether the run may continue without this arm. It may not without base if the others repeat base's
-    /// work.
-    fn may_give_up(&self, arm: usize) -> bool {
-        let sets_work = arm == self.setup.plan.base_index()
-            && self.setup.plan.work.repeats_base()
-            && self.setup.plan.arms.len() > 1;
-        self.setup.plan.on_server_death == OnServerDeath::NextArm && !sets_work
-    }
-
-    /// Whether the arm is base and nothing is measured yet: the others would have nothing to be compared with.
-    fn is_useless_without(&self, arm: usize) -> bool {
-        let plan = &self.setup.plan;
-        let is_measured = |action: &Action| {
-            matches!(action.kind, ActionKind::Measure { .. }) && self.done.contains(&action.seq)
-        };
-        arm == plan.base_index() && plan.arms.len() > 1 && !self.schedule.actions.iter().any(is_measured)
-    }
-
-    /// Whether the pass after this action's can measure the arm without this one: not base if its first pass's work is
-    /// repeated.
-    fn next_pass_can_measure(&self, action: &Action) -> bool {
-        let plan = &self.setup.plan;
-        let repeats_itself = action.arm == plan.base_index() && plan.work.repeats_base();
-        action.pass < plan.passes && !(action.pass == 1 && repeats_itself)
     }
 
     fn run_action(
@@ -413,7 +375,12 @@ impl Execution {
             outcome,
             note: done.invalid.or(done.note),
         };
-        self.writer.finish_action(&record, done.observation.as_ref())?;
+        if self.replays.remove(&action.seq) {
+            self.writer.finish_replay(action.seq)?;
+            result = format!("repeated for its data: {result}");
+        } else {
+            self.writer.finish_action(&record, done.observation.as_ref())?;
+        }
         self.done.insert(action.seq);
         control.progress.action_finished(action.seq, &arm, action.kind.name(), &result);
         Ok(())
@@ -456,7 +423,7 @@ impl Execution {
             ActionKind::Load(LoadDef { test, .. }) => load(&task, test, control),
             ActionKind::Vacuum => vacuum(&task, control),
             ActionKind::Settle(step) => settle(&task, (step.seconds_min, step.seconds_max), control),
-            ActionKind::Measure(step) => self.measure(arm, step, (action.pass, attempt), control),
+            ActionKind::Measure(step) => self.measure(arm, step, (action, attempt), control),
             ActionKind::Start | ActionKind::Stop => Ok(Done::plain("")),
         };
         let durable = outcome.and_then(|done| {
@@ -472,20 +439,22 @@ impl Execution {
         &mut self,
         arm: &mut ActiveArm,
         step: &StepDef,
-        (pass, attempt): (u32, u32),
+        (action, attempt): (&Action, u32),
         control: &mut RunControl<'_>,
     ) -> Result<Done> {
-        let sets_work = arm.name == self.setup.plan.base && pass == 1;
-        let base = self.base_steps.get(&step.name).filter(|_| !sets_work).cloned();
+        let (plan, pass) = (&self.setup.plan, action.pass);
+        let is_replay = self.replays.contains(&action.seq);
+        let is_first = arm.name == plan.base && pass == 1;
+        let sets_work = is_first && !is_replay;
+        let as_base = step.as_base || is_first && plan.step(&step.name).is_some_and(|step| step.as_base);
+        let base = self.base_steps.get(&step.name).filter(|_| !sets_work && as_base).cloned();
         let lacks_work = step.as_base && matches!(step.limit, Limit::Time(_)) && base.is_none();
-        let as_base = base.filter(|_| step.as_base);
-        let limit = as_base.map_or_else(|| step.limit.clone(), Limit::Work);
-        let plan = &self.setup.plan;
+        let limit = base.map_or_else(|| step.limit.clone(), Limit::Work);
         let removed_rows_max =
             step.removed_share_max.map(|share| (plan.work.rows_total() as f64 * share) as u64);
         let job = Job {
             removed_rows_max,
-            repeats: attempt > 1,
+            repeats: attempt > 1 && !is_replay,
             reads_counters: true,
             ..Job::of(plan, step, 1, limit, step.warmup)
         };

@@ -26,6 +26,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/014.sql"),
     include_str!("schema/015.sql"),
     include_str!("schema/016.sql"),
+    include_str!("schema/017.sql"),
 ];
 
 /// The flat views of the newest version.

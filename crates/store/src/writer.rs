@@ -141,9 +141,26 @@ impl RunWriter {
         })
     }
 
-    /// `seq` of all finished actions, whatever their outcome.
+    /// `seq` of all finished actions, whatever their outcome, but for those of [`Self::replays`].
     pub fn done_actions(&self) -> Result<BTreeSet<u32>> {
-        self.seqs("SELECT seq FROM actions")
+        self.seqs("SELECT seq FROM actions EXCEPT SELECT seq FROM replays")
+    }
+
+    /// `seq` of the actions that have a result and are to be executed once more, for the data they leave.
+    pub fn replays(&self) -> Result<BTreeSet<u32>> {
+        self.seqs("SELECT seq FROM replays")
+    }
+
+    /// Records that a replay is done: nothing is left of it.
+    pub fn finish_replay(&mut self, seq: u32) -> Result<()> {
+        self.transact(|transaction| {
+            transaction.put("DELETE FROM replays WHERE seq = ?1", [seq])?;
+            transaction.put(
+                "DELETE FROM attempts WHERE seq = ?1 AND attempt > (SELECT attempt FROM actions WHERE seq = ?1)",
+                [seq],
+            )?;
+            Ok(())
+        })
     }
 
     /// `seq` of the actions whose last attempt began but did not finish.
@@ -154,9 +171,9 @@ impl RunWriter {
         )
     }
 
-    /// Deletes these actions with their results and attempts, so that they are executed again. Marks the passes that
-    /// they belong to as running.
-    pub fn forget_actions(&mut self, seqs: &BTreeSet<u32>) -> Result<()> {
+    /// Deletes these actions with their results and attempts, so that they are executed again. Those that are `kept`
+    /// stay, and are executed once more for the data they leave. Marks the passes that they belong to as running.
+    pub fn forget_actions(&mut self, seqs: &BTreeSet<u32>, kept: &BTreeSet<u32>) -> Result<()> {
         self.transact(|transaction| {
             for seq in seqs {
                 transaction.put(
@@ -164,6 +181,10 @@ impl RunWriter {
                      WHERE number = (SELECT block FROM placements WHERE seq = ?2)",
                     params![BlockStatus::Running, seq],
                 )?;
+                if kept.contains(seq) {
+                    transaction.put("INSERT INTO replays (seq) VALUES (?1) ON CONFLICT DO NOTHING", [seq])?;
+                    continue;
+                }
                 transaction.put("DELETE FROM actions WHERE seq = ?1", [seq])?;
                 transaction.put("DELETE FROM attempts WHERE seq = ?1", [seq])?;
             }

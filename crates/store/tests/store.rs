@@ -586,7 +586,7 @@ fn forgotten_actions_start_again_and_interrupted_ones_are_listed() {
     writer.begin_action(7).unwrap();
     writer.begin_action(9).unwrap();
     assert_eq!(writer.cut_off_actions().unwrap(), BTreeSet::from([7, 9]));
-    writer.forget_actions(&BTreeSet::from([7, 8, 9])).unwrap();
+    writer.forget_actions(&BTreeSet::from([7, 8, 9]), &BTreeSet::new()).unwrap();
     assert_eq!(writer.cut_off_actions().unwrap(), BTreeSet::new());
     assert_eq!(writer.done_actions().unwrap(), BTreeSet::from([3]));
     let run = RunFolder::open(writer.folder().path()).unwrap();

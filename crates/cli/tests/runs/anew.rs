@@ -3,21 +3,21 @@
 
 use std::collections::BTreeSet;
 
-use rqps_store::{Outcome, RunFolder, Status};
+use rqps_store::{Outcome, Run, RunFolder, Status};
 
 use crate::bench::{Bench, Ended};
 use crate::data::{ALL_COLUMNS, Kept};
 use crate::insert::{content, keys, plan};
 
-/// Makes the run look as if it was killed just before this step of an arm was journaled; later actions of the arm are
-/// not done.
+/// Makes the run look as if it was killed just before this step of an arm's last pass was journaled; later actions of
+/// the arm are not done.
 fn cut_before(bench: &Bench, arm: &str, step: &str) {
     let run = bench.run();
-    let cut = run.actions.iter().find(|action| action.arm == arm && action.step == step).unwrap().seq;
+    let cut = run.actions.iter().rfind(|action| action.arm == arm && action.step == step).unwrap().seq;
     let later = run.actions.iter().filter(|action| action.arm == arm && action.seq >= cut);
     let later: BTreeSet<u32> = later.map(|action| action.seq).collect();
     let mut writer = RunFolder::open_for_writing(run.folder.path()).unwrap();
-    writer.forget_actions(&later).unwrap();
+    writer.forget_actions(&later, &BTreeSet::new()).unwrap();
     writer.begin_action(cut).unwrap();
     writer.set_status(Status::Running, None).unwrap();
 }
@@ -63,32 +63,47 @@ fn an_arm_whose_rows_a_cut_write_changed_begins_anew() {
 }
 
 #[test]
-fn of_several_passes_one_begins_anew_with_all_arms_where_base_set_their_work() {
+fn of_several_passes_one_begins_anew_and_keeps_what_it_measured() {
     let bench = Bench::new();
-    let workload = "steps = [\"update-index\"]\n";
+    let workload = "steps = [\"update-one\", \"update-index\"]\n";
     let plan = bench.plan("passes = 2", workload, &["18", "18"]);
-    let running = bench.start(&["run", "--keep-data", plan.to_str().unwrap()]);
-    running.end().expect(0);
-    // As if killed when base had finished its first pass, and nothing else was done.
+    bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);
+    let work = |run: &Run, seq: u32| {
+        let series = run.series(seq).unwrap();
+        series.into_iter().find(|one| one.name == "work-window").unwrap().values
+    };
+    let measured = |kept: &str| {
+        let run = bench.run();
+        let windows = run.windows.iter().filter(|window| window.action.step == kept);
+        windows.map(|window| (window.action.clone(), work(&run, window.action.seq))).collect::<Vec<_>>()
+    };
+    let rows = |arm: &str| Kept::open(&bench, arm).checksum(ALL_COLUMNS, "true");
+    let (before, undisturbed) = (measured("update-one"), rows("a"));
+    for arm in ["b", "a"] {
+        cut_before(&bench, arm, "update-index");
+        let output = resume(&bench).stderr;
+        let words = "the step before it is repeated for its data and keeps its result";
+        assert!(output.contains(words), "{output}");
+        expect_all_valid(&bench);
+        assert_eq!(measured("update-one"), before);
+        assert_eq!((rows("a"), rows("b")), (undisturbed.clone(), undisturbed.clone()));
+    }
+    // As if killed when base had done the first step of all.
     let run = bench.run();
-    let seq = |arm: &str| run.actions.iter().find(|a| a.arm == arm && a.step == "update-index").unwrap().seq;
-    let of_base = seq("a");
+    let of_base = before[0].0.seq;
     let later = run.actions.iter().filter(|action| action.seq >= of_base).map(|action| action.seq).collect();
     let mut writer = RunFolder::open_for_writing(run.folder.path()).unwrap();
-    writer.forget_actions(&later).unwrap();
+    writer.forget_actions(&later, &BTreeSet::new()).unwrap();
     writer.begin_action(of_base).unwrap();
     writer.set_status(Status::Running, None).unwrap();
     drop((writer, run));
     resume(&bench);
     expect_all_valid(&bench);
-    let run = bench.run();
-    let work = run.windows.iter().map(|window| {
-        let series = run.series(window.action.seq).unwrap();
-        series.into_iter().find(|one| one.name == "work-window").unwrap().values
-    });
-    let work: Vec<_> = work.collect();
-    assert!(work.len() == 4 && work.iter().all(|one| *one == work[0]), "{work:?}");
-    assert!(run.blocks.iter().all(|block| block.status == rqps_store::BlockStatus::Done));
+    for step in ["update-one", "update-index"] {
+        let work = measured(step);
+        assert!(work.len() == 4 && work.iter().all(|one| one.1 == work[0].1), "{work:?}");
+    }
+    assert!(bench.run().blocks.iter().all(|block| block.status == rqps_store::BlockStatus::Done));
 }
 
 #[test]

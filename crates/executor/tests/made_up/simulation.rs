@@ -56,6 +56,7 @@ fn one_run(seed: u64, template: &Mutex<Template>) -> u64 {
     };
     let faults = below(FAULTS_MAX + 1);
     let mut history = Vec::new();
+    let mut windows = BTreeMap::new();
     for process in 0..50 {
         let fault = (process < faults).then(|| {
             let kinds = [Fault::Kill, Fault::Kill, Fault::Death, Fault::DiskFull, Fault::Interrupt];
@@ -64,6 +65,12 @@ fn one_run(seed: u64, template: &Mutex<Template>) -> u64 {
         world::with(|world| (world.moments, world.fault) = (0, fault));
         let end = scene.execute();
         history.push(format!("{fault:?}: {end:?}"));
+        if scene.plan().passes > 1 && scene.plan().work.repeats_base() {
+            let now = windows_of(&scene.results());
+            let lost = windows.iter().find(|(seq, window)| now.get(seq) != Some(window));
+            assert_eq!(lost, None, "seed {seed}: measured again\n{}", history.join("\n"));
+            windows = now;
+        }
         match end {
             End::Finished(Finish::Complete) => {
                 check(&scene, &scene.results()).unwrap_or_else(|problem| {
@@ -83,6 +90,12 @@ fn one_run(seed: u64, template: &Mutex<Template>) -> u64 {
         }
     }
     panic!("seed {seed} does not complete:\n{}", history.join("\n"));
+}
+
+/// When each window was measured, with its events.
+fn windows_of(run: &Run) -> BTreeMap<u32, (i64, Option<u64>)> {
+    let windows = run.windows.iter();
+    windows.map(|window| (window.action.seq, (window.action.finished_at_ms, window.result.events))).collect()
 }
 
 /// A random plan.
