@@ -60,6 +60,8 @@ const CACHE: &str = "block_based_table_factory.block_cache.capacity";
 
 /// Of 5 + 5 values, a random order puts all of one arm first or last with a probability of 0.8 %.
 const SEPARATE_BLOCKS_MIN: usize = 5;
+/// Of 3 + 3 values it does so with 10 %: enough only where one arm has none at all and the other always about as much.
+const NONE_BLOCKS_MIN: usize = 3;
 
 /// Counter ids by view, object and column.
 type Names = HashMap<(String, String, String), u32>;
@@ -232,7 +234,8 @@ impl Figures {
     }
 
     /// Whether an arm has more in every block than the other in any, by a factor. Base and its control are alike, so
-    /// the control's blocks count as base's. Fewer than five blocks may be so by chance.
+    /// the control's blocks count as base's. Fewer than five blocks may be so by chance, unless one arm has none at all
+    /// and the other within `factor` of as much in each.
     pub fn is_separate(&self, factor: f64, value: impl Fn(Cell<'_>) -> Option<f64>) -> bool {
         let value = |totals: &Option<Rc<Totals>>| value(self.cell(totals)?).filter(|value| value.is_finite());
         let all = |places: &[usize]| -> Vec<f64> {
@@ -244,7 +247,17 @@ impl Figures {
             let most = less.iter().copied().fold(0.0, f64::max);
             more.iter().all(|value| *value > factor * most)
         };
-        base.len().min(arm.len()) >= SEPARATE_BLOCKS_MIN && (is_below(&base, &arm) || is_below(&arm, &base))
+        let are_none = |values: &[f64]| values.iter().all(|value| *value == 0.0);
+        let are_alike = |values: &[f64]| {
+            let most = values.iter().copied().fold(0.0, f64::max);
+            values.iter().all(|value| factor * *value >= most)
+        };
+        let is_clear = |less: &[f64], more: &[f64]| are_none(less) && are_alike(more);
+        let blocks_min = match is_clear(&base, &arm) || is_clear(&arm, &base) {
+            true => NONE_BLOCKS_MIN,
+            false => SEPARATE_BLOCKS_MIN,
+        };
+        base.len().min(arm.len()) >= blocks_min && (is_below(&base, &arm) || is_below(&arm, &base))
     }
 
     /// A metric per operation.
@@ -433,5 +446,9 @@ mod tests {
         assert!(!made(&long.map(|us| (5.0, us))).is_separate(2.0, stalled));
         assert!(!made(&long[..4].iter().map(|us| (0.0, *us)).collect::<Vec<_>>()).is_separate(2.0, stalled));
         assert!(!made(&[(0.0, 0.0); 5]).is_separate(2.0, stalled));
+        let alike = [(0.0, 45.0), (0.0, 77.0), (0.0, 76.0)];
+        assert!(made(&alike).is_separate(2.0, stalled), "none at all against about as much each time");
+        assert!(!made(&alike[1..]).is_separate(2.0, stalled));
+        assert!(!made(&[(0.0, 30.0), (0.0, 77.0), (0.0, 76.0)]).is_separate(2.0, stalled));
     }
 }
