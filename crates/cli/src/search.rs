@@ -85,7 +85,7 @@ pub fn run(context: &Context, execution: &mut Execution) -> Result<Finish, Error
     context.catch_signals();
     let finish = crate::verbs::run::measure(context, execution);
     context.release_signals();
-    if matches!(finish, Err(Error::Interrupted)) {
+    if finish.as_ref().is_err_and(|error| !error.is_of_run() && error.faulty_arm().is_none()) {
         say_how_to_continue();
     }
     finish
@@ -112,6 +112,9 @@ pub fn measure_more(context: &Context, path: &Path, what: &str, more: Duration) 
 }
 
 /// Ends a run that an earlier call began; false if that is impossible: it is deleted then.
+///
+/// # Errors
+/// If it is interrupted, or what it needs is missing for now, such as room on the disk: the run is kept.
 pub fn resume(context: &Context, path: &Path, what: &str) -> anyhow::Result<bool> {
     let status = RunFolder::open(path).map(|run| run.status.status);
     if matches!(status, Ok(Status::Complete)) {
@@ -120,12 +123,12 @@ pub fn resume(context: &Context, path: &Path, what: &str) -> anyhow::Result<bool
     out::message(&format!("resuming the measurement of {what}"));
     match continued(context, path, Resume::default()) {
         Ok(_finish) => Ok(true),
-        Err(Error::Interrupted) => Err(Error::Interrupted.into()),
-        Err(error) => {
-            out::message(&format!("it can't be resumed, and starts anew: {error}"));
+        Err(error) if error.is_of_run() || error.faulty_arm().is_some() => {
+            out::message(&format!("the measurement of {what} can't be resumed and starts anew: {error}"));
             rqps_executor::clean(path, &context.dirs)?;
             Ok(false)
         }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -79,9 +79,7 @@ pub enum Error {
     #[error("arm {arm}: {}; `rqps resume` restarts it and continues\n{death}", death.in_step(step))]
     ServerDied { arm: String, step: String, death: Box<Death> },
     /// The disk that holds a server's data is full.
-    #[error(
-        "arm {arm}, {doing}: no space left for {place}; free some on that disk, then `rqps resume`\n{words}"
-    )]
+    #[error("arm {arm}, {doing}: no space left for {place}; free some on that disk, then continue\n{words}")]
     DiskFull { arm: String, doing: String, place: PathBuf, words: String },
     /// The data directory of an arm in progress is missing.
     #[error(
@@ -336,6 +334,24 @@ impl Error {
     /// Whether a resume would fail alike: a build refuses the config, of which a run keeps its copy.
     pub fn needs_new_run(&self) -> bool {
         matches!(self, Self::NotStarted { source, .. } if source.is_refused_config())
+    }
+
+    /// Whether this run can't be resumed, whatever is freed or mended on the host; its results can still be shown.
+    pub fn is_of_run(&self) -> bool {
+        use rqps_store::Error as Store;
+        match self {
+            Self::Store(error) => {
+                matches!(error, Store::NotARun { .. } | Store::Empty { .. } | Store::NotBegun { .. })
+            }
+            Self::Plan { .. }
+            | Self::OtherDriver { .. }
+            | Self::Changed { .. }
+            | Self::OtherHost(_)
+            | Self::OtherFileSystem { .. }
+            | Self::DataGone { .. }
+            | Self::NothingLeft { .. } => true,
+            _ => self.needs_new_run(),
+        }
     }
 
     /// Whether a retry may succeed: after a killed server, but not after a rejected statement.

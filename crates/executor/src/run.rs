@@ -144,7 +144,7 @@ impl Execution {
         if let (Status::Failed, Some(why)) = (run.status.status, &run.status.reason)
             && !is_noted(why)
         {
-            self.writer.add_note(None, &format!("failed: {why}"))?;
+            self.writer.add_note_of(run.status.changed_at_ms, None, &format!("failed: {why}"))?;
         }
         let restarted = self.restart_arms(run)?;
         let run = restarted.as_ref().unwrap_or(run);
@@ -268,9 +268,14 @@ impl Execution {
         let mut active = Servers::default();
         let mut given_up = GivenUp::from(self.try_arms(control)?);
         let actions = self.schedule.actions.clone();
+        let mut pass = 1;
         for action in &actions {
             if self.done.contains(&action.seq) || given_up.leaves_out(action) {
                 continue;
+            }
+            if action.pass != pass {
+                pass = action.pass;
+                control.progress.stage(&format!("pass {pass} of {}", self.plan().passes));
             }
             let outcome = control.check().and_then(|()| self.run_action(action, &mut active, control));
             let dbms = self.setup.plan.arms[action.arm].build.dbms;

@@ -51,6 +51,12 @@ pub enum Error {
     Busy { path: PathBuf },
     #[error("{program}: {why}")]
     Slurm { program: &'static str, why: String },
+    #[error(
+        "{} is a fleet of the cluster {cluster}, and Slurm here is the cluster {here}: call it on a host of {cluster} \
+         (SLURM_CONF says which one)",
+        path.display()
+    )]
+    OtherCluster { path: PathBuf, cluster: String, here: String },
     #[error("no partition {partition}: Slurm has {known}; without Slurm, `--on local` runs the tasks here")]
     NoPartition { partition: String, known: String },
     #[error(

@@ -233,6 +233,17 @@ impl Fleet {
         Ok(pass)
     }
 
+    /// An error if this host's Slurm is another cluster: it does not know the fleet's jobs.
+    fn check_cluster(&self) -> Result<()> {
+        let Place::Slurm { cluster: Some(of_fleet), .. } = &self.spec.place else { return Ok(()) };
+        match Slurm.cluster()? {
+            Some(here) if here != *of_fleet => {
+                Err(Error::OtherCluster { path: self.folder.clone(), cluster: of_fleet.clone(), here })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// An error unless jobs find the folder.
     fn check_place(&self) -> Result<()> {
         let path = self.folder.clone();
@@ -261,7 +272,10 @@ impl Fleet {
     /// What Slurm has of this fleet. When all is done that is of no interest, so it need not answer.
     fn jobs(&self) -> Result<Vec<Job>> {
         match self.spec.place {
-            Place::Slurm { .. } => match Slurm.jobs(&self.spec.job_stem(), self.check_owner().is_ok()) {
+            Place::Slurm { .. } => match self
+                .check_cluster()
+                .and_then(|()| Slurm.jobs(&self.spec.job_stem(), self.check_owner().is_ok()))
+            {
                 Err(_) if self.done()?.len() >= self.spec.tasks.len() => Ok(Vec::new()),
                 jobs => jobs,
             },
@@ -350,7 +364,7 @@ impl Fleet {
     /// # Errors
     /// If the folder cannot be written or Slurm does not answer; then the next pass finds what became of it.
     pub fn pass(&self, again: bool) -> Result<Pass> {
-        let Place::Slurm { partition } = &self.spec.place else { return self.look() };
+        let Place::Slurm { partition, .. } = &self.spec.place else { return self.look() };
         if !again {
             self.check_place()?;
         }

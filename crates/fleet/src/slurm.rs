@@ -30,6 +30,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// Whether it was ended and its processes are not gone yet.
+    pub fn is_ending(&self) -> bool {
+        self.state == "COMPLETING"
+    }
+
     /// Whether a host may be working on it.
     pub fn is_running(&self) -> bool {
         !matches!(self.state.as_str(), "PENDING" | "REQUEUE_HOLD" | "REQUEUED" | "SPECIAL_EXIT")
@@ -97,6 +102,16 @@ impl Slurm {
         let (up, others): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|(_, is_up)| *is_up);
         let names = |hosts: Vec<(&str, bool)>| hosts.into_iter().map(|(host, _)| host.to_owned()).collect();
         Ok((names(up), names(others)))
+    }
+
+    /// The name of the cluster.
+    ///
+    /// # Errors
+    /// If Slurm does not answer.
+    pub fn cluster(self) -> Result<Option<String>> {
+        let text = call("scontrol", &["show", "config"], None)?;
+        let mut settings = text.lines().filter_map(|line| line.split_once('='));
+        Ok(settings.find(|(key, _)| key.trim() == "ClusterName").map(|(_, name)| name.trim().to_owned()))
     }
 
     /// The least time limit of these partitions, in minutes; `None` if they have none.

@@ -47,7 +47,12 @@ pub struct Spec {
 #[serde(rename_all = "lowercase")]
 pub enum Place {
     /// A partition of Slurm.
-    Slurm { partition: String },
+    Slurm {
+        partition: String,
+        /// The name of the cluster; fleets of older versions don't say it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cluster: Option<String>,
+    },
     /// This host, one task after the other.
     Local,
 }

@@ -52,7 +52,7 @@ pub enum Error {
     BadName(String),
     /// The disk is full.
     #[error(
-        "no space left for {}: free some, then `rqps resume`; every finished action is kept", path.display()
+        "no space left for {}: free some, then continue; every finished action is kept", path.display()
     )]
     DiskFull { path: PathBuf },
     #[error("{}: {source}. Is it a run.db, whole, and readable by you?", path.display())]

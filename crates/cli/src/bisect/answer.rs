@@ -1,6 +1,6 @@
 //! A bisection's course and its answer, as text and JSON.
 
-use super::journal::Journal;
+use super::journal::{Journal, Unchanged};
 use super::line::{Found, Line};
 use crate::listing::{Cell, Column, Listing};
 use rqps_model::sample::{mean, squares};
@@ -20,6 +20,8 @@ pub struct OfTest {
     pub found: Option<(Metric, Found)>,
     /// The plan and config of the search, as arguments: ` --plan small.toml`.
     pub options: String,
+    /// Whether the plan allows no more blocks than the first measurement makes.
+    pub is_capped: bool,
 }
 
 /// A version's figure relative to the good one.
@@ -52,15 +54,6 @@ impl OfTest {
         let measured = journal.blocks(&self.test, *metric);
         let level = |version: &String| Some(Level::of(version, measured.get(version)?));
         found.row.versions.iter().filter_map(level).collect()
-    }
-
-    /// The cost and the rate of the bad version where neither changed.
-    fn unchanged(&self, journal: &Journal, line: &dyn Line) -> Vec<(Metric, Level)> {
-        let level = |metric: Metric| {
-            let blocks = journal.blocks(&self.test, metric);
-            Some((metric, Level::of(line.bad(), blocks.get(line.bad())?)))
-        };
-        journal.unchanged(&self.test).filter_map(level).collect()
     }
 
     /// The version that brought the change, if it is one, and settled; of several between which none can be measured,
@@ -120,27 +113,46 @@ impl OfTest {
         Some(table)
     }
 
+    /// Why there is nothing to search.
+    fn without_change(&self, journal: &Journal, line: &dyn Line) -> String {
+        let verdicts = journal.verdicts.get(&self.test).map(Vec::as_slice).unwrap_or_default();
+        let figure = |one: &Unchanged| {
+            let what = one.metric.parse().map_or(&*one.metric, |metric: Metric| metric.measure().label);
+            let interval = one.low.zip(one.high);
+            let digits = Digits::of_ratio(interval.unwrap_or((f64::NAN, f64::NAN)), RATIO_DECIMALS_MAX);
+            let [ratio, low, high] = digits.all(one.ratio);
+            let interval = interval.map_or_else(String::new, |_| format!(" ({low} to {high})"));
+            format!("{what} {ratio} times{interval} in {}", counted(one.blocks, "block"))
+        };
+        let figures: Vec<String> = verdicts.iter().map(figure).collect();
+        let figures = if figures.is_empty() { String::new() } else { format!(": {}", figures.join(", ")) };
+        if !verdicts.is_empty() && verdicts.iter().all(|one| one.is_same) {
+            return format!(
+                "{}: the good and the bad version do the same, so there is nothing to bisect{figures}.",
+                self.test
+            );
+        }
+        let longer = match self.is_capped {
+            true => "A plan with a larger `blocks_max` measures longer.".to_owned(),
+            false => format!(
+                "`rqps upgrade {} {} --tests {}{}` measures longer.",
+                line.build(line.good()),
+                line.build(line.bad()),
+                self.test,
+                self.options
+            ),
+        };
+        format!(
+            "{}: undecided whether the bad version differs from the good one, so nothing was searched{figures}. {longer}",
+            self.test
+        )
+    }
+
     /// The answer in a sentence, with what it rests on.
     pub fn sentence(&self, journal: &Journal, line: &dyn Line) -> String {
         let test = &self.test;
         let Some((metric, found)) = &self.found else {
-            let figure = |(metric, level): (Metric, Level)| {
-                let digits = Digits::of_ratio((level.low, level.high), RATIO_DECIMALS_MAX);
-                let [ratio, low, high] = digits.all(level.ratio);
-                let what = metric.measure().label;
-                let interval = if level.blocks > 1 { format!(" ({low} to {high})") } else { String::new() };
-                format!("{what} {ratio} times{interval} in {}", counted(level.blocks, "block"))
-            };
-            let figures: Vec<String> = self.unchanged(journal, line).into_iter().map(figure).collect();
-            let figures =
-                if figures.is_empty() { String::new() } else { format!(": {}", figures.join(", ")) };
-            return format!(
-                "{test}: no change between the good and the bad version is shown, neither of its cost nor of its rate, \
-                 so there is nothing to bisect{figures}. `rqps upgrade {} {} --tests {test}{}` measures longer.",
-                line.build(line.good()),
-                line.build(line.bad()),
-                self.options,
-            );
+            return self.without_change(journal, line);
         };
         let answer = &found.answer;
         let steps: Vec<String> =
@@ -174,16 +186,15 @@ impl OfTest {
         )
     }
 
-    pub fn json(&self, journal: &Journal, line: &dyn Line) -> Value {
+    pub fn json(&self, journal: &Journal) -> Value {
         let level = |level: Level| {
             let Level { version, blocks, ratio, low, high } = level;
             json!({ "version": version, "blocks": blocks, "ratio": ratio, "low": low, "high": high })
         };
         let Some((metric, found)) = &self.found else {
-            let unchanged = self.unchanged(journal, line).into_iter();
-            let unchanged: serde_json::Map<String, Value> =
-                unchanged.map(|(metric, one)| (metric.key().to_owned(), level(one))).collect();
-            return json!({ "test": self.test, "changed": false, "unchanged": unchanged });
+            let verdicts = journal.verdicts.get(&self.test).map(Vec::as_slice).unwrap_or_default();
+            let is_same = !verdicts.is_empty() && verdicts.iter().all(|one| one.is_same);
+            return json!({ "test": self.test, "changed": is_same.then_some(false), "verdicts": verdicts });
         };
         let step = |step: &Step| {
             let places = step.places.iter().map(|place| {

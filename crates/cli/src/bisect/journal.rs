@@ -13,15 +13,28 @@ pub struct Journal {
     pub running: Option<Running>,
     /// What each test is decided by; without an entry, it did not change between the good and the bad version.
     pub metrics: BTreeMap<String, String>,
-    /// The cost and the rate of tests that did not change.
+    /// The verdicts on cost and rate of tests without a change between the good and the bad version.
     #[serde(default)]
-    pub unchanged: BTreeMap<String, Vec<String>>,
+    pub verdicts: BTreeMap<String, Vec<Unchanged>>,
     /// In their order.
     pub measured: Vec<Step>,
     /// Versions that can't be measured, and why.
     pub skipped: BTreeMap<String, String>,
     #[serde(skip)]
     folder: PathBuf,
+}
+
+/// A verdict that is no change.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Unchanged {
+    pub metric: String,
+    /// Whether it is `same`, and not open.
+    pub is_same: bool,
+    /// The bad version over the good one, with the verdict's interval; `None` if that is unbounded or unknown.
+    pub ratio: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub blocks: usize,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -67,11 +80,6 @@ impl Journal {
     /// The metric of a test; `None` if it did not change.
     pub fn metric(&self, test: &str) -> Option<Metric> {
         self.metrics.get(test)?.parse().ok()
-    }
-
-    /// What a test was judged by that did not change.
-    pub fn unchanged(&self, test: &str) -> impl Iterator<Item = Metric> {
-        self.unchanged.get(test).into_iter().flatten().filter_map(|metric| metric.parse().ok())
     }
 
     /// All blocks of a test's metric by version.

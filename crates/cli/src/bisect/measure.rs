@@ -1,6 +1,6 @@
 //! One measurement of a bisection: a run of blocks with a version beside the good one.
 
-use super::journal::{Figures, Journal, Running, Step};
+use super::journal::{Figures, Journal, Running, Step, Unchanged};
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::{Usage, out, search};
@@ -8,8 +8,8 @@ use anyhow::Context as _;
 use rqps_model::{BuildSpec, Detector};
 use rqps_plan::Plan;
 use rqps_plan::isolated::seconds_through;
-use rqps_stats::Verdict;
 use rqps_stats::bisect::Rules;
+use rqps_stats::{Class, Verdict};
 use rqps_store::RunFolder;
 use rqps_verdicts::{RunVerdicts, judge_run, rules_of};
 
@@ -18,7 +18,7 @@ pub const GOOD: &str = "good";
 pub const BAD: &str = "bad";
 
 /// Blocks of the first measurement if fewer do not decide whether there is a change at all.
-const FIRST_BLOCKS_MAX: usize = 8;
+pub const FIRST_BLOCKS_MAX: usize = 8;
 
 /// A measurement to make.
 pub struct Order<'a> {
@@ -135,8 +135,8 @@ fn record(journal: &mut Journal) -> anyhow::Result<()> {
             if let Some(changed) = all.iter().find(|verdict| verdict.class.is_change()) {
                 journal.metrics.insert(test.name.clone(), changed.metric.key().to_owned());
             } else {
-                let keys = all.iter().map(|verdict| verdict.metric.key().to_owned()).collect();
-                journal.unchanged.insert(test.name.clone(), keys);
+                let all = all.into_iter().map(unchanged).collect();
+                journal.verdicts.insert(test.name.clone(), all);
             }
         }
     }
@@ -147,6 +147,18 @@ fn record(journal: &mut Journal) -> anyhow::Result<()> {
     }
     journal.measured.push(Step { version, run: name, figures });
     journal.write()
+}
+
+fn unchanged(verdict: &Verdict) -> Unchanged {
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite() && *value > 0.0);
+    Unchanged {
+        metric: verdict.metric.key().to_owned(),
+        is_same: verdict.class == Class::Same,
+        ratio: verdict.ratio,
+        low: finite(verdict.low),
+        high: finite(verdict.high),
+        blocks: verdict.blocks,
+    }
 }
 
 /// The verdicts on a test's cost and rate.

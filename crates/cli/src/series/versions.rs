@@ -27,10 +27,11 @@ pub struct Found {
     pub skipped: Vec<(String, String)>,
 }
 
-/// Gets the builds of all versions.
-pub fn find(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<Found> {
+/// Gets the builds of all versions that were asked for.
+pub fn find(context: &Context, dbms: Dbms, requests: Vec<Request>) -> anyhow::Result<Found> {
     let mut found = Found::default();
-    for Request { version: request, is_named } in requests(context, dbms, items)? {
+    let items: Vec<String> = requests.iter().map(|request| request.version.clone()).collect();
+    for Request { version: request, is_named } in requests {
         let build = build(dbms, &request)?;
         match get_build(context, &build) {
             Ok(one) => found.known.push(Known { build, version: one.version }),
@@ -55,14 +56,14 @@ pub fn find(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<F
 }
 
 /// A version of a series, as the command line has it.
-struct Request {
-    version: String,
+pub struct Request {
+    pub version: String,
     /// Named by itself, not by a range.
     is_named: bool,
 }
 
 /// Each item as versions: a range as the newest of each of its series.
-fn requests(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<Vec<Request>> {
+pub fn requests(context: &Context, dbms: Dbms, items: &[String]) -> anyhow::Result<Vec<Request>> {
     let mut requests = Vec::new();
     for item in items {
         match item.split_once(RANGE) {

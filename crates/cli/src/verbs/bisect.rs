@@ -5,7 +5,7 @@ use crate::bisect::answer::OfTest;
 use crate::bisect::commits::Commits;
 use crate::bisect::journal::Journal;
 use crate::bisect::line::{self, Line};
-use crate::bisect::measure::{BAD, GOOD, Order, measure, plan, resume, seconds};
+use crate::bisect::measure::{BAD, FIRST_BLOCKS_MAX, GOOD, Order, measure, plan, resume, seconds};
 use crate::bisect::versions::{NothingBetween, Versions};
 use crate::build_progress::{get_build, with_build_progress};
 use crate::context::Context;
@@ -20,6 +20,7 @@ use rqps_report::Format;
 use rqps_stats::bisect::{Ask, Rules, steps_expected};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -74,6 +75,25 @@ pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
     search(context, args, &versions, None, budget)
 }
 
+/// What `--source` names, which may also be the bare name of a directory.
+fn repository(source: &str) -> Result<BuildSpec, Usage> {
+    let is_directory = Path::new(source).is_dir();
+    let spec: BuildSpec = match source.parse() {
+        Err(_) if is_directory => format!("./{source}").parse(),
+        Err(_) if !source.contains(':') => {
+            return Err(Usage(format!(
+                "--source: there is no directory {source}; name a git repository, such as postgres+o2nofp:/src/postgres"
+            )));
+        }
+        parsed => parsed,
+    }
+    .map_err(|error| Usage(format!("--source: {error}")))?;
+    if let BuildSource::Source(_) = &spec.source {
+        rqps_builds::check_known(&spec).map_err(|error| Usage(format!("--source: {error}")))?;
+    }
+    Ok(spec)
+}
+
 /// Searches the commits of a repository.
 fn of_commits(
     context: &Context,
@@ -81,7 +101,7 @@ fn of_commits(
     source: &str,
     budget: Option<Duration>,
 ) -> anyhow::Result<ExitCode> {
-    let spec: BuildSpec = source.parse().map_err(|error| Usage(format!("--source: {error}")))?;
+    let spec = repository(source)?;
     let here = std::env::current_dir()?;
     let source = match spec.source {
         BuildSource::Source(source) => source,
@@ -198,7 +218,8 @@ impl Search<'_> {
             });
             let plan = self.args.plan.iter().map(|plan| format!(" --plan {plan}"));
             let config = self.args.config.iter().map(|config| format!(" --config {config}"));
-            OfTest { test: test.clone(), found, options: plan.chain(config).collect() }
+            let is_capped = self.template.blocks().blocks_max as usize <= FIRST_BLOCKS_MAX;
+            OfTest { test: test.clone(), found, options: plan.chain(config).collect(), is_capped }
         };
         self.args.tests.iter().map(of).collect()
     }
@@ -220,7 +241,7 @@ impl Search<'_> {
         let all = self.found(journal);
         let folder = journal.folder().display().to_string();
         if self.context.format == Format::Json {
-            let tests: Vec<_> = all.iter().map(|one| one.json(journal, self.line)).collect();
+            let tests: Vec<_> = all.iter().map(|one| one.json(journal)).collect();
             let value = json!({
                 "good": self.line.good(),
                 "bad": self.line.bad(),

@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 /// How often Slurm is asked.
 const PAUSE: Duration = Duration::from_secs(15);
 const STOP_CHECK: Duration = Duration::from_millis(200);
+/// How long a resume waits for jobs that were cancelled right before.
+const ENDING_MAX: Duration = Duration::from_secs(120);
 
 pub fn run(context: &Context, args: &FleetArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
@@ -34,7 +36,7 @@ pub fn run(context: &Context, args: &FleetArgs) -> anyhow::Result<ExitCode> {
                 out::message("all tasks are done: there is nothing to cancel");
                 return Ok(ExitCode::SUCCESS);
             }
-            let jobs = fleet.cancel()?;
+            let jobs = fleet.cancel().map_err(|error| unanswered(error, "nothing was cancelled"))?;
             out::message(&format!("cancelled {}; `rqps fleet resume` goes on", counted(jobs, "job")));
             Ok(ExitCode::SUCCESS)
         }
@@ -67,12 +69,50 @@ fn is_done(fleet: &Fleet) -> bool {
     fleet.spec.tasks.iter().all(|task| fleet.is_done(task))
 }
 
+/// Says what an error of Slurm's programs left undone.
+fn unanswered(error: rqps_fleet::Error, undone: &str) -> anyhow::Error {
+    let is_of_slurm = matches!(error, rqps_fleet::Error::Slurm { .. });
+    let error = anyhow::Error::from(error);
+    match is_of_slurm {
+        true => {
+            error.context(format!("Slurm does not answer, so {undone}: call it again when `squeue` does"))
+        }
+        false => error,
+    }
+}
+
+/// Waits for jobs that were cancelled and whose processes are not gone: until then their tasks are not submitted again.
+fn wait_for_ending(context: &Context, fleet: &Fleet) -> anyhow::Result<()> {
+    context.catch_signals();
+    let until = Instant::now() + ENDING_MAX;
+    let mut is_said = false;
+    while Instant::now() < until && !context.stop.load(Ordering::Relaxed) {
+        let pass = fleet.look().map_err(|error| unanswered(error, "nothing was submitted"))?;
+        let ending = pass.count(is_ending);
+        if ending == 0 {
+            break;
+        }
+        if !is_said {
+            out::message(&format!("waiting for {} to end", counted(ending, "cancelled job")));
+            is_said = true;
+        }
+        sleep(STOP_CHECK * 10);
+    }
+    context.release_signals();
+    Ok(())
+}
+
+fn is_ending(state: &State) -> bool {
+    matches!(state, State::Queued(job) if job.is_ending())
+}
+
 /// Submits what is due, or runs it here.
 fn submit(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     if fleet.spec.place == Place::Local {
         return run_here(context, fleet);
     }
-    let pass = fleet.pass(true)?;
+    wait_for_ending(context, fleet)?;
+    let pass = fleet.pass(true).map_err(|error| unanswered(error, "nothing was submitted"))?;
     out::message(&format!("submitted {}; {}", counted(pass.submitted, "task"), summary(&pass)));
     if let Some(why) = &pass.refused {
         let rest = pass.count(|state| matches!(state, State::Waiting | State::Due(_)));
@@ -189,11 +229,12 @@ fn obstacles(pass: &Pass) -> String {
 
 /// `12 tasks: 5 done, 4 running, 3 pending`.
 fn summary(pass: &Pass) -> String {
-    let running = |state: &State| matches!(state, State::Queued(job) if job.is_running());
+    let running = |state: &State| matches!(state, State::Queued(job) if job.is_running() && !job.is_ending());
     let pending = |state: &State| matches!(state, State::Queued(job) if !job.is_running());
     let parts = [
         (pass.count(|state| *state == State::Done), "done"),
         (pass.count(running), "running"),
+        (pass.count(is_ending), "ending"),
         (pass.count(pending), "pending"),
         (pass.count(|state| matches!(state, State::Waiting | State::Due(_))), "not submitted"),
         (pass.count(|state| *state == State::Cancelled), "cancelled"),

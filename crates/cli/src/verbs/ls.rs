@@ -27,7 +27,7 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
     }
     let mut found: Vec<(i64, Found)> =
         runs.into_iter().map(|run| (run.created_at_ms, Found::Run(run))).collect();
-    found.extend(fleets.into_iter().map(|fleet| (fleet.created_at_ms(), Found::Fleet(fleet))));
+    found.extend(fleets.into_iter().map(|fleet| (fleet.created_at_ms(), Found::Fleet(Box::new(fleet)))));
     found.sort_by_key(|(created_at_ms, _)| *created_at_ms);
     let newest = args.newest.map_or(found.len(), usize::from).min(found.len());
     let found = found.split_off(found.len() - newest);
@@ -65,7 +65,7 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
 /// What a results directory has.
 enum Found {
     Run(RunSummary),
-    Fleet(Fleet),
+    Fleet(Box<Fleet>),
 }
 
 /// A row of the list.

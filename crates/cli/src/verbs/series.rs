@@ -4,7 +4,7 @@ use crate::args::SeriesArgs;
 use crate::context::Context;
 use crate::series::journal::Journal;
 use crate::series::measure::{measure, plan, read, resume};
-use crate::series::versions::{Found, Known, find};
+use crate::series::versions::{Found, find, requests};
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_INCONCLUSIVE, Usage, out, search};
 use rqps_model::Dbms;
@@ -28,9 +28,14 @@ pub fn run(context: &Context, args: &SeriesArgs) -> anyhow::Result<ExitCode> {
     let budget = search::budget(args.budget.as_deref())?;
     let until = budget.map(|budget| Instant::now() + budget);
     args.html.as_deref().map_or(Ok(()), check_page)?;
-    let mut found = find(context, dbms, &args.versions)?;
+    let requests = requests(context, dbms, &args.versions)?;
+    // What is wrong with the plan is told before builds are downloaded.
+    if let [first, .., last] = &requests[..] {
+        template(args, [first, last].map(|request| format!("{dbms}-{}", request.version)))?;
+    }
+    let mut found = find(context, dbms, requests)?;
     let anchor = found.known[0].clone();
-    let template = template(args, &found)?;
+    let template = template(args, [0, 1].map(|at| found.known[at].build.to_string()))?;
     let name = format!("series-{dbms}-{}", anchor.version);
     let mut journal = Journal::open(&search::folder(context, &name, &of_anchor(&template))?)?;
     resume(context, &mut journal)?;
@@ -129,9 +134,7 @@ fn versions(found: &Found) -> Vec<&str> {
 }
 
 /// The plan that links are made of; its arms stand for any two versions.
-fn template(args: &SeriesArgs, found: &Found) -> anyhow::Result<Plan> {
-    let build = |at: usize| found.known.get(at).map(|one: &Known| one.build.to_string()).unwrap_or_default();
-    let (first, second) = (build(0), build(1));
+fn template(args: &SeriesArgs, [first, second]: [String; 2]) -> anyhow::Result<Plan> {
     let arm = |arm, build| BuildArg { argument: "VERSIONS", arm, build };
     TwoBuilds {
         name: "link",

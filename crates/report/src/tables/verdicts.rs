@@ -281,6 +281,7 @@ fn detectable(share: f64) -> String {
     match share {
         0.0 => "any".to_owned(),
         beyond if beyond > 1.0 => "over 100 %".to_owned(),
+        whole if whole > 0.999 => "over 99.9 %".to_owned(),
         share => words::percent(share),
     }
 }

@@ -11,6 +11,7 @@ use rqps_model::counted;
 use rqps_report::{Format, JointPage, JointRow, joint_levels};
 use rqps_stats::{Class, Detector, HOSTS_MIN, Joint, OnHost, Tag, Verdict};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,7 +23,7 @@ const CLEAR_FACTOR: f64 = 1.25;
 const SUSPECT: &str = "suspect";
 /// The column of the hosts' own verdicts.
 const ON_HOSTS: &str = "on hosts";
-/// Hosts whose ratios are named beside their verdicts: of more, a line has no room.
+/// Hosts that are named with their figures: of more, a line has no room.
 const RATIOS_MAX: usize = 6;
 /// Facts that a remark names: of hosts that differ in everything, more say no more.
 const FACTS_MAX: usize = 3;
@@ -166,7 +167,7 @@ fn check(host: &HostResult, judged: &OnHost) -> String {
     }
 }
 
-/// What the runs' own reports warn of, a sentence for each host and kind, and rows of too few hosts.
+/// What the runs' own reports warn of, a sentence for each kind, and rows of too few hosts.
 fn warnings(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> Vec<String> {
     let mut warnings = Vec::new();
     let few = rows.iter().filter(|joint| joint.hosts.len() < HOSTS_MIN).count();
@@ -190,61 +191,126 @@ fn warnings(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> Vec<String
     }
     let good = collected.hosts.iter().zip(&collected.judged.each).filter(|(host, _)| !host.is_left_out);
     warnings.extend(good.filter_map(|(host, judged)| odd_control(host, judged)));
-    for HostResult { name, tasks, doubts, .. } in &collected.hosts {
-        let of_tasks = |count: usize| format!("{count} of {}", counted(*tasks, "task"));
-        if let Some(fewest) = doubts.short.iter().map(|(_, blocks)| blocks).min() {
-            warnings.push(format!(
-                "{name}: {} ended before the third block, the first for verdicts (the shortest with {}); a larger \
-                 budget gives them, or `rqps resume RUN --more 30m` on that host (`rqps fleet status --json` names \
-                 runs)",
-                of_tasks(doubts.short.len()),
-                counted(*fewest, "block")
-            ));
-        }
-        if !doubts.disturbed.is_empty() {
-            let (windows, all) = doubts
-                .disturbed
-                .iter()
-                .fold((0, 0), |(windows, all), (_, disturbed, of)| (windows + disturbed, all + of));
-            warnings.push(format!(
-                "{name}: DISTURBED by other programs or guests in {} ({windows} of {all} windows there)",
-                of_tasks(doubts.disturbed.len())
-            ));
-        }
-        if let Some((task, remarks)) = doubts.noisy.first() {
-            let texts = rqps_report::host_remarks(remarks).join(". ");
-            let more = match doubts.noisy.len() - 1 {
-                0 => String::new(),
-                others => format!("; {} more had such noise", counted(others, "task")),
-            };
-            let place = shown(&fleet.folder.join("tasks").join(task));
-            warnings.push(format!(
-                "{name}: {texts} (task {task}: `rqps --results {place} show last --section blocks`{more})"
-            ));
-        }
-        if let Some(doubt) = &doubts.certificate {
-            warnings.push(format!("{name}: {doubt}"));
-        }
-    }
+    warnings.extend(furthest_host(collected, rows));
+    warnings.extend(doubts(fleet, collected));
     warnings
+}
+
+/// The host that most of the rows differ by, if one stands out.
+fn furthest_host(collected: &Collected, rows: &[&Joint]) -> Option<String> {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    let differ = rows.iter().filter(|joint| joint.agreement.is_broken() && joint.hosts.len() >= HOSTS_MIN);
+    let furthest: Vec<usize> = differ.filter_map(|joint| furthest(joint)).collect();
+    furthest.iter().for_each(|host| *counts.entry(*host).or_default() += 1);
+    let (host, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    let name = &collected.hosts.get(host)?.name;
+    (count > 1 && 2 * count > furthest.len()).then(|| {
+        format!(
+            "{name} is furthest from the other hosts in {count} of {} that differ",
+            counted(furthest.len(), "row")
+        )
+    })
+}
+
+/// The host whose ratio is furthest from the median of all.
+fn furthest(joint: &Joint) -> Option<usize> {
+    let mut logs: Vec<f64> = joint.hosts.iter().map(|(_, own)| own.ratio.ln()).collect();
+    logs.sort_by(f64::total_cmp);
+    let median = logs.get(logs.len() / 2)?;
+    let distance = |own: &Verdict| (own.ratio.ln() - median).abs();
+    joint.hosts.iter().max_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b))).map(|(host, _)| *host)
+}
+
+/// What the runs' reports doubt, a sentence for each kind.
+fn doubts(fleet: &Fleet, collected: &Collected) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let of_tasks = |host: &HostResult, count: usize| {
+        format!("{} in {count} of {}", host.name, counted(host.tasks, "task"))
+    };
+    let short = collected.hosts.iter().filter(|host| !host.doubts.short.is_empty());
+    let short: Vec<String> = short.map(|host| of_tasks(host, host.doubts.short.len())).collect();
+    let all_short = collected.hosts.iter().flat_map(|host| &host.doubts.short);
+    if let Some(fewest) = all_short.map(|(_, blocks)| blocks).min() {
+        warnings.push(format!(
+            "ended before the third block, the first for verdicts (the shortest with {}): {}; a larger budget gives \
+             them, or `rqps resume RUN --more 30m` on that host (`rqps fleet status --json` names runs)",
+            counted(*fewest, "block"),
+            first_of(&short)
+        ));
+    }
+    let disturbed = collected.hosts.iter().filter(|host| !host.doubts.disturbed.is_empty());
+    let disturbed: Vec<String> = disturbed
+        .map(|host| {
+            let each = host.doubts.disturbed.iter();
+            let (windows, all) =
+                each.fold((0, 0), |(windows, all), (_, disturbed, of)| (windows + disturbed, all + of));
+            format!("{} ({windows} of {all} windows there)", of_tasks(host, host.doubts.disturbed.len()))
+        })
+        .collect();
+    if !disturbed.is_empty() {
+        warnings.push(format!("DISTURBED by other programs or guests: {}", first_of(&disturbed)));
+    }
+    let noisy: Vec<&HostResult> =
+        collected.hosts.iter().filter(|host| !host.doubts.noisy.is_empty()).collect();
+    if let Some((first, (task, remarks))) =
+        noisy.first().and_then(|host| Some((host, host.doubts.noisy.first()?)))
+    {
+        let names: Vec<String> = noisy.iter().map(|host| of_tasks(host, host.doubts.noisy.len())).collect();
+        let place = shown(&fleet.folder.join("tasks").join(task));
+        warnings.push(format!(
+            "noise of the host itself: {}. Of {}: {} (task {task}: `rqps --results {place} show last --section blocks`)",
+            first_of(&names),
+            first.name,
+            rqps_report::host_remarks(remarks).join(". ")
+        ));
+    }
+    let of_certificate =
+        |host: &HostResult| host.doubts.certificate.as_ref().map(|doubt| format!("{}: {doubt}", host.name));
+    warnings.extend(collected.hosts.iter().filter_map(of_certificate));
+    warnings
+}
+
+/// The first of these, and how many more there are.
+fn first_of(texts: &[String]) -> String {
+    let shown = texts.iter().take(RATIOS_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match texts.len().saturating_sub(RATIOS_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// The inconclusive verdict on a host's control that is furthest from base, if its interval keeps a distance.
 fn odd_control(host: &HostResult, judged: &OnHost) -> Option<String> {
     let is_odd = |one: &&Verdict| {
-        one.is_control && one.class == Class::Inconclusive && one.low.max(1.0 / one.high) >= CLEAR_FACTOR
+        one.is_control
+            && matches!(one.detector, Detector::Rate | Detector::Cost)
+            && one.class == Class::Inconclusive
+            && one.low.max(1.0 / one.high) >= CLEAR_FACTOR
     };
     let size = |one: &Verdict| one.ratio.ln().abs();
-    let odd = judged.judgement.verdicts.iter().filter(is_odd).max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let all: Vec<&Verdict> = judged.judgement.verdicts.iter().filter(is_odd).collect();
+    let odd = *all.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let others = match all.len() {
+        1 => String::new(),
+        count => format!(", and far from it in {} of {} verdicts", count, controls(judged)),
+    };
     let [ratio, low, high] = Digits::of_ratio((odd.low, odd.high), 2).all(odd.ratio);
     Some(format!(
-        "{}: base measured again is at {ratio} ({low} to {high}) times its own {} in {}, too much for noise and in too few \
-         blocks ({}) to leave the host out",
+        "{}: base measured again is at {ratio} ({low} to {high}) times its own {} in {}{others}: too much for noise, and in too \
+         few blocks ({}) to leave the host out",
         host.name,
         odd.metric.measure().label,
         odd.test,
         odd.blocks
     ))
+}
+
+/// Verdicts on base measured again, of rates and costs.
+fn controls(judged: &OnHost) -> usize {
+    let verdicts = judged.judgement.verdicts.iter();
+    let is_of_control =
+        |one: &&Verdict| one.is_control && matches!(one.detector, Detector::Rate | Detector::Cost);
+    verdicts.filter(is_of_control).count()
 }
 
 /// The same as one HTML file.

@@ -152,12 +152,12 @@ fn place(args: &FleetRunArgs) -> anyhow::Result<(Place, Vec<String>, Vec<String>
         return Err(Error::TooFewHosts { partition, found: hosts.len(), wanted }.into());
     }
     outside.extend(hosts.split_off(wanted));
-    Ok((Place::Slurm { partition }, hosts, outside))
+    Ok((Place::Slurm { partition, cluster: Slurm.cluster()? }, hosts, outside))
 }
 
 /// Keeps the tasks' time limits within the partition's: Slurm never starts a job that may take longer.
 fn limit(tasks: &mut [Task], place: &Place) -> anyhow::Result<()> {
-    let Place::Slurm { partition } = place else { return Ok(()) };
+    let Place::Slurm { partition, .. } = place else { return Ok(()) };
     let Some(minutes) = Slurm.minutes_max(partition)? else { return Ok(()) };
     let mut shortened = 0;
     for task in tasks {
@@ -294,7 +294,7 @@ fn print_scripts(
 ) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "scripts are not a table")?;
     let script_of = |task: &Task| match &spec.place {
-        Place::Slurm { partition } => {
+        Place::Slurm { partition, .. } => {
             let name = format!("{}1", spec.job_prefix(&task.id));
             Some(script(spec, folder, task, (&name, partition), &spec.excluded(task)))
         }
