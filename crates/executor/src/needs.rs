@@ -24,6 +24,8 @@ pub struct Needs {
     /// All data directories that exist at the same time: tables with their indexes, and what a server writes without
     /// them; without the logs of loads and tests.
     pub data_bytes: u64,
+    /// What these logs may take at most, if they grow to the size of the data.
+    pub log_bytes: u64,
     pub disk_free_bytes: u64,
     /// The directories that are measured, if it is not rqps' own that has them: those on the file system with the least
     /// free space for each arm.
@@ -58,12 +60,14 @@ impl Needs {
         let empty_bytes = ingredients.iter().map(|one| one.system.empty_bytes()).max().unwrap_or(0);
         let caches =
             ingredients.iter().map(|one| one.system.cache_bytes(&one.build, &one.config).unwrap_or(0));
+        let of_data = rows.saturating_mul(plan.work.row_bytes());
+        let logs = ingredients.iter().map(|one| one.system.log_bytes(&one.build, &one.config).min(of_data));
         let mut caches: Vec<u64> = caches.collect();
         caches.sort_unstable_by(|a, b| b.cmp(a));
         Self {
             seconds,
-            data_bytes: copies
-                .saturating_mul(rows.saturating_mul(plan.work.row_bytes()).saturating_add(empty_bytes)),
+            data_bytes: copies.saturating_mul(of_data.saturating_add(empty_bytes)),
+            log_bytes: resident_here.saturating_mul(logs.max().unwrap_or(0)),
             disk_free_bytes: host.disk_free_bytes,
             places: distinct(places),
             cache_bytes: caches
@@ -162,6 +166,7 @@ mod tests {
         let fits = Needs {
             seconds: 1.0,
             data_bytes: 1 << 30,
+            log_bytes: 0,
             disk_free_bytes: 2 << 30,
             places: Vec::new(),
             cache_bytes: 1 << 30,

@@ -64,6 +64,11 @@ pub trait System: Sync {
     /// The size of a server's cache, if its config gives it.
     fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64>;
 
+    /// What its log of changes may take on the disk beside its data; 0 if that is part of them.
+    fn log_bytes(&self, _build: &Build, _config: &Config) -> u64 {
+        0
+    }
+
     /// Why a run with this config and its data in `work` measures something else than the config asks for.
     fn doubt(&self, _config: &Config, _work: &Path) -> Option<String> {
         None

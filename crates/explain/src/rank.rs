@@ -161,7 +161,7 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
     }
     let change = split.change_us_per_op();
     let sentence = format!(
-        "{arm} takes {} us {} per {} than {base}; {} us ({}) of that is unexplained{}{}",
+        "{arm} takes {} us {} per {} than {base}; {} us ({}) of that has no known cause{}{}",
         words::number(change.abs()),
         if change > 0.0 { "longer" } else { "less" },
         cx.operation(),

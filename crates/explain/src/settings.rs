@@ -72,7 +72,9 @@ pub(crate) fn differences(
             || left_out.iter().any(|difference| difference.name == name)
             || is_replaced(base, arm, name)
     };
-    let mut settings = settings(&known.0, &known.1);
+    // Of an arm that was given up before its settings were read, nothing is known.
+    let are_known = !known.0.is_empty() && !known.1.is_empty();
+    let mut settings = if are_known { settings(&known.0, &known.1) } else { Vec::new() };
     settings.retain(|difference| !is_skipped(&difference.name) && of_one_kind);
     // Explicit settings come before changed defaults.
     settings.sort_by_key(|difference| difference.kind);

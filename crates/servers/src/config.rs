@@ -56,6 +56,21 @@ pub fn cache_bytes(dbms: Dbms, config: &Config) -> Option<u64> {
         Dbms::Rocksdb => ("block_based_table_factory.block_cache", 1),
         Dbms::Directory => return None,
     };
+    bytes_of(config, option, without_unit)
+}
+
+/// What a server's log of changes may take beside what an empty one does; `None` if it has none.
+pub fn log_bytes(dbms: Dbms, config: &Config) -> Option<u64> {
+    match dbms {
+        // In MB; the default is 1 GB.
+        Dbms::Postgres => Some(bytes_of(config, "max_wal_size", 1 << 20).unwrap_or(1 << 30)),
+        Dbms::Mysql | Dbms::Mariadb => bytes_of(config, "innodb_redo_log_capacity", 1),
+        Dbms::Rocksdb | Dbms::Directory => None,
+    }
+}
+
+/// The value of an option that is a size.
+fn bytes_of(config: &Config, option: &str, without_unit: u64) -> Option<u64> {
     let (_, value) = config.options.iter().find(|(name, _)| name == option)?;
     let value = value.trim_start_matches("{capacity=").split(';').next().unwrap_or_default();
     let (number, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));

@@ -98,8 +98,12 @@ fn announce_needs(plan: &Plan, needs: Needs) {
     };
     let seconds = needs.seconds + if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
     let busy = Busy::now();
+    let logs = match needs.log_bytes {
+        0 => String::new(),
+        bytes => format!(" and up to {} for logs", human::bytes(bytes)),
+    };
     out::message(&format!(
-        "needs       about {}{until}{}, {} {} ({} free){caches}",
+        "needs       about {}{until}{}, {} {}{logs} ({} free){caches}",
         duration_text(seconds),
         busy.note(),
         human::bytes(needs.data_bytes),

@@ -16,7 +16,7 @@ use rqps_model::{BuildSpec, Counter, Dbms, Settle};
 use rqps_probe::work::Work;
 use rqps_servers::{
     Applied, Config, HostLimits, HowCopied, Server, ServerHandle, ServerSpec, UnknownOption, cache_bytes,
-    config_with, data_key, load_config, load_config_for, snapshot, unknown_options,
+    config_with, data_key, load_config, load_config_for, log_bytes, snapshot, unknown_options,
 };
 use rqps_wire::{Endpoint, Host};
 use std::path::{Path, PathBuf};
@@ -61,6 +61,10 @@ impl System for SqlSystem {
 
     fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64> {
         cache_bytes(build.dbms, config)
+    }
+
+    fn log_bytes(&self, build: &Build, config: &Config) -> u64 {
+        log_bytes(build.dbms, config).unwrap_or(0)
     }
 
     fn config_of_blocks(&self, config: &Config) -> Config {

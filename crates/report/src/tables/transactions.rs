@@ -41,17 +41,26 @@ fn consistency(comparison: &Comparison<'_>) -> Option<String> {
     let of_arm = |arm: ComparedArm<'_>| {
         let windows = arm.run.windows.iter().filter(move |window| window.action.arm == arm.arm.name);
         let figures = |window: &Recorded<Window>| {
-            Some((window.metric("conditions_checked")?, window.metric("conditions_held")?))
+            let unread = window.metric("warehouses_not_read").unwrap_or(0.0);
+            Some((window.metric("conditions_checked")?, window.metric("conditions_held")?, unread))
         };
         windows.filter_map(figures).collect::<Vec<_>>()
     };
-    let all: Vec<(f64, f64)> = comparison.base_first().into_iter().flat_map(of_arm).collect();
-    let violated = all.iter().filter(|(checked, held)| held < checked).count();
-    let whole = all.iter().filter(|(checked, _)| *checked >= CONDITIONS).count();
+    let all: Vec<(f64, f64, f64)> = comparison.base_first().into_iter().flat_map(of_arm).collect();
+    let violated = all.iter().filter(|(checked, held, _)| held < checked).count();
+    let read = || all.iter().filter(|(checked, ..)| *checked >= CONDITIONS);
+    let (whole, unread) = (read().count(), read().map(|(.., unread)| *unread).fold(0.0, f64::max));
     let windows = counted(all.len(), "window");
+    let of_some = match unread > 0.0 {
+        true => format!(", but for those of {}", counted(unread as usize, "warehouse")),
+        false => String::new(),
+    };
     let later = match whole == all.len() {
+        true if unread > 0.0 => format!("; the conditions 4 to 7 were checked on all lines{of_some}"),
         true => String::new(),
-        false => format!("; the conditions 4 to 7, which read all lines, were checked after {whole} of them"),
+        false => format!(
+            "; the conditions 4 to 7, which read all lines{of_some}, were checked after {whole} of them"
+        ),
     };
     match violated {
         _ if all.is_empty() => None,

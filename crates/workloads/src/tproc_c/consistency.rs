@@ -92,6 +92,11 @@ impl Check {
     }
 }
 
+/// How many of so many warehouses the conditions that read whole tables are not checked on.
+pub fn unread_warehouses(warehouses: u32) -> u32 {
+    warehouses.saturating_sub(READ_WAREHOUSES_MAX)
+}
+
 /// All of so many warehouses, or some evenly spread, the first and the last among them.
 fn spread_warehouses(warehouses: u32) -> Vec<u32> {
     let checked = warehouses.min(READ_WAREHOUSES_MAX);

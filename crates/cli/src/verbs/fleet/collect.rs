@@ -232,7 +232,7 @@ fn doubts(fleet: &Fleet, collected: &Collected) -> Vec<String> {
     let all_short = collected.hosts.iter().flat_map(|host| &host.doubts.short);
     if let Some(fewest) = all_short.map(|(_, blocks)| blocks).min() {
         warnings.push(format!(
-            "ended before the third block, the first for verdicts (the shortest with {}): {}; a larger budget gives \
+            "tasks ended before the third block, the first for verdicts (the shortest with {}): {}; a larger budget gives \
              them, or `rqps resume RUN --more 30m` on that host (`rqps fleet status --json` names runs)",
             counted(*fewest, "block"),
             first_of(&short)

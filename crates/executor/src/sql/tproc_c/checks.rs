@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::system::{Admin, SessionResult};
 use rqps_model::Metrics;
 use rqps_workloads::tproc_c::Cell;
-use rqps_workloads::tproc_c::consistency::CHECKS;
+use rqps_workloads::tproc_c::consistency::{CHECKS, unread_warehouses};
 
 /// Who may have made a load wrong.
 pub(super) const BY_SERVER: &str = "the server may have lost or changed rows";
@@ -26,6 +26,8 @@ pub(super) fn check(arm: &ActiveArm, cell: Cell, culprit: &'static str) -> Resul
 pub(super) struct Checked {
     conditions: usize,
     held: usize,
+    /// Warehouses of which not all conditions were checked.
+    unread: u32,
     /// The violated conditions, as a sentence; `None` if all hold.
     pub violated: Option<String>,
 }
@@ -33,7 +35,11 @@ pub(super) struct Checked {
 impl Checked {
     /// How many conditions were checked, and how many of them held.
     pub fn metrics(&self) -> Metrics {
-        let counts = [("conditions_checked", self.conditions), ("conditions_held", self.held)];
+        let counts = [
+            ("conditions_checked", self.conditions),
+            ("conditions_held", self.held),
+            ("warehouses_not_read", self.unread as usize),
+        ];
         counts.into_iter().map(|(name, count)| (name.to_owned(), count as f64)).collect()
     }
 }
@@ -55,5 +61,6 @@ pub(super) fn check_tables(admin: &mut dyn Admin, cell: Cell, all: bool) -> Sess
         }
     }
     let violated = (!found.is_empty()).then(|| found.join("; "));
-    Ok(Checked { conditions, held: conditions - found.len(), violated })
+    let unread = if all { unread_warehouses(cell.warehouses) } else { cell.warehouses };
+    Ok(Checked { conditions, held: conditions - found.len(), unread, violated })
 }
