@@ -62,8 +62,9 @@ impl Execution {
         // First of all: a run with actions left must never be recorded as complete.
         self.writer().set_status(Status::Running, None)?;
         let schedule = self.schedule().clone();
-        let keeps =
-            self.several_passes() && self.plan().work.repeats_base() && run.status.status != Status::Complete;
+        let keeps = self.several_passes()
+            && !self.plan().work.can_continue()
+            && run.status.status != Status::Complete;
         for Restart { arm, steps, seqs } in restarts(self.plan(), &schedule, &steps, keeps) {
             let done = run.actions.iter().filter(|action| seqs.contains(&action.seq));
             let measured: BTreeSet<u32> =

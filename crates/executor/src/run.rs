@@ -14,7 +14,7 @@ use crate::setup::Setup;
 use crate::spec::server_spec;
 use crate::trial::Trial;
 use crate::work::{Done, Task, load, settle, vacuum};
-use rqps_model::{HostFigure, Limit};
+use rqps_model::{FixedWork, HostFigure, Limit};
 use rqps_plan::{Action, ActionKind, LoadDef, Plan, Protocol, Schedule, StepDef, schedule};
 use rqps_servers::ServerSpec;
 use rqps_store::{ActionRecord, Moment, Outcome, Placement, Run, RunWriter, Status, now_ms};
@@ -41,8 +41,9 @@ pub struct Execution {
     writer: RunWriter,
     /// Numbers of the actions that are done.
     done: BTreeSet<u32>,
-    /// Numbers of the actions that are executed once more for the data they leave; their results are kept.
-    replays: BTreeSet<u32>,
+    /// Numbers of the actions that are executed once more for the data they leave, with what they did; their results are
+    /// kept.
+    replays: BTreeMap<u32, Option<FixedWork>>,
     base_steps: BaseSteps,
     keep_data: bool,
     notes: Vec<String>,
@@ -59,7 +60,7 @@ impl Execution {
             setup,
             writer,
             done: BTreeSet::new(),
-            replays: BTreeSet::new(),
+            replays: BTreeMap::new(),
             base_steps: BTreeMap::new(),
             keep_data: false,
             notes: Vec::new(),
@@ -151,7 +152,9 @@ impl Execution {
         // Profiles of an unfinished run are journaled too, but not part of its schedule.
         let is_scheduled = |seq: &u32| *seq < self.schedule.actions.len() as u32;
         self.done = self.writer.done_actions()?.into_iter().filter(is_scheduled).collect();
-        self.replays = self.writer.replays()?;
+        for seq in self.writer.replays()? {
+            self.replays.insert(seq, base::work_of(run, seq)?);
+        }
         if self.setup.plan.protocol == Protocol::Isolated {
             self.spent = spent(run);
         } else {
@@ -380,7 +383,7 @@ impl Execution {
             outcome,
             note: done.invalid.or(done.note),
         };
-        if self.replays.remove(&action.seq) {
+        if self.replays.remove(&action.seq).is_some() {
             self.writer.finish_replay(action.seq)?;
             result = format!("repeated for its data: {result}");
         } else {
@@ -448,18 +451,20 @@ impl Execution {
         control: &mut RunControl<'_>,
     ) -> Result<Done> {
         let (plan, pass) = (&self.setup.plan, action.pass);
-        let is_replay = self.replays.contains(&action.seq);
-        let is_first = arm.name == plan.base && pass == 1;
-        let sets_work = is_first && !is_replay;
-        let as_base = step.as_base || is_first && plan.step(&step.name).is_some_and(|step| step.as_base);
-        let base = self.base_steps.get(&step.name).filter(|_| !sets_work && as_base).cloned();
+        let replay = self.replays.get(&action.seq);
+        let sets_work = arm.name == plan.base && pass == 1 && replay.is_none();
+        let base = self.base_steps.get(&step.name).filter(|_| step.as_base && !sets_work);
         let lacks_work = step.as_base && matches!(step.limit, Limit::Time(_)) && base.is_none();
-        let limit = base.map_or_else(|| step.limit.clone(), Limit::Work);
+        // Reads leave the same data whatever their number.
+        let own =
+            replay.and_then(Option::as_ref).filter(|_| step.writes && matches!(step.limit, Limit::Time(_)));
+        let work = own.or(base).cloned();
+        let limit = work.map_or_else(|| step.limit.clone(), Limit::Work);
         let removed_rows_max =
             step.removed_share_max.map(|share| (plan.work.rows_total() as f64 * share) as u64);
         let job = Job {
             removed_rows_max,
-            repeats: attempt > 1 && !is_replay,
+            repeats: attempt > 1 && replay.is_none(),
             reads_counters: true,
             ..Job::of(plan, step, 1, limit, step.warmup)
         };

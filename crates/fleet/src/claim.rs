@@ -50,6 +50,11 @@ pub enum Claimed<'f> {
 }
 
 impl<'f> Claim<'f> {
+    /// Whether the user has cancelled the fleet.
+    pub fn is_cancelled(&self) -> bool {
+        self.fleet.is_cancelled()
+    }
+
     /// Asks for a task, for at most `patience`.
     ///
     /// # Errors

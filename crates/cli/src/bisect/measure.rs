@@ -54,6 +54,11 @@ pub fn measure(
                 search::say_how_to_continue();
                 return Err(error.into());
             }
+            Err(error) if matches!(error, rqps_builds::Error::BuildFailed { .. }) => {
+                let other = if arm.name == BAD { "an earlier" } else { "a later" };
+                let remedy = format!("--{} does not compile; name {other} commit that does", arm.name);
+                return Err(anyhow::Error::from(error).context(remedy));
+            }
             other => other.map(|_build| ()).with_context(|| format!("--{} {}", arm.name, arm.build))?,
         }
     }

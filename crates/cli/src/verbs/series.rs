@@ -168,7 +168,13 @@ fn announce(journal: &Journal, template: &Plan, found: &Found) -> anyhow::Result
         plan(template, &found.known[0], &found.known[versions.len() - 2], &found.known[versions.len() - 1])?;
     let most = template.budget.map_or_else(
         || format!("until {} blocks decide", template.blocks().blocks_max),
-        |budget| format!("at most {} each", duration_text(budget.as_secs_f64())),
+        |budget| {
+            let budget = duration_text(budget.as_secs_f64());
+            match template.blocks().blocks_min {
+                0 => format!("at most {budget} each"),
+                least => format!("at most {budget} each, but {least} blocks at least"),
+            }
+        },
     );
     out::message(&format!(
         "{}: {}{state}\nneeds       about {} until the first verdicts of {}{}, {most}. Ctrl-C stops, the same command \

@@ -65,7 +65,7 @@ fn one_run(seed: u64, template: &Mutex<Template>) -> u64 {
         world::with(|world| (world.moments, world.fault) = (0, fault));
         let end = scene.execute();
         history.push(format!("{fault:?}: {end:?}"));
-        if scene.plan().passes > 1 && scene.plan().work.repeats_base() {
+        if scene.plan().passes > 1 && !scene.plan().work.can_continue() {
             let now = windows_of(&scene.results());
             let lost = windows.iter().find(|(seq, window)| now.get(seq) != Some(window));
             assert_eq!(lost, None, "seed {seed}: measured again\n{}", history.join("\n"));

@@ -13,7 +13,7 @@ use rqps_model::Group;
 use rqps_model::sample::mean;
 use rqps_stats::course::{Level, Part};
 use rqps_stats::series::{Arrival, Step, TestSteps, arrivals};
-use rqps_stats::{Class, Detector, Metric, Verdict};
+use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_store::{Arm, Run};
 
 use crate::comparison::Comparison;
@@ -241,6 +241,14 @@ impl<'a> LinkOf<'a> {
             format!("{}{why}", line.sentence(&self.judged))
         };
         changed.filter(|line| is_significant(line)).map(item).collect()
+    }
+
+    /// What is likely a change and not established: `hot-points (rate 0.78)`.
+    fn suspects(&self) -> Vec<String> {
+        let verdicts = self.judged.verdicts.of_arm(self.link.after);
+        let suspects = verdicts.filter(|one| one.tags.contains(&Tag::Suspect));
+        let name = |one: &Verdict| format!("{} ({} {:.2})", one.test, one.metric.measure().label, one.ratio);
+        suspects.map(name).collect()
     }
 
     /// Verdicts on rates: significant changes, the same, and others.

@@ -122,7 +122,13 @@ impl Series<'_> {
             }
             let changed = step.changed();
             let [_, same, other] = step.tally();
-            let rest = format!("rates: {same} the same, {other} inconclusive");
+            let suspects = match step.suspects() {
+                none if none.is_empty() => String::new(),
+                some => {
+                    format!("; suspect, a change that is likely and not established: {}", some.join(", "))
+                }
+            };
+            let rest = format!("rates: {same} the same, {other} inconclusive{suspects}");
             let of = counted(self.tests.len(), "test");
             match changed.is_empty() {
                 true => {

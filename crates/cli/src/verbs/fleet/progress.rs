@@ -29,7 +29,15 @@ impl<'c> Recorded<'c> {
         self.shown.finish();
     }
 
+    /// A controller that lost the job can't end it: the fleet's own record of a cancel does.
+    fn stop_if_cancelled(&self) {
+        if self.claim.is_cancelled() && !self.stop.swap(true, Ordering::Relaxed) {
+            out::message("rqps: the fleet was cancelled: stopping");
+        }
+    }
+
     fn record(&self) {
+        self.stop_if_cancelled();
         match self.claim.reached(&self.reached) {
             Ok(true) => {}
             Ok(false) => {
