@@ -41,8 +41,8 @@ pub struct Execution {
     writer: RunWriter,
     /// Numbers of the actions that are done.
     done: BTreeSet<u32>,
-    /// Numbers of the actions that are executed once more for the data they leave, with what they did; their results are
-    /// kept.
+    /// Numbers of the actions that are executed once more for the data they leave, with what they did; their
+    /// results are kept.
     replays: BTreeMap<u32, Option<FixedWork>>,
     base_steps: BaseSteps,
     keep_data: bool,

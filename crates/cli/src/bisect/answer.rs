@@ -113,6 +113,12 @@ impl OfTest {
         Some(table)
     }
 
+    /// Whether the good and the bad version do the same, by their cost and their rate.
+    pub fn is_same(&self, journal: &Journal) -> bool {
+        let verdicts = journal.verdicts.get(&self.test);
+        verdicts.is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.is_same))
+    }
+
     /// Why there is nothing to search.
     fn without_change(&self, journal: &Journal, line: &dyn Line) -> String {
         let verdicts = journal.verdicts.get(&self.test).map(Vec::as_slice).unwrap_or_default();
@@ -126,7 +132,7 @@ impl OfTest {
         };
         let figures: Vec<String> = verdicts.iter().map(figure).collect();
         let figures = if figures.is_empty() { String::new() } else { format!(": {}", figures.join(", ")) };
-        if !verdicts.is_empty() && verdicts.iter().all(|one| one.is_same) {
+        if self.is_same(journal) {
             return format!(
                 "{}: the good and the bad version do the same, so there is nothing to bisect{figures}.",
                 self.test
@@ -193,8 +199,8 @@ impl OfTest {
         };
         let Some((metric, found)) = &self.found else {
             let verdicts = journal.verdicts.get(&self.test).map(Vec::as_slice).unwrap_or_default();
-            let is_same = !verdicts.is_empty() && verdicts.iter().all(|one| one.is_same);
-            return json!({ "test": self.test, "changed": is_same.then_some(false), "verdicts": verdicts });
+            let changed = self.is_same(journal).then_some(false);
+            return json!({ "test": self.test, "changed": changed, "verdicts": verdicts });
         };
         let step = |step: &Step| {
             let places = step.places.iter().map(|place| {

@@ -262,7 +262,10 @@ impl Search<'_> {
                 out::message(&format!("git         git bisect replay {log}"));
             }
         }
-        let is_settled = |one: &OfTest| one.found.as_ref().is_some_and(|(_, found)| found.answer.is_settled);
+        let is_settled = |one: &OfTest| match &one.found {
+            Some((_, found)) => found.answer.is_settled,
+            None => one.is_same(journal),
+        };
         Ok(if all.iter().all(is_settled) { ExitCode::SUCCESS } else { ExitCode::from(EXIT_INCONCLUSIVE) })
     }
 }

@@ -99,7 +99,7 @@ fn announce_needs(plan: &Plan, needs: Needs) {
     let seconds = needs.seconds + if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
     let busy = Busy::now();
     let logs = match needs.log_bytes {
-        few if few < needs.data_bytes / 10 => String::new(),
+        few if few <= needs.data_bytes / 10 => String::new(),
         bytes => format!(" and up to {} for logs", human::bytes(bytes)),
     };
     out::message(&format!(

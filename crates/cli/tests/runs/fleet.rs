@@ -290,7 +290,11 @@ fn the_same_tasks_run_here_without_slurm() {
         let refused = bench.call(&[verb, "fleet-t-1"]).expect(2);
         assert!(refused.stderr.contains("rqps fleet collect fleet-t-1"), "{verb}: {}", refused.stderr);
     }
-    assert!(ended.stdout.contains("(the shortest with 1 block): vm in 1 of 1 task"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("third block, the first for verdicts (the shortest with 1 block): "),
+        "{}",
+        ended.stdout
+    );
     let listed = bench.call(&["ls"]).expect(0);
     assert!(listed.stdout.contains("fleet-t-1") && listed.stdout.contains("1/1 tasks"), "{}", listed.stdout);
     assert_eq!(listed.stdout.lines().count(), 2, "runs of tasks are the fleet's: {}", listed.stdout);

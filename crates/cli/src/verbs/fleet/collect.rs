@@ -224,8 +224,9 @@ fn furthest(joint: &Joint) -> Option<usize> {
 /// What the runs' reports doubt, a sentence for each kind.
 fn doubts(fleet: &Fleet, collected: &Collected) -> Vec<String> {
     let mut warnings = Vec::new();
-    let of_tasks = |host: &HostResult, count: usize| {
-        format!("{} in {count} of {}", host.name, counted(host.tasks, "task"))
+    let of_tasks = |host: &HostResult, count: usize| match host.tasks {
+        1 => host.name.clone(),
+        tasks => format!("{} in {count} of {tasks} tasks", host.name),
     };
     let short = collected.hosts.iter().filter(|host| !host.doubts.short.is_empty());
     let short: Vec<String> = short.map(|host| of_tasks(host, host.doubts.short.len())).collect();
@@ -264,9 +265,19 @@ fn doubts(fleet: &Fleet, collected: &Collected) -> Vec<String> {
             rqps_report::host_remarks(remarks).join(". ")
         ));
     }
-    let of_certificate =
-        |host: &HostResult| host.doubts.certificate.as_ref().map(|doubt| format!("{}: {doubt}", host.name));
-    warnings.extend(collected.hosts.iter().filter_map(of_certificate));
+    let doubted: Vec<(&String, &String)> = collected
+        .hosts
+        .iter()
+        .filter_map(|host| Some((&host.name, host.doubts.certificate.as_ref()?)))
+        .collect();
+    match doubted.as_slice() {
+        [] => {}
+        [(name, doubt)] => warnings.push(format!("{name}: {doubt}")),
+        [(name, doubt), others @ ..] => {
+            let others: Vec<String> = others.iter().map(|(name, _)| (*name).clone()).collect();
+            warnings.push(format!("{name}: {doubt}. In doubt, too: {}", first_of(&others)));
+        }
+    }
     warnings
 }
 
