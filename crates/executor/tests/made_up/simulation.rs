@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Number of runs, unless [`RUNS_VARIABLE`] is set. Ten thousand take two minutes in a debug build.
+/// Number of runs, unless [`RUNS_VARIABLE`] is set. Ten thousand take some minutes in a debug build.
 const RUNS: u64 = 500;
 const RUNS_VARIABLE: &str = "RQPS_SIMULATED_RUNS";
 /// Number of different plans. Runs share them because creating a journal takes longer than a run.
