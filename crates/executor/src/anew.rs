@@ -36,8 +36,25 @@ pub(crate) fn lacks_results(run: &Run) -> bool {
 /// Actions to repeat because of these steps of an arm.
 struct Restart<'a> {
     arm: usize,
-    steps: Vec<&'a str>,
+    /// The steps, with their numbers.
+    steps: Vec<(u32, &'a str)>,
     seqs: BTreeSet<u32>,
+}
+
+impl Restart<'_> {
+    /// The steps that were interrupted: a resume that was cut off before it had repeated all steps for their data did
+    /// not come to the one that was.
+    fn interrupted(&self, run: &Run, schedule: &Schedule) -> String {
+        let has_result = |seq: &u32| run.actions.iter().any(|action| action.seq == *seq);
+        let name = |(seq, name): &(u32, &str)| match has_result(seq) {
+            true => {
+                let first = self.seqs.range(seq..).find(|seq| !has_result(seq));
+                first.map_or(*name, |seq| schedule.actions[*seq as usize].kind.name()).to_owned()
+            }
+            false => (*name).to_owned(),
+        };
+        self.steps.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Execution {
@@ -65,11 +82,12 @@ impl Execution {
         let keeps = self.several_passes()
             && !self.plan().work.can_continue()
             && run.status.status != Status::Complete;
-        for Restart { arm, steps, seqs } in restarts(self.plan(), &schedule, &steps, keeps) {
+        for restart in restarts(self.plan(), &schedule, &steps, keeps) {
+            let steps = restart.interrupted(run, &schedule);
+            let Restart { arm, seqs, .. } = restart;
             let done = run.actions.iter().filter(|action| seqs.contains(&action.seq));
             let measured: BTreeSet<u32> =
                 done.filter(|action| action.kind == "measure").map(|action| action.seq).collect();
-            let steps = steps.join(", ");
             let pass = seqs.first().map_or(1, |seq| schedule.actions[*seq as usize].pass);
             let of_pass = if self.several_passes() { format!(" of pass {pass}") } else { String::new() };
             let of_measured = match (measured.len(), keeps) {
@@ -169,7 +187,7 @@ fn restarts<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>, keep
     let mut all: Vec<Restart<'a>> = Vec::new();
     for step in schedule.actions.iter().filter(|action| steps.contains(&action.seq)) {
         if let Some(earlier) = all.iter_mut().find(|one| one.seqs.contains(&step.seq)) {
-            earlier.steps.push(step.kind.name());
+            earlier.steps.push((step.seq, step.kind.name()));
             continue;
         }
         let sets_work = !keeps && step.arm == plan.base_index() && step.pass == 1 && plan.work.repeats_base();
@@ -180,7 +198,7 @@ fn restarts<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>, keep
                 && part_of(schedule, action) == part
         };
         let seqs = schedule.actions.iter().filter(repeats).map(|action| action.seq).collect();
-        all.push(Restart { arm: step.arm, steps: vec![step.kind.name()], seqs });
+        all.push(Restart { arm: step.arm, steps: vec![(step.seq, step.kind.name())], seqs });
     }
     all
 }

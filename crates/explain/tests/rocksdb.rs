@@ -45,6 +45,30 @@ fn a_smaller_block_cache_is_named_with_the_misses_that_it_causes() {
     assert!(!compacted.sentence.contains(CACHE), "{found:#?}");
 }
 
+/// A rate limiter makes compactions late, not fewer.
+#[test]
+fn compactions_that_are_postponed_are_not_less_work() {
+    let explained_with = |pending: f64| {
+        let extra = [
+            figure(READS, Observed::SessionCpuUs, 20.0, 20.0),
+            figure(READS, Observed::Metric("compaction_written_bytes"), 1_100.0, 130.0),
+            figure(READS, Observed::Metric("pending_compaction_bytes_after"), 0.0, pending),
+        ];
+        let spec = Spec {
+            dbms: "rocksdb",
+            arms: vec![("old", "10.10.1"), ("control", "10.10.1"), ("new", "10.10.1")],
+            effects: vec![(2, READS, 0.3, 1.0)],
+            extra: extra.into_iter().flatten().collect(),
+            ..Spec::default()
+        };
+        explained(&spec, READS)
+    };
+    let less = explained_with(0.0);
+    assert!(finding(&less, Cause::Compaction).is_some_and(|one| one.word == Word::LessWork), "{less:#?}");
+    let postponed = explained_with(1_500.0);
+    assert_eq!(finding(&postponed, Cause::Compaction), None, "{postponed:#?}");
+}
+
 /// Without a filter an operation looks up more blocks of data, and fewer in all: those of filters are not looked up.
 #[test]
 fn a_missing_filter_is_more_work_though_fewer_blocks_are_looked_up() {

@@ -89,6 +89,13 @@ pub(crate) fn compacted(cell: Cell<'_>) -> Option<f64> {
     cell.metric("compaction_written_bytes")
 }
 
+/// Bytes that compactions had still to write at the end of the step, and not at its begin: work that is postponed is
+/// not less work.
+fn postponed(cell: Cell<'_>) -> f64 {
+    let pending = |when: &str| cell.metric(&format!("pending_compaction_bytes_{when}")).unwrap_or(0.0);
+    (pending("after") - pending("before")).max(0.0)
+}
+
 /// Bytes below level 0 when the step began: compactions had arranged them.
 pub(crate) fn had_levels(cell: Cell<'_>) -> Option<f64> {
     let levels = (1..LEVELS_MAX).filter_map(|level| cell.metric(&format!("lsm_level{level}_bytes_before")));
@@ -123,7 +130,8 @@ const READS_OF_MISSES: Entry =
         .value(read_for_a_miss);
 const COMPACTED: Entry = work(Cause::Compaction, "bytes written by compactions", "bytes", 0.0)
     .phrase("writes {} bytes in compactions")
-    .value(compacted);
+    .value(compacted)
+    .at_most(|cell| Some(compacted(cell)? + postponed(cell)));
 const COMPACTION_CPU: Entry = work(Cause::Compaction, "CPU time of compactions", "us", 0.0)
     .phrase("spends {} us of CPU in compactions")
     .cpu_time(|cell| cell.metric("compaction_cpu_us"));

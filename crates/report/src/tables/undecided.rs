@@ -83,6 +83,9 @@ fn others_open(judged: &Judged<'_>, lines: &[Line<'_>], open: Vec<&Verdict>) -> 
                     judged.run.folder.name()
                 )
             }
+            false if judged.run.state() == Status::Running => {
+                format!("{state} The run goes on and may decide more.")
+            }
             false if is_too_short => {
                 format!("{state} Run the plan with `passes = {least}` or more to decide them.")
             }
