@@ -85,10 +85,15 @@ pub fn run(context: &Context, execution: &mut Execution) -> Result<Finish, Error
     context.catch_signals();
     let finish = crate::verbs::run::measure(context, execution);
     context.release_signals();
-    if finish.as_ref().is_err_and(|error| !error.is_of_run() && error.faulty_arm().is_none()) {
+    if finish.as_ref().is_err_and(|error| !starts_anew(error)) {
         say_how_to_continue();
     }
     finish
+}
+
+/// Whether a measurement that failed so is not continued: the run can't be, or an arm is at fault.
+fn starts_anew(error: &Error) -> bool {
+    error.is_of_run() || error.faulty_arm().is_some()
 }
 
 /// Says how an interrupted search goes on.
@@ -123,7 +128,7 @@ pub fn resume(context: &Context, path: &Path, what: &str) -> anyhow::Result<bool
     out::message(&format!("resuming the measurement of {what}"));
     match continued(context, path, Resume::default()) {
         Ok(_finish) => Ok(true),
-        Err(error) if error.is_of_run() || error.faulty_arm().is_some() => {
+        Err(error) if starts_anew(&error) => {
             out::message(&format!("the measurement of {what} can't be resumed and starts anew: {error}"));
             rqps_executor::clean(path, &context.dirs)?;
             Ok(false)

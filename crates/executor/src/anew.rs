@@ -34,32 +34,28 @@ pub(crate) fn lacks_results(run: &Run) -> bool {
 }
 
 /// Actions to repeat because of these steps of an arm.
-struct Restart<'a> {
+struct Restart {
     arm: usize,
-    /// The steps, with their numbers.
-    steps: Vec<(u32, &'a str)>,
+    steps: Vec<u32>,
     seqs: BTreeSet<u32>,
 }
 
-impl Restart<'_> {
+impl Restart {
     /// The steps that were interrupted: a resume that was cut off before it had repeated all steps for their data did
     /// not come to the one that was.
     fn interrupted(&self, run: &Run, schedule: &Schedule) -> String {
-        let has_result = |seq: &u32| run.actions.iter().any(|action| action.seq == *seq);
-        let name = |(seq, name): &(u32, &str)| match has_result(seq) {
-            true => {
-                let first = self.seqs.range(seq..).find(|seq| !has_result(seq));
-                first.map_or(*name, |seq| schedule.actions[*seq as usize].kind.name()).to_owned()
-            }
-            false => (*name).to_owned(),
+        let has_result: BTreeSet<u32> = run.actions.iter().map(|action| action.seq).collect();
+        let name = |step: &u32| {
+            let interrupted = self.seqs.range(step..).find(|seq| !has_result.contains(seq)).unwrap_or(step);
+            schedule.actions[*interrupted as usize].kind.name()
         };
         self.steps.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 }
 
 impl Execution {
-    /// Removes the actions that must be repeated from the journal. Returns the run without them, or `None` if
-    /// there are none.
+    /// Removes the actions that must be repeated from the journal, but for results that are kept. Returns the run
+    /// without them, or `None` if there are none.
     pub(crate) fn restart_arms(&mut self, run: &Run) -> Result<Option<Run>> {
         let steps = match run.status.status {
             Status::Complete => {
@@ -183,11 +179,11 @@ fn without_data(schedule: &Schedule, done: &BTreeSet<u32>) -> BTreeSet<u32> {
 /// The actions to repeat because of these steps: all of the step's arm in its pass, from the start of its server on, or
 /// of all arms if they repeat the work that base did in it, unless base `keeps` its results and repeats them itself. Of
 /// tests with loads of their own each has its own start.
-fn restarts<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>, keeps: bool) -> Vec<Restart<'a>> {
-    let mut all: Vec<Restart<'a>> = Vec::new();
+fn restarts(plan: &Plan, schedule: &Schedule, steps: &BTreeSet<u32>, keeps: bool) -> Vec<Restart> {
+    let mut all: Vec<Restart> = Vec::new();
     for step in schedule.actions.iter().filter(|action| steps.contains(&action.seq)) {
         if let Some(earlier) = all.iter_mut().find(|one| one.seqs.contains(&step.seq)) {
-            earlier.steps.push((step.seq, step.kind.name()));
+            earlier.steps.push(step.seq);
             continue;
         }
         let sets_work = !keeps && step.arm == plan.base_index() && step.pass == 1 && plan.work.repeats_base();
@@ -198,7 +194,7 @@ fn restarts<'a>(plan: &Plan, schedule: &'a Schedule, steps: &BTreeSet<u32>, keep
                 && part_of(schedule, action) == part
         };
         let seqs = schedule.actions.iter().filter(repeats).map(|action| action.seq).collect();
-        all.push(Restart { arm: step.arm, steps: vec![(step.seq, step.kind.name())], seqs });
+        all.push(Restart { arm: step.arm, steps: vec![step.seq], seqs });
     }
     all
 }

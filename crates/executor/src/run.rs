@@ -145,7 +145,7 @@ impl Execution {
         if let (Status::Failed, Some(why)) = (run.status.status, &run.status.reason)
             && !is_noted(why)
         {
-            self.writer.add_note_of(run.status.changed_at_ms, None, &format!("failed: {why}"))?;
+            self.writer.add_note_at(run.status.changed_at_ms, None, &format!("failed: {why}"))?;
         }
         let restarted = self.restart_arms(run)?;
         let run = restarted.as_ref().unwrap_or(run);
@@ -455,7 +455,7 @@ impl Execution {
         let sets_work = arm.name == plan.base && pass == 1 && replay.is_none();
         let base = self.base_steps.get(&step.name).filter(|_| step.as_base && !sets_work);
         let lacks_work = step.as_base && matches!(step.limit, Limit::Time(_)) && base.is_none();
-        // Reads leave the same data whatever their number.
+        // Reads leave the same data whatever their number, but not a background writer, which puts while they last.
         let own =
             replay.and_then(Option::as_ref).filter(|_| step.writes && matches!(step.limit, Limit::Time(_)));
         let work = own.or(base).cloned();

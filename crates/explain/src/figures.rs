@@ -243,21 +243,16 @@ impl Figures {
             places.filter_map(value).collect()
         };
         let (base, arm) = (all(&[0, 2]), all(&[1]));
+        let blocks = base.len().min(arm.len());
+        let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+        let is_clear = |less: &[f64], more: &[f64]| {
+            less.iter().all(|value| *value == 0.0) && more.iter().all(|value| factor * *value >= most(more))
+        };
         let is_below = |less: &[f64], more: &[f64]| {
-            let most = less.iter().copied().fold(0.0, f64::max);
-            more.iter().all(|value| *value > factor * most)
+            more.iter().all(|value| *value > factor * most(less))
+                && (blocks >= SEPARATE_BLOCKS_MIN || blocks >= NONE_BLOCKS_MIN && is_clear(less, more))
         };
-        let are_none = |values: &[f64]| values.iter().all(|value| *value == 0.0);
-        let are_alike = |values: &[f64]| {
-            let most = values.iter().copied().fold(0.0, f64::max);
-            values.iter().all(|value| factor * *value >= most)
-        };
-        let is_clear = |less: &[f64], more: &[f64]| are_none(less) && are_alike(more);
-        let blocks_min = match is_clear(&base, &arm) || is_clear(&arm, &base) {
-            true => NONE_BLOCKS_MIN,
-            false => SEPARATE_BLOCKS_MIN,
-        };
-        base.len().min(arm.len()) >= blocks_min && (is_below(&base, &arm) || is_below(&arm, &base))
+        is_below(&base, &arm) || is_below(&arm, &base)
     }
 
     /// A metric per operation.

@@ -222,11 +222,11 @@ impl RunWriter {
 
     /// Adds a note with the time of now, about one arm or the whole run.
     pub fn add_note(&mut self, arm: Option<&str>, text: &str) -> Result<()> {
-        self.add_note_of(now_ms(), arm, text)
+        self.add_note_at(now_ms(), arm, text)
     }
 
     /// Adds a note about what happened at a time, milliseconds since 1970 (UTC).
-    pub fn add_note_of(&mut self, at_ms: i64, arm: Option<&str>, text: &str) -> Result<()> {
+    pub fn add_note_at(&mut self, at_ms: i64, arm: Option<&str>, text: &str) -> Result<()> {
         let arm_id = arm.map(|name| self.arm_id(name)).transpose()?;
         self.transact(|transaction| {
             transaction.insert("notes", "at_ms, arm_id, text", params![at_ms, arm_id, text])

@@ -115,13 +115,13 @@ impl OfTest {
 
     /// Whether the good and the bad version do the same, by their cost and their rate.
     pub fn is_same(&self, journal: &Journal) -> bool {
-        let verdicts = journal.verdicts.get(&self.test);
-        verdicts.is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.is_same))
+        let verdicts = journal.verdicts(&self.test);
+        !verdicts.is_empty() && verdicts.iter().all(|one| one.is_same)
     }
 
     /// Why there is nothing to search.
     fn without_change(&self, journal: &Journal, line: &dyn Line) -> String {
-        let verdicts = journal.verdicts.get(&self.test).map(Vec::as_slice).unwrap_or_default();
+        let verdicts = journal.verdicts(&self.test);
         let figure = |one: &Unchanged| {
             let what = one.metric.parse().map_or(&*one.metric, |metric: Metric| metric.measure().label);
             let interval = one.low.zip(one.high);
@@ -198,7 +198,7 @@ impl OfTest {
             json!({ "version": version, "blocks": blocks, "ratio": ratio, "low": low, "high": high })
         };
         let Some((metric, found)) = &self.found else {
-            let verdicts = journal.verdicts.get(&self.test).map(Vec::as_slice).unwrap_or_default();
+            let verdicts = journal.verdicts(&self.test);
             let changed = self.is_same(journal).then_some(false);
             return json!({ "test": self.test, "changed": changed, "verdicts": verdicts });
         };

@@ -82,6 +82,11 @@ impl Journal {
         self.metrics.get(test)?.parse().ok()
     }
 
+    /// The verdicts on a test that did not change; none on one that did.
+    pub fn verdicts(&self, test: &str) -> &[Unchanged] {
+        self.verdicts.get(test).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// All blocks of a test's metric by version.
     pub fn blocks(&self, test: &str, metric: Metric) -> Blocks {
         let mut blocks = Blocks::new();

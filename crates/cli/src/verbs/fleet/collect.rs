@@ -8,6 +8,7 @@ use crate::verbs::run::PAGE_FILE;
 use rqps_fleet::{Collected, Fleet, HostResult, Split, collect};
 use rqps_model::Digits;
 use rqps_model::counted;
+use rqps_model::sample::median;
 use rqps_report::{Format, JointPage, JointRow, joint_levels};
 use rqps_stats::{Class, Detector, HOSTS_MIN, Joint, OnHost, Tag, Verdict};
 use serde_json::{Value, json};
@@ -118,9 +119,11 @@ fn where_ratios_are(context: &Context, collected: &Collected, listing: &Listing,
 
 /// Rates and costs; of resources, changes and disagreements.
 fn is_shown(joint: &Joint) -> bool {
-    matches!(joint.verdict.detector, Detector::Rate | Detector::Cost)
-        || joint.verdict.class.is_change()
-        || joint.agreement.is_broken()
+    is_rate_or_cost(joint.verdict.detector) || joint.verdict.class.is_change() || joint.agreement.is_broken()
+}
+
+fn is_rate_or_cost(detector: Detector) -> bool {
+    matches!(detector, Detector::Rate | Detector::Cost)
 }
 
 fn header(fleet: &Fleet, collected: &Collected) -> String {
@@ -214,9 +217,8 @@ fn furthest_host(collected: &Collected, rows: &[&Joint]) -> Option<String> {
 
 /// The host whose ratio is furthest from the median of all.
 fn furthest(joint: &Joint) -> Option<usize> {
-    let mut logs: Vec<f64> = joint.hosts.iter().map(|(_, own)| own.ratio.ln()).collect();
-    logs.sort_by(f64::total_cmp);
-    let median = logs.get(logs.len() / 2)?;
+    let logs: Vec<f64> = joint.hosts.iter().map(|(_, own)| own.ratio.ln()).collect();
+    let median = median(&logs)?;
     let distance = |own: &Verdict| (own.ratio.ln() - median).abs();
     joint.hosts.iter().max_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b))).map(|(host, _)| *host)
 }
@@ -292,18 +294,17 @@ fn first_of(texts: &[String]) -> String {
 
 /// The inconclusive verdict on a host's control that is furthest from base, if its interval keeps a distance.
 fn odd_control(host: &HostResult, judged: &OnHost) -> Option<String> {
-    let is_odd = |one: &&Verdict| {
-        one.is_control
-            && matches!(one.detector, Detector::Rate | Detector::Cost)
-            && one.class == Class::Inconclusive
-            && one.low.max(1.0 / one.high) >= CLEAR_FACTOR
-    };
+    let verdicts = judged.judgement.verdicts.iter();
+    let controls: Vec<&Verdict> =
+        verdicts.filter(|one| one.is_control && is_rate_or_cost(one.detector)).collect();
+    let is_odd =
+        |one: &&&Verdict| one.class == Class::Inconclusive && one.low.max(1.0 / one.high) >= CLEAR_FACTOR;
     let size = |one: &Verdict| one.ratio.ln().abs();
-    let all: Vec<&Verdict> = judged.judgement.verdicts.iter().filter(is_odd).collect();
+    let all: Vec<&Verdict> = controls.iter().filter(is_odd).copied().collect();
     let odd = *all.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
     let others = match all.len() {
         1 => String::new(),
-        count => format!(", and far from it in {} of {} verdicts", count, controls(judged)),
+        count => format!(", and far from it in {count} of {} verdicts", controls.len()),
     };
     let [ratio, low, high] = Digits::of_ratio((odd.low, odd.high), 2).all(odd.ratio);
     Some(format!(
@@ -314,14 +315,6 @@ fn odd_control(host: &HostResult, judged: &OnHost) -> Option<String> {
         odd.test,
         odd.blocks
     ))
-}
-
-/// Verdicts on base measured again, of rates and costs.
-fn controls(judged: &OnHost) -> usize {
-    let verdicts = judged.judgement.verdicts.iter();
-    let is_of_control =
-        |one: &&Verdict| one.is_control && matches!(one.detector, Detector::Rate | Detector::Cost);
-    verdicts.filter(is_of_control).count()
 }
 
 /// The same as one HTML file.
