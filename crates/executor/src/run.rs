@@ -455,9 +455,8 @@ impl Execution {
         let sets_work = arm.name == plan.base && pass == 1 && replay.is_none();
         let base = self.base_steps.get(&step.name).filter(|_| step.as_base && !sets_work);
         let lacks_work = step.as_base && matches!(step.limit, Limit::Time(_)) && base.is_none();
-        // Reads leave the same data whatever their number, but not a background writer, which puts while they last.
-        let own =
-            replay.and_then(Option::as_ref).filter(|_| step.writes && matches!(step.limit, Limit::Time(_)));
+        let leaves_work = step.writes && !step.writes_by_time && matches!(step.limit, Limit::Time(_));
+        let own = replay.and_then(Option::as_ref).filter(|_| leaves_work);
         let work = own.or(base).cloned();
         let limit = work.map_or_else(|| step.limit.clone(), Limit::Work);
         let removed_rows_max =

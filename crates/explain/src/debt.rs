@@ -4,6 +4,9 @@
 //! that such a state causes: touches more blocks, or executes more instructions. If the query plan changed,
 //! it explains blocks and instructions, and nothing is reported here.
 
+use std::collections::BTreeMap;
+
+use rqps_model::sample::mean;
 use rqps_store::{Recorded, Run, Window};
 
 use crate::context::Context;
@@ -297,24 +300,47 @@ pub(crate) fn unlike_states(run: &Run, test: &str, base: usize, arm: usize) -> R
 const LEVEL0_FILES: &str = "lsm_level0_files_before";
 const LEVEL0_DIFFERS: Differs = Differs::Times { ratio: 2.0, by: 4.0 };
 
-/// How the trees differ with which windows of a test begin, on the mean; `None` if they don't or there are none.
+/// In one pass, such as after a restart between two steps, which writes a file of what was in memory.
+const LEVEL0_DIFFERS_IN_PASS: Differs = Differs::Times { ratio: 2.0, by: 2.0 };
+
+/// How the trees differ with which windows of a test begin: on the mean, else in the pass in which they differ most;
+/// `None` if they don't or there are none.
 fn unlike_trees(run: &Run, test: &str, base: usize, arm: usize) -> Option<String> {
-    let files = |arm| {
-        let windows = windows_of(run, test, arm);
-        let files: Vec<f64> = windows.iter().filter_map(|window| window.metric(LEVEL0_FILES)).collect();
-        (!files.is_empty()).then(|| (arm, files.iter().sum::<f64>() / files.len() as f64))
+    let files = |arm| -> BTreeMap<u32, f64> {
+        let windows = windows_of(run, test, arm).into_iter();
+        windows
+            .filter_map(|one| Some((one.placement.map_or(0, |at| at.block), one.metric(LEVEL0_FILES)?)))
+            .collect()
     };
-    let (on_base, on_arm) = (files(base)?, files(arm)?);
-    let (more, less) = if on_arm.1 > on_base.1 { (on_arm, on_base) } else { (on_base, on_arm) };
-    (LEVEL0_DIFFERS.more(less.1, more.1) >= 1.0).then(|| {
+    let (on_base, on_arm) = (files(base), files(arm));
+    let all = |files: &BTreeMap<u32, f64>| mean(&files.values().copied().collect::<Vec<_>>());
+    if on_base.is_empty() || on_arm.is_empty() {
+        return None;
+    }
+    let names = [base, arm].map(|arm| run.arms[arm].name.as_str());
+    let sentence = |files: [f64; 2]| {
+        let [less, more] = if files[1] > files[0] { [0, 1] } else { [1, 0] };
         format!(
             "{} starts with {} files in level 0, not compacted yet ({}: {})",
-            run.arms[more.0].name,
-            words::number(more.1),
-            run.arms[less.0].name,
-            words::number(less.1)
+            names[more],
+            words::number(files[more]),
+            names[less],
+            words::number(files[less])
         )
-    })
+    };
+    let means = [all(&on_base), all(&on_arm)];
+    if LEVEL0_DIFFERS.more(means[0], means[1]).abs() >= 1.0 {
+        return Some(sentence(means));
+    }
+    if on_base.len() < 2 {
+        return None;
+    }
+    let in_both = on_base.iter().filter_map(|(pass, files)| Some((pass, [*files, *on_arm.get(pass)?])));
+    let differing =
+        in_both.map(|(pass, files)| (LEVEL0_DIFFERS_IN_PASS.more(files[0], files[1]).abs(), pass, files));
+    let (_, pass, files) =
+        differing.filter(|(more, ..)| *more >= 1.0).max_by(|one, other| one.0.total_cmp(&other.0))?;
+    Some(format!("in pass {pass}, {}", sentence(files)))
 }
 
 struct Start<'a> {

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use rqps_model::Unit;
 use rqps_model::{CounterName, EndedBy};
 use rqps_store::{BlockStatus, Recorded, Run, Window};
+use rqps_verdicts::Apart;
 
 use crate::error::Result;
 use crate::foreground::Foreground;
@@ -86,6 +87,10 @@ pub(crate) struct Figures {
     names: Rc<Names>,
     /// For each block: base, arm, control.
     blocks: Vec<[Option<Rc<Totals>>; 3]>,
+    /// Passes in which a resume measured one of the two after the other.
+    pub apart: BTreeSet<u32>,
+    /// Whether they are not among the blocks: there are others.
+    pub leaves_apart_out: bool,
 }
 
 /// One arm's totals in one block: the argument of a quantity's function.
@@ -190,12 +195,20 @@ impl<'a> Reader<'a> {
                 blocks.entry(*block).or_default()[place] = Some(Rc::clone(totals));
             }
         }
+        let apart = passes_apart(self.run, test, base, arm);
+        let is_beside = |(block, [base, arm, _]): (&u32, &[Option<_>; 3])| {
+            base.is_some() && arm.is_some() && !apart.contains(block)
+        };
+        let leaves_apart_out = blocks.iter().any(is_beside);
+        blocks.retain(|block, _| !(leaves_apart_out && apart.contains(block)));
         Ok(Figures {
             unit: windows.first().map(|window| window.result.unit.clone()),
             clients: windows.first().map_or(1, |window| window.result.clients),
             replicated: !self.run.blocks.is_empty(),
             names: Rc::clone(&self.names),
             blocks: blocks.into_values().collect(),
+            apart,
+            leaves_apart_out,
         })
     }
 
@@ -313,8 +326,23 @@ impl Figures {
     /// Figures with one client, from blocks of base, arm and control.
     pub fn made(blocks: Vec<[Option<Totals>; 3]>) -> Self {
         let blocks = blocks.into_iter().map(|block| block.map(|totals| totals.map(Rc::new))).collect();
-        Self { unit: None, clients: 1, replicated: true, names: Rc::default(), blocks }
+        Self {
+            unit: None,
+            clients: 1,
+            replicated: true,
+            names: Rc::default(),
+            blocks,
+            apart: BTreeSet::new(),
+            leaves_apart_out: false,
+        }
     }
+}
+
+/// Passes in which a resume measured the test on one of two arms after the other.
+fn passes_apart(run: &Run, test: &str, base: usize, arm: usize) -> BTreeSet<u32> {
+    let apart = Apart::of(run, base);
+    let windows = windows_of(run, test, arm).into_iter().filter(|window| apart.contains(window));
+    windows.filter_map(|window| Some(window.placement?.block)).collect()
 }
 
 /// Valid windows of a step on one arm, in the order they were measured.

@@ -250,5 +250,21 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
         Some(_) => None,
     };
     let one_pass = (!cx.figures.replicated).then_some(one_pass);
-    one_pass.into_iter().chain(time_remark.map(str::to_owned)).collect()
+    one_pass.into_iter().chain(after_resume(cx)).chain(time_remark.map(str::to_owned)).collect()
+}
+
+/// What a resume measured after what it is compared with.
+fn after_resume(cx: &Context<'_>) -> Option<String> {
+    let apart = &cx.figures.apart;
+    let (base, arm) = cx.names();
+    let why = format!("a resume measured this test on one of {base} and {arm} when it was done on the other");
+    let numbers: Vec<String> = apart.iter().map(u32::to_string).collect();
+    match numbers.as_slice() {
+        [] => None,
+        _ if !cx.figures.leaves_apart_out => {
+            Some(format!("in every pass, {why}: the host may have changed between"))
+        }
+        [one] => Some(format!("pass {one} is left out of these figures: {why}")),
+        several => Some(format!("passes {} are left out of these figures: {why}", several.join(", "))),
+    }
 }

@@ -25,6 +25,8 @@ const NAMED_MAX: usize = 3;
 const EVIDENCE_MAX: usize = 5;
 /// From this share of samples in unresolved functions on, a remark says so.
 const UNNAMED_SHARE: f64 = 0.05;
+/// From this share of lost samples on, a remark says so.
+const LOST_SHARE: f64 = 0.05;
 /// From this share of the change on, the kernel is named.
 const KERNEL_SHARE: f64 = 0.5;
 /// RocksDB's background threads.
@@ -53,6 +55,7 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
     let folded = [cx.run.folded(&base.result)?, cx.run.folded(&arm.result)?];
     let stacks = [0, 1].map(|at| Stacks::parse(&folded[at], &SESSIONS));
     for (index, profile, stacks) in [(cx.base, base, &stacks[0]), (cx.arm, arm, &stacks[1])] {
+        remarks.extend(lost(&cx.run.arms[index].name, &profile.result));
         remarks.extend(unnamed(&cx.run.arms[index].name, &profile.result, stacks));
     }
     let (by_base, by_arm) = (&base.result.event, &arm.result.event);
@@ -225,12 +228,29 @@ fn contradiction(cx: &Context<'_>, cpu: &Quantity, profiles: [(&Profile, &Stacks
     })
 }
 
-/// A remark on unresolved functions, with the remedy from the profile's note.
+/// A remark on samples that the kernel took and perf could not write.
+fn lost(arm: &str, profile: &Profile) -> Option<String> {
+    let all = profile.samples + profile.lost_samples;
+    let share = profile.lost_samples as f64 / all.max(1) as f64;
+    (share >= LOST_SHARE).then(|| {
+        format!(
+            "{} of the {} samples of {arm} were lost: perf could not write them in time, and what it lost need not be \
+             like the rest",
+            words::percent(share),
+            rqps_model::grouped(all, ',')
+        )
+    })
+}
+
+/// A remark on unresolved functions of the sessions, with the remedy from the profile's note.
 fn unnamed(arm: &str, profile: &Profile, stacks: &Stacks) -> Option<String> {
     let share = stacks.unnamed as f64 / stacks.samples.max(1) as f64;
     (share >= UNNAMED_SHARE).then(|| {
         let note = profile.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-        format!("{} of the samples of {arm} are in unresolved functions{note}", words::percent(share))
+        format!(
+            "{} of the samples of {arm}'s sessions are in unresolved functions{note}",
+            words::percent(share)
+        )
     })
 }
 

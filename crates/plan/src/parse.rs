@@ -230,6 +230,7 @@ fn read_plan(
     }
     driver::check(top, problems, &mut plan);
     protocol::check(top, problems, &plan);
+    check_profile(top, problems, &plan);
     plan.work.check(top, problems, &plan);
     Some(plan)
 }
@@ -309,5 +310,17 @@ fn check_dbms(plan: &Reading<'_>, benchmark: &dyn Benchmark) {
         let remedy = format!("Write benchmark = {} for {dbms}, or {other}.", others.join(" or "));
         let at = plan.workload.key_at("benchmark");
         plan.problems.error(&at, plan.workload.place_of("benchmark"), what, remedy);
+    }
+}
+
+/// Warns of a time for profiles whose steps have their own. Stored plans have the default.
+fn check_profile(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
+    let is_default = plan.profile.seconds == profile::ProfileOptions::default().seconds;
+    if let (false, false, Some(section)) =
+        (is_default, plan.work.has_independent_tests(), top.table("profile", "[profile]"))
+    {
+        let what =
+            "has no effect: these steps build on each other, so each is profiled for as long as it lasts";
+        problems.warn(&section.key_at("seconds"), section.place_of("seconds"), what, "Remove it.");
     }
 }

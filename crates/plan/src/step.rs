@@ -43,6 +43,9 @@ pub struct StepDef {
     /// Also ends when this share of all rows has been removed.
     pub removed_share_max: Option<f64>,
     pub writes: bool,
+    /// Whether what it leaves behind depends on its time, not on its clients' operations: a background writer writes at
+    /// a rate.
+    pub writes_by_time: bool,
     /// Whether it reduces the number of rows.
     pub shrinks: bool,
     /// Operations of one event, in the unit of its rate.

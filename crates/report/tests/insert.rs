@@ -256,6 +256,13 @@ fn an_arm_that_a_resume_measured_is_named_with_its_passes() {
         |detector| [blocks(&spec, detector), blocks(&InsertSpec { resumed: None, ..spec.clone() }, detector)];
     assert_eq!(of(rqps_stats::Detector::Rate), [2, 3], "what the host may have changed is not judged");
     assert_eq!(of(rqps_stats::Detector::Wal), [3, 3], "the host changes no WAL");
+    let why = |spec: &InsertSpec| {
+        let asked = ExplainOptions { tests: vec!["qr1000".into()], ..ExplainOptions::default() };
+        explain_text(&temp_run(spec).run, &asked).unwrap()
+    };
+    assert!(why(&spec).contains("pass 2 is left out of these figures: a resume measured"), "{}", why(&spec));
+    let state = "unlike states: in pass 2, on starts with 3 files in level 0, not compacted yet (off: 1)";
+    assert!(text.contains(state), "{text}");
     let text = shown(&InsertSpec { resumed: None, ..spec }, &[Section::Verdicts], |_| {});
     assert!(!text.contains("a resume"), "{text}");
 }

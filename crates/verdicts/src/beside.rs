@@ -14,7 +14,7 @@ pub struct AfterResume {
 
 /// Windows that were not measured beside base's.
 #[derive(Debug, Default)]
-pub(crate) struct Apart {
+pub struct Apart {
     /// The action numbers of other arms' windows.
     windows: BTreeSet<u32>,
     /// Passes by the arm that came later.
@@ -30,6 +30,9 @@ impl Apart {
         };
         let resumes: Vec<i64> =
             run.notes.iter().filter(|note| note.is_resume()).map(|note| note.at_ms).collect();
+        if resumes.is_empty() {
+            return apart;
+        }
         let key = |window: &Recorded<Window>| Some((window.placement?.block, window.action.step.clone()));
         let valid = || run.windows.iter().filter(|window| window.valid());
         let of_base = valid().filter(|window| window.action.arm == base.name);

@@ -36,6 +36,7 @@ pub use agreement::Agreement;
 pub use alarm::{FalseAlarm, FalseAlarmCheck};
 pub use background::MissedBy;
 pub use beside::AfterResume;
+pub use beside::Apart;
 pub use certificate::{
     Answer, CommitPromise, DataMount, HostAnswer, HostChange, HostQuestion, WindowOrder, commit_promise,
     host_answers, host_changes, host_doubt, pooled,

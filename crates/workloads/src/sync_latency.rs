@@ -300,6 +300,7 @@ impl Workplan for SyncPlan {
             removed_share_max: None,
             // What the file contains does not matter to any test.
             writes: false,
+            writes_by_time: false,
             shrinks: false,
             operations_per_event: 1.0,
         })

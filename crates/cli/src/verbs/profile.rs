@@ -24,6 +24,11 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
         rqps_executor::reopen(&KIT, &path, &context.dirs, args.force, watch)
     })?;
     let planned = execution.plan().profile;
+    if seconds.is_some() && !execution.plan().work.has_independent_tests() {
+        let text = "--seconds does not apply here: the steps of this run build on each other, so each is profiled for as \
+                    long as it lasts";
+        return Err(Usage(text.to_owned()).into());
+    }
     let request = ProfileRequest {
         tests: match args.tests.as_slice() {
             _ if args.all => ProfiledTests::All,

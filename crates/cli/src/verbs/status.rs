@@ -186,7 +186,8 @@ fn summary_lines(
         lines.push(bar.join("  "));
     }
     let started = format!("started {} UTC", human::utc(run.meta.created_at_ms));
-    lines.push(match run.scheduled().next_back() {
+    // What a resume repeats comes after what has higher numbers.
+    lines.push(match run.scheduled().max_by_key(|action| action.finished_at_ms) {
         Some(last) => {
             let lasted = human::elapsed(run.meta.created_at_ms, last.finished_at_ms);
             format!("{started}, last action finished {lasted} later")

@@ -345,7 +345,7 @@ fn db_bench_ends_with_the_engine_process_that_started_it() {
 fn profiles_are_taken_in_a_sequence_of_all_steps() {
     let bench = Bench::new();
     let workload = "steps = [\"fillseq\", \"settle\", \"readrandom\"]";
-    let profile = "[profile]\nafter = \"all\"\nseconds = 1";
+    let profile = "[profile]\nafter = \"all\"";
     let plan = plan(&bench, workload, profile, &["rocksdb-10.10.1"]);
     bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();
@@ -359,6 +359,8 @@ fn profiles_are_taken_in_a_sequence_of_all_steps() {
         "{reads}"
     );
     bench.expect_no_process();
+    let timed = bench.call(&["profile", "last", "--test", "readrandom", "--seconds", "6"]).expect(2);
+    assert!(timed.stderr.contains("--seconds does not apply here"), "{}", timed.stderr);
 }
 
 #[test]

@@ -81,11 +81,14 @@ impl Profiles<'_> {
         let arms = choose::arms(&self.setup.plan, &request.arms)?;
         let all = tests.len() * arms.len();
         if all > 0 {
+            let time = match self.setup.plan.work.has_independent_tests() {
+                true => format!("{} s each", request.seconds),
+                false => "each for as long as it lasts".to_owned(),
+            };
             control.progress.stage(&format!(
-                "profiling {} on {}, {} s each, with {}",
+                "profiling {} on {}, {time}, with {}",
                 counted(tests.len(), "test"),
                 counted(arms.len(), "arm"),
-                request.seconds,
                 perf.version
             ));
         }

@@ -57,9 +57,11 @@ impl Taken {
     }
 
     pub fn summary(&self) -> String {
-        let Profile { samples, unresolved_samples, .. } = self.profile;
+        let Profile { samples, lost_samples, unresolved_samples, elapsed_us, .. } = self.profile;
         let unnamed = 100.0 * unresolved_samples as f64 / samples.max(1) as f64;
-        format!("{samples} samples, {unnamed:.0} % in unresolved functions")
+        let lost = if lost_samples > 0 { format!(", {lost_samples} more lost") } else { String::new() };
+        let seconds = elapsed_us as f64 / 1e6;
+        format!("{samples} samples in {seconds:.1} s{lost}, {unnamed:.0} % in unresolved functions")
     }
 
     /// The observation to store, and why it must not be used, if it must not.

@@ -101,6 +101,7 @@ impl Workplan for LedgerPlan {
             rate_per_second: None,
             removed_share_max: None,
             writes,
+            writes_by_time: false,
             shrinks: false,
             operations_per_event: 1.0,
         })

@@ -25,6 +25,8 @@ use crate::threads::names_of_threads;
 
 /// Maximum size of samples on the disk; sampling stops there.
 const DATA_SIZE_MAX: &str = "512M";
+/// Each CPU's samples that are not written yet; perf's own size has room for about twenty. Only root may lock as much.
+const BUFFER_SIZE: &str = "16M";
 /// Bytes of the stack that each sample copies for DWARF unwinding. Functions that prune and deduplicate pages have
 /// copies of pages on their stack.
 const STACK_BYTES: u32 = 24_576;
@@ -134,6 +136,13 @@ impl Recorder {
                 CallGraph::Dwarf => format!("dwarf,{STACK_BYTES}"),
             })
             .args(["--max-size", DATA_SIZE_MAX])
+            .args(
+                rustix::process::geteuid()
+                    .is_root()
+                    .then_some(["--mmap-pages", BUFFER_SIZE])
+                    .into_iter()
+                    .flatten(),
+            )
             .arg(format!("--control=fifo:{},{}", control.display(), ack.display()))
             .arg("--output")
             .arg(dir.join("samples"))

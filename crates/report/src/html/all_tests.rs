@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use rqps_charts::{OverviewChart, OverviewGroup, RatioRow, Theme};
 use rqps_model::{Family, counted};
-use rqps_stats::Detector;
+use rqps_stats::{Detector, Metric};
 use rqps_store::Arm;
 
 use super::{Page, WIDTH_NARROW, drawn_twice, ratios, summary};
@@ -173,7 +173,12 @@ fn replicates(page: &Page<'_>) -> String {
         Some(judged) => {
             let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
             let blocks = counted(done, "block");
-            let whiskers = format!("Whiskers: confidence intervals over {blocks}, {}.", page.levels());
+            // A resume takes a pass from the tests that it measured.
+            let fewer =
+                judged.verdicts.on_candidates().any(|one| one.metric == Metric::Rate && one.blocks < done);
+            let at_most = if fewer { "at most " } else { "" };
+            let whiskers =
+                format!("Whiskers: confidence intervals over {at_most}{blocks}, {}.", page.levels());
             match done {
                 0 | 1 => format!(
                     "{blocks} of the {least} that a verdict takes: no verdicts yet, and no intervals."

@@ -74,9 +74,10 @@ fn of_lines(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
     };
     let judged = Detector::resources().filter_map(|detector| judged_resource(detector, lines));
     let judged = judged.collect::<String>();
-    // With too few blocks nothing was looked at.
-    let is_seen = |verdict: &&Verdict| verdict.detector == Detector::Stalls && verdict.looks_reached > 0;
-    let stalls_seen = Answer::of(all.iter().copied().filter(is_seen));
+    // With too few blocks of all tests nothing was looked at.
+    let of_stalls = || all.iter().copied().filter(|verdict| verdict.detector == Detector::Stalls);
+    let are_seen = of_stalls().any(|verdict| verdict.looks_reached > 0);
+    let stalls_seen = Answer::of(of_stalls().filter(|_| are_seen));
     format!(
         "{first}{judged}{}{}{}",
         stalls(is_lsm(run), &stalls_seen),

@@ -18,7 +18,7 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let open: Vec<&Verdict> =
         lines.iter().flat_map(Line::judged).filter(|verdict| verdict.class == Class::Inconclusive).collect();
     if judged.lack_results(&open) {
-        return Some(format!("{} inconclusive: there is no valid result.", verdicts_are(lines, &open)));
+        return Some(format!("{} inconclusive: there is no valid result.", verdicts_are(lines, &open, "")));
     }
     let (invalid, others): (Vec<&Verdict>, Vec<&Verdict>) =
         open.into_iter().partition(|verdict| judged.verdicts.keeps_being_invalid(verdict));
@@ -27,18 +27,21 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let lacks = |verdict: &&Verdict| verdict.blocks < judged.blocks_min();
     let (lacking, others): (Vec<&Verdict>, Vec<&Verdict>) =
         others.into_iter().partition(|verdict| judged.run.meta.protocol == "sequence" && lacks(verdict));
-    let open = [lacking, others].into_iter().filter_map(|group| others_open(judged, lines, group));
+    let word = |is_first: bool| if is_first { "" } else { " more" };
+    let words = [word(invalid.is_none()), word(invalid.is_none() && lacking.is_empty())];
+    let groups = [lacking, others].into_iter().zip(words);
+    let open = groups.filter_map(|(group, more)| others_open(judged, lines, (group, more)));
     // A command comes last.
     let sentences: Vec<String> = invalid.into_iter().chain(open).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// `2 verdicts on cost are`
-fn verdicts_are(lines: &[Line<'_>], open: &[&Verdict]) -> String {
+/// `2 verdicts on cost are`; `more` is `""`, or `" more"` after other verdicts.
+fn verdicts_are(lines: &[Line<'_>], open: &[&Verdict], more: &str) -> String {
     let of = by_detector(lines, open);
     match open.len() {
-        1 => format!("1 verdict{of} is"),
-        count => format!("{count} verdicts{of} are"),
+        1 => format!("1{more} verdict{of} is"),
+        count => format!("{count}{more} verdicts{of} are"),
     }
 }
 
@@ -48,13 +51,17 @@ fn keeps_being_invalid(lines: &[Line<'_>], open: &[&Verdict]) -> String {
     let tests: Vec<&str> = tests.into_iter().collect();
     format!(
         "{} inconclusive, and more blocks would not decide that: windows of {} are invalid in half of the blocks or more.",
-        verdicts_are(lines, open),
+        verdicts_are(lines, open, ""),
         tests.join(", ")
     )
 }
 
 /// The same of verdicts whose windows are valid.
-fn others_open(judged: &Judged<'_>, lines: &[Line<'_>], open: Vec<&Verdict>) -> Option<String> {
+fn others_open(
+    judged: &Judged<'_>,
+    lines: &[Line<'_>],
+    (open, more_than): (Vec<&Verdict>, &str),
+) -> Option<String> {
     let is_asked = |one: &Verdict| {
         lines.iter().flat_map(|line| &line.judged_resources).any(|asked| asked.detector == one.detector)
     };
@@ -62,7 +69,7 @@ fn others_open(judged: &Judged<'_>, lines: &[Line<'_>], open: Vec<&Verdict>) -> 
         true => judged.verdicts.seconds_to_decide(is_asked),
         false => 0.0,
     };
-    let verdicts_are = verdicts_are(lines, &open);
+    let verdicts_are = verdicts_are(lines, &open, more_than);
     let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
     if !open.is_empty() && done < least && judged.run.meta.protocol == "isolated" {
         return Some(first_verdicts(judged, &verdicts_are, (done, least)));

@@ -224,6 +224,7 @@ impl Workplan for DbBenchPlan {
             rate_per_second: None,
             removed_share_max: None,
             writes: test.writes(),
+            writes_by_time: test.while_writing,
             shrinks: false,
             operations_per_event: 1.0,
         })

@@ -157,6 +157,7 @@ impl Workplan for InsertPlan {
             rate_per_second: None,
             removed_share_max: None,
             writes: true,
+            writes_by_time: false,
             shrinks: test.shrinks,
             operations_per_event: 1.0,
         })

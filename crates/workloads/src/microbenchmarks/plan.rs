@@ -213,6 +213,7 @@ impl Workplan for MicroPlan {
             rate_per_second: options.rate_per_second,
             removed_share_max: Some(self.delete_share_max).filter(|share| test.shrinks && *share < 1.0),
             writes: test.writes(),
+            writes_by_time: false,
             shrinks: test.shrinks,
             operations_per_event: test.operations_per_event(self.rows),
         })

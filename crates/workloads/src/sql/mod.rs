@@ -513,6 +513,7 @@ impl Workplan for SqlPlan {
             rate_per_second: options.rate_per_second,
             removed_share_max: None,
             writes: test.writes(),
+            writes_by_time: false,
             shrinks: false,
             operations_per_event: test.operations_per_event(self.rows),
         })

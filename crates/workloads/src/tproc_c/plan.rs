@@ -314,6 +314,7 @@ impl Workplan for TprocCPlan {
             rate_per_second: None,
             removed_share_max: None,
             writes: true,
+            writes_by_time: false,
             shrinks: false,
             operations_per_event: NEW_ORDERS_PER_TRANSACTION,
         })
