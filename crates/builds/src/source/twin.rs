@@ -123,7 +123,7 @@ impl Twin {
             .ok_or_else(|| {
                 let place = self.original.to_string_lossy().into_owned();
                 let reason = format!("it has no commit, tag or branch `{reference}`");
-                Error::Git { action: "open", place, reason }
+                Error::Git { action: "find the commit in", place, reason }
             })
     }
 
@@ -252,7 +252,7 @@ pub(crate) fn output_of(
     let stderr = String::from_utf8_lossy(&output.stderr);
     // Git only warns about a directory that it may not enter, and would skip its files.
     if !output.status.success() || stderr.contains("could not open directory") {
-        return Err(failed(stderr.trim().to_owned()));
+        return Err(failed(stderr.trim().replace('\r', "")));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

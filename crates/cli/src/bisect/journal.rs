@@ -20,6 +20,9 @@ pub struct Journal {
     pub measured: Vec<Step>,
     /// Versions that can't be measured, and why.
     pub skipped: BTreeMap<String, String>,
+    /// Those that an earlier call skipped and this one would try again: they may be fine by now.
+    #[serde(skip)]
+    untried: BTreeSet<String>,
     #[serde(skip)]
     folder: PathBuf,
 }
@@ -60,8 +63,7 @@ impl Journal {
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
         let mut journal: Journal = search::read(folder, search::OF_BISECT)?;
         journal.folder = folder.to_owned();
-        // What could not be had or started may be fine by now.
-        journal.skipped.clear();
+        journal.untried = journal.skipped.keys().cloned().collect();
         Ok(journal)
     }
 
@@ -73,8 +75,30 @@ impl Journal {
         search::write(&self.folder, search::OF_BISECT, self)
     }
 
+    /// Versions that are not to be tried.
     pub fn skipped(&self) -> BTreeSet<String> {
-        self.skipped.keys().cloned().collect()
+        self.skipped.keys().filter(|version| !self.untried.contains(*version)).cloned().collect()
+    }
+
+    /// Takes the versions that an earlier call skipped for impossible, as long as `keeps` agrees.
+    pub fn keep_skipped_if(&mut self, keeps: impl FnOnce(&Self) -> bool) {
+        let untried = std::mem::take(&mut self.untried);
+        if !keeps(self) {
+            self.untried = untried;
+        }
+    }
+
+    pub fn skip(&mut self, version: &str, why: &str) -> anyhow::Result<()> {
+        self.skipped.insert(version.to_owned(), why.to_owned());
+        self.untried.remove(version);
+        self.write()
+    }
+
+    pub fn add(&mut self, step: Step) -> anyhow::Result<()> {
+        self.skipped.remove(&step.version);
+        self.untried.remove(&step.version);
+        self.measured.push(step);
+        self.write()
     }
 
     /// The metric of a test; `None` if it did not change.

@@ -122,8 +122,7 @@ pub fn plan(template: &Plan, order: &Order<'_>) -> anyhow::Result<Plan> {
 
 fn skip(journal: &mut Journal, order: &Order<'_>, why: &str) -> anyhow::Result<()> {
     out::message(&format!("skipping {}: {why}", order.title));
-    journal.skipped.insert(order.version.to_owned(), why.to_owned());
-    journal.write()
+    journal.skip(order.version, why)
 }
 
 /// Moves the running measurement's figures to the journal.
@@ -150,8 +149,7 @@ fn record(journal: &mut Journal) -> anyhow::Result<()> {
         let place = run.folder.path().display();
         return Err(Usage(format!("{place} has no valid block: `rqps show {place}` says why")).into());
     }
-    journal.measured.push(Step { version, run: name, figures });
-    journal.write()
+    journal.add(Step { version, run: name, figures })
 }
 
 fn unchanged(verdict: &Verdict) -> Unchanged {

@@ -78,6 +78,14 @@ pub fn run(context: &Context, args: &BisectArgs) -> anyhow::Result<ExitCode> {
 /// What `--source` names, which may also be the bare name of a directory.
 fn repository(source: &str) -> Result<BuildSpec, Usage> {
     let is_directory = Path::new(source).is_dir();
+    // git would take it for a host's name.
+    if let Some((name, (_, place))) =
+        source.split_once('+').and_then(|(name, rest)| Some((name, rest.split_once(':')?)))
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && !place.starts_with("//")
+    {
+        name.parse::<Dbms>().map_err(|error| Usage(format!("--source: {error}")))?;
+    }
     let spec: BuildSpec = match source.parse() {
         Err(_) if is_directory => format!("./{source}").parse(),
         Err(_) if !source.contains(':') => {
@@ -143,7 +151,9 @@ fn search(
     announce(args, &journal, &template, line)?;
     resume(context, &mut journal)?;
     let search = Search { context, args, template: &template, line, commits, rules: Rules::default() };
+    journal.keep_skipped_if(|journal| search.is_exact(journal));
     search.run(&mut journal, budget)?;
+    journal.keep_skipped_if(|_| true);
     search.conclude(&journal)
 }
 
@@ -208,6 +218,15 @@ impl Search<'_> {
         let version = open.first()?.1.clone();
         let blocks = open.iter().filter(|one| one.1 == version).map(|one| one.2).max();
         Some((version, open.into_iter().map(|one| one.0).collect(), blocks))
+    }
+
+    /// Whether every test has its answer and no version that was skipped may be the change.
+    fn is_exact(&self, journal: &Journal) -> bool {
+        let is_exact = |one: &OfTest| {
+            let steps = one.found.iter().flat_map(|(_, found)| &found.answer.steps);
+            steps.into_iter().all(|step| step.places.len() == 1)
+        };
+        self.next(journal).is_none() && self.found(journal).iter().all(is_exact)
     }
 
     fn found(&self, journal: &Journal) -> Vec<OfTest> {
