@@ -126,7 +126,10 @@ impl<'f> Claim<'f> {
         let partial = self.runs().join("done.partial");
         write_synced(&partial, &Begun { host: host.to_owned(), ..begun(run) })?;
         // Unlike a rename, this fails if the name is taken.
-        match std::fs::hard_link(&partial, &path) {
+        let linked = std::fs::hard_link(&partial, &path);
+        // If it stays, the next attempt overwrites it.
+        let _removed = std::fs::remove_file(&partial);
+        match linked {
             Ok(()) => {
                 let directory = path.parent().unwrap_or(&path);
                 File::open(directory)

@@ -14,6 +14,9 @@ pub struct FleetArgs {
 #[derive(Debug, Subcommand)]
 pub enum FleetVerb {
     /// Cut a plan into tasks and submit them; returns when Slurm has them
+    #[command(
+        override_usage = "rqps fleet run <PLAN> --partition <NAME> --hosts <N>\n       rqps fleet run <PLAN> --on local"
+    )]
     Run(FleetRunArgs),
     /// Show which tasks are done, run, wait or failed
     Status(FleetArg),
