@@ -188,7 +188,9 @@ impl<'a> Series<'a> {
                         .map_or((Metric::Rate, None), |(metric, level)| (metric, Some(level))),
                 ];
                 for (metric, level) in levels {
-                    let Some(level) = level.filter(|level| level.runs > 1) else { continue };
+                    // Single blocks tell nothing about how much they differ by chance.
+                    let is_compared = |level: &Level| level.runs > 1 && level.low.is_finite();
+                    let Some(level) = level.filter(is_compared) else { continue };
                     repeated += 1;
                     if level.differs {
                         differing.push(format!("{} {name} {}", course.test, metric.measure().label));
