@@ -4,7 +4,7 @@ use crate::legend::{Legend, Sample};
 use crate::line::path;
 use crate::marks::{self, RatioPoint, Shape};
 use crate::palette::{Theme, dash};
-use crate::scale::{Log, ratio_label};
+use crate::scale::Log;
 use crate::svg::{PADDING, Svg, number};
 use crate::text::{self, SMALL};
 
@@ -168,7 +168,7 @@ impl VersionChart {
         let describe = |line: &VersionLine| {
             let points: Vec<String> = self
                 .points(line)
-                .map(|(place, point)| format!("{} in {}", ratio_label(point.ratio), self.versions[place]))
+                .map(|(place, point)| format!("{} in {}", point.figure(), self.versions[place]))
                 .collect();
             let points = if points.is_empty() { "no value".to_owned() } else { points.join(", ") };
             format!("{}: {points}", line.label)

@@ -191,7 +191,7 @@ pub struct OrderArgs {
     /// Instead of one test: run all steps in this many drawn orders, and show how far each test depends on the order
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
     pub shuffle: Option<u32>,
-    /// Stop after this time (15m, 1h); the same command continues
+    /// Begin no further measurement after this time (15m, 1h); the same command continues
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
 }

@@ -113,8 +113,9 @@ impl Context {
         let Some(fleet) = candidates.iter().find_map(|path| Fleet::open(path).ok()) else { return Ok(()) };
         let tasks = fleet.folder.join("tasks");
         Err(Usage(format!(
-            "{name} is a fleet, not a run: `rqps fleet collect {name}` has the comparison over its hosts. Each task's \
-             run is `last` with --results {}/TASK; `rqps fleet status {name} --json` names tasks and runs",
+            "{name} is a fleet, not a run: `rqps fleet resume {name}` continues it, `rqps fleet collect {name}` has \
+             the comparison over its hosts. Each task's run is `last` with --results {}/TASK; `rqps fleet status \
+             {name} --json` names tasks and runs",
             tasks.display()
         ))
         .into())

@@ -15,6 +15,8 @@ use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// What continues a search.
+const SAME_COMMAND: &str = "the same command";
 /// What a search has measured, in its folder.
 pub const OF_BISECT: &str = "bisect.json";
 pub const OF_SERIES: &str = "series.json";
@@ -82,6 +84,7 @@ pub fn names(results: &Path) -> Vec<String> {
 
 /// Runs the rest of an execution.
 pub fn run(context: &Context, execution: &mut Execution) -> Result<Finish, Error> {
+    execution.set_continued_by(SAME_COMMAND);
     context.catch_signals();
     let finish = crate::verbs::run::measure(context, execution);
     context.release_signals();
@@ -98,7 +101,7 @@ fn starts_anew(error: &Error) -> bool {
 
 /// Says how an interrupted search goes on.
 pub fn say_how_to_continue() {
-    out::message("to continue:    the same command");
+    out::message(&format!("to continue:    {SAME_COMMAND}"));
 }
 
 /// Measures more blocks of a run that has too few for verdicts, for this long. What keeps it from that is told.

@@ -51,6 +51,7 @@ pub struct Execution {
     spent: Duration,
     /// Budget of this process, in place of the rest of the plan's.
     more: Option<Duration>,
+    continued_by: Option<&'static str>,
 }
 
 impl Execution {
@@ -66,7 +67,13 @@ impl Execution {
             notes: Vec::new(),
             spent: Duration::ZERO,
             more: None,
+            continued_by: None,
         }
+    }
+
+    /// Sets what measures more of it, as part of something else; otherwise `rqps resume`.
+    pub fn set_continued_by(&mut self, how: &'static str) {
+        self.continued_by = Some(how);
     }
 
     /// Sets how long blocks may be measured from now on, whatever the plan's budget.
@@ -256,6 +263,7 @@ impl Execution {
             writer: &mut self.writer,
             keep_data: self.keep_data,
             budget,
+            continued_by: self.continued_by,
             died: BTreeSet::new(),
             given_up: BTreeMap::new(),
             invalid: BTreeSet::new(),

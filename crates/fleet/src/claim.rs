@@ -55,7 +55,7 @@ impl<'f> Claim<'f> {
         self.fleet.is_cancelled()
     }
 
-    /// Asks for a task, for at most `patience`.
+    /// Asks for a task, for at most `patience`; `waits` is called once if another process works on it.
     ///
     /// # Errors
     /// If the task's folder cannot be written.
@@ -64,6 +64,7 @@ impl<'f> Claim<'f> {
         task: &'f Task,
         patience: Duration,
         stop: &AtomicBool,
+        waits: impl FnOnce(),
     ) -> Result<Claimed<'f>> {
         let folder = fleet.task_folder(task);
         match std::fs::create_dir(&folder) {
@@ -77,6 +78,7 @@ impl<'f> Claim<'f> {
         let options = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let lock = options.map_err(Error::file("open", &path))?;
         let until = Instant::now() + patience;
+        let mut waits = Some(waits);
         loop {
             if fleet.is_done(task) {
                 return Ok(Claimed::Done);
@@ -93,6 +95,9 @@ impl<'f> Claim<'f> {
             }
             if Instant::now() >= until {
                 return Ok(Claimed::Taken);
+            }
+            if let Some(waits) = waits.take() {
+                waits();
             }
             std::thread::sleep(PAUSE);
         }

@@ -55,7 +55,8 @@ fn spec(tasks: Vec<Task>, hosts: &[String], candidates: &[&'static str]) -> Spec
 
 /// Makes a made-up run a task's result on a host. Its files are linked: ten thousand copies would fill memory.
 fn publish(fleet: &Fleet, task: &Task, run: &Path, host: &str) {
-    let Claimed::Mine(claim) = Claim::take(fleet, task, Duration::ZERO, &AtomicBool::new(false)).unwrap()
+    let Claimed::Mine(claim) =
+        Claim::take(fleet, task, Duration::ZERO, &AtomicBool::new(false), || ()).unwrap()
     else {
         panic!("task {} is taken", task.id)
     };

@@ -88,6 +88,19 @@ impl Joint {
         !agreement.is_broken() && verdict.class == Class::Inconclusive && agreement.p <= DOUBT_P
     }
 
+    /// What every host shows by its own blocks, if nothing is decided over hosts: these changed, and say too little of
+    /// others.
+    pub fn on_each(&self) -> Option<Class> {
+        let Joint { verdict, hosts, agreement } = self;
+        let first = hosts.first().map(|(_, own)| own.class).filter(|class| class.is_change())?;
+        let is_so =
+            |own: &Verdict| own.class.is_change() && own.class.is_regression() == first.is_regression();
+        let all = verdict.class == Class::Inconclusive
+            && hosts.len() > 1
+            && hosts.iter().all(|(_, own)| is_so(own));
+        (all && !agreement.is_broken()).then_some(first)
+    }
+
     /// Whether one figure stands for all hosts: an average would hide what some of them have.
     pub fn has_average(&self) -> bool {
         !(self.agreement.is_broken() || self.may_differ())

@@ -325,3 +325,29 @@ fn arms_may_be_on_different_hosts() {
         assert!(one.verdict.class.is_change(), "{:?}", one.verdict);
     }
 }
+
+/// Few hosts that differ a little say nothing of others, and each is decided by itself.
+#[test]
+fn what_each_host_shows_is_told_where_few_hosts_decide_nothing() {
+    let on_each = |ratios: [f64; 3]| -> Vec<Joint> {
+        let mut rng = Rng::new(12);
+        let experiments = ratios.map(|ratio| {
+            let ratios = vec![1.0, ratio];
+            let model = Blocks {
+                tests: 1,
+                metric: Metric::Rate,
+                ratios,
+                control: true,
+                block_sd: 0.05,
+                spread_df: 20.0,
+                of_start: 0.0,
+            };
+            model.draw(&mut rng, 12)
+        });
+        judge_hosts(&experiments, &Rules::default()).expect("data is right").joint
+    };
+    let slower = on_each([0.80, 0.78, 0.79]);
+    assert_eq!(slower[0].verdict.class, Class::Inconclusive, "{:?}", slower[0].verdict);
+    assert!(slower[0].on_each().is_some_and(Class::is_regression), "{slower:?}");
+    assert_eq!(on_each([0.8, 1.0, 0.8])[0].on_each(), None);
+}

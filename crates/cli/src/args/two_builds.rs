@@ -48,7 +48,7 @@ pub struct BisectArgs {
     /// A shipped config's name, or a file [default: the plan's]
     #[arg(long, add = complete::configs())]
     pub config: Option<String>,
-    /// Stop after this time (15m, 1h); the same command continues
+    /// Begin no further measurement after this time (15m, 1h); the same command continues
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// A plan with protocol = "isolated"; good and bad replace its arms [default: verdicts]

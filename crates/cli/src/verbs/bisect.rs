@@ -151,7 +151,7 @@ fn search(
     announce(args, &journal, &template, line)?;
     resume(context, &mut journal)?;
     let search = Search { context, args, template: &template, line, commits, rules: Rules::default() };
-    journal.keep_skipped_if(|journal| search.is_exact(journal));
+    journal.keep_skipped_if(|journal| search.next(journal).is_none());
     search.run(&mut journal, budget)?;
     journal.keep_skipped_if(|_| true);
     search.conclude(&journal)
@@ -218,15 +218,6 @@ impl Search<'_> {
         let version = open.first()?.1.clone();
         let blocks = open.iter().filter(|one| one.1 == version).map(|one| one.2).max();
         Some((version, open.into_iter().map(|one| one.0).collect(), blocks))
-    }
-
-    /// Whether every test has its answer and no version that was skipped may be the change.
-    fn is_exact(&self, journal: &Journal) -> bool {
-        let is_exact = |one: &OfTest| {
-            let steps = one.found.iter().flat_map(|(_, found)| &found.answer.steps);
-            steps.into_iter().all(|step| step.places.len() == 1)
-        };
-        self.next(journal).is_none() && self.found(journal).iter().all(is_exact)
     }
 
     fn found(&self, journal: &Journal) -> Vec<OfTest> {

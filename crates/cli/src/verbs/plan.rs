@@ -145,7 +145,9 @@ pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
     let path = Path::new(name);
     let is_file = path.is_file() || path.exists() && shipped_plan(name).is_none();
     let text = if is_file || name.contains('/') || name.ends_with(".toml") {
-        rqps_builds::read_text(path).map_err(|e| Usage(format!("can't read the plan {name}: {e}")))?
+        let remedy = if path.exists() { "" } else { "; `rqps plan ls` lists the shipped plans" };
+        rqps_builds::read_text(path)
+            .map_err(|error| Usage(format!("can't read the plan {name}: {error}{remedy}")))?
     } else {
         shipped(name).map_err(|e| Usage(format!("{name} is not a file, and {e}")))?.to_owned()
     };

@@ -40,6 +40,8 @@ pub(crate) struct Blocks<'a> {
     pub keep_data: bool,
     /// How long this process may measure; `None`: until every verdict is reached.
     pub budget: Option<Duration>,
+    /// What continues it if it is part of something else; `None`: `rqps resume`.
+    pub continued_by: Option<&'static str>,
     /// Arms whose server died since the last block that is done.
     pub died: BTreeSet<usize>,
     /// Arms that can't be measured, with their errors: further blocks leave them out.
@@ -129,8 +131,9 @@ impl Blocks<'_> {
             control.progress.blocks(done as u32, self.setup.plan.blocks().blocks_max);
             control.check()?;
             let tests = match next.what {
-                Next::Stop(Stop { why, short_text, .. }) => {
-                    control.progress.stage(&why);
+                Next::Stop(Stop { why, command, short_text, .. }) => {
+                    let command = command.map(|own| self.continued_by.map_or(own, str::to_owned));
+                    control.progress.stage(&command.map_or(why.clone(), |how| format!("{why}: {how}")));
                     return Ok(short_text);
                 }
                 Next::Measure(tests) => tests,

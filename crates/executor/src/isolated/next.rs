@@ -47,6 +47,8 @@ pub(super) enum Next {
 /// Why there is no further block.
 pub(super) struct Stop {
     pub why: String,
+    /// The command that measures more, if that helps.
+    pub command: Option<String>,
     pub short_text: String,
     /// Whether the plan's `blocks_max` are done, and more of them would decide more.
     pub is_at_most: bool,
@@ -119,10 +121,10 @@ fn first_blocks(
         let need = about(resume_s);
         let done = counted(lowest, "block");
         let why = format!(
-            "budget too short: verdicts need {first_look} blocks, and after {done} about {need} more: {}",
-            resume_command(run, resume_s)
+            "budget too short: verdicts need {first_look} blocks, and after {done} about {need} more"
         );
-        return stop(&why, &format!("budget too short; about {need} more until the first verdicts"));
+        let short_text = format!("budget too short; about {need} more until the first verdicts");
+        return stop_with(resume_command(run, resume_s), &why, &short_text);
     }
     let over = match known {
         Some(_) if over_s >= 1.0 => {
@@ -184,17 +186,17 @@ fn undecided(
         let can_be_reached = open.iter().filter(|one| verdicts.blocks_needed(one).is_some()).count();
         let resume_s = seconds_of_resume(run, all_s, LOADS as usize);
         let why = format!(
-            "{state}; the rest of the budget would decide none of the other {}. About {} more would probably decide {}: {}",
+            "{state}; the rest of the budget would decide none of the other {}. About {} more would probably decide {}",
             open.len(),
             about(resume_s),
             if can_be_reached == open.len() {
                 "them".to_owned()
             } else {
                 format!("{can_be_reached} of them")
-            },
-            resume_command(run, resume_s)
+            }
         );
-        return stop(&why, &format!("budget used up; {} inconclusive", counted(open.len(), "verdict")));
+        let short_text = format!("budget used up; {} inconclusive", counted(open.len(), "verdict"));
+        return stop_with(resume_command(run, resume_s), &why, &short_text);
     }
     let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
     let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
@@ -315,8 +317,18 @@ fn cost_decided(verdicts: &RunVerdicts) -> BTreeSet<String> {
 }
 
 fn stop(why: &str, short_text: &str) -> Outlook {
-    let what = Next::Stop(Stop { why: why.to_owned(), short_text: short_text.to_owned(), is_at_most: false });
+    let (why, short_text) = (why.to_owned(), short_text.to_owned());
+    let what = Next::Stop(Stop { why, command: None, short_text, is_at_most: false });
     Outlook { what, why: String::new(), share: 1.0, seconds_left: None, cost_decided: BTreeSet::new() }
+}
+
+/// With the command that measures more.
+fn stop_with(command: String, why: &str, short_text: &str) -> Outlook {
+    let mut outlook = stop(why, short_text);
+    if let Next::Stop(stop) = &mut outlook.what {
+        stop.command = Some(command);
+    }
+    outlook
 }
 
 #[cfg(test)]

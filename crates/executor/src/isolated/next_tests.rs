@@ -45,10 +45,11 @@ fn tests_of(outlook: &Outlook) -> Vec<String> {
     }
 }
 
-fn why_stopped(outlook: &Outlook) -> &str {
+fn why_stopped(outlook: &Outlook) -> String {
     match &outlook.what {
         Next::Measure(tests) => panic!("not stopped, but {tests:?}"),
-        Next::Stop(stop) => &stop.why,
+        Next::Stop(Stop { why, command: Some(command), .. }) => format!("{why}: {command}"),
+        Next::Stop(stop) => stop.why.clone(),
     }
 }
 
@@ -109,7 +110,8 @@ fn the_time_that_a_stopped_run_names_suffices_to_resume_it() {
     let named = |loads: usize| {
         let left = Duration::from_secs(1);
         let stopped = after(1, loads, &[1].into(), Budget { whole: left, left });
-        let minutes = why_stopped(&stopped).rsplit_once(" --more ").unwrap().1.trim_end_matches('m');
+        let why = why_stopped(&stopped);
+        let minutes = why.rsplit_once(" --more ").unwrap().1.trim_end_matches('m');
         minutes.parse::<u64>().unwrap()
     };
     let minutes = named(1);
@@ -181,7 +183,7 @@ fn invalidate(run: &mut Run, arm: &str, blocks: std::ops::RangeInclusive<u32>) {
 fn an_arm_that_keeps_being_invalid_is_not_measured_until_blocks_max() {
     let three = Spec { blocks: 3, ..Spec::default() };
     let ended = outlook_on(&three, "blocks_max = 8", None, |run| invalidate(run, "new", 2..=3));
-    let Next::Stop(Stop { why, short_text, is_at_most }) = &ended.what else { panic!("not stopped") };
+    let Next::Stop(Stop { why, short_text, is_at_most, .. }) = &ended.what else { panic!("not stopped") };
     assert!(why.contains("are invalid in half of the blocks or more"), "{why}");
     assert!(short_text.contains("keep being invalid") && !short_text.contains("blocks_max"), "{short_text}");
     assert!(!is_at_most);

@@ -26,7 +26,7 @@ use crate::threads::names_of_threads;
 /// Maximum size of samples on the disk; sampling stops there.
 const DATA_SIZE_MAX: &str = "512M";
 /// Each CPU's samples that are not written yet; perf's own size has room for about twenty. Only root may lock as much.
-const BUFFER_SIZE: &str = "16M";
+const BUFFER_SIZE: &str = "4M";
 /// Bytes of the stack that each sample copies for DWARF unwinding. Functions that prune and deduplicate pages have
 /// copies of pages on their stack.
 const STACK_BYTES: u32 = 24_576;

@@ -18,6 +18,9 @@ use std::process::ExitCode;
 
 /// The verdict when hosts disagree.
 const DIFFERS: &str = "differs";
+/// The words for what each host shows by itself and too few hosts show together.
+const WORSE_ON_EACH: &str = "regression on each";
+const BETTER_ON_EACH: &str = "improvement on each";
 /// A control whose interval is further than this factor from base is named, also if it is inconclusive.
 const CLEAR_FACTOR: f64 = 1.25;
 /// A host's own verdict if a change is likely and not established.
@@ -85,8 +88,12 @@ pub fn run(context: &Context, fleet: &Fleet, html: Option<&Option<PathBuf>>) -> 
     }
     if context.format == Format::Text && rows.is_empty() {
         let runs = shown(&fleet.folder.join("tasks"));
+        let why = match collected.hosts.iter().filter(|host| host.is_left_out).count() {
+            0 => "nothing was measured on two hosts",
+            _ => "nothing was measured on two hosts that are not left out",
+        };
         out::message(&format!(
-            "nothing was measured on two hosts, so there is nothing to join; each run has its own tables: \
+            "{why}, so there is nothing to join; each run has its own tables: \
              `rqps --results {runs}/TASK show last`{}",
             first_done(fleet).map(|task| format!(", with TASK such as {task}")).unwrap_or_default()
         ));
@@ -182,6 +189,7 @@ fn warnings(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> Vec<String
             if collected.tasks_done < fleet.spec.tasks.len() { " so far" } else { "" }
         ));
     }
+    warnings.extend(on_each(rows));
     for (host, judged) in
         collected.hosts.iter().zip(&collected.judged.each).filter(|(host, _)| host.is_left_out)
     {
@@ -197,6 +205,24 @@ fn warnings(fleet: &Fleet, collected: &Collected, rows: &[&Joint]) -> Vec<String
     warnings.extend(furthest_host(collected, rows));
     warnings.extend(doubts(fleet, collected));
     warnings
+}
+
+/// Rows that every host decides for itself and all together do not.
+fn on_each(rows: &[&Joint]) -> Option<String> {
+    let found: Vec<&Joint> = rows
+        .iter()
+        .copied()
+        .filter(|joint| joint.hosts.len() >= HOSTS_MIN && joint.on_each().is_some())
+        .collect();
+    let hosts = found.iter().map(|joint| joint.hosts.len()).max()?;
+    let (rows, show, words) = match found.as_slice() {
+        [one] => ("1 row".to_owned(), "is", word(one)),
+        all => (counted(all.len(), "row"), "are", word(all[0])),
+    };
+    Some(format!(
+        "{rows} {show} decided on each host by its own blocks (`{words}`) and not over hosts: how much {hosts} hosts differ is \
+         hardly known, so they say little of others; more hosts would tell"
+    ))
 }
 
 /// The host that most of the rows differ by, if one stands out.
@@ -380,11 +406,20 @@ fn arm_name<'c>(collected: &'c Collected, joint: &Joint) -> &'c str {
 }
 
 fn word(joint: &Joint) -> &'static str {
+    match joint.on_each() {
+        Some(class) if class.is_regression() => WORSE_ON_EACH,
+        Some(_) => BETTER_ON_EACH,
+        None => key(joint),
+    }
+}
+
+/// The word for programs.
+fn key(joint: &Joint) -> &'static str {
     if joint.agreement.is_broken() { DIFFERS } else { joint.verdict.class.key() }
 }
 
 fn tint(joint: &Joint) -> Option<Tint> {
-    match (joint.agreement.is_broken(), joint.verdict.class) {
+    match (joint.agreement.is_broken(), joint.on_each().unwrap_or(joint.verdict.class)) {
         (true, _) => Some(Tint::Yellow),
         (false, class) if class.is_regression() => Some(Tint::Red),
         (false, class) if class.is_change() => Some(Tint::Green),
@@ -435,7 +470,9 @@ fn on_hosts(collected: &Collected, joint: &Joint) -> String {
 
 /// `-6.1 %`.
 fn percent(verdict: &Verdict) -> String {
-    format!("{:+.1} %", 100.0 * (verdict.ratio - 1.0))
+    // Rounded first: there is no -0.0 %.
+    let tenths = (1000.0 * (verdict.ratio - 1.0)).round() + 0.0;
+    format!("{:+.1} %", tenths / 10.0)
 }
 
 fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
@@ -473,7 +510,8 @@ fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
         };
         json!({
             "test": verdict.test, "arm": collected.arms.get(verdict.arm), "metric": verdict.metric.key(),
-            "detector": verdict.detector.key(), "verdict": word(joint),
+            "detector": verdict.detector.key(), "verdict": key(joint),
+            "on_each_host": joint.on_each().map(Class::key),
             "ratio": average(verdict.ratio), "low": average(verdict.low), "high": average(verdict.high),
             "confidence": average(verdict.confidence), "p_hosts_alike": joint.agreement.p, "split_by": splits,
             "hosts": joint.hosts.iter().map(|(host, verdict)| own(*host, verdict)).collect::<Vec<_>>(),

@@ -1,6 +1,6 @@
 //! Plans a fleet: builds, configs, pieces, tasks.
 
-use super::{shown, submit};
+use super::{shown, submit, unanswered};
 use crate::args::FleetRunArgs;
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
@@ -35,7 +35,10 @@ const FOLDERS_MAX: u32 = 10_000;
 
 pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     let mut plan = read_plan(&args.plan)?;
-    let (place, hosts, outside) = place(args)?;
+    let (place, hosts, outside) = place(args).map_err(|error| match error.downcast() {
+        Ok(error) => unanswered(error, "nothing was planned"),
+        Err(error) => error,
+    })?;
     let groups = replicas_of(&hosts, REPLICAS.min(hosts.len()));
     let smallest = groups.iter().map(Vec::len).min().unwrap_or(1);
     let pieces = cut(&plan, pieces_for(smallest));

@@ -23,7 +23,7 @@ pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
             let done = fleet.spec.tasks.iter().filter(|task| fleet.is_done(task)).count();
             let all = counted(fleet.spec.tasks.len(), "task");
             return Err(anyhow::Error::from(error).context(format!(
-                "{done} of {all} done; the jobs of the others go on without Slurm's controller, which does not tell where"
+                "{done} of {all} done; jobs that run go on without Slurm's controller, which does not tell which do"
             )));
         }
         other => other?,

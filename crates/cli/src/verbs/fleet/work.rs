@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use rqps_builds::sha256_hex;
 use rqps_executor::{Execution, Finish, Resume};
 use rqps_fleet::{Claim, Claimed, FAILURES_MAX, Fleet, Task, this_host};
+use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, PlanContext};
 use rqps_store::{RunFolder, Status};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,14 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 pub fn work(context: &Context, fleet: &Fleet, task: &Task) -> anyhow::Result<ExitCode> {
     context.catch_signals();
-    let claimed = Claim::take(fleet, task, PATIENCE, &context.stop)?;
+    let waits = || {
+        out::message(&format!(
+            "another process works on task {}: waiting at most {} for it",
+            task.id,
+            duration_text(PATIENCE.as_secs_f64())
+        ));
+    };
+    let claimed = Claim::take(fleet, task, PATIENCE, &context.stop, waits)?;
     context.release_signals();
     let claim = match claimed {
         Claimed::Mine(claim) => claim,
