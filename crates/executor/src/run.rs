@@ -222,7 +222,7 @@ impl Execution {
             return Ok(());
         };
         let why = match self.profile(&request, progress, stop) {
-            Ok(0) => "no test got slower or faster".to_owned(),
+            Ok(0) => "no test is shown to be slower or faster".to_owned(),
             Ok(_) => return Ok(()),
             Err(error) => error.short_text(),
         };

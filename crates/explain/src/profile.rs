@@ -118,10 +118,17 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
 
 /// What the profiles show where the windows' CPU time is too noisy to be explained: whoever took them gets an answer.
 fn profiles_alone(cx: &Context<'_>, changes: Changes, [base_us, arm_us]: [f64; 2]) -> String {
-    let changes = changes.of_programs();
+    let rise_us = arm_us - base_us;
+    let unnamed =
+        if rise_us.abs() > UNLIKE_MIN * base_us { unnamed_changes(&changes, rise_us) } else { String::new() };
+    let mut changes = changes.of_programs();
+    if rise_us.abs() > UNLIKE_MIN * base_us {
+        // What goes the other way explains nothing.
+        changes.functions.retain(|changed| changed.spent.change_us() * rise_us > 0.0);
+    }
     format!(
         "the windows' CPU time does not differ beyond its noise, so the profiles explain no change of it; in the profiles, \
-         a separate pass, sessions of {} take {} us of CPU per {} and those of {} {}: {}",
+         a separate pass, sessions of {} take {} us of CPU per {} and those of {} {}: {}{unnamed}",
         cx.base_arm().name,
         words::number(base_us),
         cx.operation(),
@@ -129,6 +136,22 @@ fn profiles_alone(cx: &Context<'_>, changes: Changes, [base_us, arm_us]: [f64; 2
         words::number(arm_us),
         largest(&changes)
     )
+}
+
+/// What the kernel and libraries without names of functions add to a rise, or take from it.
+fn unnamed_changes(changes: &Changes, rise_us: f64) -> String {
+    let is_of_it = |changed: &&Changed| {
+        (is_kernel(&changed.name) || !is_named(&changed.name)) && changed.spent.change_us() * rise_us > 0.0
+    };
+    let of = |changed: &Changed| {
+        let change = changed.spent.change_us();
+        format!("{} {} us {}", display_name(&changed.name), words::number(change.abs()), more_or_less(change))
+    };
+    let found: Vec<String> = changes.functions.iter().filter(is_of_it).take(NAMED_MAX).map(of).collect();
+    if found.is_empty() {
+        return String::new();
+    }
+    format!("; in the kernel, and where functions have no names, {}", words::list(&found))
 }
 
 /// The functions whose time changed most, or that there are none.

@@ -44,7 +44,7 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     let taken = execution.profile(&request, &mut progress, &context.stop);
     progress.finish();
     if taken? == 0 {
-        out::message("no test got slower or faster; select some with --test, or use --all");
+        out::message("no test is shown to be slower or faster; select some with --test, or use --all");
         return Ok(ExitCode::SUCCESS);
     }
     drop(execution);
