@@ -47,6 +47,10 @@ const P_MAX: f64 = 0.01;
 /// All tests of all arms.
 pub struct Shuffled(Vec<(String, String, Spread)>);
 
+fn percent(sd: f64) -> String {
+    format!("{:.1} %", sd * 100.0)
+}
+
 impl Shuffled {
     pub fn new(journal: &Journal, plan: &Plan) -> Self {
         let mut all = Vec::new();
@@ -73,7 +77,6 @@ impl Shuffled {
             Column::text("remark"),
         ]);
         for (test, arm, one) in &self.0 {
-            let percent = |sd: f64| format!("{:.1} %", sd * 100.0);
             let figures = [one.mean, one.low, one.high].map(|ratio| format!("{ratio:.2}"));
             let [mean, low, high] = figures;
             let remark = if one.p < P_MAX { "orders differ, or the host between their runs" } else { "" };
@@ -93,6 +96,12 @@ impl Shuffled {
         table
     }
 
+    /// What differs most between orders, if that is more than passes of one order differ by.
+    fn widest(&self) -> Option<&(String, String, Spread)> {
+        let wide = self.0.iter().filter(|(_, _, one)| one.order_sd > one.noise_sd);
+        wide.max_by(|(.., one), (.., other)| one.order_sd.total_cmp(&other.order_sd))
+    }
+
     /// The answer in a sentence.
     pub fn sentence(&self) -> String {
         let differ = self.0.iter().filter(|(_, _, one)| one.p < P_MAX);
@@ -101,8 +110,19 @@ impl Shuffled {
             true if self.0.is_empty() => {
                 "Too few orders were measured to tell whether they matter.".to_owned()
             }
-            true => "The order is not shown to matter: orders differ by no more than passes of one order."
-                .to_owned(),
+            true => match self.widest() {
+                Some((test, arm, one)) => format!(
+                    "The order is not shown to matter. Most of all, orders differ by {} for {test} ({arm}), passes of one order by \
+                     {}: {} orders are too few to tell that from chance.",
+                    percent(one.order_sd),
+                    percent(one.noise_sd),
+                    one.orders
+                ),
+                None => {
+                    "The order is not shown to matter: orders differ by no more than passes of one order."
+                        .to_owned()
+                }
+            },
             false => format!(
                 "The order may matter for {}: orders differ by more than passes of one order, or the host did between their \
                  runs.",
