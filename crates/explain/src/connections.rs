@@ -5,6 +5,7 @@ use crate::counters::has_writer;
 use crate::decompose::time_per_op;
 use crate::figures::{CONNECTIONS, ROLE};
 use crate::model::{Cause, Evidence, Finding, Shows, Word};
+use crate::profile;
 use crate::words;
 
 /// Minimum CPU time of the busiest connection, relative to the median one, that is reported if only one arm
@@ -12,9 +13,6 @@ use crate::words;
 const UNEVEN: f64 = 1.5;
 /// Minimum change of a background process, as a share of the time per operation.
 const SHARE_MIN: f64 = 0.02;
-/// RocksDB's background threads, and the factor from which on their CPU time in one pass is a finding.
-const ENGINE: [&str; 2] = ["flush", "compaction"];
-const CLEAR_FACTOR: f64 = 2.0;
 /// Role of workers that exited before the end of the window.
 pub(crate) const ENDED: &str = "ended_within_the_window";
 /// Roles that other findings cover.
@@ -66,9 +64,8 @@ fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
     if REPORTED_ELSEWHERE.contains(&name) || !found.matters() || share.abs() < SHARE_MIN {
         return None;
     }
-    // In one pass, CPU time alone tells no work: how long a flush takes differs between equal arms.
-    let is_clear = found.arm.max(found.base) >= CLEAR_FACTOR * found.arm.min(found.base);
-    if ENGINE.contains(&name) && !cx.figures.replicated && !is_clear {
+    // How long a flush takes differs between equal arms.
+    if profile::BACKGROUND.contains(&name) && found.may_be_the_hosts() {
         return None;
     }
     let (arm, base) = cx.names();

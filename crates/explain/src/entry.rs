@@ -6,15 +6,12 @@ use rqps_stats::{Class, Metric};
 use crate::context::Context;
 use crate::figures::{Cell, ELAPSED};
 use crate::model::{Cause, Evidence, Finding, Shows, Word};
-use crate::quantity::Quantity;
+use crate::quantity::{APART, Quantity};
 use crate::time::share_of;
 use crate::words;
 
 /// Minimum number of events on one arm before a single pass compares them.
 const EVENTS_MIN: f64 = 100.0;
-
-/// Factor between two arms whose waits differ although their interval is wide, and whose CPU times do in a single pass.
-const APART: f64 = 2.0;
 
 /// How an entry's value is reported.
 #[derive(Clone, Copy, PartialEq)]
@@ -141,8 +138,7 @@ impl Entry {
 
     /// Whether the arms differ whatever each is between its least and its most.
     fn is_apart(&self, cx: &Context<'_>, found: &Quantity) -> bool {
-        let is_near = found.base.max(found.arm) < APART * found.base.min(found.arm);
-        if self.is_cpu_time && found.half_width.is_nan() && is_near {
+        if self.is_cpu_time && found.may_be_the_hosts() {
             return false;
         }
         let most = self.at_most.and_then(|at_most| self.quantity_of(cx, at_most));

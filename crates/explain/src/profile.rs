@@ -30,7 +30,7 @@ const LOST_SHARE: f64 = 0.05;
 /// From this share of the change on, the kernel is named.
 const KERNEL_SHARE: f64 = 0.5;
 /// RocksDB's background threads.
-const BACKGROUND: [&str; 2] = ["flush", "compaction"];
+pub(crate) const BACKGROUND: [&str; 2] = ["flush", "compaction"];
 /// Fewer samples of them do not tell functions apart.
 const BACKGROUND_SAMPLES_MIN: u64 = 50;
 /// Functions that together account for less than this share of a change make no finding.
@@ -119,10 +119,10 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
 /// What the profiles show where the windows' CPU time is too noisy to be explained: whoever took them gets an answer.
 fn profiles_alone(cx: &Context<'_>, changes: Changes, [base_us, arm_us]: [f64; 2]) -> String {
     let rise_us = arm_us - base_us;
-    let unnamed =
-        if rise_us.abs() > UNLIKE_MIN * base_us { unnamed_changes(&changes, rise_us) } else { String::new() };
+    let has_changed = rise_us.abs() > UNLIKE_MIN * base_us;
+    let unnamed = if has_changed { unnamed_changes(&changes, rise_us) } else { String::new() };
     let mut changes = changes.of_programs();
-    if rise_us.abs() > UNLIKE_MIN * base_us {
+    if has_changed {
         // What goes the other way explains nothing.
         changes.functions.retain(|changed| changed.spent.change_us() * rise_us > 0.0);
     }

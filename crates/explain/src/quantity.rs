@@ -5,6 +5,8 @@ use rqps_stats::t_upper;
 const CONFIDENCE: f64 = 0.99;
 /// A single pass does not show its noise, so differences below this share are not reported.
 const SINGLE_PASS_SHARE: f64 = 0.10;
+/// Factor between two arms whose waits differ although their interval is wide, and whose CPU times do in a single pass.
+pub(crate) const APART: f64 = 2.0;
 /// Smallest share of change that is reported: the minimum effect of interest of rates.
 const MATERIAL_SHARE: f64 = 0.02;
 /// A cause explains a change of CPU time only if its own quantity changed by at least this share of that change.
@@ -39,6 +41,11 @@ impl Quantity {
     /// The change as a share of the larger value; 1 if one of them is 0.
     pub fn share(&self) -> f64 {
         relative_change(self.base, self.arm)
+    }
+
+    /// Whether a CPU time that tells of work, and depends on the host too, differs too little for a single pass.
+    pub fn may_be_the_hosts(&self) -> bool {
+        self.half_width.is_nan() && self.base.max(self.arm) < APART * self.base.min(self.arm)
     }
 
     /// Whether the difference exceeds noise; in a single pass, whether it is large.

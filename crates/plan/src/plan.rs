@@ -313,6 +313,14 @@ fn serialize_budget<S: Serializer>(budget: &Option<Duration>, serializer: S) -> 
 }
 
 impl Plan {
+    /// How long each profile takes, of so many seconds unless steps have their own time: `5 s each`.
+    pub fn profile_length(&self, seconds: f64) -> String {
+        match self.work.has_independent_tests() {
+            true => format!("{seconds} s each"),
+            false => "each for as long as it lasts".to_owned(),
+        }
+    }
+
     /// The plan as a file that parses back to the same plan.
     ///
     /// # Errors

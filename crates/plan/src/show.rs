@@ -122,11 +122,8 @@ fn data_header(plan: &Plan) -> String {
         ProfileAfter::Changed => "of tests that changed",
         ProfileAfter::All => "of every test",
     };
-    let time = match plan.work.has_independent_tests() {
-        true => format!("{} s each", plan.profile.seconds),
-        false => "each for as long as it lasts".to_owned(),
-    };
-    let _ = writeln!(out, "CPU profiles {tests} at the end, {time}");
+    let length = plan.profile_length(plan.profile.seconds);
+    let _ = writeln!(out, "CPU profiles {tests} at the end, {length}");
     out
 }
 

@@ -132,8 +132,12 @@ impl Blocks<'_> {
             control.check()?;
             let tests = match next.what {
                 Next::Stop(Stop { why, command, short_text, .. }) => {
-                    let command = command.map(|own| self.continued_by.map_or(own, str::to_owned));
-                    control.progress.stage(&command.map_or(why.clone(), |how| format!("{why}: {how}")));
+                    let text = match (command, self.continued_by) {
+                        (Some(_), Some(how)) => format!("{why}: {how}"),
+                        (Some(own), None) => format!("{why}: {own}"),
+                        (None, _) => why,
+                    };
+                    control.progress.stage(&text);
                     return Ok(short_text);
                 }
                 Next::Measure(tests) => tests,

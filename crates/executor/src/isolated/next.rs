@@ -124,7 +124,8 @@ fn first_blocks(
             "budget too short: verdicts need {first_look} blocks, and after {done} about {need} more"
         );
         let short_text = format!("budget too short; about {need} more until the first verdicts");
-        return stop_with(resume_command(run, resume_s), &why, &short_text);
+        return Stop { command: Some(resume_command(run, resume_s)), ..Stop::new(&why, &short_text) }
+            .outlook();
     }
     let over = match known {
         Some(_) if over_s >= 1.0 => {
@@ -196,7 +197,8 @@ fn undecided(
             }
         );
         let short_text = format!("budget used up; {} inconclusive", counted(open.len(), "verdict"));
-        return stop_with(resume_command(run, resume_s), &why, &short_text);
+        return Stop { command: Some(resume_command(run, resume_s)), ..Stop::new(&why, &short_text) }
+            .outlook();
     }
     let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
     let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
@@ -251,11 +253,8 @@ fn undecidable(
             true => format!("blocks_max = {blocks_max} is reached"),
             false => format!("blocks_max = {blocks_max} is too few to decide them"),
         };
-        let mut outlook = stop(&why, &format!("{inconclusive} inconclusive; {limit}"));
-        if let Next::Stop(stop) = &mut outlook.what {
-            stop.is_at_most = is_at_most;
-        }
-        return outlook;
+        let short_text = format!("{inconclusive} inconclusive; {limit}");
+        return Stop { is_at_most, ..Stop::new(&why, &short_text) }.outlook();
     }
     let why = format!("{state}; more blocks would not decide {others}");
     stop(&why, &format!("{inconclusive} inconclusive; more blocks would not decide them"))
@@ -316,19 +315,20 @@ fn cost_decided(verdicts: &RunVerdicts) -> BTreeSet<String> {
     costs().map(|v| v.test.clone()).filter(|test| !open.contains(test.as_str())).collect()
 }
 
-fn stop(why: &str, short_text: &str) -> Outlook {
-    let (why, short_text) = (why.to_owned(), short_text.to_owned());
-    let what = Next::Stop(Stop { why, command: None, short_text, is_at_most: false });
-    Outlook { what, why: String::new(), share: 1.0, seconds_left: None, cost_decided: BTreeSet::new() }
+impl Stop {
+    fn new(why: &str, short_text: &str) -> Self {
+        let (why, short_text) = (why.to_owned(), short_text.to_owned());
+        Self { why, command: None, short_text, is_at_most: false }
+    }
+
+    fn outlook(self) -> Outlook {
+        let what = Next::Stop(self);
+        Outlook { what, why: String::new(), share: 1.0, seconds_left: None, cost_decided: BTreeSet::new() }
+    }
 }
 
-/// With the command that measures more.
-fn stop_with(command: String, why: &str, short_text: &str) -> Outlook {
-    let mut outlook = stop(why, short_text);
-    if let Next::Stop(stop) = &mut outlook.what {
-        stop.command = Some(command);
-    }
-    outlook
+fn stop(why: &str, short_text: &str) -> Outlook {
+    Stop::new(why, short_text).outlook()
 }
 
 #[cfg(test)]

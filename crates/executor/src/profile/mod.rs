@@ -81,12 +81,9 @@ impl Profiles<'_> {
         let arms = choose::arms(&self.setup.plan, &request.arms)?;
         let all = tests.len() * arms.len();
         if all > 0 {
-            let time = match self.setup.plan.work.has_independent_tests() {
-                true => format!("{} s each", request.seconds),
-                false => "each for as long as it lasts".to_owned(),
-            };
+            let length = self.setup.plan.profile_length(request.seconds);
             control.progress.stage(&format!(
-                "profiling {} on {}, {time}, with {}",
+                "profiling {} on {}, {length}, with {}",
                 counted(tests.len(), "test"),
                 counted(arms.len(), "arm"),
                 perf.version
