@@ -266,6 +266,7 @@ mod tests {
             arms: Vec::new(),
             builds: BTreeMap::new(),
             files: BTreeMap::new(),
+            over_ssh: None,
             tasks: vec![Task::new(1, 1, 60.0), Task::new(12, 2, 60.0)],
         };
         let mut other = job("1", "RUNNING", "None");

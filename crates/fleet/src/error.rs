@@ -47,6 +47,23 @@ pub enum Error {
         path.display()
     )]
     NotShared { path: PathBuf, host: String },
+    #[error(
+        "{host} cannot be reached from {from} by ssh ({why}): `ssh -o BatchMode=yes {host} true` has to work there, without a \
+         password"
+    )]
+    Unreached { host: String, from: String, why: String },
+    #[error("{host} has no fleet in {} any more: if it was moved, `rqps fleet resume` there submits its jobs again", path.display())]
+    NoHome { host: String, path: PathBuf },
+    #[error("on {host}: {why}")]
+    AtHome { host: String, why: String },
+    #[error(
+        "cannot copy builds into {} ({source}): the cache has the same path on all hosts; set RQPS_CACHE to one that you can \
+         write on each, and plan another fleet",
+        path.display()
+    )]
+    NoCopy { path: PathBuf, source: std::io::Error },
+    #[error("tar failed on {}: is the disk full?", path.display())]
+    Tar { path: PathBuf },
     #[error("another rqps is submitting tasks of {}: wait for it", path.display())]
     Busy { path: PathBuf },
     #[error("{program}: {why}")]

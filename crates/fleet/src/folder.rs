@@ -109,7 +109,7 @@ impl Fleet {
             return Err(Error::NotAFleet { path: folder });
         }
         let spec: Spec = read_json(&path)?;
-        if spec.format != FORMAT {
+        if spec.format > FORMAT {
             let why =
                 format!("format {}, this rqps knows {FORMAT}: use the rqps in that folder", spec.format);
             return Err(Error::Unreadable { path, why });
@@ -167,6 +167,11 @@ impl Fleet {
         self.folder.join(DONE).join(format!("{}.json", task.id))
     }
 
+    /// What is known of what its jobs printed.
+    pub(crate) fn output_path(&self, task: &Task) -> PathBuf {
+        self.folder.join(OUTPUT).join(format!("{}.txt", task.id))
+    }
+
     pub(crate) fn failures_path(&self, task: &Task) -> PathBuf {
         self.folder.join(FAILURES).join(format!("{}.txt", task.id))
     }
@@ -199,7 +204,7 @@ impl Fleet {
 
     /// The last line that the task's jobs printed, and the file that has all; `None` if they printed nothing.
     pub fn last_words(&self, task: &Task) -> Option<(String, PathBuf)> {
-        let path = self.folder.join(OUTPUT).join(format!("{}.txt", task.id));
+        let path = self.output_path(task);
         let mut file = File::open(&path).ok()?;
         let length = file.metadata().ok()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(WORDS_MAX))).ok()?;

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::script::WARNING_SECONDS;
+use crate::script::{OUTPUT, WARNING_SECONDS};
 
 /// Increment when the meaning of the file changes.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A fleet as planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,22 @@ pub struct Spec {
     /// SHA-256 of copies of files that the plan names, by path in the fleet's folder.
     #[serde(default)]
     pub files: BTreeMap<PathBuf, String>,
+    /// Where hosts share no folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_ssh: Option<OverSsh>,
     pub tasks: Vec<Task>,
+}
+
+/// Without a password to ask for, and without waiting for a host that is not there.
+pub(crate) const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20";
+
+/// How hosts that share no folder get what they need.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverSsh {
+    /// How they reach the host that has the fleet's folder, as `ssh` takes it: `user@host`, or `ssh://user@host:port`.
+    pub host: String,
+    /// The builds that they copy, by arm, as paths in the cache. The others are where the plan says.
+    pub builds: BTreeMap<String, PathBuf>,
 }
 
 /// Where tasks run.
@@ -114,6 +129,14 @@ impl Spec {
     /// What names of all its jobs begin with.
     pub fn job_stem(&self) -> String {
         format!("rqps-{}-", self.id)
+    }
+
+    /// Where jobs of a task write what they print, on their host if hosts share no folder.
+    pub fn output(&self, task: &Task) -> String {
+        match self.over_ssh {
+            None => format!("{}/{OUTPUT}/{}.txt", self.folder.display(), task.id),
+            Some(_) => format!("/tmp/{}{}.txt", self.job_stem(), task.id),
+        }
     }
 
     /// Hosts that must not run a task: those of other replicas, and those that are not the fleet's.

@@ -49,6 +49,7 @@ fn spec(tasks: Vec<Task>, hosts: &[String], candidates: &[&'static str]) -> Spec
         arms: ["old", "control"].iter().chain(candidates).map(|arm| (*arm).to_owned()).collect(),
         builds: BTreeMap::new(),
         files: BTreeMap::new(),
+        over_ssh: None,
         tasks,
     }
 }
@@ -56,7 +57,7 @@ fn spec(tasks: Vec<Task>, hosts: &[String], candidates: &[&'static str]) -> Spec
 /// Makes a made-up run a task's result on a host. Its files are linked: ten thousand copies would fill memory.
 fn publish(fleet: &Fleet, task: &Task, run: &Path, host: &str) {
     let Claimed::Mine(claim) =
-        Claim::take(fleet, task, Duration::ZERO, &AtomicBool::new(false), || ()).unwrap()
+        Claim::take(fleet, task, Duration::ZERO, &AtomicBool::new(false), None, || ()).unwrap()
     else {
         panic!("task {} is taken", task.id)
     };

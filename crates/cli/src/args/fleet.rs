@@ -30,7 +30,16 @@ pub enum FleetVerb {
     Collect(FleetCollectArgs),
     /// What a job runs
     #[command(hide = true)]
-    Work { folder: PathBuf, id: String, task: String },
+    Work {
+        folder: PathBuf,
+        id: String,
+        task: String,
+        #[arg(long)]
+        over_ssh: Option<String>,
+    },
+    /// What a job asks by ssh where hosts share no folder
+    #[command(hide = true)]
+    Home { folder: PathBuf, id: String, task: String },
 }
 
 /// Where tasks run instead of Slurm.
@@ -53,6 +62,9 @@ pub struct FleetRunArgs {
     /// How many of its hosts to use, by name; every comparison is measured on three of them, or all if fewer
     #[arg(long, required_unless_present = "on", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub hosts: Option<u32>,
+    /// Without a shared file system: this host, as the others reach it by ssh to fetch builds and send results
+    #[arg(long, value_name = "[USER@]HOST", conflicts_with = "on")]
+    pub over_ssh: Option<String>,
     /// Where tasks run instead of Slurm
     #[arg(long, value_parser = one_of(&PLACES), value_name = "PLACE", conflicts_with_all = ["partition", "hosts"])]
     pub on: Option<On>,

@@ -10,7 +10,7 @@ mod work;
 use crate::args::{FleetArg, FleetArgs, FleetVerb};
 use crate::context::Context;
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
-use rqps_fleet::{Fleet, Pass, Place, State};
+use rqps_fleet::{Fleet, Home, Pass, Place, State, serve};
 use rqps_model::{counted, did_you_mean};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,9 +42,21 @@ pub fn run(context: &Context, args: &FleetArgs) -> anyhow::Result<ExitCode> {
         }
         FleetVerb::Resume(arg) => submit(context, &open(context, arg)?),
         FleetVerb::Collect(args) => collect::run(context, &open(context, &args.fleet)?, args.html.as_ref()),
-        FleetVerb::Work { folder, id, task } => {
+        FleetVerb::Work { folder, id, task, over_ssh: None } => {
             let fleet = Fleet::open(folder)?.expect_id(id)?;
-            work::work(context, &fleet, fleet.task(task)?)
+            work::work(context, &fleet, fleet.task(task)?, None)
+        }
+        FleetVerb::Work { folder, id, task, over_ssh: Some(host) } => {
+            let [host, id, task] = [host, id, task].map(String::to_owned);
+            let home = Home { host, folder: folder.clone(), id, task };
+            context.dirs.create_work()?;
+            let fleet = Fleet::open(&home.mirror(&context.dirs.work)?)?;
+            work::work(context, &fleet, fleet.task(&home.task)?, Some(&home))
+        }
+        FleetVerb::Home { folder, id, task } => {
+            let fleet = Fleet::open(folder)?.expect_id(id)?;
+            serve(&fleet, fleet.task(task)?)?;
+            Ok(ExitCode::SUCCESS)
         }
     }
 }
@@ -138,7 +150,7 @@ fn run_here(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     let mut failed = 0;
     for task in fleet.spec.tasks.iter().filter(|task| !fleet.is_done(task)) {
         out::message(&format!("\ntask {}", task.id));
-        let code = work::work(context, fleet, task)?;
+        let code = work::work(context, fleet, task, None)?;
         if context.stop.load(Ordering::Relaxed) {
             out::message(&format!("to continue: rqps fleet resume {}", shown(&fleet.folder)));
             return Ok(ExitCode::from(EXIT_INTERRUPTED));

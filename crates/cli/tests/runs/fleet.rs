@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A user that has no fleets.
@@ -20,9 +20,13 @@ struct Cluster {
 
 impl Cluster {
     fn start(dir: PathBuf) -> Self {
+        Self::start_with(dir, &[])
+    }
+
+    fn start_with(dir: PathBuf, options: &[&str]) -> Self {
         let cluster = Self { dir };
         let me = std::process::id().to_string();
-        cluster.tool("start", &["--nodes", "2", "--until", &me]);
+        cluster.tool("start", &[&["--nodes", "2", "--until", &me], options].concat());
         cluster
     }
 
@@ -267,6 +271,103 @@ fn what_cannot_run_is_said_and_jobs_are_their_users_own() {
     assert!(code == Some(0) && why.contains("cancelled 2 jobs"), "{why}");
     let listed = bench.call(&["ls"]).expect(0).stdout;
     assert!(listed.contains("cancelled"), "{listed}");
+}
+
+/// An sshd on loopback.
+struct Ssh {
+    dir: PathBuf,
+    daemon: Child,
+}
+
+impl Ssh {
+    fn start(dir: PathBuf) -> Self {
+        let daemon = Self::daemon(&dir);
+        wait_for("sshd", || fs::read_to_string(dir.join("address")).ok());
+        Self { dir, daemon }
+    }
+
+    fn daemon(dir: &Path) -> Child {
+        let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/loopback-ssh");
+        Command::new(tool).arg(dir).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn stop(&mut self) {
+        self.daemon.kill().unwrap();
+        self.daemon.wait().unwrap();
+    }
+
+    fn address(&self) -> String {
+        fs::read_to_string(self.dir.join("address")).unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for Ssh {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Nodes see neither the results directory nor the cache nor each other's data.
+#[test]
+fn hosts_that_share_no_folder_fetch_builds_and_send_results_over_ssh() {
+    let bench = Bench::new();
+    let mut ssh = Ssh::start(bench.path().join("ssh"));
+    let cache = bench.path().join("cache");
+    let own: Vec<String> =
+        [bench.results(), bench.work(), cache.clone()].map(|path| path.display().to_string()).into();
+    let options: Vec<&str> = own.iter().flat_map(|path| ["--own", path]).collect();
+    let cluster = Cluster::start_with(bench.path().join("slurm"), &options);
+    let plan = plan(&bench, "");
+    let fleet = |arguments: &[&str]| {
+        let mut command = bench.rqps(&[&["fleet"], arguments].concat());
+        let path = format!("{}:{}", bench.path().join("ssh").display(), std::env::var("PATH").unwrap());
+        command.env("SLURM_CONF", cluster.conf()).env("RQPS_CACHE", &cache).env("PATH", path);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let run = ["run", &plan, "--partition", "bench", "--hosts", "2", "--over-ssh"];
+    let (code, why) = fleet(&[&run[..], &["h1;ls"]].concat());
+    assert!(code == Some(2) && why.contains("--over-ssh"), "{why}");
+
+    // The build as the usual cache has it, in one of its own.
+    let usual = rqps_builds::Dirs::from_env().cache.join("postgres");
+    fs::create_dir_all(cache.join("postgres")).unwrap();
+    let version = format!("{}-", exact_version("17"));
+    for entry in fs::read_dir(usual).unwrap().map(Result::unwrap) {
+        if entry.file_name().to_string_lossy().starts_with(&version) {
+            let copied = Command::new("cp").arg("-a").args([entry.path(), cache.join("postgres")]).status();
+            assert!(copied.unwrap().success());
+        }
+    }
+    let (code, why) = fleet(&[&run[..], &[&ssh.address()]].concat());
+    assert_eq!(code, Some(0), "{why}");
+    let folder = bench.results().join("fleet-t-1");
+    let done = || fs::read_dir(folder.join("done")).map_or(0, Iterator::count);
+    let of_node = |node: u32, pattern: &str| {
+        let pattern = format!("{}/own-node{node}/{pattern}", cluster.dir.display());
+        let found = Command::new("sh").args(["-c", &format!("ls -d {pattern}")]).output().unwrap();
+        String::from_utf8(found.stdout).unwrap()
+    };
+    // A result waits until its home is back.
+    let begun = |task| fs::read_to_string(folder.join(format!("output/{task}.txt"))).unwrap_or_default();
+    let output = |begun: String| PathBuf::from(begun.trim().rsplit(' ').next().unwrap().to_owned());
+    let measures = |node| !of_node(node, "2/fleets/*/tasks/*/begun.json").is_empty();
+    wait_for("both hosts", || (measures(1) && measures(2)).then_some(()));
+    ssh.stop();
+    let (first, second) = (output(begun("0001.1")), output(begun("0001.2")));
+    let waits = || fs::read_to_string(&first).is_ok_and(|text| text.contains("trying again"));
+    wait_for("a result that cannot be sent", || waits().then_some(()));
+    ssh.daemon = Ssh::daemon(&ssh.dir);
+    wait_for("both results", || (done() == 2).then_some(()));
+    for output in [first, second] {
+        fs::remove_file(output).unwrap();
+    }
+    let kept = |node| of_node(node, "2/fleets/*/tasks/*/*/run.db");
+    wait_for("the end of what was sent", || (kept(1).is_empty() && kept(2).is_empty()).then_some(()));
+    assert_eq!(of_node(1, "3/postgres/*.json").lines().count(), 1, "the build was copied");
+    assert_eq!(of_node(2, "1/*"), "", "nothing is written where the folder is at home");
+    let (code, why) = fleet(&["collect", "fleet-t-1"]);
+    assert_eq!(code, Some(0), "{why}");
 }
 
 #[test]

@@ -11,8 +11,8 @@ use anyhow::Context as _;
 use rqps_builds::{Dirs, sha256_hex};
 use rqps_executor::{Ingredients, Needs};
 use rqps_fleet::{
-    Error, Fleet, PIECES, Piece, Place, Slurm, Spec, Task, check_path, cut, pieces_for, replicas_of, script,
-    this_host,
+    Error, Fleet, OverSsh, PIECES, Piece, Place, Slurm, Spec, Task, check_path, cut, pieces_for, replicas_of,
+    script, this_host,
 };
 use rqps_model::{BuildSource, counted};
 use rqps_plan::estimate::duration_text;
@@ -50,7 +50,8 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     limit(&mut tasks, &place)?;
     let program = std::env::current_exe().context("finding this program")?;
     let folder = free_folder(context, &plan.name)?;
-    let cache = cache(context, &place)?;
+    let cache = cache(context, args)?;
+    let over_ssh = args.over_ssh.as_ref().map(|host| over_ssh(host)).transpose()?;
     check_path(&folder)?;
     check_path(&cache)?;
     let spec = Spec {
@@ -65,6 +66,7 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
         arms: plan.arms.iter().map(|arm| arm.name.clone()).collect(),
         builds: BTreeMap::new(),
         files: BTreeMap::new(),
+        over_ssh,
         cache,
         tasks,
     };
@@ -99,8 +101,13 @@ fn make(
     let files = pin(plan, ingredients, folder)?;
     let hashes = plan.arms.iter().zip(ingredients);
     let builds = hashes.map(|(arm, one)| (arm.name.clone(), one.build.hash.clone())).collect();
+    let cached = |(arm, one): (&rqps_plan::Arm, &Ingredients)| {
+        Some((arm.name.clone(), one.build.root.strip_prefix(&spec.cache).ok()?.to_owned()))
+    };
+    let copied = || plan.arms.iter().zip(ingredients).filter_map(cached).collect();
+    let over_ssh = spec.over_ssh.as_ref().map(|one| OverSsh { host: one.host.clone(), builds: copied() });
     let smallest = spec.groups.iter().map(Vec::len).min().unwrap_or(1);
-    let spec = Spec { id: id(folder), builds, files, ..spec };
+    let spec = Spec { id: id(folder), builds, files, over_ssh, ..spec };
     let pieces = cut(plan, pieces_for(smallest));
     let dump = copy_dump(plan, folder)?;
     let text = |plan: &Plan| -> anyhow::Result<String> {
@@ -202,13 +209,25 @@ fn claim_folder(context: &Context, name: &str) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// All hosts share a cache: `RQPS_CACHE`, or one beside the fleets.
-fn cache(context: &Context, place: &Place) -> anyhow::Result<PathBuf> {
+/// The cache of all hosts: `RQPS_CACHE`, or one beside the fleets; where hosts share nothing, that of each.
+fn cache(context: &Context, args: &FleetRunArgs) -> anyhow::Result<PathBuf> {
     let is_named = std::env::var_os("RQPS_CACHE").is_some_and(|value| !value.is_empty());
-    if is_named || *place == Place::Local {
-        return Ok(context.dirs.cache.clone());
+    if is_named || args.on.is_some() || args.over_ssh.is_some() {
+        return Ok(std::path::absolute(&context.dirs.cache)?);
     }
     Ok(std::path::absolute(&context.results)?.join("cache"))
+}
+
+/// How hosts reach this one. Scripts name it, and `ssh` takes what begins with a dash for an option.
+fn over_ssh(host: &str) -> anyhow::Result<OverSsh> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@.:/_-[]%".contains(c);
+    if host.is_empty() || host.starts_with('-') || !host.chars().all(is_plain) {
+        return Err(Usage(format!(
+            "--over-ssh {host}: not a host; write HOST, USER@HOST or ssh://USER@HOST:PORT"
+        ))
+        .into());
+    }
+    Ok(OverSsh { host: host.to_owned(), builds: BTreeMap::new() })
 }
 
 /// Exact versions, finished builds and copies of files, so that all hosts and all jobs have the same. Returns the

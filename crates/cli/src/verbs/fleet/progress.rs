@@ -3,9 +3,13 @@
 use crate::out;
 use crate::progress::Progress;
 use rqps_executor::{Execution, Progress as RunProgress};
-use rqps_fleet::{Claim, Reached};
+use rqps_fleet::{Claim, Heard, Reached};
 use rqps_store::now_ms;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a job asks the fleet's home at most: each time costs a connection.
+const PAUSE_OVER_SSH: Duration = Duration::from_secs(15);
 
 pub struct Recorded<'c> {
     shown: Progress,
@@ -13,6 +17,8 @@ pub struct Recorded<'c> {
     /// Set if there is nothing left to record results in.
     stop: &'c AtomicBool,
     reached: Reached,
+    /// When it was last recorded.
+    recorded_at: Option<Instant>,
 }
 
 impl<'c> Recorded<'c> {
@@ -20,7 +26,8 @@ impl<'c> Recorded<'c> {
         let (done, most) = (execution.done().len() as u32, execution.schedule().actions.len() as u32);
         let reached =
             Reached { began_at_ms: now_ms(), done, most, are_blocks: most == 0, seconds_left: None };
-        let recorded = Self { shown: Progress::new(execution), claim, stop, reached };
+        let shown = Progress::new(execution);
+        let mut recorded = Self { shown, claim, stop, reached, recorded_at: None };
         recorded.record();
         recorded
     }
@@ -29,23 +36,21 @@ impl<'c> Recorded<'c> {
         self.shown.finish();
     }
 
-    /// A controller that lost the job can't end it: the fleet's own record of a cancel does.
-    fn stop_if_cancelled(&self) {
-        if self.claim.is_cancelled() && !self.stop.swap(true, Ordering::Relaxed) {
-            out::message("rqps: the fleet was cancelled: stopping");
+    fn record(&mut self) {
+        if self.claim.is_remote() && self.recorded_at.is_some_and(|at| at.elapsed() < PAUSE_OVER_SSH) {
+            return;
         }
-    }
-
-    fn record(&self) {
-        self.stop_if_cancelled();
-        match self.claim.reached(&self.reached) {
-            Ok(true) => {}
-            Ok(false) => {
-                out::message("rqps: the fleet's folder is gone, and nowhere is left for results: stopping");
-                self.stop.store(true, Ordering::Relaxed);
-            }
+        self.recorded_at = Some(Instant::now());
+        let why = match self.claim.reached(&self.reached) {
+            Ok(Heard::Noted) => return,
+            // A controller that lost the job can't end it: the fleet's own record of a cancel does.
+            Ok(Heard::Cancelled) => "the fleet was cancelled: stopping",
+            Ok(Heard::Gone) => "the fleet's folder is gone, and nowhere is left for results: stopping",
             // Progress is not worth a run.
-            Err(error) => out::message(&format!("note: {error}")),
+            Err(error) => return out::message(&format!("note: {error}")),
+        };
+        if !self.stop.swap(true, Ordering::Relaxed) {
+            out::message(&format!("rqps: {why}"));
         }
     }
 }

@@ -169,6 +169,12 @@ fn why_not_done(fleet: &Fleet, task: &Task, state: &State) -> String {
         Some((words, path)) => {
             format!("its jobs ended without a result, the last one with: {words} ({})", shown(&path))
         }
+        None if let Some(over_ssh) = &fleet.spec.over_ssh => format!(
+            "its last job left no sign here: its host does not reach {} by ssh, which {} on that host says, or `rqps fleet` \
+             was killed before Slurm had it",
+            over_ssh.host,
+            fleet.spec.output(task)
+        ),
         None => format!(
             "its last job left neither result nor output: `rqps fleet` was killed before Slurm had it, or {} was full, or its \
              host does not see it under this path, as a shared folder (the log of slurmd there says more)",

@@ -9,19 +9,24 @@ use crate::{EXIT_FAILED, EXIT_INTERRUPTED, chain, exit_code, out};
 use anyhow::Context as _;
 use rqps_builds::sha256_hex;
 use rqps_executor::{Execution, Finish, Resume};
-use rqps_fleet::{Claim, Claimed, FAILURES_MAX, Fleet, Task, this_host};
+use rqps_fleet::{Claim, Claimed, FAILURES_MAX, Fleet, Home, Task, this_host};
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, PlanContext};
 use rqps_store::{RunFolder, Status};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How long a job waits for another that works on its task. If Slurm started this one because it lost sight of the
 /// other, it ends that one when it sees it again.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub fn work(context: &Context, fleet: &Fleet, task: &Task) -> anyhow::Result<ExitCode> {
+/// Pauses between attempts to send a result, until the job is asked to stop.
+const RETRY: Duration = Duration::from_secs(15);
+
+/// `home` is where the fleet is if `fleet` is its mirror on this host.
+pub fn work(context: &Context, fleet: &Fleet, task: &Task, home: Option<&Home>) -> anyhow::Result<ExitCode> {
     context.catch_signals();
     let waits = || {
         out::message(&format!(
@@ -30,7 +35,7 @@ pub fn work(context: &Context, fleet: &Fleet, task: &Task) -> anyhow::Result<Exi
             duration_text(PATIENCE.as_secs_f64())
         ));
     };
-    let claimed = Claim::take(fleet, task, PATIENCE, &context.stop, waits)?;
+    let claimed = Claim::take(fleet, task, PATIENCE, &context.stop, home, waits)?;
     context.release_signals();
     let claim = match claimed {
         Claimed::Mine(claim) => claim,
@@ -45,19 +50,20 @@ pub fn work(context: &Context, fleet: &Fleet, task: &Task) -> anyhow::Result<Exi
         Claimed::Stopped => return Ok(ExitCode::from(EXIT_INTERRUPTED)),
     };
     let done = match complete_run(&claim) {
-        Some((run, host)) => publish(&claim, &run, &host),
-        None => execution(context, fleet, task, &claim)
-            .and_then(|execution| measured(context, fleet, task, &claim, execution)),
+        Some((run, host)) => publish(context, &claim, &run, &host),
+        None => execution(context, fleet, task, &claim, home)
+            .and_then(|execution| measured(context, &claim, execution)),
     };
     let Err(error) = done else { return Ok(ExitCode::SUCCESS) };
     let code = exit_code(&error);
     let is_in_use = error
         .downcast_ref()
         .is_some_and(|error| matches!(error, rqps_executor::Error::Store(rqps_store::Error::InUse { .. })));
+    let is_unreached = matches!(error.downcast_ref(), Some(rqps_fleet::Error::Unreached { .. }));
     // First, since a full disk may keep it from being recorded.
     let why = chain(&error);
     out::message(&format!("rqps: {why}"));
-    if code != EXIT_INTERRUPTED && !is_in_use {
+    if code != EXIT_INTERRUPTED && !is_in_use && !is_unreached {
         claim.fail(&why)?;
     }
     Ok(ExitCode::from(code))
@@ -72,7 +78,13 @@ fn complete_run(claim: &Claim<'_>) -> Option<(PathBuf, String)> {
 }
 
 /// The run that this host began, if it can be resumed; otherwise a new one.
-fn execution(context: &Context, fleet: &Fleet, task: &Task, claim: &Claim<'_>) -> anyhow::Result<Execution> {
+fn execution(
+    context: &Context,
+    fleet: &Fleet,
+    task: &Task,
+    claim: &Claim<'_>,
+    home: Option<&Home>,
+) -> anyhow::Result<Execution> {
     let begun = claim.begun().filter(|begun| begun.host == this_host());
     if let Some(path) = begun.map(|begun| claim.runs().join(begun.run)).filter(|path| path.exists()) {
         match reopen(context, &path, Resume::default()) {
@@ -91,6 +103,10 @@ fn execution(context: &Context, fleet: &Fleet, task: &Task, claim: &Claim<'_>) -
     let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     // Checked when the fleet was planned.
     let plan = Plan::parse(&text, &path.to_string_lossy(), &PlanContext::trusting(KIT.benchmarks))?.plan;
+    if let Some(home) = home {
+        let arms: Vec<String> = plan.arms.iter().map(|arm| arm.name.clone()).collect();
+        home.fetch_builds(&fleet.spec, &arms)?;
+    }
     let execution = begin_in(context, plan, &claim.runs())?;
     for arm in RunFolder::open(&execution.folder())?.arms {
         if fleet.spec.builds.get(&arm.name).is_some_and(|hash| *hash != arm.build_hash) {
@@ -117,13 +133,7 @@ fn check_files(fleet: &Fleet) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measured(
-    context: &Context,
-    fleet: &Fleet,
-    task: &Task,
-    claim: &Claim<'_>,
-    mut execution: Execution,
-) -> anyhow::Result<()> {
+fn measured(context: &Context, claim: &Claim<'_>, mut execution: Execution) -> anyhow::Result<()> {
     let folder = execution.folder();
     context.catch_signals();
     out::message(&format!("run folder {}", folder.display()));
@@ -137,17 +147,28 @@ fn measured(
         Finish::Partly(errors) => {
             let why: Vec<String> = errors.iter().map(ToString::to_string).collect();
             // An arm that no host can measure is not a reason to lose the others.
-            if fleet.failures(task).len() + 1 < FAILURES_MAX {
+            if claim.failures() + 1 < FAILURES_MAX {
                 anyhow::bail!(why.join("; "));
             }
             claim.fail(&why.join("; "))?;
         }
     }
-    publish(claim, &folder, &this_host())
+    publish(context, claim, &folder, &this_host())
 }
 
-fn publish(claim: &Claim<'_>, run: &Path, host: &str) -> anyhow::Result<()> {
-    if claim.publish(run, host)? {
+fn publish(context: &Context, claim: &Claim<'_>, run: &Path, host: &str) -> anyhow::Result<()> {
+    context.catch_signals();
+    let published = loop {
+        match claim.publish(run, host) {
+            Err(error @ rqps_fleet::Error::Unreached { .. }) if !context.stop.load(Ordering::Relaxed) => {
+                out::message(&format!("rqps: {error}; trying again every {} s", RETRY.as_secs()));
+                std::thread::sleep(RETRY);
+            }
+            published => break published,
+        }
+    };
+    context.release_signals();
+    if published? {
         out::message(&format!("result {}", run.display()));
     } else {
         out::message("this task has a result of another process, which counts");
