@@ -117,8 +117,11 @@ impl Place {
     /// uses them.
     pub(crate) fn remove(&self) -> Result<()> {
         self.remove_counts()?;
-        let entries = fs::read_dir(&self.root).map_err(failed("list", &self.root))?;
-        let entries: Vec<_> = entries.flatten().collect();
+        let entries: Vec<_> = match fs::read_dir(&self.root) {
+            Ok(entries) => entries.flatten().collect(),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed("list", &self.root)(error)),
+        };
         if let Some(link) = entries.iter().find(|entry| entry.path().is_symlink()) {
             return Err(Error::DataLink { path: link.path() });
         }

@@ -66,6 +66,8 @@ pub enum Error {
     Tar { path: PathBuf },
     #[error("another rqps is submitting tasks of {}: wait for it", path.display())]
     Busy { path: PathBuf },
+    #[error("SLURM_CONF is {}, and there is no such file: correct it, or unset it for the usual one", path.display())]
+    NoConf { path: PathBuf },
     #[error("{program}: {why}")]
     Slurm { program: &'static str, why: String },
     #[error(
@@ -77,7 +79,8 @@ pub enum Error {
     #[error("no partition {partition}: Slurm has {known}; without Slurm, `--on local` runs the tasks here")]
     NoPartition { partition: String, known: String },
     #[error(
-        "partition {partition} has {} up, but --hosts is {wanted}: `sinfo -p {partition}` lists them",
+        "partition {partition} has {} up, but --hosts is {wanted}: `sinfo -p {partition}` lists them (after a start of the \
+         controller, hosts take a moment to register)",
         counted(*found, "host")
     )]
     TooFewHosts { partition: String, found: usize, wanted: usize },
@@ -123,6 +126,7 @@ impl Error {
                 | Error::Copied { .. }
                 | Error::NoTask { .. }
                 | Error::BadPath { .. }
+                | Error::NoConf { .. }
                 | Error::NoPartition { .. }
                 | Error::TooFewHosts { .. }
                 | Error::TimeLimit { .. }

@@ -20,6 +20,8 @@ use crate::spec::{SSH, Spec};
 
 /// How often a job shows that it still works on its task.
 const BEAT: Duration = Duration::from_secs(15);
+/// What a job sends when it leaves its task, after beats that are lines.
+pub(crate) const RELEASED: [u8; 1] = *b".";
 /// How `ssh` ends if it did not reach the host.
 const NOT_REACHED: i32 = 255;
 /// How a shell ends if there is no such program, or no right to start it.
@@ -112,7 +114,12 @@ impl Home {
                     held = home.ask_to_hold().ok().map(|(child, stdin, _)| (child, stdin));
                 }
             }
-            held.into_iter().for_each(end);
+            let released = held.map(|(child, mut stdin)| {
+                let _ = stdin.write_all(&RELEASED);
+                drop(stdin);
+                child.wait_with_output()
+            });
+            drop(released);
         });
         Ok(Ok(Held { failures, beats: Some(beats), keeper: Some(keeper) }))
     }

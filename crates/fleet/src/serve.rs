@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::ask::{Answer, Ask};
 use crate::claim::{Claim, Claimed};
 use crate::error::{Error, Result};
 use crate::folder::{Fleet, PIECES};
-use crate::home::{manifest_of, read_line};
+use crate::home::{RELEASED, manifest_of, read_line};
 use crate::place::SPEC;
 use crate::spec::Task;
 
@@ -66,7 +66,8 @@ fn say(answer: Answer) -> Result<()> {
     written.map_err(Error::file("write", Path::new("standard output")))
 }
 
-/// Keeps others from the task as long as the job is heard of.
+/// Keeps others from the task as long as the job is heard of, and jobs of other hosts for [`SILENCE_MAX`] longer: a
+/// connection that broke is no job that ended.
 fn hold(fleet: &Fleet, task: &Task, host: &str, mut stdin: File) -> Result<()> {
     let claimed = Claim::take(fleet, task, Duration::ZERO, &AtomicBool::new(false), None, || ())?;
     let _claim = match claimed {
@@ -74,14 +75,28 @@ fn hold(fleet: &Fleet, task: &Task, host: &str, mut stdin: File) -> Result<()> {
         Claimed::Done => return say(Answer::Done),
         Claimed::Taken | Claimed::Stopped => return say(Answer::Taken),
     };
+    let path = fleet.task_folder(task).join("held");
+    let held_by =
+        fs::read_to_string(&path).ok().zip(fs::metadata(&path).and_then(|file| file.modified()).ok());
+    let is_recent = |at: SystemTime| at.elapsed().is_ok_and(|since| since < SILENCE_MAX);
+    if held_by.is_some_and(|(other, at)| other != host && is_recent(at)) {
+        return say(Answer::Taken);
+    }
+    let beat = || fs::write(&path, host).map_err(Error::file("write", &path));
+    beat()?;
     fleet.record_begin(task, host)?;
     say(Answer::Held { failures: fleet.failures(task).len() })?;
     let (heard, beats) = channel();
     thread::spawn(move || {
         let mut byte = [0];
-        while matches!(stdin.read(&mut byte), Ok(1)) && heard.send(()).is_ok() {}
+        while matches!(stdin.read(&mut byte), Ok(1)) && heard.send(byte).is_ok() {}
     });
-    while beats.recv_timeout(SILENCE_MAX).is_ok() {}
+    while let Ok(byte) = beats.recv_timeout(SILENCE_MAX) {
+        if byte == RELEASED {
+            return fs::remove_file(&path).map_err(Error::file("remove", &path));
+        }
+        beat()?;
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use rqps_model::natural;
@@ -168,6 +169,10 @@ pub fn this_host() -> String {
 
 fn call(program: &'static str, arguments: &[&str], input: Option<&str>) -> Result<String> {
     let failed = |why: String| Error::Slurm { program, why };
+    let conf = std::env::var_os("SLURM_CONF").map(PathBuf::from).filter(|conf| !conf.is_file());
+    if let Some(path) = conf.filter(|conf| !conf.as_os_str().is_empty()) {
+        return Err(Error::NoConf { path });
+    }
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })

@@ -46,7 +46,7 @@ pub struct Spec {
 }
 
 /// Without a password to ask for, and without waiting for a host that is not there.
-pub(crate) const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20";
+pub(crate) const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15";
 
 /// How hosts that share no folder get what they need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -105,10 +105,13 @@ impl DataDir {
     /// Removes the data directory and everything next to it except the lock. Refuses what rqps did not
     /// create.
     pub fn remove(&self) -> Result<()> {
-        if is_ours(&self.path)? {
-            remove_marker_last(&self.path)?;
+        if self.remove_all_but_data()? {
+            // Whoever is killed here must not leave half of it under its name.
+            let staging = self.staging();
+            let moved = fs::rename(&self.path, &staging);
+            remove_marker_last(if moved.is_ok() { &staging } else { &self.path })?;
         }
-        self.remove_all_but_data().map(drop)
+        Ok(())
     }
 
     /// Removes what lies around the data directory, and returns whether there is one.

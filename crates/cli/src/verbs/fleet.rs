@@ -19,6 +19,8 @@ use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// What names of fleets' folders begin with.
+const PREFIX: &str = "fleet-";
 /// How often Slurm is asked.
 const PAUSE: Duration = Duration::from_secs(15);
 const STOP_CHECK: Duration = Duration::from_millis(200);
@@ -68,7 +70,10 @@ fn open(context: &Context, arg: &FleetArg) -> anyhow::Result<Fleet> {
     }
     let names = || std::fs::read_dir(&context.results).into_iter().flatten().flatten();
     let names: Vec<String> = names().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    let meant = did_you_mean(&arg.fleet.to_string_lossy(), names.iter().map(String::as_str));
+    let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with(PREFIX)).collect();
+    let asked = arg.fleet.to_string_lossy();
+    let meant = did_you_mean(&asked, names.iter().copied())
+        .or_else(|| did_you_mean(&format!("{PREFIX}{asked}"), names.iter().copied()));
     match (Fleet::open(&arg.fleet), meant) {
         (Err(error @ rqps_fleet::Error::NoFolder { .. }), Some(meant)) => {
             Err(Usage(format!("{error}. {meant}")).into())
@@ -125,7 +130,7 @@ fn submit(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     }
     wait_for_ending(context, fleet)?;
     let pass = fleet.pass(true).map_err(|error| unanswered(error, "nothing was submitted"))?;
-    out::message(&format!("submitted {}; {}", counted(pass.submitted, "task"), summary(&pass)));
+    out::message(&format!("submitted {}; {}", counted(pass.submitted, "task"), summary(fleet, &pass)));
     if let Some(why) = &pass.refused {
         let rest = pass.count(|state| matches!(state, State::Waiting | State::Due(_)));
         let how = if rest > 0 { "\n`rqps fleet resume` submits the rest" } else { "" };
@@ -136,6 +141,14 @@ fn submit(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     if is_done(fleet) {
         out::message(&format!("results     rqps fleet collect {place}"));
         return Ok(ExitCode::SUCCESS);
+    }
+    let ending = pass.count(is_ending);
+    if ending > 0 {
+        out::message(&format!(
+            "{} of the cancelled fleet still {}: `rqps fleet watch` submits the tasks when they have ended",
+            counted(ending, "job"),
+            if ending == 1 { "ends" } else { "end" }
+        ));
     }
     out::message(&format!(
         "progress    rqps fleet watch {place}   (also submits again what gets lost)\n\
@@ -188,7 +201,7 @@ fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
         match fleet.pass(false) {
             Ok(pass) => {
                 let refused = refused(&pass).map(|why| format!("\nrqps: {why}")).unwrap_or_default();
-                say(summary(&pass) + &obstacles(&pass) + &refused);
+                say(summary(fleet, &pass) + &obstacles(&pass) + &refused);
                 running.tell(fleet, &pass);
                 if pass.is_over() {
                     let failed = pass.count(|state| *state == State::Failed);
@@ -240,7 +253,7 @@ fn obstacles(pass: &Pass) -> String {
 }
 
 /// `12 tasks: 5 done, 4 running, 3 pending`.
-fn summary(pass: &Pass) -> String {
+fn summary(fleet: &Fleet, pass: &Pass) -> String {
     let running = |state: &State| matches!(state, State::Queued(job) if job.is_running() && !job.is_ending());
     let pending = |state: &State| matches!(state, State::Queued(job) if !job.is_running());
     let parts = [
@@ -248,14 +261,23 @@ fn summary(pass: &Pass) -> String {
         (pass.count(running), "running"),
         (pass.count(is_ending), "ending"),
         (pass.count(pending), "pending"),
-        (pass.count(|state| matches!(state, State::Waiting | State::Due(_))), "not submitted"),
+        (pass.count(|state| matches!(state, State::Waiting | State::Due(_))), status::waiting(fleet)),
         (pass.count(|state| *state == State::Cancelled), "cancelled"),
         (pass.count(|state| *state == State::Failed), "failed"),
     ];
     let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     let cancelled =
         if pass.is_cancelled { "; the fleet is cancelled, `rqps fleet resume` goes on" } else { "" };
-    format!("{}: {}{cancelled}", counted(pass.states.len(), "task"), parts.collect::<Vec<_>>().join(", "))
+    let rests = fleet.spec.place == Place::Local && !pass.is_over() && pass.count(running) == 0;
+    let rests = match rests {
+        true => format!("; nothing runs, `rqps fleet resume {}` goes on", shown(&fleet.folder)),
+        false => String::new(),
+    };
+    format!(
+        "{}: {}{cancelled}{rests}",
+        counted(pass.states.len(), "task"),
+        parts.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// The folder as a user would type it.

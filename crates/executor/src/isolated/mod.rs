@@ -24,7 +24,7 @@ use crate::setup::Setup;
 use crate::trial::Trial;
 use data::Data;
 use next::{Budget, Next, Stop};
-use rqps_plan::isolated::load_of;
+use rqps_plan::isolated::{LOADS, load_of};
 use rqps_plan::{OnServerDeath, Plan};
 use rqps_store::{
     ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, Run, RunProgress, RunWriter, TestWork, now_ms,
@@ -80,15 +80,46 @@ impl Blocks<'_> {
         if self.setup.plan.work.can_count_instructions() {
             self.writer.add_method("instructions", &counting.text)?;
         }
-        self.try_arms(control)?;
-        let mut data = Data::prepare(self, control)?;
-        let works = self.works(&data, control)?;
-        let ended = self.blocks(&mut data, (&works, &counting, start), control);
+        // Of a run that was killed while it removed its data, these are not made again.
+        let ended = match self.is_done()? {
+            Some(stop) => Ok(self.end(stop, control)),
+            None => {
+                self.try_arms(control)?;
+                let mut data = Data::prepare(self, control)?;
+                let works = self.works(&data, control)?;
+                self.blocks(&mut data, (&works, &counting, start), control)
+            }
+        };
         // Arms that were given up need their data on resume.
         if ended.is_ok() && !self.keep_data && self.given_up.is_empty() {
             self.setup.place.remove()?;
         }
         ended
+    }
+
+    /// Why nothing is left to measure, if blocks of earlier processes suffice.
+    fn is_done(&self) -> Result<Option<Stop>> {
+        let run = self.writer.run()?;
+        let budget = self.budget.map(|whole| Budget { whole, left: whole });
+        let has_blocks = run.blocks.iter().any(|block| block.status == BlockStatus::Done);
+        let made = (1..=LOADS).collect();
+        let next = || next::next(&self.setup.plan, &run, &made, budget, &|_| false);
+        Ok(match if has_blocks { Some(next()?.what) } else { None } {
+            Some(Next::Stop(stop)) => Some(stop),
+            _ => None,
+        })
+    }
+
+    /// Says why no more is measured; returns it in a phrase.
+    fn end(&self, stop: Stop, control: &mut RunControl<'_>) -> String {
+        let Stop { why, command, short_text, .. } = stop;
+        let text = match (command, self.continued_by) {
+            (Some(_), Some(how)) => format!("{why}: {how}"),
+            (Some(own), None) => format!("{why}: {own}"),
+            (None, _) => why,
+        };
+        control.progress.stage(&text);
+        short_text
     }
 
     /// Shows the progress and stores it in the run folder.
@@ -131,15 +162,7 @@ impl Blocks<'_> {
             control.progress.blocks(done as u32, self.setup.plan.blocks().blocks_max);
             control.check()?;
             let tests = match next.what {
-                Next::Stop(Stop { why, command, short_text, .. }) => {
-                    let text = match (command, self.continued_by) {
-                        (Some(_), Some(how)) => format!("{why}: {how}"),
-                        (Some(own), None) => format!("{why}: {own}"),
-                        (None, _) => why,
-                    };
-                    control.progress.stage(&text);
-                    return Ok(short_text);
-                }
+                Next::Stop(stop) => return Ok(self.end(stop, control)),
                 Next::Measure(tests) => tests,
             };
             control.progress.stage(&next.why);

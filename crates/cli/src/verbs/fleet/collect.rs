@@ -448,7 +448,7 @@ fn on_hosts(collected: &Collected, joint: &Joint) -> String {
     let classes = classes.iter().map(|(class, hosts)| format!("{class} on {}", hosts.join(", ")));
     let mut text = classes.collect::<Vec<_>>().join("; ");
     if joint.may_differ() {
-        text.push_str(". They may differ: more blocks would tell");
+        text.push_str(". They may differ: these blocks are too few to tell");
     }
     if disagree {
         let splits = collected.splits(joint);

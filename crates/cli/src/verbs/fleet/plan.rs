@@ -1,6 +1,6 @@
 //! Plans a fleet: builds, configs, pieces, tasks.
 
-use super::{shown, submit, unanswered};
+use super::{PREFIX, shown, submit, unanswered};
 use crate::args::FleetRunArgs;
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
@@ -189,7 +189,7 @@ fn limit(tasks: &mut [Task], place: &Place) -> anyhow::Result<()> {
 fn free_folder(context: &Context, name: &str) -> anyhow::Result<PathBuf> {
     let results = std::path::absolute(&context.results)?;
     let free = (1..FOLDERS_MAX)
-        .map(|number| results.join(format!("fleet-{name}-{number}")))
+        .map(|number| results.join(format!("{PREFIX}{name}-{number}")))
         .find(|path| !path.exists());
     free.ok_or_else(|| Usage(format!("{} is full of fleets of {name}", results.display())).into())
 }

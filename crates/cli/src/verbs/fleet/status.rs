@@ -1,10 +1,10 @@
 //! `fleet status`: where each task is, and how far; `watch` says what running tasks reach.
 
-use super::{refused, shown, summary, waiting};
+use super::{refused, shown, summary, waiting as waits};
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::out;
-use rqps_fleet::{Fleet, Job, Pass, Reached, State, Task};
+use rqps_fleet::{Fleet, Job, Pass, Place, Reached, State, Task};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
 use rqps_report::Format;
@@ -37,7 +37,7 @@ pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
         out::print_line(&serde_json::to_string_pretty(&value)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    out::print_line(&format!("{}: {}", shown(&fleet.folder), summary(&pass)))?;
+    out::print_line(&format!("{}: {}", shown(&fleet.folder), summary(fleet, &pass)))?;
     if let Some(why) = refused(&pass) {
         out::print_line(&rqps_report::wrapped(&why, context.width))?;
     }
@@ -66,7 +66,7 @@ pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
         };
         listing.row(vec![
             task.id.as_str().into(),
-            Cell::from(word(state)).tinted(tint),
+            Cell::from(word(fleet, state)).tinted(tint),
             job.into(),
             host.into(),
             elapsed.into(),
@@ -84,13 +84,18 @@ pub fn run(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn word(state: &State) -> String {
+/// What a task is that no job has and that is to be done.
+pub fn waiting(fleet: &Fleet) -> &'static str {
+    if fleet.spec.place == Place::Local { "to do" } else { "not submitted" }
+}
+
+fn word(fleet: &Fleet, state: &State) -> String {
     match state {
         State::Done => "done".to_owned(),
         State::Queued(job) => job.state.to_lowercase(),
         State::Failed => "failed".to_owned(),
         State::Cancelled => "cancelled".to_owned(),
-        State::Waiting | State::Due(_) => "not submitted".to_owned(),
+        State::Waiting | State::Due(_) => waiting(fleet).to_owned(),
     }
 }
 
@@ -98,7 +103,7 @@ fn note(fleet: &Fleet, task: &Task, pass: &Pass) -> String {
     let Some(state) = pass.states.get(&task.id) else { return String::new() };
     match state {
         State::Queued(job) if job.is_running() => String::new(),
-        State::Queued(job) => waiting::why(job),
+        State::Queued(job) => waits::why(job),
         // What was submitted before has had its say.
         State::Failed | State::Waiting | State::Due(_) if pass.refusals.contains_key(&task.id) => {
             pass.refusals[&task.id].clone()
@@ -199,7 +204,7 @@ fn as_json(fleet: &Fleet, task: &Task, pass: &Pass) -> Value {
     });
     let result = fleet.is_done(task).then(|| fleet.result(task).ok()).flatten();
     json!({
-        "id": task.id, "state": state.map(word), "job": job, "progress": reached, "seconds_estimated": task.seconds,
+        "id": task.id, "state": state.map(|state| word(fleet, state)), "job": job, "progress": reached, "seconds_estimated": task.seconds,
         "host": result.as_ref().map(|result| result.host.clone()).or_else(|| failed_on(fleet, task)),
         "run": result.map(|result| fleet.task_folder(task).join(result.run)),
         "failures": fleet.failures(task), "note": note(fleet, task, pass),
