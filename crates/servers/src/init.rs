@@ -13,6 +13,7 @@ use crate::data_dir::{DataDir, Marker, make_private_dir, prepare_parent, write_m
 use crate::empty;
 use crate::error::{Error, Result};
 use crate::launch::listen;
+use crate::leftover::remove_marker_last;
 use crate::new_data_dir::NewDataDir;
 use crate::server::Server;
 use crate::spec::{Applied, ServerSpec};
@@ -84,7 +85,7 @@ fn init(start: &Start<'_>, interrupted: &AtomicBool) -> Result<Applied> {
     data_dir.write_password(&password)?;
     fs::rename(&staged, &data_dir.path)
         .map_err(Error::file("move the new data directory to", &data_dir.path))?;
-    fs::remove_dir_all(&staging).map_err(Error::file("remove", &staging))?;
+    remove_marker_last(&staging)?;
     Ok(applied)
 }
 

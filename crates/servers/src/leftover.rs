@@ -150,7 +150,7 @@ fn holds_marker_alone(dir: &Path) -> Result<bool> {
 }
 
 /// Removes a directory with the marker last, so that after a crash the rest still counts as made by rqps.
-fn remove_marker_last(dir: &Path) -> Result<()> {
+pub(crate) fn remove_marker_last(dir: &Path) -> Result<()> {
     let entries = fs::read_dir(dir).map_err(Error::file("list", dir))?;
     for entry in entries.flatten().filter(|entry| entry.file_name() != MARKER) {
         let path = entry.path();

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data_dir::{DataDir, Marker, prepare_parent, write_marker};
 use crate::error::{Error, Result};
+use crate::leftover::remove_marker_last;
 use crate::systems;
 
 /// Bytes copied between checks for an interruption and between flushes: about a second of a slow disk.
@@ -139,7 +140,7 @@ impl Copier<'_> {
         let held = HeldDir::open(staging)?.make_dir("data", 0o700)?;
         self.copy_directory(&HeldDir::open(self.from)?, &held, old.as_ref())?;
         fs::rename(&staged, self.to).map_err(Error::file("move the copied data directory to", self.to))?;
-        fs::remove_dir_all(staging).map_err(Error::file("remove", staging))?;
+        remove_marker_last(staging)?;
         let top = File::open(self.to).map_err(Error::file("open", self.to))?;
         syncfs(&top).map_err(|error| Error::file("flush", self.to)(error.into()))
     }

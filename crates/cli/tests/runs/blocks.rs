@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_store::{ActionRecord, BlockStatus, Moment, Run};
+use rqps_store::{ActionRecord, BlockStatus, Moment, Run, RunFolder, Status};
 
 use crate::bench::{Bench, wait_for};
 
@@ -158,6 +158,18 @@ fn more_time_gives_more_blocks() {
     let more = bench.call(&["resume", "--more", "soon"]);
     assert_eq!(more.code(), Some(2), "{}", more.stderr);
     assert!(more.stderr.contains("--more 20m"), "the remedy: {}", more.stderr);
+    // As if it had been killed after it removed its data.
+    let mut writer = RunFolder::open_for_writing(bench.run().folder.path()).unwrap();
+    writer.set_status(Status::Running, None).unwrap();
+    drop(writer);
+    let loads = bench.run().loads.len();
+    bench.call(&["resume"]).expect(0);
+    let run = bench.run();
+    assert_eq!(
+        (run.status.status, run.loads.len()),
+        (Status::Complete, loads),
+        "nothing is left to load for"
+    );
     let mut running = bench.start(&["resume", "--more", "2h"]);
     running.expect_line(&["block ", ": done in"]);
     // Before the third block nothing is decided, however noisy the machine is.

@@ -24,7 +24,10 @@ pub enum Error {
         list(.0)
     )]
     NotFound(Vec<PathBuf>),
-    #[error("RQPS_HAMMERDB is {0}, and there is no program `hammerdbcli` in it")]
+    #[error(
+        "RQPS_HAMMERDB is {0}, and there is no program `hammerdbcli` in it: name the directory that has it, as \
+         /opt/HammerDB-5.0"
+    )]
     NotThere(PathBuf),
     #[error("can't start {path}/hammerdbcli: {source}; is it executable by this user?")]
     Start { path: PathBuf, source: io::Error },

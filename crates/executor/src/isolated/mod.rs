@@ -81,7 +81,7 @@ impl Blocks<'_> {
             self.writer.add_method("instructions", &counting.text)?;
         }
         // Of a run that was killed while it removed its data, these are not made again.
-        let ended = match self.is_done()? {
+        let ended = match self.ended_before()? {
             Some(stop) => Ok(self.end(stop, control)),
             None => {
                 self.try_arms(control)?;
@@ -98,7 +98,7 @@ impl Blocks<'_> {
     }
 
     /// Why nothing is left to measure, if blocks of earlier processes suffice.
-    fn is_done(&self) -> Result<Option<Stop>> {
+    fn ended_before(&self) -> Result<Option<Stop>> {
         let run = self.writer.run()?;
         let budget = self.budget.map(|whole| Budget { whole, left: whole });
         let has_blocks = run.blocks.iter().any(|block| block.status == BlockStatus::Done);

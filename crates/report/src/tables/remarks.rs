@@ -5,8 +5,9 @@
 //! | `what` | `invalid`: the result is not used; `repeated`: an earlier attempt was interrupted |
 //! | `why` | the reason, or the attempt that completed it |
 //! | `dbms`, `step` | the variant and the step (or the kind of action if it has no step) |
+//! | `block` | of a run of blocks, the one that it was in |
 
-use rqps_store::{ActionRecord, Outcome, PROFILE_KIND};
+use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, Run};
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
@@ -15,18 +16,25 @@ use crate::tables::certificate;
 
 /// The table and the notes; empty if there were no problems.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
-    let columns = ["what", "why", "dbms", "step"].map(Column::words).to_vec();
+    let has_blocks = comparison.runs().iter().any(|run| !run.blocks.is_empty());
+    let block_column = has_blocks.then(|| Column::number("block", "block"));
+    let columns =
+        ["what", "why", "dbms", "step"].map(Column::words).into_iter().chain(block_column).collect();
     let mut table = Table::new("remarks", "Invalid and repeated steps", columns, 2);
     for compared in &comparison.arms {
         for action in compared.run.actions.iter().filter(|action| action.arm == compared.arm.name) {
             for (what, why) in remarks(action) {
                 let step = if action.step.is_empty() { &action.kind } else { &action.step };
-                table.row(vec![
+                let mut row = vec![
                     Cell::words(what),
                     Cell::words(why),
                     Cell::words(compared.label()),
                     Cell::words(&**step),
-                ]);
+                ];
+                if has_blocks {
+                    row.push(block_of(compared.run, action).map_or_else(Cell::missing, Cell::count));
+                }
+                table.row(row);
             }
         }
     }
@@ -40,6 +48,11 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
         blocks.extend([Block::Text("Notes:".to_owned()), Block::Items(notes)]);
     }
     blocks
+}
+
+fn block_of(run: &Run, action: &ActionRecord) -> Option<u64> {
+    let window = run.windows.iter().find(|window| window.action.seq == action.seq)?;
+    Some(u64::from(window.placement?.block))
 }
 
 fn remarks(action: &ActionRecord) -> Vec<(&'static str, String)> {
