@@ -5,6 +5,7 @@
 mod conditions;
 mod servers;
 
+use std::io::Write;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -199,6 +200,35 @@ fn check_facts(version: &str, present: &[&str], absent: &[&str]) {
     check_partitions(&mut monitor);
     check_window(&server);
     check_waits(&server);
+    // Older servers fill them in.
+    if monitor.server_version_num() >= 120_000 {
+        check_new_pages(&mut monitor);
+    }
+}
+
+/// Pages that a load added and did not fill are no debt, and no state of the data.
+fn check_new_pages(monitor: &mut Connection) {
+    monitor
+        .query("CREATE TABLE n WITH (fillfactor = 10) AS SELECT n FROM generate_series(1, 2000) n")
+        .unwrap();
+    let vacuum = |monitor: &mut Connection| {
+        monitor.query("VACUUM FREEZE").unwrap();
+        monitor.query("CHECKPOINT").unwrap();
+        settle::facts(monitor).unwrap().unseen_pages
+    };
+    let before = (vacuum(monitor), fingerprint::fingerprint(monitor).unwrap());
+    let path = "SELECT current_setting('data_directory') || '/' || pg_relation_filepath('n')";
+    let path = monitor.query(path).unwrap().value().unwrap().to_owned();
+    let mut file = std::fs::File::options().append(true).open(path).unwrap();
+    file.write_all(&[0; 3 * 8192]).unwrap();
+    // Where VACUUM has read no page before them, it takes all for empty and cuts them off.
+    monitor.query("INSERT INTO n VALUES (0)").unwrap();
+    assert_eq!(vacuum(monitor), before.0 + 3, "VACUUM leaves them");
+    assert_eq!(settle::new_pages(monitor).unwrap(), 3);
+    let after = fingerprint::fingerprint(monitor).unwrap();
+    for figure in ["table.n.pages", "table.n.heap_bytes"] {
+        assert_eq!(after.number(figure), before.1.number(figure), "{figure}");
+    }
 }
 
 /// A session that waits for a row lock is found waiting, a working one running, and the holder of the lock waits for

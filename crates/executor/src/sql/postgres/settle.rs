@@ -9,7 +9,7 @@ use crate::sql::tables::for_each_named;
 use crate::sql::write_back::write_back;
 use crate::system::{ADMIN_NAME, Look, SettleTick};
 use rqps_model::{Settle, SettleCondition};
-use rqps_probe::postgres::settle::{SettleFacts, facts};
+use rqps_probe::postgres::settle::{self as probe, SettleFacts, facts};
 use rqps_wire::postgres::Connection;
 use rqps_wire::{Endpoint, Session};
 use std::time::{Duration, Instant};
@@ -74,8 +74,17 @@ pub(super) fn settle(server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result
     {
         return Ok(None);
     }
+    let mut new_pages = None;
     loop {
-        let after = facts(&mut admin)?;
+        let mut after = facts(&mut admin)?;
+        if after.unseen_pages > 0 {
+            let new = match new_pages {
+                Some(known) => known,
+                None => probe::new_pages(&mut admin)?,
+            };
+            new_pages = Some(new);
+            after.unseen_pages = after.unseen_pages.saturating_sub(new);
+        }
         let conditions = conditions(&before, &after, server);
         let reached = conditions.iter().all(|c| c.after <= c.target);
         if reached || start.elapsed() >= server.debt.cap {
