@@ -36,6 +36,7 @@ pub const SHIPPED_PLANS: &[ShippedPlan] = shipped![
     "innodb-flush-methods",
     "own-sql",
     "tprocc-smoke",
+    "tprocc-verdicts",
     "tprocc-small",
     "tprocc-published",
     "tprocc-published-large",
