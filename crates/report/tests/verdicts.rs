@@ -192,6 +192,13 @@ fn changes_are_traced_to_versions() {
         ["hot-points", "insert"].iter().flat_map(|test| [(2, *test, 0.95, 1.03), (3, *test, 0.95, 1.03)]);
     let spec = Spec { arms, effects: effects.collect(), blocks: 6, ..Spec::default() };
     assert_snapshot!("arrivals_text", shown(&spec, &[Section::Arrivals], Format::Text));
+    let few = shown(&Spec { blocks: 2, ..spec.clone() }, &[Section::Arrivals], Format::Text);
+    assert!(few.contains("(16.11, 17.7, 18.1): no verdict, which takes 3 blocks, and there are 2."), "{few}");
+    // A change by 60 to 70 % has no tenths.
+    let wide = Spec { effects: vec![(2, "insert", 2.7, 1.0)], block_sd: 0.1, blocks: 8, ..spec };
+    let wide = shown(&wide, &[Section::Arrivals], Format::Text);
+    let rate = wide.split_once("rate +").unwrap().1.split_once(" %").unwrap().0;
+    assert!(rate.parse::<u32>().is_ok(), "{wide}");
 }
 
 #[test]
