@@ -397,6 +397,7 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     std::fs::write(folder.join(rqps_store::UPGRADE_FILE), "").unwrap();
     for text in both() {
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        assert!(text.contains("No query plans were read."), "{text}");
     }
     // Warnings of both versions are told, too, after the new ones; figures have intervals.
     let mut run = RunFolder::open(&folder).unwrap();

@@ -34,7 +34,7 @@ fn without_change(comparison: &Comparison<'_>, which: StepKind) -> Result<Option
     }
     let is_planned = |arm: &ComparedArm<'_>| -> Result<bool> {
         for step in &steps {
-            if !plans(arm, step)?.is_empty() {
+            if has_plans(arm, step)? {
                 return Ok(true);
             }
         }
@@ -91,6 +91,11 @@ pub(crate) fn changed(
         Some((before.clone(), plan))
     });
     Ok(pairs.filter(|(before, plan)| Fingerprint::of(before) != Fingerprint::of(plan)).collect())
+}
+
+/// Whether plans of a step were read on an arm.
+pub(crate) fn has_plans(arm: &ComparedArm<'_>, step: &TestStep) -> Result<bool> {
+    Ok(!plans(arm, step)?.is_empty())
 }
 
 fn plans(arm: &ComparedArm<'_>, step: &TestStep) -> Result<Vec<QueryPlan>> {
