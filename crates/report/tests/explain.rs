@@ -163,3 +163,12 @@ fn plans_that_were_not_compared_are_not_called_the_same() {
     let text = plans_of(&none, |run| run.arms.iter_mut().for_each(|arm| arm.dbms = "rocksdb".into()));
     assert!(text.contains("There is nothing to show"), "{text}");
 }
+
+#[test]
+fn a_run_of_blocks_that_has_none_yet_is_no_single_pass() {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = RunFolder::open(&write_run(results.path(), &spec()).unwrap()).unwrap();
+    run.blocks.clear();
+    let text = explain_text(&run, &ExplainOptions::default()).unwrap();
+    assert!(text.starts_with("Why: verdicts of ") && text.contains("No block is done yet"), "{text}");
+}

@@ -55,6 +55,16 @@ fn verdicts_in_the_other_formats() {
 }
 
 #[test]
+fn before_the_first_verdict_of_passes_one_remedy_is_named() {
+    for seed in 1..=8 {
+        let spec = Spec { protocol: "sequence", blocks: 2, seed, block_sd: 0.02, ..Spec::mixed() };
+        let text = shown(&spec, &[], Format::Text);
+        assert!(text.contains("Run the plan with `passes = 3` or more"), "{text}");
+        assert!(text.contains("rate: too few blocks") && !text.contains(" more block"), "{text}");
+    }
+}
+
+#[test]
 fn more_passes_are_promised_to_those_verdicts_alone_that_are_not_too_noisy() {
     let sentences = (1..=8).map(|seed| {
         let spec =
