@@ -148,8 +148,11 @@ impl RunProgress for Progress {
     fn action_started(&mut self, seq: u32, arm: &str, action: &str) {
         self.current = Some((seq, Instant::now()));
         self.title = match self.overall {
-            Some(_) => format!("{arm} {action}"),
-            None => format!("{}/{} {arm} {action}", seq + 1, self.estimates.len()),
+            // Profiles are beside the plan's actions.
+            None if (seq as usize) < self.estimates.len() => {
+                format!("{}/{} {arm} {action}", seq + 1, self.estimates.len())
+            }
+            _ => format!("{arm} {action}"),
         };
         self.draw("");
     }

@@ -14,7 +14,9 @@ const UNEVEN: f64 = 1.5;
 /// Minimum change of a background process, as a share of the time per operation.
 const SHARE_MIN: f64 = 0.02;
 /// Role of workers that exited before the end of the window.
-pub(crate) const ENDED: &str = "ended_within_the_window";
+const ENDED: &str = "ended_within_the_window";
+/// What roles of parallel workers begin with: background processes that a query plan uses.
+pub(crate) const WORKERS: [&str; 2] = ["parallel", ENDED];
 /// Roles that other findings cover.
 const REPORTED_ELSEWHERE: [&str; 5] =
     ["autovacuum_worker", "checkpointer", "page_cleaner", "purge", "purge_worker"];
@@ -24,6 +26,14 @@ const READERS: [&str; 2] = ["io_worker", "io_read"];
 
 pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     uneven(cx).into_iter().chain(roles(cx)).collect()
+}
+
+/// Whether a finding is about the CPU time of parallel workers.
+pub(crate) fn is_of_workers(finding: &Finding) -> bool {
+    finding.evidence.first().is_some_and(|figure| match &figure.shows {
+        Shows::Role(role) => WORKERS.iter().any(|start| role.starts_with(start)),
+        _ => false,
+    })
 }
 
 /// One connection that uses more CPU time than the others, on only one of the arms.

@@ -18,6 +18,8 @@ pub(crate) struct Context<'a> {
     pub arm: usize,
     /// Index of the arm that it is compared with.
     pub base: usize,
+    /// Index of base measured again; `None` if the plan has none or it is what is compared.
+    pub control: Option<usize>,
     /// Measurements of this test on both arms.
     pub figures: &'a Figures,
     /// Where the time of an operation goes; `None` if times are missing.

@@ -52,7 +52,8 @@ fn per_second(cell: Cell<'_>, total: f64) -> Option<f64> {
 /// A metric as percent of the machine's CPU time.
 fn percent_of_cpu(cell: Cell<'_>, metric: &str) -> Option<f64> {
     let all = ALL_CPU.iter().filter_map(|name| cell.metric(name)).sum::<f64>();
-    (all > 0.0).then_some(100.0 * cell.metric(metric)? / all)
+    // A remainder below 0 is noise of the clocks that it is the remainder of.
+    (all > 0.0).then_some((100.0 * cell.metric(metric)? / all).max(0.0))
 }
 
 /// What the machine did more of while the slower arm was measured. Activity that slowed down the faster arm

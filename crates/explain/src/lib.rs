@@ -75,9 +75,10 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &ExplainRequest) 
             if !is_selected || (asked.tests.is_empty() && is_same(judged, test, arm) && !missed()) {
                 continue;
             }
-            let figures = reader.figures(test, base, arm, control.filter(|control| *control != arm))?;
+            let control = control.filter(|control| *control != arm);
+            let figures = reader.figures(test, base, arm, control)?;
             let decomposition = decompose::decompose(&figures);
-            let cx = Context { run, judged, test, arm, base, figures: &figures, decomposition };
+            let cx = Context { run, judged, test, arm, base, control, figures: &figures, decomposition };
             if judged.is_some() || !asked.tests.is_empty() || is_changed(&cx) {
                 explanations.push(of_test(&cx, group, !asked.tests.is_empty())?);
             }

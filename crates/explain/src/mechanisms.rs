@@ -14,7 +14,7 @@ mod rule;
 mod statements;
 mod way;
 
-use crate::connections::ENDED;
+use crate::connections::WORKERS;
 use crate::context::Context;
 use crate::error::Result;
 use crate::model::{Cause, Difference, DifferenceKind, Finding, PlanPart, Shows};
@@ -272,7 +272,7 @@ const ROLES: [(&str, &[&str]); 10] = [
     ("synchronous_commit", &["wal_writer"]),
     ("bgwriter_*", &["background_writer"]),
     ("io_*", &["io_worker"]),
-    ("max_parallel_*", &["parallel", ENDED]),
+    ("max_parallel_*", &WORKERS),
     ("innodb_purge_*", &["purge"]),
     ("innodb_log_*", &["log_", "io_log"]),
 ];

@@ -1,5 +1,6 @@
 //! Merges findings of one mechanism into one finding, however many counters show it.
 
+use crate::connections;
 use crate::context::Context;
 use crate::counters::blocks_touched;
 use crate::decompose::queued_us;
@@ -172,6 +173,8 @@ fn is_host_speed(finding: &Finding) -> bool {
 /// waiting.
 fn absorbed_share(cx: &Context<'_>, absorber: Cause, finding: &Finding) -> f64 {
     match (absorber, finding.cause) {
+        // Of background processes, a plan moves only its parallel workers.
+        (Cause::QueryPlan, Cause::Background) if !connections::is_of_workers(finding) => 0.0,
         (Cause::OtherLoad | Cause::CpuSteal, Cause::Cycles) if !host::slowed_the_client(cx) => 0.0,
         (Cause::OtherLoad | Cause::CpuSteal, Cause::Waiting | Cause::CpuQueue) => {
             let waited_us = own_change(finding);

@@ -70,8 +70,9 @@ pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
         return Ok(Vec::new());
     }
     let (base, arm) = (Plans::read(cx, cx.base)?, Plans::read(cx, cx.arm)?);
+    let control = cx.control.map(|control| Plans::read(cx, control)).transpose()?;
     let changed: Vec<Changed> =
-        arm.statements().filter_map(|statement| changed(&base, &arm, statement)).collect();
+        arm.statements().filter_map(|statement| changed(&base, control.as_ref(), &arm, statement)).collect();
     if changed.is_empty() {
         return Ok(Vec::new());
     }
@@ -138,11 +139,12 @@ struct Changed {
     windows: (usize, usize),
 }
 
-/// Compares the statement's plans in all windows of the arm with base's first. A plan that base also has in
-/// some window does not count as different.
-fn changed(base: &Plans, arm: &Plans, statement: &str) -> Option<Changed> {
+/// Compares the statement's plans in all windows of the arm with base's first. A plan that base or its control
+/// also has in some window does not count as different.
+fn changed(base: &Plans, control: Option<&Plans>, arm: &Plans, statement: &str) -> Option<Changed> {
     let (before, after) = (base.of(statement), arm.of(statement));
-    let known: Vec<Fingerprint> = before.iter().map(|plan| Fingerprint::of(plan)).collect();
+    let again = control.map(|control| control.of(statement)).unwrap_or_default();
+    let known: Vec<Fingerprint> = before.iter().chain(&again).map(|plan| Fingerprint::of(plan)).collect();
     let first = *before.first()?;
     let others: Vec<&QueryPlan> =
         after.iter().copied().filter(|plan| !known.contains(&Fingerprint::of(plan))).collect();

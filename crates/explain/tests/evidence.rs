@@ -78,6 +78,30 @@ fn changed_plan_without_effect_is_no_cause() {
     );
 }
 
+#[test]
+fn a_plan_that_the_control_also_has_is_no_cause() {
+    let [index, seq] = ["Index Scan", "Seq Scan"].map(|node| vec![plan(node)]);
+    let of = |control: &Vec<QueryPlan>| {
+        let details = [(0, &index), (1, control), (2, &seq)];
+        let details = details.map(|(arm, plans)| detail(arm, plans.clone(), &[])).to_vec();
+        let found = explained(&Spec { details, ..slower(vec![]) });
+        common::finding(&found, Cause::QueryPlan).is_some()
+    };
+    assert_eq!([of(&index), of(&seq)], [true, false]);
+}
+
+#[test]
+fn a_plan_explains_the_cpu_time_of_parallel_workers_and_of_no_other_process() {
+    let takes = |metric: &'static str, role: &str| {
+        let details = vec![detail(0, vec![plan("Index Scan")], &[]), detail(2, vec![plan("Seq Scan")], &[])];
+        let found = explained(&Spec { details, ..slower(vec![figure(Observed::Metric(metric), 1.0, 60.0)]) });
+        let of_plan = common::finding(&found, Cause::QueryPlan).unwrap();
+        of_plan.evidence.iter().any(|figure| figure.what == format!("CPU time of the {role}"))
+    };
+    assert!(takes("server_role.parallel_worker_us", "parallel worker"));
+    assert!(!takes("server_role.wal_writer_us", "wal writer"));
+}
+
 fn heap_blocks(base: f64, arm: f64) -> Vec<[Extra; 3]> {
     let counter = |column| Observed::Counter(TABLES_IO, "all", column);
     vec![figure(counter("heap_blks_hit"), base, arm), figure(counter("heap_blks_read"), 0.0, 0.0)]

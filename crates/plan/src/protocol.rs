@@ -132,7 +132,8 @@ fn read_budget(top: &Section<'_>, problems: &Problems<'_>) -> Option<Duration> {
 /// # Errors
 /// If the text is not a duration, or out of range.
 pub fn parse_budget(text: &str) -> Result<Duration, String> {
-    let budget = humantime::parse_duration(text).map_err(|error| format!("\"{text}\": {error}"))?;
+    let budget = humantime::parse_duration(text)
+        .map_err(|_| format!("\"{text}\" is no time such as \"30m\" or \"1h 30m\""))?;
     if limits::BUDGET_SECONDS.contains(&budget.as_secs()) {
         Ok(Duration::from_secs(budget.as_secs()))
     } else {

@@ -162,6 +162,7 @@ config = "sized"
     for (written, remedy) in [
         ("5", "Write a time such as \"5s\", in quotes."),
         ("\"5\"", "Write for example \"5s\" or \"5m\"."),
+        ("\"-1s\"", "duration: \"-1s\" is no time\n    Write for example \"90s\" or \"5m\"."),
         ("\"500ms\"", "Write whole seconds, "),
         ("\"1.5s\"", "Write whole seconds, "),
         ("\"0s\"", "Write a time from \"1s\" to \"7d\"."),
@@ -179,4 +180,14 @@ config = "sized"
         clients.contains("[test.w10-vu1] clients: unknown key") && clients.contains("as `virtual_users`"),
         "{clients}"
     );
+}
+
+#[test]
+fn a_mistake_in_a_script_of_a_file_names_the_file_and_its_line() {
+    let read_text = &|_: &std::path::Path| Ok("SELECT 1;\n\\set a random_gaussian(1, 9, 2.5)\n".to_owned());
+    let text = "[workload]\nbenchmark = \"sql\"\n[sql]\nschema = \"CREATE TABLE t (id int)\"\n[sql.tests]\n\
+                pay = \"pay.sql\"\n[[arm]]\nname = \"a\"\nbuild = \"postgres-18.1\"\nconfig = \"sized\"\n";
+    let found =
+        Plan::parse(text, "bad.toml", &PlanContext { read_text, ..context() }).unwrap_err().to_string();
+    assert!(found.contains("pay.sql: line 2: `random_gaussian(1, 9, 2.5)` is not supported"), "{found}");
 }

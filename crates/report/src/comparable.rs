@@ -104,9 +104,16 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
         .map(|(name, value)| (name.to_owned(), value))
         .chain(driver)
         .chain(results)
-        .chain(method.map(|setting| (setting.name.clone(), setting.value.clone())))
+        .chain(method.map(|setting| (setting.name.clone(), once_if_alike(&setting.value))))
         .chain(host.map(|fact| (format!("host: {}", fact.key), fact.value.clone())))
         .collect()
+}
+
+/// `1` of `1, 1`: a value of each size of the data, where all are alike.
+fn once_if_alike(values: &str) -> String {
+    let mut each = values.split(", ");
+    let first = each.next().unwrap_or_default();
+    if each.all(|value| value == first) { first.to_owned() } else { values.to_owned() }
 }
 
 /// What runs must have in common so that their rates make one course: clients, rows, and what an import tells.
@@ -233,7 +240,12 @@ fn only_in(options: &BTreeMap<String, String>, others: &BTreeMap<String, String>
 
 #[cfg(test)]
 mod tests {
-    use super::options;
+    use super::{once_if_alike, options};
+
+    #[test]
+    fn a_value_of_every_size_of_the_data_is_told_once() {
+        assert_eq!(["1, 1", "1", "1, 8"].map(once_if_alike), ["1", "1", "1, 8"]);
+    }
 
     #[test]
     fn options_have_no_comments_and_are_written_alike() {

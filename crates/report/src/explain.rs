@@ -21,14 +21,16 @@ use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
-use crate::explain_summary::{Summary, answers, notes};
+use crate::explain_summary::{
+    NO_BLOCK_YET, Summary, answers, changed_plans, is_without_blocks_yet, notes, unchanged, without_change,
+};
 use crate::format::{Format, Screen};
 use crate::invalid;
 use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
 use crate::tables::verdicts::confidences;
-use crate::tables::{certificate, disturbed, undecided};
+use crate::tables::{certificate, disturbed};
 use crate::verdict_lines::{Judged, Line};
 
 /// Options of [`explain_text`].
@@ -76,7 +78,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let with_flamegraphs = take_out(&mut rates_only, |one| has_flamegraph(run, one));
     let unexplained = take_out(&mut found, |one| run.meta.is_imported() && is_unexplained(one));
     let mut document = Document::default();
-    let what = match (judged.is_some(), run.meta.is_imported()) {
+    let what = match (judged.is_some() || is_without_blocks_yet(run), run.meta.is_imported()) {
         (true, _) => "verdicts",
         (false, true) => "differences between single results",
         (false, false) => "differences in a single pass",
@@ -98,6 +100,8 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     if hidden > 0 && shown.is_empty() {
         document.extend(without_change(run, judged.as_ref()));
     }
+    let hidden_ones = found.iter().filter(|one| !is_shown(one));
+    document.extend(changed_plans(run, hidden_ones));
     if options.tests.is_empty() && !options.all && shown.len() > LARGEST {
         shown.sort_by(|a, b| {
             let size = |one: &Explanation| size(&comparison, judged.as_ref(), one);
@@ -143,19 +147,6 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     document.warn(&warnings);
     render(&document, options.format, options.screen)
-}
-
-/// That no verdict shows a change, and what it would take to decide those that are open.
-fn without_change(run: &Run, judged: Option<&Judged<'_>>) -> Vec<Block> {
-    let open = judged.and_then(|judged| undecided::open(judged, &judged.all_lines()));
-    [Some(unchanged(run, "any test")), open].into_iter().flatten().map(Block::Text).collect()
-}
-
-fn unchanged(run: &Run, tests: &str) -> String {
-    let run = run.folder.name();
-    format!(
-        "No verdict shows a change of {tests}; `rqps explain {run} TEST` shows where the time of a test goes."
-    )
 }
 
 /// Sorts the worst verdict first; without verdicts, the largest difference, but first of tests on which more than the
@@ -341,7 +332,14 @@ pub(crate) fn blocks_of(run: &Run, comparison: &Comparison<'_>, one: &Explanatio
 
 fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Block> {
     let mut blocks = Vec::new();
-    if one.searched && one.may_be_chance && !one.findings.is_empty() {
+    // Another plan is a fact, whatever else is chance.
+    let (facts, others): (Vec<&Finding>, Vec<&Finding>) =
+        one.findings.iter().partition(|finding| one.may_be_chance && finding.word == Word::AnotherPlan);
+    let items = |list: Vec<&Finding>| {
+        (!list.is_empty()).then(|| Block::Items(list.into_iter().map(sentence).collect()))
+    };
+    blocks.extend(items(facts));
+    if one.searched && one.may_be_chance && !others.is_empty() {
         let is_clear = |parts: &Decomposition| parts.low > 0.0 || parts.high < 0.0;
         let text = match one.decomposition.as_ref().is_some_and(is_clear) {
             true => {
@@ -351,9 +349,7 @@ fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Bl
         };
         blocks.push(Block::Text(text.to_owned()));
     }
-    if !one.findings.is_empty() {
-        blocks.push(Block::Items(one.findings.iter().map(sentence).collect()));
-    }
+    blocks.extend(items(others));
     let no_cause = match (one.searched, one.findings.as_slice()) {
         (true, []) => Some("No cause found."),
         (true, _) => None,
@@ -551,7 +547,7 @@ fn differences(run: &Run, comparison: &Comparison<'_>, found: &[Explanation]) ->
     arms.iter().map(table).collect()
 }
 
-fn pair(run: &Run, one: &Explanation) -> String {
+pub(crate) fn pair(run: &Run, one: &Explanation) -> String {
     format!("{} against {}", run.arms[one.arm].name, run.arms[one.base].name)
 }
 
@@ -576,13 +572,16 @@ fn no_explanations(run: &Run, judged: Option<&Judged<'_>>, named_tests: bool, ha
     if named_tests {
         return "These tests have no result on two arms, so there is nothing to explain.".to_owned();
     }
+    if is_without_blocks_yet(run) {
+        return NO_BLOCK_YET.to_owned();
+    }
     if judged.is_none() && !has_ratios {
         return "No test has a valid result both on base and on another arm, so there is nothing to explain."
             .to_owned();
     }
     let reason = match judged {
         Some(judged) if judged.verdicts.blocks_done == 0 => {
-            return "No block is done yet, so there are no verdicts to explain.".to_owned();
+            return NO_BLOCK_YET.to_owned();
         }
         Some(_) => "Every verdict is \"same\"",
         None => "No rate differs by 5 % or more",

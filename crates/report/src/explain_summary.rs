@@ -2,12 +2,14 @@
 
 use rqps_explain::{Explanation, Word};
 use rqps_model::counted;
+use rqps_store::Run;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 use crate::comparison::Comparison;
 use crate::document::Block;
-use crate::tables::{answer, verdicts};
+use crate::explain::{pair, sentence};
+use crate::tables::{answer, undecided, verdicts};
 use crate::verdict_lines::Judged;
 
 /// Most tests that a note names.
@@ -101,6 +103,39 @@ impl Summary {
             "text": self.text(),
         })
     }
+}
+
+/// That no verdict shows a change, and what it would take to decide those that are open.
+pub(crate) fn without_change(run: &Run, judged: Option<&Judged<'_>>) -> Vec<Block> {
+    let open = judged.and_then(|judged| undecided::open(judged, &judged.all_lines()));
+    [Some(unchanged(run, "any test")), open].into_iter().flatten().map(Block::Text).collect()
+}
+
+pub(crate) fn unchanged(run: &Run, tests: &str) -> String {
+    let run = run.folder.name();
+    format!(
+        "No verdict shows a change of {tests}; `rqps explain {run} TEST` shows where the time of a test goes."
+    )
+}
+
+pub(crate) const NO_BLOCK_YET: &str = "No block is done yet, so there are no verdicts to explain.";
+
+/// Whether a run of blocks has begun none.
+pub(crate) fn is_without_blocks_yet(run: &Run) -> bool {
+    run.meta.protocol == "isolated" && run.blocks.is_empty()
+}
+
+/// Changed query plans of tests without a change that a verdict shows: facts all the same.
+pub(crate) fn changed_plans<'a>(
+    run: &Run,
+    unchanged: impl Iterator<Item = &'a Explanation>,
+) -> Option<Block> {
+    let items: Vec<String> = unchanged
+        .flat_map(|one| one.findings.iter().map(move |finding| (one, finding)))
+        .filter(|(_, finding)| finding.word == Word::AnotherPlan)
+        .map(|(one, finding)| format!("{} ({}): {}", one.test, pair(run, one), sentence(finding)))
+        .collect();
+    (!items.is_empty()).then_some(Block::Items(items))
 }
 
 /// Remarks on what was not examined, each once, with the tests that it is about if these are not all.

@@ -261,6 +261,10 @@ impl<'a> Judged<'a> {
                 && self.verdicts.allows(&verdict.test, *more)
         };
         let blocks = RunVerdicts::blocks_to_resolve(verdict).filter(is_followed)?;
+        // Before the first verdict the plan needs more passes, whatever these few say of how many.
+        if self.run.meta.protocol == "sequence" && verdict.blocks < self.blocks_min() {
+            return Some("too few blocks".to_owned());
+        }
         let noun = if self.run.meta.is_imported() { "repeat" } else { "block" };
         Some(if blocks == 1 { format!("1 more {noun}") } else { format!("{blocks} more {noun}s") })
     }

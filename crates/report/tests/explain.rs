@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use insta::assert_snapshot;
-use rqps_report::{ExplainOptions, Format, explain_text, markdown_report};
+use rqps_model::{QueryPlan, Setting};
+use rqps_report::{ExplainOptions, Format, Options, Section, explain_text, markdown_report, show};
 use rqps_store::{Run, RunFolder};
-use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
+use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
 
 /// `update-index` is slower: it writes more WAL and uses more CPU per session.
 fn spec() -> Spec {
@@ -101,4 +102,73 @@ fn without_changes_the_text_says_how_to_examine_a_test() {
     });
     assert!(text.contains("examines a test anyway"), "{text}");
     assert_eq!(error, "no arm named \"v9\"; the arms are: old, control, new");
+}
+
+/// Base's plan and another one of `new`, in a test whose verdicts stay open.
+fn with_another_plan() -> Spec {
+    let plan = |arm: usize, text: &str| Detail {
+        arm,
+        test: "insert",
+        plans: vec![QueryPlan {
+            statement: "insert".into(),
+            sql: String::new(),
+            text: text.into(),
+            json: String::new(),
+        }],
+        fingerprint: Vec::new(),
+    };
+    let details = vec![plan(0, "Index Scan on t"), plan(2, "Seq Scan on t")];
+    Spec { details, effects: vec![(2, "insert", 0.97, 1.0)], block_sd: 0.1, blocks: 3, ..Spec::default() }
+}
+
+#[test]
+fn a_changed_plan_of_an_inconclusive_test_is_a_fact() {
+    let of = |tests: &[&str]| {
+        let tests = tests.iter().map(|test| (*test).to_owned()).collect();
+        let options = ExplainOptions { tests, ..ExplainOptions::default() };
+        with_run(&with_another_plan(), |run| explain_text(run, &options).unwrap())
+    };
+    let unasked = of(&[]);
+    assert!(
+        unasked.contains("- insert (new against old): another plan: Index Scan on t became"),
+        "{unasked}"
+    );
+    let named = of(&["insert"]);
+    let (before, _) = named.split_once("another plan").unwrap();
+    assert!(!before.contains("may be chance"), "{named}");
+}
+
+/// What the section of query plans says after a change of the run.
+fn plans_of(spec: &Spec, change: impl Fn(&mut Run)) -> String {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = RunFolder::open(&write_run(results.path(), spec).unwrap()).unwrap();
+    change(&mut run);
+    show(&run, &Options { sections: vec![Section::Plans], ..Options::default() }).unwrap()
+}
+
+#[test]
+fn plans_that_were_not_compared_are_not_called_the_same() {
+    let none = Spec { details: Vec::new(), ..with_another_plan() };
+    let text = plans_of(&none, |run| {
+        run.meta.method.push(Setting { name: "driver".into(), value: "HammerDB 5.0".into() });
+    });
+    assert!(text.contains("none were read, because HammerDB 5.0 sends the statements"), "{text}");
+    assert!(!text.contains("same plan"), "{text}");
+    let text = plans_of(&with_another_plan(), |run| {
+        run.arms.truncate(3);
+        run.arms[1].dbms = "mysql".into();
+        run.arms[2].dbms = "mysql".into();
+    });
+    assert!(text.contains("no variant runs the same kind of DBMS as base"), "{text}");
+    let text = plans_of(&none, |run| run.arms.iter_mut().for_each(|arm| arm.dbms = "rocksdb".into()));
+    assert!(text.contains("There is nothing to show"), "{text}");
+}
+
+#[test]
+fn a_run_of_blocks_that_has_none_yet_is_no_single_pass() {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = RunFolder::open(&write_run(results.path(), &spec()).unwrap()).unwrap();
+    run.blocks.clear();
+    let text = explain_text(&run, &ExplainOptions::default()).unwrap();
+    assert!(text.starts_with("Why: verdicts of ") && text.contains("No block is done yet"), "{text}");
 }

@@ -55,6 +55,16 @@ fn verdicts_in_the_other_formats() {
 }
 
 #[test]
+fn before_the_first_verdict_of_passes_one_remedy_is_named() {
+    for seed in 1..=8 {
+        let spec = Spec { protocol: "sequence", blocks: 2, seed, block_sd: 0.02, ..Spec::mixed() };
+        let text = shown(&spec, &[], Format::Text);
+        assert!(text.contains("Run the plan with `passes = 3` or more"), "{text}");
+        assert!(text.contains("rate: too few blocks") && !text.contains(" more block"), "{text}");
+    }
+}
+
+#[test]
 fn more_passes_are_promised_to_those_verdicts_alone_that_are_not_too_noisy() {
     let sentences = (1..=8).map(|seed| {
         let spec =
@@ -192,6 +202,13 @@ fn changes_are_traced_to_versions() {
         ["hot-points", "insert"].iter().flat_map(|test| [(2, *test, 0.95, 1.03), (3, *test, 0.95, 1.03)]);
     let spec = Spec { arms, effects: effects.collect(), blocks: 6, ..Spec::default() };
     assert_snapshot!("arrivals_text", shown(&spec, &[Section::Arrivals], Format::Text));
+    let few = shown(&Spec { blocks: 2, ..spec.clone() }, &[Section::Arrivals], Format::Text);
+    assert!(few.contains("(16.11, 17.7, 18.1): no verdict, which takes 3 blocks, and there are 2."), "{few}");
+    // A change by 60 to 70 % has no tenths.
+    let wide = Spec { effects: vec![(2, "insert", 2.7, 1.0)], block_sd: 0.1, blocks: 8, ..spec };
+    let wide = shown(&wide, &[Section::Arrivals], Format::Text);
+    let rate = wide.split_once("rate +").unwrap().1.split_once(" %").unwrap().0;
+    assert!(rate.parse::<u32>().is_ok(), "{wide}");
 }
 
 #[test]
@@ -390,6 +407,7 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     std::fs::write(folder.join(rqps_store::UPGRADE_FILE), "").unwrap();
     for text in both() {
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        assert!(text.contains("No query plans were read."), "{text}");
     }
     // Warnings of both versions are told, too, after the new ones; figures have intervals.
     let mut run = RunFolder::open(&folder).unwrap();

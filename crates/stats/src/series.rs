@@ -19,6 +19,8 @@ pub struct Step {
     pub arrivals: Vec<usize>,
     /// The last of them over the one before the first.
     pub ratio: f64,
+    /// Its interval; NaN if there is none.
+    pub interval: (f64, f64),
 }
 
 impl Step {

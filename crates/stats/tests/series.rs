@@ -6,7 +6,11 @@ use rqps_stats::{Direction, Metric};
 /// Two tests with the same change are one arrival; a different signature or version is another one.
 #[test]
 fn one_cause_is_one_arrival() {
-    let step = |arrivals: &[usize], ratio: f64| Step { arrivals: arrivals.to_vec(), ratio };
+    let step = |arrivals: &[usize], ratio: f64| Step {
+        arrivals: arrivals.to_vec(),
+        ratio,
+        interval: (f64::NAN, f64::NAN),
+    };
     let test = |name: &str, metrics: Vec<(Metric, Vec<Step>)>| TestSteps { test: name.to_owned(), metrics };
     let slower = |arrivals: &[usize]| {
         vec![(Metric::Rate, vec![step(arrivals, 0.95)]), (Metric::Instructions, vec![step(&[3], 1.04)])]

@@ -25,9 +25,12 @@ pub struct VersionRow {
     pub gaps: BTreeMap<String, BTreeSet<usize>>,
 }
 
-/// The smallest and largest ratio of an arrival over its tests, by metric.
-pub fn arrival_sizes(steps: &[TestSteps], arrival: &Arrival) -> BTreeMap<Metric, (f64, f64)> {
-    let mut sizes: BTreeMap<Metric, (f64, f64)> = BTreeMap::new();
+/// The steps of an arrival with the smallest and the largest ratio over its tests, by metric.
+pub fn arrival_sizes<'s>(
+    steps: &'s [TestSteps],
+    arrival: &Arrival,
+) -> BTreeMap<Metric, (&'s Step, &'s Step)> {
+    let mut sizes: BTreeMap<Metric, (&Step, &Step)> = BTreeMap::new();
     for test in steps.iter().filter(|test| arrival.tests.contains(&test.test)) {
         for (metric, steps) in &test.metrics {
             let is_signed = |direction: Direction| arrival.signature.contains(&(*metric, direction));
@@ -35,8 +38,13 @@ pub fn arrival_sizes(steps: &[TestSteps], arrival: &Arrival) -> BTreeMap<Metric,
                 is_signed(step.direction()) && step.arrivals.iter().any(|at| arrival.versions.contains(at))
             });
             for step in in_arrival {
-                let (low, high) = sizes.entry(*metric).or_insert((step.ratio, step.ratio));
-                (*low, *high) = (low.min(step.ratio), high.max(step.ratio));
+                let (low, high) = sizes.entry(*metric).or_insert((step, step));
+                if step.ratio < low.ratio {
+                    *low = step;
+                }
+                if step.ratio > high.ratio {
+                    *high = step;
+                }
             }
         }
     }
@@ -157,8 +165,8 @@ impl Along<'_> {
     fn steps(&self, test: &TestData, metric: Metric, places: &[usize]) -> Vec<Step> {
         let ratio = |before: usize, after: usize| self.ratio(&test.name, metric, (before, after));
         let step = |before: usize, after: usize| {
-            let ratio = ratio(before, after)?;
-            Some(Step { arrivals: (before + 1..=after).collect(), ratio })
+            let (ratio, interval) = ratio(before, after)?;
+            Some(Step { arrivals: (before + 1..=after).collect(), ratio, interval })
         };
         let mut steps: Vec<Step> = places.windows(2).filter_map(|pair| step(pair[0], pair[1])).collect();
         let Some(base) = places.iter().copied().find(|place| self.arms[*place] == self.base) else {
@@ -180,16 +188,24 @@ impl Along<'_> {
         steps
     }
 
-    /// The ratio of two versions, if it is a significant change.
-    fn ratio(&self, test: &str, metric: Metric, (before, after): (usize, usize)) -> Option<f64> {
+    /// The ratio of two versions with its interval, if it is a significant change.
+    fn ratio(
+        &self,
+        test: &str,
+        metric: Metric,
+        (before, after): (usize, usize),
+    ) -> Option<(f64, (f64, f64))> {
         let (before, after) = (self.arms[before], self.arms[after]);
         // Whatever is relative to base has its verdict already.
         let (base, arm) = if after == self.base { (after, before) } else { (before, after) };
         let is_it = |one: &&Verdict| one.test == test && one.arm == arm && one.metric == metric;
         let verdict = self.relative.get(&base)?.verdicts.iter().find(is_it)?;
-        let ratio = if arm == after { verdict.ratio } else { 1.0 / verdict.ratio };
+        let (ratio, interval) = match arm == after {
+            true => (verdict.ratio, (verdict.low, verdict.high)),
+            false => (1.0 / verdict.ratio, (1.0 / verdict.high, 1.0 / verdict.low)),
+        };
         let is_shown = verdict.significant && ratio.is_finite() && ratio > 0.0;
-        (is_shown && (self.comparable)(test, (arm, base))).then_some(ratio)
+        (is_shown && (self.comparable)(test, (arm, base))).then_some((ratio, interval))
     }
 }
 

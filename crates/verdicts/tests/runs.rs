@@ -167,6 +167,7 @@ fn a_row_of_versions_shows_where_a_change_arrived() {
     assert_eq!(arrival.tests, ["hot-points", "insert"]);
     let sizes = arrival_sizes(&row.steps, arrival);
     let (low, high) = sizes[&Metric::Instructions];
+    let (low, high) = (low.ratio, high.ratio);
     assert!((low - 1.0 / 0.97).abs() < 1e-3 && (high - 1.0 / 0.97).abs() < 1e-3, "{sizes:?}");
     assert_eq!(row.arrived(&run, arrival), "17.7");
 
@@ -197,7 +198,9 @@ fn a_change_that_neighbours_do_not_show_is_of_any_version_up_to_the_one_that_doe
     let [arrival] = rows[0].arrivals.as_slice() else { panic!("{:?}", rows[0].arrivals) };
     assert_eq!(rows[0].arrived(&run, arrival), "17.7 or 18.1");
     let sizes = arrival_sizes(&rows[0].steps, arrival);
-    assert_eq!(sizes[&Metric::Rate], (rate(3).ratio, rate(3).ratio), "{sizes:?}");
+    let (low, high) = sizes[&Metric::Rate];
+    assert_eq!((low.ratio, high.ratio), (rate(3).ratio, rate(3).ratio), "{sizes:?}");
+    assert_eq!(low.interval, (rate(3).low, rate(3).high), "{sizes:?}");
     let unlike = version_rows(&run, &verdicts, &|test, _| test != "hot-points").unwrap();
     assert!(unlike[0].arrivals.is_empty(), "{:?}", unlike[0].arrivals);
 }

@@ -168,7 +168,11 @@ impl Data {
         let arms = &blocks.setup.plan.arms;
         blocks.setup.place.remove_arm(&arms[loader].name)?;
         let (name, of) = (&arms[arm].name, &arms[loader].name);
-        let text = format!("{name} gets its own loads because it cannot start on those of {of}: ");
+        let because = match why {
+            Error::ServerDied { .. } => "its server died on",
+            _ => "it cannot start on",
+        };
+        let text = format!("{name} gets its own loads because {because} those of {of}: ");
         let text = text + &why.short_text();
         control.progress.note(&text);
         blocks.writer.add_note(Some(name), &text)?;

@@ -165,7 +165,8 @@ impl<'a> Series<'a> {
                 for detector in Detector::ALL {
                     let Some(verdict) = self.step(&course.test, version, detector) else { continue };
                     if verdict.significant && verdict.ratio.is_finite() {
-                        let step = Step { arrivals: vec![version], ratio: verdict.ratio };
+                        let interval = (verdict.low, verdict.high);
+                        let step = Step { arrivals: vec![version], ratio: verdict.ratio, interval };
                         metrics.entry(verdict.metric).or_default().push(step);
                     }
                 }

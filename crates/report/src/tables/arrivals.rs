@@ -6,8 +6,9 @@
 //! | `what moved` | the figures, with the smallest and largest change over the tests |
 //! | `tests` | the tests that changed; those with the same counters in the same version are one arrival |
 
+use rqps_model::Digits;
 use rqps_stats::Metric;
-use rqps_stats::series::{Arrival, TestSteps};
+use rqps_stats::series::{Arrival, Step, TestSteps};
 use rqps_verdicts::{VersionRow, arrival_sizes};
 
 use crate::comparison::Comparison;
@@ -29,10 +30,16 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     let version = |index: usize| judged.run.arms[row.arms[index]].build_version.as_str();
     let versions: Vec<&str> = (0..row.arms.len()).map(version).collect();
     if row.arrivals.is_empty() {
-        return Block::Text(format!(
-            "Across versions ({}): no significant change, by the rules of the verdicts.",
-            versions.join(", ")
-        ));
+        let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
+        let found = match done < least {
+            true => {
+                let noun = if judged.run.meta.is_imported() { "repeats of every arm" } else { "blocks" };
+                let are = if done == 1 { "is" } else { "are" };
+                format!("no verdict, which takes {least} {noun}, and there {are} {done}.")
+            }
+            false => "no significant change, by the rules of the verdicts.".to_owned(),
+        };
+        return Block::Text(format!("Across versions ({}): {found}", versions.join(", ")));
     }
     let columns = ["arrived in", "what moved", "tests"].map(Column::words).to_vec();
     let mut table = Table::new("arrivals", "What changed from version to version", columns, 0);
@@ -56,14 +63,15 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
 
 /// `rate -5.0 to -3.1 %, instructions +3.0 %`.
 pub(crate) fn moved(steps: &[TestSteps], arrival: &Arrival) -> String {
-    let part = |(metric, (low, high)): (&Metric, &(f64, f64))| {
-        let (low, high) = (signed(*low), signed(*high));
+    let part = |(metric, (low, high)): (&Metric, &(&Step, &Step))| {
+        let (low, high) = (signed(low), signed(high));
         let size = if low == high { format!("{low} %") } else { format!("{low} to {high} %") };
         format!("{} {size}", metric.measure().label)
     };
     arrival_sizes(steps, arrival).iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-fn signed(ratio: f64) -> String {
-    format!("{:+.1}", (ratio - 1.0) * 100.0)
+/// In percent, with as many digits as its interval allows.
+fn signed(step: &Step) -> String {
+    Digits::of_percent(step.interval, 1).signed((step.ratio - 1.0) * 100.0)
 }

@@ -8,42 +8,46 @@
 //! | `working/s` | working statements, without BEGIN and COMMIT |
 //! | `no-op %` | share of all statements (without BEGIN and COMMIT) that should have found or changed a row but did not |
 //! | `rows/s` | rows returned, changed or scanned |
-//! | `retries` | transactions that were retried; the footnotes name their SQLSTATEs |
+//! | `retries` | transactions that were retried; the footnotes name their SQLSTATEs; missing of HammerDB, which repeats none |
 //! | `errors` | errors that were not retried |
 //! | `seconds` | length of the window, warm-up excluded; missing if only its rate is known |
 //! | `dbms`, `test` | the variant and the test |
 
-use rqps_store::Window;
+use rqps_store::{Run, Window};
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Cell, Column, Figure, Table, cells};
-use crate::tables::footnotes;
+use crate::tables::{footnotes, host};
 use crate::words;
+
+/// The unit of tests of TPROC-C.
+pub(super) const NEW_ORDERS: &str = "new_orders";
 
 /// One row per test and arm.
 pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     let per_second = |window: &Option<&Window>, count: fn(&Window) -> Option<u64>| {
         Cell::rate(window.and_then(|window| window.per_second(count(window)?)))
     };
-    let count = |window: &Option<&Window>, count: fn(&Window) -> Option<u64>| {
-        window.and_then(count).map_or_else(Cell::missing, Cell::count)
-    };
+    let number = |number: Option<u64>| number.map_or_else(Cell::missing, Cell::count);
+    let count = |window: &Option<&Window>, count: fn(&Window) -> Option<u64>| number(window.and_then(count));
     let noop = |window: &Window| Some(100.0 * window.noop_statements? as f64 / window.statements? as f64);
-    let figures: [Figure<'_, Option<&Window>>; 9] = [
-        (Column::number(format!("{}s", words::client_noun(comparison.base.run)), "clients"), &|one| {
+    let figures: [Figure<'_, (Option<&Window>, &Run)>; 9] = [
+        (Column::number(format!("{}s", words::client_noun(comparison.base.run)), "clients"), &|(one, _)| {
             // An imported result may not tell.
             count(one, |window| Some(u64::from(window.clients)).filter(|clients| *clients > 0))
         }),
-        (Column::number("events/s", "events_per_s"), &|one| per_second(one, |window| window.events)),
-        (Column::number("queries/s", "queries_per_s"), &|one| per_second(one, |window| window.queries)),
-        (Column::number("working/s", "working_statements_per_s"), &|one| {
+        (Column::number("events/s", "events_per_s"), &|(one, _)| per_second(one, |window| window.events)),
+        (Column::number("queries/s", "queries_per_s"), &|(one, _)| per_second(one, |window| window.queries)),
+        (Column::number("working/s", "working_statements_per_s"), &|(one, _)| {
             per_second(one, |window| window.statements_working)
         }),
-        (Column::number("no-op %", "noop_percent"), &|one| Cell::fixed(one.and_then(noop), 1)),
-        (Column::number("rows/s", "rows_per_s"), &|one| per_second(one, |window| window.rows)),
-        (Column::number("retries", "retries"), &|one| count(one, retried)),
-        (Column::number("errors", "errors"), &|one| count(one, |window| window.errors)),
-        (Column::number("seconds", "seconds"), &|one| Cell::fixed(one.and_then(Window::known_s), 1)),
+        (Column::number("no-op %", "noop_percent"), &|(one, _)| Cell::fixed(one.and_then(noop), 1)),
+        (Column::number("rows/s", "rows_per_s"), &|(one, _)| per_second(one, |window| window.rows)),
+        (Column::number("retries", "retries"), &|(one, run)| {
+            number(one.and_then(|window| retried(run, window)))
+        }),
+        (Column::number("errors", "errors"), &|(one, _)| count(one, |window| window.errors)),
+        (Column::number("seconds", "seconds"), &|(one, _)| Cell::fixed(one.and_then(Window::known_s), 1)),
     ];
     let columns = figures.iter().map(|(column, _)| column.clone());
     let columns = columns.chain([Column::words("dbms"), Column::words("test")]).collect();
@@ -51,7 +55,8 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     let steps = comparison.steps(which);
     for step in &steps {
         for arm in comparison.base_first() {
-            let mut row = cells(&figures, &arm.window(&step.name).ok().map(|window| &window.result));
+            let window = arm.window(&step.name).ok().map(|window| &window.result);
+            let mut row = cells(&figures, &(window, arm.run));
             row.extend([Cell::words(arm.label()), Cell::words(&*step.name)]);
             table.row_in(&step.group.title, row);
             table.footnotes.extend(retries(&arm, step));
@@ -61,8 +66,11 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     table
 }
 
-/// An imported result may not tell.
-pub(super) fn retried(window: &Window) -> Option<u64> {
+/// An imported result may not tell, and another driver of TPROC-C repeats no transaction.
+pub(super) fn retried(run: &Run, window: &Window) -> Option<u64> {
+    if window.unit.key == NEW_ORDERS && host::driver(run).is_some() {
+        return None;
+    }
     let is_known = window.errors.is_some() || !window.retries.is_empty();
     is_known.then(|| window.retries.values().sum())
 }

@@ -6,22 +6,22 @@
 //! | `relative` | `NOPM` relative to the base's; of blocks or passes, the rQPS of those that both have |
 //! | `TPM` | transactions of all kinds per minute |
 //! | `new-order` to `rolled back` | transactions of each kind; new orders that were rolled back are not among the others |
-//! | `retries` | attempts that were repeated after a deadlock or serialization failure, all kinds |
+//! | `retries` | attempts that were repeated after a deadlock or serialization failure, all kinds; missing of HammerDB, which repeats none |
 //! | `dbms`, `test` | the variant and the test |
 
 use rqps_model::counted;
-use rqps_store::{Recorded, Window};
+use rqps_store::{Recorded, Run, Window};
 
 use crate::comparison::{ComparedArm, Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Figure, Table, cells};
-use crate::tables::rates::retried;
+use crate::tables::rates::{NEW_ORDERS, retried};
 use crate::tables::{footnotes, host};
 
-/// The unit of tests with these transactions.
-const UNIT: &str = "new_orders";
+/// A window, its rate relative to the base's, and its run.
+type Relative<'a> = (&'a Recorded<Window>, Option<f64>, &'a Run);
 
-/// A window, and its rate relative to the base's.
-type Relative<'a> = (&'a Recorded<Window>, Option<f64>);
+/// Most windows with violated conditions that are named.
+const VIOLATED_MAX: usize = 3;
 
 /// The number of consistency conditions that rqps checks, of clause 3.3.2 of TPC-C.
 const CONDITIONS: f64 = 7.0;
@@ -42,14 +42,16 @@ fn consistency(comparison: &Comparison<'_>) -> Option<String> {
         let windows = arm.run.windows.iter().filter(move |window| window.action.arm == arm.arm.name);
         let figures = |window: &Recorded<Window>| {
             let unread = window.metric("warehouses_not_read").unwrap_or(0.0);
-            Some((window.metric("conditions_checked")?, window.metric("conditions_held")?, unread))
+            let (checked, held) = (window.metric("conditions_checked")?, window.metric("conditions_held")?);
+            let which = (held < checked).then(|| violated_in(arm, window));
+            Some((checked, unread, which))
         };
         windows.filter_map(figures).collect::<Vec<_>>()
     };
-    let all: Vec<(f64, f64, f64)> = comparison.base_first().into_iter().flat_map(of_arm).collect();
-    let violated = all.iter().filter(|(checked, held, _)| held < checked).count();
+    let all: Vec<(f64, f64, Option<String>)> = comparison.base_first().into_iter().flat_map(of_arm).collect();
+    let violated: Vec<&str> = all.iter().filter_map(|(.., which)| which.as_deref()).collect();
     let read = || all.iter().filter(|(checked, ..)| *checked >= CONDITIONS);
-    let (whole, unread) = (read().count(), read().map(|(.., unread)| *unread).fold(0.0, f64::max));
+    let (whole, unread) = (read().count(), read().map(|(_, unread, _)| *unread).fold(0.0, f64::max));
     let windows = counted(all.len(), "window");
     let of_some = match unread > 0.0 {
         true => format!(", but for those of {}", counted(unread as usize, "warehouse")),
@@ -62,7 +64,7 @@ fn consistency(comparison: &Comparison<'_>) -> Option<String> {
             "; the conditions 4 to 7, which read all lines{of_some}, were checked after {whole} of them"
         ),
     };
-    match violated {
+    match violated.len() {
         _ if all.is_empty() => None,
         0 => Some(format!(
             "TPC-C's consistency conditions held after {}{later}.",
@@ -71,16 +73,24 @@ fn consistency(comparison: &Comparison<'_>) -> Option<String> {
                 _ => format!("all {windows} and the loads before them"),
             }
         )),
-        _ => Some(format!(
-            "TPC-C's consistency conditions were VIOLATED after {violated} of {windows}: these, and those before them on \
-             the same data, are invalid{later}."
+        count => Some(format!(
+            "TPC-C's consistency conditions were VIOLATED after {count} of {windows}: these, and those before them on the \
+             same data, are invalid{later}. {}{}.",
+            violated[..count.min(VIOLATED_MAX)].join("; "),
+            if count > VIOLATED_MAX { format!("; and {} more", count - VIOLATED_MAX) } else { String::new() },
         )),
     }
 }
 
+/// `w1-vu1 on pg18: condition 5: …`.
+fn violated_in(arm: ComparedArm<'_>, window: &Recorded<Window>) -> String {
+    let what = window.action.note.as_deref().unwrap_or("a condition does not hold");
+    format!("{} on {}: {what}", window.action.step, arm.label())
+}
+
 /// One row per test and arm.
 fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
-    let count = |(window, _): &Relative<'_>, kind: &str| {
+    let count = |(window, ..): &Relative<'_>, kind: &str| {
         Cell::fixed(window.metric(&format!("transactions_{kind}")), 0)
     };
     let per_minute = |count: f64, window: &Window| {
@@ -89,9 +99,9 @@ fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
     };
     let nopm = |window: &Recorded<Window>| per_minute(window.result.operations, &window.result);
     let figures: [Figure<'_, Relative<'_>>; 10] = [
-        (Column::number("NOPM", "nopm"), &|(window, _)| Cell::fixed(nopm(window), 0)),
-        (Column::number("relative", "relative"), &|(_, relative)| Cell::fixed(*relative, 2)),
-        (Column::number("TPM", "tpm"), &|(window, _)| {
+        (Column::number("NOPM", "nopm"), &|(window, ..)| Cell::fixed(nopm(window), 0)),
+        (Column::number("relative", "relative"), &|(_, relative, _)| Cell::fixed(*relative, 2)),
+        (Column::number("TPM", "tpm"), &|(window, ..)| {
             let events = window.result.events.map(|events| events as f64);
             Cell::fixed(events.and_then(|events| per_minute(events, &window.result)), 0)
         }),
@@ -103,8 +113,8 @@ fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
         (Column::number("rolled back", "new_order_rolled_back"), &|pair| {
             count(pair, "new_order_rolled_back")
         }),
-        (Column::number("retries", "retries"), &|(window, _)| {
-            retried(&window.result).map_or_else(Cell::missing, Cell::count)
+        (Column::number("retries", "retries"), &|(window, _, run)| {
+            retried(run, &window.result).map_or_else(Cell::missing, Cell::count)
         }),
     ];
     let columns = figures.iter().map(|(column, _)| column.clone());
@@ -112,11 +122,12 @@ fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
     let mut table = Table::new("transactions", "New orders per minute (NOPM)", columns, 2);
     for step in comparison.steps(which) {
         for arm in comparison.base_first() {
-            let Some(window) = arm.window(&step.name).ok().filter(|window| window.result.unit.key == UNIT)
+            let Some(window) =
+                arm.window(&step.name).ok().filter(|window| window.result.unit.key == NEW_ORDERS)
             else {
                 continue;
             };
-            let mut row = cells(&figures, &(window, comparison.pair(arm).ratio(&step.name)));
+            let mut row = cells(&figures, &(window, comparison.pair(arm).ratio(&step.name), arm.run));
             row.extend([Cell::words(arm.label()), Cell::words(&*step.name)]);
             table.row_in(&step.group.title, row);
         }

@@ -355,14 +355,16 @@ impl Upgrade<'_, '_> {
     fn plans(&self) -> Result<Block> {
         let compared = |arm: &Arm| self.comparison.find(arm).unwrap_or(&self.comparison.base);
         let (old, new) = (compared(self.old_arm()), compared(self.new_arm()));
-        let mut items = Vec::new();
+        let (mut items, mut are_read) = (Vec::new(), false);
         for step in self.comparison.steps(StepKind::Tests) {
+            are_read |= plans::has_plans(old, &step)? && plans::has_plans(new, &step)?;
             for (before, after) in plans::changed(old, new, &step)? {
                 let changes = plan_changes(&before, &after).join("; ");
                 items.push(format!("{} ({}): {changes}", step.name, after.statement));
             }
         }
         Ok(match items.is_empty() {
+            true if !are_read => Block::Text("No query plans were read.".to_owned()),
             true => Block::Text("No statement has another plan.".to_owned()),
             false => Block::Items(items),
         })

@@ -183,6 +183,9 @@ impl<R: BufRead> DumpReader<R> {
 fn item(piece: Piece, dialect: Dialect, lines_before: usize) -> Option<Item> {
     let mut piece = piece;
     piece.line += lines_before;
+    if dialect == Dialect::Mysql {
+        piece.text = without_definer(piece.text);
+    }
     let words: Vec<String> =
         piece.text.split_whitespace().take(8).map(|word| word.to_ascii_uppercase()).collect();
     let starts = |with: &[&str]| with.len() <= words.len() && with.iter().zip(&words).all(|(a, b)| a == b);
@@ -213,6 +216,35 @@ fn item(piece: Piece, dialect: Dialect, lines_before: usize) -> Option<Item> {
         || starts(&["CREATE", "SCHEMA"])
         || starts(&["COMMENT", "ON", "EXTENSION"]);
     Some(Item::Statement { piece, optional })
+}
+
+/// A statement that creates a view, a routine or a trigger, without the user who defined it: the arm's server does not
+/// have that user. `DEFINER=` comes before any quote and bracket.
+fn without_definer(text: String) -> String {
+    const DEFINER: &str = "DEFINER";
+    let is_of_head = |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "_=*/!".contains(c);
+    let head = &text[..text.find(|c| !is_of_head(c)).unwrap_or(text.len())];
+    let upper = head.to_ascii_uppercase();
+    if !upper.split_whitespace().any(|word| word.trim_end_matches("*/") == "CREATE") {
+        return text;
+    }
+    let is_key = |at: &usize| {
+        let before = upper[..*at].chars().next_back();
+        before.is_some_and(char::is_whitespace) && text[at + DEFINER.len()..].trim_start().starts_with('=')
+    };
+    let Some(at) = upper.match_indices(DEFINER).map(|(at, _)| at).find(is_key) else { return text };
+    let rest = text[at + DEFINER.len()..].trim_start()[1..].trim_start();
+    let after = after_name(rest);
+    let after = after.strip_prefix('@').map_or_else(|| after.strip_prefix("()").unwrap_or(after), after_name);
+    format!("{}{}", &text[..at], after.trim_start())
+}
+
+/// What follows a name, in quotes or not.
+fn after_name(text: &str) -> &str {
+    match text.chars().next().filter(|c| "`'\"".contains(*c)) {
+        Some(quote) => text[1..].split_once(quote).map_or("", |(_, after)| after),
+        None => text.trim_start_matches(|c: char| c.is_alphanumeric() || "_.%$-".contains(c)),
+    }
 }
 
 #[cfg(test)]
@@ -281,6 +313,24 @@ mod tests {
             ]
         );
         assert!(read[3].ends_with("(2,'b\\'')") && read[4].ends_with("SET @a = 1;\nEND"), "{read:?}");
+    }
+
+    #[test]
+    fn a_definer_that_the_arm_does_not_have_is_left_out() {
+        let text = "/*!50003 CREATE*/ /*!50017 DEFINER=`app`@`10.0.%`*/ /*!50003 TRIGGER a BEFORE INSERT ON t \
+            FOR EACH ROW SET @a = 'DEFINER=x' */;\n\
+            /*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 DEFINER=`app`@`%` SQL SECURITY DEFINER */\n\
+            /*!50001 VIEW `v` AS select 1 */;\n\
+            CREATE DEFINER = app@localhost PROCEDURE p() SELECT 1;\nCREATE DEFINER=CURRENT_USER() FUNCTION f();\n\
+            INSERT INTO t VALUES ('CREATE DEFINER=`a`@`b` VIEW');\n";
+        let expected = [
+            "1 /*!50003 CREATE*/ /*!50017 */ /*!50003 TRIGGER a BEFORE INSERT ON t FOR EACH ROW SET @a = 'DEFINER=x' */",
+            "2 /*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 SQL SECURITY DEFINER */\n/*!50001 VIEW `v` AS select 1 */",
+            "5 CREATE PROCEDURE p() SELECT 1",
+            "6 CREATE FUNCTION f()",
+            "7 INSERT INTO t VALUES ('CREATE DEFINER=`a`@`b` VIEW')",
+        ];
+        assert_eq!(read(text, Dialect::Mysql).unwrap(), expected);
     }
 
     #[test]

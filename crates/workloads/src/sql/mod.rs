@@ -197,12 +197,17 @@ fn in_every_dialect<T: PartialEq>(
     Ok(first)
 }
 
+/// Whether a text of a plan names a file with SQL.
+fn is_file(text: &str) -> bool {
+    text.ends_with(FILE_END) && !text.contains('\n')
+}
+
 fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
     let problems = plan.problems;
     section.check_keys(&SQL_KEYS, |_| None);
     let text = |section: &Section<'_>, key: &str| -> Option<Found<String>> {
         let Found { value, at } = section.text(key)?;
-        if !value.ends_with(FILE_END) || value.contains('\n') {
+        if !is_file(value) {
             return Some(Found { value: value.to_owned(), at });
         }
         match (plan.read_text)(value) {
@@ -214,6 +219,11 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
                 None
             }
         }
+    };
+    // A line of the script is one of its file.
+    let in_file = |section: &Section<'_>, key: &str, why: String| match section.text(key) {
+        Some(Found { value, .. }) if is_file(value) => format!("{value}: {why}"),
+        _ => why,
     };
     let dump = read_dump(section, plan);
     let schema = text(section, "schema");
@@ -229,6 +239,7 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
                 }
             });
             if let Err(why) = tables {
+                let why = in_file(section, "schema", why);
                 problems.error(at, section.place_of("schema"), why, "Correct the schema.");
             }
         }
@@ -264,7 +275,9 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
             Ok(script) => {
                 sql.scripts.insert(name.to_owned(), (value, script));
             }
-            Err(why) => problems.error(&at, place, why, "Correct the script."),
+            Err(why) => {
+                problems.error(&at, place, in_file(&tests, name, why), "Correct the script.");
+            }
         }
     }
     let mixes =

@@ -209,8 +209,8 @@ fn read_time(
             let remedy = format!("Write a time from \"{shortest}\" to \"{longest}\".");
             problems.error(&at, section.place_of(key), what, remedy);
         }
-        Err(error) => {
-            let what = format!("\"{value}\": {error}");
+        Err(_) => {
+            let what = format!("\"{value}\" is no time");
             let remedy = format!("Write for example \"{example}\" or \"5m\".");
             problems.error(&at, section.place_of(key), what, remedy);
         }

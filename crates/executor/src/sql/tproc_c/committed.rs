@@ -55,7 +55,11 @@ impl Counted {
             found.push(format!("clients committed {new_orders} new orders, the districts count {ordered}"));
         }
         if booked != paid * 100 {
-            let booked = format!("{}.{:02}", booked / 100, booked.abs() % 100);
+            // Clients pay whole amounts.
+            let booked = match booked % 100 {
+                0 => (booked / 100).to_string(),
+                cents => format!("{}.{:02}", booked / 100, cents.abs()),
+            };
             found.push(format!("clients committed payments of {paid}, the warehouses count {booked}"));
         }
         if delivered > due || delivered < least && !self.ran_out(before) {
@@ -108,7 +112,7 @@ mod tests {
         assert_eq!(found([1_001, 2_000, 100]), "clients committed 1001 new orders, the districts count 1000");
         assert_eq!(
             found([1_000, 2_500, 100]),
-            "clients committed payments of 2500, the warehouses count 2000.00"
+            "clients committed payments of 2500, the warehouses count 2000"
         );
         let fewer = found([1_000, 2_000, 101]);
         assert_eq!(fewer, "clients committed 101 deliveries of 10 orders each, 1000 orders are delivered");

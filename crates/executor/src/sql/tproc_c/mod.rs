@@ -234,7 +234,10 @@ impl Window for UsersWindow<'_> {
             operations: new_orders as f64,
             rows: result.rows + result.changed_rows,
             pacer: None,
-            invalid: lost.or(checked.violated),
+            invalid: lost
+                .into_iter()
+                .chain(checked.violated)
+                .reduce(|lost, violated| format!("{lost}; {violated}")),
             remark: format!(" = {:.0} NOPM, {:.0} TPM", per_minute(new_orders), per_minute(result.events)),
             metrics,
         })
