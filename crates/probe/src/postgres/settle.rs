@@ -40,9 +40,9 @@ pub struct SettleFacts {
     pub kernel_dirty_bytes: u64,
 }
 
-/// Pages of tables in schema public in which no row has ever been: several COPYs at a time extend a table by more pages
-/// than they fill (16 and later), and VACUUM leaves these as they are. Of a page that is new, `pd_upper` is 0 (`PageIsNew`
-/// in `bufpage.h`). Read from files, so after a checkpoint.
+/// Pages of tables in schema public in which no row has ever been: several COPYs at a time extend a table by more
+/// pages than they fill (16 and later), and VACUUM leaves these as they are. Of a page that is new, `pd_upper` is 0
+/// (`PageIsNew` in `bufpage.h`). Read from files, so after a checkpoint.
 pub(super) const NEW_PAGES_SQL: &str = "\
     SELECT c.relname, count(*) AS pages, count(*) * page_bytes AS bytes FROM pg_class c \
     CROSS JOIN (SELECT current_setting('block_size')::bigint AS page_bytes, setting::bigint AS segment_pages \
@@ -53,8 +53,8 @@ pub(super) const NEW_PAGES_SQL: &str = "\
       AND pg_read_binary_file(pg_relation_filepath(c.oid) || CASE WHEN page < segment_pages THEN '' \
         ELSE '.' || page / segment_pages END, page % segment_pages * page_bytes + 14, 2) = '\\x0000'";
 
-/// Pages in which no row has ever been, and which are therefore never all-visible. Looks at each page of the tables that
-/// have any.
+/// Pages in which no row has ever been, and which are therefore never all-visible. Looks at each page of the tables
+/// that have any.
 pub fn new_pages(connection: &mut Connection) -> Result<u64> {
     let sql = format!(
         "SELECT coalesce(sum(pages), 0) FROM ({NEW_PAGES_SQL} GROUP BY c.relname, page_bytes) new_pages"
