@@ -65,6 +65,18 @@ pub fn resolve_watched(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> 
     }
 }
 
+/// Checks that the reference of a build from source, such as a branch, names a commit; fetches remote repositories. A
+/// full commit id passes: a cached build needs no repository.
+///
+/// # Errors
+/// If the repository cannot be read, or has no such reference.
+pub fn check_reference(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> Result<()> {
+    match &spec.source {
+        BuildSource::Source(source) => source::check_reference(dirs, spec.dbms, source, watch),
+        BuildSource::Version(_) | BuildSource::Path(_) => Ok(()),
+    }
+}
+
 /// The build that [`resolve`] would return, as far as that is known without network and compiler: of a series the
 /// newest in the cache; else one that is not here, see [`Build::unseen`].
 pub fn foresee(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {

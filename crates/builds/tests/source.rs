@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rqps_builds::{Build, BuildProgress, Dirs, Error, Watch, compile, list_builds, log_of};
-use rqps_model::{Dbms, SourceSpec};
+use rqps_model::{BuildSource, BuildSpec, Dbms, SourceSpec};
 
 const CONFIGURE: &str = r#"#!/bin/sh
 # PostgreSQL
@@ -237,6 +237,13 @@ fn each_commit_is_a_separate_build() {
     assert_eq!(scene.build_source().hash, dirty.hash);
     let (gone, phases) = scene.build(&format!("/nowhere/repository@{second}"));
     assert!(gone.unwrap().hash == new.hash && phases.is_empty());
+    let check = |place: &str| {
+        let spec = BuildSpec { dbms: Dbms::Postgres, source: BuildSource::Source(scene.spec(place)) };
+        Watch::nobody(|watch| rqps_builds::check_reference(&scene.dirs, &spec, watch))
+    };
+    assert!(check(&format!("/nowhere/repository@{second}")).is_ok());
+    assert!(check(&format!("{}@v2", scene.source().display())).is_ok());
+    assert!(check(&format!("{}@no-such-branch", scene.source().display())).is_err());
     let (outcome, _) = scene.build(&format!("{}@no-such-branch", scene.source().display()));
     let message = outcome.unwrap_err().to_string();
     assert!(message.contains("no commit, tag or branch `no-such-branch`"), "{message}");

@@ -1,7 +1,7 @@
 //! Shared by all verbs: folders, output format, interruption.
 
 use crate::args::{Cli, Verb};
-use crate::{EXIT_INTERRUPTED, Usage};
+use crate::{EXIT_INTERRUPTED, Usage, out};
 use anyhow::Context as _;
 use rqps_builds::Dirs;
 use rqps_fleet::Fleet;
@@ -56,7 +56,11 @@ impl Context {
 
     /// Where text is shown.
     pub fn screen(&self) -> Screen {
-        Screen { color: self.color, width: self.width }
+        Screen {
+            color: self.color,
+            width: self.width,
+            warn: Some(|warning| out::message(&format!("warning: {warning}"))),
+        }
     }
 
     /// Makes signals set `stop` instead of ending the program, for work that needs cleanup.

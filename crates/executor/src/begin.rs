@@ -63,6 +63,10 @@ pub(crate) fn resident(plan: &Plan) -> u64 {
 fn resolve_builds(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Build>> {
     let driver = kit.driver(plan)?;
     plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
+    // A mistyped reference is told before the first of them is compiled.
+    for arm in plan.arms.iter().skip(1) {
+        rqps_builds::check_reference(dirs, &arm.build, watch)?;
+    }
     let mut build = |arm: &Arm| Ok(kit.system(arm.build.dbms)?.build(dirs, &arm.build, watch)?);
     plan.arms.iter().map(&mut build).collect()
 }
@@ -71,7 +75,7 @@ fn resolve_builds(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) ->
 pub fn begin(
     kit: &Kit,
     mut plan: Plan,
-    ingredients: Vec<Ingredients>,
+    mut ingredients: Vec<Ingredients>,
     dirs: &Dirs,
     results: &Path,
     program_version: &str,
@@ -83,7 +87,7 @@ pub fn begin(
     let driver = kit.driver(&plan)?;
     let driver_text = driver.described()?;
     let reserved = claim(kit, &plan)?;
-    pin_versions(&mut plan, &ingredients);
+    pin_versions(&mut plan, &mut ingredients);
     dirs.create_work()?;
     let host = kit.host.facts(&dirs.work)?;
     let folder = RunFolder::create(results, &plan.name)?;
@@ -195,8 +199,9 @@ fn reopened(
         .iter()
         .zip(resolve_builds(kit, &plan, dirs, watch)?)
         .zip(&run.arms)
-        .map(|((arm, build), then)| {
+        .map(|((arm, mut build), then)| {
             same_build(then, &build)?;
+            build.origin.clone_from(&then.build_origin);
             let pinned = run.folder.path().join(pinned_config(&arm.name));
             let system = kit.system(build.dbms)?;
             let mut config = system.config(&build, &pinned.to_string_lossy(), None)?;
@@ -246,12 +251,19 @@ fn same_driver(run: &Run, now: Option<String>) -> Result<()> {
 }
 
 /// Replaces "newest of a series" by the exact version and a branch by its commit: a resumed run must not get
-/// newer ones. A source tree without a commit may change, so the plan names the finished build instead.
-fn pin_versions(plan: &mut Plan, ingredients: &[Ingredients]) {
+/// newer ones. The build's origin keeps the branch's name. A source tree without a commit may change, so the plan names
+/// the finished build instead.
+fn pin_versions(plan: &mut Plan, ingredients: &mut [Ingredients]) {
     for (arm, Ingredients { build, .. }) in plan.arms.iter_mut().zip(ingredients) {
         match (&mut arm.build.source, &build.commit) {
             (BuildSource::Version(version), _) => version.clone_from(&build.version),
-            (BuildSource::Source(source), Some(commit)) => source.reference = Some(commit.clone()),
+            (BuildSource::Source(source), Some(commit)) => {
+                if let Some(name) = source.reference.replace(commit.clone())
+                    && !commit.starts_with(&name)
+                {
+                    build.origin.push_str(&format!(", given as {name}"));
+                }
+            }
             (source @ BuildSource::Source(_), None) => *source = BuildSource::Path(build.root.clone()),
             (BuildSource::Path(_), _) => {}
         }

@@ -18,7 +18,7 @@ use crate::connections::WORKERS;
 use crate::context::Context;
 use crate::error::Result;
 use crate::model::{Cause, Difference, DifferenceKind, Finding, PlanPart, Shows};
-use crate::settings::AFTER_LOAD;
+use crate::settings::{AFTER_LOAD, PROGRAM_FILES};
 use needs::Needs;
 use rqps_model::clipped;
 use rule::{Rule, fits};
@@ -384,7 +384,11 @@ pub(crate) fn phrase(differences: &[&Difference]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
+/// Hashes say nothing in a sentence; what differs is listed once, with them.
 fn named(difference: &Difference) -> String {
+    if difference.name == PROGRAM_FILES {
+        return difference.name.clone();
+    }
     let value = |value: &Option<String>| match value.as_deref() {
         None if matches!(difference.kind, DifferenceKind::Setting) => "default".to_owned(),
         None => "none".to_owned(),

@@ -44,6 +44,31 @@ const FILES_DEFAULT: u64 = 2;
 /// Not in MySQL 9.0 and later.
 const REMOVED_PLUGIN: &str = "mysql_native_password";
 
+/// Values that a later version has under other names, and what to say in their place.
+const RENAMED_VALUES: [(&str, &str, &str); 1] =
+    [("character_set_server", "utf8", "utf8mb3, which it meant, or utf8mb4")];
+
+/// Each of MySQL's that is not set follows from those that are.
+const CHARACTER_SETS: [&str; 6] = [
+    "character_set_client",
+    "character_set_connection",
+    "character_set_results",
+    "character_set_server",
+    "collation_connection",
+    "collation_server",
+];
+
+/// What to write in place of an option's value that a version refuses.
+pub fn replaced_value(option: &str, value: &str) -> Option<&'static str> {
+    let is_it = |(name, old, _): &&(&str, &str, &str)| *name == option && old.eq_ignore_ascii_case(value);
+    RENAMED_VALUES.iter().find(is_it).map(|(_, _, new)| *new)
+}
+
+/// Whether a server derives a setting from an option.
+pub fn follows(setting: &str, option: &str) -> bool {
+    setting != option && [setting, option].iter().all(|name| CHARACTER_SETS.contains(name))
+}
+
 /// An option to use in place of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
@@ -179,5 +204,7 @@ mod tests {
         );
         assert_eq!(replacement("tx_isolation", "READ-COMMITTED"), None);
         assert_eq!(replacement("work_mem", "4MB"), None);
+        assert!(replaced_value("character_set_server", "UTF8").unwrap().starts_with("utf8mb3"));
+        assert_eq!(replaced_value("character_set_server", "latin1"), None);
     }
 }

@@ -94,6 +94,10 @@ const IMPLICIT_SOURCES: [&str; 5] = ["default", "override", "COMPILED", "COMPILE
 /// The source given by servers that do not report where a value comes from.
 const UNKNOWN: &str = "unknown";
 
+/// The difference of builds of which nothing else is known, in digits that tell them apart.
+pub(crate) const PROGRAM_FILES: &str = "program files";
+const HASH_CHARS: usize = 12;
+
 const ROCKSDB: &str = "rocksdb";
 
 /// The option of the block cache; settings have its parts.
@@ -367,7 +371,9 @@ fn build(base: &Arm, arm: &Arm) -> Vec<Difference> {
         found.extend(differing(kind, name, removed.as_deref(), added.as_deref()));
     }
     if found.is_empty() && base.build_version == arm.build_version {
-        found.extend(differing(kind, "program files", Some(&base.build_hash), Some(&arm.build_hash)));
+        let [before, after] =
+            [base, arm].map(|arm| arm.build_hash.chars().take(HASH_CHARS).collect::<String>());
+        found.extend(differing(kind, PROGRAM_FILES, Some(&before), Some(&after)));
     }
     found
 }

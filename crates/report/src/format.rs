@@ -1,12 +1,14 @@
 //! Output formats; the names are values of `--format`.
 
 /// Where text is shown; by default in a file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Screen {
     /// Colours: red at 0.95 and below, green at 1.05 and above.
     pub color: bool,
     /// Columns of the terminal: longer lines are broken, and wider tables printed in parts. None: neither.
     pub width: Option<usize>,
+    /// Takes the warnings about tables of [`Format::Csv`], whose rows are figures only.
+    pub warn: Option<fn(&str)>,
 }
 
 rqps_model::words! {

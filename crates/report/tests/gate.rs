@@ -30,7 +30,7 @@ fn regressions_fail_the_gate_in_every_output() {
     assert_eq!(gate.outcome, Outcome::Regressed);
     assert_snapshot!("gate_markdown", gate.markdown);
     // At a terminal it is text that fits.
-    let text = gate.text(Screen { color: false, width: Some(80) }).unwrap();
+    let text = gate.text(Screen { width: Some(80), ..Screen::default() }).unwrap();
     assert!(
         text.starts_with(gate.heading()) && gate.heading().starts_with("rqps gate: REGRESSION"),
         "{text}"

@@ -59,6 +59,14 @@ impl Arm {
         self.dbms == Dbms::Directory.name()
     }
 
+    /// Whether it is the same in everything but its name: every difference in results is noise.
+    pub fn is_same_as(&self, other: &Arm) -> bool {
+        let is_known = !self.build_hash.is_empty();
+        is_known
+            && (&self.build_hash, &self.config_hash) == (&other.build_hash, &other.config_hash)
+            && (&self.env, &self.after_load) == (&other.env, &other.after_load)
+    }
+
     /// The words of its kind of system; those of servers if it is unknown.
     pub fn terms(&self) -> &'static Terms {
         self.dbms.parse().unwrap_or(Dbms::Postgres).terms()

@@ -95,6 +95,19 @@ pub(crate) fn check(code: &dyn SourceCode, dbms: Dbms, spec: &SourceSpec) -> Res
     Ok(())
 }
 
+/// See [`crate::check_reference`].
+pub(crate) fn check_reference(
+    dirs: &Dirs,
+    dbms: Dbms,
+    spec: &SourceSpec,
+    watch: &mut Watch<'_>,
+) -> Result<()> {
+    if spec.reference.is_none() || place::identity_by_name(spec).is_some() {
+        return Ok(());
+    }
+    Source::find(dirs, dbms, spec, watch).map(|_source| ())
+}
+
 /// A hash of everything that determines the result.
 fn key_of(dbms: Dbms, identity: &str, flavour: &Flavour) -> Result<String> {
     let flavour_json = serde_json::to_string(flavour)

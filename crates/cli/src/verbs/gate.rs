@@ -27,8 +27,14 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
             Err(Usage(format!("{plan} is a plan: rqps gate --plan {plan} --base BUILD --head BUILD")).into())
         }
         (Some(run), ..) => judge(context, &context.run_path(run)?, args),
+        (None, Some(base), Some(head)) if base == head => {
+            Err(Usage(format!("--base and --head are both {base}: name two builds")).into())
+        }
         (None, Some(base), Some(head)) => {
-            let execution = super::run::begin(context, plan(base, head, args)?)?;
+            let plan = plan(base, head, args)?;
+            super::run::expect_time_for_verdicts(&plan)?;
+            let execution = super::run::begin(context, plan)?;
+            say_if_same(&RunFolder::open(&execution.folder())?);
             let (folder, mut is_judged) = (execution.folder(), false);
             let ended = super::run::execute_then(context, execution, |folder| {
                 is_judged = true;
@@ -49,6 +55,18 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
             Err(Usage("nothing to judge: write rqps gate RUN, or rqps gate --base BUILD --head BUILD".into())
                 .into())
         }
+    }
+}
+
+/// As of a commit that changes no code: the gate passes, and costs nothing but time.
+fn say_if_same(run: &Run) {
+    if let [base, .., head] = &run.arms[..]
+        && head.is_same_as(base)
+    {
+        let short = head.build_hash.get(..12).unwrap_or_default();
+        out::message(&format!(
+            "note: base and head have the same program files ({short}): nothing can differ"
+        ));
     }
 }
 
@@ -84,6 +102,7 @@ fn judge(context: &Context, folder: &Path, args: &GateArgs) -> anyhow::Result<Ex
     }
     let gate = rqps_report::gate(&run, &rules(&run, args)?)?;
     write(context, &gate, args)?;
+    out::message(&format!("why         rqps explain {}", folder.display()));
     Ok(match gate.outcome {
         Outcome::Regressed => ExitCode::from(EXIT_REGRESSION),
         Outcome::Incomplete => ExitCode::from(EXIT_FAILED),

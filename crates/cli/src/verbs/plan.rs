@@ -41,6 +41,7 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
 fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
     let plan = read_plan(name)?;
+    super::run::expect_time_for_verdicts(&plan)?;
     let driver = KIT.driver(&plan)?;
     plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
     let ingredients = rqps_executor::foresee(&KIT, &plan, &context.dirs)?;
@@ -50,6 +51,7 @@ fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     for text in unchecked_configs(&plan, &ingredients) {
         out::message(&text);
     }
+    super::run::warn_of_many_clients(&plan);
     // The plan may be for another host, so it has no mistake.
     let needs = Needs::of(&plan, &ingredients, &context.dirs);
     let unfit = driver.described().err().or_else(|| needs.check().err());

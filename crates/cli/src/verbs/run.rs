@@ -8,12 +8,13 @@ use crate::context::Context;
 use crate::human;
 use crate::kit::KIT;
 use crate::progress::Progress;
-use crate::{EXIT_FAILED, out};
+use crate::search::first_verdicts_seconds;
+use crate::{EXIT_FAILED, Usage, out};
 use anyhow::Context as _;
 use rqps_executor::{Execution, Finish, Ingredients, Needs};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::{Plan, Protocol};
+use rqps_plan::{Isolated, Plan, Protocol};
 use rqps_store::{NoResult, RunFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,11 +31,40 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
         // Checks the name like any other.
         plan = check_plan(&plan.to_toml()?, "--label")?.plan;
     }
+    expect_time_for_verdicts(&plan)?;
     let mut execution = begin(context, plan)?;
     if args.keep_data {
         execution.keep_data();
     }
     execute(context, execution)
+}
+
+/// A budget is hopeless if the first verdicts need this many times as much,
+const HOPELESS_FACTOR: f64 = 10.0;
+/// and this much more: a block of a small plan is soon measured, and may be all that is wanted.
+const HOPELESS_SECONDS: f64 = 5.0 * 60.0;
+
+/// # Errors
+/// If the budget of a new run is hopeless: it would end after minutes without a verdict.
+pub fn expect_time_for_verdicts(plan: &Plan) -> Result<(), Usage> {
+    let is_promised = |blocks: &Isolated| blocks.blocks_min > 0;
+    let Some(budget) = plan.budget.filter(|_| !plan.isolated.as_ref().is_some_and(is_promised)) else {
+        return Ok(());
+    };
+    let (budget_s, needed_s) = (budget.as_secs_f64(), first_verdicts_seconds(plan));
+    if needed_s <= HOPELESS_FACTOR * budget_s || needed_s - budget_s <= HOPELESS_SECONDS {
+        return Ok(());
+    }
+    let tests = plan.workload.steps.len();
+    Err(Usage(format!(
+        "the budget of {} is far too short: the first verdicts on {} need about {}. Give it {:.0}m or \
+         more{}",
+        duration_text(budget_s),
+        counted(tests, "test"),
+        duration_text(needed_s),
+        (needed_s / 60.0).ceil(),
+        if tests > 1 { ", or fewer tests" } else { "" }
+    )))
 }
 
 /// Gets the builds of a plan and creates its run folder.
@@ -74,6 +104,7 @@ pub fn begin_told(
         }
     }
     announce_needs(&plan, Needs::of(&plan, &ingredients, &context.dirs).check()?);
+    warn_of_many_clients(&plan);
     warn_about_families(&plan, &ingredients);
     for (arm, one) in plan.arms.iter().zip(&ingredients) {
         if let Some(doubt) = one.system.doubt(&one.config, &context.dirs.work) {
@@ -125,6 +156,28 @@ fn announce_needs(plan: &Plan, needs: Needs) {
             if busy.is_busy() { " while others use as much as now" } else { " on a quiet host" }
         ));
     }
+}
+
+/// With more, servers may answer the last clients too late to be waited for.
+const CLIENTS_PER_CPU: usize = 500;
+
+/// Warns of more clients than this host's CPUs can connect.
+pub fn warn_of_many_clients(plan: &Plan) {
+    let clients = plan.workload.steps.iter().map(|test| plan.clients_of(test)).max().unwrap_or(0);
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if let Some(text) = many_clients(clients as usize, cpus) {
+        out::message(&text);
+    }
+}
+
+fn many_clients(clients: usize, cpus: usize) -> Option<String> {
+    (clients > CLIENTS_PER_CPU * cpus).then(|| {
+        format!(
+            "warning: {clients} clients at a time on {}: connecting them may take longer than rqps waits for a server, \
+             which ends the run; use fewer clients, or a host with more CPUs",
+            counted(cpus, "CPU")
+        )
+    })
 }
 
 /// The tables have this warning, too, but only after hours of measuring.
@@ -251,4 +304,15 @@ pub fn write_report(folder: &Path) -> anyhow::Result<PathBuf> {
         format!("the measurements are kept; `rqps report {place} --html` writes the page again")
     })?;
     Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::many_clients;
+
+    #[test]
+    fn only_many_clients_of_each_cpu_are_warned_of() {
+        assert!(many_clients(5000, 2).unwrap().starts_with("warning: 5000 clients at a time on 2 CPUs"));
+        assert_eq!(many_clients(1000, 2), None);
+    }
 }

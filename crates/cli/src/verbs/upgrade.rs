@@ -54,15 +54,16 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         let [old, new] = [old, new].map(|arm| &arm.build);
         out::message(&format!("warning: {new} is older than {old}: this reports what a downgrade changes"));
     }
+    if args.plan.is_none() {
+        count_only_what_fits(&mut plan);
+    }
+    super::run::expect_time_for_verdicts(&plan)?;
     let adaptation =
         args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?;
     let Adaptation { adapted, told, options } = adaptation.unwrap_or_default();
     if let Some(adapted) = &adapted {
         let config = adapted.path.display().to_string();
         plan.arms.iter_mut().filter(|arm| arm.name == NEW).for_each(|arm| arm.config.clone_from(&config));
-    }
-    if args.plan.is_none() {
-        count_only_what_fits(&mut plan);
     }
     let execution = super::run::begin_told(context, plan, context.made_results()?, &told)?;
     drop(adapted);

@@ -41,8 +41,16 @@ fn base_and_head_are_measured_together() {
     ));
     let build = format!("postgres-{version}");
     let plan = plan.display().to_string();
-    let gate = ["gate", "--base", &build, "--head", &build, "--plan", &plan, "--tests", "point-query"];
+    let cached = rqps_builds::list_builds(&rqps_builds::Dirs::from_env()).unwrap().into_iter();
+    let cached = cached.filter(|one| one.dbms == rqps_model::Dbms::Postgres && one.commit.is_none());
+    let directory = cached.map(|one| (one.version, one.root)).find(|(found, _)| *found == version).unwrap().1;
+    let directory = directory.display().to_string();
+    let gate = ["gate", "--base", &build, "--head", &directory, "--plan", &plan, "--tests", "point-query"];
     let ended = bench.call(&gate).expect(0);
+    assert!(ended.stderr.contains("base and head have the same program files ("), "{}", ended.stderr);
+    assert!(ended.stdout.contains("head has the same program files and the same config as base"));
+    assert!(ended.stdout.contains(&format!("- head: postgres-{version}, ")), "{}", ended.stdout);
+    assert!(ended.stderr.contains("why         rqps explain "), "{}", ended.stderr);
     assert!(ended.stdout.contains("## rqps gate: passed"), "{}", ended.stdout);
     let of_control = ended.stdout.lines().find(|line| line.contains("A/A check"));
     assert!(of_control.is_some_and(|line| line.contains(": 0 false alarms in ")), "{}", ended.stdout);

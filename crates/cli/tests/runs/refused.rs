@@ -189,7 +189,43 @@ fn what_the_host_cannot_hold_is_refused_before_anything_is_written() {
     let huge = bench.plan_text(&text.replace("./small.conf", "./huge.conf"));
     let ended = bench.call(&["run", huge.to_str().unwrap()]).expect(2);
     expect_words(&ended, &["966.4 GB for the servers' caches", "lower shared_buffers"]);
+    // Nor a budget that would end after minutes without a verdict.
+    let build = "build = \"postgres-18\"\nconfig = \"sized\"\n";
+    let arms = ["a", "b"].map(|name| format!("[[arm]]\nname = \"{name}\"\n{build}")).concat();
+    let text = |budget: &str| {
+        let top = format!("name = \"t\"\nbase = \"a\"\nprotocol = \"isolated\"\nbudget = \"{budget}\"\n");
+        format!("{top}[workload]\nrows = 1_000\n{arms}")
+    };
+    let short = bench.plan_text(&text("1s")).display().to_string();
+    for words in [&["plan", "check"][..], &["run"]] {
+        let ended = bench.call(&[words, &[&short]].concat()).expect(2);
+        expect_words(
+            &ended,
+            &["the budget of 1 s is far too short: the first verdicts on ", "m or more, or fewer"],
+        );
+    }
+    bench.plan_text(&text("5m"));
+    bench.call(&["plan", "check", &short]).expect(0);
     assert!(bench.folders().is_empty());
+}
+
+#[test]
+fn builds_that_cannot_be_told_apart_or_found_are_refused_before_any_is_compiled() {
+    let bench = Bench::new();
+    let source = bench.path().join("source");
+    fs::create_dir(&source).unwrap();
+    fs::write(source.join("configure"), "exit 1\n").unwrap();
+    for arguments in ["init --quiet -b main", "add .", "commit --quiet -m one"] {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=test", "-c", "user.email=test@localhost"]).args(arguments.split(' '));
+        assert!(git.current_dir(&source).status().unwrap().success(), "{arguments}");
+    }
+    let [base, head] =
+        ["main", "my-brnch"].map(|name| format!("postgres+o2nofp:{}@{name}", source.display()));
+    let mistyped = bench.call(&["gate", "--base", &base, "--head", &head]);
+    expect_words(&mistyped, &["no commit, tag or branch `my-brnch`"]);
+    let same = bench.call(&["gate", "--base", &base, "--head", &base]).expect(2);
+    expect_words(&same, &["--base and --head are both postgres+o2nofp:"]);
 }
 
 #[test]

@@ -106,6 +106,11 @@ impl Blocks<'_> {
             let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
             control.progress.action_started(drawn.number, &format!("block {}", drawn.number), &title);
             self.measure_test((drawn, turns, began_at_ms), &mut ready, context, control)?;
+            // Counting takes about as long again.
+            let parts = if context.counting.counted_by.is_some() { 2.0 } else { 1.0 };
+            let part = (at + 1) as f64 / drawn.tests.len() as f64 / parts;
+            let (share, seconds_left) = context.progress.after(part);
+            self.record_progress(share, seconds_left, control)?;
             if self.ages_tables(&turns.test, context) {
                 self.count((drawn, &[&turns.test]), Some(ready), context, control)?;
             } else {

@@ -13,8 +13,9 @@ use crate::control::RunControl;
 use crate::error::Result;
 use crate::passes::Servers;
 use crate::system::System;
-use rqps_plan::isolated::BlockPlan;
-use rqps_plan::{Plan, StepDef};
+use rqps_plan::estimate::duration_text;
+use rqps_plan::isolated::{BlockPlan, LOADS, seconds_through};
+use rqps_plan::{Isolated, Plan, StepDef};
 use rqps_servers::{Instrument, instrument};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,13 +58,27 @@ pub(super) fn source(plan: &Plan) -> Source {
     let without = |text: String| Source { text, counted_by: None };
     match rqps_probe::counts_instructions() {
         Ok(()) => without("hardware counters of the processor".to_owned()),
-        Err(why) if !wanted => without(format!("none: the plan turns it off ({why})")),
+        Err(why) if !wanted => without(format!("none: {} ({why})", turned_off(plan))),
         Err(why) => match instrument::available() {
             Some(version) => {
                 Source { text: format!("counted under {version} ({why})"), counted_by: Some(version) }
             }
             None => without(format!("none ({why}; install valgrind to count them)")),
         },
+    }
+}
+
+/// Why a plan does without counting: it says so, and its budget may leave it no choice.
+fn turned_off(plan: &Plan) -> String {
+    let counting = Isolated { count_instructions: true, ..plan.blocks() };
+    let seconds = seconds_through(&Plan { isolated: Some(counting), ..plan.clone() }, LOADS as usize);
+    match plan.budget.map(|budget| budget.as_secs_f64()).filter(|budget| seconds > *budget) {
+        Some(budget) => format!(
+            "turned off; with it the first verdicts would take about {}, more than the budget of {}",
+            duration_text(seconds),
+            duration_text(budget)
+        ),
+        None => "the plan turns it off".to_owned(),
     }
 }
 

@@ -170,8 +170,14 @@ impl Blocks<'_> {
             data.provide_all(self, load_of(number), control)?;
             let began = Instant::now();
             let keeps_state = !run.blocks.iter().any(|block| block.status == BlockStatus::Done);
-            let context =
-                BlockContext { data, works, counting, cost_decided: next.cost_decided, keeps_state };
+            let progress = BlockProgress {
+                share: next.share,
+                share_of_block: next.share_of_block,
+                seconds_left: next.seconds_left,
+                began,
+            };
+            let cost_decided = next.cost_decided;
+            let context = BlockContext { data, works, counting, cost_decided, keeps_state, progress };
             let ended = self.block(number, &tests, &context, control);
             self.conclude(number, ended, began.elapsed(), control)?;
         }
@@ -297,4 +303,21 @@ struct BlockContext<'a> {
     cost_decided: BTreeSet<String>,
     /// Whether query plans and fingerprints are stored with the first windows.
     keeps_state: bool,
+    progress: BlockProgress,
+}
+
+/// The progress when a block begins.
+struct BlockProgress {
+    share: f64,
+    share_of_block: f64,
+    seconds_left: Option<f64>,
+    began: Instant,
+}
+
+impl BlockProgress {
+    /// The share and the seconds left after a part of the block.
+    fn after(&self, part: f64) -> (f64, Option<f64>) {
+        let left = self.seconds_left.map(|left| (left - self.began.elapsed().as_secs_f64()).max(0.0));
+        (self.share + self.share_of_block * part, left)
+    }
 }

@@ -31,8 +31,9 @@ pub(super) struct Budget {
 pub(super) struct Outlook {
     pub what: Next,
     pub why: String,
-    /// Share of the work that is done, from 0 to 1.
+    /// Share of the work that is done, from 0 to 1, and what the next block will add, as far as that is known.
     pub share: f64,
+    pub share_of_block: f64,
     pub seconds_left: Option<f64>,
     /// Tests whose cost is decided on every arm.
     pub cost_decided: BTreeSet<String>,
@@ -146,6 +147,7 @@ fn first_blocks(
     Outlook {
         why: format!("{block}: {}{over}", counted(tests.len(), "test")),
         share: lowest as f64 / blocks_min as f64 * 0.5,
+        share_of_block: 0.5 / blocks_min as f64,
         seconds_left: Some(total_s),
         what: Next::Measure(tests),
         cost_decided: BTreeSet::new(),
@@ -212,6 +214,7 @@ fn undecided(
             counted(needs.len(), "test that more blocks can decide")
         ),
         share: 0.5 + 0.5 * done as f64 / all.len().max(1) as f64,
+        share_of_block: 0.0,
         seconds_left: Some(left.map_or(f64::INFINITY, |left| left.as_secs_f64()).min(all_s + loads_s)),
         what: Next::Measure(chosen),
         cost_decided: cost_decided(verdicts),
@@ -323,7 +326,15 @@ impl Stop {
 
     fn outlook(self) -> Outlook {
         let what = Next::Stop(self);
-        Outlook { what, why: String::new(), share: 1.0, seconds_left: None, cost_decided: BTreeSet::new() }
+        let cost_decided = BTreeSet::new();
+        Outlook {
+            what,
+            why: String::new(),
+            share: 1.0,
+            share_of_block: 0.0,
+            seconds_left: None,
+            cost_decided,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use rqps_builds::{Dirs, Watch};
 use rqps_executor::{Execution, Finish, Progress, Result, Resume};
 use rqps_plan::{Plan, PlanContext};
 use rqps_store::{Run, RunFolder};
+use std::cell::RefCell;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -152,6 +153,11 @@ fn hide_panics_of_kills() {
     });
 }
 
+thread_local! {
+    /// The shares that runs on this thread have told.
+    pub static SHARES: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Makes each progress report a moment, at which a fault may happen.
 struct Listener;
 
@@ -170,7 +176,9 @@ impl Progress for Listener {
 
     fn stage(&mut self, _text: &str) {}
 
-    fn overall(&mut self, _share: f64, _seconds_left: Option<f64>) {}
+    fn overall(&mut self, share: f64, _seconds_left: Option<f64>) {
+        SHARES.with_borrow_mut(|shares| shares.push(share));
+    }
 
     fn blocks(&mut self, _done: u32, _most: u32) {}
 

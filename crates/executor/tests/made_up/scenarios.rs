@@ -1,6 +1,6 @@
 //! Single faults, and how a run reports them.
 
-use crate::run::{End, Scene};
+use crate::run::{End, SHARES, Scene};
 use crate::world::{self, Fault, World};
 use rqps_executor::{Error, Finish};
 use rqps_store::{BlockStatus, Recorded, Run, Status, Window};
@@ -150,6 +150,7 @@ fn a_block_around_which_the_host_changed_is_void_and_is_replaced() {
     world::replace(World::new(1));
     let steps = "steps = [\"put-1\", \"sum-1\"]";
     let scene = Scene::new(BLOCKS, steps, 2);
+    SHARES.take();
     world::with(|world| world.spins_ns.extend([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0]));
     let end = scene.execute();
     assert!(matches!(end, End::Finished(Finish::Ended(_))), "{end:?}");
@@ -160,6 +161,10 @@ fn a_block_around_which_the_host_changed_is_void_and_is_replaced() {
     assert_eq!(void[0].number, 4);
     assert!(note.contains("canary spin_ns was 2.0000 after the block"), "{note}");
     assert_eq!(run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count(), 6);
+    // Within a block, each test adds to the share.
+    let shares: Vec<f64> = SHARES.take().into_iter().skip_while(|share| *share == 0.0).take(3).collect();
+    let parts: Vec<f64> = shares.iter().map(|share| share * 24.0).collect();
+    assert!(parts.iter().zip([1.0, 2.0, 2.0]).all(|(one, told)| (one - told).abs() < 1e-9), "{shares:?}");
 }
 
 #[test]

@@ -16,10 +16,10 @@ const DECIMALS_MAX: usize = 4;
 
 pub(super) fn json(run: &Run, arms: &[ArmAtGate<'_>]) -> Result<String> {
     let mut entries: Vec<Value> = Vec::new();
-    for ArmAtGate { arm, lines, warnings, .. } in arms {
+    for ArmAtGate { arm, lines, warnings, builds } in arms {
         let name = &run.arms[*arm].name;
         for line in lines {
-            entries.extend(line.all().filter_map(|one| entry(name, line.test, one, warnings)));
+            entries.extend(line.all().filter_map(|one| entry(name, line.test, one, (warnings, builds))));
         }
     }
     pretty(&Value::Array(entries))
@@ -27,7 +27,7 @@ pub(super) fn json(run: &Run, arms: &[ArmAtGate<'_>]) -> Result<String> {
 
 /// The entry of a metric; its name is the same in every run. None if the ratio is not finite, which charts
 /// cannot show.
-fn entry(arm: &str, test: &str, one: &Verdict, warnings: &[String]) -> Option<Value> {
+fn entry(arm: &str, test: &str, one: &Verdict, (warnings, builds): (&[String], &[String])) -> Option<Value> {
     // A smaller rate is worse, so the entry has its inverse.
     let (what, value, low, high) = match one.metric {
         Metric::Rate => ("time per operation", one.ratio.recip(), one.high.recip(), one.low.recip()),
@@ -41,7 +41,8 @@ fn entry(arm: &str, test: &str, one: &Verdict, warnings: &[String]) -> Option<Va
         false => String::new(),
     };
     let counted = format!("{}, {}", words::verdict(one), counted(one.blocks, "block"));
-    let extra: Vec<&str> = std::iter::once(&counted).chain(warnings).map(String::as_str).collect();
+    let extra: Vec<&str> =
+        std::iter::once(&counted).chain(warnings).chain(builds).map(String::as_str).collect();
     value.is_finite().then(|| {
         json!({
             "name": format!("{arm}: {test}, {what}"),

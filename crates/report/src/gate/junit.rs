@@ -22,10 +22,13 @@ struct Case<'a> {
 }
 
 /// An arm's verdicts by one detector.
+#[derive(Default)]
 struct Suite<'a> {
     name: String,
     /// Warnings that apply to every verdict.
     warnings: &'a [String],
+    /// Where the builds come from.
+    builds: &'a [String],
     cases: Vec<Case<'a>>,
 }
 
@@ -36,13 +39,13 @@ pub(super) fn xml(
     unmeasured: &[Detector],
 ) -> Result<String> {
     let mut suites: Vec<Suite<'_>> = Vec::new();
-    for ArmAtGate { arm, lines, warnings, .. } in arms {
+    for ArmAtGate { arm, lines, warnings, builds } in arms {
         for detector in Detector::ALL {
             let cases: Vec<Case<'_>> =
                 lines.iter().filter_map(|line| case(judged, line, detector, rules)).collect();
             if !cases.is_empty() {
                 let name = format!("{}.{}", judged.run.arms[*arm].name, detector.key());
-                suites.push(Suite { name, warnings, cases });
+                suites.push(Suite { name, warnings, builds, cases });
             }
         }
     }
@@ -54,7 +57,7 @@ pub(super) fn xml(
             open: true,
         };
         let cases = unmeasured.iter().map(case).collect();
-        suites.push(Suite { name: "without figures".to_owned(), warnings: &[], cases });
+        suites.push(Suite { name: "without figures".to_owned(), cases, ..Suite::default() });
     }
     of_suites(judged.run, suites)
 }
@@ -71,7 +74,7 @@ pub(super) fn failed(run: &Run, why: &str) -> Result<String> {
 
 fn of_run<'a>(message: String) -> Suite<'a> {
     let case = Case { test: "run", message, fails: true, open: false };
-    Suite { name: "run".to_owned(), warnings: &[], cases: vec![case] }
+    Suite { name: "run".to_owned(), cases: vec![case], ..Suite::default() }
 }
 
 fn of_suites<'a>(run: &'a Run, suites: Vec<Suite<'a>>) -> Result<String> {
@@ -91,7 +94,7 @@ fn write<'a>(writer: &mut Writer<Vec<u8>>, run: &'a Run, mut suites: Vec<Suite<'
             open: false,
         };
         let cases = without_result.iter().map(case).collect();
-        suites.push(Suite { name: "no valid result".to_owned(), warnings: &[], cases });
+        suites.push(Suite { name: "no valid result".to_owned(), cases, ..Suite::default() });
     }
     let in_part = run.invalid_in_part();
     if !in_part.is_empty() {
@@ -102,7 +105,7 @@ fn write<'a>(writer: &mut Writer<Vec<u8>>, run: &'a Run, mut suites: Vec<Suite<'
             open: false,
         };
         let cases = in_part.iter().map(case).collect();
-        suites.push(Suite { name: "invalid in part".to_owned(), warnings: &[], cases });
+        suites.push(Suite { name: "invalid in part".to_owned(), cases, ..Suite::default() });
     }
     // Whoever reads no failure would take it for a pass.
     if suites.is_empty() && run.status.status != Status::Complete {
@@ -142,7 +145,10 @@ fn case<'a>(
     })
 }
 
-fn suite(writer: &mut Writer<Vec<u8>>, Suite { name, warnings, cases }: &Suite<'_>) -> io::Result<()> {
+fn suite(
+    writer: &mut Writer<Vec<u8>>,
+    Suite { name, warnings, builds, cases }: &Suite<'_>,
+) -> io::Result<()> {
     let count = |is: fn(&Case<'_>) -> bool| cases.iter().filter(|case| is(case)).count().to_string();
     writer
         .create_element("testsuite")
@@ -153,9 +159,9 @@ fn suite(writer: &mut Writer<Vec<u8>>, Suite { name, warnings, cases }: &Suite<'
             ("skipped", count(is_skipped).as_str()),
         ])
         .write_inner_content(|writer| {
-            if !warnings.is_empty() {
-                properties(writer, warnings)?;
-            }
+            let builds = builds.iter().map(|build| ("build", build));
+            let all = warnings.iter().map(|warning| ("warning", warning)).chain(builds);
+            properties(writer, &all.collect::<Vec<_>>())?;
             cases.iter().try_for_each(|case| {
                 let element = writer.create_element("testcase");
                 let element = element.with_attributes([("classname", name.as_str()), ("name", case.test)]);
@@ -165,10 +171,13 @@ fn suite(writer: &mut Writer<Vec<u8>>, Suite { name, warnings, cases }: &Suite<'
     Ok(())
 }
 
-fn properties(writer: &mut Writer<Vec<u8>>, warnings: &[String]) -> io::Result<()> {
+fn properties(writer: &mut Writer<Vec<u8>>, all: &[(&str, &String)]) -> io::Result<()> {
+    if all.is_empty() {
+        return Ok(());
+    }
     writer.create_element("properties").write_inner_content(|writer| {
-        warnings.iter().try_for_each(|warning| {
-            let property = [("name", "warning"), ("value", warning.as_str())];
+        all.iter().try_for_each(|(name, value)| {
+            let property = [("name", *name), ("value", value.as_str())];
             writer.create_element("property").with_attributes(property).write_empty().map(|_| ())
         })
     })?;

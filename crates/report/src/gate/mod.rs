@@ -6,7 +6,7 @@ mod junit;
 mod summary;
 
 use rqps_stats::{Class, Detector, Metric, Verdict};
-use rqps_store::{Run, Status};
+use rqps_store::{Arm, Run, Status};
 use rqps_verdicts::{MissedBy, rules_of};
 
 use crate::comparison::Comparison;
@@ -109,6 +109,7 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
         arm,
         lines: lines(arm),
         warnings: comparison.warnings_on(&run.arms[arm], &run.arms[base]),
+        builds: [arm, base].iter().filter_map(|arm| build(&run.arms[*arm])).collect(),
     };
     let arms: Vec<ArmAtGate<'_>> = judged.candidates().map(at_gate).collect();
     let verdicts = || arms.iter().flat_map(|arm| arm.lines.iter().flat_map(Line::all));
@@ -180,6 +181,15 @@ struct ArmAtGate<'a> {
     /// As the rules judge them.
     lines: Vec<Line<'a>>,
     warnings: Vec<String>,
+    /// Where its build and base's come from.
+    builds: Vec<String>,
+}
+
+/// `head: postgres-18.6, /src/postgres at commit 0123456789ab, flavour o2nofp, given as main`; `None` if the origin is
+/// not known.
+fn build(arm: &Arm) -> Option<String> {
+    let Arm { name, dbms, build_version, build_origin, .. } = arm;
+    (!build_origin.is_empty()).then(|| format!("{name}: {dbms}-{build_version}, {build_origin}"))
 }
 
 impl GateRules {

@@ -8,7 +8,7 @@ use crate::comparison::Comparison;
 use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::gate::decided::Decided;
-use crate::gate::{ArmAtGate, GateRules, Outcome};
+use crate::gate::{ArmAtGate, GateRules, Outcome, build};
 use crate::tables::{arrivals, disturbed, trust, unpaired, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
@@ -94,6 +94,17 @@ pub(super) fn document(
     }
     if is_judged {
         document.extend(decided.sentence().map(Block::Text));
+    }
+    let run = judged.run;
+    let of_arms = arms.iter().map(|one| one.arm);
+    let builds = std::iter::once(judged.base).chain(of_arms.clone()).filter_map(|arm| build(&run.arms[arm]));
+    let builds: Vec<String> = builds.collect();
+    document.extend((!builds.is_empty()).then_some(Block::Items(builds)));
+    for arm in of_arms.filter(|arm| run.arms[*arm].is_same_as(&run.arms[judged.base])) {
+        let [arm, base] = [arm, judged.base].map(|arm| &run.arms[arm].name);
+        document.push(Block::Text(format!(
+            "{arm} has the same program files and the same config as {base}: what differs in their results is noise."
+        )));
     }
     document.extend(disturbed::of_passes(comparison).into_iter().map(Block::Alarm));
     document.push_warnings(&warnings);

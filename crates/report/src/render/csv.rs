@@ -1,5 +1,6 @@
 //! CSV: labels first, then the group, then numbers in full precision. Statistics over rows are omitted:
-//! readers of CSV compute their own. Several tables are separated by an empty line and a `# title`.
+//! readers of CSV compute their own. Several tables are separated by an empty line and a `# title`. Warnings are no
+//! rows: they go to whoever asked for the tables.
 
 use crate::document::{Cell, Document, RowKind, Table};
 use crate::error::{Error, Result};
@@ -24,19 +25,7 @@ pub(crate) fn render(document: &Document) -> Result<String> {
 
 fn render_tables(tables: &[&Table]) -> std::result::Result<String, Box<dyn std::error::Error>> {
     let mut writer = csv::WriterBuilder::new().flexible(false).from_writer(Vec::new());
-    let header = header(tables[0]);
-    writer.write_record(&header)?;
-    let mut warnings: Vec<&String> = Vec::new();
-    for warning in tables.iter().flat_map(|table| table.warnings()) {
-        if !warnings.contains(&warning) {
-            warnings.push(warning);
-        }
-    }
-    for warning in warnings {
-        let mut record = vec![format!("WARNING: {warning}")];
-        record.resize(header.len(), String::new());
-        writer.write_record(&record)?;
-    }
+    writer.write_record(header(tables[0]))?;
     for table in tables {
         for row in table.rows.iter().filter(|row| row.kind == RowKind::Body) {
             let group = has_groups(table).then(|| row.group.clone().unwrap_or_default());

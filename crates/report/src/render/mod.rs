@@ -14,18 +14,23 @@ use crate::tame::tame_document;
 
 pub use wrap::wrapped;
 
-/// Renders the document in `format`; `screen` applies to [`Format::Text`] only.
+/// Renders the document in `format`; colours and width of `screen` apply to [`Format::Text`] only.
 pub(crate) fn render(document: &Document, format: Format, screen: Screen) -> Result<String> {
     let mut document = tame_document(document);
-    // Tables of the other formats are read alone.
-    if matches!(format, Format::Text | Format::Markdown) {
+    // Tables of JSON are read alone.
+    if format != Format::Json {
         document.warn_once();
     }
     let document = &document;
     match format {
         Format::Text => Ok(text::render(document, screen)),
         Format::Markdown => Ok(markdown::render(document)),
-        Format::Csv => csv::render(document),
+        Format::Csv => {
+            if let Some(warn) = screen.warn {
+                document.tables().iter().flat_map(|table| table.warnings()).for_each(|warning| warn(warning));
+            }
+            csv::render(document)
+        }
         Format::Json => json::render(document),
     }
 }

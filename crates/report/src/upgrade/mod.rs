@@ -223,7 +223,7 @@ impl Upgrade<'_, '_> {
                 Cell::words(&*left.reason),
                 match replacement {
                     Some(one) => Cell::words(one.text()),
-                    None if left.refused => self.in_effect(&left.option),
+                    None if left.refused => self.in_effect(left),
                     None if is_option && !self.knows(&left.option) => Cell::words("nothing; remove it"),
                     None => Cell::missing(),
                 },
@@ -277,11 +277,12 @@ impl Upgrade<'_, '_> {
         })
     }
 
-    /// The value of a setting with which the new version was measured.
-    fn in_effect(&self, name: &str) -> Cell {
-        let setting = self.new_arm().settings.iter().find(|setting| setting.name == name);
+    /// What to write in place of a refused value, and that with which the new version was measured.
+    fn in_effect(&self, left: &LeftOut) -> Cell {
+        let setting = self.new_arm().settings.iter().find(|setting| setting.name == left.option);
+        let other = renamed::replaced_value(&left.option, &left.value);
         setting.map_or_else(Cell::missing, |one| {
-            Cell::words(format!("another value; {} is in effect", one.value))
+            Cell::words(format!("{}; {} is in effect", other.unwrap_or("another value"), one.value))
         })
     }
 
@@ -295,10 +296,14 @@ impl Upgrade<'_, '_> {
         let columns = ["option", "old", "new"].map(Column::words).to_vec();
         let mut table = Table::new("defaults", "Defaults in effect", columns, 0);
         let new = self.new_arm();
+        let refused = new.left_out.iter().filter(|left| left.refused);
+        let refused: Vec<&str> = refused.map(|left| left.option.as_str()).collect();
+        let follows = |name: &str| refused.iter().any(|option| renamed::follows(name, option));
         let changed = differences.iter().filter(|one| {
             one.kind == DifferenceKind::DefaultSetting
                 && renamed::is_worth_setting(&one.name)
                 && !self.is_replacement(&one.name)
+                && !follows(&one.name)
         });
         for one in changed {
             let cell = |value: &Option<String>| value.as_deref().map_or_else(Cell::missing, Cell::words);
@@ -307,6 +312,13 @@ impl Upgrade<'_, '_> {
         table.footnotes.push(
             "the config does not set these; to keep an old value, set it, if the new version still accepts it".to_owned(),
         );
+        if !refused.is_empty() {
+            table.footnotes.push(format!(
+                "{} was measured without {} of the config: a default that follows from such an option may be listed, too",
+                product(new),
+                refused.join(", ")
+            ));
+        }
         let managed: Vec<&str> = new.managed.iter().map(|setting| setting.name.as_str()).collect();
         table.footnotes.push(format!(
             "not shown, since rqps makes them alike on all versions: character set, data checksums and password \
