@@ -127,6 +127,7 @@ impl Error {
                 | Error::NoTask { .. }
                 | Error::BadPath { .. }
                 | Error::NoConf { .. }
+                | Error::OtherCluster { .. }
                 | Error::NoPartition { .. }
                 | Error::TooFewHosts { .. }
                 | Error::TimeLimit { .. }

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::folder::{Fleet, PIECES};
 use crate::home::{RELEASED, manifest_of, read_line};
 use crate::place::SPEC;
+use crate::reached::HELD;
 use crate::spec::Task;
 
 /// A job that has not been heard of for so long has lost its task: its host is gone, which the connection does not say.
@@ -75,7 +76,7 @@ fn hold(fleet: &Fleet, task: &Task, host: &str, mut stdin: File) -> Result<()> {
         Claimed::Done => return say(Answer::Done),
         Claimed::Taken | Claimed::Stopped => return say(Answer::Taken),
     };
-    let path = fleet.task_folder(task).join("held");
+    let path = fleet.task_folder(task).join(HELD);
     let held_by =
         fs::read_to_string(&path).ok().zip(fs::metadata(&path).and_then(|file| file.modified()).ok());
     let is_recent = |at: SystemTime| at.elapsed().is_ok_and(|since| since < SILENCE_MAX);

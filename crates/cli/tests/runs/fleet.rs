@@ -378,6 +378,12 @@ fn the_same_tasks_run_here_without_slurm() {
     let refused =
         bench.call(&["fleet", "run", &plan, "--on", "local", "--dry-run", "--results", &blank]).expect(2);
     assert!(refused.stderr.contains("has a blank"), "{}", refused.stderr);
+    let misspelled = fs::read_to_string(&plan).unwrap().replace("./slow.conf", "./misspelled.conf");
+    fs::write(bench.path().join("misspelled.conf"), "enable_indexscam = off\n").unwrap();
+    fs::write(bench.path().join("misspelled.toml"), misspelled).unwrap();
+    let misspelled = bench.path().join("misspelled.toml").display().to_string();
+    let refused = bench.call(&["fleet", "run", &misspelled, "--on", "local"]).expect(2);
+    assert!(refused.stderr.contains("enable_indexscam"), "{}", refused.stderr);
     let missing = bench.call(&["fleet", "status", "results/fleet-u-1"]).expect(2);
     assert!(missing.stderr.contains("results/fleet-u-1") && !missing.stderr.contains("results/results"));
 
@@ -413,6 +419,7 @@ fn the_same_tasks_run_here_without_slurm() {
     let status = bench.call(&["fleet", "status", "fleet-t-2", "--json"]).expect(0).stdout;
     let failed = &serde_json::from_str::<Value>(&status).unwrap()["tasks"][0];
     let why = failed["failures"][0].as_str().unwrap();
+    assert_eq!(failed["note"], failed["failures"][0], "{failed:#}");
     assert_eq!(why.matches("division by zero").count(), 1, "{why}");
     assert!(why.starts_with(failed["host"].as_str().unwrap()), "{failed:#}");
 }

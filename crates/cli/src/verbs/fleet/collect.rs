@@ -322,7 +322,7 @@ fn first_of(texts: &[String]) -> String {
 fn odd_control(host: &HostResult, judged: &OnHost) -> Option<String> {
     let verdicts = judged.judgement.verdicts.iter();
     let controls: Vec<&Verdict> =
-        verdicts.filter(|one| one.is_control && is_rate_or_cost(one.detector)).collect();
+        verdicts.filter(|one| one.is_control && one.detector != Detector::Stalls).collect();
     let is_odd =
         |one: &&&Verdict| one.class == Class::Inconclusive && one.low.max(1.0 / one.high) >= CLEAR_FACTOR;
     let size = |one: &Verdict| one.ratio.ln().abs();
@@ -493,6 +493,7 @@ fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
     let own = |host: usize, verdict: &Verdict| {
         json!({
             "host": collected.hosts.get(host).map(|host| &host.name), "class": verdict.class.key(),
+            "suspect": verdict.tags.contains(&Tag::Suspect),
             "ratio": finite(verdict.ratio), "low": finite(verdict.low), "high": finite(verdict.high),
             "confidence": finite(verdict.confidence), "blocks": verdict.blocks,
         })

@@ -25,6 +25,7 @@ use rqps_workloads::sql::SqlPlan;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -79,6 +80,9 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     let what = format!("getting the builds of {}", counted(plan.arms.len(), "arm"));
     let ingredients =
         with_build_progress(context, &what, None, |watch| rqps_executor::resolve(&KIT, &plan, &dirs, watch))?;
+    for without in rqps_executor::check_own_configs(&plan, &ingredients, &dirs)? {
+        out::message(&format!("warning: {without}"));
+    }
     warn_of_budget(&plan, &pieces, &ingredients, &dirs);
     let folder = claim_folder(context, &plan.name)?;
     let made = make(&mut plan, &ingredients, spec, &folder, &program);
@@ -226,6 +230,13 @@ fn over_ssh(host: &str) -> anyhow::Result<OverSsh> {
             "--over-ssh {host}: not a host; write HOST, USER@HOST or ssh://USER@HOST:PORT"
         ))
         .into());
+    }
+    let name = host.trim_start_matches("ssh://").rsplit('@').next().unwrap_or_default();
+    let name = name.split([':', '/']).next().unwrap_or_default();
+    if !name.is_empty() && (name, 22).to_socket_addrs().is_err() {
+        out::message(&format!(
+            "warning: this host does not know {name}: --over-ssh is how the other hosts reach this one"
+        ));
     }
     Ok(OverSsh { host: host.to_owned(), builds: BTreeMap::new() })
 }

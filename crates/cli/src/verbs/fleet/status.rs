@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+/// Of a job whose host does not reach this one.
+const CUT_OFF: &str =
+    "not heard of for a minute or more: its host goes on, and sends the result when it reaches this one";
 /// Tasks that are listed as text.
 const LISTED_MAX: usize = 40;
 
@@ -102,6 +105,7 @@ fn word(fleet: &Fleet, state: &State) -> String {
 fn note(fleet: &Fleet, task: &Task, pass: &Pass) -> String {
     let Some(state) = pass.states.get(&task.id) else { return String::new() };
     match state {
+        State::Queued(job) if job.is_running() && fleet.is_cut_off(task) => CUT_OFF.to_owned(),
         State::Queued(job) if job.is_running() => String::new(),
         State::Queued(job) => waits::why(job),
         // What was submitted before has had its say.
@@ -109,7 +113,9 @@ fn note(fleet: &Fleet, task: &Task, pass: &Pass) -> String {
             pass.refusals[&task.id].clone()
         }
         State::Failed | State::Waiting | State::Due(2..) => why_not_done(fleet, task, state),
-        State::Done | State::Cancelled | State::Due(_) => String::new(),
+        // Without Slurm nothing is submitted.
+        State::Due(_) => fleet.failures(task).pop().unwrap_or_default(),
+        State::Done | State::Cancelled => String::new(),
     }
 }
 
@@ -135,6 +141,7 @@ impl Running {
                 text if text.is_empty() => "before its first block".to_owned(),
                 text => text,
             };
+            let text = if fleet.is_cut_off(task) { CUT_OFF.to_owned() } else { text };
             if self.0.get(&task.id) != Some(&text) {
                 out::message(&format!("{} on {}, {}: {text}", task.id, job.nodes, elapsed(job)));
                 self.0.insert(task.id.clone(), text);
@@ -175,9 +182,10 @@ fn why_not_done(fleet: &Fleet, task: &Task, state: &State) -> String {
             format!("its jobs ended without a result, the last one with: {words} ({})", shown(&path))
         }
         None if let Some(over_ssh) = &fleet.spec.over_ssh => format!(
-            "its last job left no sign here: its host does not reach {} by ssh, which {} on that host says, or `rqps fleet` \
-             was killed before Slurm had it",
+            "its last job left no sign here: its host did not reach {} by ssh, or {} was full: {} on that host says which \
+             (`scontrol show job` has its host for some minutes). Or `rqps fleet` was killed before Slurm had it",
             over_ssh.host,
+            fleet.folder.display(),
             fleet.spec.output(task)
         ),
         None => format!(
