@@ -10,7 +10,7 @@ use super::ratios::{point_of, wide_and_narrow};
 use super::shell::Frame;
 use crate::document::{Block, Cell, Column, Table, Tint};
 use crate::render::html as blocks;
-use crate::tables::verdicts::confidences_of;
+use crate::tables::verdicts::{confidences_of, is_open_beside_1};
 
 /// Hosts with points of their own in a chart: more cannot be distinguished.
 const HOSTS_MAX: usize = 6;
@@ -49,7 +49,17 @@ pub fn joint_levels<'a, I: Iterator<Item = &'a Joint>>(joints: impl Fn() -> I) -
     let verdicts = || joints().filter(has_interval).map(|joint| &joint.verdict);
     match verdicts().next() {
         Some(_) => {
-            format!("From, to: confidence interval of the ratio over hosts, {}.", confidences_of(verdicts))
+            let open = match verdicts().any(is_open_beside_1) {
+                true => {
+                    " Where it excludes 1 and the verdict is inconclusive: a change is called only if an interval of the \
+                     higher level of changes excludes it too."
+                }
+                false => "",
+            };
+            format!(
+                "From, to: confidence interval of the ratio over hosts, {}.{open}",
+                confidences_of(verdicts)
+            )
         }
         None => String::new(),
     }

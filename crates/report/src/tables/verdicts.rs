@@ -309,7 +309,7 @@ fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {
 }
 
 /// Whether an inconclusive verdict's interval excludes 1.
-fn is_open_beside_1(verdict: &Verdict) -> bool {
+pub(crate) fn is_open_beside_1(verdict: &Verdict) -> bool {
     verdict.class == Class::Inconclusive && (verdict.low > 1.0 || verdict.high < 1.0)
 }
 
