@@ -320,9 +320,10 @@ impl Upgrade<'_, '_> {
             ));
         }
         let managed: Vec<&str> = new.managed.iter().map(|setting| setting.name.as_str()).collect();
+        let sizes = if new.dbms == "postgres" { "" } else { "; nor sizes of the performance schema" };
         table.footnotes.push(format!(
             "not shown, since rqps makes them alike on all versions: character set, data checksums and password \
-             encryption of new data directories; {}; nor sizes of the performance schema",
+             encryption of new data directories; {}{sizes}",
             managed.join(", ")
         ));
         table.block().unwrap_or_else(|| Block::Text("None that the config leaves to the server.".to_owned()))
