@@ -20,6 +20,8 @@ use crate::spec::{SSH, Spec};
 
 /// How often a job shows that it still works on its task.
 const BEAT: Duration = Duration::from_secs(15);
+/// A build that is being copied, followed by the job's process id.
+const COPY: &str = ".fetched-";
 /// What a job sends when it leaves its task, after beats that are lines.
 pub(crate) const RELEASED: [u8; 1] = *b".";
 /// How `ssh` ends if it did not reach the host.
@@ -78,7 +80,8 @@ impl Home {
             if manifest.is_file() {
                 continue;
             }
-            let partial = cache.join(format!(".fetched-{}", std::process::id()));
+            remove_left_copies(cache);
+            let partial = cache.join(format!("{COPY}{}", std::process::id()));
             self.fetch(&Ask::Build { arm: arm.clone() }, &partial)?;
             let above = root.parent().unwrap_or(cache);
             fs::create_dir_all(above).map_err(Error::file("create", above))?;
@@ -260,6 +263,17 @@ pub(crate) fn manifest_of(build: &Path) -> PathBuf {
     let mut name = build.as_os_str().to_owned();
     name.push(".json");
     PathBuf::from(name)
+}
+
+/// Removes what killed jobs left of builds that they copied.
+fn remove_left_copies(cache: &Path) {
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix(COPY));
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Moves what was unpacked to its place. Another job of this host may have been faster.
