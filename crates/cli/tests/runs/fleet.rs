@@ -288,7 +288,9 @@ impl Ssh {
 
     fn daemon(dir: &Path) -> Child {
         let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/loopback-ssh");
-        Command::new(tool).arg(dir).stderr(Stdio::null()).spawn().unwrap()
+        // Ends with the test, however that ends.
+        let tied = ["--pdeathsig", "KILL"];
+        Command::new("setpriv").args(tied).arg(tool).arg(dir).stderr(Stdio::null()).spawn().unwrap()
     }
 
     fn stop(&mut self) {
