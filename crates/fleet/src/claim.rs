@@ -84,30 +84,25 @@ impl<'f> Claim<'f> {
         let lock = options.map_err(Error::file("open", &path))?;
         let until = Instant::now() + patience;
         let mut waits = Some(waits);
-        let mut is_locked = false;
         loop {
             if fleet.is_done(task) {
                 return Ok(Claimed::Done);
             }
-            match if is_locked { Ok(()) } else { lock.try_lock() } {
+            // Linux grants a lock again that is held already.
+            let pause = match lock.try_lock() {
                 // It may have been done just before.
                 Ok(()) if fleet.is_done(task) => return Ok(Claimed::Done),
-                Ok(()) => {
-                    let held = home.map(Home::hold).transpose()?;
-                    let mine = match (home, held) {
-                        (Some(home), Some(Ok(held))) => Some(Some((home, held))),
-                        (Some(_), Some(Err(Answer::Done))) => return Ok(Claimed::Done),
-                        (Some(_), _) => None,
-                        (None, _) => Some(None),
-                    };
-                    if let Some(home) = mine {
+                Ok(()) => match home.map(Home::hold).transpose()? {
+                    Some(Err(Answer::Done)) => return Ok(Claimed::Done),
+                    Some(Err(_)) => PAUSE_OVER_SSH,
+                    held => {
+                        let home = home.zip(held.and_then(std::result::Result::ok));
                         return Ok(Claimed::Mine(Self { fleet, task, _lock: lock, home }));
                     }
-                    is_locked = true;
-                }
+                },
                 Err(TryLockError::Error(error)) => return Err(Error::file("lock", &path)(error)),
-                Err(TryLockError::WouldBlock) => {}
-            }
+                Err(TryLockError::WouldBlock) => PAUSE,
+            };
             if stop.load(Ordering::Relaxed) {
                 return Ok(Claimed::Stopped);
             }
@@ -117,7 +112,7 @@ impl<'f> Claim<'f> {
             if let Some(waits) = waits.take() {
                 waits();
             }
-            std::thread::sleep(if is_locked { PAUSE_OVER_SSH } else { PAUSE });
+            std::thread::sleep(pause);
         }
     }
 
@@ -137,6 +132,17 @@ impl<'f> Claim<'f> {
     /// If the record cannot be written.
     pub fn begin(&self, run: &Path) -> Result<()> {
         write_synced(&self.runs().join(BEGUN), &begun(run, &this_host()))
+    }
+
+    /// Makes sure that this host has the builds of these arms, which are copied from the fleet's home if it has one.
+    ///
+    /// # Errors
+    /// If they cannot be copied.
+    pub fn fetch_builds(&self, arms: &[&str]) -> Result<()> {
+        match &self.home {
+            None => Ok(()),
+            Some((home, _)) => home.fetch_builds(&self.fleet.spec, arms),
+        }
     }
 
     /// How often the task has failed, on all hosts.
@@ -220,7 +226,7 @@ impl Fleet {
             &format!(
                 "{host}: task {} begins; what it prints is on {host} in {}\n",
                 task.id,
-                self.spec.output(task)
+                self.spec.output(&self.folder, task)
             ),
         )
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
+use crate::archive::{pack, unpack};
 use crate::ask::{Answer, Ask};
 use crate::error::{Error, Result};
 use crate::place::SPEC;
@@ -72,17 +73,17 @@ impl Home {
     ///
     /// # Errors
     /// If the home cannot be reached, has no such build any more, or if the cache cannot be written.
-    pub fn fetch_builds(&self, spec: &Spec, arms: &[String]) -> Result<()> {
+    pub(crate) fn fetch_builds(&self, spec: &Spec, arms: &[&str]) -> Result<()> {
         let (cache, copied) = (&spec.cache, spec.over_ssh.as_ref());
         for arm in arms {
-            let Some(build) = copied.and_then(|copied| copied.builds.get(arm)) else { continue };
+            let Some(build) = copied.and_then(|copied| copied.builds.get(*arm)) else { continue };
             let (root, manifest) = (cache.join(build), cache.join(manifest_of(build)));
             if manifest.is_file() {
                 continue;
             }
             remove_left_copies(cache);
             let partial = cache.join(format!("{COPY}{}", std::process::id()));
-            self.fetch(&Ask::Build { arm: arm.clone() }, &partial)?;
+            self.fetch(&Ask::Build { arm: (*arm).to_owned() }, &partial)?;
             let above = root.parent().unwrap_or(cache);
             fs::create_dir_all(above).map_err(Error::file("create", above))?;
             // Without a manifest it is what an interrupted copy left.
@@ -94,7 +95,7 @@ impl Home {
         Ok(())
     }
 
-    /// Asks for the right to work on the task: `None` if another process does, or if it is done.
+    /// Asks for the right to work on the task; the inner error is the answer if that is not granted.
     pub(crate) fn hold(&self) -> Result<std::result::Result<Held, Answer>> {
         let (mut child, stdin, answer) = self.ask_to_hold()?;
         let failures = match answer {
@@ -117,12 +118,11 @@ impl Home {
                     held = home.ask_to_hold().ok().map(|(child, stdin, _)| (child, stdin));
                 }
             }
-            let released = held.map(|(child, mut stdin)| {
+            if let Some((mut child, mut stdin)) = held {
                 let _ = stdin.write_all(&RELEASED);
                 drop(stdin);
-                child.wait_with_output()
-            });
-            drop(released);
+                let _ = child.wait();
+            }
         });
         Ok(Ok(Held { failures, beats: Some(beats), keeper: Some(keeper) }))
     }
@@ -150,11 +150,10 @@ impl Home {
     /// Sends a run below `runs` as the task's result.
     pub(crate) fn send(&self, runs: &Path, run: &str) -> Result<Answer> {
         let (child, stdin) = self.start(&Ask::Result { host: this_host(), run: run.to_owned() })?;
-        let sent =
-            Command::new("tar").arg("-C").arg(runs).args(["-c", run]).stdout(Stdio::from(stdin)).status();
-        let answer = self.answer(child);
-        let sent = sent.map_err(Error::file("send with tar", &runs.join(run)))?;
-        if sent.success() || answer.is_err() { answer } else { Err(Error::Tar { path: runs.join(run) }) }
+        let sent = pack(runs, &[Path::new(run)], stdin.into());
+        // Why nobody takes it says more than that it could not be sent.
+        let answer = self.answer(child)?;
+        sent.map(|()| answer)
     }
 
     /// Unpacks the archive that is answered into a new directory.
@@ -166,15 +165,12 @@ impl Home {
         let (mut child, stdin) = self.start(ask)?;
         drop(stdin);
         let archive = child.stdout.take().map_or_else(Stdio::null, Stdio::from);
-        let unpack = ["-x", "--no-same-owner", "-p", "-C"];
-        let unpacked = Command::new("tar").args(unpack).arg(into).stdin(archive).status();
-        let ended = child.wait().is_ok_and(|status| status.success());
-        let unpacked = unpacked.map_err(Error::file("unpack with tar", into))?;
-        if ended && unpacked.success() {
-            return Ok(());
-        }
-        let _ = fs::remove_dir_all(into);
-        Err(if ended { Error::Tar { path: into.to_owned() } } else { self.failed(child, None) })
+        let unpacked = unpack(archive, into);
+        let fetched = match child.wait().is_ok_and(|status| status.success()) {
+            true => unpacked,
+            false => Err(self.failed(child, None)),
+        };
+        fetched.inspect_err(|_| drop(fs::remove_dir_all(into)))
     }
 
     fn start(&self, ask: &Ask) -> Result<(Child, ChildStdin)> {

@@ -5,6 +5,7 @@
 //! folder that they and their results are in, [`decide()`] says which tasks have to be submitted again, [`Claim`] lets
 //! one process at a time work on a task, [`collect()`] joins results.
 
+mod archive;
 mod ask;
 mod claim;
 pub mod collect;

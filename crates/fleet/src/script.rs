@@ -20,7 +20,6 @@ pub fn script(
     (name, partition): (&str, &str),
     excluded: &[&str],
 ) -> String {
-    let spec = &Spec { folder: folder.to_owned(), ..spec.clone() };
     let excluded = excluded.join(",");
     let exclude = if excluded.is_empty() { String::new() } else { format!("#SBATCH --exclude={excluded}\n") };
     format!(
@@ -39,18 +38,18 @@ pub fn script(
          export RQPS_CACHE='{cache}'\n\
          {work}",
         minutes = task.limit_minutes,
-        output = spec.output(task),
+        output = spec.output(folder, task),
         cache = spec.cache.display(),
         work = match &spec.over_ssh {
-            None => shared(spec, task),
-            Some(over_ssh) => fetched(spec, task, &over_ssh.host),
+            None => shared(spec, folder, task),
+            Some(over_ssh) => fetched(spec, folder, task, &over_ssh.host),
         },
     )
 }
 
 /// Starts the program in the folder that all hosts share.
-fn shared(spec: &Spec, task: &Task) -> String {
-    let (folder, sum) = (spec.folder.display(), &spec.program_sha256);
+fn shared(spec: &Spec, folder: &Path, task: &Task) -> String {
+    let (folder, sum) = (folder.display(), &spec.program_sha256);
     format!(
         "echo \"{sum}  {folder}/{PROGRAM}\" | sha256sum --check --quiet - ||\n\
          {{ echo \"$(hostname): {folder} is not the folder of this job: is it shared?\"; exit 1; }}\n\
@@ -61,8 +60,8 @@ fn shared(spec: &Spec, task: &Task) -> String {
 }
 
 /// Starts a copy of the program, which is fetched unless it is there.
-fn fetched(spec: &Spec, task: &Task, host: &str) -> String {
-    let (folder, sum) = (spec.folder.display(), &spec.program_sha256);
+fn fetched(spec: &Spec, folder: &Path, task: &Task, host: &str) -> String {
+    let (folder, sum) = (folder.display(), &spec.program_sha256);
     let short = sum.get(..12).unwrap_or(sum);
     format!(
         "umask 022\n\

@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use crate::archive::{pack, unpack};
 use crate::ask::{Answer, Ask};
 use crate::claim::{Claim, Claimed};
 use crate::error::{Error, Result};
@@ -36,14 +37,14 @@ pub fn serve(fleet: &Fleet, task: &Task) -> Result<()> {
     let ask = serde_json::from_slice(&line)
         .map_err(|error| Error::Unreadable { path: "standard input".into(), why: error.to_string() })?;
     match ask {
-        Ask::Pieces => pack(&fleet.folder, &[Path::new(SPEC), Path::new(PIECES)]),
+        Ask::Pieces => pack(&fleet.folder, &[Path::new(SPEC), Path::new(PIECES)], Stdio::inherit()),
         Ask::Build { arm } => {
             let copied = fleet.spec.over_ssh.as_ref().and_then(|copied| copied.builds.get(&arm));
             let build = copied.ok_or_else(|| Error::Unreadable {
                 path: fleet.folder.clone(),
                 why: format!("no build of {arm}"),
             })?;
-            pack(&fleet.spec.cache, &[build, &manifest_of(build)])
+            pack(&fleet.spec.cache, &[build, &manifest_of(build)], Stdio::inherit())
         }
         Ask::Hold { host } => hold(fleet, task, &host, stdin),
         Ask::Reached(reached) => {
@@ -110,7 +111,9 @@ fn receive(fleet: &Fleet, task: &Task, host: &str, run: &str, archive: File) -> 
     }
     let partial = folder.join(format!("received-{}", std::process::id()));
     fs::create_dir_all(&partial).map_err(Error::file("create", &partial))?;
-    let received = unpack(archive, &partial).and_then(|()| {
+    let synced = || File::open(&partial).and_then(|directory| Ok(rustix::fs::syncfs(&directory)?));
+    let received = unpack(archive.into(), &partial).and_then(|()| {
+        synced().map_err(Error::file("sync", &partial))?;
         let path = folder.join("received.lock");
         let lock = File::create(&path).map_err(Error::file("open", &path))?;
         lock.lock().map_err(Error::file("lock", &path))?;
@@ -125,24 +128,4 @@ fn receive(fleet: &Fleet, task: &Task, host: &str, run: &str, archive: File) -> 
     });
     let _ = fs::remove_dir_all(&partial);
     received
-}
-
-fn unpack(archive: File, into: &Path) -> Result<()> {
-    let unpacked =
-        Command::new("tar").args(["-x", "--no-same-owner", "-C"]).arg(into).stdin(archive).status();
-    let synced = File::open(into).and_then(|directory| Ok(rustix::fs::syncfs(&directory)?));
-    match unpacked.map_err(Error::file("unpack with tar", into))?.success() {
-        true => synced.map_err(Error::file("sync", into)),
-        false => Err(Error::Tar { path: into.to_owned() }),
-    }
-}
-
-/// Writes files below a directory to standard output.
-fn pack(directory: &Path, files: &[&Path]) -> Result<()> {
-    let packed =
-        Command::new("tar").arg("-C").arg(directory).arg("-c").args(files).stdin(Stdio::null()).status();
-    match packed.map_err(Error::file("pack with tar", directory))?.success() {
-        true => Ok(()),
-        false => Err(Error::Tar { path: directory.to_owned() }),
-    }
 }

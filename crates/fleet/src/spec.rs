@@ -1,7 +1,7 @@
 //! What a fleet consists of: its tasks, and the hosts that may run them. Written once, when it is planned.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -131,10 +131,10 @@ impl Spec {
         format!("rqps-{}-", self.id)
     }
 
-    /// Where jobs of a task write what they print, on their host if hosts share no folder.
-    pub fn output(&self, task: &Task) -> String {
+    /// Where jobs of a task write what they print: in the fleet's folder, or on their host if hosts share none.
+    pub fn output(&self, folder: &Path, task: &Task) -> String {
         match self.over_ssh {
-            None => format!("{}/{OUTPUT}/{}.txt", self.folder.display(), task.id),
+            None => format!("{}/{OUTPUT}/{}.txt", folder.display(), task.id),
             Some(_) => format!("/tmp/{}{}.txt", self.job_stem(), task.id),
         }
     }

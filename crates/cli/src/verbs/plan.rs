@@ -45,9 +45,7 @@ fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     let driver = KIT.driver(&plan)?;
     plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
     let ingredients = rqps_executor::foresee(&KIT, &plan, &context.dirs)?;
-    for without in rqps_executor::check_own_configs(&plan, &ingredients, &context.dirs)? {
-        out::message(&format!("warning: {without}"));
-    }
+    super::run::warn_of_own_configs(&plan, &ingredients, &context.dirs, &[])?;
     for text in unchecked_configs(&plan, &ingredients) {
         out::message(&text);
     }

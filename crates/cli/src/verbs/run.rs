@@ -11,6 +11,7 @@ use crate::progress::Progress;
 use crate::search::first_verdicts_seconds;
 use crate::{EXIT_FAILED, Usage, out};
 use anyhow::Context as _;
+use rqps_builds::Dirs;
 use rqps_executor::{Execution, Finish, Ingredients, Needs};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
@@ -97,12 +98,7 @@ pub fn begin_told(
             out::message(&format!("  note: {note}"));
         }
     }
-    for mut without in rqps_executor::check_own_configs(&plan, &ingredients, &context.dirs)? {
-        without.options.retain(|option, _| !told.contains(option));
-        if !without.options.is_empty() {
-            out::message(&format!("warning: {without}"));
-        }
-    }
+    warn_of_own_configs(&plan, &ingredients, &context.dirs, told)?;
     announce_needs(&plan, Needs::of(&plan, &ingredients, &context.dirs).check()?);
     warn_of_many_clients(&plan);
     warn_about_families(&plan, &ingredients);
@@ -113,6 +109,25 @@ pub fn begin_told(
     }
     let version = env!("CARGO_PKG_VERSION");
     Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, results, version)?)
+}
+
+/// Warns of options in own configs that only some arms know, but for those that the user was `told` of.
+///
+/// # Errors
+/// If no arm knows an option.
+pub fn warn_of_own_configs(
+    plan: &Plan,
+    ingredients: &[Ingredients],
+    dirs: &Dirs,
+    told: &[String],
+) -> anyhow::Result<()> {
+    for mut without in rqps_executor::check_own_configs(plan, ingredients, dirs)? {
+        without.options.retain(|option, _| !told.contains(option));
+        if !without.options.is_empty() {
+            out::message(&format!("warning: {without}"));
+        }
+    }
+    Ok(())
 }
 
 /// What measuring the host before and after a run takes.

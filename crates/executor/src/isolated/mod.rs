@@ -100,14 +100,15 @@ impl Blocks<'_> {
     /// Why nothing is left to measure, if blocks of earlier processes suffice.
     fn ended_before(&self) -> Result<Option<Stop>> {
         let run = self.writer.run()?;
+        if !run.blocks.iter().any(|block| block.status == BlockStatus::Done) {
+            return Ok(None);
+        }
         let budget = self.budget.map(|whole| Budget { whole, left: whole });
-        let has_blocks = run.blocks.iter().any(|block| block.status == BlockStatus::Done);
         let made = (1..=LOADS).collect();
-        let next = || next::next(&self.setup.plan, &run, &made, budget, &|_| false);
-        Ok(match if has_blocks { Some(next()?.what) } else { None } {
-            Some(Next::Stop(stop)) => Some(stop),
-            _ => None,
-        })
+        match next::next(&self.setup.plan, &run, &made, budget, &|_| false)?.what {
+            Next::Stop(stop) => Ok(Some(stop)),
+            Next::Measure(_) => Ok(None),
+        }
     }
 
     /// Says why no more is measured; returns it in a phrase.

@@ -13,7 +13,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
     let mut blocks = Vec::new();
     for step in &comparison.steps(which) {
         for compared in comparison.others() {
-            for (before, plan) in changed(&comparison.base, compared, step)? {
+            for (before, plan) in changed(&comparison.base, compared, step)?.unwrap_or_default() {
                 blocks.extend(described(comparison, compared, step, &before, &plan));
             }
         }
@@ -76,25 +76,29 @@ fn without_change(comparison: &Comparison<'_>, which: StepKind) -> Result<Option
     Ok(Some(text))
 }
 
-/// The statements of a step whose plans differ, with both plans; none if the arms run different kinds of DBMS.
+/// The statements of a step whose plans differ, with both plans; `None` if there is nothing to compare: plans of only
+/// one arm, or of different kinds of DBMS.
 pub(crate) fn changed(
     base: &ComparedArm<'_>,
     arm: &ComparedArm<'_>,
     step: &TestStep,
-) -> Result<Vec<(QueryPlan, QueryPlan)>> {
+) -> Result<Option<Vec<(QueryPlan, QueryPlan)>>> {
     if !of_one_kind(&base.arm.dbms, &arm.arm.dbms) {
-        return Ok(Vec::new());
+        return Ok(None);
     }
-    let of_base = plans(base, step)?;
-    let pairs = plans(arm, step)?.into_iter().filter_map(|plan| {
+    let (of_base, of_arm) = (plans(base, step)?, plans(arm, step)?);
+    if of_base.is_empty() || of_arm.is_empty() {
+        return Ok(None);
+    }
+    let pairs = of_arm.into_iter().filter_map(|plan| {
         let before = of_base.iter().find(|before| before.statement == plan.statement)?;
         Some((before.clone(), plan))
     });
-    Ok(pairs.filter(|(before, plan)| Fingerprint::of(before) != Fingerprint::of(plan)).collect())
+    Ok(Some(pairs.filter(|(before, plan)| Fingerprint::of(before) != Fingerprint::of(plan)).collect()))
 }
 
 /// Whether plans of a step were read on an arm.
-pub(crate) fn has_plans(arm: &ComparedArm<'_>, step: &TestStep) -> Result<bool> {
+fn has_plans(arm: &ComparedArm<'_>, step: &TestStep) -> Result<bool> {
     Ok(!plans(arm, step)?.is_empty())
 }
 

@@ -370,8 +370,9 @@ impl Upgrade<'_, '_> {
         let (old, new) = (compared(self.old_arm()), compared(self.new_arm()));
         let (mut items, mut are_read) = (Vec::new(), false);
         for step in self.comparison.steps(StepKind::Tests) {
-            are_read |= plans::has_plans(old, &step)? && plans::has_plans(new, &step)?;
-            for (before, after) in plans::changed(old, new, &step)? {
+            let Some(changed) = plans::changed(old, new, &step)? else { continue };
+            are_read = true;
+            for (before, after) in changed {
                 let changes = plan_changes(&before, &after).join("; ");
                 items.push(format!("{} ({}): {changes}", step.name, after.statement));
             }

@@ -6,6 +6,7 @@ use crate::build_progress::with_build_progress;
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::verbs::plan::{check_plan, read_plan};
+use crate::verbs::run::warn_of_own_configs;
 use crate::{Usage, out};
 use anyhow::Context as _;
 use rqps_builds::{Dirs, sha256_hex};
@@ -80,9 +81,7 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     let what = format!("getting the builds of {}", counted(plan.arms.len(), "arm"));
     let ingredients =
         with_build_progress(context, &what, None, |watch| rqps_executor::resolve(&KIT, &plan, &dirs, watch))?;
-    for without in rqps_executor::check_own_configs(&plan, &ingredients, &dirs)? {
-        out::message(&format!("warning: {without}"));
-    }
+    warn_of_own_configs(&plan, &ingredients, &dirs, &[])?;
     warn_of_budget(&plan, &pieces, &ingredients, &dirs);
     let folder = claim_folder(context, &plan.name)?;
     let made = make(&mut plan, &ingredients, spec, &folder, &program);

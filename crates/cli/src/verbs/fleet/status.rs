@@ -186,7 +186,7 @@ fn why_not_done(fleet: &Fleet, task: &Task, state: &State) -> String {
              (`scontrol show job` has its host for some minutes). Or `rqps fleet` was killed before Slurm had it",
             over_ssh.host,
             fleet.folder.display(),
-            fleet.spec.output(task)
+            fleet.spec.output(&fleet.folder, task)
         ),
         None => format!(
             "its last job left neither result nor output: `rqps fleet` was killed before Slurm had it, or {} was full, or its \

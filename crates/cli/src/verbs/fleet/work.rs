@@ -51,8 +51,9 @@ pub fn work(context: &Context, fleet: &Fleet, task: &Task, home: Option<&Home>) 
     };
     let done = match complete_run(&claim) {
         Some((run, host)) => publish(context, &claim, &run, &host),
-        None => execution(context, fleet, task, &claim, home)
-            .and_then(|execution| measured(context, &claim, execution)),
+        None => {
+            execution(context, fleet, task, &claim).and_then(|execution| measured(context, &claim, execution))
+        }
     };
     let Err(error) = done else { return Ok(ExitCode::SUCCESS) };
     let code = exit_code(&error);
@@ -78,13 +79,7 @@ fn complete_run(claim: &Claim<'_>) -> Option<(PathBuf, String)> {
 }
 
 /// The run that this host began, if it can be resumed; otherwise a new one.
-fn execution(
-    context: &Context,
-    fleet: &Fleet,
-    task: &Task,
-    claim: &Claim<'_>,
-    home: Option<&Home>,
-) -> anyhow::Result<Execution> {
+fn execution(context: &Context, fleet: &Fleet, task: &Task, claim: &Claim<'_>) -> anyhow::Result<Execution> {
     let begun = claim.begun().filter(|begun| begun.host == this_host());
     if let Some(path) = begun.map(|begun| claim.runs().join(begun.run)).filter(|path| path.exists()) {
         match reopen(context, &path, Resume::default()) {
@@ -103,10 +98,7 @@ fn execution(
     let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     // Checked when the fleet was planned.
     let plan = Plan::parse(&text, &path.to_string_lossy(), &PlanContext::trusting(KIT.benchmarks))?.plan;
-    if let Some(home) = home {
-        let arms: Vec<String> = plan.arms.iter().map(|arm| arm.name.clone()).collect();
-        home.fetch_builds(&fleet.spec, &arms)?;
-    }
+    claim.fetch_builds(&plan.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>())?;
     let execution = begin_in(context, plan, &claim.runs())?;
     for arm in RunFolder::open(&execution.folder())?.arms {
         if fleet.spec.builds.get(&arm.name).is_some_and(|hash| *hash != arm.build_hash) {

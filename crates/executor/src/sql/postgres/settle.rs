@@ -80,9 +80,8 @@ pub(super) fn settle(server: &Settling<'_>, tick: &mut SettleTick<'_>) -> Result
         if after.unseen_pages > 0 {
             let new = match new_pages {
                 Some(known) => known,
-                None => probe::new_pages(&mut admin)?,
+                None => *new_pages.insert(probe::new_pages(&mut admin)?),
             };
-            new_pages = Some(new);
             after.unseen_pages = after.unseen_pages.saturating_sub(new);
         }
         let conditions = conditions(&before, &after, server);
