@@ -11,7 +11,7 @@ use rqps_model::BuildSpec;
 use std::path::Path;
 
 /// Interval of lines about the same phase, without a terminal.
-const REPORT_INTERVAL_S: f64 = 15.0;
+pub const REPORT_INTERVAL_S: f64 = 15.0;
 
 /// Runs `work`, announced as `what`, and shows the progress of builds from source.
 pub fn with_build_progress<T>(

@@ -71,13 +71,13 @@ fn resolve_builds(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) ->
     plan.arms.iter().map(&mut build).collect()
 }
 
-/// Creates a run folder for a plan in `results`.
+/// Creates a run folder for a plan in `results`. A dump that was `taken` for this run moves into it.
 pub fn begin(
     kit: &Kit,
     mut plan: Plan,
     mut ingredients: Vec<Ingredients>,
     dirs: &Dirs,
-    results: &Path,
+    (results, taken): (&Path, Option<&Path>),
     program_version: &str,
 ) -> Result<Execution> {
     if plan.profile.after != ProfileAfter::Never {
@@ -91,6 +91,12 @@ pub fn begin(
     dirs.create_work()?;
     let host = kit.host.facts(&dirs.work)?;
     let folder = RunFolder::create(results, &plan.name)?;
+    if let Some(dump) = taken {
+        let failed = |source| Error::File { action: "write", path: folder.path().to_owned(), source };
+        let path = std::path::absolute(folder.path()).map_err(failed)?.join("dump.sql");
+        std::fs::rename(dump, &path).map_err(failed)?;
+        plan.work = plan.work.with_dump_at(path).unwrap_or(plan.work);
+    }
     let before_begin = |error: rqps_store::Error| error.before_begin(folder.path());
     let mut writer = RunFolder::open_for_writing(folder.path()).map_err(before_begin)?;
     let toml =

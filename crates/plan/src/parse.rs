@@ -187,7 +187,8 @@ fn read_plan(
                 plan_keys: &keys,
                 read_text: &|file| (context.read_text)(&directory.join(file)),
                 open: &|file| {
-                    let path = directory.join(file);
+                    // An address of a database is no path.
+                    let path = if file.contains("://") { file.into() } else { directory.join(file) };
                     (context.open)(&path).map(|opened| (path, opened))
                 },
                 benchmarks,

@@ -73,7 +73,8 @@ pub struct Reading<'p> {
     pub dbms: &'p [Dbms],
     /// Reads a text file by its path, relative to the plan's directory.
     pub read_text: &'p dyn Fn(&str) -> Result<String, String>,
-    /// Opens a file of any size by its path, as [`Reading::read_text`] does; also returns its whole path.
+    /// Opens a file of any size by its path, as [`Reading::read_text`] does; also returns its whole path. Of the
+    /// address of a database, opens a dump of its tables without rows.
     pub open: &'p dyn Fn(&str) -> Result<OpenedAt, String>,
     /// All top-level keys.
     pub plan_keys: &'p [&'static str],
@@ -194,6 +195,11 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
     /// What a window of blocks is, for people; `seconds` are those of the plan.
     fn window_of_blocks(&self, seconds: f64) -> String {
         format!("the events that base does in {seconds} s")
+    }
+
+    /// The same work with the dump that it loads at another path; `None` if it loads none.
+    fn with_dump_at(&self, _path: PathBuf) -> Option<Work> {
+        None
     }
 
     /// Memory limit of a server, page cache included.

@@ -2,6 +2,7 @@
 
 use crate::args::{PlanArgs, PlanVerb};
 use crate::context::Context;
+use crate::database::structure;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
 use crate::{EXIT_FAILED, Usage, out};
@@ -12,8 +13,9 @@ use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
 use rqps_plan::{CheckedPlan, Plan, PlanContext, render_schedule, schedule};
 use rqps_report::Format;
+use rqps_workloads::sql::dialect_of_address;
 use serde_json::json;
-use std::io::BufReader;
+use std::io::{BufReader, Cursor};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -164,9 +166,12 @@ pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
         known_config: &known_config,
         known_build: &known_build,
         read_text: &|path| rqps_builds::read_text(path).map_err(|error| error.to_string()),
-        open: &|path| match rqps_builds::open_file(path) {
-            Ok(file) => Ok(Box::new(BufReader::new(file))),
-            Err(error) => Err(error.to_string()),
+        open: &|path| match path.to_str().filter(|text| dialect_of_address(text).is_some()) {
+            Some(address) => Ok(Box::new(Cursor::new(structure(address)?))),
+            None => match rqps_builds::open_file(path) {
+                Ok(file) => Ok(Box::new(BufReader::new(file))),
+                Err(error) => Err(error.to_string()),
+            },
         },
         benchmarks: KIT.benchmarks,
     };

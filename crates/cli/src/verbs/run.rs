@@ -5,6 +5,7 @@ use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
 use crate::busy::Busy;
 use crate::context::Context;
+use crate::database::take_dump;
 use crate::human;
 use crate::kit::KIT;
 use crate::progress::Progress;
@@ -81,10 +82,15 @@ pub fn begin_in(context: &Context, plan: Plan, results: &Path) -> anyhow::Result
 /// The same without warnings about unknown options that the user was `told` of.
 pub fn begin_told(
     context: &Context,
-    plan: Plan,
+    mut plan: Plan,
     results: &Path,
     told: &[String],
 ) -> anyhow::Result<Execution> {
+    let taken = take_dump(context, &plan, &results.join(format!(".dump-{}.sql", std::process::id())))?;
+    if let Some(taken) = &taken {
+        plan = check_plan(&taken.plan, "the dump")?.plan;
+    }
+    let dump = taken.as_ref().map(|taken| &*taken.file);
     let what = format!("getting the builds of {}", counted(plan.arms.len(), "arm"));
     let ingredients = with_build_progress(context, &what, None, |watch| {
         rqps_executor::resolve(&KIT, &plan, &context.dirs, watch)
@@ -108,7 +114,7 @@ pub fn begin_told(
         }
     }
     let version = env!("CARGO_PKG_VERSION");
-    Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, results, version)?)
+    Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, (results, dump), version)?)
 }
 
 /// Warns of options in own configs that only some arms know, but for those that the user was `told` of.

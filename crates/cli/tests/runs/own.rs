@@ -1,6 +1,10 @@
 //! `benchmark = "sql"`: scripts of the user's own, on tables of a schema of their own.
 
-use crate::bench::{Bench, exact_version};
+use crate::bench::{Bench, Running, exact_version};
+use rqps_servers::testing::{Scratch, by_socket};
+use rqps_store::RunFolder;
+use rqps_wire::Host;
+use rqps_wire::postgres::Connection;
 use std::fs;
 
 const SCHEMA: &str = "CREATE TABLE orders (id int PRIMARY KEY, customer int NOT NULL, amount int NOT NULL);\n\
@@ -142,6 +146,38 @@ fn a_dump_is_loaded() {
     fs::write(&dump, "CREATE TABLE a (id int);\nCOPY a FROM stdin;\n1\n").unwrap();
     let refused = bench.call(&["run", plan.to_str().unwrap()]).expect(2).stderr;
     assert!(refused.contains("shop.sql: line 3: the file ends within the rows of a COPY"), "{refused}");
+
+    // The same data in a database that is there.
+    let there = Scratch::start("12").unwrap();
+    let at = by_socket(&there);
+    Connection::connect(&at, "test")
+        .unwrap()
+        .query("CREATE TABLE public.orders AS SELECT 1 id, 'first; row'::text note")
+        .unwrap();
+    let Host::Unix(socket) = &at.host else { panic!("a socket") };
+    let (user, database) = (&at.user, &at.database);
+    let address = format!("postgresql://{user}@/{database}?host={}&port={}", socket.display(), at.port);
+    let plan = bench.plan_text(&fs::read_to_string(&plan).unwrap().replace("shop.sql", &address));
+    let call = |arguments: &[&str]| {
+        let mut command = bench.rqps(arguments);
+        command.env("PGPASSWORD", &at.password);
+        Running::of(command).end()
+    };
+    call(&["run", plan.to_str().unwrap(), "--label", "there"]).expect(0);
+    let folder = bench.folders().pop().unwrap();
+    let run = RunFolder::open(&folder).unwrap();
+    assert!(run.windows.iter().all(|window| window.valid() && window.result.events > Some(0)));
+    assert_eq!(run.loads[0].result.rows, 1);
+    let (dump, kept) = (folder.join("dump.sql"), fs::read_to_string(folder.join("plan.toml")).unwrap());
+    assert!(kept.contains(dump.to_str().unwrap()) && !kept.contains("postgresql://"), "{kept}");
+    let kept: toml::Table = kept.parse().unwrap();
+    let (bytes, sha256) = (fs::read(&dump).unwrap(), kept["sql"]["dump"]["sha256"].as_str().unwrap());
+    assert_eq!(rqps_builds::sha256_hex(&bytes), sha256);
+    drop(there);
+    let refused = call(&["run", plan.to_str().unwrap()]).expect(2).stderr;
+    assert!(refused.contains(") could not take the dump: ") && refused.contains("name a file"), "{refused}");
+    let names = fs::read_dir(bench.results()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with(".dump")));
 }
 
 #[test]

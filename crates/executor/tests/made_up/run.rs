@@ -121,7 +121,7 @@ impl Scene {
     fn begin(&self) -> Result<Execution> {
         let ingredients = Watch::nobody(|watch| rqps_executor::resolve(&KIT, &self.plan, &self.dirs, watch))?;
         let results = self.dir.path().join("results");
-        rqps_executor::begin(&KIT, self.plan.clone(), ingredients, &self.dirs, &results, "test")
+        rqps_executor::begin(&KIT, self.plan.clone(), ingredients, &self.dirs, (&results, None), "test")
     }
 
     fn folder(&self) -> Option<PathBuf> {

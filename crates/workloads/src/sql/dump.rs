@@ -5,8 +5,12 @@ use std::collections::VecDeque;
 use std::io::BufRead;
 use std::path::PathBuf;
 
+use rqps_plan::Reading;
+use rqps_plan::reader::{Found, Section};
 use sha2::{Digest, Sha256};
+use toml::Table;
 
+use super::dialect;
 use super::script::{DELIMITER, Piece, created_tables, split_some};
 use crate::Dialect;
 
@@ -15,9 +19,18 @@ const ROWS_BYTES: usize = 256 << 10;
 /// The line that ends the rows of a COPY.
 const END_OF_ROWS: &[u8] = b"\\.";
 
+/// Begins the address of a database, with the dialect of its DBMS.
+const SCHEMES: [(&str, Dialect); 4] = [
+    ("postgresql://", Dialect::Postgres),
+    ("postgres://", Dialect::Postgres),
+    ("mysql://", Dialect::Mysql),
+    ("mariadb://", Dialect::Mysql),
+];
+
 /// A dump that a plan names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dump {
+    /// Of a database whose dump has not been taken: its address; the rest is then of its tables without their rows.
     pub path: PathBuf,
     /// SHA-256 in hex: a run goes on with the same data only.
     pub sha256: String,
@@ -49,6 +62,77 @@ impl Dump {
         }
         Ok(Dump { path, bytes: reader.bytes, sha256: reader.sha256(), tables })
     }
+
+    /// The address of a database whose dump has not been taken.
+    pub fn address(&self) -> Option<&str> {
+        self.path.to_str().filter(|path| dialect_of_address(path).is_some())
+    }
+
+    /// As a plan has it.
+    pub(super) fn kept(&self) -> toml::Value {
+        if let Some(address) = self.address() {
+            return address.into();
+        }
+        let Self { path, sha256, bytes, tables } = self;
+        let tables = tables.iter().map(|table| table.as_str().into()).collect();
+        toml::Value::Table(Table::from_iter([
+            ("path".to_owned(), path.to_string_lossy().as_ref().into()),
+            ("sha256".to_owned(), sha256.as_str().into()),
+            ("bytes".to_owned(), toml::Value::Integer(*bytes as i64)),
+            ("tables".to_owned(), toml::Value::Array(tables)),
+        ]))
+    }
+}
+
+/// The dialect of the database that a text addresses; `None` of a path.
+pub fn dialect_of_address(text: &str) -> Option<Dialect> {
+    SCHEMES.into_iter().find(|(scheme, _)| text.starts_with(scheme)).map(|(_, dialect)| dialect)
+}
+
+/// The path of a dump or the address of a database, or, in the plan that a run keeps, also what was found in the dump.
+pub(super) fn read(section: &Section<'_>, plan: &Reading<'_>) -> Option<Dump> {
+    section.node("dump")?;
+    let place = section.place_of("dump");
+    if section.node("dump").is_some_and(|(_, node)| node.get_ref().is_table()) {
+        let kept = section.table("dump", "[sql.dump]")?;
+        let tables = kept.list("tables", "names of tables")?.value.iter();
+        return Some(Dump {
+            path: kept.text("path")?.value.into(),
+            sha256: kept.text("sha256")?.value.to_owned(),
+            bytes: kept.integer("bytes", 0..=i64::MAX as u64)?.value,
+            tables: tables.filter_map(|name| Some(name.get_ref().as_str()?.to_owned())).collect(),
+        });
+    }
+    let Found { value, at } = section.text("dump")?;
+    let address = dialect_of_address(value);
+    let dialects: Vec<Dialect> = plan.dbms.iter().map(|dbms| dialect(*dbms)).collect();
+    let first = dialects.first().copied().or(address).unwrap_or(Dialect::Postgres);
+    if address.is_some_and(|address| address != first) || dialects.iter().any(|dialect| *dialect != first) {
+        let why = "PostgreSQL and MySQL cannot load the same dump".to_owned();
+        plan.problems.error(&at, place, why, "Name arms of the DBMS that the dump is of.");
+        return None;
+    }
+    let (path, source) = match (plan.open)(value) {
+        Ok(opened) => opened,
+        Err(why) if address.is_some() => {
+            let remedy = "Correct the address (postgresql://USER@HOST:PORT/DATABASE or \
+                          mysql://USER@HOST:PORT/DATABASE), or name a file with the dump.";
+            plan.problems.error(&at, place, why, remedy);
+            return None;
+        }
+        Err(why) => {
+            let remedy = "Correct the path, which is relative to the plan's directory.";
+            plan.problems.error(&at, place, format!("cannot read {value}: {why}"), remedy);
+            return None;
+        }
+    };
+    Dump::examine(path, source, first)
+        .map_err(|why| {
+            let remedy =
+                "pg_dump --no-owner DATABASE, or mysqldump --hex-blob DATABASE, writes a dump that can be loaded.";
+            plan.problems.error(&at, place, format!("{value}: {why}"), remedy);
+        })
+        .ok()
 }
 
 /// A part of a dump.

@@ -6,6 +6,7 @@ mod script;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rqps_model::{Dbms, Group, Limit, Role, Unit, Warmup, counted, did_you_mean};
@@ -17,7 +18,7 @@ use rqps_plan::{
 use toml::Table;
 
 pub use capture::plan_of;
-pub use dump::{Dump, DumpReader, Item};
+pub use dump::{Dump, DumpReader, Item, dialect_of_address};
 pub use script::Piece;
 use script::split;
 
@@ -81,7 +82,7 @@ impl Benchmark for Sql {
 }
 
 /// The part of a plan that is specific to own SQL.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SqlPlan {
     /// Loaded before the schema.
     dump: Option<Dump>,
@@ -225,7 +226,7 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
         Some(Found { value, .. }) if is_file(value) => format!("{value}: {why}"),
         _ => why,
     };
-    let dump = read_dump(section, plan);
+    let dump = dump::read(section, plan);
     let schema = text(section, "schema");
     let mut pieces = Vec::new();
     match &schema {
@@ -250,7 +251,8 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
         }
         None => {}
     }
-    let rows_default = dump.as_ref().map_or(ROWS_DEFAULT, |dump| (dump.bytes / ROW_BYTES).max(1));
+    let taken = dump.as_ref().filter(|dump| dump.address().is_none());
+    let rows_default = taken.map_or(ROWS_DEFAULT, |dump| (dump.bytes / ROW_BYTES).max(1));
     let rows = section.integer("rows", 1..=*limits::ROWS.end()).map_or(rows_default, |found| found.value);
     let schema = schema.map(|found| found.value).unwrap_or_default();
     let mut sql = OwnSql { dump, schema, pieces, rows, ..OwnSql::default() };
@@ -313,42 +315,6 @@ fn read_mix(name: &str, tests: &Section<'_>, plan: &Reading<'_>) -> Option<Mix> 
         plan.problems.error(&weights.at, place, "it mixes no scripts".to_owned(), remedy);
     }
     Some(mix)
-}
-
-/// The path of a dump, or, in the plan that a run keeps, also what was found in it.
-fn read_dump(section: &Section<'_>, plan: &Reading<'_>) -> Option<Dump> {
-    section.node("dump")?;
-    let place = section.place_of("dump");
-    if section.node("dump").is_some_and(|(_, node)| node.get_ref().is_table()) {
-        let kept = section.table("dump", "[sql.dump]")?;
-        let tables = kept.list("tables", "names of tables")?.value.iter();
-        return Some(Dump {
-            path: kept.text("path")?.value.into(),
-            sha256: kept.text("sha256")?.value.to_owned(),
-            bytes: kept.integer("bytes", 0..=i64::MAX as u64)?.value,
-            tables: tables.filter_map(|name| Some(name.get_ref().as_str()?.to_owned())).collect(),
-        });
-    }
-    let Found { value, at } = section.text("dump")?;
-    let (path, source) = match (plan.open)(value) {
-        Ok(opened) => opened,
-        Err(why) => {
-            let remedy = "Correct the path, which is relative to the plan's directory.";
-            plan.problems.error(&at, place, format!("cannot read {value}: {why}"), remedy);
-            return None;
-        }
-    };
-    let dialects: Vec<Dialect> = plan.dbms.iter().map(|dbms| dialect(*dbms)).collect();
-    let first = dialects.first().copied().unwrap_or(Dialect::Postgres);
-    let dump = match dialects.iter().all(|dialect| *dialect == first) {
-        true => Dump::examine(path, source, first),
-        false => Err("PostgreSQL and MySQL cannot load the same dump".to_owned()),
-    };
-    dump.map_err(|why| {
-        let remedy = "pg_dump --no-owner DATABASE, or mysqldump --hex-blob DATABASE, writes a dump that can be loaded.";
-        plan.problems.error(&at, place, format!("{value}: {why}"), remedy);
-    })
-    .ok()
 }
 
 fn dialect(dbms: Dbms) -> Dialect {
@@ -472,17 +438,19 @@ impl Workplan for SqlPlan {
         if !self.schema.is_empty() {
             sql.insert("schema".to_owned(), line(&self.schema));
         }
-        if let Some(Dump { path, sha256, bytes, tables }) = &self.dump {
-            let tables = tables.iter().map(|table| table.as_str().into()).collect();
-            let dump = Table::from_iter([
-                ("path".to_owned(), path.to_string_lossy().as_ref().into()),
-                ("sha256".to_owned(), sha256.as_str().into()),
-                ("bytes".to_owned(), toml::Value::Integer(*bytes as i64)),
-                ("tables".to_owned(), toml::Value::Array(tables)),
-            ]);
-            sql.insert("dump".to_owned(), toml::Value::Table(dump));
+        if let Some(dump) = &self.dump {
+            sql.insert("dump".to_owned(), dump.kept());
+            // Estimated from the dump when it has been taken.
+            if dump.address().is_some() && self.rows == ROWS_DEFAULT {
+                sql.remove("rows");
+            }
         }
         Table::from_iter([("sql".to_owned(), toml::Value::Table(sql))])
+    }
+
+    fn with_dump_at(&self, path: PathBuf) -> Option<Work> {
+        let dump = Dump { path, ..self.dump.clone()? };
+        Some(Work::new(Self { dump: Some(dump), ..self.clone() }))
     }
 
     fn tables(&self) -> u32 {

@@ -4,6 +4,7 @@ use super::{PREFIX, shown, submit, unanswered};
 use crate::args::FleetRunArgs;
 use crate::build_progress::with_build_progress;
 use crate::context::Context;
+use crate::database::take_dump;
 use crate::kit::KIT;
 use crate::verbs::plan::{check_plan, read_plan};
 use crate::verbs::run::warn_of_own_configs;
@@ -84,7 +85,7 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
     warn_of_own_configs(&plan, &ingredients, &dirs, &[])?;
     warn_of_budget(&plan, &pieces, &ingredients, &dirs);
     let folder = claim_folder(context, &plan.name)?;
-    let made = make(&mut plan, &ingredients, spec, &folder, &program);
+    let made = make((context, &mut plan), &ingredients, spec, &folder, &program);
     let fleet = made.inspect_err(|_| {
         // Half a fleet is no use, and the next call would take another number.
         let _ = fs::remove_dir_all(&folder);
@@ -95,7 +96,7 @@ pub fn run(context: &Context, args: &FleetRunArgs) -> anyhow::Result<ExitCode> {
 
 /// Fills the fleet's folder.
 fn make(
-    plan: &mut Plan,
+    (context, plan): (&Context, &mut Plan),
     ingredients: &[Ingredients],
     spec: Spec,
     folder: &Path,
@@ -111,8 +112,8 @@ fn make(
     let over_ssh = spec.over_ssh.as_ref().map(|one| OverSsh { host: one.host.clone(), builds: copied() });
     let smallest = spec.groups.iter().map(Vec::len).min().unwrap_or(1);
     let spec = Spec { id: id(folder), builds, files, over_ssh, ..spec };
+    let dump = keep_dump(context, plan, folder)?;
     let pieces = cut(plan, pieces_for(smallest));
-    let dump = copy_dump(plan, folder)?;
     let text = |plan: &Plan| -> anyhow::Result<String> {
         let text = with_dump(plan, dump.as_deref())?;
         check_plan(&text, &folder.join(PIECES).join("piece").to_string_lossy())?;
@@ -279,13 +280,21 @@ fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
         .with_context(|| format!("writing {}", path.display()))
 }
 
-/// Copies the dump that a plan of own SQL loads. Each load compares its hash with the plan's.
-fn copy_dump(plan: &Plan, folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+/// Copies the dump that a plan of own SQL loads, or takes it. Each load compares its hash with the plan's.
+fn keep_dump(context: &Context, plan: &mut Plan, folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let taken = take_dump(context, plan, &folder.join("dump.sql"))?;
+    if let Some(taken) = &taken {
+        *plan = check_plan(&taken.plan, "the dump")?.plan;
+    }
     let Some(dump) = plan.work.of::<SqlPlan>().and_then(SqlPlan::dump) else { return Ok(None) };
     let relative = Path::new("data").join(dump.path.file_name().unwrap_or(dump.path.as_os_str()));
     let copy = folder.join(PIECES).join(&relative);
     write(&copy, &[])?;
-    fs::copy(&dump.path, &copy).with_context(|| format!("copying {}", dump.path.display()))?;
+    let kept = match taken {
+        Some(_) => fs::rename(&dump.path, &copy),
+        None => fs::copy(&dump.path, &copy).map(drop),
+    };
+    kept.with_context(|| format!("copying {}", dump.path.display()))?;
     Ok(Some(relative))
 }
 
