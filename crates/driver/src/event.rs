@@ -9,8 +9,9 @@ use hdrhistogram::Histogram;
 use rqps_model::random::{C_LEN, PAD_LEN, Stream};
 use rqps_wire::{Encoding, Error, ParamType, Params, Session};
 use rqps_workloads::expect::{Answers, TableState, bounds};
+use rqps_workloads::expression::{Event, Expression, Value};
 use rqps_workloads::zipf::{EXPONENT, Zipf};
-use rqps_workloads::{Draw, Key, Param, Protocol, Script, Statement, Table, Test, dialect};
+use rqps_workloads::{Key, Param, Protocol, Script, Statement, Table, Test, dialect};
 use std::ops::Range;
 
 /// Longest latency that histograms distinguish, in ns: an hour.
@@ -164,7 +165,7 @@ impl<S: Session> Client<S> {
             rows: spec.state.rows,
             state: spec.state,
             zipf: test.uses_zipf().then(|| Zipf::new(spec.state.rows, EXPONENT)),
-            drawn: Drawn::of(test.draws),
+            drawn: Drawn::of(test.draws, client),
             ready,
             control,
             params: Params::new(),
@@ -203,8 +204,8 @@ impl<S: Session> Repeated for Client<S> {
             sent = self.control_statement(0, tallies, sent)?;
             self.in_transaction = true;
         }
-        if !self.drawn.values.is_empty() {
-            self.drawn.draw(stream, 0..self.test.draws.len());
+        if !self.drawn.numbers.is_empty() {
+            self.drawn.draw(stream, 0..self.test.draws.len())?;
         }
         let mut first = 0;
         for part in self.test.parts {
@@ -252,7 +253,7 @@ impl<S: Session> Client<S> {
             self.in_transaction = true;
         }
         let (draws, count) = script.draws;
-        self.drawn.draw(stream, draws..draws + count);
+        self.drawn.draw(stream, draws..draws + count)?;
         for index in first..first + self.test.parts[at].statements.len() {
             sent = self.statement(index, self.own_table, 0, stream, tallies, sent)?;
         }
@@ -298,12 +299,12 @@ impl<S: Session> Client<S> {
         let range = self.test.range;
         let outcome = match &ready.sender {
             Sender::Prepared(prepared) => {
-                let (rows, drawn) = (self.rows, &*self.drawn.values);
+                let (rows, drawn) = (self.rows, &*self.drawn.numbers);
                 fill_params(&mut self.params, statement, (range, rows, key, drawn), stream);
                 self.session.execute(&prepared[table], &self.params)?
             }
             Sender::Text(pieces) => {
-                let (rows, drawn) = (self.rows, &*self.drawn.values);
+                let (rows, drawn) = (self.rows, &*self.drawn.numbers);
                 fill_text(&mut self.text, &pieces[table], statement, (rows, key, drawn), stream);
                 self.session.simple(&self.text)?
             }
@@ -391,27 +392,31 @@ fn draw_zipf(zipf: &Zipf, stream: &mut Stream) -> u64 {
 
 /// The values of a test's [`Test::draws`] in an event.
 struct Drawn {
-    draws: Vec<(Draw, Option<Zipf>)>,
-    values: Vec<i64>,
+    expressions: &'static [Expression],
+    client: u32,
+    values: Vec<Value>,
+    /// The values as parameters.
+    numbers: Vec<i64>,
 }
 
 impl Drawn {
-    fn of(draws: &[Draw]) -> Self {
-        let zipf = |draw: &Draw| Some(Zipf::new(draw.high.abs_diff(draw.low) + 1, draw.exponent?));
-        let draws: Vec<_> = draws.iter().map(|draw| (*draw, zipf(draw))).collect();
-        Self { values: vec![0; draws.len()], draws }
+    fn of(expressions: &'static [Expression], client: u32) -> Self {
+        let count = expressions.len();
+        Self { expressions, client, values: vec![Value::Whole(0); count], numbers: vec![0; count] }
     }
 
     /// Out of line: it would slow down tests without draws.
     #[inline(never)]
-    fn draw(&mut self, stream: &mut Stream, which: Range<usize>) {
-        for (value, (draw, zipf)) in self.values[which.clone()].iter_mut().zip(&self.draws[which]) {
-            let at = match zipf {
-                Some(zipf) => zipf.draw(stream),
-                None => stream.key(draw.high.abs_diff(draw.low) + 1),
-            };
-            *value = draw.low.wrapping_add_unsigned(at - 1);
+    fn draw(&mut self, stream: &mut Stream, which: Range<usize>) -> Result<(), Error> {
+        for at in which.clone() {
+            let values = &self.values[which.start..at];
+            let mut event = Event { values, client: self.client, random: Some(stream) };
+            let value = self.expressions[at].value(&mut event).map_err(Error::Value)?;
+            self.values[at] = value;
+            // Plans have only whole numbers as parameters.
+            self.numbers[at] = value.whole().unwrap_or_default();
         }
+        Ok(())
     }
 }
 

@@ -33,6 +33,9 @@ pub enum Error {
         reason: String,
         remedy: &'static str,
     },
+    /// A parameter has no value: an overflow, a division by zero.
+    #[error("a variable of the script has no value: {0}; correct its \\set")]
+    Value(String),
     /// The server rejected a statement. The connection is still usable.
     #[error("{message} ({}SQLSTATE {sqlstate}){} in: {statement}", number(.code), notes(.detail, .hint))]
     Db {

@@ -7,6 +7,7 @@
 pub mod db_bench;
 pub mod dialect;
 pub mod expect;
+pub mod expression;
 pub mod insert_benchmark;
 pub mod microbenchmarks;
 pub mod model;
@@ -18,7 +19,7 @@ pub mod tproc_c;
 pub mod zipf;
 
 pub use dialect::Dialect;
-pub use model::{Draw, Expect, Key, Param, Part, Protocol, QueryMix, Queue, Script, Statement, Table, Test};
+pub use model::{Expect, Key, Param, Part, Protocol, QueryMix, Queue, Script, Statement, Table, Test};
 
 /// All benchmarks, in the order in which messages list them. The first is the default of plans.
 pub static BENCHMARKS: &[&dyn rqps_plan::Benchmark] = &[

@@ -3,6 +3,8 @@
 
 use rqps_model::{Group, Unit};
 
+use crate::expression::Expression;
+
 /// A test: one event shape, repeated by every client until the step ends.
 #[derive(Debug)]
 pub struct Test {
@@ -22,8 +24,8 @@ pub struct Test {
     pub scans: bool,
     /// Whether it deletes rows for good. It stops at the plan's `delete_share_max`.
     pub shrinks: bool,
-    /// Values that an event draws once, before its parts.
-    pub draws: &'static [Draw],
+    /// Values that an event computes once, before its parts.
+    pub draws: &'static [Expression],
     /// Weights of the statements if an event runs one of them, drawn by these; if empty, it runs all of them.
     pub weights: &'static [u32],
     /// Scripts, one for each part, if an event runs one of them, drawn by their weights; usually empty.
@@ -33,14 +35,6 @@ pub struct Test {
     pub queue: Option<Queue>,
     /// The purpose of the test, in one sentence.
     pub about: &'static str,
-}
-
-/// A value drawn for each event: uniform, or Zipf with an exponent, over `low..=high`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Draw {
-    pub low: i64,
-    pub high: i64,
-    pub exponent: Option<f64>,
 }
 
 /// One of the scripts of a mix.

@@ -8,7 +8,7 @@ use rqps_model::random::Stream;
 pub const EXPONENT: f64 = 0.8;
 
 /// The distribution over `1..=n`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Zipf {
     n: f64,
     exponent: f64,
@@ -27,6 +27,11 @@ impl Zipf {
         zipf.high = zipf.integral(zipf.n + 0.5);
         zipf.shortcut = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.density(2.0));
         zipf
+    }
+
+    /// How many keys there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.n as u64
     }
 
     /// Draws a key in `1..=n`.

@@ -1,6 +1,7 @@
 //! A test's statements with literal values, for EXPLAIN.
 
 use rqps_model::random::{C_LEN, PAD_LEN, Stream};
+use rqps_workloads::expression::{Event, Value};
 use rqps_workloads::{Dialect, Param, Protocol, Statement, Test, dialect};
 
 /// SQL of a statement on table 1 with keys from the middle of the table and lists spread evenly over it. The
@@ -16,15 +17,24 @@ pub(crate) fn explainable_sql(dialect: Dialect, test: &Test, statement: &Stateme
             Param::RangeEnd => values.push((key + range - 1).to_string()),
             Param::Keys => values.extend((0..range).map(|i| (1 + i * rows / range).to_string())),
             Param::HotKeys => values.extend((0..range).map(|i| (rows / 2 + i + 1).to_string())),
-            Param::Drawn(at) => {
-                let draw = test.draws[usize::from(*at)];
-                values.push(i64::midpoint(draw.low, draw.high).to_string());
-            }
+            Param::Drawn(at) => values.push(drawn(test, usize::from(*at)).to_string()),
             Param::C => values.push(text::<C_LEN>(&mut stream, statement)),
             Param::Pad => values.push(text::<PAD_LEN>(&mut stream, statement)),
         }
     }
     dialect::literal_sql(dialect, statement, 1, test.range, &values)
+}
+
+/// The value of a variable of a script, with the middle of each range for what is random.
+fn drawn(test: &Test, at: usize) -> i64 {
+    let of_script = test.scripts.iter().map(|script| script.draws.0).filter(|first| *first <= at).max();
+    let mut values = Vec::new();
+    for expression in &test.draws[of_script.unwrap_or(0)..=at] {
+        let value = expression.value(&mut Event { values: &values, client: 0, random: None });
+        // A plan is read only if it has one.
+        values.push(value.unwrap_or(Value::Whole(0)));
+    }
+    values.last().and_then(|value| value.whole().ok()).unwrap_or(0)
 }
 
 fn text<const LEN: usize>(stream: &mut Stream, statement: &Statement) -> String {

@@ -1,15 +1,13 @@
-//! Scripts of the user's own: SQL statements that end with `;`, and of pgbench's language `\set`, `random()`,
-//! `random_zipfian()` and `:variable`.
-
-use std::ops::RangeInclusive;
+//! Scripts of the user's own: SQL statements that end with `;`, and of pgbench's language `\set` and `:variable`.
 
 use crate::Dialect;
-use crate::model::{Draw, Expect};
+use crate::expression::{self, Event, Expression, Value};
+use crate::model::Expect;
 
 /// A parsed script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    pub draws: Vec<Draw>,
+    pub draws: Vec<Expression>,
     /// Whether it begins with BEGIN and ends with COMMIT, which are not among the statements.
     pub transaction: bool,
     pub statements: Vec<Parsed>,
@@ -24,39 +22,81 @@ pub struct Parsed {
     pub expect: Expect,
 }
 
-/// Lengths of names and numbers are limited by the plan's; this many variables suffice for any script.
-const VARIABLES_MAX: usize = 100;
-/// A zipfian distribution with an exponent of 1 or below is not one that pgbench allows.
-const EXPONENTS: RangeInclusive<f64> = 1.001..=1000.0;
-const NUMBER_MAX: u64 = 1_000_000_000_000_000;
+/// Lengths of names and numbers are limited by the plan's; this many variables suffice for any script, also one with a
+/// long list.
+pub(super) const VARIABLES_MAX: usize = 1000;
+/// A variable that every script has.
+const CLIENT_ID: &str = "client_id";
 /// A comment before a statement that says how many rows it returns or changes.
 const ROWS: &str = "rows:";
 
+/// The variables of a script.
+#[derive(Default)]
+struct Variables {
+    names: Vec<String>,
+    expressions: Vec<Expression>,
+    /// Values with the middle of each range for what is random.
+    samples: Vec<Value>,
+}
+
+impl Variables {
+    fn add(&mut self, name: &str, expression: Expression) -> Result<(), String> {
+        if self.names.iter().any(|known| known == name) {
+            return Err(format!("`{name}` is set twice"));
+        }
+        if self.names.len() == VARIABLES_MAX {
+            return Err(format!("more than {VARIABLES_MAX} variables"));
+        }
+        let mut event = Event { values: &self.samples, client: 0, random: None };
+        let sample = expression.value(&mut event)?;
+        self.names.push(name.to_owned());
+        self.expressions.push(expression);
+        self.samples.push(sample);
+        Ok(())
+    }
+
+    /// The index of a variable that a statement uses.
+    fn index(&mut self, name: &str) -> Result<u16, String> {
+        if name == CLIENT_ID && !self.names.iter().any(|known| known == name) {
+            self.add(name, Expression::ClientId)?;
+        }
+        let Some(index) = self.names.iter().position(|known| known == name) else {
+            let value = if name == "scale" { "10" } else { "random(1, 1000)" };
+            return Err(format!("no variable `{name}`: add \\set {name} {value}"));
+        };
+        match self.samples[index] {
+            Value::Whole(_) => Ok(index as u16),
+            _ => Err(format!("`{name}` is not a whole number, as parameters are: write int(…) in its \\set")),
+        }
+    }
+}
+
 /// Parses a script; an error names the line, from 1.
 pub fn parse(text: &str, dialect: Dialect) -> Result<Script, String> {
-    let mut names: Vec<String> = Vec::new();
-    let mut draws = Vec::new();
+    let mut variables = Variables::default();
     // Keeps the lines' numbers.
     let mut sql_text = String::new();
-    for (at, line) in text.lines().enumerate() {
-        if let Some(command) = line.trim_start().strip_prefix('\\') {
-            let (name, draw) = set(command).map_err(|why| format!("line {}: {why}", at + 1))?;
-            if names.contains(&name) {
-                return Err(format!("line {}: `{name}` is set twice", at + 1));
-            }
-            if names.len() == VARIABLES_MAX {
-                return Err(format!("line {}: more than {VARIABLES_MAX} variables", at + 1));
-            }
-            names.push(name);
-            draws.push(draw);
-        } else {
-            sql_text.push_str(line);
-        }
+    let mut lines = text.lines().enumerate();
+    while let Some((at, line)) = lines.next() {
         sql_text.push('\n');
+        let Some(command) = line.trim_start().strip_prefix('\\') else {
+            sql_text.insert_str(sql_text.len() - 1, line);
+            continue;
+        };
+        let mut command = command.trim_end().to_owned();
+        // A command goes on in the next line.
+        while command.ends_with('\\') {
+            command.pop();
+            let Some((_, next)) = lines.next() else { break };
+            command.push_str(next.trim_end());
+            sql_text.push('\n');
+        }
+        set(&command, &mut variables).map_err(|why| format!("line {}: {why}", at + 1))?;
     }
     let mut statements = Vec::new();
     for piece in split(&sql_text, dialect)? {
-        let parsed = statement(&piece, &names).map_err(|why| format!("line {}: {why}", piece.line))?;
+        let parsed =
+            statement(&piece, &mut variables).map_err(|why| format!("line {}: {why}", piece.line))?;
         statements.push((piece.line, parsed));
     }
     let is = |parsed: &Parsed, words: &[&str]| words.iter().any(|word| parsed.sql.eq_ignore_ascii_case(word));
@@ -75,46 +115,39 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Script, String> {
     if statements.is_empty() {
         return Err("it has no statement".to_owned());
     }
+    let draws = variables.expressions;
     Ok(Script { draws, transaction, statements: statements.into_iter().map(|(_, one)| one).collect() })
 }
 
 /// `set id random(1, 1000)`.
-fn set(command: &str) -> Result<(String, Draw), String> {
-    let known = "write \\set NAME random(LOW, HIGH), or random_zipfian(LOW, HIGH, EXPONENT)";
-    let rest =
-        command.strip_prefix("set ").ok_or_else(|| format!("unknown command `\\{command}`; {known}"))?;
-    let (name, value) = rest.trim().split_once(char::is_whitespace).ok_or(known)?;
-    if !name.chars().all(is_word) {
+fn set(command: &str, variables: &mut Variables) -> Result<(), String> {
+    let mut words = command.splitn(3, char::is_whitespace);
+    let word = words.next().unwrap_or_default();
+    if word != "set" {
+        let remedy = match word {
+            "sleep" => "leave it out; `rate_per_second` in [test.NAME] paces clients",
+            "if" | "elif" | "else" | "endif" => {
+                "write a script for each branch and mix them by weight, or CASE … END in a \\set"
+            }
+            "gset" | "aset" => "what a statement returns is not kept; let the next statement select it",
+            "shell" | "setshell" => {
+                "no other program runs while a test is measured; compute the value by \\set"
+            }
+            "startpipeline" | "endpipeline" | "syncpipeline" => {
+                "leave it out; each statement waits for the one before"
+            }
+            "setrandom" => "write \\set NAME random(LOW, HIGH)",
+            _ => "write \\set NAME EXPRESSION, for example \\set id random(1, 1000)",
+        };
+        return Err(format!("`\\{word}` is not supported: {remedy}"));
+    }
+    let (Some(name), Some(text)) = (words.next(), words.next()) else {
+        return Err("write \\set NAME EXPRESSION".to_owned());
+    };
+    if name.is_empty() || !name.chars().all(is_word) {
         return Err(format!("`{name}` is not a variable's name: use letters, digits and _"));
     }
-    let value = value.trim();
-    let arguments = |function: &str| -> Option<Vec<&str>> {
-        let inner = value.strip_prefix(function)?.trim_start().strip_prefix('(')?.strip_suffix(')')?;
-        Some(inner.split(',').map(str::trim).collect())
-    };
-    let bounds = |low: &str, high: &str| -> Result<(i64, i64), String> {
-        let (low, high) = (number(low)?, number(high)?);
-        if low > high { Err(format!("{low} is above {high}")) } else { Ok((low, high)) }
-    };
-    if let Some([low, high]) = arguments("random").as_deref() {
-        let (low, high) = bounds(low, high)?;
-        return Ok((name.to_owned(), Draw { low, high, exponent: None }));
-    }
-    if let Some([low, high, exponent]) = arguments("random_zipfian").as_deref() {
-        let (low, high) = bounds(low, high)?;
-        let exponent = exponent.parse().ok().filter(|exponent| EXPONENTS.contains(exponent));
-        let exponent = exponent.ok_or("the exponent must be a number from 1.001 to 1000")?;
-        return Ok((name.to_owned(), Draw { low, high, exponent: Some(exponent) }));
-    }
-    Err(format!("`{value}` is not supported; {known}"))
-}
-
-/// A whole number, or a product of several.
-fn number(text: &str) -> Result<i64, String> {
-    let factors = text.split('*').map(|factor| factor.trim().replace('_', "").parse::<i64>().ok());
-    let product = factors.reduce(|a, b| a?.checked_mul(b?)).flatten();
-    let product = product.filter(|product| product.unsigned_abs() <= NUMBER_MAX);
-    product.ok_or_else(|| format!("`{text}` is not a whole number up to {NUMBER_MAX}"))
+    variables.add(name, expression::parse(text, &variables.names)?)
 }
 
 pub(super) fn is_word(c: char) -> bool {
@@ -295,7 +328,7 @@ fn dollar_quoted_length(text: &str) -> Option<usize> {
 }
 
 /// Replaces `:name` by `?`.
-fn statement(piece: &Piece, names: &[String]) -> Result<Parsed, String> {
+fn statement(piece: &Piece, names: &mut Variables) -> Result<Parsed, String> {
     let mut sql = String::new();
     let mut variables = Vec::new();
     let mut at = 0;
@@ -315,10 +348,7 @@ fn statement(piece: &Piece, names: &[String]) -> Result<Parsed, String> {
             sql.push_str("::");
             at += 2;
         } else if c == ':' && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-            let index = names.iter().position(|known| *known == name);
-            let index =
-                index.ok_or_else(|| format!("no variable `{name}`: add \\set {name} random(1, 1000)"))?;
-            variables.push(index as u16);
+            variables.push(names.index(&name)?);
             sql.push('?');
             at += 1 + name.len();
         } else {
@@ -433,10 +463,9 @@ mod tests {
         )
         .unwrap();
         assert!(script.transaction);
-        assert_eq!(
-            script.draws,
-            [Draw { low: 1, high: 200_000, exponent: None }, Draw { low: 1, high: 50, exponent: Some(1.2) }]
-        );
+        let sample =
+            |at: usize| script.draws[at].value(&mut Event { values: &[], client: 0, random: None }).unwrap();
+        assert_eq!((sample(0), sample(1)), (Value::Whole(100_000), Value::Whole(25)));
         let [update, select] = script.statements.as_slice() else { panic!("{script:?}") };
         assert_eq!(update.sql, "UPDATE accounts SET n = n + ? WHERE aid = ?");
         assert_eq!((update.variables.as_slice(), update.expect), ([1, 0].as_slice(), Expect::AnyChanged));
@@ -448,12 +477,38 @@ mod tests {
         );
     }
 
+    /// Variables of variables, and a command that goes on in the next line.
+    #[test]
+    fn expressions_of_pgbench_are_parsed() {
+        let script = parse(
+            "\\set scale 3\n\\set rows \\\n  100 * :scale\n\\set id random(1, :rows) + :client_id\n\
+             SELECT :id, :client_id;\nSELECT 1 FROM t WHERE a = :b;",
+        );
+        assert_eq!(script.unwrap_err(), "line 6: no variable `b`: add \\set b random(1, 1000)");
+        let script = parse(
+            "\\set scale 3\n\\set rows 100 * :scale\n\\set id random(1, :rows)\nSELECT :id, :client_id;",
+        )
+        .unwrap();
+        assert_eq!(script.statements[0].variables, [2, 3]);
+        let mut values = Vec::new();
+        for expression in &script.draws {
+            let value = expression.value(&mut Event { values: &values, client: 7, random: None }).unwrap();
+            values.push(value);
+        }
+        assert_eq!(values, [3, 300, 150, 7].map(Value::Whole));
+    }
+
     #[test]
     fn mistakes_name_their_line() {
         for (text, words) in [
             ("", "no statement"),
-            ("SELECT 1;\n\\sleep 1", "line 2: unknown command `\\sleep 1`"),
-            ("\\set a 5\nSELECT :a", "line 1: `5` is not supported"),
+            ("SELECT 1;\n\\sleep 1", "line 2: `\\sleep` is not supported: leave it out"),
+            ("\\if 1 > 0\nSELECT 1;", "line 1: `\\if` is not supported: write a script for each branch"),
+            ("SELECT 1 \\\n\\gset\n", "line 2: `\\gset` is not supported"),
+            ("\\set a 5 / 2.0\nSELECT :a", "line 2: `a` is not a whole number"),
+            ("\\set a 1 / 0\nSELECT :a", "line 1: a division by zero"),
+            ("\\set a 1\n\\set a 2\nSELECT :a", "line 2: `a` is set twice"),
+            ("SELECT :scale", "line 1: no variable `scale`: add \\set scale 10"),
             ("\\set a random(9, 1)\nSELECT :a", "line 1: 9 is above 1"),
             ("SELECT 1;\n\nSELECT :b", "line 3: no variable `b`"),
             ("SELECT 'a", "line 1: the quote does not end"),
