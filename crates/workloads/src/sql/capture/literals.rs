@@ -1,4 +1,8 @@
-//! Literals of statements: statements of one kind differ in these only.
+//! Literals of statements: statements of one kind differ in these only, and in the lengths of IN-lists.
+
+use std::collections::BTreeMap;
+
+use rqps_model::random::Stream;
 
 use super::super::script::{Piece, is_word};
 
@@ -10,28 +14,82 @@ pub(super) struct Literal {
     /// Its value, if it is a whole number.
     pub number: Option<i64>,
     pub is_parameter: bool,
+    /// Whether it is a text that an expression can stand for.
+    pub is_text: bool,
+    /// Its place in the kind: that of all values of a list is the same.
+    pub slot: usize,
     /// The column that it is compared with.
     pub column: Option<String>,
 }
 
 pub(super) struct Shape {
-    /// The statement without blanks that do not matter, and with `?` in place of literals.
+    /// The statement without blanks that do not matter, with [`LITERAL`] in place of literals.
+    pub form: String,
+    /// The same with one literal in place of all of an IN-list.
     pub key: String,
     pub literals: Vec<Literal>,
 }
 
+/// In place of a literal; no statement has it.
+const LITERAL: char = '\u{1}';
+/// Words after which a text must be written as such.
+const BEFORE_TEXTS: [&str; 8] =
+    ["DATE", "TIME", "TIMESTAMP", "INTERVAL", "SEPARATOR", "ESCAPE", "AS", "COLLATE"];
+/// Texts that are kept of a place.
+const TEXTS_MAX: usize = 20;
+
+/// What was seen in a place of a kind's statements.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// The least and the greatest value, if all are whole numbers.
+    pub range: Option<(i64, i64)>,
+    /// If all are texts, a random sample of them, with their quotes.
+    pub texts: Vec<String>,
+    count: u64,
+}
+
+impl Seen {
+    pub fn add(&mut self, literal: &Literal, text: &str) {
+        self.count += 1;
+        let first = self.count == 1;
+        self.range = match (literal.number, self.range) {
+            (Some(number), None) if first => Some((number, number)),
+            (Some(number), Some((low, high))) => Some((low.min(number), high.max(number))),
+            _ => None,
+        };
+        if !literal.is_text {
+            self.texts.clear();
+        } else if self.texts.len() < TEXTS_MAX && self.count == self.texts.len() as u64 + 1 {
+            self.texts.push(text.to_owned());
+        } else if !self.texts.is_empty() {
+            let at = Stream::new(&[self.count]).key(self.count) as usize - 1;
+            self.texts.get_mut(at).into_iter().for_each(|kept| text.clone_into(kept));
+        }
+    }
+}
+
 pub(super) fn shape(piece: &Piece) -> Shape {
     let text = piece.text.as_str();
-    let (mut key, mut literals, mut at) = (String::new(), Vec::new(), 0);
+    let (mut form, mut literals, mut at) = (String::new(), Vec::new(), 0);
     while let Some(c) = text[at..].chars().next() {
         let before = text[..at].chars().next_back();
         if let Some((_, to)) = piece.quoted().iter().find(|(from, _)| *from == at) {
             // Names in quotes and hints are no literals.
             if c == '\'' {
-                literals.push(Literal { from: at, to: *to, number: None, is_parameter: false, column: None });
-                key.push('?');
+                let (is_text, column) = (is_plain_text(&text[..at]), column_before(&text[..at]));
+                let number = None;
+                literals.push(Literal {
+                    from: at,
+                    to: *to,
+                    number,
+                    is_parameter: false,
+                    is_text,
+                    slot: 0,
+                    column,
+                });
+                form.push(LITERAL);
             } else {
-                key.push_str(&text[at..*to]);
+                form.push_str(&text[at..*to]);
             }
             at = *to;
         } else if (c.is_ascii_digit() || c == '$') && !before.is_some_and(|c| is_word(c) || ".$@".contains(c))
@@ -39,20 +97,61 @@ pub(super) fn shape(piece: &Piece) -> Shape {
             let rest = &text[at + 1..];
             let to = at + 1 + rest.find(|c| !is_word(c) && c != '.').unwrap_or(rest.len());
             let is_parameter = c == '$';
-            let number = text[at..to].parse().ok();
-            literals.push(Literal { from: at, to, number, is_parameter, column: column_before(&text[..at]) });
-            key.push('?');
+            let (number, column) = (text[at..to].parse().ok(), column_before(&text[..at]));
+            literals.push(Literal { from: at, to, number, is_parameter, is_text: false, slot: 0, column });
+            form.push(LITERAL);
             at = to;
         } else {
             if !c.is_whitespace() {
-                key.push(c);
-            } else if !key.ends_with(' ') {
-                key.push(' ');
+                form.push(c);
+            } else if !form.ends_with(' ') {
+                form.push(' ');
             }
             at += c.len_utf8();
         }
     }
-    Shape { key, literals }
+    let key = without_lists(&form, &mut literals);
+    Shape { form, key, literals }
+}
+
+/// The form with one literal in place of all of an IN-list; gives the literals their slots.
+fn without_lists(form: &str, literals: &mut [Literal]) -> String {
+    let (mut key, mut slot, mut literals) = (String::new(), 0, literals.iter_mut());
+    let mut rest = form;
+    while let Some(c) = rest.chars().next() {
+        let list = (c == LITERAL && is_in_list(&key))
+            .then(|| rest.find(')'))
+            .flatten()
+            .filter(|end| rest[..*end].chars().all(|c| c == LITERAL || c == ',' || c == ' '));
+        let length = list.unwrap_or(c.len_utf8());
+        let count = rest[..length].matches(LITERAL).count();
+        literals.by_ref().take(count).for_each(|literal| literal.slot = slot);
+        slot += usize::from(count > 0);
+        key.push(c);
+        rest = &rest[length..];
+    }
+    key
+}
+
+/// Whether a list begins: `… IN (`.
+fn is_in_list(before: &str) -> bool {
+    let Some(word) = before.trim_end().strip_suffix('(').map(str::trim_end) else { return false };
+    let last = word.rsplit(|c: char| !is_word(c)).next().unwrap_or_default();
+    last.eq_ignore_ascii_case("IN")
+}
+
+/// Whether an expression can stand for the text that follows: not for the end of a literal such as `DATE '…'` or
+/// `x'…'`.
+fn is_plain_text(before: &str) -> bool {
+    let word = before.trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or_default();
+    !before.ends_with(is_word) && !BEFORE_TEXTS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// The lengths of the lists in each place, of those places that have several values.
+pub(super) fn list_lengths(literals: &[Literal]) -> BTreeMap<usize, usize> {
+    let mut lengths = BTreeMap::new();
+    literals.iter().for_each(|literal| *lengths.entry(literal.slot).or_default() += 1);
+    lengths
 }
 
 /// The name before a comparison: of `WHERE o.id >= `, `id`.

@@ -9,14 +9,16 @@ use std::io::BufRead;
 
 use rqps_model::counted;
 
-use super::script::{Piece, split};
+use super::script::{Piece, VARIABLES_MAX, split};
 use crate::Dialect;
-use literals::{Literal, Shape};
+use literals::{Literal, Seen, Shape, list_lengths};
 
 /// Kinds of statements that become tests.
 const TESTS_MAX: usize = 20;
 /// Kinds that are told apart; an application has some hundreds.
 const KINDS_MAX: usize = 20_000;
+/// Lengths of lists that are told apart.
+const FORMS_MAX: usize = 100;
 /// Bounds of a value that the source does not have.
 const RANGE_UNKNOWN: (i64, i64) = (1, 1000);
 /// Longer statements load data.
@@ -30,21 +32,50 @@ struct Execution {
     seconds: f64,
 }
 
-/// Statements that differ in their literals only.
+/// Statements that differ only in their literals and in the lengths of IN-lists.
+#[derive(Default)]
 struct Kind {
-    /// The first of them.
-    piece: Piece,
-    literals: Vec<Literal>,
-    /// The least and the greatest value of each literal that is a number, in the order of `literals`.
-    ranges: Vec<Option<(i64, i64)>>,
+    /// Those with lists of the same lengths.
+    forms: BTreeMap<String, Form>,
+    /// What was seen in each place of a literal.
+    seen: Vec<Seen>,
     calls: u64,
     seconds: f64,
 }
 
+struct Form {
+    /// The first of them.
+    piece: Piece,
+    literals: Vec<Literal>,
+    calls: u64,
+}
+
 impl Kind {
+    /// The form that was executed most often.
+    fn form(&self) -> Option<&Form> {
+        self.forms.values().max_by_key(|form| form.calls)
+    }
+
+    fn text(&self) -> &str {
+        self.form().map_or("", |form| form.piece.text.as_str())
+    }
+
     /// The key that it inserts, so that it can run only once.
     fn key(&self) -> Option<String> {
-        keys::inserted_key(&self.piece, &table_of(&words(&self.piece.text)))
+        let piece = &self.form()?.piece;
+        keys::inserted_key(piece, &table_of(&words(&piece.text)))
+    }
+
+    /// `; lists of 2 to 7 values, most often 3`, if statements differ in that.
+    fn lists(&self) -> String {
+        let longest = |form: &Form| list_lengths(&form.literals).into_values().max().unwrap_or(0);
+        let lengths = self.forms.values().map(longest);
+        match (lengths.clone().min(), lengths.max(), self.form()) {
+            (Some(least), Some(most), Some(form)) if least < most => {
+                format!("; lists of {least} to {most} values, most often {}", longest(form))
+            }
+            _ => String::new(),
+        }
     }
 }
 
@@ -79,18 +110,19 @@ pub fn plan_of(source: &mut dyn BufRead, name: &str) -> Result<String, String> {
 }
 
 fn add(kinds: &mut BTreeMap<String, Kind>, Execution { piece, calls, seconds }: Execution) {
-    let Shape { key, literals } = literals::shape(&piece);
-    let ranges = literals.iter().map(|literal| literal.number.map(|number| (number, number)));
-    if let Some(kind) = kinds.get_mut(&key) {
-        for (range, new) in kind.ranges.iter_mut().zip(ranges) {
-            // A text in place of a number leaves it as the first statement has it.
-            *range = range.zip(new).map(|(old, new)| (old.0.min(new.0), old.1.max(new.1)));
-        }
-        kind.calls += calls;
-        kind.seconds += seconds;
-    } else if kinds.len() < KINDS_MAX {
-        let ranges = ranges.collect();
-        kinds.insert(key, Kind { piece, literals, ranges, calls, seconds });
+    let Shape { form, key, literals } = literals::shape(&piece);
+    if kinds.len() == KINDS_MAX && !kinds.contains_key(&key) {
+        return;
+    }
+    let kind = kinds.entry(key).or_default();
+    for literal in &literals {
+        kind.seen.resize_with(kind.seen.len().max(literal.slot + 1), Seen::default);
+        kind.seen[literal.slot].add(literal, &piece.text[literal.from..literal.to]);
+    }
+    kind.calls += calls;
+    kind.seconds += seconds;
+    if kind.forms.len() < FORMS_MAX || kind.forms.contains_key(&form) {
+        kind.forms.entry(form).or_insert(Form { piece, literals, calls: 0 }).calls += calls;
     }
 }
 
@@ -100,9 +132,9 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
     let share = |seconds: f64| if total > 0.0 { 100.0 * seconds / total } else { 0.0 };
     let tests = &kinds[..kinds.len().min(TESTS_MAX)];
     let covered = share(tests.iter().map(|kind| kind.seconds).sum());
-    let (dump, old, new) = match dialect {
-        Dialect::Postgres => ("pg_dump --no-owner DATABASE > dump.sql", "postgres-17", "postgres-18"),
-        Dialect::Mysql => ("mysqldump --hex-blob DATABASE > dump.sql", "mysql-8.0", "mysql-9.7"),
+    let (scheme, dump, old, new) = match dialect {
+        Dialect::Postgres => ("postgresql", "pg_dump --no-owner DATABASE > dump.sql", "postgres-17", "postgres-18"),
+        Dialect::Mysql => ("mysql", "mysqldump --hex-blob DATABASE > dump.sql", "mysql-8.0", "mysql-9.7"),
     };
     let mut text = format!(
         "# Captured from {source}: {} of {} kinds of statements, {covered:.0} % of their time. {left_out} other\n\
@@ -111,25 +143,27 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
          # rqps upgrade {old} {new} --config FILE --plan THIS_FILE\n\n\
          name = \"captured\"\nbase = \"old\"\nprotocol = \"isolated\"\nbudget = \"15m\"\n\n\
          [workload]\nbenchmark = \"sql\"\n\n\
-         [sql]\ndump = \"dump.sql\"   # beside this file: {dump}\n\n[sql.tests]\n",
+         [sql]\ndump = \"dump.sql\"   # beside this file: {dump}\n\
+         # or a database that is there: dump = \"{scheme}://USER@HOST:PORT/DATABASE\"\n\n[sql.tests]\n",
         tests.len(),
         kinds.len() + once.len(),
     );
     let mut names: BTreeMap<String, u32> = BTreeMap::new();
     for kind in tests {
-        let name = name_of(&kind.piece.text);
+        let name = name_of(kind.text());
         let repeated = names.entry(name.clone()).or_default();
         *repeated += 1;
         let name = if *repeated > 1 { format!("{name}-{repeated}") } else { name };
-        let script = script_of(kind);
+        let script = script_of(kind, dialect);
         let quoted = match script.contains("'''") {
             true => toml::Value::from(script).to_string(),
             false => format!("'''\n{script}'''"),
         };
         text.push_str(&format!(
-            "# {}, {:.1} % of the time\n{name} = {quoted}\n",
+            "# {}, {:.1} % of the time{}\n{name} = {quoted}\n",
             counted(kind.calls, "call"),
-            share(kind.seconds)
+            share(kind.seconds),
+            kind.lists()
         ));
     }
     for kind in once.iter().take(TESTS_MAX) {
@@ -139,7 +173,7 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
             "# Left out: {calls}, {share:.1} % of the time. It inserts rows with their key ({key}), which fails once\n\
              # they are there. Let the server make the key, or draw it from a range without rows:\n"
         ));
-        kind.piece.text.lines().for_each(|line| text.push_str(&format!("#   {line}\n")));
+        kind.text().lines().for_each(|line| text.push_str(&format!("#   {line}\n")));
     }
     for (name, build) in [("old", old), ("new", new)] {
         text.push_str(&format!("\n[[arm]]\nname = \"{name}\"\nbuild = \"{build}\"\nconfig = \"sized\"\n"));
@@ -147,22 +181,28 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
     text
 }
 
-/// The statement as a script: numbers that vary become variables.
-fn script_of(kind: &Kind) -> String {
-    let text = kind.piece.text.as_str();
+/// The statement as a script: values that vary become variables.
+fn script_of(kind: &Kind, dialect: Dialect) -> String {
+    let (text, literals) = kind.form().map_or(("", &[][..]), |form| (&form.piece.text, &form.literals));
     let (mut sets, mut sql, mut at) = (String::new(), String::new(), 0);
     let mut names: Vec<String> = Vec::new();
-    for (literal, range) in kind.literals.iter().zip(&kind.ranges) {
+    for literal in literals.iter().take(VARIABLES_MAX) {
+        let Seen { range, texts, .. } = &kind.seen[literal.slot];
+        let vary = dialect == Dialect::Mysql && texts.iter().any(|text| *text != texts[0]);
         let (low, high) = match (range, literal.is_parameter) {
             (Some((low, high)), _) if low < high => (*low, *high),
             (_, true) => RANGE_UNKNOWN,
+            _ if vary => (1, texts.len() as i64),
             _ => continue,
         };
         let column = literal.column.clone().filter(|column| !names.contains(column));
         let name = column.unwrap_or_else(|| format!("p{}", names.len() + 1));
         sets.push_str(&format!("\\set {name} random({low}, {high})\n"));
         sql.push_str(&text[at..literal.from]);
-        sql.push_str(&format!(":{name}"));
+        match vary {
+            true => sql.push_str(&format!("ELT(:{name}, {})", texts.join(", "))),
+            false => sql.push_str(&format!(":{name}")),
+        }
         at = literal.to;
         names.push(name);
     }
@@ -236,7 +276,8 @@ mod tests {
         let plan = plan(SLOW_LOG).unwrap();
         assert!(plan.contains("2 of 2 kinds of statements, 100 % of their time. 1 other\n"), "{plan}");
         let select = "# 2 calls, 75.0 % of the time\nselect-orders = '''\n\\set id random(3, 17)\n\
-                      SELECT note FROM shop.orders\nWHERE id = :id AND kind = 'a;b' LIMIT 10;\n'''\n";
+                      \\set kind random(1, 2)\nSELECT note FROM shop.orders\n\
+                      WHERE id = :id AND kind = ELT(:kind, 'a;b', 'b') LIMIT 10;\n'''\n";
         assert!(plan.contains(select), "{plan}");
         assert!(
             plan.contains("update-orders = '''\nUPDATE `orders` SET n2 = n2 + 1.5 WHERE id=9;\n'''"),
@@ -249,6 +290,32 @@ mod tests {
         );
         let read: toml::Table = plan.parse().unwrap();
         assert_eq!(read["sql"]["tests"].as_table().unwrap().len(), 2);
+    }
+
+    /// They are one kind; all values of a list have the same range.
+    #[test]
+    fn lists_of_different_lengths_are_one_test() {
+        let logged =
+            |sql: &str| format!("# Query_time: 1.0  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n{sql};\n");
+        let log: String = [
+            "SELECT a FROM t WHERE id IN (5, 3) AND b = 1",
+            "SELECT a FROM t WHERE id IN (4,9,12) AND b = 1",
+            "SELECT a FROM t WHERE id IN (20, 4) AND b = 1",
+            "SELECT f(1, 2) FROM t",
+            "SELECT f(1) FROM t",
+            "SELECT a FROM t WHERE d = DATE '2026-01-01'",
+            "SELECT a FROM t WHERE d = DATE '2026-01-02'",
+        ]
+        .into_iter()
+        .map(logged)
+        .collect();
+        let plan = plan(&log).unwrap();
+        assert!(plan.contains("4 of 4 kinds"), "{plan}");
+        let lists = "# 3 calls, 42.9 % of the time; lists of 2 to 3 values, most often 2\nselect-t = '''\n\
+                     \\set p1 random(3, 20)\n\\set p2 random(3, 20)\n\
+                     SELECT a FROM t WHERE id IN (:p1, :p2) AND b = 1;\n'''\n";
+        assert!(plan.contains(lists), "{plan}");
+        assert!(plan.contains("WHERE d = DATE '2026-01-01';"), "a literal of several words: {plan}");
     }
 
     #[test]
